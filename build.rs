@@ -8,7 +8,7 @@ const SOURCES: [&str; 19] = [
     "abi.rs",
     "guard.rs",
     "error.rs",
-    "device.rs",
+    "devices.rs",
     "context.rs",
     "buffer.rs",
     "view.rs",

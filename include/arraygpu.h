@@ -653,87 +653,92 @@ int32_t agpu_abi_version(void);
 const char *agpu_version(void);
 
 /**
- * How many GPUs the CUDA driver has; 0 without a driver. Thread-safe.
+ * Writes the number of GPUs that the CUDA driver has, which is 0 without a driver. Thread-safe.
  */
 agpu_status agpu_device_count(int32_t *cuda_devices);
 
 /**
- * Why no GPU can be used, as a sentence, or why a context that nobody asked a device for is on the CPU; ""
- * if there is no problem. Never freed. Thread-safe.
+ * Writes a sentence that says why no GPU can be used, or why a context for which the program named
+ * no device is on the CPU. It is "" if there is no problem. The text is never freed. Thread-safe.
  */
 agpu_status agpu_device_problem(const char **message);
 
 /**
- * What is wrong with the cache of compiled code on disk, or with the C compiler that is to fill it, as a
- * sentence: the first thing that was found in this process. "" if nothing was; neither is ever a reason for a
- * call to fail. Never freed. Thread-safe.
+ * Writes a sentence about what is wrong with the cache of compiled code on disk, or with the C
+ * compiler that fills it: the first problem that was found in this process. It is "" if there was
+ * none. Such a problem never makes a call fail. The text is never freed. Thread-safe.
  */
 agpu_status agpu_cache_problem(const char **message);
 
 /**
- * The device of a context: AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number. Thread-safe.
+ * Writes the device of a context: AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number.
+ * Thread-safe.
  */
 agpu_status agpu_context_device(struct agpu_context *context, int32_t *device);
 
 /**
- * The name of a context's device. Never freed. Thread-safe.
+ * Writes the name of a context's device. The text is never freed. Thread-safe.
  */
 agpu_status agpu_context_device_name(struct agpu_context *context, const char **name);
 
 /**
- * The context's own stream, a CUstream, on which calls without a stream run; NULL on the CPU. It does not
- * wait for the legacy default stream, and lives as long as the context or a buffer of it. Thread-safe.
+ * Writes the context's own stream, a CUstream on which calls without a stream run. It is NULL on
+ * the CPU. The stream does not wait for the legacy default stream, and lives as long as the
+ * context or one of its buffers. Thread-safe.
  */
 agpu_status agpu_context_stream(struct agpu_context *context, void **stream);
 
 /**
- * Waits until all calls and copies of this context are done, on all streams; AGPU_ERROR_RECORD if one of
- * them left a record. Thread-safe.
+ * Waits until all calls and copies of this context are done, on all its streams. The result is
+ * AGPU_ERROR_RECORD if one of them left an error record. Thread-safe.
  */
 agpu_status agpu_context_synchronize(struct agpu_context *context);
 
 /**
- * At most so many bytes for this context's arrays, temporaries and scratch, each on the device and on the
- * CPU; INT64_MAX: what there is. What would need more is AGPU_ERROR_OUT_OF_MEMORY. Nothing is freed.
- * Temporaries of up to 64 KiB on the CPU do not count. Thread-safe.
+ * Limits the bytes of this context's arrays, temporaries and scratch, on the device and on the CPU
+ * each; INT64_MAX is no limit. An allocation above the limit is AGPU_ERROR_OUT_OF_MEMORY. Nothing
+ * is freed. Temporaries of up to 64 KiB on the CPU do not count. Thread-safe.
  */
 agpu_status agpu_context_set_memory_limit(struct agpu_context *context, int64_t bytes);
 
 /**
- * Bytes that this context has allocated now, and the most it ever had: of the device's memory, or of the
- * CPU's where that is the device.
- * Either may be NULL. Thread-safe.
+ * Writes the bytes that this context has allocated now, and the most that it ever had: of the
+ * device's memory, which is the CPU's if that is the device. Either pointer may be NULL.
+ * Thread-safe.
  */
 agpu_status agpu_context_memory(struct agpu_context *context, int64_t *in_use, int64_t *peak);
 
 /**
- * How many kernels calls of packages and programs have launched in this context so far; on the CPU: have
- * run. Thread-safe.
+ * Writes the number of kernels that calls of packages and programs have launched in this context
+ * so far; on the CPU, of those that have run. Thread-safe.
  */
 agpu_status agpu_context_launches(struct agpu_context *context, int64_t *launches);
 
 /**
- * Makes a context. `options` may be NULL: the default device, all threads. Thread-safe.
+ * Makes a context. If `options` is NULL, the context is on the default device and uses all
+ * threads. Thread-safe.
  */
 agpu_status agpu_context_create(const struct agpu_context_options *options, struct agpu_context **out);
 
 /**
- * The process's default context, made at first use. It must not be freed. Thread-safe.
+ * Returns the process's default context, which is made at its first use. It must not be freed.
+ * Thread-safe.
  */
 agpu_status agpu_context_default(struct agpu_context **out);
 
 /**
- * Frees a context; NULL is fine. Buffers may outlive it, and calls on them still run. Thread-safe.
+ * Frees a context. NULL is allowed. Buffers may outlive the context, and calls on them still run.
+ * Thread-safe.
  */
 agpu_status agpu_context_free(struct agpu_context *context);
 
 /**
- * How many threads a context computes with. Thread-safe.
+ * Writes the number of threads that a context computes with. Thread-safe.
  */
 agpu_status agpu_context_threads(struct agpu_context *context, int32_t *out);
 
 /**
- * Makes a buffer of `count` zeros in a context (NULL: the default one). Thread-safe.
+ * Makes a buffer of `count` zeros in a context (NULL: the default context). Thread-safe.
  */
 agpu_status agpu_buffer_create(struct agpu_context *context,
                                agpu_type type,
@@ -741,8 +746,9 @@ agpu_status agpu_buffer_create(struct agpu_context *context,
                                struct agpu_buffer **out);
 
 /**
- * Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first: agpu_buffer_view()
- * gives it as such, one row after another without gaps. Thread-safe.
+ * Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first.
+ * agpu_buffer_view() returns it as such an array: its rows follow each other without gaps.
+ * Thread-safe.
  */
 agpu_status agpu_buffer_create_array(struct agpu_context *context,
                                      agpu_type type,
@@ -751,8 +757,8 @@ agpu_status agpu_buffer_create_array(struct agpu_context *context,
                                      struct agpu_buffer **out);
 
 /**
- * Makes a buffer over memory of the caller, which must stay valid, and aligned for the type, until the
- * buffer is freed. Thread-safe.
+ * Makes a buffer over memory of the caller. The memory must stay valid until the buffer is freed,
+ * and be aligned for the type. Thread-safe.
  */
 agpu_status agpu_buffer_wrap(struct agpu_context *context,
                              agpu_type type,
@@ -761,34 +767,36 @@ agpu_status agpu_buffer_wrap(struct agpu_context *context,
                              struct agpu_buffer **out);
 
 /**
- * Frees a buffer (of wrapped memory: only the handle); NULL is fine. A second free is
+ * Frees a buffer; of wrapped memory only the handle is freed. NULL is allowed. A second free is
  * AGPU_ERROR_INVALID_HANDLE. Thread-safe: a call that is using the buffer keeps its memory.
  */
 agpu_status agpu_buffer_free(struct agpu_buffer *buffer);
 
 /**
- * The number of elements. Thread-safe.
+ * Writes the number of elements of a buffer. Thread-safe.
  */
 agpu_status agpu_buffer_count(struct agpu_buffer *buffer, int64_t *out);
 
 /**
- * The element type. Thread-safe.
+ * Writes the element type of a buffer. Thread-safe.
  */
 agpu_status agpu_buffer_type(struct agpu_buffer *buffer, agpu_type *out);
 
 /**
- * The context; AGPU_ERROR_INVALID_HANDLE if it was freed. Thread-safe.
+ * Writes the context of a buffer, or returns AGPU_ERROR_INVALID_HANDLE if the context was freed.
+ * Thread-safe.
  */
 agpu_status agpu_buffer_context(struct agpu_buffer *buffer, struct agpu_context **out);
 
 /**
- * The device address of element 0 (host memory on the CPU, aligned to 64 bytes unless wrapped); NULL
- * when the buffer is empty. Thread-safe.
+ * Writes the device address of element 0. On the CPU it is host memory, aligned to 64 bytes unless
+ * the buffer wraps memory of the caller. It is NULL if the buffer is empty. Thread-safe.
  */
 agpu_status agpu_buffer_data(struct agpu_buffer *buffer, void **out);
 
 /**
- * A view of the whole buffer: a vector, or what array it was made as. Thread-safe.
+ * Writes a view of the whole buffer: a vector, or the array that the buffer was made as.
+ * Thread-safe.
  */
 agpu_status agpu_buffer_view(struct agpu_buffer *buffer, struct agpu_view *out);
 
@@ -858,77 +866,81 @@ agpu_status agpu_copy(struct agpu_view dst, struct agpu_view src);
 agpu_status agpu_fill(struct agpu_view dst, const void *value);
 
 /**
- * Host memory for so many bytes, not cleared, aligned to 64 bytes. In a GPU's context (NULL: the default
- * one) it is pinned: copies from and to it are faster, and asynchronous where asked. Thread-safe.
+ * Allocates host memory of this many bytes. It is not cleared, and is aligned to 64 bytes. In the
+ * context of a GPU (NULL: the default context) it is pinned: copies from and to it are faster, and
+ * asynchronous where the caller asks for that. Thread-safe.
  */
 agpu_status agpu_host_alloc(struct agpu_context *context, int64_t bytes, void **memory);
 
 /**
- * Frees memory of agpu_host_alloc(); NULL is fine. Not before copies from and to it are done.
+ * Frees memory of agpu_host_alloc(). NULL is allowed. Copies from and to the memory must be done.
  * Thread-safe.
  */
 agpu_status agpu_host_free(void *memory);
 
 /**
- * Makes a stream in a context (NULL: the default one), a CUstream that calls of this context and other CUDA
- * code may use. It does not wait for the legacy default stream. On the CPU, where calls return when they are
- * done, it is NULL. Thread-safe.
+ * Makes a stream in a context (NULL: the default context). It is a CUstream that calls of this
+ * context and other CUDA code may use, and it does not wait for the legacy default stream. On the
+ * CPU, where a call returns when its work is done, the stream is NULL. Thread-safe.
  */
 agpu_status agpu_stream_create(struct agpu_context *context, void **stream);
 
 /**
- * Frees a stream of agpu_stream_create() of the same context (NULL: the default one); NULL is fine. Its work
- * goes on, and nothing waits. Later calls on it are an error. It goes with its context, too. Thread-safe.
+ * Frees a stream of agpu_stream_create() of the same context (NULL: the default context). A NULL
+ * stream is allowed. The work on the stream goes on, and nothing waits. A later call on the stream
+ * is an error. Freeing the context frees its streams, too. Thread-safe.
  */
 agpu_status agpu_stream_free(struct agpu_context *context, void *stream);
 
 /**
- * Waits until what was queued on a stream of a context (NULL: the default one) is done; NULL is the context's
- * own stream. AGPU_ERROR_RECORD if a call there left a record. Thread-safe.
+ * Waits until the work that was queued on a stream of a context (NULL: the default context) is
+ * done. A NULL stream is the context's own one. The result is AGPU_ERROR_RECORD if a call on the
+ * stream left an error record. Thread-safe.
  */
 agpu_status agpu_stream_synchronize(struct agpu_context *context, void *stream);
 
 /**
- * Has the host call `f` with `data` once what is queued on the call's stream is done; what is queued there
- * later waits for it. On a GPU it runs in a thread of the driver, and never if the device fails before; on the
- * CPU at once, in this thread. It may call neither this library nor CUDA, nor throw, and should be short. `call`
- * may be NULL: the default context. Thread-safe.
+ * Lets the host call `f` with `data` when the work that is queued on the call's stream is done.
+ * Work that is queued there later waits for `f`. On a GPU `f` runs in a thread of the driver, and
+ * never if the device fails before; on the CPU it runs at once, in this thread. `f` must call
+ * neither this library nor CUDA, must not throw, and should be short. If `call` is NULL, the
+ * context is the default one. Thread-safe.
  */
-agpu_status agpu_stream_callback(const struct agpu_call *call,
-                                 void (*f)(void *data),
-                                 void *data);
+agpu_status agpu_stream_callback(const struct agpu_call *call, void (*f)(void *data), void *data);
 
 /**
- * Makes an event in a context (NULL: the default one). Until it is recorded it is done. Thread-safe.
+ * Makes an event in a context (NULL: the default context). It is done until it is recorded.
+ * Thread-safe.
  */
 agpu_status agpu_event_create(struct agpu_context *context, struct agpu_event **out);
 
 /**
- * Frees an event; NULL is fine. What waits for it still does. Thread-safe.
+ * Frees an event. NULL is allowed. What waits for the event still does. Thread-safe.
  */
 agpu_status agpu_event_free(struct agpu_event *event);
 
 /**
- * The event is done when all that is queued on the call's stream by now is done, whatever it was before. The call is
- * of the event's context; NULL: its own stream. Thread-safe.
+ * Records an event: it is done when the work that is queued on the call's stream by now is done.
+ * An earlier record no longer counts. The call must be of the event's context; a NULL call is that
+ * context's own stream. Thread-safe.
  */
-agpu_status agpu_event_record(struct agpu_event *event,
-                              const struct agpu_call *call);
+agpu_status agpu_event_record(struct agpu_event *event, const struct agpu_call *call);
 
 /**
- * What is queued on the call's stream from now on comes after the event, as it was recorded last; the host does
- * not wait, unless the call's context is the CPU. NULL: the own stream of the event's context. Thread-safe.
+ * Lets the work that is queued on the call's stream from now on wait for the event as it was
+ * recorded last. The host does not wait, unless the call's context is the CPU. A NULL call is the
+ * own stream of the event's context. Thread-safe.
  */
-agpu_status agpu_event_wait(struct agpu_event *event,
-                            const struct agpu_call *call);
+agpu_status agpu_event_wait(struct agpu_event *event, const struct agpu_call *call);
 
 /**
- * Waits until an event is done; AGPU_ERROR_RECORD if a call on its stream left a record. Thread-safe.
+ * Waits until an event is done. The result is AGPU_ERROR_RECORD if a call on its stream left an
+ * error record. Thread-safe.
  */
 agpu_status agpu_event_synchronize(struct agpu_event *event);
 
 /**
- * Whether an event is done. Reports no records. Thread-safe.
+ * Writes whether an event is done. It reports no error records. Thread-safe.
  */
 agpu_status agpu_event_query(struct agpu_event *event, bool *done);
 

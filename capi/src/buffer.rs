@@ -14,24 +14,24 @@ use std::mem::MaybeUninit;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 
-/// Where memory is to be.
+/// Where memory is allocated.
 #[derive(Clone, Copy)]
 pub(crate) enum On<'a> {
     Host(&'a Arc<HostMemory>),
-    /// First used on the stream.
+    /// On a GPU. The memory is first used on the stream.
     Device(&'a Arc<Gpu>, &'a Stream),
 }
 
-/// Where a vector's elements are.
+/// The memory of an array.
 pub(crate) enum Memory {
     Host(Storage),
-    /// The caller's, on the CPU.
+    /// Memory of the CPU that belongs to the caller.
     Borrowed(*mut u8),
     Device(Allocation),
 }
 
 impl Memory {
-    /// Memory for `count` elements of `size` bytes, not cleared.
+    /// Allocates memory for `count` elements of `size` bytes. It is not cleared.
     pub fn new(count: i64, size: usize, on: On) -> Result<Memory> {
         match on {
             On::Host(memory) => Storage::new(count, size, false, Some(memory)).map(Memory::Host),
@@ -39,7 +39,7 @@ impl Memory {
         }
     }
 
-    /// Address of element 0; null when there is none.
+    /// Returns the address of element 0, or null if there is none.
     pub fn data(&self) -> *mut u8 {
         match self {
             Memory::Host(storage) => storage.data(),
@@ -53,9 +53,9 @@ impl Memory {
 pub(crate) struct Buffer {
     pub ty: Ty,
     pub count: i64,
-    /// All of it.
+    /// The layout of the whole array.
     whole: Span,
-    /// Address of element 0; may be null when the count is 0.
+    /// The address of element 0. It may be null if the count is 0.
     pub data: *mut u8,
     pub context: Arc<Context>,
     memory: Memory,
@@ -68,23 +68,24 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Of extents whose elements can be counted.
+    /// Makes a buffer whose elements can be counted in 64 bits.
     pub fn new(context: Arc<Context>, ty: Ty, extents: &[i64], memory: Memory) -> Buffer {
         let whole = Span::dense(memory.data(), ty, extents);
         Buffer { ty, count: whole.len(), whole, data: memory.data(), context, memory }
     }
 
-    /// Its memory.
+    /// Returns the memory.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// Its memory, if it is on a GPU.
+    /// Returns the memory if it is on a GPU.
     pub fn device(&self) -> Option<&Allocation> {
         if let Memory::Device(allocation) = &self.memory { Some(allocation) } else { None }
     }
 
-    /// What comes on the stream, of the buffer's context, comes after all uses so far.
+    /// Orders the work that is queued on the stream from now on behind all uses of the buffer so
+    /// far. The stream is one of the buffer's context.
     pub fn use_on(&self, stream: &Stream) -> Result<()> {
         self.device().map_or(Ok(()), |a| a.use_on(stream))
     }
@@ -92,17 +93,17 @@ impl Buffer {
 
 static BUFFERS: Table<Buffer> = Table::new(0b1011, "buffer");
 
-/// The buffer of a handle.
+/// Returns the buffer of a handle.
 pub(crate) fn pin(buffer: *mut AgpuBuffer) -> Result<Pin<Buffer>> {
     BUFFERS.pin(buffer.addr())
 }
 
-/// Takes a buffer in; its handle.
+/// Adds a buffer to the table, and returns its handle.
 pub(crate) fn insert(buffer: Buffer) -> Result<*mut AgpuBuffer> {
     BUFFERS.insert(buffer).map(without_provenance_mut)
 }
 
-/// Frees a buffer.
+/// Frees the buffer of a handle.
 pub(crate) fn remove(buffer: *mut AgpuBuffer) -> Result<()> {
     BUFFERS.free(buffer.addr())
 }
@@ -130,7 +131,7 @@ pub(crate) fn abi_type(ty: Ty) -> AgpuType {
     }
 }
 
-/// Makes a buffer of `count` zeros in a context (NULL: the default one). Thread-safe.
+/// Makes a buffer of `count` zeros in a context (NULL: the default context). Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_create(
     context: *mut AgpuContext,
@@ -147,8 +148,9 @@ pub unsafe extern "C" fn agpu_buffer_create(
     guard_as("agpu_buffer_create", make)
 }
 
-/// Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first: agpu_buffer_view()
-/// gives it as such, one row after another without gaps. Thread-safe.
+/// Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first.
+/// agpu_buffer_view() returns it as such an array: its rows follow each other without gaps.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_create_array(
     context: *mut AgpuContext,
@@ -174,7 +176,7 @@ pub unsafe extern "C" fn agpu_buffer_create_array(
     guard_as("agpu_buffer_create_array", make)
 }
 
-/// A buffer of zeros.
+/// Makes a buffer of zeros.
 fn create(
     context: *mut AgpuContext,
     ty: MaybeUninit<AgpuType>,
@@ -186,16 +188,16 @@ fn create(
         fail!(OUT_OF_MEMORY, "no memory for {} elements of {ty}", span::extents(shape));
     };
     let context = context::pin_or_default(context)?;
-    let memory = match &context.gpu {
-        None => Memory::Host(Storage::new(count, ty.size(), true, Some(&context.memory))?),
+    let memory = match context.device.gpu() {
+        None => Memory::Host(Storage::new(count, ty.size(), true, Some(&context.host.memory))?),
         Some(gpu) => Memory::Device(Allocation::zeroed(gpu, count, ty.size())?),
     };
     out.write(insert(Buffer::new(context, ty, shape, memory))?);
     Ok(())
 }
 
-/// Makes a buffer over memory of the caller, which must stay valid, and aligned for the type, until the
-/// buffer is freed. Thread-safe.
+/// Makes a buffer over memory of the caller. The memory must stay valid until the buffer is freed,
+/// and be aligned for the type. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_wrap(
     context: *mut AgpuContext,
@@ -220,7 +222,7 @@ pub unsafe extern "C" fn agpu_buffer_wrap(
             fail!(INVALID_ARGUMENT, "{count} elements of {ty} reach past the end of the address space");
         }
         let context = context::pin_or_default(context)?;
-        let memory = match &context.gpu {
+        let memory = match context.device.gpu() {
             None => Memory::Borrowed(data.cast()),
             Some(gpu) => Memory::Device(cuda::wrap(gpu, data, count, ty.size())?),
         };
@@ -230,7 +232,7 @@ pub unsafe extern "C" fn agpu_buffer_wrap(
     guard_as("agpu_buffer_wrap", make)
 }
 
-/// Frees a buffer (of wrapped memory: only the handle); NULL is fine. A second free is
+/// Frees a buffer; of wrapped memory only the handle is freed. NULL is allowed. A second free is
 /// AGPU_ERROR_INVALID_HANDLE. Thread-safe: a call that is using the buffer keeps its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_free(buffer: *mut AgpuBuffer) -> AgpuStatus {
@@ -242,7 +244,7 @@ pub unsafe extern "C" fn agpu_buffer_free(buffer: *mut AgpuBuffer) -> AgpuStatus
     })
 }
 
-/// The common shape of the getters.
+/// Writes a property of a buffer to `out`.
 fn get<T>(
     name: &str,
     buffer: *mut AgpuBuffer,
@@ -257,19 +259,20 @@ fn get<T>(
     guard_as(name, answer)
 }
 
-/// The number of elements. Thread-safe.
+/// Writes the number of elements of a buffer. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_count(buffer: *mut AgpuBuffer, out: *mut i64) -> AgpuStatus {
     get("agpu_buffer_count", buffer, out, |b| Ok(b.count))
 }
 
-/// The element type. Thread-safe.
+/// Writes the element type of a buffer. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_type(buffer: *mut AgpuBuffer, out: *mut AgpuType) -> AgpuStatus {
     get("agpu_buffer_type", buffer, out, |b| Ok(abi_type(b.ty)))
 }
 
-/// The context; AGPU_ERROR_INVALID_HANDLE if it was freed. Thread-safe.
+/// Writes the context of a buffer, or returns AGPU_ERROR_INVALID_HANDLE if the context was freed.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_context(
     buffer: *mut AgpuBuffer,
@@ -284,14 +287,15 @@ pub unsafe extern "C" fn agpu_buffer_context(
     })
 }
 
-/// The device address of element 0 (host memory on the CPU, aligned to 64 bytes unless wrapped); NULL
-/// when the buffer is empty. Thread-safe.
+/// Writes the device address of element 0. On the CPU it is host memory, aligned to 64 bytes unless
+/// the buffer wraps memory of the caller. It is NULL if the buffer is empty. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_data(buffer: *mut AgpuBuffer, out: *mut *mut c_void) -> AgpuStatus {
     get("agpu_buffer_data", buffer, out, |b| Ok(b.data.cast()))
 }
 
-/// A view of the whole buffer: a vector, or what array it was made as. Thread-safe.
+/// Writes a view of the whole buffer: a vector, or the array that the buffer was made as.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_view(buffer: *mut AgpuBuffer, out: *mut AgpuView) -> AgpuStatus {
     get("agpu_buffer_view", buffer, out, |b| {
@@ -300,7 +304,7 @@ pub unsafe extern "C" fn agpu_buffer_view(buffer: *mut AgpuBuffer, out: *mut Agp
     })
 }
 
-/// What elements of a type are in a view.
+/// Returns the element type as a view has it.
 pub(crate) fn element(ty: Ty) -> AgpuElement {
     AgpuElement { kind: abi_type(ty) as i32, size: ty.size() as i32 }
 }

@@ -1,52 +1,42 @@
-//! Contexts: a device, and the threads to compute with.
+//! Contexts: a device, and what a context has on the CPU.
 
 use crate::abi::{AgpuContext, AgpuContextOptions};
 use crate::calls::Tally;
-use crate::cuda::{Gpu, chosen};
+use crate::cuda::chosen;
+use crate::device::Device;
 use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, aligned, fail, out};
 use crate::guard::guard;
 use crate::handle::{Pin, Table};
+use crate::host::Host;
 use crate::log::log;
 use crate::memory::{Allocator, HostMemory};
 use crate::pool::{Runner, Workers};
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What a context holds. Its buffers share it, so they outlive the handle.
+/// A context. Its buffers share it, so it outlives its handle as long as one of them is there.
 pub(crate) struct Context {
-    /// Who computes on the CPU.
-    pub workers: Workers,
-    /// For `agpu_buffer_context`; may be freed.
+    /// For `agpu_buffer_context`. The handle may have been freed since.
     pub handle: OnceLock<usize>,
-    /// None: the CPU.
-    pub gpu: Option<Arc<Gpu>>,
-    /// What is on the CPU of it.
-    pub memory: Arc<HostMemory>,
-    /// Kernels run on the CPU so far.
-    pub launches: Tally,
+    /// What the context has on the CPU.
+    pub host: Arc<Host>,
+    /// Where its arrays are, and where calls run.
+    pub device: Box<dyn Device>,
 }
 
 impl Context {
-    /// At most so many bytes from now on.
+    /// Limits the memory that the context may have, on the CPU and on its device, from now on.
     pub fn set_memory_limit(&self, bytes: i64) {
-        self.memory.usage.set_limit(bytes);
-        if let Some(gpu) = &self.gpu {
-            gpu.usage.set_limit(bytes);
-        }
-    }
-
-    /// Kernels launched so far.
-    pub fn launches(&self) -> i64 {
-        self.gpu.as_ref().map_or_else(|| self.launches.sum(), |gpu| gpu.launches.load(Ordering::Relaxed))
+        self.host.memory.usage.set_limit(bytes);
+        self.device.usage().set_limit(bytes);
     }
 }
 
 static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
 static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
-/// What a program may hand in for a context.
+/// What the program hands in for a context, in place of the system's.
 #[derive(Default)]
 pub(crate) struct Own {
     pub allocator: Option<Allocator>,
@@ -55,20 +45,19 @@ pub(crate) struct Own {
 
 pub(crate) fn create(threads: usize, device: i32, own: Own) -> Result<(usize, Arc<Context>)> {
     let gpu = chosen::open(device)?;
-    let context = Arc::new(Context {
+    let host = Arc::new(Host {
         workers: Workers::new(threads, own.runner),
-        handle: OnceLock::new(),
-        gpu,
         memory: HostMemory::new(own.allocator),
         launches: Tally::default(),
     });
+    let device: Box<dyn Device> = match gpu {
+        Some(gpu) => Box::new(gpu),
+        None => Box::new(host.clone()),
+    };
+    let context = Arc::new(Context { handle: OnceLock::new(), host, device });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);
-    log!(
-        Info,
-        "a context on {} with {threads} threads",
-        context.gpu.as_ref().map_or_else(|| "the CPU".into(), |gpu| gpu.device.title())
-    );
+    log!(Info, "a context on {} with {threads} threads", context.device.title());
     Ok((handle, context))
 }
 
@@ -87,7 +76,7 @@ fn default_threads() -> Result<usize> {
 
 const MAX_THREADS: usize = 4096;
 
-/// The process's default context.
+/// Returns the process's default context, and makes it at the first use.
 pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
     static MAKING: Mutex<()> = Mutex::new(());
     if let Some(context) = DEFAULT.get() {
@@ -103,28 +92,29 @@ pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
     }
 }
 
-/// Why this is on the CPU, if it is the default context and that was not asked for.
+/// Returns why the context is on the CPU, if it is the default context and the program did not ask
+/// for the CPU.
 pub(crate) fn problem(context: &Arc<Context>) -> Option<String> {
     let is_default = DEFAULT.get().is_some_and(|(_, d)| Arc::ptr_eq(d, context));
     if is_default && !chosen::is_chosen() { chosen::problem() } else { None }
 }
 
-/// The context of a handle.
+/// Returns the context of a handle.
 pub(crate) fn pin(context: *mut AgpuContext) -> Result<Pin<Arc<Context>>> {
     CONTEXTS.pin(context.addr())
 }
 
-/// The context of a handle, or the default one for NULL.
+/// Returns the context of a handle, or the default one for NULL.
 pub(crate) fn pin_or_default(context: *mut AgpuContext) -> Result<Arc<Context>> {
     if context.is_null() { Ok(default()?.1.clone()) } else { Ok(pin(context)?.clone()) }
 }
 
-/// The options; what a program that was made for an older version of the struct does not give is 0.
+/// Reads the options. A field that an older version of the struct does not have is 0.
 ///
 /// # Safety
-/// NULL, or a struct of as many bytes as its `size` says.
+/// `options` is NULL, or a struct of as many bytes as its `size` says.
 unsafe fn read(options: *const AgpuContextOptions) -> Result<AgpuContextOptions> {
-    /// What the first version had.
+    /// The size of the struct in its first version.
     const LEAST: usize = std::mem::offset_of!(AgpuContextOptions, memory_limit);
     let mut read = AgpuContextOptions { device: chosen::DEFAULT, ..AgpuContextOptions::default() };
     if options.is_null() {
@@ -143,7 +133,7 @@ unsafe fn read(options: *const AgpuContextOptions) -> Result<AgpuContextOptions>
     Ok(read)
 }
 
-/// What the program hands in.
+/// Reads the allocator and the runner that the program hands in.
 fn own(options: &AgpuContextOptions) -> Result<Own> {
     let user = options.user;
     if options.memory_limit < 0 {
@@ -157,7 +147,8 @@ fn own(options: &AgpuContextOptions) -> Result<Own> {
     Ok(Own { allocator, runner: options.run_tasks.map(|run| Runner { run, user }) })
 }
 
-/// Makes a context. `options` may be NULL: the default device, all threads. Thread-safe.
+/// Makes a context. If `options` is NULL, the context is on the default device and uses all
+/// threads. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_create(
     options: *const AgpuContextOptions,
@@ -184,7 +175,8 @@ pub unsafe extern "C" fn agpu_context_create(
     })
 }
 
-/// The process's default context, made at first use. It must not be freed. Thread-safe.
+/// Returns the process's default context, which is made at its first use. It must not be freed.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_default(out: *mut *mut AgpuContext) -> crate::abi::AgpuStatus {
     guard(|| {
@@ -194,7 +186,8 @@ pub unsafe extern "C" fn agpu_context_default(out: *mut *mut AgpuContext) -> cra
     })
 }
 
-/// Frees a context; NULL is fine. Buffers may outlive it, and calls on them still run. Thread-safe.
+/// Frees a context. NULL is allowed. Buffers may outlive the context, and calls on them still run.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_free(context: *mut AgpuContext) -> crate::abi::AgpuStatus {
     guard(|| {
@@ -208,7 +201,7 @@ pub unsafe extern "C" fn agpu_context_free(context: *mut AgpuContext) -> crate::
     })
 }
 
-/// How many threads a context computes with. Thread-safe.
+/// Writes the number of threads that a context computes with. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_threads(
     context: *mut AgpuContext,
@@ -217,7 +210,7 @@ pub unsafe extern "C" fn agpu_context_threads(
     guard(|| {
         let context = pin(context).map_err(|e| e.of("agpu_context_threads"))?;
         let out = self::out(out, "agpu_context_threads: out")?;
-        out.write(i32::try_from(context.workers.threads).unwrap_or(i32::MAX));
+        out.write(i32::try_from(context.host.workers.threads).unwrap_or(i32::MAX));
         Ok(())
     })
 }

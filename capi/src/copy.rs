@@ -9,7 +9,6 @@ use crate::handle::Pin;
 use crate::memory::{HostMemory, Storage};
 use crate::span::{AXES, Span, extents, noun};
 use crate::span_copy::{copy_span, transfer_all};
-use crate::stream::no_stream;
 use crate::view::resolve;
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
@@ -24,12 +23,12 @@ fn open(view: &AgpuView) -> Result<(Pin<Buffer>, Span)> {
 /// Copies between two views' buffers, wherever they are.
 fn copy_views(dst: &Buffer, to: &Span, src: &Buffer, from: &Span) -> Result<()> {
     match (dst.device(), src.device()) {
-        (None, None) => copy_span(to, from, &dst.context.memory),
+        (None, None) => copy_span(to, from, &dst.context.host.memory),
         (Some(d), Some(s)) => d.copy_from(to, s, from),
         (Some(d), None) if from.is_flat() => d.upload(to, from.base),
         (None, Some(s)) if to.is_flat() => s.download(to.base, from),
         (d, s) => {
-            let memory = if d.is_some() { &src.context.memory } else { &dst.context.memory };
+            let memory = if d.is_some() { &src.context.host.memory } else { &dst.context.host.memory };
             let temporary = Storage::new(from.len(), from.ty.size(), false, Some(memory))?;
             let middle = from.packed(temporary.data());
             if let Some(s) = s {
@@ -97,7 +96,7 @@ pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, 
         one_place_each(&to)?;
         match pin.device() {
             Some(device) => device.upload(&to, host.base),
-            None => copy_span(&to, &host, &pin.context.memory),
+            None => copy_span(&to, &host, &pin.context.host.memory),
         }
     };
     guard_as("agpu_copy_from_host", copy)
@@ -112,7 +111,7 @@ pub unsafe extern "C" fn agpu_copy_to_host(dst: *mut c_void, src: AgpuView, coun
         let (host, from) = with_host(dst, "dst", count, span)?;
         match pin.device() {
             Some(device) => device.download(host.base, &from),
-            None => to_host(&host, &from, &pin.context.memory),
+            None => to_host(&host, &from, &pin.context.host.memory),
         }
     };
     guard_as("agpu_copy_to_host", copy)
@@ -128,9 +127,7 @@ unsafe fn stream_of(call: *const AgpuCall, buffer: &Buffer) -> Result<*mut c_voi
     if context.is_some_and(|c| !Arc::ptr_eq(&c, &buffer.context)) {
         fail!(WRONG_CONTEXT, "the buffer is not of the call's context");
     }
-    if buffer.device().is_none() {
-        no_stream(stream)?;
-    }
+    buffer.context.device.check_stream(stream)?;
     Ok(stream)
 }
 
@@ -151,7 +148,7 @@ pub unsafe extern "C" fn agpu_copy_from_host_async(
         let stream = unsafe { stream_of(call, &pin) }?;
         match pin.device() {
             Some(device) => device.upload_on(stream.cast(), &to, host.base),
-            None => copy_span(&to, &host, &pin.context.memory),
+            None => copy_span(&to, &host, &pin.context.host.memory),
         }
     };
     guard_as("agpu_copy_from_host_async", copy)
@@ -173,7 +170,7 @@ pub unsafe extern "C" fn agpu_copy_to_host_async(
         let stream = unsafe { stream_of(call, &pin) }?;
         match pin.device() {
             Some(device) => device.download_on(stream.cast(), host.base, &from),
-            None => to_host(&host, &from, &pin.context.memory),
+            None => to_host(&host, &from, &pin.context.host.memory),
         }
     };
     guard_as("agpu_copy_to_host_async", copy)

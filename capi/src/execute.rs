@@ -60,13 +60,13 @@ pub(crate) fn execute(
     }
     let scratch = match scratch(plan, ws)? {
         0 => std::ptr::null_mut(),
-        bytes => ws.memory.take(usize::MAX, bytes, 1, On::Host(&context.memory))?,
+        bytes => ws.memory.take(usize::MAX, bytes, 1, On::Host(&context.host.memory))?,
     };
     ws.launch.records.clear();
     ws.launch.records.resize(entry.sites, i64::MAX);
     run(loaded, plan, &plan.steps, &mut At { scratch, site: 0, again: false, pins }, context, ws)?;
     for (place, wanted) in &ws.detours {
-        copy_span(wanted, &ws.spans[*place], &context.memory)?;
+        copy_span(wanted, &ws.spans[*place], &context.host.memory)?;
     }
     Ok(())
 }
@@ -194,7 +194,7 @@ fn launch_unchecked(
         records: records.as_mut_ptr(),
         reserved: [std::ptr::null(); 2],
     };
-    context.launches.add_one();
+    context.host.launches.add_one();
     if log::wants(log::Level::Warn) {
         tell(plan, launch, tiles, variant(launch, ws, contiguous), ws);
     }
@@ -202,7 +202,9 @@ fn launch_unchecked(
         let main = code(loaded, launch, variant(launch, ws, contiguous))?;
         let work = launch.work(launch.segment.map(|n| ws.host[n.0 as usize].as_i64()));
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
-        unsafe { pool::run(&context.workers, main, &args, tiles, (!launch.sequential).then_some(work)) }?;
+        unsafe {
+            pool::run(&context.host.workers, main, &args, tiles, (!launch.sequential).then_some(work))
+        }?;
     }
     if launch.finish {
         // SAFETY: as above, after all tiles.
@@ -292,7 +294,7 @@ pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mu
     for (i, slot) in plan.results.iter().enumerate() {
         let place = place_of(plan, Place::Result(i as u32));
         if slot.ty.is_scalar() {
-            if context.gpu.is_some() && !args.is_host_scalar(place) {
+            if context.device.gpu().is_some() && !args.is_host_scalar(place) {
                 continue; // a kernel wrote it
             }
             let word = ws.words[place].to_ne_bytes();

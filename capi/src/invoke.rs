@@ -8,7 +8,6 @@ use crate::context::{self};
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, SHAPE, aligned, fail};
 use crate::module::{Entry, Loaded};
 use crate::outputs::{outputs, reserve, reserve_temporaries};
-use crate::stream::no_stream;
 use crate::workspace::Workspace;
 use crate::{cuda, execute, interrupt};
 use arraygpu_compiler::plan::host;
@@ -49,23 +48,23 @@ pub(crate) unsafe fn invoke(
     }
     outputs(entry, args, ws)?;
     if let Some(needed) = needed {
-        let scratch = if context.gpu.is_some() { 0 } else { execute::scratch(plan, ws)? };
-        let on = On::Host(&context.memory);
+        let scratch = if context.device.gpu().is_some() { 0 } else { execute::scratch(plan, ws)? };
+        let on = On::Host(&context.host.memory);
         reserve_temporaries(entry, ws, on)?;
         ws.memory.take(usize::MAX, scratch, 1, on)?;
         needed.write(ws.memory.used as i64);
         return Ok(());
     }
     interrupt::check()?;
-    let done = match &context.gpu {
+    let done = match context.device.gpu() {
         Some(gpu) => cuda::run(loaded, entry, args, context, gpu, stream, &pins, ws),
         None => {
             if !loaded.has_cpu_code() {
                 let why = context::problem(context).map_or(String::new(), |p| format!(": {p}"));
                 fail!(MODULE, "the package has code for GPUs only, the context's device is the CPU{why}");
             }
-            no_stream(stream)?;
-            reserve(entry, args, ws, On::Host(&context.memory))?;
+            context.device.check_stream(stream)?;
+            reserve(entry, args, ws, On::Host(&context.host.memory))?;
             execute::execute(loaded, entry, context, &pins, ws)?;
             execute::deliver(entry, args, context, ws)
         }
@@ -103,7 +102,7 @@ pub(crate) unsafe fn given<T>(
     bind(entry, args, ws)?;
     // SAFETY: the caller's promise.
     let (given, _) = unsafe { context_of(call) }?;
-    let on_gpu = pick_context(entry, args, given.as_deref(), &ws.pins)?.gpu.is_some();
+    let on_gpu = pick_context(entry, args, given.as_deref(), &ws.pins)?.device.gpu().is_some();
     let (spans, literals) = (&ws.spans, &ws.literals);
     let len = |p: u32, axis: u8| spans[p as usize].extent(axis);
     let arg = |p: u32| literals[p as usize];

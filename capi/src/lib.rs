@@ -8,8 +8,8 @@
 //! handles, errors    abi error guard handle calls interrupt cancel log
 //! host memory        memory span span_copy overlap guards usage disk
 //! modules            module cpu block/ cuda/images        plans with the code of their kernels
-//! devices            pool (threads of the CPU)   cuda/    a GPU: streams, memory, loaded code
-//! contexts, arrays   context buffer view pinned device
+//! devices            device (the trait)   host, pool (the CPU)   cuda/ (a GPU: streams, memory, loaded code)
+//! contexts, arrays   context buffer view pinned devices
 //! one call           invoke: arguments, call_options, outputs; then execute or cuda/execute
 //! online             functions that are compiled while a program runs
 //! packages           package (agpu_invoke)   loader
@@ -36,6 +36,7 @@ mod copy;
 mod cpu;
 mod cuda;
 mod device;
+mod devices;
 mod disk;
 mod environment;
 mod error;
@@ -45,6 +46,7 @@ mod float_environment;
 mod guard;
 mod guards;
 mod handle;
+mod host;
 mod interrupt;
 mod invoke;
 mod level;
@@ -111,7 +113,7 @@ pub use copy::{
     agpu_copy, agpu_copy_from_host, agpu_copy_from_host_async, agpu_copy_to_host, agpu_copy_to_host_async,
     agpu_fill,
 };
-pub use device::{
+pub use devices::{
     agpu_cache_problem, agpu_context_device, agpu_context_device_name, agpu_context_launches,
     agpu_context_memory, agpu_context_set_memory_limit, agpu_context_stream, agpu_context_synchronize,
     agpu_device_count, agpu_device_problem,

@@ -1,8 +1,10 @@
-//! Launches on the CPU: tiles over threads, under the default floating-point environment.
+//! Runs a launch on the CPU: the tiles of a kernel are spread over threads, under the default
+//! floating-point environment.
 //!
-//! A parallel launch is cut into chunks of tiles. Each thread has a contiguous share of them, so that it walks through memory in order, and takes from
-//! the others' shares when its own is done. The caller returns when all claimed chunks are done, and never waits for a worker that woke
-//! up too late to help.
+//! A parallel launch is cut into chunks of tiles. Each thread has a contiguous share of the chunks,
+//! so that it walks through memory in order. When its own share is done, it takes chunks from the
+//! other shares. The caller returns when all claimed chunks are done; it never waits for a worker
+//! that woke up too late to help.
 
 use crate::abi::AgpuKernelArgs;
 use crate::cpu::Code;
@@ -21,14 +23,16 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 
-/// A launch of less work (elements times cost) stays on the caller's thread: waking workers costs more than they save.
+/// A launch of less work (number of elements times cost of an element) stays on the caller's
+/// thread, because waking workers would cost more than they save.
 const PARALLEL_WORK: i64 = 1 << 19;
-/// A chunk has at least this much work.
+/// The least work of a chunk.
 const CHUNK_WORK: i64 = 1 << 17;
-/// Chunks for each thread of a large launch, so that late threads find something left.
+/// The number of chunks for each thread of a large launch. There are several, so that a thread that
+/// starts late finds something left.
 const CHUNKS_PER_THREAD: i64 = 16;
 
-/// Who computes the launches of a context.
+/// The threads that compute the launches of a context.
 pub(crate) struct Workers {
     /// Number of threads, the caller's among them.
     pub threads: usize,
@@ -44,10 +48,11 @@ impl Workers {
     }
 }
 
-/// A context's workers: one less than its threads, because the caller works, too.
+/// The workers of a context: one less than its threads, because the caller works as well.
 pub(crate) struct Pool {
     workers: ThreadPool,
-    /// Threads do not survive a fork: a child computes alone.
+    /// The process that made the threads. Threads do not survive a fork, so a child process
+    /// computes alone.
     process: u32,
 }
 
@@ -61,7 +66,8 @@ fn pool(workers: &Workers) -> Option<&Pool> {
     workers.pool.get_or_init(make).as_ref().filter(|p| p.process == std::process::id())
 }
 
-/// Runs `f` while this thread takes no signal. Threads that it starts never do: the program's handlers run on the program's own threads.
+/// Runs `f` while this thread takes no signals. Threads that `f` starts never take any: the
+/// program's handlers run on the program's own threads.
 fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
     // SAFETY: makes a set, and swaps it with the thread's, which is written if that succeeds.
@@ -77,11 +83,12 @@ fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Work between two looks at the host's flag: some milliseconds.
+/// The work between two reads of the cancel flag. It takes some milliseconds.
 const LOOK_WORK: i64 = 1 << 22;
 
-/// Runs `main` over all tiles, each of so much work: elements times cost. None: they are computed in order, by one thread.
-/// An error if the host cancelled it.
+/// Runs `main` over all tiles, each of which has the work `tile_work`: number of elements times
+/// cost. If `tile_work` is `None`, one thread computes the tiles in order. Returns an error if the
+/// program cancelled the call.
 ///
 /// # Safety
 /// The kernel and its arguments belong together, and stay valid during the call.
@@ -126,7 +133,7 @@ pub(crate) unsafe fn run(
             for first in 1..job.shares.len() {
                 let job = job.clone();
                 pool.workers.spawn(move || {
-                    // the caller has entered it
+                    // The caller has entered the environment, this thread has not.
                     let _environment = FloatEnvironment::enter();
                     job.work(first)
                 });
@@ -137,7 +144,7 @@ pub(crate) unsafe fn run(
             (r.run)(r.user, threads, Some(task), Arc::as_ptr(&job).cast_mut().cast());
         },
     }
-    // what nobody has claimed
+    // The caller takes the chunks that nobody has claimed.
     job.work(0);
     job.wait();
     if let Some(panic) = job.panic.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -146,11 +153,12 @@ pub(crate) unsafe fn run(
     if job.skipped.load(Ordering::Relaxed) { Err(cancelled()) } else { Ok(()) }
 }
 
-/// Computes tiles, and looks at the flag, if there is one, after so many; false if it was raised, and not all are
-/// computed. Without `look` tiles go in order, and hand on what is in registers.
+/// Computes tiles, and reads the cancel flag, if there is one, after every `look` tiles. Returns
+/// false if the flag was raised before all tiles were computed. Without `look` the tiles are
+/// computed in order by one call of the kernel, which keeps values in registers from tile to tile.
 ///
 /// # Safety
-/// As [`run`].
+/// As for [`run`].
 unsafe fn compute(
     main: Code,
     args: *const AgpuKernelArgs,
@@ -172,7 +180,7 @@ unsafe fn compute(
     true
 }
 
-/// Who computes beside the caller.
+/// The threads that compute beside the caller.
 enum Helpers<'a> {
     Workers(&'a Pool),
     Host(&'a Runner),
@@ -185,13 +193,13 @@ fn helpers(workers: &Workers) -> Option<Helpers<'_>> {
     }
 }
 
-/// The host's function that runs tasks, and what it is called with.
+/// The program's function that runs tasks, and its argument.
 pub(crate) struct Runner {
     pub run: unsafe extern "C" fn(*mut c_void, i64, Option<Task>, *mut c_void),
     pub user: *mut c_void,
 }
 
-/// One of them.
+/// A task: a function of the job and of the number of the share.
 type Task = unsafe extern "C" fn(*mut c_void, i64);
 
 // SAFETY: the host promises that its function may be called by any thread.
@@ -199,7 +207,8 @@ unsafe impl Send for Runner {}
 // SAFETY: as above.
 unsafe impl Sync for Runner {}
 
-/// What the host's threads run: the share `i` of a job, and what is left of the others'.
+/// Computes share `i` of a job, then what is left of the other shares. The program's threads run
+/// it.
 unsafe extern "C" fn task(job: *mut c_void, i: i64) {
     // SAFETY: the job that `run` handed over, which waits for the host's function.
     let job = unsafe { &*job.cast_const().cast::<Job>() };
@@ -211,7 +220,8 @@ unsafe extern "C" fn task(job: *mut c_void, i: i64) {
 
 struct Job {
     main: Code,
-    /// Valid until all chunks are done; touched only by who claimed one.
+    /// The kernel's arguments. They are valid until all chunks are done, and only a thread that has
+    /// claimed a chunk reads them.
     args: *const AgpuKernelArgs,
     tiles: i64,
     chunk: i64,
@@ -219,17 +229,18 @@ struct Job {
     shares: Box<[Share]>,
     done: AtomicI64,
     caller: Thread,
-    /// The last one of a chunk. The caller goes on with it when all chunks are done.
+    /// The first panic in a chunk. The caller continues it when all chunks are done.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    /// The caller's: its tiles are no longer computed once it is raised.
+    /// The caller's cancel flag. No further tile is computed once it is raised.
     flag: Flag,
-    /// Tiles between two looks at it.
+    /// Number of tiles between two reads of the flag.
     look: i64,
-    /// Some were not.
+    /// Whether tiles were left out because the flag was raised.
     skipped: AtomicBool,
 }
 
-/// A thread's chunks: the next to claim, and the end. On a line of its own: threads would slow each other down.
+/// A thread's chunks: the next one to claim, and the end. It has a cache line of its own, because
+/// threads that write to one line slow each other down.
 #[repr(align(64))]
 struct Share {
     next: AtomicI64,
@@ -242,7 +253,7 @@ unsafe impl Send for Job {}
 unsafe impl Sync for Job {}
 
 impl Job {
-    /// Claims and runs chunks until none is left, of share `first` before the others.
+    /// Claims and runs chunks until none is left, those of share `first` before the others.
     fn work(&self, first: usize) {
         for share in self.shares[first..].iter().chain(&self.shares[..first]) {
             loop {
@@ -255,7 +266,7 @@ impl Job {
         }
     }
 
-    /// Runs a claimed chunk.
+    /// Runs a chunk that this thread has claimed.
     fn run(&self, c: i64) {
         let begin = c * self.chunk;
         let tiles = begin..(begin + self.chunk).min(self.tiles);
@@ -270,7 +281,7 @@ impl Job {
         }
     }
 
-    /// Until all chunks are done: spins for a little, then sleeps.
+    /// Waits until all chunks are done: spins for a short time, then sleeps.
     fn wait(&self) {
         let mut spins = 0;
         while self.done.load(Ordering::Acquire) < self.chunks {
@@ -292,11 +303,11 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
     use std::time::Duration;
 
-    /// Runs what a test does over 64 tiles of much work, on four threads.
+    /// Runs `f` over 64 tiles with enough work for a parallel launch, on four threads.
     fn launch(f: fn(i64, i64)) {
         let (_, context) = context::create(4, chosen::CPU, context::Own::default()).unwrap();
         // SAFETY: the code takes no arguments.
-        unsafe { run(&context.workers, Code::Test(f), std::ptr::null(), 64, Some(1 << 20)) }.unwrap();
+        unsafe { run(&context.host.workers, Code::Test(f), std::ptr::null(), 64, Some(1 << 20)) }.unwrap();
     }
 
     #[test]

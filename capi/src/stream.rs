@@ -1,24 +1,17 @@
-//! Streams that the library makes, and functions of the caller in a stream's order.
+//! The C functions of streams: streams that the library makes, and functions of the caller in a
+//! stream's order.
 
 use crate::abi::{AgpuCall, AgpuContext, AgpuStatus};
 use crate::call_options::context_of;
 use crate::context;
-use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, error, fail, out};
+use crate::error::{INVALID_ARGUMENT, fail, out};
 use crate::float_environment::FloatEnvironment;
 use crate::guard::{guard_as, guard_outside};
 use std::ffi::c_void;
 
-/// On the CPU there is only NULL.
-pub(crate) fn no_stream(stream: *mut c_void) -> Result<()> {
-    if !stream.is_null() {
-        fail!(INVALID_ARGUMENT, "call.stream is not NULL, a CPU context has only the default stream");
-    }
-    Ok(())
-}
-
-/// Makes a stream in a context (NULL: the default one), a CUstream that calls of this context and other CUDA
-/// code may use. It does not wait for the legacy default stream. On the CPU, where calls return when they are
-/// done, it is NULL. Thread-safe.
+/// Makes a stream in a context (NULL: the default context). It is a CUstream that calls of this
+/// context and other CUDA code may use, and it does not wait for the legacy default stream. On the
+/// CPU, where a call returns when its work is done, the stream is NULL. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_stream_create(
     context: *mut AgpuContext,
@@ -26,47 +19,43 @@ pub unsafe extern "C" fn agpu_stream_create(
 ) -> AgpuStatus {
     let make = || {
         let out = out(stream, "stream")?;
-        let context = context::pin_or_default(context)?;
-        out.write(context.gpu.as_ref().map_or(Ok(std::ptr::null_mut()), |g| g.lend())?.cast());
+        out.write(context::pin_or_default(context)?.device.create_stream()?);
         Ok(())
     };
     guard_as("agpu_stream_create", make)
 }
 
-/// Frees a stream of agpu_stream_create() of the same context (NULL: the default one); NULL is fine. Its work
-/// goes on, and nothing waits. Later calls on it are an error. It goes with its context, too. Thread-safe.
+/// Frees a stream of agpu_stream_create() of the same context (NULL: the default context). A NULL
+/// stream is allowed. The work on the stream goes on, and nothing waits. A later call on the stream
+/// is an error. Freeing the context frees its streams, too. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_stream_free(context: *mut AgpuContext, stream: *mut c_void) -> AgpuStatus {
     let free = || {
         if stream.is_null() {
             return Ok(());
         }
-        match &context::pin_or_default(context)?.gpu {
-            Some(gpu) => gpu.take_back(stream.cast()),
-            None => Err(error(INVALID_HANDLE, "a CPU context has only the stream NULL")),
-        }
+        context::pin_or_default(context)?.device.free_stream(stream)
     };
     guard_as("agpu_stream_free", free)
 }
 
-/// Waits until what was queued on a stream of a context (NULL: the default one) is done; NULL is the context's
-/// own stream. AGPU_ERROR_RECORD if a call there left a record. Thread-safe.
+/// Waits until the work that was queued on a stream of a context (NULL: the default context) is
+/// done. A NULL stream is the context's own one. The result is AGPU_ERROR_RECORD if a call on the
+/// stream left an error record. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_stream_synchronize(
     context: *mut AgpuContext,
     stream: *mut c_void,
 ) -> AgpuStatus {
-    let wait = || match &context::pin_or_default(context)?.gpu {
-        Some(gpu) => gpu.synchronize_on(stream.cast()),
-        None => no_stream(stream),
-    };
+    let wait = || context::pin_or_default(context)?.device.synchronize_stream(stream);
     guard_as("agpu_stream_synchronize", wait)
 }
 
-/// Has the host call `f` with `data` once what is queued on the call's stream is done; what is queued there
-/// later waits for it. On a GPU it runs in a thread of the driver, and never if the device fails before; on the
-/// CPU at once, in this thread. It may call neither this library nor CUDA, nor throw, and should be short. `call`
-/// may be NULL: the default context. Thread-safe.
+/// Lets the host call `f` with `data` when the work that is queued on the call's stream is done.
+/// Work that is queued there later waits for `f`. On a GPU `f` runs in a thread of the driver, and
+/// never if the device fails before; on the CPU it runs at once, in this thread. `f` must call
+/// neither this library nor CUDA, must not throw, and should be short. If `call` is NULL, the
+/// context is the default one. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_stream_callback(
     call: *const AgpuCall,
@@ -81,15 +70,8 @@ pub unsafe extern "C" fn agpu_stream_callback(
             Some(pin) => pin.clone(),
             None => context::default()?.1.clone(),
         };
-        match &context.gpu {
-            Some(gpu) => gpu.callback(stream.cast(), f, data),
-            None => {
-                no_stream(stream)?;
-                // SAFETY: a function of the caller that takes this argument.
-                environment.outside(|| unsafe { f(data) });
-                Ok(())
-            }
-        }
+        // SAFETY: the function takes this argument (the caller's promise).
+        unsafe { context.device.callback(stream, f, data, environment) }
     };
     guard_outside(|environment| queue(environment).map_err(|e| e.of("agpu_stream_callback")))
 }

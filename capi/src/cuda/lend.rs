@@ -6,13 +6,11 @@
 use super::gpu::{Gpu, Uncaptured};
 use super::state::{Lent, Stream};
 use super::table::lock;
+use crate::device::Callback;
 use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, fail};
 use cudarc::driver::sys::CUstream;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
-
-/// A function of the caller that the host runs in a stream's order.
-pub(crate) type Callback = unsafe extern "C" fn(data: *mut c_void);
 
 const NEVER: u8 = 0;
 const LENT: u8 = 1;

@@ -13,6 +13,7 @@
 //! records  error records, read when the host waits
 //! ```
 
+mod as_device;
 mod call;
 mod check;
 mod choice;
@@ -43,9 +44,7 @@ pub(crate) use crate::cuda::frame::Frame;
 pub(crate) use crate::cuda::open::driver;
 pub(crate) use crate::cuda::state::Stream;
 pub(crate) use code::forget;
-pub(crate) use event::Event;
 pub(crate) use execute::run;
 pub(crate) use gpu::Gpu;
 pub(crate) use images::Images;
 pub(crate) use memory::{Allocation, wrap};
-pub(crate) use words::Pinned;

@@ -177,7 +177,7 @@ unsafe fn on_gpu(call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Res
     // SAFETY: the caller's promise.
     let (given, _) = unsafe { context_of(call) }?;
     if let Some(context) = given {
-        return Ok(context.gpu.is_some());
+        return Ok(context.device.gpu().is_some());
     }
     aligned(args, "the arguments")?;
     for i in 0..if args.is_null() { 0 } else { usize::try_from(count).unwrap_or(0) } {
@@ -188,10 +188,10 @@ unsafe fn on_gpu(call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Res
         };
         if kind == AgpuArgKind::AgpuArgView as i32 || kind == AgpuArgKind::AgpuArgResultView as i32 {
             // SAFETY: as above.
-            return Ok(buffer::pin(unsafe { view.read() }.buffer)?.context.gpu.is_some());
+            return Ok(buffer::pin(unsafe { view.read() }.buffer)?.context.device.gpu().is_some());
         }
     }
-    Ok(context::default()?.1.gpu.is_some())
+    Ok(context::default()?.1.device.gpu().is_some())
 }
 
 impl Program {

@@ -1,7 +1,7 @@
 //! Builds functions: nodes of core IR together with the shape rules that they need.
 //!
 //! Nodes are added in the order of the author's program, operands before users, and so are the
-//! rules ([`rules`]). Extents are resolved at the same time: the length of an array expression
+//! rules (`build/rules.rs`). Extents are resolved at the same time: the length of an array expression
 //! becomes an expression over the lengths of parameters and over scalar parameters, so that rules
 //! never mention an array that is not a parameter. The embedded language and the C ABI both use
 //! this builder.

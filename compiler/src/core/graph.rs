@@ -163,10 +163,10 @@ impl Graph {
         if bound {
             self.mark_bound(made);
         }
-        if once && self.op(made).is_pass() {
+        if once && self.op(made).needs_launch() {
             self.mark_once(made);
         } else if once && self.ty(made).is_scalar() {
-            let is_part = |o: &NodeId| self.op(*o).is_pass() && self.is_closed(*o);
+            let is_part = |o: &NodeId| self.op(*o).needs_launch() && self.is_closed(*o);
             let parts: Vec<NodeId> = self.op(made).operands().filter(is_part).collect();
             parts.into_iter().for_each(|o| self.mark_once(o));
         }

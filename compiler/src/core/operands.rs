@@ -144,7 +144,7 @@ impl Op {
 
     /// Returns whether the value is known only after a launch: a reduction, a stored array or an
     /// iteration.
-    pub fn is_pass(&self) -> bool {
+    pub fn needs_launch(&self) -> bool {
         self.is_reduction() || matches!(self, Op::Materialize(_) | Op::Iterate { .. })
     }
 

@@ -85,7 +85,7 @@ impl Body {
         let mut body = Body { counting: true, ..Body::default() };
         let (mut stack, mut seen) = (vec![root], HashSet::default());
         while let Some(n) = stack.pop() {
-            if seen.insert(n) && !g.op(n).is_pass() {
+            if seen.insert(n) && !g.op(n).needs_launch() {
                 body.note(g, n);
                 stack.extend(g.op(n).operands());
             }
@@ -164,7 +164,7 @@ impl Body {
         if !self.seen.insert(n) {
             return;
         }
-        if !g.op(n).is_pass() {
+        if !g.op(n).needs_launch() {
             self.note(g, n);
         }
         let op = g.op(n).clone();
@@ -200,7 +200,7 @@ impl Body {
 
     /// Notes the arrays that a loop invariant reads.
     fn read_closed(&mut self, g: &Graph, n: NodeId) {
-        if g.op(n).is_pass() || !self.seen.insert(n) {
+        if g.op(n).needs_launch() || !self.seen.insert(n) {
             return;
         }
         if let Op::Elem(x, index) | Op::At(x, index) = g.op(n) {

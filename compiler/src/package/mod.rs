@@ -1,6 +1,6 @@
 //! Packages, which a generator writes for C and C++ programmers.
 //!
-//! [`write`] turns a compiled program into headers, libraries, CMake and pkg-config files and a
+//! [`write()`] turns a compiled program into headers, libraries, CMake and pkg-config files and a
 //! manifest (the list is in `docs/c-abi.md`). Each part has a file: [`model`] describes the
 //! contents of the package; [`c_header`], [`cpp_header`], [`glue`], [`images`], [`cmake`],
 //! [`pkgconfig`] and [`manifest`] print it; [`cc`] runs the C compiler for each [`level`], and

@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap as HashMap;
 /// Marks the nodes that are computed once for the call in the author's program.
 pub fn mark(f: &mut Function) {
     f.graph.on_demand = true;
-    let is_once = |n: &NodeId| f.graph.op(*n).is_pass() && f.graph.is_closed(*n);
+    let is_once = |n: &NodeId| f.graph.op(*n).needs_launch() && f.graph.is_closed(*n);
     if f.needs(|n| is_once(&n)) {
         let once: Vec<NodeId> = f.graph.reachable(f.roots()).into_iter().filter(is_once).collect();
         once.into_iter().for_each(|n| f.graph.mark_once(n));
@@ -49,7 +49,7 @@ pub fn run(mut f: Function) -> Result<Function> {
 /// Returns whether a node needs a launch of its own, needed none in the author's program, and may
 /// leave an error record.
 fn is_target(g: &Graph, n: NodeId) -> bool {
-    g.op(n).is_pass() && g.is_closed(n) && !g.node(n).once && may_record(g, n)
+    g.op(n).needs_launch() && g.is_closed(n) && !g.node(n).once && may_record(g, n)
 }
 
 /// The context of a value.

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-/// What must hold for a variant's code to be right. (Which arrays are aligned and without gaps
-/// between rows follows from the code.)
+/// What must hold for a variant's code to be right. Which arrays must be aligned, or have no gaps
+/// between rows, follows from the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Guards {
     /// All arrays are contiguous along the last axis. The strides of vectors are then no parameters
@@ -21,22 +21,22 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Returns the guards of a variant for strides of 1 and 64-bit indices.
+    /// Returns the guards of contiguous arrays with 64-bit indices.
     pub fn contiguous() -> Guards {
         Guards { contiguous: true, ..Guards::default() }
     }
 
-    /// Returns the guards of a variant for any strides and 64-bit indices.
+    /// Returns the guards of arrays with any strides, with 64-bit indices: there are none.
     pub fn strided() -> Guards {
         Guards::default()
     }
 
-    /// Adds that indices have 32 bits.
+    /// Adds the guard of 32-bit indices.
     pub fn narrow(self) -> Guards {
         Guards { narrow: true, ..self }
     }
 
-    /// Adds that outputs do not overlap other arrays.
+    /// Adds the guard that outputs overlap no other array.
     pub fn noalias(self) -> Guards {
         Guards { noalias: true, ..self }
     }

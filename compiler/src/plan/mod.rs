@@ -2,7 +2,7 @@
 //!
 //! A plan consists of host scalars (computed from lengths, constants and scalar arguments), shape
 //! rules over them, the extents of results and temporaries, and a list of steps. All decisions that
-//! do not depend on the call are in it. At a call, [`launch`] chooses among the variants of a
+//! do not depend on the call are in it. At a call, [`policy`] chooses among the variants of a
 //! kernel for GPUs, and the runtime's executor among those for CPUs. Text form: `docs/ir.md`.
 
 pub mod gpu;

@@ -147,7 +147,7 @@ impl Accesses {
                 }
                 _ => {}
             }
-            if !(op.is_pass() && g.is_closed(n)) {
+            if !(op.needs_launch() && g.is_closed(n)) {
                 op.for_operands(|o| stack.push(o));
                 stack.extend(op.lambda().map(|l| l.body));
             }

@@ -18,9 +18,9 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, near};
 /// Returns `roots` for the fast path: each f32 division and square root becomes the refined
 /// approximation, guarded by an unlikely `select` that takes the exact operation for other
 /// operands.
-pub fn usual(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
+pub fn fast_path(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
     let memo = rebuilt(&mut l.launch.g, roots, Default::default(), &mut |g, op| {
-        let (usual, outside) = match *op {
+        let (near, outside) = match *op {
             Op::Binary(_, x, _) | Op::Unary(_, x) if !is_single(g, x) => return None,
             Op::Binary(BinaryOp::Div, a, b) => {
                 (Op::Binary(BinaryOp::DivNear, a, b), outside_of_division(g, a, b)?)
@@ -28,16 +28,16 @@ pub fn usual(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
             Op::Unary(UnaryOp::Sqrt, x) => (Op::Unary(UnaryOp::SqrtNear, x), outside_of_root(g, x)),
             _ => return None,
         };
-        let [usual, any] = [usual, op.clone()].map(|op| g.add(op));
+        let [near, exact] = [near, op.clone()].map(|op| g.add(op));
         let unlikely = g.add(Op::Unary(UnaryOp::Unlikely, outside));
-        Some(g.add(Op::Select(unlikely, any, usual)))
+        Some(g.add(Op::Select(unlikely, exact, near)))
     });
     roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect()
 }
 
 /// Returns the expansion of a division or square root that is right for any operands, for the slow
 /// path. Returns `None` for all other operations.
-pub fn any(g: &mut Graph, op: &Op) -> Option<NodeId> {
+pub fn full_range(g: &mut Graph, op: &Op) -> Option<NodeId> {
     match *op {
         Op::Binary(BinaryOp::Div, a, b) if is_single(g, a) => {
             Some(g.add(Op::Binary(BinaryOp::DivWide, a, b)))

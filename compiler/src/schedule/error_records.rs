@@ -25,7 +25,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     let mut leads = HashSet::default();
     for &n in &order {
         let op = g.op(n);
-        if op.may_record(g) || op.is_pass() || op.operands().any(|o| leads.contains(&o)) {
+        if op.may_record(g) || op.needs_launch() || op.operands().any(|o| leads.contains(&o)) {
             leads.insert(n);
         }
     }
@@ -52,7 +52,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
             op => op.for_operands(|child| need(g, child, here)),
         }
         // the records inside of a nested operation have conditions of their own
-        if g.op(n).may_record(g) || g.op(n).is_pass() {
+        if g.op(n).may_record(g) || g.op(n).needs_launch() {
             out.insert(n, here);
         }
     }

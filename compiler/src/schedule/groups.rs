@@ -50,13 +50,13 @@ pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
 
 /// Whether the graph contains any node (needed or not) that takes a fused group of its own or a
 /// loop. Most graphs contain none, and this test is quicker than a search from a value.
-fn has_passes(g: &Graph) -> bool {
-    (0..g.len() as u32).any(|n| g.op(NodeId(n)).is_pass())
+fn has_launches(g: &Graph) -> bool {
+    (0..g.len() as u32).any(|n| g.op(NodeId(n)).needs_launch())
 }
 
 /// Whether the item's elements have reductions or folds of their own.
 pub fn is_nested(g: &Graph, it: &Item) -> bool {
-    if !has_passes(g) {
+    if !has_launches(g) {
         return false;
     }
     let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
@@ -65,7 +65,7 @@ pub fn is_nested(g: &Graph, it: &Item) -> bool {
         if std::mem::replace(&mut seen[n.0 as usize], true) || g.is_closed(n) {
             continue;
         }
-        if g.op(n).is_pass() {
+        if g.op(n).needs_launch() {
             return true;
         }
         stack.extend(g.op(n).operands());
@@ -144,7 +144,7 @@ impl Size {
                 continue;
             }
             let op = g.op(n);
-            if !op.is_pass() || !g.is_closed(n) {
+            if !op.needs_launch() || !g.is_closed(n) {
                 op.for_operands(|o| stack.push(o));
                 stack.extend(op.lambda().map(|l| l.body));
             }
@@ -194,7 +194,7 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     let all = g.reachable(f.results.iter().map(|r| r.value));
     stored_in_an_element(f, &all)?;
     for n in all {
-        let is_item = g.op(n).is_pass();
+        let is_item = g.op(n).needs_launch();
         // an operation that depends on an element is part of that element's code
         let is_state = matches!(g.op(n), Op::Iterate { .. });
         if is_item && g.is_closed(n) && !(is_state && results.contains(&n)) {
@@ -228,7 +228,7 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
 
 /// Returns the same as [`needs`] for several values.
 fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
-    if !has_passes(g) {
+    if !has_launches(g) {
         return Vec::new();
     }
     let (mut out, mut seen) = (Vec::new(), vec![false; g.len()]);
@@ -237,7 +237,7 @@ fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
             continue;
         }
         let op = g.op(n);
-        if op.is_pass() && g.is_closed(n) {
+        if op.needs_launch() && g.is_closed(n) {
             out.push(n);
         } else {
             stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));

@@ -107,7 +107,7 @@ impl Finder<'_, '_, '_> {
             if self.l.g.is_closed(n) || !seen.insert(n) {
                 continue;
             }
-            if !self.l.g.op(n).is_pass() {
+            if !self.l.g.op(n).needs_launch() {
                 stack.extend(self.l.g.op(n).operands());
             } else {
                 needed.push(n);
@@ -188,7 +188,7 @@ impl Loop {
             if accept(g, n) {
                 out.push(n);
                 known.insert(n);
-            } else if !g.op(n).is_pass() {
+            } else if !g.op(n).needs_launch() {
                 let first = stack.len();
                 stack.extend(g.op(n).operands());
                 stack[first..].reverse();

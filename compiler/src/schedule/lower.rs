@@ -193,10 +193,10 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Generates code. If `wanted`, its f32 divisions and roots take any operands without a branch.
-    pub fn of_any_number<R>(&mut self, wanted: bool, code: impl FnOnce(&mut Self) -> R) -> R {
-        let before = std::mem::replace(&mut self.scope.any_number, wanted);
+    pub fn with_full_range<R>(&mut self, wanted: bool, code: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.scope.full_range, wanted);
         let made = code(self);
-        self.scope.any_number = before;
+        self.scope.full_range = before;
         made
     }
 }

@@ -9,7 +9,7 @@
 //!    core IR by [`lower`]. A CPU kernel has up to three variants ([`CpuVariants`]); the runtime's
 //!    executor chooses among them at each launch. [`crate::plan::policy`] chooses among the
 //!    variants of a GPU kernel.
-//! 3. An iteration ([`iterate`]) calls a function that is scheduled separately; the steps of that
+//! 3. An iteration (`iterate.rs`) calls a function that is scheduled separately; the steps of that
 //!    function's plan become steps of the caller's plan.
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` part of
 //!    the last launch that they need.

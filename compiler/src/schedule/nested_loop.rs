@@ -4,8 +4,8 @@
 //! Values that do not depend on the loop's index are computed before the loop. A fold is one loop.
 //! A reduction follows the tree of semantics 5.1: it visits the 128 columns of a tile one after
 //! another, each from its first row to its last, and the tiles of a group in the same way; columns
-//! join by pairwise accumulation ([`Counters`]). Three levels serve sequences of up to 2^33
-//! elements. An operator with loops of its own is emitted once for all levels ([`super::slots`]).
+//! join by pairwise accumulation (`counter.rs`). Three levels serve sequences of up to 2^33
+//! elements. An operator with loops of its own is emitted once for all levels (`slots.rs`).
 //! CPUs compute whole tiles by vectors instead ([`super::cpu::nested`]).
 
 mod lanes;

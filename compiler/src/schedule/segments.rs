@@ -83,7 +83,7 @@ fn nested(l: &LaunchContext, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
         if !seen.insert(n) || l.g.is_closed(n) {
             continue;
         }
-        if l.g.op(n).is_pass() {
+        if l.g.op(n).needs_launch() {
             found.push(n);
         } else {
             stack.extend(l.g.op(n).operands());

@@ -19,10 +19,10 @@ use indexmap::IndexSet;
 
 /// Number of operations of an arm above which it becomes a branch: then a branch costs less than
 /// always computing the arm.
-const DEAR: u32 = 24;
+const EXPENSIVE: u32 = 24;
 
-/// Returns the conditions of all unlikely selects that the usual values of `roots` need, and those
-/// that these conditions need in turn.
+/// Returns the conditions of all unlikely selects that the fast-path values of `roots` need, and
+/// those that these conditions need in turn.
 pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
     let (mut seen, mut found) = (IndexSet::<NodeId>::new(), IndexSet::new());
     let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
@@ -31,9 +31,9 @@ pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
             continue;
         }
         match arms(&l.g, n) {
-            Some((condition, _, usual)) => {
+            Some((condition, _, likely)) => {
                 found.insert(condition);
-                stack.extend([condition, usual]);
+                stack.extend([condition, likely]);
             }
             None => stack.extend(l.g.op(n).operands()),
         }
@@ -44,18 +44,18 @@ pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
 /// Returns the value and the expression depth of an unlikely `select`. Returns `None` if the node
 /// is to be lowered as an ordinary node.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(Expr, u32)>> {
-    let Some((condition, _, usual)) = arms(&l.launch.g, n) else { return Ok(None) };
+    let Some((condition, _, likely)) = arms(&l.launch.g, n) else { return Ok(None) };
     match &mut l.scope.path {
         SlowPath::Skip(assumed) => {
             assumed.insert(condition);
-            return l.value(usual, r).map(Some);
+            return l.value(likely, r).map(Some);
         }
-        SlowPath::Note(any, seen) => {
+        SlowPath::Flag(any, seen) => {
             if seen.insert(condition) {
                 let any = *any;
                 note(l, any, condition, r)?;
             }
-            return l.value(usual, r).map(Some);
+            return l.value(likely, r).map(Some);
         }
         SlowPath::Compute(_) => {}
     }
@@ -67,21 +67,21 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
         return Ok(None);
     }
     l.scope.path = SlowPath::Compute(true);
-    // the usual arms are computed before the branch, so that the branch can use their values
+    // the likely arms are computed before the branch, so that the branch can use their values
     let when = l.value(condition, r)?.0;
     let mut vars = Vec::new();
     for &m in &group {
-        let Some((_, rare, usual)) = arms(&l.launch.g, m) else { continue };
+        let Some((_, unlikely, likely)) = arms(&l.launch.g, m) else { continue };
         let ty = l.launch.g.ty(m).elem;
-        let e = l.value(usual, r)?.0;
-        let var = l.k.reg("rare", ty);
-        vars.push((m, rare, var, e));
+        let e = l.value(likely, r)?.0;
+        let var = l.k.reg("unlikely", ty);
+        vars.push((m, unlikely, var, e));
     }
     let (memo, before) = (r.memo.clone(), std::mem::take(&mut r.out));
     let mut assigns = Vec::new();
     l.in_block(|l| {
-        for (_, rare, var, _) in &vars {
-            let e = l.value(*rare, r)?.0;
+        for (_, unlikely, var, _) in &vars {
+            let e = l.value(*unlikely, r)?.0;
             assigns.push(Stmt::Assign(*var, e));
         }
         Ok::<_, Error>(())
@@ -110,11 +110,11 @@ fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()
     Ok(())
 }
 
-/// Whether the unlikely arm takes many operations that the usual arm does not take.
+/// Whether the unlikely arm takes many operations that the likely arm does not take.
 fn is_dear(l: &LaunchContext, n: NodeId) -> bool {
-    let Some((_, rare, usual)) = arms(&l.g, n) else { return false };
-    let own = own(l, rare, usual);
-    own.into_iter().map(|m| work::of_node(l.g.op(m))).sum::<u32>() > DEAR
+    let Some((_, unlikely, likely)) = arms(&l.g, n) else { return false };
+    let own = own(l, unlikely, likely);
+    own.into_iter().map(|m| work::of_node(l.g.op(m))).sum::<u32>() > EXPENSIVE
 }
 
 /// Returns the selects of the region that one branch can serve together with `n`: those with the
@@ -138,8 +138,8 @@ fn together(l: &LaunchContext, n: NodeId, condition: NodeId, r: &Region) -> Vec<
 /// Whether the unlikely arm leaves an error record that has not been emitted already: records
 /// cannot be emitted in a branch.
 fn leaves_record(l: &LaunchContext, m: NodeId, r: &Region) -> bool {
-    let Some((_, rare, usual)) = arms(&l.g, m) else { return false };
-    own(l, rare, usual).into_iter().any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n))
+    let Some((_, unlikely, likely)) = arms(&l.g, m) else { return false };
+    own(l, unlikely, likely).into_iter().any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n))
 }
 
 /// Returns the nodes that `first` needs and `second` does not.

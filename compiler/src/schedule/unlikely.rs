@@ -3,7 +3,7 @@
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::UnaryOp;
 
-/// Returns the condition, the unlikely arm and the usual arm of a node that is an unlikely
+/// Returns the condition, the unlikely arm and the likely arm of a node that is an unlikely
 /// `select`.
 pub fn arms(g: &Graph, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
     let Op::Select(c, a, b) = *g.op(n) else { return None };

@@ -71,7 +71,7 @@ impl Gen<'_> {
         if each > MOST_EACH || work > most {
             return false;
         }
-        if self.nest == 0 && op.is_pass() {
+        if self.nest == 0 && op.needs_launch() {
             self.work += work;
         }
         true

@@ -88,6 +88,9 @@ const CAPI: [&[&str]; 8] = [
     // devices
     &[
         "pool",
+        "device",
+        "host",
+        "cuda/as_device",
         "cuda/state",
         "cuda/frame",
         "cuda/gpu",
@@ -104,7 +107,7 @@ const CAPI: [&[&str]; 8] = [
         "cuda/transfer",
     ],
     // contexts and arrays
-    &["context", "device", "buffer", "view", "pinned"],
+    &["context", "devices", "buffer", "view", "pinned"],
     // one call
     &[
         "workspace",

@@ -15,7 +15,7 @@ impl Machine<'_> {
         // between compiler passes this holds only for nodes that were such in the author's program
         for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
             let once = !f.graph.on_demand || f.graph.node(n).once;
-            if f.graph.op(n).is_pass() && f.graph.is_closed(n) && once {
+            if f.graph.op(n).needs_launch() && f.graph.is_closed(n) && once {
                 m.eval(n, &env);
             }
         }

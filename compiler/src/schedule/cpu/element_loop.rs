@@ -27,13 +27,13 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
         let (values, path) = l.on_path(rare, |l| body(l, &Expr::Reg(counter), conditions, &mut out));
         Ok::<_, crate::error::Error>((counter, out, values?, path))
     };
-    let (i, usual, _, assumed) = variant(l, SlowPath::skip(), None)?;
+    let (i, fast, _, assumed) = variant(l, SlowPath::skip(), None)?;
     let conditions = assumed.assumed();
-    let has_loops = usual.iter().any(Stmt::has_loop);
-    let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
+    let has_loops = fast.iter().any(Stmt::has_loop);
+    let fast = Stmt::For(i, lo.clone(), hi.clone(), fast);
     // if no code for CPUs is wanted, only an element's operations and its arrays are of interest
     if conditions.is_empty() || !l.launch.wanted.has_cpu() {
-        return Ok(vec![usual]);
+        return Ok(vec![fast]);
     }
     // a loop whose body has loops does not vectorise: one copy of the body keeps nested loops from
     // multiplying the code
@@ -55,5 +55,5 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     };
     let zero = Expr::Lit(Lit::u32(0));
     let any = Expr::binary(BinaryOp::Ne, Expr::Reg(rare), zero.clone());
-    Ok(vec![Stmt::Var(rare, zero), look, Stmt::If(any, vec![all], vec![usual])])
+    Ok(vec![Stmt::Var(rare, zero), look, Stmt::If(any, vec![all], vec![fast])])
 }

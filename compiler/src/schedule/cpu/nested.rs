@@ -1,5 +1,5 @@
 //! Nested reductions on a CPU, one tile at a time: the loops over the 128 columns of a row are
-//! independent and vectorise, like those of [`super::reduce`].
+//! independent and vectorise, like those of `reduce.rs`.
 
 use super::column_tree::{short_tree_of, tree_of};
 use super::element_loop::each;

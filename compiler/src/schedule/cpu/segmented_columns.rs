@@ -136,15 +136,15 @@ impl Strip<'_> {
         let le = |a: Expr, b: Expr| Expr::binary(BinaryOp::Le, a, b);
         let short = le(count.clone(), Expr::int(COLUMNS));
         let short = both(short, both(le(end, count.clone()), le(Expr::int(4), columns.clone())));
-        let (mut by_four, mut usual) = (Vec::new(), Vec::new());
+        let (mut by_four, mut by_one) = (Vec::new(), Vec::new());
         let k = l.k.reg("k", Ty::I64);
         let mut four = Vec::new();
         self.four(l, &first.clone().plus(begin.clone()), &Expr::Reg(k), &mut four)?;
         let quarter = half(half(columns.clone()));
         by_four.push(Stmt::Seq(k, Expr::int(0), quarter.clone(), four));
         by_four.push(Stmt::Assign(pairs, half(quarter)));
-        self.rows(l, [&first, &begin, &count, &columns], &mut usual)?;
-        body.push(Stmt::If(short, by_four, usual));
+        self.rows(l, [&first, &begin, &count, &columns], &mut by_one)?;
+        body.push(Stmt::If(short, by_four, by_one));
         self.tree(l, pairs, &mut body)?;
         pile.push(l, self, &self.block, &Expr::Reg(b), &mut body)?;
         out.push(Stmt::Seq(b, Expr::int(0), blocks.clone(), body));

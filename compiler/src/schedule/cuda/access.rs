@@ -1,4 +1,4 @@
-//! Accesses to neighbours: as few instructions as their bytes need.
+//! Accesses to neighbouring elements, by as few instructions as their bytes need.
 
 use super::expressions;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -8,9 +8,8 @@ use crate::schedule::lower::Lower;
 const VECTOR: usize = 16;
 
 /// Loads the elements of a memory from index `at` on into registers, which all have the element's
-/// type. Accesses of several elements have at most 16 bytes each: what a strategy computes of
-/// neighbours may be narrower than what it reads. The index is a multiple of the number of
-/// registers.
+/// type. The index is a multiple of the number of registers. A strategy's vector width may suit a
+/// narrower type than the one that it reads; so loads of more than 16 bytes are split.
 pub fn load(l: &mut Lower, mem: Mem, regs: Vec<Reg>, at: Expr, out: &mut Vec<Stmt>) {
     let Some(first) = regs.first() else { return };
     let each = VECTOR / l.k.kernel.regs[first.0 as usize].1.size();
@@ -26,7 +25,7 @@ pub fn load(l: &mut Lower, mem: Mem, regs: Vec<Reg>, at: Expr, out: &mut Vec<Stm
     }
 }
 
-/// A constant of an index's type.
+/// Returns a constant of the index's type.
 fn int_like(l: &Lower, index: &Expr, value: i64) -> Expr {
     match l.k_ty(index).size() {
         4 => expressions::int32(value as i32),

@@ -1,18 +1,21 @@
-//! The first and the last blocks of a vector: they run the code of full blocks on a tile of shared
-//! memory that holds what is read, halo included.
+//! Boundary blocks of a stencil of vectors: they run the code of full blocks on a shared-memory
+//! tile that holds what the block reads, with the halo. Chosen where windows are small and all
+//! reads of an array agree on the halo (`map.rs`). Only these blocks pay for the way through shared
+//! memory.
 //!
 //! ```text
 //! if full { load a, b, c, d = x[first] .. }
-//! else    { tile[..] = what stands at start ..   barrier   load a, b, c, d = tile[..] }        the same code computes with it
+//! else    { fill tile[..] from start on, with the halo;  barrier;  load a, b, c, d = tile[..] }
+//! compute with a, b, c, d
 //! ```
 //!
-//! If each thread looked up its own elements one by one instead, the code for that would take
-//! registers that full blocks then lack.
+//! If each thread loaded its elements one by one instead, that code would take registers which full
+//! blocks then lack.
 
 use super::elements::Elements;
 use super::register_window::{self, Window};
-use super::shape::Shape;
-use super::shared_tile_1d::{self, over_end};
+use super::shared_tile_1d::{self, read_halo};
+use super::thread_layout::ThreadLayout;
 use crate::core::linear;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -20,22 +23,23 @@ use crate::scalar::Lit;
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::lower::Lower;
 
-/// A block's elements, and what stands around them.
+/// The elements of a block, and the halo around them.
 pub struct BoundaryBlock<'a> {
     pub windows: &'a [Window],
     pub elements: &'a Elements,
     pub halo: &'a Halo,
     pub start: &'a Expr,
-    pub shape: Shape,
+    pub layout: ThreadLayout,
     pub per_block: i64,
 }
 
 impl BoundaryBlock<'_> {
-    /// Makes what `full` has loaded variables that either branch sets.
+    /// Turns the registers that `full` has loaded into variables that either branch sets. Writes
+    /// the loads of boundary blocks to `boundary`.
     pub fn load(
         &self,
         l: &mut Lower,
-        (full, over): (&mut Vec<Stmt>, &mut Vec<Stmt>),
+        (full, boundary): (&mut Vec<Stmt>, &mut Vec<Stmt>),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (base, first) = self.elements.base().clone();
@@ -43,14 +47,14 @@ impl BoundaryBlock<'_> {
         known.sort_by_key(|(_, e)| if let Expr::Reg(r) = e { r.0 } else { 0 });
         let mut own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
         own.iter_mut().for_each(|w| w.tile = Some(register_window::Tile::default()));
-        shared_tile_1d::place(l.launch, &mut own, self.shape.v, self.per_block);
-        shared_tile_1d::declare(l, &mut own, self.shape.v, out);
-        shared_tile_1d::fill_over_ends(l, self.windows, self.halo, self.start, over)?;
-        shared_tile_1d::fill_over_ends(l, &own, self.halo, self.start, over)?;
+        shared_tile_1d::assign_tiles(l.launch, &mut own, self.layout.v, self.per_block);
+        shared_tile_1d::declare(l, &mut own, self.layout.v, out);
+        shared_tile_1d::fill_boundary(l, self.windows, self.halo, self.start, boundary)?;
+        shared_tile_1d::fill_boundary(l, &own, self.halo, self.start, boundary)?;
         if !own.is_empty() {
-            over.push(Stmt::Barrier);
+            boundary.push(Stmt::Barrier);
         }
-        let tiled = register_window::loaded(l, &own, self.elements, true, over);
+        let tiled = register_window::loaded(l, &own, self.elements, true, boundary);
         for ((array, index), e) in &mut known {
             let ty = l.launch.g.ty(*array).elem;
             let var = l.k.reg("x", ty);
@@ -61,10 +65,10 @@ impl BoundaryBlock<'_> {
                 None => {
                     let by = linear::sub(&mut l.launch.g, index[0], base);
                     let at = first.clone().plus(l.launch.host(by));
-                    over_end(l, *array, self.halo, &at, over)?
+                    read_halo(l, *array, self.halo, &at, boundary)?
                 }
             };
-            over.push(Stmt::Assign(var, e));
+            boundary.push(Stmt::Assign(var, e));
         }
         l.scope.loaded = Some(known.into_iter().collect());
         Ok(())

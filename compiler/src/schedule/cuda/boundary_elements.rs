@@ -1,17 +1,18 @@
-//! The elements at the edges of rows and columns: what no thread takes with its neighbours.
+//! Boundary elements of register tiling: the elements that no thread computes together with its
+//! neighbours, because they are not in the interior.
 //!
-//! Of a warp at the left or right edge a lane or two have elements at the edge. All lanes share
-//! them: each takes one, of the warp's rows side by side, until there are no more. A warp whose
-//! rows are at an edge takes all of its elements so.
+//! In a warp at the left or right edge, the elements of one or two lanes are at the edge. All lanes
+//! of the warp share these: each lane takes one element at a time, of the warp's rows side by side,
+//! until none is left. A warp whose rows are at an edge computes all its elements in this way.
 //!
 //! ```text
-//! lane       0 1 2 3 4 5 .. 8 9 ..       4 columns a lane, lane 0 at the edge: 4 rows by 4 columns
+//! lane       0 1 2 3 4 5 .. 8 9 ..    4 columns per lane, lane 0 at the edge: 4 rows x 4 columns
 //! row        0 0 0 0 - - .. 1 1 ..
 //! column     0 1 2 3 - - .. 0 1 ..
 //! ```
 
-use super::expressions::{int32, wide};
-use super::register_tiling::placement::{Cut, Place, Room, along, lane};
+use super::expressions::{int32, to_i64};
+use super::register_tiling::placement::{InteriorBounds, PlaneTiling, ThreadPosition, along, lane};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt, WARP};
@@ -20,82 +21,88 @@ use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, named as bind};
 
-/// The elements of a warp whose lanes do not all have room, but for those of lanes that have it.
-/// None: no lane has it.
+/// Computes the elements of a warp that has lanes outside of the interior, except those of its
+/// interior lanes. `bounds` is `None` if no lane is interior.
 pub fn elements(
     l: &mut Lower,
     (fused, items): (&FusedGroup, &[&Item]),
-    cut: Cut,
-    place: &Place,
-    room: Option<&Room>,
+    tiling: PlaneTiling,
+    position: &ThreadPosition,
+    bounds: Option<&InteriorBounds>,
 ) -> Result<Vec<Stmt>> {
     let rank = fused.domain.len();
     let mut out = Vec::new();
-    let (before, from) = match room {
-        Some(room) => lanes(l, cut, place, room, &mut out),
+    let (before, from) = match bounds {
+        Some(bounds) => lanes(l, tiling, position, bounds, &mut out),
         None => (int32(0), int32(0)),
     };
     let some = before.clone().plus(int32(WARP as i32)).minus(from.clone());
-    let count = bind(l, "count", some.times(int32(cut.v as i32)), &mut out);
-    // lanes side by side in a row
-    let beside = i64::from(WARP) / cut.down;
-    let down = Expr::binary(BinaryOp::Shr, lane(), int32(beside.ilog2() as i32));
-    let mut index: Vec<Expr> = place.vars.iter().map(|v| v.1.clone()).collect();
-    index[rank - 2] = bind(l, "i", index[rank - 2].clone().plus(wide(down)), &mut out);
+    let count = bind(l, "count", some.times(int32(tiling.v as i32)), &mut out);
+    // the number of lanes that share a row
+    let lanes_per_row = i64::from(WARP) / tiling.thread_rows;
+    let down = Expr::binary(BinaryOp::Shr, lane(), int32(lanes_per_row.ilog2() as i32));
+    let mut index: Vec<Expr> = position.vars.iter().map(|v| v.1.clone()).collect();
+    index[rank - 2] = bind(l, "i", index[rank - 2].clone().plus(to_i64(down)), &mut out);
     let number = l.k.reg("number", Ty::I32);
-    out.push(Stmt::Var(number, Expr::binary(BinaryOp::And, lane(), int32(beside as i32 - 1))));
+    out.push(Stmt::Var(number, Expr::binary(BinaryOp::And, lane(), int32(lanes_per_row as i32 - 1))));
 
     let mut body = Vec::new();
-    let shift = int32(cut.v.ilog2() as i32);
+    let shift = int32(tiling.v.ilog2() as i32);
     let of = bind(l, "of", Expr::binary(BinaryOp::Shr, Expr::Reg(number), shift), &mut body);
     let is_before = Expr::binary(BinaryOp::Lt, of.clone(), before.clone());
     let behind = of.clone().plus(from.minus(before));
     let of = Expr::Select(Box::new(is_before), Box::new(of), Box::new(behind));
-    let own = Expr::binary(BinaryOp::And, Expr::Reg(number), int32(cut.v as i32 - 1));
-    let own = if cut.apart == 1 { own } else { own.times(int32(cut.apart as i32)) };
-    let right = of.times(int32(cut.step() as i32)).plus(own);
-    index[rank - 1] = bind(l, "j", place.block[rank - 1].clone().plus(wide(right)), &mut body);
+    let own = Expr::binary(BinaryOp::And, Expr::Reg(number), int32(tiling.v as i32 - 1));
+    let own = if tiling.column_stride == 1 { own } else { own.times(int32(tiling.column_stride as i32)) };
+    let right = of.times(int32(tiling.lane_stride() as i32)).plus(own);
+    index[rank - 1] = bind(l, "j", position.block[rank - 1].clone().plus(to_i64(right)), &mut body);
     let extents: Vec<Expr> = fused.domain.iter().map(|n| l.launch.host(*n)).collect();
     let inside = |axis: usize| Expr::binary(BinaryOp::Lt, index[axis].clone(), extents[axis].clone());
     let is_inside = Expr::binary(BinaryOp::And, inside(rank - 2), inside(rank - 1));
     body.push(Stmt::If(is_inside, element(l, items, &index, &extents)?, vec![]));
-    body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(beside as i32))));
+    body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(lanes_per_row as i32))));
     out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(number), count), body));
     Ok(out)
 }
 
-/// How many of the first lanes have no room, and the first of the last ones that have none: 0 and 0
-/// if none has it.
-fn lanes(l: &mut Lower, cut: Cut, place: &Place, room: &Room, out: &mut Vec<Stmt>) -> (Expr, Expr) {
-    let left = place.block[place.block.len() - 1].clone();
-    let step = cut.step();
+/// Returns the number of leading lanes that are not interior, and the first of the trailing lanes
+/// that are not interior; 0 and 0 if no lane is interior.
+fn lanes(
+    l: &mut Lower,
+    tiling: PlaneTiling,
+    position: &ThreadPosition,
+    bounds: &InteriorBounds,
+    out: &mut Vec<Stmt>,
+) -> (Expr, Expr) {
+    let left = position.block[position.block.len() - 1].clone();
+    let step = tiling.lane_stride();
     let number = |columns: Expr| {
         let lanes = Expr::binary(BinaryOp::Shr, columns, Expr::int(i64::from(step.ilog2())));
         Expr::binary(BinaryOp::Max, lanes, Expr::int(0)).min(Expr::int(i64::from(WARP)))
     };
-    let before = number(Expr::int(room.left + step - 1).minus(left.clone()));
+    let before = number(Expr::int(bounds.left + step - 1).minus(left.clone()));
     let before = bind(l, "before", before, out);
-    let from = number(room.right.clone().minus(left).plus(Expr::int(step - cut.span())));
+    let from = number(bounds.right.clone().minus(left).plus(Expr::int(step - tiling.span())));
     let from = bind(l, "from", from, out);
     let mut some = Expr::binary(BinaryOp::Lt, before.clone(), from.clone());
-    if let Some(rows) = &room.rows {
+    if let Some(rows) = &bounds.rows {
         some = Expr::binary(BinaryOp::And, rows.clone(), some);
     }
     let some = bind(l, "some", some, out);
-    let mut narrow = |e: Expr| {
+    let mut lanes_or_zero = |e: Expr| {
         let e = Expr::Cast(Ty::I32, Box::new(e));
         bind(l, "lanes", Expr::Select(Box::new(some.clone()), Box::new(e), Box::new(int32(0))), out)
     };
-    (narrow(before), narrow(from))
+    (lanes_or_zero(before), lanes_or_zero(from))
 }
 
-/// The items' values at these indices, stored.
+/// Computes the items' values at these indices, and stores them.
 fn element(l: &mut Lower, items: &[&Item], index: &[Expr], extents: &[Expr]) -> Result<Vec<Stmt>> {
     let vars: Vec<(NodeId, Expr)> =
         index.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
     let own: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
     let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.launch.g, it.node, &own)).collect();
-    // what records name
+    // the number of the element, which error records name
     let number = index
         .iter()
         .zip(extents)

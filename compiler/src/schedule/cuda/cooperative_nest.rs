@@ -1,17 +1,19 @@
-//! Nest: elements that all walk through the same arrays (all pairs of bodies, sums over all
-//! centres). A thread has one element; the block's threads read what the loop needs into shared
-//! memory, tile by tile, 16 bytes at a time, and each walks through the tile.
+//! Cooperative nest: elements that all loop over the same arrays, such as all pairs of bodies, or
+//! sums over all centres (Nyland, Harris, Prins 2007). A thread has one element. The threads of a
+//! block load what the loop needs into shared memory together, tile by tile, by 16-byte accesses,
+//! and each thread loops over the tile. Chosen for groups with such loops whose staged values fit
+//! into shared memory; the cost is that of the pairs' operations.
 //!
-//! A fold goes through the tile in order. The tree of semantics 5.1 is followed column by column,
-//! as many columns at once as a 16-byte access of shared memory holds; columns join as a binary
-//! counter counts ([`Counters`]). All operations over one extent share a loop. One element a
-//! thread: two or four share what they read, but are slower for want of threads (`peers/`: 35.3,
-//! 34.6 and 17.0 TFLOP/s of n-body).
+//! A fold takes the tile in order. The tree of semantics 5.1 is followed column by column, with as
+//! many columns at once as a 16-byte access of shared memory holds; columns join as a binary
+//! counter counts (`schedule/counter.rs`). All operations over one extent share a loop. A thread
+//! has one element, because with two or four elements, which share what they read, there are too
+//! few threads (measured: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
 
 mod tile;
 
 use super::elements::{store_single, stored};
-use super::expressions::{int32, thread, wide};
+use super::expressions::{int32, thread, to_i64};
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -26,24 +28,24 @@ use rustc_hash::FxHashSet as HashSet;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 /// Bytes of shared memory that every device gives a block.
-const SHARED: i64 = 48 << 10;
+const MAX_SHARED_BYTES: i64 = 48 << 10;
 const ROWS: i64 = TILE / COLUMNS;
-/// Rows of a column that are written out. The first is apart.
+/// The number of rows of a column that are unrolled. The first row is separate.
 const UNROLLED_ROWS: i64 = 3;
-/// Operations of a loop's body that are written out at most, and elements.
+/// The maximum number of operations of an unrolled loop body, and of elements in it.
 const MAX_BODY: usize = 512;
 const MAX_UNROLLED: i64 = 16;
-/// Words of accumulators: a tree has 24 registers for each.
+/// The maximum number of words of accumulators: a tree has 24 registers for each word.
 const MAX_WORDS: usize = 8;
 
-/// A fused group as a nest.
-pub struct Tiled {
-    /// The element's index.
+/// A fused group as a cooperative nest.
+pub struct CooperativeNestParams {
+    /// The variable of the element's index.
     index: NodeId,
-    /// The items' values.
+    /// The values of the items' elements.
     roots: Vec<NodeId>,
     nest: Nest,
-    /// Beside each loop: what is staged for it.
+    /// What is staged for each loop.
     staged: Vec<Staged>,
 }
 
@@ -53,16 +55,16 @@ struct Staged {
     parts: Vec<NodeId>,
     /// Values that depend on the element only.
     invariants: Vec<NodeId>,
-    /// Neighbours of one access.
+    /// The vector width of accesses.
     v: i64,
-    /// Elements of a tile in shared memory.
+    /// The number of elements of a tile in shared memory.
     len: i64,
-    /// Elements that are written out.
+    /// The number of elements that the loop has unrolled.
     unrolled: i64,
 }
 
-/// The pass as a nest, if it is one.
-pub fn choose(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Tiled> {
+/// Returns the fused group as a cooperative nest, if it is one.
+pub fn choose(l: &mut LaunchContext, fused: &FusedGroup) -> Option<CooperativeNestParams> {
     let items = stored(l, fused);
     if !l.facts.nested || items.len() < fused.items.len() {
         return None;
@@ -70,18 +72,18 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Tiled> {
     let (_, index) = l.g.fresh_var(Ty::I64);
     let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
     let nest = loop_nests::find(l, &roots)?;
-    let budget = SHARED / nest.loops.len() as i64;
+    let budget = MAX_SHARED_BYTES / nest.loops.len() as i64;
     let staged =
-        nest.loops.iter().map(|of| stage_of(l, &nest, of, index, budget)).collect::<Option<Vec<_>>>()?;
-    Some(Tiled { index, roots, nest, staged })
+        nest.loops.iter().map(|of| staging_of(l, &nest, of, index, budget)).collect::<Option<Vec<_>>>()?;
+    Some(CooperativeNestParams { index, roots, nest, staged })
 }
 
-fn stage_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Option<Staged> {
+fn staging_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Option<Staged> {
     let (g, k) = (&l.g, nest.k);
     let mut known = HashSet::default();
     let parts = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[k]) && loop_nests::reads(g, n));
     let invariants = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[index]));
-    // what is left is computed for each pair, and reads nothing
+    // what remains is computed for each pair, and must read nothing
     let reads = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
     let words: usize = of.inner.iter().map(|i| i.ty.size().div_ceil(4)).sum();
     if parts.is_empty() || of.order == Order::Panels || !reads.is_empty() || words > MAX_WORDS {
@@ -99,59 +101,66 @@ fn stage_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: i6
     (len >= ROWS * v.max(8)).then_some(Staged { parts, invariants, v, len, unrolled })
 }
 
-/// A thread's element.
+/// The element of a thread.
 struct Element {
-    /// Values for the template's variables.
+    /// The nodes that stand for the template's variables.
     env: Env,
-    /// Known values of nodes.
+    /// The known values of nodes.
     known: Vec<(NodeId, Expr)>,
 }
 
-pub fn main(l: &mut Lower, fused: &FusedGroup, tiled: &Tiled, strided: bool) -> Result<Vec<Stmt>> {
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    params: &CooperativeNestParams,
+    strided: bool,
+) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
     let n = l.launch.count();
     let mut out = Vec::new();
-    let at = wide(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(wide(thread()));
+    let at = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(to_i64(thread()));
     let at = bind(l, "at", at, &mut out);
-    // threads behind the end help to read: they compute the last element in vain
+    // threads out of bounds take part in loading; they compute the last element, which is not
+    // stored
     let i = bind(l, "i", at.clone().min(n.clone().minus(Expr::int(1))), &mut out);
-    let mut element = Element { env: Env::default(), known: vec![(tiled.index, i.clone())] };
-    for (of, staged) in tiled.nest.loops.iter().zip(&tiled.staged) {
+    let mut element = Element { env: Env::default(), known: vec![(params.index, i.clone())] };
+    for (of, staged) in params.nest.loops.iter().zip(&params.staged) {
         let inits: Vec<NodeId> = of.inner.iter().map(|i| i.init).collect();
         let roots: Vec<NodeId> = staged.invariants.iter().chain(&inits).copied().collect();
         let values = l.region(&element.known, &roots, &i, &mut out)?;
         let values: Vec<Expr> = values.into_iter().map(|e| named(l, "own", e, &mut out)).collect();
         element.known.extend(staged.invariants.iter().copied().zip(values.iter().cloned()));
-        let mut walk = Walk { of, staged, k: tiled.nest.k, element: &element, shared: Vec::new(), strided };
-        walk.share(l);
+        let mut tiled_loop =
+            TiledLoop { of, staged, k: params.nest.k, element: &element, shared: Vec::new(), strided };
+        tiled_loop.declare_shared(l);
         let results = match of.order {
-            Order::Sequence => walk.sequence(l, &values[staged.invariants.len()..], &mut out)?,
-            _ => walk.tree(l, &values[staged.invariants.len()..], &mut out)?,
+            Order::Sequence => tiled_loop.sequence(l, &values[staged.invariants.len()..], &mut out)?,
+            _ => tiled_loop.tree(l, &values[staged.invariants.len()..], &mut out)?,
         };
         element.known.extend(of.inner.iter().map(|i| i.node).zip(results));
     }
-    // in place: all have read the last element before its thread stores it
+    // an output may be an input: all threads must have read the last tile before one stores
     out.push(Stmt::Barrier);
-    let mut end = Vec::new();
-    let values = l.region(&element.known, &tiled.roots, &i, &mut end)?;
-    store_single(l, &items, values, &at, &mut end);
-    out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, n), end, vec![]));
+    let mut epilogue = Vec::new();
+    let values = l.region(&element.known, &params.roots, &i, &mut epilogue)?;
+    store_single(l, &items, values, &at, &mut epilogue);
+    out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, n), epilogue, vec![]));
     Ok(out)
 }
 
-/// One loop.
-struct Walk<'a> {
+/// One loop of the nest, while it is lowered.
+struct TiledLoop<'a> {
     of: &'a Loop,
     staged: &'a Staged,
     k: NodeId,
     element: &'a Element,
-    /// An array for each staged part.
+    /// The shared memory of each staged part.
     shared: Vec<Mem>,
     strided: bool,
 }
 
-impl Walk<'_> {
-    fn share(&mut self, l: &mut Lower) {
+impl TiledLoop<'_> {
+    fn declare_shared(&mut self, l: &mut Lower) {
         let types: Vec<Ty> = self.staged.parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
         self.shared = types.into_iter().map(|ty| l.k.share("tile", ty, self.staged.len as u32)).collect();
     }
@@ -160,7 +169,7 @@ impl Walk<'_> {
         self.of.inner.iter().map(|i| i.ty).collect()
     }
 
-    /// In index order.
+    /// Folds in index order.
     fn sequence(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let (v, len, unrolled) = (self.staged.v, self.staged.len, self.staged.unrolled);
         let count = l.region(&[], &[self.of.extent], &Expr::int(0), out)?.remove(0);
@@ -177,7 +186,7 @@ impl Walk<'_> {
             let loaded = self.load(l, first.clone().plus(int32((group * v) as i32)), &mut inner);
             for (u, parts) in loaded.into_iter().enumerate() {
                 let at = first.clone().plus(int32((group * v) as i32 + u as i32));
-                let k = Expr::Reg(base).plus(wide(at));
+                let k = Expr::Reg(base).plus(to_i64(at));
                 values = self.step(l, parts, k, Some(&values), &mut inner)?;
             }
         }
@@ -186,13 +195,13 @@ impl Walk<'_> {
         body.push(Stmt::Assign(base, Expr::Reg(base).plus(Expr::int(len))));
         let next = Expr::Reg(base).plus(Expr::int(len));
         out.push(Stmt::While(Expr::binary(BinaryOp::Le, next, count.clone()), body));
-        // what is left is less than a tile
+        // the last, partial tile
         let mut rest = Vec::new();
         self.fill(l, &Expr::Reg(base), Some(&count), &|s| s, &mut rest)?;
         let left = Expr::Cast(Ty::I32, Box::new(count.clone().minus(Expr::Reg(base))));
         let left = bind(l, "left", left, &mut rest);
         let (j, mut inner) = (l.k.reg("j", Ty::I32), Vec::new());
-        let k = Expr::Reg(base).plus(wide(Expr::Reg(j)));
+        let k = Expr::Reg(base).plus(to_i64(Expr::Reg(j)));
         let parts = self.shared.iter().map(|m| Expr::load(*m, Expr::Reg(j))).collect();
         let values = self.step(l, parts, k, Some(&read(&acc)), &mut inner)?;
         assign(l, &acc, values, &mut inner);
@@ -201,7 +210,7 @@ impl Walk<'_> {
         Ok(read(&acc))
     }
 
-    /// In the order of semantics 5.1.
+    /// Folds by the tree of semantics 5.1.
     fn tree(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let count = l.region(&[], &[self.of.extent], &Expr::int(0), out)?.remove(0);
         let count = named(l, "count", count, out);
@@ -236,14 +245,14 @@ impl Walk<'_> {
         Ok(read(&result))
     }
 
-    /// Columns of a tile that are in shared memory at once.
+    /// Returns the number of columns of a tile that are in shared memory at once.
     fn columns(&self) -> i64 {
         self.staged.len / ROWS
     }
 
-    /// The element of the tile that lies at a place of shared memory, for the `group`-th columns of
-    /// it.
-    fn of_tile(&self, group: &Expr, s: Expr) -> Expr {
+    /// Returns the element of the tile that lies at index `s` of shared memory, for the `group`-th
+    /// columns of the tile.
+    fn tile_element(&self, group: &Expr, s: Expr) -> Expr {
         let columns = self.columns();
         if columns == COLUMNS {
             return s;

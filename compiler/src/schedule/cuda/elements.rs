@@ -1,7 +1,8 @@
-//! Several elements of one thread: their loads first, then their values, then their stores.
+//! The elements of one thread: their loads first, then their values, then their stores; and the
+//! fast path of several elements with one test for the slow path.
 
 use super::access;
-use super::shape::Shape;
+use super::thread_layout::ThreadLayout;
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::clone_body::Renaming;
@@ -12,25 +13,25 @@ use crate::schedule::groups::{Item, domain};
 use crate::schedule::lower::{LaunchContext, Lower, SlowPath, named as bind};
 use crate::schedule::{division, slow_path};
 
-/// Up to this many elements of a thread leave registers for divisions without branches, each condition
-/// where its operands are at hand. With eight of an `acos` it takes 73 registers, and 0.213 ms in
-/// place of 0.162.
-const FEW: usize = 4;
+/// The maximum number of elements of a thread for which f32 divisions have no branches: the test of
+/// each division's operands follows right where they are in registers. Eight elements of an `acos`
+/// need 73 registers by it, and take 0.213 ms in place of 0.162 ms.
+const MAX_BRANCH_FREE_ELEMENTS: usize = 4;
 
-/// Elements at constant offsets from one index.
+/// The elements of a thread, at constant offsets from one index.
 pub struct Elements {
-    /// The graph's node of the index from which they count, and its register.
+    /// The index from which the offsets count: its node in the graph, and its register.
     base: (NodeId, Expr),
-    /// Groups of neighbours: the offset of each group's first element.
+    /// The offset of each group's first element.
     groups: Vec<i64>,
-    /// Neighbours of a group.
+    /// The vector width: elements per group.
     v: i64,
-    /// Each element's index, group by group.
+    /// The index of each element, group by group.
     pub indices: Vec<NodeId>,
 }
 
 impl Elements {
-    /// The elements `groups[g] + 0..v` from `base`, an i64 register.
+    /// Returns the elements `groups[g] + 0..v` from `base`, an i64 register.
     pub fn new(l: &mut Lower, base: Expr, groups: Vec<i64>, v: i64) -> Elements {
         let (_, node) = l.launch.g.fresh_var(Ty::I64);
         let mut indices = Vec::new();
@@ -41,36 +42,37 @@ impl Elements {
         Elements { base: (node, base), groups, v, indices }
     }
 
-    /// The index of element `i`.
+    /// Returns the index of element `i`.
     pub fn at(&self, i: usize) -> Expr {
         let offset = self.offset(i);
         if offset == 0 { self.base.1.clone() } else { self.base.1.clone().plus(Expr::int(offset)) }
     }
 
-    /// The index from which they count: in the graph, and in the kernel.
+    /// Returns the index from which the offsets count: its node, and its register.
     pub fn base(&self) -> &(NodeId, Expr) {
         &self.base
     }
 
-    /// The number of the first element of each group of neighbours.
+    /// Returns the number of the first element of each group.
     pub fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.indices.len()).step_by(self.v as usize)
     }
 
-    /// How far element `i` is from the base.
+    /// Returns the offset of element `i` from the base.
     pub fn offset(&self, i: usize) -> i64 {
         self.groups[i / self.v as usize] + i as i64 % self.v
     }
 
-    /// One group of neighbours.
+    /// Returns one group of neighbours.
     pub fn group(&self, g: usize) -> Elements {
         let v = self.v as usize;
         let indices = self.indices[g * v..][..v].to_vec();
         Elements { base: self.base.clone(), groups: vec![self.groups[g]], v: self.v, indices }
     }
 
-    /// The index so many elements from element `i`: in the kernel, and in the graph.
-    pub fn beside(&self, l: &mut Lower, i: usize, offset: i64) -> (Expr, NodeId) {
+    /// Returns the index that is `offset` elements from element `i`: as an expression, and as a
+    /// node.
+    pub fn neighbour(&self, l: &mut Lower, i: usize, offset: i64) -> (Expr, NodeId) {
         let offset = self.offset(i) + offset;
         let of = l.launch.g.lit(Lit::i64(offset));
         let node = linear::add(&mut l.launch.g, self.base.0, of);
@@ -78,14 +80,14 @@ impl Elements {
         (if offset == 0 { base } else { base.plus(Expr::int(offset)) }, node)
     }
 
-    /// Loads what is read at the elements' own indices, unless it is there already, or will come
-    /// from elsewhere.
+    /// Loads what is read at the elements' own indices, except arrays in `elsewhere` and elements
+    /// that are in registers already.
     pub fn load(&self, l: &mut Lower, elsewhere: &[NodeId], out: &mut Vec<Stmt>) {
         let arrays: Vec<NodeId> =
             l.launch.facts.accesses.pointwise().filter(|x| !elsewhere.contains(x)).copied().collect();
         l.scope.loaded.get_or_insert_default();
         for x in arrays {
-            // a matrix of any strides has an address for each element
+            // the elements of a matrix with any strides have an address each
             if l.k.strided && l.launch.g.ty(x).rank > 1 {
                 continue;
             }
@@ -104,8 +106,8 @@ impl Elements {
         }
     }
 
-    /// For each element the values of the nodes that `roots` makes of its number and index. `vars`
-    /// are known values beside the index.
+    /// Returns for each element the values of the nodes that `roots` makes of its number and index.
+    /// `vars` are the known values of other nodes.
     pub fn values(
         &self,
         l: &mut Lower,
@@ -118,52 +120,54 @@ impl Elements {
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
         if l.launch.signature.sites.is_empty() {
             let roots = l.launch.shared(&each.concat());
-            let mut values = usual_first(l, &vars, &roots, out)?.into_iter();
+            let mut values = fast_then_slow(l, &vars, &roots, out)?.into_iter();
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
         }
-        // a record names its element
+        // an error record names its element, so each has code of its own
         each.iter().enumerate().map(|(j, e)| l.region(&vars, e, &self.at(j), out)).collect()
     }
 
-    /// The values without what is unlikely, and whether any of it would have been needed: then the
-    /// elements are to be computed in another way.
-    pub fn usual(
+    /// Returns the values of the fast path, and whether an element needs the slow path. `None` if
+    /// there is no slow path. The caller computes the elements again where they need it.
+    pub fn fast_path(
         &self,
         l: &mut Lower,
         mut roots: impl FnMut(&mut Lower, NodeId) -> Vec<NodeId>,
         out: &mut Vec<Stmt>,
     ) -> Result<(Vec<Vec<Expr>>, Option<Expr>)> {
         let first = roots(l, self.indices[0]);
-        if self.are_few() && self.indices.len() > 1 && self.is_alone(l, &first) {
-            return self.repeated(l, &first, out);
+        if self.divide_without_branches() && self.indices.len() > 1 && self.reads_own_elements_only(l, &first)
+        {
+            return self.copied_from_first(l, &first, out);
         }
         let others = self.indices[1..].iter().map(|i| roots(l, *i));
         let each: Vec<Vec<NodeId>> = std::iter::once(first).chain(others).collect();
         let roots = l.launch.shared(&each.concat());
         let vars = std::slice::from_ref(&self.base);
-        let (values, any) = if self.are_few() {
-            let any = any_unlikely(l, &roots, out);
-            (noted(l, vars, &roots, any, out)?, any.map(Expr::Reg))
+        let (values, needs_slow_path) = if self.divide_without_branches() {
+            let needs_slow_path = slow_path_flag(l, &roots, out);
+            (branch_free_values(l, vars, &roots, needs_slow_path, out)?, needs_slow_path.map(Expr::Reg))
         } else {
-            usual(l, vars, &roots, out)?
+            fast_path_values(l, vars, &roots, out)?
         };
         let mut values = values.into_iter();
-        Ok((each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect(), any))
+        Ok((each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect(), needs_slow_path))
     }
 
-    /// Whether a thread has so few that they divide without branches, where anything is unlikely.
-    pub fn are_few(&self) -> bool {
-        self.indices.len() <= FEW
+    /// Whether the elements are so few that their divisions have no branches, if there is a slow
+    /// path.
+    pub fn divide_without_branches(&self) -> bool {
+        self.indices.len() <= MAX_BRANCH_FREE_ELEMENTS
     }
 
-    /// Whether the first element reads nothing but what is loaded of its own index: then the
-    /// others' code is its code with other registers.
-    fn is_alone(&self, l: &mut Lower, roots: &[NodeId]) -> bool {
+    /// Whether the first element reads only what is loaded at its own index. The code of the other
+    /// elements is then the same with other registers.
+    fn reads_own_elements_only(&self, l: &mut Lower, roots: &[NodeId]) -> bool {
         let (base, needed) = (self.indices[0], l.launch.g.reachable(roots.iter().copied()));
         if l.scope.loaded.is_none() {
             return false;
         }
-        let mut alone = |n: NodeId| match l.launch.g.op(n).clone() {
+        let mut is_own = |n: NodeId| match l.launch.g.op(n).clone() {
             Op::Elem(x, index) if !l.launch.g.is_closed(n) => {
                 let flat = if index.len() > 1 { l.flat(x, &index) } else { Some(index[0]) };
                 let is_loaded = l.scope.loaded.iter().any(|all| all.contains_key(&(x, vec![base])));
@@ -172,19 +176,21 @@ impl Elements {
             Op::At(..) => l.launch.g.is_closed(n),
             op => op.lambda().is_none(),
         };
-        needed.into_iter().all(&mut alone)
+        needed.into_iter().all(&mut is_own)
     }
 
-    /// As [`Elements::usual`], the first element lowered, the others like it.
-    fn repeated(
+    /// Does the same as [`Elements::fast_path`]: lowers the first element, and copies its code for
+    /// the others.
+    fn copied_from_first(
         &self,
         l: &mut Lower,
         roots: &[NodeId],
         out: &mut Vec<Stmt>,
     ) -> Result<(Vec<Vec<Expr>>, Option<Expr>)> {
-        let any = any_unlikely(l, roots, out);
+        let needs_slow_path = slow_path_flag(l, roots, out);
         let mut own = Vec::new();
-        let first = noted(l, std::slice::from_ref(&self.base), roots, any, &mut own)?;
+        let first =
+            branch_free_values(l, std::slice::from_ref(&self.base), roots, needs_slow_path, &mut own)?;
         let mut values = vec![first.clone()];
         let renamings: Vec<Renaming> =
             (1..self.indices.len()).map(|j| self.renaming(l, j, &own, out)).collect();
@@ -193,18 +199,20 @@ impl Elements {
             out.append(&mut renaming.block(&own));
             values.push(first.iter().map(|e| renaming.expr(e)).collect());
         }
-        Ok((values, any.map(Expr::Reg)))
+        Ok((values, needs_slow_path.map(Expr::Reg)))
     }
 
-    /// What makes the first element's code the code of element `j`.
+    /// Returns the renaming of registers that turns the first element's code into that of element
+    /// `j`.
     fn renaming(&self, l: &mut Lower, j: usize, own: &[Stmt], out: &mut Vec<Stmt>) -> Renaming {
         let mut renaming = Renaming::default();
         if let (Expr::Reg(base), Expr::Reg(at)) = (&self.base.1, bind(l, "index", self.at(j), out)) {
             renaming.replace(*base, at);
         }
         for ((x, at), e) in l.scope.loaded.iter().flatten() {
-            let beside = l.scope.loaded.as_ref().and_then(|l| l.get(&(*x, vec![self.indices[j]])));
-            if let (true, Expr::Reg(own), Some(Expr::Reg(other))) = (*at == [self.indices[0]], e, beside) {
+            let counterpart = l.scope.loaded.as_ref().and_then(|l| l.get(&(*x, vec![self.indices[j]])));
+            if let (true, Expr::Reg(own), Some(Expr::Reg(other))) = (*at == [self.indices[0]], e, counterpart)
+            {
                 renaming.replace(*own, *other);
             }
         }
@@ -212,8 +220,8 @@ impl Elements {
         renaming
     }
 
-    /// Stores the items' values, each element's in the items' order; with an index behind the last
-    /// element only what is before it, one by one.
+    /// Stores the items' values, each element's in the order of the items. If `end` is given, it
+    /// stores only the elements before that index, one by one.
     pub fn store(
         &self,
         l: &mut Lower,
@@ -224,14 +232,14 @@ impl Elements {
     ) {
         let mut stores = Vec::new();
         let width = if end.is_some() { 1 } else { self.v as usize };
-        for (which, item) in items.iter().enumerate() {
+        for (i, item) in items.iter().enumerate() {
             let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
             let extents = domain(&l.launch.g, item.node);
             for (g, group) in values.chunks(width).enumerate() {
                 let at = self.at(g * width);
                 let to = l.place(mem, &extents, &at);
                 let list: Vec<Expr> =
-                    group.iter().map(|e| canonical(e[which].clone(), ty, &mut l.k.kernel, out)).collect();
+                    group.iter().map(|e| canonical(e[i].clone(), ty, &mut l.k.kernel, out)).collect();
                 if width > 1 {
                     l.k.vector(mem);
                     stores.push(Stmt::StoreVec(mem, to, list));
@@ -253,7 +261,7 @@ impl Elements {
     }
 }
 
-/// Loads `count` neighbours of an array into registers, by one access.
+/// Loads `count` neighbours of an array into registers, by vector accesses.
 pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
     let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let regs: Vec<Reg> = (0..count).map(|_| l.k.reg("x", ty)).collect();
@@ -261,58 +269,63 @@ pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Ve
     regs
 }
 
-/// The register that becomes true where something unlikely is needed. None: nothing is unlikely.
-fn any_unlikely(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Option<Reg> {
+/// Declares the flag that becomes true if an element needs the slow path. Returns `None` if there
+/// is no slow path.
+fn slow_path_flag(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Option<Reg> {
     if slow_path::conditions(l.launch, roots).is_empty() {
         return None;
     }
-    let any = l.k.reg("rare", Ty::Bool);
-    out.push(Stmt::Var(any, Expr::Lit(Lit::bool(false))));
-    Some(any)
+    let needs_slow_path = l.k.reg("rare", Ty::Bool);
+    out.push(Stmt::Var(needs_slow_path, Expr::Lit(Lit::bool(false))));
+    Some(needs_slow_path)
 }
 
-/// The values of the roots without what is unlikely, and whether any of it would have been needed:
-/// then they are wrong. None: nothing is unlikely.
-fn usual(
+/// Returns the values of the fast path, and whether the slow path is needed, which makes the values
+/// wrong. `None` if there is no slow path.
+fn fast_path_values(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
 ) -> Result<(Vec<Expr>, Option<Expr>)> {
     let conditions = slow_path::conditions(l.launch, roots);
-    let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
+    let all_roots: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
     let path = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
-    let mut values = l.on_path(path, |l| l.region(vars, &both, &Expr::int(0), out)).0?;
-    let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
-    Ok((values, any))
+    let mut values = l.on_path(path, |l| l.region(vars, &all_roots, &Expr::int(0), out)).0?;
+    let needs_slow_path =
+        values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
+    Ok((values, needs_slow_path))
 }
 
-/// The values of the roots without what is unlikely, and without branches; where `any` becomes true
-/// they are wrong.
-fn noted(
+/// Returns the values of the fast path, with divisions that have no branches. They are wrong if the
+/// flag `needs_slow_path` becomes true.
+fn branch_free_values(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
     roots: &[NodeId],
-    any: Option<Reg>,
+    needs_slow_path: Option<Reg>,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let Some(any) = any else { return l.region(vars, roots, &Expr::int(0), out) };
-    let roots = division::usual(l, roots);
-    l.on_path(SlowPath::Note(any, Default::default()), |l| l.region(vars, &roots, &Expr::int(0), out)).0
+    let Some(needs_slow_path) = needs_slow_path else { return l.region(vars, roots, &Expr::int(0), out) };
+    let roots = division::fast_path(l, roots);
+    l.on_path(SlowPath::Flag(needs_slow_path, Default::default()), |l| {
+        l.region(vars, &roots, &Expr::int(0), out)
+    })
+    .0
 }
 
-/// The values of the roots, without what is unlikely; where one of its conditions holds, one branch
-/// computes them all again, with it.
-fn usual_first(
+/// Computes the values on the fast path; if the slow path is needed, a branch computes all of them
+/// again.
+fn fast_then_slow(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let before = l.scope.loaded.clone();
-    let (values, any) = usual(l, vars, roots, out)?;
-    let Some(any) = any else { return Ok(values) };
-    // what the fast path has loaded is not known to the branch, whose code is long enough
+    let (values, needs_slow_path) = fast_path_values(l, vars, roots, out)?;
+    let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
+    // the slow path loads its operands again, so that their registers are free in the fast path
     l.scope.loaded = before;
     let mut complete = Vec::new();
     let exact = l.region(vars, roots, &Expr::int(0), &mut complete)?;
@@ -323,22 +336,28 @@ fn usual_first(
         complete.push(Stmt::Assign(var, exact));
         vars.push(Expr::Reg(var));
     }
-    out.push(Stmt::If(any, complete, vec![]));
+    out.push(Stmt::If(needs_slow_path, complete, vec![]));
     Ok(vars)
 }
 
-/// One element of the items at an index register, by itself. `unusual`: because it has something
-/// unlikely, or divides what has no quotient without a branch.
-pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mut Vec<Stmt>) -> Result<()> {
+/// Computes one element of the items at the index `at` and stores it. If `is_slow_path`, its
+/// divisions take any operands without a branch.
+pub fn single(
+    l: &mut Lower,
+    items: &[&Item],
+    at: &Expr,
+    is_slow_path: bool,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
     let index = l.launch.index();
     let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
     let vars = [(index, at.clone())];
-    let values = l.of_any_number(unusual, |l| l.region(&vars, &roots, at, out))?;
+    let values = l.with_full_range(is_slow_path, |l| l.region(&vars, &roots, at, out))?;
     store_single(l, items, values, at, out);
     Ok(())
 }
 
-/// Stores the values of one element: all are known before the first is stored, because an output
+/// Stores the values of one element. All are computed before the first is stored, because an output
 /// may be an input.
 pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr, out: &mut Vec<Stmt>) {
     let mut stores = Vec::new();
@@ -352,16 +371,20 @@ pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr
     out.append(&mut stores);
 }
 
-/// The arrays that items are stored to.
+/// Returns the items that are stored arrays.
 pub fn stored<'p>(l: &LaunchContext, fused: &'p crate::schedule::groups::FusedGroup) -> Vec<&'p Item> {
     fused.items.iter().filter(|it| matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))).collect()
 }
 
-/// Words of registers that one group of neighbours takes, over these arrays.
-pub fn words<'x>(l: &LaunchContext, arrays: impl IntoIterator<Item = &'x NodeId>, shape: Shape) -> i64 {
-    let words = |x: &NodeId| (shape.v * l.g.ty(*x).elem.size() as i64 + 3) / 4;
+/// Returns the words of registers that one group of neighbours takes over these arrays.
+pub fn words<'x>(
+    l: &LaunchContext,
+    arrays: impl IntoIterator<Item = &'x NodeId>,
+    layout: ThreadLayout,
+) -> i64 {
+    let words = |x: &NodeId| (layout.v * l.g.ty(*x).elem.size() as i64 + 3) / 4;
     arrays.into_iter().map(words).sum::<i64>().max(1)
 }
 
-/// A body of more operations than this is not repeated to keep more loads in flight.
+/// The maximum number of operations of a thread's unrolled body.
 pub const MAX_UNROLLED: u32 = 512;

@@ -11,6 +11,6 @@ pub fn int32(x: i32) -> Expr {
     Expr::Lit(crate::scalar::Lit::i32(x))
 }
 
-pub fn wide(e: Expr) -> Expr {
+pub fn to_i64(e: Expr) -> Expr {
     Expr::Cast(Ty::I64, Box::new(e))
 }

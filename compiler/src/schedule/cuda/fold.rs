@@ -1,10 +1,11 @@
-//! Fold: strict left folds in index order (semantics 5.5) by one block. All threads compute the
-//! elements of a chunk into shared memory, thread 0 folds them.
+//! Sequential fold: left folds in index order (semantics 5.5), by one block. Its threads compute
+//! the elements of a chunk into shared memory together, and thread 0 folds them. Chosen for groups
+//! of folds whose order matters; the cost is one step after another, in one thread of the device.
 //!
-//! Where an element may leave an error record, thread 0 computes it, too: whether the step needs it
-//! at all is the step's to say (semantics 6).
+//! If an element may leave an error record, thread 0 computes the elements, too, because the step
+//! decides whether it needs the element at all (semantics 6).
 
-use super::expressions::{int32, thread, wide};
+use super::expressions::{int32, thread, to_i64};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -16,7 +17,7 @@ use crate::schedule::scalars as values;
 
 /// Threads of a block: chunks of eight folds of 8-byte elements fit into 48 KB of shared memory.
 pub const THREADS: u32 = 128;
-/// Elements that each thread computes of a chunk.
+/// The number of elements of a chunk that each thread computes.
 const PER_THREAD: i64 = 4;
 
 struct Fold {
@@ -60,7 +61,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
     Ok(out)
 }
 
-/// Whether an element may leave a record, needed or not.
+/// Whether an element may leave an error record, needed or not.
 fn may_record(l: &Lower, elements: &[NodeId]) -> bool {
     l.launch
         .g
@@ -69,7 +70,7 @@ fn may_record(l: &Lower, elements: &[NodeId]) -> bool {
         .any(|n| l.launch.g.op(n).may_record(&l.launch.g))
 }
 
-/// Chunk by chunk through shared memory.
+/// Folds chunk by chunk through shared memory.
 fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let threads = i64::from(l.k.kernel.threads);
     let chunk = threads * PER_THREAD;
@@ -78,7 +79,7 @@ fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<
     let base = l.k.reg("base", Ty::I64);
     let mut body = Vec::new();
     for u in 0..PER_THREAD {
-        let at = wide(thread()).plus(Expr::int(u * threads));
+        let at = to_i64(thread()).plus(Expr::int(u * threads));
         let at = bind(l, "at", at, &mut body);
         let i = bind(l, "i", Expr::Reg(base).plus(at.clone()), &mut body);
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
@@ -107,7 +108,7 @@ fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<
     Ok(())
 }
 
-/// One step of all folds; `elements` are the nodes of what is folded in.
+/// Writes one step of all folds. `elements` are the nodes of the elements that are folded in.
 fn steps(
     l: &mut Lower,
     folds: &[Fold],
@@ -123,7 +124,7 @@ fn steps(
         roots.push(l.launch.g.open(&f.step, &[acc, *e]));
     }
     let values = l.region(&vars, &roots, at, out)?;
-    // all new values before any accumulator changes
+    // all new values are computed before any accumulator changes
     let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
     out.extend(folds.iter().zip(values).map(|(f, e)| Stmt::Assign(f.acc, e)));
     Ok(())

@@ -1,13 +1,13 @@
-//! The upper levels of the tree, in the same launch (semantics 5.1, step 4): the last block of a
-//! group of 2048 tiles reduces the group's results, the last group's block the groups', and
-//! computes the scalars that follow.
+//! The upper levels of the fixed tree, in the same launch (semantics 5.1, step 4). The last block
+//! of a group of 2048 tiles reduces the group's results; the block that finishes the last group
+//! reduces the results of the groups, and computes the scalars that follow from them.
 //!
-//! Blocks count themselves in with one arrival each, so nobody waits: at the counter of their
-//! group, then at one for all groups. Joining all tiles' results in one last block instead costs 10
-//! us at 2^26 elements (DESIGN, section 8).
+//! No block waits for another: each block arrives once at the counter of its group, and each group
+//! once at a counter of all groups. If one last block joined the results of all tiles instead, 2^26
+//! elements would take 10 us more.
 
-use super::expressions::{int32, thread, wide};
-use super::tree::{Column, Values, variable, warps, width_of};
+use super::expressions::{int32, thread, to_i64};
+use super::tree::{Column, StoredValues, join_warps, variable, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -16,48 +16,48 @@ use crate::schedule::lower::{Lower, Place, named as bind};
 use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::scalars as values;
 
-/// What a block knows.
-pub struct Block {
-    /// The thread's column.
+/// The values that a block of a reduction has computed about itself.
+pub struct ReductionBlock {
+    /// The column of this thread.
     pub column: Column,
-    /// How many tiles there are.
+    /// The number of tiles.
     pub count: Expr,
-    /// Its group (i64), and the group's first tile (i64).
+    /// The block's group, and the group's first tile (both i64).
     pub group: Expr,
     pub base: Expr,
-    /// Its place among the group's blocks (i32), and how many these are if the group is full (i32).
-    pub place: Expr,
-    pub apart: Expr,
-    /// A place for each warp's value, for each reduction.
+    /// The block's index in its group (i32), and the number of blocks of a full group (i32).
+    pub index_in_group: Expr,
+    pub blocks_per_group: Expr,
+    /// Shared memory for a value per warp, for each reduction.
     pub shared: Vec<Mem>,
 }
 
-impl Block {
-    /// The block's tile (i64) of that step and side (i32).
+impl ReductionBlock {
+    /// Returns the block's tile (i64) of that pass over its tiles and that team (both i32).
     pub fn tile(&self, step: Expr, side: Expr) -> Expr {
-        let pair = self.place.clone().plus(step.times(self.apart.clone()));
-        self.base.clone().plus(wide(pair.times(int32(SIDE_BY_SIDE as i32)).plus(side)))
+        let pair = self.index_in_group.clone().plus(step.times(self.blocks_per_group.clone()));
+        self.base.clone().plus(to_i64(pair.times(int32(TEAMS as i32)).plus(side)))
     }
 }
 
 /// `x == 0`
-pub fn first(x: &Expr) -> Expr {
+pub fn is_zero(x: &Expr) -> Expr {
     Expr::binary(BinaryOp::Eq, x.clone(), int32(0))
 }
 
-/// The whole kernel around `work`, which leaves the results of this block's tiles in the scratch
-/// arrays.
+/// Writes the whole kernel around `work`, which stores the results of this block's tiles to
+/// scratch.
 pub fn complete(
     l: &mut Lower,
     reductions: &[Reduction],
     scalars: &[u32],
-    b: Block,
+    b: ReductionBlock,
     work: Vec<Stmt>,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let done = l.k.reg("done", Ty::Bool);
     let none = Expr::binary(BinaryOp::Eq, b.count.clone(), Expr::int(0));
-    let leader = first(&Expr::Place(Gpu::Block));
+    let leader = is_zero(&Expr::Place(Gpu::Block));
     out.push(Stmt::Var(done, Expr::binary(BinaryOp::And, none, leader)));
     let totals: Vec<Reg> = reductions.iter().map(|r| l.k.reg("total", r.ty)).collect();
     out.extend(totals.iter().zip(reductions).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
@@ -69,20 +69,20 @@ pub fn complete(
     let base = b.base.clone();
     let end = bind(l, "end", base.clone().plus(Expr::int(TILE)).min(b.count.clone()), &mut body);
     let members = Expr::Cast(Ty::I32, Box::new(end.clone().minus(base.clone())));
-    let pairs = members.plus(int32(SIDE_BY_SIDE as i32 - 1));
-    let pairs = Expr::binary(BinaryOp::Shr, pairs, int32(SIDE_BY_SIDE.trailing_zeros() as i32));
-    let blocks = pairs.min(b.apart.clone());
-    // the arriving thread sees what the others stored
+    let pairs = members.plus(int32(TEAMS as i32 - 1));
+    let pairs = Expr::binary(BinaryOp::Shr, pairs, int32(TEAMS.trailing_zeros() as i32));
+    let blocks = pairs.min(b.blocks_per_group.clone());
+    // the thread that arrives sees what the other threads stored
     body.push(Stmt::Barrier);
     let last = arrive(l, flag, 0, group.clone(), blocks, &mut body);
 
-    let reduce = Upper { reductions, column: &b.column, shared: &b.shared, totals: &totals };
+    let reduce = UpperLevels { reductions, column: &b.column, shared: &b.shared, totals: &totals };
     let mut upper = reduce.tile(l, &base, &end)?;
     let finished = Stmt::Assign(done, Expr::Lit(Lit::bool(true)));
     let mut several = Vec::new();
-    // the groups' results lie behind the tiles'
-    let up = Expr::binary(BinaryOp::And, b.count.clone().plus(Expr::int(3)), Expr::int(!3));
-    let behind = bind(l, "behind", up, &mut several);
+    // the results of the groups lie behind those of the tiles in scratch
+    let aligned = Expr::binary(BinaryOp::And, b.count.clone().plus(Expr::int(3)), Expr::int(!3));
+    let behind = bind(l, "behind", aligned, &mut several);
     several.push(reduce.store(behind.clone().plus(group)));
     let last_group = arrive(l, flag, 1, groups.clone(), groups.clone(), &mut several);
     let mut top = reduce.levels(l, &behind, &groups)?;
@@ -95,41 +95,41 @@ pub fn complete(
     out.push(Stmt::If(some, body, vec![]));
 
     l.k.once = true;
-    let mut end = Vec::new();
+    let mut epilogue = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
     for (r, v) in reductions.iter().zip(totals) {
         let some = Expr::binary(BinaryOp::Gt, b.count.clone(), Expr::int(0));
-        known.push((r.node, values::join_initial(l, r, &Place::NONE, some, Expr::Reg(v), &mut end)?));
+        known.push((r.node, values::join_initial(l, r, &Place::NONE, some, Expr::Reg(v), &mut epilogue)?));
     }
-    values::store(l, &known, scalars, &mut end)?;
-    let mine = Expr::binary(BinaryOp::And, Expr::Reg(done), first(&thread()));
-    out.push(Stmt::If(mine, end, vec![]));
+    values::store(l, &known, scalars, &mut epilogue)?;
+    let mine = Expr::binary(BinaryOp::And, Expr::Reg(done), is_zero(&thread()));
+    out.push(Stmt::If(mine, epilogue, vec![]));
     Ok(())
 }
 
-/// Thread 0 arrives for the block; whether it was the last one, known to all threads through shared
-/// memory.
+/// Thread 0 arrives at a counter for its block. Returns whether the block is the last of `of` to
+/// arrive; all threads read that from shared memory.
 pub fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &mut Vec<Stmt>) -> Expr {
     let here = l.k.reg("here", Ty::Bool);
     let arrival = vec![Stmt::Arrive(here, counter, of), Stmt::Store(flag, int32(at), Expr::Reg(here))];
-    out.push(Stmt::If(first(&thread()), arrival, vec![]));
+    out.push(Stmt::If(is_zero(&thread()), arrival, vec![]));
     out.push(Stmt::Barrier);
     bind(l, "complete", Expr::load(flag, int32(at)), out)
 }
 
-/// Tiles of the levels above, by one block.
-pub struct Upper<'a> {
+/// Joins the tiles of the upper levels, in one block.
+pub struct UpperLevels<'a> {
     pub reductions: &'a [Reduction],
     pub column: &'a Column,
-    /// Places for four warps' values, a reduction each.
+    /// Shared memory for the values of four warps, for each reduction.
     pub shared: &'a [Mem],
-    /// Thread 0's results.
+    /// The registers of thread 0 for the results.
     pub totals: &'a [Reg],
 }
 
-impl Upper<'_> {
-    /// The values of the scratch arrays from `base` on, below `end`, at most 2048, become thread
-    /// 0's totals.
+impl UpperLevels<'_> {
+    /// Reduces the values of the scratch arrays from `base` on, before `end`, at most 2048, into
+    /// thread 0's `totals`.
     fn tile(&self, l: &mut Lower, base: &Expr, end: &Expr) -> Result<Vec<Stmt>> {
         let (mut out, mut columns, mut joins) = (Vec::new(), Vec::new(), Vec::new());
         let c = self.column;
@@ -139,50 +139,50 @@ impl Upper<'_> {
         for ((r, shared), total) in each {
             let width = width_of(l, r, &width);
             let acc = variable(l, r, &mut columns);
-            Values { memory: r.scratch, base, end }.column(l, r, c, acc, &mut columns)?;
-            let value = c.warp(l, r, Expr::Reg(acc), width.as_ref(), &mut columns)?;
+            StoredValues { memory: r.scratch, base, end }.column(l, r, c, acc, &mut columns)?;
+            let value = c.join_warp(l, r, Expr::Reg(acc), width.as_ref(), &mut columns)?;
             let store = Stmt::Store(*shared, warp.clone(), value);
-            columns.push(Stmt::If(first(&c.lane), vec![store], vec![]));
-            let value = warps(l, r, *shared, &int32(0), width.as_ref(), &mut joins)?;
+            columns.push(Stmt::If(is_zero(&c.lane), vec![store], vec![]));
+            let value = join_warps(l, r, *shared, &int32(0), width.as_ref(), &mut joins)?;
             joins.push(Stmt::Assign(*total, value));
         }
-        let there = Expr::binary(BinaryOp::Lt, thread(), int32(COLUMNS as i32));
-        out.push(Stmt::If(there, columns, vec![]));
+        let is_present = Expr::binary(BinaryOp::Lt, thread(), int32(COLUMNS as i32));
+        out.push(Stmt::If(is_present, columns, vec![]));
         out.push(Stmt::Barrier);
-        out.push(Stmt::If(first(&thread()), joins, vec![]));
+        out.push(Stmt::If(is_zero(&thread()), joins, vec![]));
         Ok(out)
     }
 
-    /// Thread 0 stores its totals.
+    /// Returns the statement by which thread 0 stores its totals.
     fn store(&self, at: Expr) -> Stmt {
         let each = self.reductions.iter().zip(self.totals);
         let store = each.map(|(r, v)| Stmt::Store(r.scratch, at.clone(), Expr::Reg(*v))).collect();
-        Stmt::If(first(&thread()), store, vec![])
+        Stmt::If(is_zero(&thread()), store, vec![])
     }
 
-    /// `m` values from `behind` on, level by level, in place: tile t's result replaces value t,
-    /// which no later tile reads. One level is enough up to 2^33 elements.
+    /// Reduces `m` values from `behind` on, level by level, in place: the result of tile t replaces
+    /// value t, which no later tile reads. One level is enough up to 2^33 elements.
     pub fn levels(&self, l: &mut Lower, behind: &Expr, m: &Expr) -> Result<Vec<Stmt>> {
         let left = l.k.reg("left", Ty::I64);
         let t = l.k.reg("t", Ty::I64);
         let mut level = Vec::new();
-        let up = bind(l, "up", tiles(Expr::Reg(left)), &mut level);
+        let next_count = bind(l, "up", tiles(Expr::Reg(left)), &mut level);
         let mut tile = Vec::new();
         let base = bind(l, "base", behind.clone().plus(Expr::Reg(t).times(Expr::int(TILE))), &mut tile);
         let end = base.clone().plus(Expr::int(TILE)).min(behind.clone().plus(Expr::Reg(left)));
         let end = bind(l, "end", end, &mut tile);
         tile.append(&mut self.tile(l, &base, &end)?);
         tile.push(self.store(behind.clone().plus(Expr::Reg(t))));
-        // thread 0's store is seen by all, and the warps' places are free again
+        // all threads see thread 0's store, and the shared memory of the warps may be written again
         tile.push(Stmt::Barrier);
-        level.push(Stmt::Seq(t, Expr::int(0), up.clone(), tile));
-        level.push(Stmt::Assign(left, up));
+        level.push(Stmt::Seq(t, Expr::int(0), next_count.clone(), tile));
+        level.push(Stmt::Assign(left, next_count));
         let more = Expr::binary(BinaryOp::Gt, Expr::Reg(left), Expr::int(1));
         Ok(vec![Stmt::Var(left, m.clone()), Stmt::While(more, level)])
     }
 }
 
-/// Threads of a block: it takes two tiles.
+/// Threads of a block: two teams.
 pub const THREADS: u32 = 256;
 
-pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
+pub const TEAMS: i64 = THREADS as i64 / COLUMNS;

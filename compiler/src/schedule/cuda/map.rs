@@ -1,18 +1,21 @@
-//! Map: every element on its own.
+//! Map: every element on its own, with vector accesses and loop unrolling; stencils of vectors,
+//! too. Chosen for maps and one-dimensional stencils that no other strategy takes. Its cost is that
+//! of the memory traffic, unless the body is long (`stencil_cost.rs` has the times of stencils).
 //!
-//! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v`
-//! apart, so that each access of a warp is one line of memory after another. All loads of a thread
-//! come before its first use of one; what is read around the elements, too (`window`). The block at
-//! the end, which is not full, goes element by element, or computes as full ones do with what
-//! stands beyond the end (`ends`). Where the launch before read the same array, blocks run from its
-//! end: the end is what the caches hold.
+//! A block computes `threads * v * u` elements. A thread has `u` groups of `v` neighbouring
+//! elements each, and its groups are `threads * v` elements apart, so that each access of a warp is
+//! coalesced. All loads of a thread come before the first use of one, including what stencils read
+//! around the elements (`register_window.rs`). The partial block at the end either computes element
+//! by element, or runs the code of full blocks on a tile that holds the halo
+//! (`boundary_blocks.rs`). If the launch before read the same array, blocks run from its end,
+//! because the end is what the caches hold.
 
 use super::boundary_blocks::BoundaryBlock;
 use super::elements::{Elements, MAX_UNROLLED, single, stored, words};
-use super::expressions::{int32, thread, wide};
+use super::expressions::{int32, thread, to_i64};
 use super::register_window::{self, Window};
-use super::shape::Shape;
 use super::shared_tile_1d;
+use super::thread_layout::ThreadLayout;
 use crate::core::{NodeId, StencilHint};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
@@ -26,72 +29,80 @@ use crate::schedule::stencil::Stencil;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Words of memory that a thread keeps in flight: at full occupancy one access of 16 bytes covers
+/// Words of memory that a thread keeps in flight: at full occupancy, one access of 16 bytes covers
 /// the latency (measured: more is slower).
 const WORDS_IN_FLIGHT: i64 = 4;
-/// Elements of a thread: each lives in registers of its own, however few bytes it has.
-const MOST_ELEMENTS: i64 = 16;
+/// The maximum number of elements of a thread. Each element takes registers of its own, however few
+/// bytes it has.
+const MAX_ELEMENTS: i64 = 16;
 
-/// Operations of an element from which on the instructions are what takes time, not memory: then
-/// two groups of neighbours share the addresses (measured on the elementary functions, 2 to 14 %
-/// less time; of cheaper ones 4 % more). Not of long bodies: 8 elements of a Black-Scholes need 87
-/// registers and take 0.667 ms, 4 need 54 and take 0.502.
-pub const HEAVY: u32 = 35;
-const MOST_HEAVY: u32 = 128;
+/// The cost of an element from which on instructions take longer than memory. Then the unroll
+/// factor is 2, because two groups of neighbours share the computation of addresses: measured on
+/// the elementary functions, this takes 2 to 14 % less time, and 4 % more for cheaper functions. It
+/// is not done for elements of more than `MAX_COMPUTE_BOUND_COST` operations: 8 elements of a
+/// Black-Scholes formula need 87 registers and take 0.667 ms, 4 need 54 registers and take 0.502
+/// ms.
+pub const COMPUTE_BOUND_COST: u32 = 35;
+const MAX_COMPUTE_BOUND_COST: u32 = 128;
 
-/// Blocks at once on a multiprocessor, by the operations of a thread: as the assembler likes; for
-/// large bodies one, with all registers, or it saves them for more threads, and spills.
-pub fn blocks(cost: u32, each: i64) -> u32 {
-    u32::from(i64::from(cost) * each > 700)
+/// Returns the minimum number of resident blocks per multiprocessor (`.minnctapersm`), by the
+/// operations of a thread; 0 leaves it to ptxas. For large bodies it is 1, so that a thread may use
+/// all registers; else ptxas limits the registers for the sake of more threads, and spills.
+pub fn min_resident_blocks(cost: u32, elements_per_thread: i64) -> u32 {
+    u32::from(i64::from(cost) * elements_per_thread > 700)
 }
 
-/// Blocks at once for large bodies without branches, where no register is saved across a call. The options by
-/// `erfc`: 0.591 ms in place of 0.684 with all registers, and of 0.656 with branches.
-const BLOCKS_WITHOUT_BRANCHES: u32 = 5;
-/// Words that a thread loads at most for that: else they alone take most of the registers.
-const MOST_WORDS_LOADED: i64 = 16;
+/// The minimum number of resident blocks for a large body without branches, which saves no
+/// registers across calls. Black-Scholes by `erfc` takes 0.591 ms, in place of 0.684 ms with all
+/// registers and 0.656 ms with branches.
+const BRANCH_FREE_RESIDENT_BLOCKS: u32 = 5;
+/// The maximum number of words that a thread loads for that: with more words, the loads alone take
+/// most of the registers.
+const MAX_WORDS_LOADED: i64 = 16;
 
-/// Groups of neighbours of a thread whose block keeps a tile: measured with 1, 2 and 4, the tile's
-/// ends count for more than the turns that smaller blocks take in loading and computing.
-const GROUPS_OF_A_TILE: i64 = 4;
+/// The unroll factor with a shared-memory tile. Measured with 1, 2 and 4: large blocks are faster,
+/// because they load fewer elements of the halo, although small blocks overlap loading with
+/// computing better.
+const UNROLL_WITH_TILE: i64 = 4;
 
-/// Words of registers of a window up to which blocks at the ends share the code of full ones: then
-/// 15 taps take the same time however the vector ends (0.132 ms of 2^26 elements; apart, with what
-/// is mirrored 0.144). Wider ones get more registers by it: 31 taps 0.165 in place of 0.136.
-const MOST_JOINED: i64 = 20;
+/// The maximum number of words of a thread's windows for which boundary blocks run the code of full
+/// blocks. Then 15 taps take the same time with every kind of halo: 0.132 ms for 2^26 elements, in
+/// place of 0.144 ms with separate code and a mirrored halo. Wider windows would take more
+/// registers: 31 taps take 0.165 ms in place of 0.136 ms.
+const MAX_BOUNDARY_BLOCK_WORDS: i64 = 20;
 
-/// How a map is done.
+/// The parameters of a map.
 pub struct MapParams {
-    /// What is loaded around the elements.
+    /// The windows that are loaded for the stencils.
     windows: Vec<Window>,
-    /// Elements of a block.
+    /// The number of elements of a block.
     pub per_block: i64,
-    /// What full blocks compute, and how far from the ends they are.
+    /// The elements that full blocks compute, with their boundary widths.
     inner: Interior,
 }
 
 impl MapParams {
-    /// For contiguous arrays, what is read around the element is kept as `strategy` says, where
-    /// that is possible; else there are nothing but loads.
+    /// Chooses the parameters. For contiguous vectors, the arrays of stencils are kept as
+    /// `strategy` says if that is possible; else every read is a load.
     pub fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
         stencils: &[Stencil],
         strategy: StencilHint,
-        shape: Shape,
+        layout: ThreadLayout,
     ) -> MapParams {
         let mut windows = Vec::new();
-        let is_vector = !shape.strided && fused.domain.len() == 1;
+        let is_vector = !layout.strided && fused.domain.len() == 1;
         if is_vector && strategy != StencilHint::Direct {
-            windows = register_window::windows(l, stencils, shape.v, strategy).unwrap_or_default();
+            windows = register_window::windows(l, stencils, layout.v, strategy).unwrap_or_default();
         }
         let tiled = windows.iter().any(|w| w.tile.is_some());
-        let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape) };
-        let per_block = i64::from(shape.threads) * shape.v * each;
-        if tiled && !shared_tile_1d::place(l, &mut windows, shape.v, per_block) {
-            return MapParams::of(l, (fused, inner), stencils, StencilHint::Window, shape);
+        let unroll = if tiled { UNROLL_WITH_TILE } else { unroll(l, &windows, layout) };
+        let per_block = i64::from(layout.threads) * layout.v * unroll;
+        if tiled && !shared_tile_1d::assign_tiles(l, &mut windows, layout.v, per_block) {
+            return MapParams::of(l, (fused, inner), stencils, StencilHint::Window, layout);
         }
-        // where elements are counted through rows, blocks keep no distance from the edges
+        // if elements are counted through the rows of a matrix, blocks have no boundary
         let all = Interior::whole(fused);
         let inner = if is_vector { inner.clone() } else { all };
         MapParams { windows, per_block, inner }
@@ -99,107 +110,114 @@ impl MapParams {
 }
 
 impl MapParams {
-    /// Whether what threads hold in registers may be set by either of two branches.
-    fn is_small(&self, l: &LaunchContext) -> bool {
+    /// Whether the windows of a thread are small enough for boundary blocks to run the code of full
+    /// blocks.
+    fn windows_fit_boundary_blocks(&self, l: &LaunchContext) -> bool {
         let own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
-        register_window::words(l, &own) <= MOST_JOINED
+        register_window::words(l, &own) <= MAX_BOUNDARY_BLOCK_WORDS
     }
 
     fn boundary_width(&self) -> BoundaryWidth {
         self.inner.widths[0]
     }
 
-    /// Whether only a block that is not full goes element by element.
-    fn is_even(&self) -> bool {
+    /// Whether only the last, partial block differs from full blocks.
+    fn has_no_boundary(&self) -> bool {
         self.windows.is_empty() && self.boundary_width() == (0, 0)
     }
 
-    /// How a stencil is kept, and the bytes of it that a block loads for each element.
-    pub fn loaded(&self, l: &LaunchContext, s: &Stencil, shape: Shape) -> (StencilHint, f64) {
+    /// Returns where a stencil's values are kept, and the bytes that a block loads for each
+    /// element.
+    pub fn loaded(&self, l: &LaunchContext, s: &Stencil, layout: ThreadLayout) -> (StencilHint, f64) {
         let size = l.g.ty(s.array).elem.size() as f64;
         let own = self.windows.iter().find(|w| w.array == s.array && w.shift == s.shift[0]);
         match own {
             Some(Window { tile: Some(tile), .. }) => {
                 (StencilHint::Tile, size * tile.len as f64 / self.per_block as f64)
             }
-            Some(w) => (StencilHint::Window, size * w.elements() as f64 / shape.v as f64),
-            None => (StencilHint::Direct, size * s.apart(shape.v) as f64 / shape.v as f64),
+            Some(w) => (StencilHint::Window, size * w.elements() as f64 / layout.v as f64),
+            None => (StencilHint::Direct, size * s.apart(layout.v) as f64 / layout.v as f64),
         }
     }
 }
 
-fn unroll(l: &LaunchContext, windows: &[Window], shape: Shape) -> i64 {
+fn unroll(l: &LaunchContext, windows: &[Window], layout: ThreadLayout) -> i64 {
     let cost = l.facts.cost;
-    if (HEAVY..=MOST_HEAVY).contains(&cost) && shape.v > 1 && windows.is_empty() {
+    if (COMPUTE_BOUND_COST..=MAX_COMPUTE_BOUND_COST).contains(&cost) && layout.v > 1 && windows.is_empty() {
         return 2;
     }
-    let alone = l.facts.accesses.pointwise().filter(|x| windows.iter().all(|w| w.array != **x));
-    let words = words(l, alone, shape) + register_window::words(l, windows);
-    let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MOST_ELEMENTS / shape.v).clamp(1, 4);
-    let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * shape.v);
+    let others = l.facts.accesses.pointwise().filter(|x| windows.iter().all(|w| w.array != **x));
+    let words = words(l, others, layout) + register_window::words(l, windows);
+    let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MAX_ELEMENTS / layout.v).clamp(1, 4);
+    let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * layout.v);
     1 << wanted.min(allowed.max(1)).ilog2()
 }
 
-/// The exponent of a power of two.
+/// Returns log2 of a power of two.
 fn shift(power: i64) -> Expr {
     Expr::int(i64::from(power.ilog2()))
 }
 
-pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, params: &MapParams) -> Result<Vec<Stmt>> {
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    layout: ThreadLayout,
+    params: &MapParams,
+) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
     let count = l.launch.count_node();
     let n = l.launch.host(count);
     let mut out = Vec::new();
-    let block = match shape.descending {
+    let block = match layout.descending {
         true => Expr::Place(Gpu::Blocks).minus(int32(1)).minus(Expr::Place(Gpu::Block)),
         false => Expr::Place(Gpu::Block),
     };
-    let start = wide(block.clone()).times(Expr::int(params.per_block));
+    let start = to_i64(block.clone()).times(Expr::int(params.per_block));
     let start = bind(l, "start", start, &mut out);
-    let mut work = Work { items: &items, shape, params, start, end: n, halo: None };
+    let mut block_elements = BlockElements { items: &items, layout, params, start, end: n, halo: None };
     let shifted = params.windows.iter().any(|w| w.is_shifted(l.launch));
-    let joined = !params.windows.is_empty() && !shifted && params.is_small(l.launch);
-    let halo = if joined { Halo::of(l.launch, fused, &params.inner) } else { None };
-    work.halo = halo.as_ref();
-    let is_full = work.is_full(l, block, count);
-    if work.halo.is_some() {
+    let same_code = !params.windows.is_empty() && !shifted && params.windows_fit_boundary_blocks(l.launch);
+    let halo = if same_code { Halo::of(l.launch, fused, &params.inner) } else { None };
+    block_elements.halo = halo.as_ref();
+    let is_full = block_elements.is_full(l, block, count);
+    if block_elements.halo.is_some() {
         let is_full = bind(l, "full", is_full, &mut out);
-        work.elements(l, Some(is_full), &mut out)?;
+        block_elements.elements(l, Some(is_full), &mut out)?;
         return Ok(out);
     }
-    if params.is_even() && l.launch.signature.sites.is_empty() {
-        work.usual_first(l, is_full, &mut out)?;
+    if params.has_no_boundary() && l.launch.signature.sites.is_empty() {
+        block_elements.fast_then_slow(l, is_full, &mut out)?;
         return Ok(out);
     }
-    let (mut full, mut rest) = (Vec::new(), Vec::new());
-    work.elements(l, None, &mut full)?;
-    work.rest(l, &mut rest)?;
-    out.push(Stmt::If(is_full, full, rest));
+    let (mut full, mut partial) = (Vec::new(), Vec::new());
+    block_elements.elements(l, None, &mut full)?;
+    block_elements.one_by_one(l, &mut partial)?;
+    out.push(Stmt::If(is_full, full, partial));
     Ok(out)
 }
 
-/// The elements of a block.
-struct Work<'a> {
+/// The elements of a block, while their code is written.
+struct BlockElements<'a> {
     items: &'a [&'a Item],
-    shape: Shape,
+    layout: ThreadLayout,
     params: &'a MapParams,
     start: Expr,
     end: Expr,
-    /// What blocks at the ends read; None: they go element by element.
+    /// The halo that boundary blocks read. `None` if they compute element by element.
     halo: Option<&'a Halo>,
 }
 
-impl Work<'_> {
-    /// Whether all elements of the block are inside, and all that it loads.
+impl BlockElements<'_> {
+    /// Whether all elements of the block are in the interior, and all that it loads is in bounds.
     fn is_full(&self, l: &mut Lower, block: Expr, count: NodeId) -> Expr {
-        let &Work { params, shape, .. } = self;
-        // a block number has 31 bits: cheaper than to compare indices
+        let &BlockElements { params, layout, .. } = self;
+        // a block's number has 31 bits: comparing it is cheaper than comparing indices
         let limit =
-            register_window::limit(l.launch, &params.windows, shape.v, (count, params.boundary_width().1));
+            register_window::limit(l.launch, &params.windows, layout.v, (count, params.boundary_width().1));
         let full_blocks = Expr::binary(BinaryOp::Shr, limit, shift(params.per_block));
         let mut is_full = Expr::binary(BinaryOp::Lt, block, Expr::Cast(Ty::I32, Box::new(full_blocks)));
         let tests = [
-            register_window::inside(&params.windows, shape.v, params.boundary_width().0, &self.start),
+            register_window::inside(&params.windows, layout.v, params.boundary_width().0, &self.start),
             shared_tile_1d::inside(l, &params.windows, &self.start, params.per_block),
         ];
         for inside in tests.into_iter().flatten() {
@@ -208,70 +226,71 @@ impl Work<'_> {
         is_full
     }
 
-    /// The elements together, without what is unlikely. Where a thread would need any of it, and in
-    /// the block that is not full, its elements are computed one by one, with it: so that is there
-    /// once.
-    fn usual_first(&self, l: &mut Lower, is_full: Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let &Work { items, shape, params, .. } = self;
-        let apart = i64::from(shape.threads) * shape.v;
-        let first = self.start.clone().plus(wide(thread()).times(Expr::int(shape.v)));
+    /// Computes the thread's elements together on the fast path. If a thread needs the slow path
+    /// for one of them, or if the block is partial, a loop computes all its elements one by one
+    /// with the slow path, so that the code of the slow path is there once.
+    fn fast_then_slow(&self, l: &mut Lower, is_full: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let &BlockElements { items, layout, params, .. } = self;
+        let group_stride = i64::from(layout.threads) * layout.v;
+        let first = self.start.clone().plus(to_i64(thread()).times(Expr::int(layout.v)));
         let first = bind(l, "first", first, out);
-        let groups: Vec<i64> = (0..params.per_block / apart).map(|u| u * apart).collect();
-        let each = groups.len() as i64 * shape.v;
-        let elements = Elements::new(l, first.clone(), groups, shape.v);
+        let groups: Vec<i64> = (0..params.per_block / group_stride).map(|u| u * group_stride).collect();
+        let per_thread = groups.len() as i64 * layout.v;
+        let elements = Elements::new(l, first.clone(), groups, layout.v);
         let (mut full, mut stores) = (Vec::new(), Vec::new());
         elements.load(l, &[], &mut full);
         let make =
             |l: &mut Lower, i| params.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect();
-        let (values, rare) = elements.usual(l, make, &mut full)?;
+        let (values, needs_slow_path) = elements.fast_path(l, make, &mut full)?;
         let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();
         elements.store(l, items, &values, None, &mut stores);
         l.scope.loaded = None;
-        let Some(rare) = rare else {
+        let Some(needs_slow_path) = needs_slow_path else {
             full.append(&mut stores);
-            let mut rest = Vec::new();
-            self.rest(l, &mut rest)?;
-            out.push(Stmt::If(is_full, full, rest));
+            let mut partial = Vec::new();
+            self.one_by_one(l, &mut partial)?;
+            out.push(Stmt::If(is_full, full, partial));
             return Ok(());
         };
-        let fits = words(l.launch, l.launch.facts.accesses.pointwise(), shape) <= MOST_WORDS_LOADED;
-        if elements.are_few() && l.k.kernel.min_resident_blocks > 0 && fits {
-            l.k.kernel.min_resident_blocks = BLOCKS_WITHOUT_BRANCHES;
+        let fits = words(l.launch, l.launch.facts.accesses.pointwise(), layout) <= MAX_WORDS_LOADED;
+        if elements.divide_without_branches() && l.k.kernel.min_resident_blocks > 0 && fits {
+            l.k.kernel.min_resident_blocks = BRANCH_FREE_RESIDENT_BLOCKS;
         }
-        let again = l.k.reg("again", Ty::Bool);
+        let recompute = l.k.reg("again", Ty::Bool);
         let not_full = Expr::Unary(UnaryOp::Not, Box::new(is_full.clone()));
-        out.push(Stmt::Var(again, not_full));
-        let missed = vec![Stmt::Assign(again, Expr::Lit(Lit::bool(true)))];
-        full.push(Stmt::If(rare, missed, stores));
+        out.push(Stmt::Var(recompute, not_full));
+        let set_recompute = vec![Stmt::Assign(recompute, Expr::Lit(Lit::bool(true)))];
+        full.push(Stmt::If(needs_slow_path, set_recompute, stores));
         out.push(Stmt::If(is_full, full, vec![]));
-        // element k of the thread
+        // the loop over the thread's elements, by their number k
         let k = l.k.reg("k", Ty::I32);
-        let group = Expr::binary(BinaryOp::Shr, Expr::Reg(k), int32(shape.v.ilog2() as i32));
-        let beside = Expr::binary(BinaryOp::And, Expr::Reg(k), int32(shape.v as i32 - 1));
+        let group = Expr::binary(BinaryOp::Shr, Expr::Reg(k), int32(layout.v.ilog2() as i32));
+        let in_group = Expr::binary(BinaryOp::And, Expr::Reg(k), int32(layout.v as i32 - 1));
         let mut body = Vec::new();
-        let at = first.plus(wide(group.times(int32(apart as i32)).plus(beside)));
+        let at = first.plus(to_i64(group.times(int32(group_stride as i32)).plus(in_group)));
         let at = bind(l, "at", at, &mut body);
         let mut inside = Vec::new();
-        single(l, items, &at, elements.are_few(), &mut inside)?;
+        single(l, items, &at, elements.divide_without_branches(), &mut inside)?;
         body.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, self.end.clone()), inside, vec![]));
         body.push(Stmt::Assign(k, Expr::Reg(k).plus(int32(1))));
-        let more = Expr::binary(BinaryOp::Lt, Expr::Reg(k), int32(each as i32));
+        let more = Expr::binary(BinaryOp::Lt, Expr::Reg(k), int32(per_thread as i32));
         let all = vec![Stmt::Var(k, int32(0)), Stmt::While(more, body)];
-        out.push(Stmt::If(Expr::Reg(again), all, vec![]));
+        out.push(Stmt::If(Expr::Reg(recompute), all, vec![]));
         Ok(())
     }
 
-    /// The thread's elements together. Where the block may be at an end it is said whether it is
-    /// full: else what is read is found one by one, and what is inside stored so.
+    /// Computes the thread's elements together. `is_full` is given if the block may be a boundary
+    /// block: such a block takes what it reads from the halo's tile, and stores only elements in
+    /// bounds.
     fn elements(&self, l: &mut Lower, is_full: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
-        let &Work { items, shape, params, .. } = self;
-        let first = self.start.clone().plus(wide(thread()).times(Expr::int(shape.v)));
+        let &BlockElements { items, layout, params, .. } = self;
+        let first = self.start.clone().plus(to_i64(thread()).times(Expr::int(layout.v)));
         let first = bind(l, "first", first, out);
-        let apart = i64::from(shape.threads) * shape.v;
-        let groups = (0..params.per_block / apart).map(|u| u * apart).collect();
-        let elements = Elements::new(l, first, groups, shape.v);
+        let group_stride = i64::from(layout.threads) * layout.v;
+        let groups = (0..params.per_block / group_stride).map(|u| u * group_stride).collect();
+        let elements = Elements::new(l, first, groups, layout.v);
         let mut windows = params.windows.clone();
-        shared_tile_1d::declare(l, &mut windows, shape.v, out);
+        shared_tile_1d::declare(l, &mut windows, layout.v, out);
         let mut full = Vec::new();
         register_window::load(l, &windows, &elements, false, &mut full);
         let tiles = windows.iter().filter(|w| w.tile.is_some() && !w.is_shifted(l.launch));
@@ -280,23 +299,23 @@ impl Work<'_> {
         shared_tile_1d::fill(l, &windows, &self.start, &mut full);
         match (&is_full, self.halo) {
             (Some(is_full), Some(halo)) => {
-                let mut over = Vec::new();
-                let ends = BoundaryBlock {
+                let mut boundary = Vec::new();
+                let boundary_block = BoundaryBlock {
                     windows: &windows,
                     elements: &elements,
                     halo,
                     start: &self.start,
-                    shape,
+                    layout,
                     per_block: params.per_block,
                 };
-                ends.load(l, (&mut full, &mut over), out)?;
-                out.push(Stmt::If(is_full.clone(), full, over));
+                boundary_block.load(l, (&mut full, &mut boundary), out)?;
+                out.push(Stmt::If(is_full.clone(), full, boundary));
             }
             _ => out.append(&mut full),
         }
         let parts = if windows.iter().any(|w| w.tile.is_some()) {
             out.push(Stmt::Barrier);
-            elements.firsts().map(|g| elements.group(g / shape.v as usize)).collect()
+            elements.firsts().map(|g| elements.group(g / layout.v as usize)).collect()
         } else {
             vec![elements]
         };
@@ -321,22 +340,22 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The block's elements one by one.
-    fn rest(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
-        let &Work { items, shape, params, .. } = self;
+    /// Computes the block's elements one by one.
+    fn one_by_one(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+        let &BlockElements { items, layout, params, .. } = self;
         let i = l.k.reg("i", Ty::I64);
-        let end = match params.is_even() {
+        let end = match params.has_no_boundary() {
             true => self.end.clone(),
             false => {
                 let end = self.end.clone().min(self.start.clone().plus(Expr::int(params.per_block)));
                 bind(l, "end", end, out)
             }
         };
-        out.push(Stmt::Var(i, self.start.clone().plus(wide(thread()))));
+        out.push(Stmt::Var(i, self.start.clone().plus(to_i64(thread()))));
         let mut body = Vec::new();
         let at = bind(l, "at", Expr::Reg(i), &mut body);
         single(l, items, &at, false, &mut body)?;
-        body.push(Stmt::Assign(i, Expr::Reg(i).plus(wide(int32(shape.threads as i32)))));
+        body.push(Stmt::Assign(i, Expr::Reg(i).plus(to_i64(int32(layout.threads as i32)))));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), end), body));
         Ok(())
     }

@@ -1,10 +1,19 @@
-//! GPU strategies: every element on its own (`map`), 128 threads a tile of the fixed tree
-//! (`reduce`, joined by `tree` and completed by `levels`), one block in order (`fold`). Each makes
-//! the body of one thread; this file makes the variants.
+//! GPU strategies. Each strategy has a file that writes the code of one thread. `select.rs` lists
+//! the variants of a kernel, `variant.rs` has their types, and `emit` below calls the file of a
+//! variant's strategy. Measurements are in `bench/NOTES.md`.
 //!
-//! In a map threads hold `v` neighbouring elements, so that the widest array is accessed by 16
-//! bytes a thread. All loads are in flight before the first is used. A variant without vector
-//! accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
+//! | file | strategy |
+//! |---|---|
+//! | `map.rs` | every element on its own: vector accesses, unrolling; stencils of vectors |
+//! | `small_map.rs` | one element per thread, for maps of few elements |
+//! | `register_window.rs`, `shared_tile_1d.rs` | how maps load stencils of vectors |
+//! | `register_tiling.rs`, `shared_tile_2d.rs` | stencils of matrices |
+//! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
+//! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
+//! | `segments/` | segmented reductions: of rows or of columns |
+//! | `product/` | matrix products and the like, with split-K |
+//! | `cooperative_nest.rs` | all-pairs loops through shared memory |
+//! | `fold.rs` | folds in index order, by one block |
 
 mod access;
 mod boundary_blocks;
@@ -23,12 +32,12 @@ mod register_window;
 mod segments;
 mod select;
 mod select_elements;
-mod shape;
 mod shared_tile_1d;
 mod shared_tile_2d;
 mod small_map;
 mod stencil_cost;
 mod temporal_blocking;
+mod thread_layout;
 mod tree;
 mod variant;
 
@@ -49,10 +58,11 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use variant::{Choice, Guards, VariantGroup};
 
-/// Bytes of parameters that a kernel may have on every device that we serve; each of ours takes 8.
+/// The maximum number of parameters of a kernel. Every supported device takes 4096 bytes of
+/// parameters, and each of ours has 8 bytes.
 const MAX_PARAMETERS: usize = 4096 / 8;
 
-/// All variants of the kernel of one fused group.
+/// Writes all variants of the kernel of one fused group.
 pub fn kernels(
     c: &mut LaunchContext,
     name: &str,
@@ -64,14 +74,14 @@ pub fn kernels(
         interrupt::check()?;
         let (k, grid) = emit(c, fused, scalars, &group)?;
         let strategy = group.choice.strategy(fused, c.facts.nested);
-        // a product is written out for its registers: its size does not count
+        // the size of a product does not count: its code is long because thread tiles are unrolled
         let mut size = k.kernel.main.as_deref().map_or(0, operations);
         if strategy == Strategy::Product {
             *c.in_products() += std::mem::take(&mut size);
         }
         if group.may_be_left_out {
             let (so_far, wanted) = (*c.variant_operations() + 4 * size, c.wanted);
-            group.variants.retain(|v| !is_too_much(size, so_far, &v.guards, wanted));
+            group.variants.retain(|v| !is_left_out(size, so_far, &v.guards, wanted));
             added += size * group.variants.len();
         }
         written.push(Written { k, grid, strategy, group });
@@ -82,13 +92,13 @@ pub fn kernels(
         return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils });
     }
     *c.variant_operations() += added;
-    // the signature is complete: now kernels are finished
+    // the signature is complete now, so the kernels can be finished
     for mut w in written {
         stencils.append(&mut w.group.stencils);
         w.finish(&c.signature, &mut launch, &mut kernels);
     }
-    // a loop in each thread is the last resort of these: only what no other variant takes goes by
-    // it
+    // the warnings say that each thread runs a loop; here that is only the last variant in the
+    // list, which runs if no other variant can
     let is_segmented = c.facts.segments.is_some();
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
@@ -96,7 +106,7 @@ pub fn kernels(
     Ok(GpuVariants { kernel: launch, drafts: kernels, stencils })
 }
 
-/// The kernel of a group of variants, as it was written.
+/// The kernel that the variants of a group share, as it was lowered.
 struct Written {
     k: KernelBuilder,
     grid: Grid,
@@ -105,7 +115,8 @@ struct Written {
 }
 
 impl Written {
-    /// Adds the variants, with what the launch hands to all of them.
+    /// Adds the variants to `launch` and their kernels to `kernels`. `s` is what the launch hands
+    /// to all of them.
     fn finish(self, s: &Signature, launch: &mut GpuKernel, kernels: &mut Vec<Draft>) {
         let flat: Vec<u32> = self.k.dense.iter().copied().collect();
         let mut k = self.k.finished(s, false);
@@ -114,7 +125,8 @@ impl Written {
         }
         let k = Arc::new(k);
         let aligned: Vec<u32> = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
-        // elsewhere neighbours are counted through, from one row to the next
+        // only these strategies read whole rows; the others count neighbours through from one row
+        // to the next
         let by_rows = self.strategy.is_row_aligned();
         let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
         let steps = match &self.group.choice {
@@ -140,61 +152,63 @@ impl Written {
     }
 }
 
-/// Writes the kernel of a group of variants.
+/// Lowers the kernel of a group of variants, and returns it with its grid.
 fn emit(
     c: &mut LaunchContext,
     fused: &FusedGroup,
     scalars: &[u32],
     group: &VariantGroup,
 ) -> Result<(KernelBuilder, Grid)> {
-    let (shape, inner, cost) = (group.shape, &*group.inner, c.facts.cost);
-    // what only computes scalars may read elements of arrays of any stride
-    let strided = shape.strided || matches!(group.choice, Choice::Scalars);
+    let (layout, inner, cost) = (group.layout, &*group.inner, c.facts.cost);
+    // a kernel that computes only scalars may read elements of arrays with any strides
+    let strided = layout.strided || matches!(group.choice, Choice::Scalars);
     let mut lower = Lower::new(c, "", Target::Gpu, strided);
     let l = &mut lower;
-    l.k.kernel.threads = shape.threads;
+    l.k.kernel.threads = layout.threads;
     let (body, grid) = match &group.choice {
-        Choice::Scalars => (alone(l, scalars)?, Grid::One),
+        Choice::Scalars => (scalars_only(l, scalars)?, Grid::One),
         Choice::TemporalBlocking(params) => {
             (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
-                (temporal_blocking::THREADS, true, params.blocks(l.launch));
+                (temporal_blocking::THREADS, true, params.min_resident_blocks(l.launch));
             let [rows, columns] = params.block().map(|n| n as u32);
             (temporal_blocking::main(l, fused, params)?, Grid::Plane { rows, columns })
         }
-        Choice::Segmented(way, _) => segments::main(l, fused, *way, shape.strided)?,
-        Choice::Product(params) => product::emit(l, fused, params, shape.strided)?,
+        Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
+        Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {
             let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());
-            l.k.kernel.min_resident_blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
+            l.k.kernel.min_resident_blocks = reduce::min_resident_blocks(cost, sizes.sum(), layout.strided);
             (
-                reduce::main(l, fused, scalars, shape, cost)?,
-                Grid::Tiles { min_span: 1, max_span: reduce::most_span(l.launch, shape) },
+                reduce::main(l, fused, scalars, layout, cost)?,
+                Grid::Tiles { min_span: 1, max_span: reduce::max_span(l.launch, layout) },
             )
         }
-        Choice::CooperativeNest(tiled) => {
+        Choice::CooperativeNest(params) => {
             l.k.kernel.threads = cooperative_nest::THREADS;
-            // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6
-            // TFLOP/s of bodies in order, with 74 registers 37.2
+            // without a bound ptxas takes 32 registers, and the pairs of an element run one after
+            // another: n-body gets 31.6 TFLOP/s in place of 37.2 with 74 registers
             l.k.kernel.min_resident_blocks = 2;
             (
-                cooperative_nest::main(l, fused, tiled, shape.strided)?,
+                cooperative_nest::main(l, fused, params, layout.strided)?,
                 Grid::Elements(cooperative_nest::THREADS),
             )
         }
         Choice::RegisterTiling(params) => {
             let (rows, columns) = params.block();
-            let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
-            l.k.kernel.min_resident_blocks = params.blocks(l.launch, inner, shape).unwrap_or(others);
+            let others = map::min_resident_blocks(cost, rows * columns / i64::from(layout.threads));
+            l.k.kernel.min_resident_blocks =
+                params.min_resident_blocks(l.launch, inner, layout).unwrap_or(others);
             (
-                register_tiling::main(l, fused, inner, shape, params)?,
+                register_tiling::main(l, fused, inner, layout, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
         }
         Choice::Map(params, _) => {
-            l.k.kernel.min_resident_blocks = map::blocks(cost, params.per_block / i64::from(shape.threads));
-            (map::main(l, fused, shape, params)?, Grid::Elements(params.per_block as u32))
+            l.k.kernel.min_resident_blocks =
+                map::min_resident_blocks(cost, params.per_block / i64::from(layout.threads));
+            (map::main(l, fused, layout, params)?, Grid::Elements(params.per_block as u32))
         }
     };
     l.k.kernel.main = Some(l.k.with_prologue(body));
@@ -203,32 +217,34 @@ fn emit(
     Ok((k, grid))
 }
 
-/// Operations of a function's kernels, from which on no fused group has variants of its own for
-/// 32-bit indices or for outputs apart from all else: what they save is little of a long body.
-const MANY: usize = 24_000;
-/// And a body of more than this has none for contiguous arrays.
-const LONG: usize = 3_000;
+/// The number of operations of a function's kernels above which further fused groups get no
+/// variants of their own for 32-bit indices or for outputs that overlap nothing: these save little
+/// of a long body.
+const MAX_VARIANT_OPERATIONS: usize = 24_000;
+/// The number of operations of a body above which, in such a function, there is no variant for
+/// contiguous arrays either.
+const LONG_BODY: usize = 3_000;
 
-/// Whether a variant of so many operations is left out because the code would become too long.
-/// Other variants serve its calls: those with fewer conditions.
-fn is_too_much(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
+/// Whether a variant with a body of `size` operations is left out because the function would get
+/// too much code. Variants with fewer guards serve its calls then.
+fn is_left_out(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
     let has_conditions = c.narrow || c.noalias;
     let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);
-    !is_last && so_far > MANY && (has_conditions || size > LONG)
+    !is_last && so_far > MAX_VARIANT_OPERATIONS && (has_conditions || size > LONG_BODY)
 }
 
-/// Why a fused group has no code for GPUs: too many parameters.
+/// Returns why a fused group has no code for GPUs: it takes too many parameters.
 fn absent(l: &LaunchContext) -> Option<String> {
     let s = &l.signature;
-    // an address and a stride for each array; counters, records and span come on top
+    // each array takes an address and a stride; counters, error records and the span take one each
     let parameters = 2 * s.arrays.len() + s.ins.len() + s.slots.len() + s.scratch.len() + 3;
     let too_many = parameters > MAX_PARAMETERS;
     too_many
         .then(|| format!("it takes up to {parameters} parameters, a kernel has room for {MAX_PARAMETERS}"))
 }
 
-/// Scalars only: one thread.
-fn alone(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
+/// Writes the kernel of a group that computes scalars only, in one thread.
+fn scalars_only(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
     l.k.kernel.threads = WARP;
     l.k.once = true;
     let mut body = Vec::new();

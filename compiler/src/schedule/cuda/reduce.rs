@@ -1,19 +1,19 @@
-//! Reduce: 128 threads a tile of the fixed tree (semantics 5.1), one column each, for any number of
-//! reductions and stored vectors over one domain.
+//! Reduction by the fixed tree (semantics 5.1), for any number of reductions and stored vectors
+//! over one index space: a team of 128 threads per tile, with one column per thread. Chosen for all
+//! reductions that are neither segmented nor nested. Its cost is that of reading memory once.
 //!
-//! A row of 128 columns is one access of four warps. A thread reads all 16 rows of its column
-//! before it folds them; then lanes join by shuffles and warps through shared memory
-//! ([`super::tree`]). Two tiles run side by side in a block, `span` pairs one after another, in
-//! turn with the group's other blocks. The tiles' results are completed in the same launch by
-//! [`super::levels`]. Measured beside a warp a tile with 16-byte accesses (`bench/NOTES.md`): as
-//! fast on long vectors, and 1.3 times on short ones, where four times as many threads read at
-//! once.
+//! A row of 128 columns is one coalesced access of each of four warps. A thread loads all 16 rows
+//! of its column before it folds them; then lanes join by shuffles and warps through shared memory
+//! ([`super::tree`]). A block has two teams and takes `span` pairs of tiles, in turn with the other
+//! blocks of its group. [`super::levels`] completes the tiles' results in the same launch. A warp
+//! per tile with 16-byte accesses is as fast on long vectors; on short ones it takes 1.3 times as
+//! long, because only a quarter as many threads read at once (`bench/NOTES.md`).
 
 use super::elements::{Elements, store_single, stored, words};
-use super::expressions::{int32, thread, wide};
-use super::levels::{self, Block, SIDE_BY_SIDE, THREADS};
-use super::shape::Shape;
-use super::tree::{Column, WARPS, variable, warps, width_of};
+use super::expressions::{int32, thread, to_i64};
+use super::levels::{self, ReductionBlock, TEAMS, THREADS};
+use super::thread_layout::ThreadLayout;
+use super::tree::{Column, WARPS, join_warps, variable, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -23,21 +23,21 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::reduction::{Reduction, tiles};
 
-/// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters. More
-/// than 8 pay only where an element is 4 bytes.
-const MOST_SPAN: u32 = 32;
+/// The maximum number of pairs of tiles of a block, for long vectors: with more pairs, fewer blocks
+/// arrive at the counters. More than 8 pairs are faster only if an element has 4 bytes.
+const MAX_SPAN: u32 = 32;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
-/// Operations of the rows that a thread goes through at once.
+/// The maximum number of operations of the rows that a thread has unrolled.
 const MAX_UNROLLED: i64 = 200;
-/// [`WORDS_IN_FLIGHT`] with strides, where every element has an address of its own.
+/// [`WORDS_IN_FLIGHT`] for arrays with any strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
 
-/// Blocks at once on a multiprocessor: 64, 128, or all registers for a thread, by the cost of an
-/// element and the bytes of all results; strided arrays need registers for addresses. What is
-/// assembled in the tests never spills.
-pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
+/// Returns the minimum number of resident blocks per multiprocessor, by the cost of an element and
+/// the bytes of all results. It gives a thread 64, 128 or all registers; arrays with any strides
+/// need registers for addresses. None of the kernels that the tests assemble spills.
+pub fn min_resident_blocks(cost: u32, results: usize, strided: bool) -> u32 {
     match (cost, results) {
         (0..=10, 0..=4) if !strided => 4,
         (0..=20, 0..=8) if !strided => 2,
@@ -45,16 +45,16 @@ pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
     }
 }
 
-/// The greatest span for a fused group.
-pub fn most_span(l: &LaunchContext, shape: Shape) -> u32 {
-    if words(l, l.facts.accesses.pointwise(), shape) > 1 { 8 } else { MOST_SPAN }
+/// Returns the maximum span for a fused group.
+pub fn max_span(l: &LaunchContext, layout: ThreadLayout) -> u32 {
+    if words(l, l.facts.accesses.pointwise(), layout) > 1 { 8 } else { MAX_SPAN }
 }
 
-/// What the code of one tile is made of.
+/// What the code of one tile needs.
 struct Tile<'a> {
     items: &'a [&'a Item],
     reductions: &'a [Reduction],
-    /// Rows loaded together.
+    /// The number of rows that are loaded together.
     batch: i64,
     column: &'a Column,
     n: Expr,
@@ -64,7 +64,7 @@ pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
     scalars: &[u32],
-    shape: Shape,
+    layout: ThreadLayout,
     cost: u32,
 ) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
@@ -77,30 +77,33 @@ pub fn main(
     let side = Expr::binary(BinaryOp::Shr, thread(), int32(COLUMNS.trailing_zeros() as i32));
     let side = bind(l, "side", side, &mut out);
     let count = bind(l, "tiles", tiles(n.clone()), &mut out);
-    let entries = MOST_SPAN * THREADS / WARP;
+    let entries = MAX_SPAN * THREADS / WARP;
     let shared: Vec<Mem> = reductions.iter().map(|r| l.k.share("warps", r.ty, entries)).collect();
-    // a group's blocks take its pairs of tiles in turn, so that together they walk through memory
-    let per_block = Expr::Place(Gpu::Span).times(int32(SIDE_BY_SIDE as i32));
-    let apart = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
-    let apart = bind(l, "apart", apart, &mut out);
-    let group = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), apart.clone());
+    // the blocks of a group take its pairs of tiles in turn, so that together they read memory in
+    // order
+    let per_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
+    let blocks_per_group = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
+    let blocks_per_group = bind(l, "apart", blocks_per_group, &mut out);
+    let group = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), blocks_per_group.clone());
     let group = bind(l, "group", group, &mut out);
-    let place = Expr::Place(Gpu::Block).minus(group.clone().times(apart.clone()));
-    let place = bind(l, "place", place, &mut out);
-    let base = bind(l, "origin", wide(group.clone()).times(Expr::int(TILE)), &mut out);
-    let block = Block {
+    let index_in_group = Expr::Place(Gpu::Block).minus(group.clone().times(blocks_per_group.clone()));
+    let index_in_group = bind(l, "place", index_in_group, &mut out);
+    let base = bind(l, "origin", to_i64(group.clone()).times(Expr::int(TILE)), &mut out);
+    let block = ReductionBlock {
         column: column.clone(),
         count: count.clone(),
-        group: wide(group),
+        group: to_i64(group),
         base,
-        place,
-        apart,
+        index_in_group,
+        blocks_per_group,
         shared,
     };
 
-    let few = MAX_UNROLLED / i64::from(cost.max(1));
-    let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
-    let batch = (room / words(l.launch, l.launch.facts.accesses.pointwise(), shape)).min(few).clamp(1, ROWS);
+    let affordable = MAX_UNROLLED / i64::from(cost.max(1));
+    let words_in_flight = if layout.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
+    let batch = (words_in_flight / words(l.launch, l.launch.facts.accesses.pointwise(), layout))
+        .min(affordable)
+        .clamp(1, ROWS);
     let tile = Tile {
         items: &items,
         reductions: &reductions,
@@ -124,8 +127,8 @@ pub fn main(
     let at = bind(l, "at", at, &mut work);
     for ((r, acc), m) in reductions.iter().zip(&accs).zip(&block.shared) {
         let width = width_of(l, r, &width);
-        let value = column.warp(l, r, Expr::Reg(*acc), width.as_ref(), &mut work)?;
-        work.push(Stmt::If(levels::first(&column.lane), vec![Stmt::Store(*m, at.clone(), value)], vec![]));
+        let value = column.join_warp(l, r, Expr::Reg(*acc), width.as_ref(), &mut work)?;
+        work.push(Stmt::If(levels::is_zero(&column.lane), vec![Stmt::Store(*m, at.clone(), value)], vec![]));
     }
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     let mut all = vec![Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body), Stmt::Barrier];
@@ -134,35 +137,35 @@ pub fn main(
     Ok(out)
 }
 
-/// Thread k joins the warps of the block's tile k, and stores its result.
+/// Thread k joins the warps of the block's tile k, and stores the result.
 fn results(
     l: &mut Lower,
     reductions: &[Reduction],
-    block: &Block,
+    block: &ReductionBlock,
     n: &Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let mut body = Vec::new();
-    let step = Expr::binary(BinaryOp::Shr, thread(), int32(SIDE_BY_SIDE.trailing_zeros() as i32));
-    let side = Expr::binary(BinaryOp::And, thread(), int32(SIDE_BY_SIDE as i32 - 1));
+    let step = Expr::binary(BinaryOp::Shr, thread(), int32(TEAMS.trailing_zeros() as i32));
+    let side = Expr::binary(BinaryOp::And, thread(), int32(TEAMS as i32 - 1));
     let t = bind(l, "mine", block.tile(step, side), out);
     let width = bind(l, "width", n.clone().minus(t.clone().times(Expr::int(TILE))), &mut body);
     let first = bind(l, "first", thread().times(int32(WARPS as i32)), &mut body);
     for (r, m) in reductions.iter().zip(&block.shared) {
         let width = width_of(l, r, &width);
-        let value = warps(l, r, *m, &first, width.as_ref(), &mut body)?;
+        let value = join_warps(l, r, *m, &first, width.as_ref(), &mut body)?;
         body.push(Stmt::Store(r.scratch, t.clone(), value));
     }
-    let in_block = Expr::Place(Gpu::Span).times(int32(SIDE_BY_SIDE as i32));
+    let in_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
     let mine = Expr::binary(BinaryOp::Lt, thread(), in_block);
-    let there = Expr::binary(BinaryOp::Lt, t, block.count.clone());
-    out.push(Stmt::If(Expr::binary(BinaryOp::And, mine, there), body, vec![]));
+    let is_present = Expr::binary(BinaryOp::Lt, t, block.count.clone());
+    out.push(Stmt::If(Expr::binary(BinaryOp::And, mine, is_present), body, vec![]));
     Ok(())
 }
 
 impl Tile<'_> {
-    /// `batch` rows from element `first` of this column on; `acc`: the columns' values so far, or
-    /// none yet.
+    /// Folds `batch` rows of this column from element `first` on. `acc` holds the column's values
+    /// so far, or is `None` before the first row.
     fn rows(
         &self,
         l: &mut Lower,
@@ -185,8 +188,8 @@ impl Tile<'_> {
             let make = |l: &mut Lower, _, i: NodeId| {
                 let mut roots: Vec<NodeId> =
                     self.items.iter().map(|it| element(&mut l.launch.g, it.node, i)).collect();
-                for (which, r) in self.reductions.iter().enumerate() {
-                    roots.push(match old.get(which) {
+                for (number, r) in self.reductions.iter().enumerate() {
+                    roots.push(match old.get(number) {
                         Some(old) => r.step(l.launch, *old, i),
                         None => r.first(l.launch, i),
                     });
@@ -204,7 +207,7 @@ impl Tile<'_> {
 
     fn full(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("a full tile: 16 rows of 128 columns".into())];
-        let first = base.clone().plus(wide(self.column.column.clone()));
+        let first = base.clone().plus(to_i64(self.column.column.clone()));
         let start = bind(l, "start", first, &mut out);
         let mut acc = None;
         self.rows(l, start.clone(), &mut acc, &mut out)?;
@@ -212,8 +215,8 @@ impl Tile<'_> {
         if self.batch < ROWS {
             let b = l.k.reg("b", Ty::I64);
             let mut body = Vec::new();
-            let apart = Expr::int(self.batch * COLUMNS);
-            let first = bind(l, "first", start.plus(Expr::Reg(b).times(apart)), &mut body);
+            let stride = Expr::int(self.batch * COLUMNS);
+            let first = bind(l, "first", start.plus(Expr::Reg(b).times(stride)), &mut body);
             let mut inner = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
             self.rows(l, first, &mut inner, &mut body)?;
             assign(accs, inner.unwrap_or_default(), &mut body);
@@ -223,27 +226,34 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// The last tile, row by row.
+    /// Folds the last, partial tile row by row.
     fn partial(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("the last tile".into())];
         let known = self.reductions.iter().all(|r| r.identity(l.launch).is_some());
-        let first = base.clone().plus(wide(self.column.column.clone()));
+        let first = base.clone().plus(to_i64(self.column.column.clone()));
         let first = bind(l, "first", first, &mut out);
         if !known {
-            self.one(l, first.clone(), accs, true, &mut out)?;
+            self.single_element(l, first.clone(), accs, true, &mut out)?;
         }
         let row = l.k.reg("row", Ty::I64);
         let mut body = Vec::new();
         let at = first.plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-        self.one(l, at, accs, false, &mut body)?;
-        let up = self.n.clone().minus(base.clone()).plus(Expr::int(COLUMNS - 1));
-        let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+        self.single_element(l, at, accs, false, &mut body)?;
+        let rounded_up = self.n.clone().minus(base.clone()).plus(Expr::int(COLUMNS - 1));
+        let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         out.push(Stmt::Seq(row, Expr::int(i64::from(!known)), rows, body));
         Ok(out)
     }
 
-    /// One element of the last tile, if it is there.
-    fn one(&self, l: &mut Lower, at: Expr, accs: &[Reg], first: bool, out: &mut Vec<Stmt>) -> Result<()> {
+    /// Folds one element of the last tile, if it is in bounds.
+    fn single_element(
+        &self,
+        l: &mut Lower,
+        at: Expr,
+        accs: &[Reg],
+        first: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let at = bind(l, "at", at, out);
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let mut known = vec![(index, at.clone())];
@@ -261,7 +271,7 @@ impl Tile<'_> {
         let mut body = Vec::new();
         let mut values = l.region(&known, &roots, &at, &mut body)?;
         let sums = values.split_off(self.items.len());
-        // all new values before any accumulator changes
+        // all new values are computed before any accumulator changes
         let sums: Vec<Expr> = sums.into_iter().map(|e| bind(l, "next", e, &mut body)).collect();
         store_single(l, self.items, values, &at, &mut body);
         assign(accs, sums, &mut body);

@@ -1,10 +1,11 @@
-//! What to compute as soon as which line of an array is there, so that few registers hold what
-//! later lines need.
+//! The order of computing in register tiling, which keeps register pressure low: what to compute as
+//! soon as which line of an array is loaded.
 //!
-//! A value is computed when the last of its reads has come, if it replaces two reads or more, or if
-//! several values need it; others wait for the value that needs them. So of a sum over rows one
-//! register an element stays, and of rows that are needed as they are, they themselves. The order
-//! of the operations is that of the program: only the point in time is chosen.
+//! A value is computed as soon as the last of its reads is loaded, if it replaces two or more
+//! reads, or if several values need it; other values wait for the value that needs them. So a sum
+//! over rows keeps one register per element, while rows that are needed as they are stay in
+//! registers themselves. The operations keep the program's order: only the time of computing is
+//! chosen.
 
 use crate::core::{NodeId, Op};
 use crate::error::Result;
@@ -13,77 +14,77 @@ use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// An element that is loaded: array, indices in normal form.
+/// An element that is loaded: its array, and its indices in normal form.
 type Key = (NodeId, Vec<NodeId>);
 
-/// What is known of a node.
+/// The reads and uses of a node.
 #[derive(Clone, Copy, Default)]
-struct Facts {
-    /// When the last of its reads comes; None: it has none.
-    stage: Option<i64>,
-    /// How many reads it has, up to two.
+struct NodeUses {
+    /// The line with the last of its reads; `None` if it has none.
+    line: Option<i64>,
+    /// The number of its reads, up to two.
     reads: u32,
-    /// How many nodes need it.
+    /// The number of nodes that use it.
     users: u32,
 }
 
-/// The nodes of all elements of a thread.
-pub struct Stages {
+/// The nodes of all elements of a thread, with the lines that they wait for.
+pub struct LineSchedule {
     roots: IndexSet<NodeId>,
-    facts: HashMap<NodeId, Facts>,
+    uses: HashMap<NodeId, NodeUses>,
     done: HashSet<NodeId>,
 }
 
-impl Stages {
-    /// `ready`: in which stage an element is loaded.
-    pub fn of(l: &mut LaunchContext, roots: &[NodeId], ready: &HashMap<Key, i64>) -> Stages {
-        let mut facts: HashMap<NodeId, Facts> = HashMap::default();
+impl LineSchedule {
+    /// `ready` says with which line an element is loaded.
+    pub fn of(l: &mut LaunchContext, roots: &[NodeId], ready: &HashMap<Key, i64>) -> LineSchedule {
+        let mut uses: HashMap<NodeId, NodeUses> = HashMap::default();
         for n in l.g.reachable(roots.iter().copied()) {
             let op = l.g.op(n).clone();
-            let mut mine = Facts::default();
+            let mut mine = NodeUses::default();
             if let Op::Elem(x, index) | Op::At(x, index) = &op {
                 let key = (*x, l.normal(index));
-                if let Some(stage) = ready.get(&key) {
-                    facts.insert(n, Facts { stage: Some(*stage), reads: 1, users: 0 });
+                if let Some(line) = ready.get(&key) {
+                    uses.insert(n, NodeUses { line: Some(*line), reads: 1, users: 0 });
                     continue;
                 }
             }
             for o in op.operands().chain(op.lambda().map(|l| l.body)) {
-                let of = facts.entry(o).or_default();
+                let of = uses.entry(o).or_default();
                 of.users += 1;
-                mine.stage = mine.stage.max(of.stage);
+                mine.line = mine.line.max(of.line);
                 mine.reads = (mine.reads + of.reads).min(2);
             }
-            facts.insert(n, mine);
+            uses.insert(n, mine);
         }
-        Stages { roots: roots.iter().copied().collect(), facts, done: HashSet::default() }
+        LineSchedule { roots: roots.iter().copied().collect(), uses, done: HashSet::default() }
     }
 
-    /// When a node can be computed.
-    pub fn stage(&self, n: NodeId) -> i64 {
-        self.facts.get(&n).and_then(|f| f.stage).unwrap_or(i64::MIN)
+    /// Returns the line with which a node can be computed.
+    pub fn line(&self, n: NodeId) -> i64 {
+        self.uses.get(&n).and_then(|f| f.line).unwrap_or(i64::MIN)
     }
 
-    /// Computes what the reads up to this stage make possible, into `vars`.
+    /// Computes into `vars` what the lines up to this one make possible.
     pub fn advance(
         &mut self,
         l: &mut Lower,
-        stage: i64,
+        line: i64,
         vars: &mut Vec<(NodeId, Expr)>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        // what later stages need of this one stands right below what they compute
+        // a node of this line that later lines need stands right below nodes of later lines
         let (mut stack, mut seen, mut now) =
             (self.roots.iter().copied().collect::<Vec<_>>(), HashSet::default(), Vec::new());
         while let Some(n) = stack.pop() {
-            let facts = self.facts.get(&n).copied().unwrap_or_default();
+            let uses = self.uses.get(&n).copied().unwrap_or_default();
             let read = matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..));
-            if self.done.contains(&n) || read || facts.stage.is_none() || !seen.insert(n) {
+            if self.done.contains(&n) || read || uses.line.is_none() || !seen.insert(n) {
                 continue;
             }
-            if facts.stage > Some(stage) {
+            if uses.line > Some(line) {
                 stack.extend(l.launch.g.op(n).operands());
-            } else if (facts.reads > 1 || facts.users > 1) && !self.roots.contains(&n) {
+            } else if (uses.reads > 1 || uses.users > 1) && !self.roots.contains(&n) {
                 now.push(n);
             }
         }

@@ -1,25 +1,27 @@
-//! Register tiling: a map over rows and columns in which neighbouring elements read the same elements
-//! of an array.
+//! Register tiling of stencils of matrices: each thread computes several rows of several columns,
+//! and keeps the rows that they share in registers (Micikevicius 2009). Chosen where neighbouring
+//! elements read the same elements of an array and the rows fit into registers; the cost is in
+//! `stencil_cost.rs`.
 //!
 //! ```text
-//! block: 8 warps below each other, each R rows of 32 * v columns; a lane has v neighbouring columns
+//! block: 8 warps below each other, each with R rows of 32 * v columns; a lane has v columns
 //!
 //! for each line of the arrays, from above the thread's first row to below its last:
-//!     load what the lane's columns read of it, by aligned accesses of several elements (`window`)
+//!     load what the lane's columns read of it, by aligned vector accesses (`register_window.rs`)
 //!     compute what can be computed with it: sums shrink to one value before the next line comes
 //!     store the rows that are complete
 //! ```
 //!
-//! A line is loaded once for all rows of the thread that read it. What threads at the edges, whose
-//! rows, columns or loads are not all inside, would take goes element by element (`edges`). Axes
-//! before the last two are counted by the blocks. Where rows lie at any alignment, a lane's columns
-//! are 32 apart and each is loaded by itself; with arrays of any strides a lane has one column.
+//! A line is loaded once for all rows of the thread that read it. Threads that are not in the
+//! interior leave their elements to `boundary_elements.rs`. Blocks count the axes before the last
+//! two. If rows may have any alignment, the columns of a lane are 32 apart and each is loaded by
+//! itself; if arrays have any strides, a lane has one column.
 
 pub mod placement;
 
 use super::register_window::{self, pieces};
-use super::shape::Shape;
 use super::shared_tile_2d::SharedTiles;
+use super::thread_layout::ThreadLayout;
 use super::{access, boundary_elements, register_pressure};
 use crate::core::linear::is_i64;
 use crate::core::{NodeId, Op, StencilHint};
@@ -31,47 +33,49 @@ use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::stencil::{self, Stencil};
-use placement::{Cut, Line, Place, Reach, Room};
+use placement::{InteriorBounds, Line, PlaneTiling, Reach, ThreadPosition};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
-/// Registers of a thread that the lines which it needs at once may take.
-const MOST_WORDS: i64 = 160;
+/// The maximum number of words of registers for the lines that a thread needs at once.
+const MAX_WORDS: i64 = 160;
 
-/// Stencils of so many rows: a thread has eight rows in place of four, so that what it loads above
-/// and below them counts for less.
-const HIGH: i64 = 7;
+/// The height of a stencil from which on a thread has eight rows in place of four, so that the
+/// lines above and below its rows are a smaller part of its loads.
+const MANY_ROWS: i64 = 7;
 
-/// Elements of arrays around its own that an element reads, up to which the columns of threads that
-/// lie apart are as many as those that lie together; else two.
-const FEW: usize = 12;
+/// The maximum number of taps for which a thread has the full vector width of columns if these are
+/// 32 apart; with more taps it has two columns.
+const MAX_TAPS_FULL_WIDTH: usize = 12;
 
-/// Blocks at once on a multiprocessor, of which each thread has 64 registers: left alone, the
-/// assembler takes 32 and waits for each line, or all that it likes.
-const BLOCKS: u32 = 4;
+/// The minimum number of resident blocks per multiprocessor for sums: a thread has 64 registers
+/// then. Without a bound, ptxas takes either 32 registers, so that the thread waits for each line,
+/// or too many.
+const RESIDENT_BLOCKS: u32 = 4;
 
-/// How a map over a plane is done.
+/// The parameters of register tiling.
 #[derive(Clone)]
 pub struct RegisterTilingParams {
-    /// In the order in which they are loaded.
+    /// The lines that a thread loads, in the order of loading.
     lines: Vec<Line>,
-    cut: Cut,
-    /// Where the block keeps what is read; None: each thread loads its own.
-    patches: Option<SharedTiles>,
-    /// Elements of arrays that an element reads.
+    tiling: PlaneTiling,
+    /// The shared-memory tiles of the block. `None` if each thread loads its own lines.
+    shared_tiles: Option<SharedTiles>,
+    /// The number of elements of arrays that an element reads.
     taps: usize,
-    /// The stencil has many rows.
-    high: bool,
+    /// Whether the stencil has many rows.
+    many_rows: bool,
 }
 
 impl RegisterTilingParams {
-    /// Or why not.
+    /// Returns the parameters, or why register tiling does not serve the group, if there is more to
+    /// say than that it has no such stencil.
     pub fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
         stencils: &[Stencil],
         strategy: StencilHint,
-        shape: Shape,
+        layout: ThreadLayout,
     ) -> Result<RegisterTilingParams, Option<&'static str>> {
         let mine: Vec<&Stencil> = stencils.iter().filter(|s| s.is_static(&l.g)).collect();
         let shared = fused.domain.len() > 1 && mine.iter().any(|s| s.overlaps());
@@ -84,28 +88,34 @@ impl RegisterTilingParams {
         let widest = mine.iter().map(|s| s.reach(fused.domain.len() - 2)).map(|(a, b)| b - a + 1).max();
         let height = widest.unwrap_or(1);
         let taps = mine.iter().map(|s| s.taps.len()).sum::<usize>();
-        let v = if shape.unaligned && taps > FEW { shape.v.min(2) } else { shape.v };
-        let cut = Cut::new(if height < HIGH { 4 } else { 8 }, v, !shape.unaligned, shape.threads);
-        let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, cut)).collect();
-        // with the first line of each row all that is read beside it
+        let v = if layout.unaligned && taps > MAX_TAPS_FULL_WIDTH { layout.v.min(2) } else { layout.v };
+        let tiling =
+            PlaneTiling::new(if height < MANY_ROWS { 4 } else { 8 }, v, !layout.unaligned, layout.threads);
+        let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, tiling)).collect();
+        // with the first line of a row comes all else that is read of that row
         lines.sort_by_key(Line::row);
         let words = |line: &Line| {
             let size = l.g.ty(line.array).elem.size() as i64;
             line.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum::<i64>()
         };
         let all: i64 = lines.iter().map(words).sum();
-        if all * height / (cut.down + height - 1) > MOST_WORDS {
+        if all * height / (tiling.thread_rows + height - 1) > MAX_WORDS {
             return Err(Some("the lines that are needed at once take too many registers"));
         }
-        let tiled = strategy == StencilHint::Tile && !shape.strided && !shape.unaligned;
-        let patches = if tiled { SharedTiles::of(l, &lines, cut) } else { None };
-        Ok(RegisterTilingParams { lines, cut, patches, taps, high: height >= HIGH })
+        let tiled = strategy == StencilHint::Tile && !layout.strided && !layout.unaligned;
+        let shared_tiles = if tiled { SharedTiles::of(l, &lines, tiling) } else { None };
+        Ok(RegisterTilingParams { lines, tiling, shared_tiles, taps, many_rows: height >= MANY_ROWS })
     }
 
-    /// Blocks at once on a multiprocessor; None: as of other maps. Measured of sums, which shrink
-    /// to one value an element before the next line comes, and only where they got faster: not of
-    /// few rows by one or two columns.
-    pub fn blocks(&self, l: &mut LaunchContext, inner: &Interior, shape: Shape) -> Option<u32> {
+    /// Returns the minimum number of resident blocks per multiprocessor; `None` for the bound of
+    /// other maps. It is given where it was measured to be faster: for sums, which shrink to one
+    /// value per element before the next line comes, but not for few rows of one or two columns.
+    pub fn min_resident_blocks(
+        &self,
+        l: &mut LaunchContext,
+        inner: &Interior,
+        layout: ThreadLayout,
+    ) -> Option<u32> {
         let axes = self.lines.first()?.at.len() + 1;
         let index: Vec<NodeId> = (0..axes).map(|_| l.g.fresh_var(Ty::I64).1).collect();
         let roots: Vec<NodeId> = inner.arrays.iter().map(|a| opened(&mut l.g, *a, &index)).collect();
@@ -118,24 +128,24 @@ impl RegisterTilingParams {
         };
         let operations = l.g.reachable(roots).into_iter().filter(computes).count();
         let is_sum = operations <= 2 * self.taps + 8;
-        let wide = self.cut.v > 2 || self.high || !shape.unaligned && self.cut.v > 1;
-        (is_sum && wide && self.patches.is_none()).then_some(BLOCKS)
+        let several_columns = self.tiling.v > 2 || self.many_rows || !layout.unaligned && self.tiling.v > 1;
+        (is_sum && several_columns && self.shared_tiles.is_none()).then_some(RESIDENT_BLOCKS)
     }
 
-    /// How it is called.
+    /// Returns the strategy's name in reports.
     pub fn strategy(&self) -> StencilHint {
-        if self.patches.is_some() { StencilHint::Tile } else { StencilHint::Rows }
+        if self.shared_tiles.is_some() { StencilHint::Tile } else { StencilHint::Rows }
     }
 
-    /// Elements of a thread along each axis.
+    /// Returns the number of elements of a thread along each axis.
     fn sizes(&self) -> Vec<i64> {
         let outer = self.lines.first().map_or(0, |line| line.at.len() - 1);
         let mut sizes = vec![1; outer];
-        sizes.extend([self.cut.down, self.cut.span()]);
+        sizes.extend([self.tiling.thread_rows, self.tiling.span()]);
         sizes
     }
 
-    /// What a thread loads.
+    /// Returns what a thread loads.
     fn reaches(&self) -> Vec<Reach> {
         let of = |line: &Line| {
             let outer: Vec<(i64, i64)> =
@@ -146,98 +156,103 @@ impl RegisterTilingParams {
         self.lines.iter().flat_map(of).collect()
     }
 
-    /// Bytes of an array that are loaded for each element.
+    /// Returns the bytes of an array that are loaded for each element.
     pub fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
         let lines = self.lines.iter().filter(|line| line.array == s.array);
         let elements: i64 = lines.flat_map(|line| line.pieces.iter().map(|p| p.1)).sum();
         let size = l.g.ty(s.array).elem.size() as f64;
-        match &self.patches {
-            Some(patches) => {
-                size * patches.elements(s.array) as f64 / (self.cut.rows * self.cut.columns) as f64
+        match &self.shared_tiles {
+            Some(shared_tiles) => {
+                size * shared_tiles.elements(s.array) as f64
+                    / (self.tiling.block_rows * self.tiling.block_columns) as f64
             }
-            None => size * elements as f64 / (self.cut.down * self.cut.v) as f64,
+            None => size * elements as f64 / (self.tiling.thread_rows * self.tiling.v) as f64,
         }
     }
 
-    /// Rows and columns of a block.
+    /// Returns the number of rows and of columns of a block.
     pub fn block(&self) -> (i64, i64) {
-        (self.cut.rows, self.cut.columns)
+        (self.tiling.block_rows, self.tiling.block_columns)
     }
 }
 
-/// The lines of one array that a thread's rows read.
-fn lines(l: &LaunchContext, s: &Stencil, cut: Cut) -> Vec<Line> {
+/// Returns the lines of one array that a thread's rows read.
+fn lines(l: &LaunchContext, s: &Stencil, tiling: PlaneTiling) -> Vec<Line> {
     let mut columns: BTreeMap<Vec<i64>, Vec<i64>> = BTreeMap::new();
-    for (r, tap) in (0..cut.down).flat_map(|r| s.taps.iter().map(move |t| (r, t))) {
+    for (r, tap) in (0..tiling.thread_rows).flat_map(|r| s.taps.iter().map(move |t| (r, t))) {
         let (column, before) = tap.split_last().unwrap_or((&0, &[]));
         let mut at = before.to_vec();
         at.iter_mut().next_back().into_iter().for_each(|row| *row += r);
         columns.entry(at).or_default().push(*column);
     }
-    let width = if cut.apart == 1 { register_window::widest(l, s.array, cut.v) } else { 1 };
+    let width = if tiling.column_stride == 1 { register_window::widest(l, s.array, tiling.v) } else { 1 };
     let line = |(at, taps): (Vec<i64>, Vec<i64>)| {
-        let lanes = taps.iter().flat_map(|t| cut.columns().map(move |k| t + k)).collect();
+        let lanes = taps.iter().flat_map(|t| tiling.thread_columns().map(move |k| t + k)).collect();
         Line { array: s.array, at, pieces: pieces(&lanes, width) }
     };
     columns.into_iter().map(line).collect()
 }
 
-/// The body of one thread.
+/// Writes the body of one thread.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
     inner: &Interior,
-    shape: Shape,
+    layout: ThreadLayout,
     params: &RegisterTilingParams,
 ) -> error::Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
-    let params =
-        &RegisterTilingParams { patches: params.patches.clone().map(|p| p.declared(l)), ..params.clone() };
+    let params = &RegisterTilingParams {
+        shared_tiles: params.shared_tiles.clone().map(|p| p.declared(l)),
+        ..params.clone()
+    };
     let (mut out, mut full) = (Vec::new(), Vec::new());
-    let place = placement::place(l, fused, shape, params.cut, &mut out);
+    let position = placement::position(l, fused, layout, params.tiling, &mut out);
     let within = (fused, inner.widths.as_slice());
-    let work = Work { items: &items, arrays: &inner.arrays, params, place: &place };
-    let (fits, all_fit, room) = match &params.patches {
-        Some(patches) => {
-            let inside = patches.inside(l, within, params.cut, &place);
+    let tile = ThreadTile { items: &items, arrays: &inner.arrays, params, position: &position };
+    let (thread_is_interior, warp_is_interior, bounds) = match &params.shared_tiles {
+        Some(shared_tiles) => {
+            let inside = shared_tiles.inside(l, within, params.tiling, &position);
             let inside = bind(l, "inside", inside, &mut out);
-            patches.fill(l, &place, &mut full);
+            shared_tiles.fill(l, &position, &mut full);
             (inside.clone(), inside, None)
         }
         None => {
-            let firsts: Vec<Expr> = place.vars.iter().map(|v| v.1.clone()).collect();
-            let room = Room::of(l, within, &firsts, &params.sizes(), &params.reaches());
+            let firsts: Vec<Expr> = position.vars.iter().map(|v| v.1.clone()).collect();
+            let bounds = InteriorBounds::of(l, within, &firsts, &params.sizes(), &params.reaches());
             let last = firsts.len() - 1;
-            let own = room.holds(&firsts[last], params.cut.span());
-            (own, room.holds(&place.block[last], params.cut.columns), Some(room))
+            let own = bounds.contains(&firsts[last], params.tiling.span());
+            (own, bounds.contains(&position.block[last], params.tiling.block_columns), Some(bounds))
         }
     };
-    elements(l, &work, &mut full)?;
-    let edge = boundary_elements::elements(l, (fused, &items), params.cut, &place, room.as_ref())?;
-    out.push(Stmt::If(fits, full, vec![]));
-    out.push(Stmt::If(all_fit, vec![], edge));
+    elements(l, &tile, &mut full)?;
+    let edge = boundary_elements::elements(l, (fused, &items), params.tiling, &position, bounds.as_ref())?;
+    out.push(Stmt::If(thread_is_interior, full, vec![]));
+    out.push(Stmt::If(warp_is_interior, vec![], edge));
     Ok(out)
 }
 
-/// The elements of a thread.
-struct Work<'a> {
+/// The elements of a thread, while their code is written.
+struct ThreadTile<'a> {
     items: &'a [&'a Item],
-    /// What is computed.
+    /// The arrays whose elements are computed.
     arrays: &'a [NodeId],
     params: &'a RegisterTilingParams,
-    place: &'a Place,
+    position: &'a ThreadPosition,
 }
 
-/// All elements of a thread: line by line, each row stored as soon as it is complete.
-fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()> {
-    let &Work { items, arrays, params, place, .. } = work;
+/// Computes all elements of a thread, line by line, and stores each row as soon as it is complete.
+fn elements(l: &mut Lower, tile: &ThreadTile, out: &mut Vec<Stmt>) -> error::Result<()> {
+    let &ThreadTile { items, arrays, params, position, .. } = tile;
     l.with_loaded(HashMap::default(), |l| {
         let mut roots = Vec::new();
-        for (r, k) in (0..params.cut.down).flat_map(|r| params.cut.columns().map(move |k| (r, k))) {
-            let mut at = vec![0; place.vars.len()];
+        for (r, k) in
+            (0..params.tiling.thread_rows).flat_map(|r| params.tiling.thread_columns().map(move |k| (r, k)))
+        {
+            let mut at = vec![0; position.vars.len()];
             let rank = at.len();
             (at[rank - 2], at[rank - 1]) = (r, k);
-            let index = place.index(l, &at);
+            let index = position.index(l, &at);
             roots.extend(arrays.iter().map(|a| opened(&mut l.launch.g, *a, &index)));
         }
         let roots = l.launch.shared(&roots);
@@ -247,23 +262,23 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
         for line in &params.lines {
             for lane in line.pieces.iter().flat_map(|p| p.0..p.0 + p.1) {
                 let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
-                ready.insert((line.array, place.index(l, &at)), line.row());
+                ready.insert((line.array, position.index(l, &at)), line.row());
             }
         }
-        let mut stages = register_pressure::Stages::of(l.launch, &roots, &ready);
-        let mut vars = place.vars.clone();
-        let per_row = params.cut.v as usize * items.len();
+        let mut line_schedule = register_pressure::LineSchedule::of(l.launch, &roots, &ready);
+        let mut vars = position.vars.clone();
+        let per_row = params.tiling.v as usize * items.len();
         let mut stored = 0;
         for row in rows {
             for line in params.lines.iter().filter(|line| line.row() == row) {
-                load(l, line, work, out);
+                load(l, line, tile, out);
             }
-            stages.advance(l, row, &mut vars, out)?;
-            while stored < params.cut.down
-                && roots[stored as usize * per_row..][..per_row].iter().all(|n| stages.stage(*n) <= row)
+            line_schedule.advance(l, row, &mut vars, out)?;
+            while stored < params.tiling.thread_rows
+                && roots[stored as usize * per_row..][..per_row].iter().all(|n| line_schedule.line(*n) <= row)
             {
                 let values = &roots[stored as usize * per_row..][..per_row];
-                store(l, work, stored, (values, &vars), out)?;
+                store(l, tile, stored, (values, &vars), out)?;
                 stored += 1;
             }
         }
@@ -272,58 +287,58 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
 }
 
 /// Loads a line into registers.
-fn load(l: &mut Lower, line: &Line, work: &Work, out: &mut Vec<Stmt>) {
-    let &Work { params, place, .. } = work;
-    // at which places it is read was said when the CPU's kernels were written
+fn load(l: &mut Lower, line: &Line, tile: &ThreadTile, out: &mut Vec<Stmt>) {
+    let &ThreadTile { params, position, .. } = tile;
+    // the array's accesses are a fact of the launch: they need not be noted here
     let (mem, ty) = (l.launch.input(line.array), l.launch.g.ty(line.array).elem);
     let mut start = None;
     for (first, count) in &line.pieces {
-        let (mem, at) = match params.patches.as_ref().and_then(|p| p.place(line, *first)) {
+        let (mem, at) = match params.shared_tiles.as_ref().and_then(|p| p.address(line, *first)) {
             Some(found) => found,
             None => {
                 let start = match &start {
                     Some(known) => Expr::clone(known),
                     None => {
-                        let line = place.line(l, mem, &line.at);
+                        let line = position.line(l, mem, &line.at);
                         start.insert(bind(l, "line", line, out)).clone()
                     }
                 };
-                (mem, place.column(l, mem, &start, *first))
+                (mem, position.column(l, mem, &start, *first))
             }
         };
         let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
         for (lane, r) in (*first..).zip(&regs) {
             let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
-            let key = (line.array, place.index(l, &at));
+            let key = (line.array, position.index(l, &at));
             l.scope.loaded.get_or_insert_default().insert(key, Expr::Reg(*r));
         }
         access::load(l, mem, regs, at, out);
     }
 }
 
-/// Computes what is left of a row's values, and stores them.
+/// Computes the rest of a row's values, and stores them.
 fn store(
     l: &mut Lower,
-    work: &Work,
+    tile: &ThreadTile,
     row: i64,
     (roots, vars): (&[NodeId], &[(NodeId, Expr)]),
     out: &mut Vec<Stmt>,
 ) -> error::Result<()> {
-    let &Work { items, params, place, .. } = work;
+    let &ThreadTile { items, params, position, .. } = tile;
     let values = l.region(vars, roots, &Expr::int(0), out)?;
-    let mut at = vec![0; place.vars.len() - 1];
+    let mut at = vec![0; position.vars.len() - 1];
     at.iter_mut().next_back().into_iter().for_each(|r| *r = row);
-    for (which, item) in items.iter().enumerate() {
+    for (i, item) in items.iter().enumerate() {
         let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-        let line = place.line(l, mem, &at);
-        let each = values.iter().skip(which).step_by(items.len());
+        let line = position.line(l, mem, &at);
+        let each = values.iter().skip(i).step_by(items.len());
         let list: Vec<Expr> = each.map(|e| canonical(e.clone(), ty, &mut l.k.kernel, out)).collect();
-        if params.cut.span() == 1 || params.cut.apart > 1 {
-            for (k, e) in params.cut.columns().zip(list) {
-                out.push(Stmt::Store(mem, place.column(l, mem, &line, k), e));
+        if params.tiling.span() == 1 || params.tiling.column_stride > 1 {
+            for (k, e) in params.tiling.thread_columns().zip(list) {
+                out.push(Stmt::Store(mem, position.column(l, mem, &line, k), e));
             }
         } else {
-            let to = place.column(l, mem, &line, 0);
+            let to = position.column(l, mem, &line, 0);
             l.k.vector(mem);
             out.push(Stmt::StoreVec(mem, to, list));
         }

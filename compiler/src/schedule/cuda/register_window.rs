@@ -1,14 +1,16 @@
-//! Register windows: what a thread's neighbouring elements read of an array around themselves,
-//! loaded once, by aligned accesses of several elements, and picked from registers.
+//! Register windows: what a thread's neighbouring elements read of a vector around themselves is
+//! loaded once, by aligned vector accesses, and picked from registers. Chosen by the cost model for
+//! stencils of few taps (`stencil_cost.rs`); the cost is registers, which grow with the reach.
 //!
 //! ```text
-//! v = 4, taps 0 .. 4:    x[first ..+ 4] x[first + 4 ..+ 4]    element k reads lanes k .. k + 4 of eight
-//! v = 4, taps 0, 1:      x[first ..+ 4] x[first + 4]          no more is loaded of a group than the least aligned part that holds what is read
+//! v = 4, taps 0 .. 4:    x[first ..+ 4] x[first + 4 ..+ 4]   element k reads lanes k .. k + 4 of 8
+//! v = 4, taps 0, 1:      x[first ..+ 4] x[first + 4]
 //! ```
 //!
-//! The constants are known when the kernel is written, so the alignment is that of `first`, a
-//! multiple of `v`. Loads may reach over the ends of the elements that are read: blocks where they
-//! would leave the array take the way of the block that is not full.
+//! Of each aligned group of elements, only the smallest aligned part is loaded that holds what is
+//! read. The offsets are constants of the kernel, so their alignment is that of `first`, a multiple
+//! of `v`. Loads may reach beyond the elements that are read; blocks in which they would leave the
+//! array take the path of boundary blocks.
 
 use super::access;
 use super::elements::Elements;
@@ -21,25 +23,26 @@ use crate::schedule::lower::{LaunchContext, Loaded, Lower};
 use crate::schedule::stencil::Stencil;
 use std::collections::BTreeSet;
 
-/// Registers of a thread that its windows may take: with more, accumulators and addresses spill.
-const MOST_WORDS: i64 = 144;
+/// The maximum number of words of registers for a thread's windows: with more, accumulators and
+/// addresses spill.
+const MAX_WORDS: i64 = 144;
 
-/// What of one array is loaded, relative to the first of `v` neighbours.
+/// What is loaded of one array, as offsets from the first of `v` neighbours.
 #[derive(Clone, Debug)]
 pub struct Window {
     /// The array.
     pub array: NodeId,
-    /// What is added to the index beside constants: a host scalar.
+    /// The host scalar that is added to the index beside constants.
     pub shift: NodeId,
-    /// (start, elements) of each access, ascending; the start is a multiple of the number of
-    /// elements.
+    /// The start and the number of elements of each access, ascending. The start is a multiple of
+    /// the number of elements.
     pub pieces: Vec<(i64, i64)>,
-    /// Where the block keeps it; None: each thread loads its own.
+    /// The tile in shared memory; `None` if each thread loads the window from global memory.
     pub tile: Option<Tile>,
 }
 
 impl Window {
-    /// The window of a vector that is read at these distances.
+    /// Returns the window of a vector that is read at the taps of a stencil.
     fn of(l: &LaunchContext, s: &Stencil, v: i64) -> Window {
         let taps: Vec<i64> = s.taps.iter().map(|t| t[0]).collect();
         let lanes = taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect();
@@ -47,45 +50,45 @@ impl Window {
         Window { array: s.array, shift: s.shift[0], pieces, tile: None }
     }
 
-    /// Where its loads begin, and where they end.
+    /// Returns where its loads begin, and where they end.
     pub fn reach(&self) -> (i64, i64) {
         let first = self.pieces.first().map_or(0, |p| p.0);
         (first, self.pieces.last().map_or(first, |p| p.0 + p.1))
     }
 
-    /// Where the loads of a block begin, from its first element, and where they end, from its last
-    /// one's end.
-    fn block(&self, v: i64) -> (i64, i64) {
+    /// Returns where the loads of a block begin, from its first element, and where they end, from
+    /// the end of its elements.
+    fn block_reach(&self, v: i64) -> (i64, i64) {
         match &self.tile {
             Some(tile) => (tile.first, tile.beyond),
             None => (self.reach().0, self.reach().1 - v),
         }
     }
 
-    /// Elements in registers.
+    /// Returns the number of elements in registers.
     pub fn elements(&self) -> i64 {
         self.pieces.iter().map(|p| p.1).sum()
     }
 
-    /// Words of registers.
+    /// Returns the number of words of registers.
     fn words(&self, l: &LaunchContext) -> i64 {
         let size = l.g.ty(self.array).elem.size() as i64;
         self.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
     }
 
-    /// Whether its place relative to the element is known only at the call.
+    /// Whether its distance from the element is known only at the call.
     pub fn is_shifted(&self, l: &LaunchContext) -> bool {
         l.g.as_lit(self.shift).is_none()
     }
 }
 
-/// Elements of an array that one access takes, where threads hold `v` neighbours.
+/// Returns the number of elements of an array that one access takes if threads have `v` neighbours.
 pub fn widest(l: &LaunchContext, array: NodeId, v: i64) -> i64 {
     v.min(16 / l.g.ty(array).elem.size() as i64)
 }
 
-/// The accesses that load these elements: of each aligned group of `width` the least aligned part
-/// that holds all that is needed of it.
+/// Returns the accesses that load these elements: of each aligned group of `width` elements the
+/// smallest aligned part that holds all that is needed of it.
 pub fn pieces(lanes: &BTreeSet<i64>, width: i64) -> Vec<(i64, i64)> {
     let groups: BTreeSet<i64> = lanes.iter().map(|lane| lane.div_euclid(width) * width).collect();
     let part = |group: &i64| {
@@ -101,9 +104,10 @@ pub fn pieces(lanes: &BTreeSet<i64>, width: i64) -> Vec<(i64, i64)> {
     groups.iter().map(part).collect()
 }
 
-/// The windows of a pass over vectors: of arrays that are not read at the element's own index
-/// alone. In tiles, if that is wanted and neighbours share what they read; what is shifted by what
-/// is known only at the call can be kept in no other way. None: they would take too many registers.
+/// Returns the windows of a map of vectors, for the arrays that are not read at the element's own
+/// index alone. Windows are in tiles if the strategy is `Tile` and neighbours share what they read;
+/// windows with a shift that is known only at the call must be in tiles. Returns `None` if they
+/// take too many registers.
 pub fn windows(
     l: &LaunchContext,
     stencils: &[Stencil],
@@ -121,10 +125,10 @@ pub fn windows(
             all.push(w);
         }
     }
-    (words(l, &all) <= MOST_WORDS).then_some(all)
+    (words(l, &all) <= MAX_WORDS).then_some(all)
 }
 
-/// Words of registers that the windows of one group of neighbours take.
+/// Returns the words of registers that the windows of one group of neighbours take.
 pub fn words(l: &LaunchContext, windows: &[Window]) -> i64 {
     windows.iter().map(|w| w.words(l)).sum()
 }
@@ -135,7 +139,7 @@ pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, tiled: bool,
     l.scope.loaded.get_or_insert_default().extend(loaded);
 }
 
-/// Loads them, and gives their registers.
+/// Loads the windows, and returns their registers.
 pub fn loaded(
     l: &mut Lower,
     windows: &[Window],
@@ -148,9 +152,9 @@ pub fn loaded(
         let ty = l.launch.g.ty(w.array).elem;
         for group in elements.firsts() {
             for (start, count) in &w.pieces {
-                let (at, node) = elements.beside(l, group, *start);
+                let (at, node) = elements.neighbour(l, group, *start);
                 let (mem, at) = match &w.tile {
-                    Some(tile) => tile.place(elements.offset(group) + start),
+                    Some(tile) => tile.address(elements.offset(group) + start),
                     None => (l.launch.input(w.array), at),
                 };
                 let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
@@ -167,31 +171,31 @@ pub fn loaded(
     loaded
 }
 
-/// Whether nothing is loaded from before an array, by a block whose first element this is, and the
-/// boundary width is kept; None: always.
+/// Returns whether a block whose first element is `start` loads nothing before an array's begin,
+/// and keeps the boundary width. `None` if it always does.
 pub fn inside(windows: &[Window], v: i64, width: i64, start: &Expr) -> Option<Expr> {
-    let first = windows.iter().map(|w| w.block(v).0).min().unwrap_or(0).min(-width);
+    let first = windows.iter().map(|w| w.block_reach(v).0).min().unwrap_or(0).min(-width);
     (first < 0).then(|| Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-first)))
 }
 
-/// The number of elements from the start whose blocks load nothing from behind an array: of `n`,
-/// all but the boundary width at most.
+/// Returns the number of leading elements whose blocks load nothing behind an array's end, and keep
+/// the boundary width.
 pub fn limit(l: &mut LaunchContext, windows: &[Window], v: i64, n: (NodeId, i64)) -> Expr {
     let fixed = windows.iter().filter(|w| !w.is_shifted(l));
-    let needs = fixed.map(|w| (w.array, w.block(v).1)).collect::<Vec<_>>();
+    let needs = fixed.map(|w| (w.array, w.block_reach(v).1)).collect::<Vec<_>>();
     end(l, n, 0, &needs)
 }
 
-/// The least of `n` without a boundary width and, for each array that is read so far behind an element,
-/// what its length along an axis has room for.
+/// Returns the least of `n` less the boundary width and, for each array with its offset in `needs`,
+/// the array's length along the axis less that offset.
 pub fn end(l: &mut LaunchContext, (n, width): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
-    let mut beside = width;
+    let mut reserved = width;
     let mut others = Vec::new();
     for &(array, beyond) in needs {
         let len = l.extent(array, axis);
         let spare = Linear::of(&l.g, len).minus(&Linear::of(&l.g, n));
         match spare.as_constant() {
-            Some(spare) => beside = beside.max(beyond - spare),
+            Some(spare) => reserved = reserved.max(beyond - spare),
             None => {
                 let len = l.host(len);
                 others.push(if beyond > 0 { len.minus(Expr::int(beyond)) } else { len });
@@ -199,37 +203,37 @@ pub fn end(l: &mut LaunchContext, (n, width): (NodeId, i64), axis: u8, needs: &[
         }
     }
     let n = l.host(n);
-    let own = if beside > 0 { n.minus(Expr::int(beside)) } else { n };
+    let own = if reserved > 0 { n.minus(Expr::int(reserved)) } else { n };
     others.dedup();
-    others.into_iter().fold(own, |end, room| if end == room { end } else { end.min(room) })
+    others.into_iter().fold(own, |end, other| if end == other { end } else { end.min(other) })
 }
 
-/// A tile of a block. Elements are counted from the block's first element.
+/// A tile of a block. Offsets are from the block's first element.
 #[derive(Clone, Debug, Default)]
 pub struct Tile {
     pub(super) mem: Option<Mem>,
-    /// The element that lies at its start.
+    /// The offset of the tile's first element.
     pub first: i64,
-    /// Its end, from the end of the block's elements on.
+    /// The offset of its end, from the end of the block's elements.
     pub beyond: i64,
-    /// Elements that are loaded.
+    /// The number of elements that are loaded.
     pub len: i64,
-    /// Elements before its start.
+    /// The number of elements of padding before its start.
     pub(super) pad: i64,
-    /// Elements of an access.
+    /// The vector width of accesses.
     pub(super) width: i64,
-    /// Where the thread's first element would lie if its window began with it.
+    /// The index of the thread's first element if the tile began with the block's first element.
     pub(super) own: Option<Expr>,
 }
 
 impl Tile {
-    /// Elements of memory.
+    /// Returns the number of elements of shared memory.
     pub(super) fn size(&self) -> i64 {
         self.len + 2 * self.pad
     }
 
-    /// Where the element so far from the thread's first one lies.
-    pub fn place(&self, offset: i64) -> (Mem, Expr) {
+    /// Returns the address of the element at that offset from the thread's first one.
+    pub fn address(&self, offset: i64) -> (Mem, Expr) {
         let own = self.own.clone().unwrap_or_else(|| int32(0));
         let by = (offset - self.first + self.pad) as i32;
         (self.mem.unwrap_or(Mem::Shared(0)), if by == 0 { own } else { own.plus(int32(by)) })

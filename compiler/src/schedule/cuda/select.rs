@@ -1,15 +1,15 @@
-//! Which variants a kernel has on a GPU: an ordered list, each with its strategy, with what must
-//! hold for its code to be right (its guards) and with what must hold for it to be the fastest of
-//! those that are right (its profit). The first whose conditions hold runs (`plan/policy.rs`).
-//! Nothing is lowered here.
+//! Selects the variants of a kernel on a GPU. The result is an ordered list of variants, each with
+//! its strategy, its guards (what must hold for its code to be right) and its profit (what must
+//! hold for it to be the fastest of those that are right). The launch policy (`plan/policy.rs`)
+//! runs the first variant whose guards and profit hold. Nothing is lowered here.
 //!
-//! A new strategy is a file beside this one, an arm of [`Choice`] with its `strategy`, its `emit`,
-//! and the place in [`variants`] where it belongs.
+//! A new strategy is a file in this folder, an arm of [`Choice`] with its `strategy`, an arm of
+//! `emit`, and the place in [`variants`] where it belongs.
 
 use super::elements::MAX_UNROLLED;
 use super::segments;
 use super::select_elements;
-use super::shape::Shape;
+use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     cooperative_nest, fold, levels, map, product, register_tiling, small_map, stencil_cost, temporal_blocking,
@@ -24,11 +24,11 @@ use crate::schedule::stencil::{self, Kept};
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// Blocks whose threads have the most results only where they keep all multiprocessors of a large
-/// device busy.
-const MANY_BLOCKS: u32 = 256;
+/// The minimum number of blocks for the product variant with the largest thread tiles: with fewer
+/// blocks, some multiprocessors of a large device would have no work.
+const LARGE_TILE_MIN_BLOCKS: u32 = 256;
 
-/// All variants, in order of preference.
+/// Returns all variants in order of preference.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
     if fused.domain.is_empty() {
         let variant = Variant {
@@ -39,7 +39,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         };
         return vec![VariantGroup::of(
             (Choice::Scalars, Vec::new()),
-            Shape::default(),
+            ThreadLayout::default(),
             &Rc::new(Interior::whole(fused)),
             variant,
         )];
@@ -58,21 +58,22 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     groups
 }
 
-/// Variants that make several steps of an iteration at once, the most first.
+/// Returns the variants that do several steps of an iteration in one launch, those with most steps
+/// first.
 fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Vec<VariantGroup> {
     let Some(params) = temporal_blocking::TemporalBlockingParams::of(l, fused, inner) else {
         return Vec::new();
     };
     let group = |n: i64| {
         let guards = Guards {
-            extent: NonZeroU32::new(params.least() as u32),
+            extent: NonZeroU32::new(params.min_extent() as u32),
             ..Guards::contiguous().narrow().noalias()
         };
         let suffix = format!("_steps{n}");
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
         VariantGroup::of(
-            (Choice::TemporalBlocking(params.with(n)), Vec::new()),
-            Shape::default(),
+            (Choice::TemporalBlocking(params.with_steps(n)), Vec::new()),
+            ThreadLayout::default(),
             inner,
             variant,
         )
@@ -80,7 +81,8 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
     params.variants.iter().map(|n| group(*n)).collect()
 }
 
-/// Variants that compute element by element, whatever the shape of the arrays.
+/// Returns the variants that compute element by element, for contiguous arrays first, then for
+/// arrays with any strides.
 fn elements(
     l: &mut LaunchContext,
     fused: &FusedGroup,
@@ -94,8 +96,8 @@ fn elements(
         false if has_reduction(&l.g, fused) => levels::THREADS,
         false => map::THREADS,
     };
-    let shape = Shape { v, threads, descending: l.facts.follows, ..Shape::default() };
-    let scattered = Shape { v: 1, ..shape };
+    let layout = ThreadLayout { v, threads, descending: l.facts.follows, ..ThreadLayout::default() };
+    let scalar_layout = ThreadLayout { v: 1, ..layout };
     let list = |list: &[(&str, Guards)], profit: Profit| {
         let variant = |(suffix, guards): &(&str, Guards)| {
             let noalias = !writes || guards.noalias;
@@ -103,8 +105,8 @@ fn elements(
         };
         list.iter().map(variant).collect::<Vec<_>>()
     };
-    let group = |(choice, stencils): (Choice, Vec<Kept>), shape: Shape, variants: Vec<Variant>| {
-        VariantGroup { shape, choice, inner: inner.clone(), variants, may_be_left_out: true, stencils }
+    let group = |(choice, stencils): (Choice, Vec<Kept>), layout: ThreadLayout, variants: Vec<Variant>| {
+        VariantGroup { layout, choice, inner: inner.clone(), variants, may_be_left_out: true, stencils }
     };
     let mut groups = Vec::new();
     let small = v > 1 && small_map::serves(l, fused, inner);
@@ -112,7 +114,7 @@ fn elements(
     if small && l.wanted != Scope::ContiguousGpu {
         groups.push(group(
             (Choice::SmallMap, Vec::new()),
-            scattered,
+            scalar_layout,
             list(&[("_short", Guards::contiguous().narrow())], small_map::profit()),
         ));
         if l.wanted == Scope::ShortGpu {
@@ -121,22 +123,22 @@ fn elements(
     }
     if !fused.sequential {
         if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
-            let profit = Profit { min_blocks: Some(MANY_BLOCKS), ..Profit::default() };
+            let profit = Profit { min_blocks: Some(LARGE_TILE_MIN_BLOCKS), ..Profit::default() };
             groups.push(group(
                 (Choice::Product(large), Vec::new()),
-                shape,
+                layout,
                 list(&[("_large", Guards { noalias: writes, ..Guards::contiguous().narrow() })], profit),
             ));
         }
         let mut contiguous = vec![("", Guards { noalias: writes, ..Guards::contiguous().narrow() })];
-        // only what is read at the element's own index may be an output, too
+        // an output may only be an input if that is read at the element's own index only
         if writes && product.is_none() && l.facts.accesses.may_be_in_place() {
             contiguous.push(("_in_place", Guards::contiguous().narrow()));
         }
         contiguous.push(("_wide", Guards::contiguous()));
-        let choice = select_elements::choose(l, (fused, inner), product.as_ref(), shape);
-        groups.push(group(choice, shape, list(&contiguous, Profit::default())));
-        let unaligned = Shape { unaligned: true, ..shape };
+        let choice = select_elements::choose(l, (fused, inner), product.as_ref(), layout);
+        groups.push(group(choice, layout, list(&contiguous, Profit::default())));
+        let unaligned = ThreadLayout { unaligned: true, ..layout };
         if v > 1 && product.is_none() && is_register_tiled(l, fused, inner, unaligned) {
             let choice = select_elements::choose(l, (fused, inner), product.as_ref(), unaligned);
             let variants = list(
@@ -147,7 +149,7 @@ fn elements(
         }
     }
     if !only_contiguous || groups.is_empty() {
-        let strided = Shape { strided: true, ..scattered };
+        let strided = ThreadLayout { strided: true, ..scalar_layout };
         let choice = select_elements::choose(l, (fused, inner), product.as_ref(), strided);
         let variants = list(
             &[("_any", Guards::strided().narrow()), ("_any_wide", Guards::strided())],
@@ -158,18 +160,23 @@ fn elements(
     groups
 }
 
-/// Whether a map goes by rows in registers where arrays lie as they may.
-fn is_register_tiled(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior, shape: Shape) -> bool {
+/// Whether a map keeps rows in registers even where arrays may have any alignment.
+fn is_register_tiled(
+    l: &mut LaunchContext,
+    fused: &FusedGroup,
+    inner: &Interior,
+    layout: ThreadLayout,
+) -> bool {
     if fused.domain.len() < 2 || has_reduction(&l.g, fused) || cooperative_nest::choose(l, fused).is_some() {
         return false;
     }
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let strategy = stencil_cost::strategy(l, &stencils, false).0;
-    register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, shape).is_ok()
+    register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, layout).is_ok()
 }
 
-/// What of a map's elements full blocks compute: away from the edges, where that shows what
-/// neighbours share. Else there is nothing to gain by it.
+/// Returns the interior of a map if its elements read neighbours there; else the whole index space,
+/// because separate code for the interior gains nothing.
 fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     let inner = Interior::of(&mut l.g, fused);
     if inner.is_whole(fused) {
@@ -179,8 +186,8 @@ fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Interior::whole(fused) }
 }
 
-/// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the
-/// body is too large to be repeated.
+/// Returns the vector width of a map: as many neighbours as have 16 bytes in the widest array, or
+/// fewer if the body is too large to be repeated.
 fn vector_width(l: &LaunchContext, fused: &FusedGroup) -> i64 {
     if fused.sequential || has_reduction(&l.g, fused) {
         return 1;

@@ -1,7 +1,7 @@
-//! Chooses the strategy of a fused group whose elements are computed one by one: a fold, a reduction,
-//! a product, a cooperative loop nest, a stencil or a map.
+//! Chooses the strategy of a fused group whose elements are computed one by one: a fold, a
+//! reduction, a product, a cooperative nest, a stencil or a map.
 
-use super::shape::Shape;
+use super::thread_layout::ThreadLayout;
 use super::variant::Choice;
 use super::{cooperative_nest, map, product, register_tiling, stencil_cost};
 use crate::core::StencilHint;
@@ -12,12 +12,13 @@ use crate::schedule::products::Product;
 use crate::schedule::stencil::{self, Kept, Stencil};
 use std::rc::Rc;
 
-/// How elements are computed that lie in registers so.
+/// Chooses the strategy for one layout of elements in threads, with what reports say of its
+/// stencils.
 pub fn choose(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Interior),
     product: Option<&Rc<Product>>,
-    shape: Shape,
+    layout: ThreadLayout,
 ) -> (Choice, Vec<Kept>) {
     if fused.sequential {
         return (Choice::SequentialFold, Vec::new());
@@ -28,35 +29,36 @@ pub fn choose(
     if let Some(p) = product {
         return (Choice::Product(product::whole(l, p)), Vec::new());
     }
-    if let Some(tiled) = cooperative_nest::choose(l, fused) {
-        return (Choice::CooperativeNest(tiled), Vec::new());
+    if let Some(params) = cooperative_nest::choose(l, fused) {
+        return (Choice::CooperativeNest(params), Vec::new());
     }
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let (strategy, why) = stencil_cost::strategy(l, &stencils, inner.has_boundary());
-    let tiling = register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, shape);
+    let tiling = register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, layout);
     let why = if let Err(Some(why)) = tiling { why.into() } else { why };
     if let Ok(params) = tiling {
-        let kept = keep(l, &stencils, shape, |l, s| (params.strategy(), params.loaded(l, s)), &why);
+        let kept = report(l, &stencils, layout, |l, s| (params.strategy(), params.loaded(l, s)), &why);
         return (Choice::RegisterTiling(params), kept);
     }
-    let params = map::MapParams::of(l, (fused, inner), &stencils, strategy, shape);
-    let kept = keep(l, &stencils, shape, |l, s| params.loaded(l, s, shape), &why);
-    let ways: Vec<StencilHint> =
-        stencils.iter().filter(|s| s.overlaps()).map(|s| params.loaded(l, s, shape).0).collect();
-    let storage = ways.iter().find(|s| **s != StencilHint::Direct).or(ways.first()).copied();
+    let params = map::MapParams::of(l, (fused, inner), &stencils, strategy, layout);
+    let kept = report(l, &stencils, layout, |l, s| params.loaded(l, s, layout), &why);
+    let storages: Vec<StencilHint> =
+        stencils.iter().filter(|s| s.overlaps()).map(|s| params.loaded(l, s, layout).0).collect();
+    let storage = storages.iter().find(|s| **s != StencilHint::Direct).or(storages.first()).copied();
     (Choice::Map(params, storage), kept)
 }
 
-/// What was decided of the stencils of contiguous arrays that lie well.
-pub fn keep(
+/// Returns what was decided about the stencils, for reports. Only the layout for contiguous,
+/// aligned arrays is reported.
+pub fn report(
     l: &LaunchContext,
     stencils: &[Stencil],
-    shape: Shape,
-    how: impl Fn(&LaunchContext, &Stencil) -> (StencilHint, f64),
+    layout: ThreadLayout,
+    storage_of: impl Fn(&LaunchContext, &Stencil) -> (StencilHint, f64),
     why: &str,
 ) -> Vec<Kept> {
-    let kept = stencils.iter().filter(|s| s.overlaps() && !shape.strided && !shape.unaligned).map(|s| {
-        let (strategy, loaded) = how(l, s);
+    let kept = stencils.iter().filter(|s| s.overlaps() && !layout.strided && !layout.unaligned).map(|s| {
+        let (strategy, loaded) = storage_of(l, s);
         Kept::of(&l.g, s, &l.array_name(s.array), strategy, loaded, why)
     });
     kept.collect()

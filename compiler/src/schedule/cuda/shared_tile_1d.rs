@@ -1,16 +1,20 @@
-//! Shared tiles: what a block's elements read of an array around themselves, loaded once by the
-//! block, by 16-byte accesses, into memory that its threads share.
+//! Shared-memory tiles of vectors: what a block's elements read around themselves is loaded once by
+//! the block, by 16-byte accesses, into shared memory. Chosen by the cost model for stencils of
+//! many taps (`stencil_cost.rs`), and where the distance of the taps is known only at the call; the
+//! cost is a barrier, and a load from shared memory per tap.
 //!
 //! ```text
-//! x[start + first ..+ len]  ->  tile[0 ..+ len]        barrier        a thread reads its windows (`window`) from there
+//! x[start + first ..+ len]  ->  tile[0 ..+ len]
+//! barrier
+//! a thread loads its windows (`register_window.rs`) from the tile
 //! ```
 //!
-//! Of an array that is shifted by what is known only at the call, the loads begin at the last
-//! multiple of an access before it. Its elements are stored one by one, so that the tile begins
-//! where it would without a shift, and windows are read from it by the same accesses.
+//! If an array is read with a shift that is known only at the call, the loads begin at the last
+//! aligned index before it. The elements are stored one by one, so that the tile begins where it
+//! would without a shift, and windows are loaded from it by the same accesses.
 
 use super::elements::bind_all;
-use super::expressions::{int32, thread, wide};
+use super::expressions::{int32, thread, to_i64};
 use super::register_window::{self, Tile, Window};
 use crate::core::{NodeId, linear};
 use crate::error::Result;
@@ -19,12 +23,12 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
-/// Bytes of shared memory that every device gives a block.
-const MOST_BYTES: i64 = 48 << 10;
+/// The bytes of shared memory that a block has on every device.
+const MAX_BYTES: i64 = 48 << 10;
 
-/// Gives the windows that want one their tiles, for blocks of so many elements. False: they are too
-/// large.
-pub fn place(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i64) -> bool {
+/// Assigns their tiles to the windows that want one, for blocks of `per_block` elements. Returns
+/// false if the tiles are too large.
+pub fn assign_tiles(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i64) -> bool {
     let mut bytes = 0;
     for w in windows.iter_mut().filter(|w| w.tile.is_some()) {
         let width = register_window::widest(l, w.array, v);
@@ -37,10 +41,10 @@ pub fn place(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i
         bytes += tile.size() * l.g.ty(w.array).elem.size() as i64 + 16;
         w.tile = Some(tile);
     }
-    bytes <= MOST_BYTES
+    bytes <= MAX_BYTES
 }
 
-/// Gives the tiles their memory.
+/// Declares the shared memory of the tiles.
 pub fn declare(l: &mut Lower, windows: &mut [Window], v: i64, out: &mut Vec<Stmt>) {
     for w in windows.iter_mut() {
         let Some(tile) = &mut w.tile else { continue };
@@ -50,7 +54,7 @@ pub fn declare(l: &mut Lower, windows: &mut [Window], v: i64, out: &mut Vec<Stmt
     }
 }
 
-/// Fills the tiles of a block whose first element is `start`; who reads them waits for it.
+/// Fills the tiles of a block whose first element is `start`. The caller adds the barrier.
 pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>) {
     let threads = i64::from(l.k.kernel.threads);
     let mut stores = Vec::new();
@@ -67,7 +71,7 @@ pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>
             let mut load = Vec::new();
             let number = thread().plus(int32((round * threads) as i32));
             let at = bind(l, "at", number.clone().times(int32(tile.width as i32)), &mut load);
-            let source = from.clone().plus(wide(at.clone()));
+            let source = from.clone().plus(to_i64(at.clone()));
             let regs = bind_all(l, w.array, source, tile.width, &mut load);
             let to = match &skipped {
                 None => at,
@@ -92,8 +96,8 @@ pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>
     out.append(&mut stores);
 }
 
-/// Fills the tiles of a block whose loads may reach over an end, element by element.
-pub fn fill_over_ends(
+/// Fills the tiles of a boundary block element by element, with the halo.
+pub fn fill_boundary(
     l: &mut Lower,
     windows: &[Window],
     halo: &Halo,
@@ -105,19 +109,19 @@ pub fn fill_over_ends(
         let number = l.k.reg("number", Ty::I32);
         out.push(Stmt::Var(number, thread()));
         let mut body = Vec::new();
-        let place = Expr::Reg(number);
-        let at = start.clone().plus(Expr::int(tile.first)).plus(wide(place.clone()));
+        let index = Expr::Reg(number);
+        let at = start.clone().plus(Expr::int(tile.first)).plus(to_i64(index.clone()));
         let at = bind(l, "at", at, &mut body);
-        let e = over_end(l, w.array, halo, &at, &mut body)?;
-        body.push(Stmt::Store(mem, place, e));
+        let e = read_halo(l, w.array, halo, &at, &mut body)?;
+        body.push(Stmt::Store(mem, index, e));
         body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(l.k.kernel.threads as i32))));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(number), int32(tile.len as i32)), body));
     }
     Ok(())
 }
 
-/// What is read at an index that may be outside.
-pub fn over_end(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+/// Returns what is read at an index that may be out of bounds.
+pub fn read_halo(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
     if let Some(node) = halo.value(l.launch, array, &[index]) {
         return Ok(l.region(&[(index, at.clone())], &[node], &Expr::int(0), out)?.remove(0));
@@ -128,8 +132,8 @@ pub fn over_end(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut 
     Ok(Expr::LoadIf(mem, Box::new(at.clone()), Box::new(inside)))
 }
 
-/// Where the loads of a shifted array begin, from the block's first element, and how many elements
-/// too early (i32).
+/// Returns where the loads of a shifted array begin, from the block's first element, and the number
+/// of elements by which that is too early (i32).
 fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (Expr, Option<Expr>) {
     let first = l.launch.g.lit(Lit::i64(tile.first));
     let begin = linear::add(&mut l.launch.g, shift, first);
@@ -141,8 +145,8 @@ fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (E
     (from, Some(early))
 }
 
-/// Whether all that is loaded into tiles of shifted arrays is inside, for the block with these
-/// elements; None: there are none.
+/// Returns whether all loads into the tiles of shifted arrays are in bounds, for the block whose
+/// first element is `start`. `None` if there are no such arrays.
 pub fn inside(l: &mut Lower, windows: &[Window], start: &Expr, per_block: i64) -> Option<Expr> {
     let mut all: Option<Expr> = None;
     for w in windows {
@@ -152,8 +156,8 @@ pub fn inside(l: &mut Lower, windows: &[Window], start: &Expr, per_block: i64) -
         let at = start.clone().plus(shift);
         let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(-before));
         let high = Expr::binary(BinaryOp::Le, at, l.launch.host(len).minus(Expr::int(per_block + after)));
-        let both = Expr::binary(BinaryOp::And, low, high);
-        all = Some(all.map_or(both.clone(), |all| Expr::binary(BinaryOp::And, all, both)));
+        let in_range = Expr::binary(BinaryOp::And, low, high);
+        all = Some(all.map_or(in_range.clone(), |all| Expr::binary(BinaryOp::And, all, in_range)));
     }
     all
 }

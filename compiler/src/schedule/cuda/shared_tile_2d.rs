@@ -1,16 +1,21 @@
-//! SharedTiles: what the rows and columns of a block read of an array around themselves, loaded
-//! once by the block into memory that its threads share.
+//! Shared-memory tiles of matrices: what the rows and columns of a block read around themselves is
+//! loaded once by the block into shared memory. Chosen if the author asks for tiles, for
+//! contiguous, aligned arrays; else register tiling loads its lines from global memory.
 //!
 //! ```text
-//! x[row ..][column ..]  ->  patch[rows of the block + halo][columns of the block + halo]     barrier     a thread reads its lines (`rows`) from there
+//! x[row ..][column ..]  ->  patch[rows of the block + halo][columns of the block + halo]
+//! barrier
+//! a thread loads its lines (`register_tiling.rs`) from the tile
 //! ```
 //!
-//! A thread's lines lie at constant distances from one place in the patch, so that their addresses
-//! cost nothing.
+//! A thread's lines lie at constant offsets from one index of the tile, so that their addresses
+//! cost no instructions.
 
 use super::elements::bind_all;
-use super::expressions::{int32, thread, wide};
-use super::register_tiling::placement::{self, Cut, Line, Place, Reach, Room, lane, warp};
+use super::expressions::{int32, thread, to_i64};
+use super::register_tiling::placement::{
+    self, InteriorBounds, Line, PlaneTiling, Reach, ThreadPosition, lane, warp,
+};
 use super::register_window;
 use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
@@ -19,40 +24,40 @@ use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
-/// Bytes of shared memory that every device gives a block.
-const MOST_BYTES: i64 = 48 << 10;
+/// The bytes of shared memory that a block has on every device.
+const MAX_BYTES: i64 = 48 << 10;
 
-/// The tile of one array, at these distances along the axes before the last two.
+/// The tile of one array, at these offsets along the axes before the last two.
 #[derive(Clone)]
 struct SharedTile {
     array: NodeId,
     outer: Vec<i64>,
     mem: Mem,
-    /// First row and column, from the block's, and how many there are.
+    /// The first row and column, from the block's, and the number of rows and columns.
     first: (i64, i64),
     rows: i64,
     columns: i64,
-    /// Elements of an access.
+    /// The vector width of accesses.
     width: i64,
-    /// Where the thread's first element would lie if the patch began with the block.
+    /// The index of the thread's first element if the tile began with the block's first element.
     own: Expr,
 }
 
-/// All of a block.
+/// All tiles of a block.
 #[derive(Clone)]
 pub struct SharedTiles(Vec<SharedTile>);
 
 impl SharedTiles {
-    /// None: they are too large.
-    pub fn of(l: &mut LaunchContext, lines: &[Line], cut: Cut) -> Option<SharedTiles> {
+    /// Returns `None` if no array needs a tile, or if the tiles are too large.
+    pub fn of(l: &mut LaunchContext, lines: &[Line], tiling: PlaneTiling) -> Option<SharedTiles> {
         let mut all: Vec<SharedTile> = Vec::new();
         for line in lines {
             let (row, outer) = line.at.split_last()?;
-            let width = register_window::widest(l, line.array, cut.v);
+            let width = register_window::widest(l, line.array, tiling.v);
             let (start, end) = line.columns();
             let start = start.div_euclid(width) * width;
-            let end = (end - cut.v + cut.columns + width - 1).div_euclid(width) * width;
-            let below = row + 1 - cut.down + cut.rows;
+            let end = (end - tiling.v + tiling.block_columns + width - 1).div_euclid(width) * width;
+            let below = row + 1 - tiling.thread_rows + tiling.block_rows;
             match all.iter_mut().find(|p| p.array == line.array && p.outer == outer) {
                 Some(p) => {
                     let (rows_end, columns_end) = (p.first.0 + p.rows, p.first.1 + p.columns);
@@ -72,20 +77,20 @@ impl SharedTiles {
                 }),
             }
         }
-        // what is read by one thread only needs no patch
-        all.retain(|p| p.rows > cut.rows || p.columns > cut.columns);
+        // what is read by one thread only needs no tile
+        all.retain(|p| p.rows > tiling.block_rows || p.columns > tiling.block_columns);
         let bytes = |p: &SharedTile| p.rows * p.columns * l.g.ty(p.array).elem.size() as i64 + 16;
-        if all.is_empty() || all.iter().map(bytes).sum::<i64>() > MOST_BYTES {
+        if all.is_empty() || all.iter().map(bytes).sum::<i64>() > MAX_BYTES {
             return None;
         }
         for p in &mut all {
-            let row = warp().times(int32((cut.down * p.columns) as i32));
-            p.own = row.plus(lane().times(int32(cut.v as i32)));
+            let row = warp().times(int32((tiling.thread_rows * p.columns) as i32));
+            p.own = row.plus(lane().times(int32(tiling.v as i32)));
         }
         Some(SharedTiles(all))
     }
 
-    /// Declares their shared memory in the kernel that is being written.
+    /// Declares the shared memory of the tiles.
     pub fn declared(mut self, l: &mut Lower) -> SharedTiles {
         for p in &mut self.0 {
             p.mem = l.k.share("patch", l.launch.g.ty(p.array).elem, (p.rows * p.columns) as u32);
@@ -93,29 +98,30 @@ impl SharedTiles {
         self
     }
 
-    /// Elements of an array in patches.
+    /// Returns the number of elements of an array in the tiles.
     pub fn elements(&self, array: NodeId) -> i64 {
         self.0.iter().filter(|p| p.array == array).map(|p| p.rows * p.columns).sum()
     }
 
-    /// Where so many columns behind a line's first element lie.
-    pub fn place(&self, line: &Line, column: i64) -> Option<(Mem, Expr)> {
+    /// Returns where the element at that column offset of a line lies.
+    pub fn address(&self, line: &Line, column: i64) -> Option<(Mem, Expr)> {
         let (row, outer) = line.at.split_last()?;
         let p = self.0.iter().find(|p| p.array == line.array && p.outer == outer)?;
         let by = (row - p.first.0) * p.columns + column - p.first.1;
         Some((p.mem, p.own.clone().plus(int32(by as i32))))
     }
 
-    /// Whether all elements of a block are inside, and what is loaded around them.
+    /// Returns whether all elements of a block are in the interior, and all that the tiles hold is
+    /// in bounds.
     pub fn inside(
         &self,
         l: &mut Lower,
         fused: (&FusedGroup, &[BoundaryWidth]),
-        cut: Cut,
-        place: &Place,
+        tiling: PlaneTiling,
+        position: &ThreadPosition,
     ) -> Expr {
         let mut sizes = vec![1; fused.0.domain.len() - 2];
-        sizes.extend([cut.rows, cut.columns]);
+        sizes.extend([tiling.block_rows, tiling.block_columns]);
         let mut reaches = Vec::new();
         for p in &self.0 {
             let outer = p.outer.iter().map(|i| (*i, i + 1));
@@ -124,33 +130,37 @@ impl SharedTiles {
                 reaches.push(Reach { array: p.array, axis, first, end });
             }
         }
-        let room = Room::of(l, fused, &place.block, &sizes, &reaches);
-        room.holds(&place.block[place.block.len() - 1], cut.columns)
+        let bounds = InteriorBounds::of(l, fused, &position.block, &sizes, &reaches);
+        bounds.contains(&position.block[position.block.len() - 1], tiling.block_columns)
     }
 
-    /// Loads them all, and waits for it.
-    pub fn fill(&self, l: &mut Lower, place: &Place, out: &mut Vec<Stmt>) {
+    /// Fills the tiles, with a barrier behind.
+    pub fn fill(&self, l: &mut Lower, position: &ThreadPosition, out: &mut Vec<Stmt>) {
         let threads = i64::from(l.k.kernel.threads);
         let mut stores = Vec::new();
         for p in &self.0 {
             let mem = l.launch.input(p.array);
-            let of_row = p.columns / p.width;
-            let accesses = p.rows * of_row;
+            let accesses_per_row = p.columns / p.width;
+            let accesses = p.rows * accesses_per_row;
             for round in 0..(accesses + threads - 1) / threads {
                 let mut load = Vec::new();
                 let number = bind(l, "number", thread().plus(int32((round * threads) as i32)), &mut load);
-                let row = Expr::binary(BinaryOp::Div, number.clone(), int32(of_row as i32));
+                let row = Expr::binary(BinaryOp::Div, number.clone(), int32(accesses_per_row as i32));
                 let row = bind(l, "down", row, &mut load);
-                let column = number.clone().minus(row.clone().times(int32(of_row as i32)));
+                let column = number.clone().minus(row.clone().times(int32(accesses_per_row as i32)));
                 let column = bind(l, "right", column.times(int32(p.width as i32)), &mut load);
-                let mut indices: Vec<Expr> =
-                    place.block.iter().zip(&p.outer).map(|(b, i)| placement::plus(b.clone(), *i)).collect();
-                let [first_row, first_column] = [0, 1].map(|i| place.block[p.outer.len() + i].clone());
-                indices.push(placement::plus(first_row, p.first.0).plus(wide(row)));
+                let mut indices: Vec<Expr> = position
+                    .block
+                    .iter()
+                    .zip(&p.outer)
+                    .map(|(b, i)| placement::plus(b.clone(), *i))
+                    .collect();
+                let [first_row, first_column] = [0, 1].map(|i| position.block[p.outer.len() + i].clone());
+                indices.push(placement::plus(first_row, p.first.0).plus(to_i64(row)));
                 let line = placement::along(l, mem, &indices);
-                let at = line.plus(placement::plus(first_column, p.first.1)).plus(wide(column));
+                let at = line.plus(placement::plus(first_column, p.first.1)).plus(to_i64(column));
                 let regs = bind_all(l, p.array, at, p.width, &mut load);
-                // lines of a patch follow each other without gaps, as the accesses do
+                // the rows of a tile have no gaps, so the accesses count through them
                 let to = number.times(int32(p.width as i32));
                 let store = match regs.as_slice() {
                     [one] => Stmt::Store(p.mem, to, Expr::Reg(*one)),

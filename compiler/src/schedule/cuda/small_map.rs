@@ -1,14 +1,15 @@
-//! Maps of few elements: one element a thread, so that more multiprocessors have work, and the
-//! driver, which compiles the kernel at its first call, has a third of the code to compile. One
-//! variant serves every alignment, and outputs that are inputs. Chosen for maps whose body takes
-//! longer than their memory accesses, up to `FEW_BLOCKS` blocks.
+//! Small map: one element per thread, for maps of few elements. More multiprocessors have work than
+//! with several elements per thread, and the driver, which compiles the kernel at its first call,
+//! has a third of the code to compile. One variant serves every alignment, and outputs that are
+//! inputs. Chosen for maps whose body takes longer than their memory accesses, up to `MAX_BLOCKS`
+//! blocks.
 //!
-//! Measured on an H200: 2^16 Black-Scholes by a polynomial take 1.7 us in place of 3.8 with four
-//! elements a thread, and 18 ms of the driver's compiler in place of 53.
+//! Measured on an H200: 2^16 elements of Black-Scholes by a polynomial take 1.7 us in place of 3.8
+//! us with four elements per thread, and 18 ms of the driver's compiler in place of 53 ms.
 
 use super::elements::{single, stored};
-use super::expressions::{thread, wide};
-use super::map::{HEAVY, THREADS};
+use super::expressions::{thread, to_i64};
+use super::map::{COMPUTE_BOUND_COST, THREADS};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::Profit;
@@ -18,24 +19,25 @@ use crate::schedule::groups::{FusedGroup, has_reduction};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::stencil;
 
-/// Blocks up to which it is the faster one: of the options by `erf` as many as run at once on an
-/// H200, of Black-Scholes by a polynomial eight times as many.
-const FEW_BLOCKS: u32 = 512;
+/// The number of blocks up to which it is the fastest variant. For Black-Scholes by `erf` this is
+/// as many as are resident at once on an H200; for Black-Scholes by a polynomial it is faster up to
+/// eight times as many.
+const MAX_BLOCKS: u32 = 512;
 
-/// Whether a map has such a variant: its body takes more time than its memory, and reads nothing
-/// around its elements.
+/// Whether a map has this variant: its body takes longer than its memory accesses, and it reads
+/// nothing around its elements.
 pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bool {
-    if l.facts.cost < HEAVY || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {
+    if l.facts.cost < COMPUTE_BOUND_COST || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {
         return false;
     }
-    // a record names its element, which one path is for
+    // an error record names its element, and so needs one path for all elements
     !l.facts.may_record
         && stencil::stencils(&mut l.g, &fused.domain, &inner.arrays).iter().all(|s| s.is_pointwise())
 }
 
-/// When it is the fastest.
+/// Returns when it is the fastest variant.
 pub fn profit() -> Profit {
-    Profit { max_blocks: Some(FEW_BLOCKS), ..Profit::default() }
+    Profit { max_blocks: Some(MAX_BLOCKS), ..Profit::default() }
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
@@ -43,8 +45,8 @@ pub fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
     let count = l.launch.count_node();
     let n = l.launch.host(count);
     let (mut out, mut body) = (Vec::new(), Vec::new());
-    let start = wide(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into()));
-    let at = bind(l, "at", start.plus(wide(thread())), &mut out);
+    let start = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into()));
+    let at = bind(l, "at", start.plus(to_i64(thread())), &mut out);
     single(l, &items, &at, true, &mut body)?;
     out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, n), body, vec![]));
     Ok(out)

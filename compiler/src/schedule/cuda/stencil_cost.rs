@@ -1,9 +1,9 @@
-//! Which strategy a stencil takes: a cost model, fitted to measurements of these kernels on an H200
-//! (2^26 elements of f32, 2026-11-21; a copy takes 0.1284 ms).
+//! Chooses the strategy of a stencil by a cost model, which is fitted to measurements of these
+//! kernels on an H200 (2^26 elements of f32, 2026-11-21; a copy takes 0.1284 ms).
 //!
-//! A kernel's time is that of its memory traffic and that of its instructions, of which the longer
-//! hides most of the shorter: their 3-norm. The instructions are those of a block's setup, and a
-//! share a tap; registers hold few taps almost for nothing.
+//! The model: a kernel's time is the 3-norm of the time of its memory traffic and that of its
+//! instructions, because the longer one hides most of the shorter one. The instructions are a fixed
+//! part per block, and a part per tap. A few taps in registers cost almost nothing.
 //!
 //! | ms | direct | window | tile |
 //! |---|---|---|---|
@@ -14,20 +14,21 @@
 //! | 47 taps | | | 0.155 |
 //! | 63 taps | 0.281 | 0.284 | 0.185 |
 //!
-//! Windows of many taps over a vector whose ends are padded lose by the code for the ends, which
-//! takes their registers (31 taps 0.143 to 0.160); tiles do not (0.143).
+//! If the ends of the vector are padded, windows of many taps are slower, because the code for the
+//! ends takes their registers (31 taps take 0.160 ms instead of 0.143); tiles are not (0.143 ms).
 //!
-//! Of matrices, rows: 3 x 3 in 0.132, 5 x 5 in 0.134, 7 x 7 in 0.158, 9 x 9 in 0.212; element by
-//! element they take 0.65 to 3.1, so that there is nothing to choose.
+//! For matrices, rows in registers take 0.132 ms for 3 x 3 taps, 0.134 for 5 x 5, 0.158 for 7 x 7
+//! and 0.212 for 9 x 9. Element by element they take 0.65 to 3.1 ms, so no choice is needed.
 
 use crate::core::StencilHint;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::Stencil;
 
-/// Milliseconds of a copy of 2^26 elements of 4 bytes.
+/// The time of a copy of 2^26 elements of 4 bytes, in milliseconds.
 const COPY: f64 = 0.1284;
 
-/// Milliseconds of the instructions for 2^26 elements: fixed, and for each tap.
+/// Returns the time of the instructions for 2^26 elements in milliseconds: the fixed part, and the
+/// part of each tap.
 fn instructions(strategy: StencilHint) -> (f64, f64) {
     match strategy {
         StencilHint::Direct => (0.012, 0.00415),
@@ -37,19 +38,19 @@ fn instructions(strategy: StencilHint) -> (f64, f64) {
     }
 }
 
-/// The predicted milliseconds of a fused group that reads and writes one element of 4 bytes an
-/// element, and reads so many taps.
+/// Returns the predicted time in milliseconds of a stencil of 2^26 elements that reads one array
+/// and writes another, of 4 bytes per element.
 pub fn time(strategy: StencilHint, taps: usize) -> f64 {
     let (fixed, each) = instructions(strategy);
     let computing = (fixed + each * taps as f64).max(0.0);
     (COPY.powi(3) + computing.powi(3)).cbrt()
 }
 
-/// Taps from which on windows are not for vectors with padded ends.
+/// The number of taps from which on windows are not used for vectors with padded ends.
 const MANY: usize = 18;
 
-/// The strategy of a fused group, and why. `padded`: elements at the edges are other than those
-/// that keep a boundary width.
+/// Returns the strategy of a fused group's stencils, and why. `padded`: elements at the edges are
+/// computed in another way than interior ones.
 pub fn strategy(l: &LaunchContext, stencils: &[Stencil], padded: bool) -> (StencilHint, String) {
     if let Some(wanted) = l.hint() {
         return (wanted, format!("the author asked for {wanted}"));
@@ -76,7 +77,7 @@ pub fn strategy(l: &LaunchContext, stencils: &[Stencil], padded: bool) -> (Stenc
 mod tests {
     use super::*;
 
-    /// The model gives the measured times to a tenth.
+    /// The model gives the measured times to within 10 %.
     #[test]
     fn fits_what_was_measured() {
         use StencilHint::{Direct, Rows, Tile, Window};

@@ -1,12 +1,13 @@
-//! The tree of neighbours over 128 columns (semantics 5.1, step 3), one column a thread: lanes 1,
-//! 2, 4, 8, 16 apart join by shuffles, then the four warps through shared memory.
+//! The fixed tree over the 128 columns of a tile (semantics 5.1, step 3), with one column per
+//! thread. Lanes at the distances 1, 2, 4, 8, 16 join by warp shuffles; then the four warps join
+//! through shared memory.
 //!
-//! The result is the first lane's, or the first thread's; what other lanes hold after a join that
-//! is not theirs is never used. Where columns may be absent and no value can stand for them, a join
-//! happens only if its higher column is there: columns are absent from some `width` on. An operator
-//! with loops of its own is written in loops over the joins, not once for each.
+//! The result is in the first lane, or in the first thread; the values of other lanes are not used.
+//! If columns may be absent and the operator has no identity, two columns join only if the higher
+//! one is present: columns from `width` on are absent. An operator that has loops of its own is
+//! written once, in a loop over the joins.
 
-use super::expressions::{int32, wide};
+use super::expressions::{int32, to_i64};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -15,31 +16,31 @@ use crate::schedule::error_records;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::reduction::Reduction;
 
-/// Warps that hold a tile's columns.
+/// The number of warps that hold a tile's columns.
 pub const WARPS: u32 = COLUMNS as u32 / WARP;
 
-/// How far lanes that join are apart, step by step.
+/// The distances of the lanes that join, in order.
 const DISTANCES: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Which column a thread has.
+/// The column of a thread.
 #[derive(Clone)]
 pub struct Column {
-    /// 0..32 (i32).
+    /// The lane in the warp, 0..32 (i32).
     pub lane: Expr,
-    /// 0..128 (i32).
+    /// The column of the tile, 0..128 (i32).
     pub column: Expr,
 }
 
 impl Column {
-    /// The column of this thread.
+    /// Computes the column of this thread.
     pub fn new(l: &mut Lower, out: &mut Vec<Stmt>) -> Column {
         let part = |of: i64| Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(of as i32 - 1));
         let lane = bind(l, "lane", part(WARP.into()), out);
         Column { lane, column: bind(l, "column", part(COLUMNS), out) }
     }
 
-    /// Joins the values of a warp's lanes. The result is lane 0's.
-    pub fn warp(
+    /// Joins the values of a warp's lanes. The result is that of lane 0.
+    pub fn join_warp(
         &self,
         l: &mut Lower,
         r: &Reduction,
@@ -48,17 +49,17 @@ impl Column {
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
         if r.joins_by_loops(l.launch) {
-            return self.warp_by_loop(l, r, value, width, out);
+            return self.join_warp_by_loop(l, r, value, width, out);
         }
-        for apart in DISTANCES {
-            let other = Expr::ShuffleDown(Box::new(value.clone()), apart);
+        for distance in DISTANCES {
+            let other = Expr::ShuffleDown(Box::new(value.clone()), distance);
             let other = bind(l, "other", other, out);
-            value = self.lanes(
+            value = self.join_lanes(
                 l,
                 r,
                 (&value, &other),
-                Expr::int(apart.into()),
-                int32(2 * apart as i32 - 1),
+                Expr::int(distance.into()),
+                int32(2 * distance as i32 - 1),
                 width,
                 out,
             )?;
@@ -66,8 +67,8 @@ impl Column {
         Ok(value)
     }
 
-    /// [`Self::warp`] with the operator written once.
-    fn warp_by_loop(
+    /// Does the same as [`Self::join_warp`], with the operator's code written once.
+    fn join_warp_by_loop(
         &self,
         l: &mut Lower,
         r: &Reduction,
@@ -79,46 +80,47 @@ impl Column {
         let (value_now, mut body) = (Expr::Reg(joined), Vec::new());
         let mut other = value_now.clone();
         // the distance of a shuffle is a constant
-        for (k, apart) in DISTANCES.into_iter().enumerate() {
-            let shuffled = Expr::ShuffleDown(Box::new(value_now.clone()), apart);
+        for (k, distance) in DISTANCES.into_iter().enumerate() {
+            let shuffled = Expr::ShuffleDown(Box::new(value_now.clone()), distance);
             let shuffled = bind(l, "shuffled", shuffled, &mut body);
-            other = is(step, k as i32).select(shuffled, other);
+            other = equals(step, k as i32).select(shuffled, other);
         }
         let other = bind(l, "other", other, &mut body);
-        let apart = Expr::binary(BinaryOp::Shl, int32(1), Expr::Reg(step));
-        let apart = bind(l, "apart", apart, &mut body);
-        let mask = apart.clone().plus(apart.clone()).minus(int32(1));
-        let value_next = self.lanes(l, r, (&value_now, &other), wide(apart), mask, width, &mut body)?;
+        let distance = Expr::binary(BinaryOp::Shl, int32(1), Expr::Reg(step));
+        let distance = bind(l, "apart", distance, &mut body);
+        let mask = distance.clone().plus(distance.clone()).minus(int32(1));
+        let value_next =
+            self.join_lanes(l, r, (&value_now, &other), to_i64(distance), mask, width, &mut body)?;
         body.push(Stmt::Assign(joined, value_next));
         out.push(Stmt::Var(joined, value));
         out.push(Stmt::Seq(step, int32(0), int32(DISTANCES.len() as i32), body));
         Ok(value_now)
     }
 
-    /// Joins the values of lanes that are so far `apart` (i64), of which one in `mask + 1` (i32)
-    /// has a pair's lower value.
-    fn lanes(
+    /// Joins the values of lanes at a `distance` (i64). One lane in `mask + 1` (i32) has the lower
+    /// value of a pair.
+    fn join_lanes(
         &self,
         l: &mut Lower,
         r: &Reduction,
         values: (&Expr, &Expr),
-        apart: Expr,
+        distance: Expr,
         mask: Expr,
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
-        let higher = wide(self.column.clone()).plus(apart);
-        let there = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
-        // other lanes' joins mean nothing: what they record must not be seen
+        let higher = to_i64(self.column.clone()).plus(distance);
+        let is_present = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
+        // the joins of other lanes are not used, so they must leave no error records
         let part = Expr::binary(BinaryOp::And, self.lane.clone(), mask);
         let mine = Expr::binary(BinaryOp::Eq, part, int32(0));
-        pair(l, r, values.0, values.1, there, Some(mine), out)
+        join_present(l, r, values.0, values.1, is_present, Some(mine), out)
     }
 }
 
-/// Joins the results of the four warps of a tile, which lie in shared memory from element `first`
-/// (i32) on.
-pub fn warps(
+/// Joins the results of a tile's four warps, which are in shared memory from element `first` (i32)
+/// on.
+pub fn join_warps(
     l: &mut Lower,
     r: &Reduction,
     shared: Mem,
@@ -127,21 +129,22 @@ pub fn warps(
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     if r.joins_by_loops(l.launch) {
-        return warps_by_loop(l, r, shared, first, width, out);
+        return join_warps_by_loop(l, r, shared, first, width, out);
     }
     let mut values = Vec::new();
     for i in 0..WARPS as i32 {
         values.push(bind(l, "w", Expr::load(shared, first.clone().plus(int32(i))), out));
     }
-    let there =
+    let is_present =
         |warp: i64| width.map(|w| Expr::binary(BinaryOp::Gt, w.clone(), Expr::int(warp * i64::from(WARP))));
-    let low = pair(l, r, &values[0], &values[1], there(1), None, out)?;
-    let high = pair(l, r, &values[2], &values[3], there(3), None, out)?;
-    pair(l, r, &low, &high, there(2), None, out)
+    let low = join_present(l, r, &values[0], &values[1], is_present(1), None, out)?;
+    let high = join_present(l, r, &values[2], &values[3], is_present(3), None, out)?;
+    join_present(l, r, &low, &high, is_present(2), None, out)
 }
 
-/// [`warps`] with the operator written once: the low pair, the high pair, then both.
-fn warps_by_loop(
+/// Does the same as [`join_warps`], with the operator's code written once: for the low pair, the
+/// high pair, then their results.
+fn join_warps_by_loop(
     l: &mut Lower,
     r: &Reduction,
     shared: Mem,
@@ -154,40 +157,41 @@ fn warps_by_loop(
     let at = Expr::Reg(step).plus(Expr::Reg(step)).min(int32(WARPS as i32 - 2));
     let at = bind(l, "at", first.clone().plus(at), &mut body);
     let (a, b) = (Expr::load(shared, at.clone()), Expr::load(shared, at.plus(int32(1))));
-    let a = bind(l, "a", is(step, 2).select(Expr::Reg(low), a), &mut body);
-    let b = bind(l, "b", is(step, 2).select(Expr::Reg(joined), b), &mut body);
-    let there = width.map(|w| {
+    let a = bind(l, "a", equals(step, 2).select(Expr::Reg(low), a), &mut body);
+    let b = bind(l, "b", equals(step, 2).select(Expr::Reg(joined), b), &mut body);
+    let is_present = width.map(|w| {
         // the first warp of the higher half
-        let warp = is(step, 0).select(Expr::int(1), is(step, 1).select(Expr::int(3), Expr::int(2)));
+        let warp = equals(step, 0).select(Expr::int(1), equals(step, 1).select(Expr::int(3), Expr::int(2)));
         Expr::binary(BinaryOp::Gt, w.clone(), warp.times(Expr::int(WARP.into())))
     });
-    let value = pair(l, r, &a, &b, there, None, &mut body)?;
+    let value = join_present(l, r, &a, &b, is_present, None, &mut body)?;
     body.push(Stmt::Assign(joined, value));
-    body.push(Stmt::Assign(low, is(step, 0).select(Expr::Reg(joined), Expr::Reg(low))));
+    body.push(Stmt::Assign(low, equals(step, 0).select(Expr::Reg(joined), Expr::Reg(low))));
     let nothing = Expr::Lit(Lit::zero(r.ty));
     out.extend([low, joined].map(|reg| Stmt::Var(reg, nothing.clone())));
     out.push(Stmt::Seq(step, int32(0), int32(3), body));
     Ok(Expr::Reg(joined))
 }
 
-fn is(number: Reg, k: i32) -> Expr {
+fn equals(number: Reg, k: i32) -> Expr {
     Expr::binary(BinaryOp::Eq, Expr::Reg(number), int32(k))
 }
 
-/// f(a, b) if b is `there`, else a. A join that may leave a record runs only where it is `mine`.
-fn pair(
+/// Returns f(a, b) if b `is_present`, else a. A join that may leave an error record runs only where
+/// `mine` holds.
+fn join_present(
     l: &mut Lower,
     r: &Reduction,
     a: &Expr,
     b: &Expr,
-    there: Option<Expr>,
+    is_present: Option<Expr>,
     mine: Option<Expr>,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let mut body = Vec::new();
     let value = join(l, r, a, b, &mut body)?;
     let mine = mine.filter(|_| error_records::any(&body));
-    let Some(condition) = there.into_iter().chain(mine).reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
+    let Some(condition) = is_present.into_iter().chain(mine).reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
     else {
         out.append(&mut body);
         return Ok(bind(l, "joined", value, out));
@@ -199,7 +203,7 @@ fn pair(
     Ok(Expr::Reg(joined))
 }
 
-/// f(a, b), joining accumulators. A record in it counts as element 0.
+/// Returns f(a, b) of two accumulators. An error record in it names element 0.
 pub fn join(l: &mut Lower, r: &Reduction, a: &Expr, b: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, x) = l.launch.g.fresh_var(r.ty);
     let (_, y) = l.launch.g.fresh_var(r.ty);
@@ -207,17 +211,17 @@ pub fn join(l: &mut Lower, r: &Reduction, a: &Expr, b: &Expr, out: &mut Vec<Stmt
     Ok(l.region(&[(x, a.clone()), (y, b.clone())], &[joined], &Expr::int(0), out)?.remove(0))
 }
 
-/// Values that lie one after another: from `base` on, below `end` (both i64).
-pub struct Values<'a> {
+/// Values that lie side by side in memory, from `base` on, before `end` (both i64).
+pub struct StoredValues<'a> {
     pub memory: Mem,
     pub base: &'a Expr,
     pub end: &'a Expr,
 }
 
-impl Values<'_> {
-    /// The column of this thread over up to 2048 values: all of them are read before the first is
-    /// joined, unless the operator has loops of its own. `acc` has a value that stands for absence,
-    /// if there is one.
+impl StoredValues<'_> {
+    /// Folds the column of this thread over up to 2048 values into `acc`, which holds the value of
+    /// an absent column before. All rows are loaded before the first join, unless the operator has
+    /// loops of its own.
     pub fn column(
         &self,
         l: &mut Lower,
@@ -226,20 +230,24 @@ impl Values<'_> {
         acc: Reg,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let first = bind(l, "first", self.base.clone().plus(wide(c.column.clone())), out);
+        let first = bind(l, "first", self.base.clone().plus(to_i64(c.column.clone())), out);
         let start = r.absent(l.launch);
         let by_loop = r.joins_by_loops(l.launch);
         let mut loaded = Vec::new();
         for row in 0..if by_loop { 1 } else { TILE / COLUMNS } {
             let at = first.clone().plus(Expr::int(row * COLUMNS));
-            let there = Expr::binary(BinaryOp::Lt, at.clone(), self.end.clone());
+            let is_present = Expr::binary(BinaryOp::Lt, at.clone(), self.end.clone());
             let x = l.k.reg("x", r.ty);
             out.push(Stmt::Var(x, start.clone()));
-            out.push(Stmt::If(there.clone(), vec![Stmt::Assign(x, Expr::load(self.memory, at))], vec![]));
-            loaded.push((there, x));
+            out.push(Stmt::If(
+                is_present.clone(),
+                vec![Stmt::Assign(x, Expr::load(self.memory, at))],
+                vec![],
+            ));
+            loaded.push((is_present, x));
         }
         let known = r.identity(l.launch).is_some();
-        for (row, (there, x)) in loaded.into_iter().enumerate() {
+        for (row, (is_present, x)) in loaded.into_iter().enumerate() {
             if row == 0 {
                 out.push(Stmt::Assign(acc, Expr::Reg(x)));
                 continue;
@@ -250,13 +258,13 @@ impl Values<'_> {
             if known {
                 out.append(&mut body);
             } else {
-                out.push(Stmt::If(there, body, vec![]));
+                out.push(Stmt::If(is_present, body, vec![]));
             }
         }
         if by_loop { self.rows(l, r, &first, acc, out) } else { Ok(()) }
     }
 
-    /// All rows but the first, with the operator written once.
+    /// Folds all rows but the first, with the operator's code written once.
     fn rows(&self, l: &mut Lower, r: &Reduction, first: &Expr, acc: Reg, out: &mut Vec<Stmt>) -> Result<()> {
         let (row, mut body, mut joining) = (l.k.reg("row", Ty::I64), Vec::new(), Vec::new());
         let at = first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
@@ -264,14 +272,14 @@ impl Values<'_> {
         let x = bind(l, "x", Expr::load(self.memory, at.clone()), &mut joining);
         let joined = join(l, r, &Expr::Reg(acc), &x, &mut joining)?;
         joining.push(Stmt::Assign(acc, joined));
-        let there = Expr::binary(BinaryOp::Lt, at, self.end.clone());
-        body.push(Stmt::If(there, joining, vec![]));
+        let is_present = Expr::binary(BinaryOp::Lt, at, self.end.clone());
+        body.push(Stmt::If(is_present, joining, vec![]));
         out.push(Stmt::Seq(row, Expr::int(1), Expr::int(TILE / COLUMNS), body));
         Ok(())
     }
 }
 
-/// A variable that an absent column may keep.
+/// Declares an accumulator with the value of an absent column.
 pub fn variable(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Reg {
     let start = r.absent(l.launch);
     let acc = l.k.reg("acc", r.ty);
@@ -279,7 +287,7 @@ pub fn variable(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Reg {
     acc
 }
 
-/// `width` where columns may be absent: where no value can stand for them.
+/// Returns `width` if absent columns must be skipped, because the operator has no identity.
 pub fn width_of(l: &Lower, r: &Reduction, width: &Expr) -> Option<Expr> {
     r.identity(l.launch).is_none().then(|| width.clone())
 }

@@ -1,8 +1,8 @@
-//! The variants of a kernel as values: the strategy with its parameters, the guards, and when a
-//! variant is profitable. `select.rs` lists them, `mod.rs` emits them, and reports read them.
+//! The variants of a kernel as values: the strategy with its parameters, the guards and the profit.
+//! `select.rs` lists them, `emit` in `mod.rs` writes their code, and reports read them.
 
 use super::segments;
-use super::shape::Shape;
+use super::thread_layout::ThreadLayout;
 use super::{cooperative_nest, map, product, register_tiling, temporal_blocking};
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
@@ -13,55 +13,57 @@ use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
-/// What the code of a variant is, with all that was decided about it.
+/// A strategy with all parameters that were chosen for it.
 pub enum Choice {
     /// One thread computes scalars.
     Scalars,
-    /// Several steps of an iteration in one launch.
+    /// Several steps of an iterated stencil in one launch.
     TemporalBlocking(temporal_blocking::TemporalBlockingParams),
-    /// Reductions of neighbouring sequences.
-    Segmented(segments::Way, Strategy),
+    /// A segmented reduction: how segments are mapped to threads, and the name in reports.
+    Segmented(segments::SegmentMapping, Strategy),
     /// A matrix product, or one of the two launches of a split-K product.
     Product(product::ProductParams),
-    /// One block in index order.
+    /// Folds in index order, in one block.
     SequentialFold,
-    /// A map of few elements, one a thread.
+    /// A map with one element per thread, for few elements.
     SmallMap,
-    /// The fixed tree.
+    /// Reductions by the fixed tree.
     Reduction,
-    /// Loops of a block's elements through shared memory.
-    CooperativeNest(cooperative_nest::Tiled),
-    /// A stencil of two dimensions or more: rows in registers, or a tile of shared memory.
+    /// Loops that all elements of a block run together, tile by tile through shared memory.
+    CooperativeNest(cooperative_nest::CooperativeNestParams),
+    /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.
     RegisterTiling(register_tiling::RegisterTilingParams),
-    /// A map or a stencil of vectors. The stencil's storage, if there is one.
+    /// A map, or a stencil of vectors. The hint says where the stencil's values are kept, if there
+    /// is a stencil.
     Map(map::MapParams, Option<StencilHint>),
 }
 
 /// One variant of a kernel.
 pub struct Variant {
-    /// Follows the kernel's name in its own.
+    /// The suffix of the variant's name behind the kernel's name.
     pub suffix: String,
     pub guards: Guards,
     pub profit: Profit,
-    /// What the code may assume of the arrays: no output overlaps another array.
+    /// Whether the code may assume that no output overlaps another array.
     pub noalias: bool,
 }
 
-/// Variants with one body: they differ in what may be assumed of it.
+/// Variants that share one body. They differ in their guards, and in what the kernel passes may
+/// assume.
 pub struct VariantGroup {
-    pub shape: Shape,
+    pub layout: ThreadLayout,
     pub choice: Choice,
-    /// What full blocks compute.
+    /// The elements that full blocks compute.
     pub inner: Rc<Interior>,
     pub variants: Vec<Variant>,
-    /// Whether variants are left out where a function has too much code already.
+    /// Whether variants may be left out if the function has too much code already.
     pub may_be_left_out: bool,
-    /// What was decided of its stencils.
+    /// What was decided about its stencils, for reports.
     pub stencils: Vec<Kept>,
 }
 
 impl Choice {
-    /// The strategy, in the words of reports.
+    /// Returns the strategy as reports name it.
     pub fn strategy(&self, fused: &FusedGroup, nested: bool) -> Strategy {
         match self {
             Choice::Scalars => Strategy::Scalars,
@@ -81,14 +83,14 @@ impl Choice {
 }
 
 impl VariantGroup {
-    /// A group of one variant, which is never left out.
+    /// Returns a group of one variant, which is never left out.
     pub fn of(
         (choice, stencils): (Choice, Vec<Kept>),
-        shape: Shape,
+        layout: ThreadLayout,
         inner: &Rc<Interior>,
         variant: Variant,
     ) -> VariantGroup {
         let (inner, variants) = (inner.clone(), vec![variant]);
-        VariantGroup { shape, choice, inner, variants, may_be_left_out: false, stencils }
+        VariantGroup { layout, choice, inner, variants, may_be_left_out: false, stencils }
     }
 }

@@ -18,7 +18,7 @@ pub struct ElementScope {
     /// How unlikely arms are treated.
     pub path: SlowPath,
     /// On a GPU: whether divisions and roots of f32 are computed for any operands without a branch.
-    pub any_number: bool,
+    pub full_range: bool,
     /// Number of nested operations around the code.
     pub depth: u32,
 }
@@ -33,7 +33,7 @@ pub enum SlowPath {
     Skip(IndexSet<NodeId>),
     /// The fast path, which also sets the register to true if one of the conditions holds. Each
     /// condition is tested where its operands are in registers anyway.
-    Note(Reg, IndexSet<NodeId>),
+    Flag(Reg, IndexSet<NodeId>),
 }
 
 impl Default for SlowPath {
@@ -51,7 +51,7 @@ impl SlowPath {
     /// Returns the conditions that were assumed not to hold.
     pub fn assumed(self) -> Vec<NodeId> {
         match self {
-            SlowPath::Skip(conditions) | SlowPath::Note(_, conditions) => conditions.into_iter().collect(),
+            SlowPath::Skip(conditions) | SlowPath::Flag(_, conditions) => conditions.into_iter().collect(),
             SlowPath::Compute(_) => vec![],
         }
     }

@@ -111,9 +111,9 @@ impl Lower<'_, '_, '_> {
             r.uses.add(m);
             return self.value(m, r);
         }
-        if self.scope.any_number
+        if self.scope.full_range
             && !self.launch.g.is_closed(n)
-            && let Some(m) = division::any(&mut self.launch.g, &op)
+            && let Some(m) = division::full_range(&mut self.launch.g, &op)
         {
             r.uses.add(m);
             // the expansion of a root uses the operand several times

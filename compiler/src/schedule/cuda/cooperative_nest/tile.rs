@@ -1,19 +1,19 @@
-//! A tile of shared memory: the block fills it, and each thread walks through it.
+//! A tile in shared memory: the block fills it, and each thread loops over it.
 
-use super::{ROWS, THREADS, UNROLLED_ROWS, Walk};
+use super::{ROWS, THREADS, TiledLoop, UNROLLED_ROWS};
 use crate::core::{COLUMNS, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counters;
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::expressions::{int32, thread, wide};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 
-impl Walk<'_> {
-    /// A full tile: `v` columns at a time.
+impl TiledLoop<'_> {
+    /// Reduces a full tile, `v` columns at a time.
     pub(super) fn tile(
         &self,
         l: &mut Lower,
@@ -25,12 +25,12 @@ impl Walk<'_> {
         let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I32));
         let mut body = Vec::new();
-        self.fill(l, base, None, &|s| self.of_tile(&Expr::Reg(group), s), &mut body)?;
+        self.fill(l, base, None, &|s| self.tile_element(&Expr::Reg(group), s), &mut body)?;
         let mut inner = Vec::new();
         let first = bind(l, "first", Expr::Reg(c).times(int32(v as i32)), &mut inner);
         let index = |row: Expr, u: i64| {
             let s = row.times(int32(columns as i32)).plus(first.clone()).plus(int32(u as i32));
-            base.clone().plus(wide(self.of_tile(&Expr::Reg(group), s)))
+            base.clone().plus(to_i64(self.tile_element(&Expr::Reg(group), s)))
         };
         let mut accs: Vec<Vec<Reg>> = Vec::new();
         for (parts, u) in self.load(l, first.clone(), &mut inner).into_iter().zip(0..) {
@@ -39,8 +39,8 @@ impl Walk<'_> {
             inner.extend(acc.iter().zip(values).map(|(r, e)| Stmt::Var(*r, e)));
             accs.push(acc);
         }
-        let (turn, mut rows) = (l.k.reg("turn", Ty::I32), Vec::new());
-        let row = Expr::Reg(turn).times(int32(UNROLLED_ROWS as i32)).plus(int32(1));
+        let (batch, mut rows) = (l.k.reg("turn", Ty::I32), Vec::new());
+        let row = Expr::Reg(batch).times(int32(UNROLLED_ROWS as i32)).plus(int32(1));
         let row = bind(l, "row", row, &mut rows);
         let start = bind(l, "start", row.clone().times(int32(columns as i32)).plus(first.clone()), &mut rows);
         let mut values: Vec<Vec<Expr>> = accs.iter().map(|a| read(a)).collect();
@@ -54,8 +54,8 @@ impl Walk<'_> {
         for (acc, values) in accs.iter().zip(values) {
             assign(l, acc, values, &mut rows);
         }
-        inner.push(Stmt::Seq(turn, int32(0), int32(((ROWS - 1) / UNROLLED_ROWS) as i32), rows));
-        // neighbours join
+        inner.push(Stmt::Seq(batch, int32(0), int32(((ROWS - 1) / UNROLLED_ROWS) as i32), rows));
+        // neighbouring columns join
         let mut values: Vec<Vec<Expr>> = accs.iter().map(|a| read(a)).collect();
         while values.len() > 1 {
             let mut joined = Vec::new();
@@ -66,14 +66,14 @@ impl Walk<'_> {
             values = joined;
         }
         let before = Expr::Reg(group).times(int32((columns / v) as i32)).plus(Expr::Reg(c));
-        let before = bind(l, "before", wide(before), &mut inner);
+        let before = bind(l, "before", to_i64(before), &mut inner);
         counter.push(l, lanes, v.ilog2() as usize, before, values.remove(0), &mut inner)?;
         body.push(Stmt::Seq(c, int32(0), int32((columns / v) as i32), inner));
         out.push(Stmt::Seq(group, int32(0), int32((COLUMNS / columns) as i32), body));
         Ok(counter.full())
     }
 
-    /// A tile of `left` elements.
+    /// Reduces a partial tile of `left` elements.
     pub(super) fn short_tile(
         &self,
         l: &mut Lower,
@@ -88,8 +88,8 @@ impl Walk<'_> {
         let end = bind(l, "end", base.clone().plus(left.clone()), out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I64));
         let mut body = Vec::new();
-        self.fill(l, base, Some(&end), &|s| self.of_tile(&Expr::Reg(group), s), &mut body)?;
-        let first = bind(l, "first", wide(Expr::Reg(group)).times(Expr::int(columns)), &mut body);
+        self.fill(l, base, Some(&end), &|s| self.tile_element(&Expr::Reg(group), s), &mut body)?;
+        let first = bind(l, "first", to_i64(Expr::Reg(group)).times(Expr::int(columns)), &mut body);
         let last = bind(l, "last", first.clone().plus(Expr::int(columns)).min(width.clone()), &mut body);
         let mut inner = Vec::new();
         nested_loop::column(
@@ -114,7 +114,7 @@ impl Walk<'_> {
         counter.total(l, lanes, width, out)
     }
 
-    /// The staged parts of `v` neighbours in shared memory, one after another.
+    /// Loads the staged parts of `v` neighbours from shared memory.
     pub(super) fn load(&self, l: &mut Lower, at: Expr, out: &mut Vec<Stmt>) -> Vec<Vec<Expr>> {
         let mut loaded = vec![Vec::new(); self.staged.v as usize];
         for (m, n) in self.shared.iter().zip(&self.staged.parts) {
@@ -126,7 +126,7 @@ impl Walk<'_> {
         loaded
     }
 
-    /// The lanes' values after inner index `k`, whose staged parts are `parts`.
+    /// Returns the values of the operations after inner index `k`, whose staged parts are `parts`.
     pub(super) fn step(
         &self,
         l: &mut Lower,
@@ -160,8 +160,8 @@ impl Walk<'_> {
         Ok(values.into_iter().map(|e| named(l, "after", e, out)).collect())
     }
 
-    /// Between two barriers the threads read a tile into shared memory: at place s lies element
-    /// `base + of(s)`. `end`: only what is before it.
+    /// Fills the tile, between two barriers: index s of shared memory holds element `base + of(s)`,
+    /// if that is before `end`.
     pub(super) fn fill(
         &self,
         l: &mut Lower,
@@ -171,12 +171,12 @@ impl Walk<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let v = if end.is_some() { 1 } else { self.staged.v };
-        let (len, apart) = (self.staged.len, i64::from(THREADS) * v);
+        let (len, per_round) = (self.staged.len, i64::from(THREADS) * v);
         out.push(Stmt::Barrier);
-        for q in 0..(len + apart - 1) / apart {
-            let s = thread().times(int32(v as i32)).plus(int32((q * apart) as i32));
+        for q in 0..(len + per_round - 1) / per_round {
+            let s = thread().times(int32(v as i32)).plus(int32((q * per_round) as i32));
             let s = bind(l, "s", s, out);
-            let k = bind(l, "k", base.clone().plus(wide(of(s.clone()))), out);
+            let k = bind(l, "k", base.clone().plus(to_i64(of(s.clone()))), out);
             let mut body = Vec::new();
             let values = self.read(l, &k, v, &mut body)?;
             for (m, values) in self.shared.iter().zip(values) {
@@ -185,7 +185,7 @@ impl Walk<'_> {
                     Err(values) => Stmt::StoreVec(*m, s.clone(), values),
                 });
             }
-            let inside = (len < apart).then(|| Expr::binary(BinaryOp::Lt, s, int32(len as i32)));
+            let inside = (len < per_round).then(|| Expr::binary(BinaryOp::Lt, s, int32(len as i32)));
             let before = end.map(|end| Expr::binary(BinaryOp::Lt, k, end.clone()));
             match inside.into_iter().chain(before).reduce(|a, b| Expr::binary(BinaryOp::And, a, b)) {
                 Some(condition) => out.push(Stmt::If(condition, body, vec![])),
@@ -196,7 +196,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// For each staged part its values at `v` neighbours from inner index `k` on.
+    /// Returns for each staged part its values at `v` neighbours from inner index `k` on.
     fn read(&self, l: &mut Lower, k: &Expr, v: i64, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let (_, base) = l.launch.g.fresh_var(Ty::I64);
         let mut vars = vec![(base, k.clone())];
@@ -208,7 +208,7 @@ impl Walk<'_> {
             })
             .collect();
         if v > 1 && !self.strided {
-            // read at the inner index itself: neighbours lie side by side
+            // arrays that are read at the inner index itself: neighbours lie side by side
             for n in l.launch.g.reachable(self.staged.parts.iter().copied()) {
                 let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
                 if index != [self.k] {

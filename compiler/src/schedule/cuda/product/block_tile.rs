@@ -1,92 +1,97 @@
-//! What of a product's results a block has, and which of them a thread.
+//! The shape of block tiles and thread tiles of a product.
 
-/// A block's results: rows (side 0) and columns.
+/// A block tile: its rows (side 0), its columns (side 1) and its depth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockTile {
-    pub sides: [Edge; 2],
-    /// Indices of the sum in a step.
+    pub sides: [TileSide; 2],
+    /// The number of inner indices of one step of the K loop.
     pub depth: i64,
-    /// Neighbours of one access.
+    /// The vector width of accesses.
     pub v: i64,
-    /// The sums of panels lie in shared memory.
+    /// Whether the sums of panels are in shared memory.
     pub sums_shared: bool,
 }
 
-/// One side of it. All figures are powers of two.
+/// One side of a block tile. All sizes are powers of two.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Edge {
+pub struct TileSide {
     pub size: i64,
-    /// Threads along it.
+    /// The number of threads along this side.
     pub threads: i64,
-    /// A border of a whole matrix, perhaps: its values are read one by one, and compared with the
-    /// end.
-    pub few: bool,
+    /// Whether this is the short side of a skinny tile. It may be longer than the matrix, so its
+    /// values are loaded one by one, each with a bounds check.
+    pub skinny: bool,
 }
 
-impl Edge {
-    /// Rows, or columns, of a thread.
-    pub fn each(self) -> i64 {
+impl TileSide {
+    /// Returns the number of rows, or columns, of a thread.
+    pub fn per_thread(self) -> i64 {
         self.size / self.threads
     }
 }
 
 impl BlockTile {
-    /// A square by 16 x 16 threads, each of which reads one vector of each side a step.
+    /// Returns a square block tile of 16 x 16 threads. Each thread loads one vector of each side in
+    /// a step.
     pub fn square(size: i64, v: i64) -> BlockTile {
-        let side = Edge { size, threads: 16, few: false };
+        let side = TileSide { size, threads: 16, skinny: false };
         BlockTile { sides: [side; 2], depth: 256 * v / size, v, sums_shared: false }
     }
 
-    /// A square of 64 by 8 x 8 threads, which have 8 x 8 results each.
-    pub fn by_eight(v: i64) -> BlockTile {
-        let side = Edge { size: 64, threads: 8, few: false };
+    /// Returns a square block tile of 64 x 64 results and 8 x 8 threads, with thread tiles of 8 x
+    /// 8.
+    pub fn square_8x8_per_thread(v: i64) -> BlockTile {
+        let side = TileSide { size: 64, threads: 8, skinny: false };
         BlockTile { sides: [side; 2], depth: 16, v, sums_shared: true }
     }
 
-    /// A thread a row (`long` = 0), or `v` columns: of the other side there are few.
-    /// Rows are read by 128 bytes each: by 64 a pass over memory takes half as long again.
-    pub fn thin(long: usize, few: i64, v: i64, depth: i64) -> BlockTile {
-        let mut sides = [Edge { size: few, threads: 1, few: true }; 2];
+    /// Returns a skinny block tile, whose side `long` is long and whose other side has `short` rows
+    /// or columns. A thread has one row (`long` = 0), or `v` columns (`long` = 1). Rows are loaded
+    /// by 128 bytes each: by 64 bytes, reading memory takes half as long again.
+    pub fn skinny(long: usize, short: i64, v: i64, depth: i64) -> BlockTile {
+        let mut sides = [TileSide { size: short, threads: 1, skinny: true }; 2];
         let size = if long == 0 { 64 } else { 64 * v };
-        sides[long] = Edge { size, threads: 64, few: false };
+        sides[long] = TileSide { size, threads: 64, skinny: false };
         BlockTile { sides, depth, v, sums_shared: false }
     }
 
-    /// Threads of a block.
+    /// Returns the number of threads of a block.
     pub fn threads(self) -> i64 {
         self.sides[0].threads * self.sides[1].threads
     }
 
-    /// Results of a block.
+    /// Returns the number of results of a block.
     pub fn area(self) -> i64 {
         self.sides[0].size * self.sides[1].size
     }
 
-    /// A thread's results that lie side by side.
+    /// Returns the number of a thread's results that are neighbours along a side.
     pub fn group(self, side: usize) -> i64 {
-        self.v.min(self.sides[side].each())
+        self.v.min(self.sides[side].per_thread())
     }
 
-    /// Where among the block's rows or columns the thread's `r`-th lies, beside its place. Groups
-    /// lie as far apart as all threads' together: no two lanes meet in a bank of shared memory.
+    /// Returns the offset of the thread's `r`-th row or column from its first. The groups of a
+    /// thread are as far apart as all threads' groups take together, so that no two lanes access
+    /// one bank of shared memory.
     pub fn offset(self, side: usize, r: i64) -> i64 {
         let group = self.group(side);
         r / group * self.sides[side].threads * group + r % group
     }
 
-    /// Elements from one inner index to the next in shared memory: a shift that keeps vectors
-    /// aligned and transposed stores off each other's banks.
+    /// Returns the distance in shared memory from one inner index to the next. The padding keeps
+    /// vectors aligned, and transposed stores free of bank conflicts.
     pub fn pitch(self, side: usize, along_k: bool) -> i64 {
-        let alone = along_k && self.group(side) == 1;
-        self.sides[side].size + if alone { 1 } else { self.v }
+        let pad_by_one = along_k && self.group(side) == 1;
+        self.sides[side].size + if pad_by_one { 1 } else { self.v }
     }
 
-    /// Neighbours that are read at once of one side.
+    /// Returns the vector width of the loads of one side.
     pub fn vector(self, side: usize) -> i64 {
-        if self.sides[side].few { 1 } else { self.v }
+        if self.sides[side].skinny { 1 } else { self.v }
     }
 
-    /// Vectors of a step that a thread reads of one side, and whether each thread has one.
+    /// Returns the number of vectors of one side that a thread loads in a step, and whether every
+    /// thread has one.
     pub fn vectors(self, side: usize) -> (i64, bool) {
         let all = self.sides[side].size * self.depth / self.vector(side);
         ((all / self.threads()).max(1), all >= self.threads())

@@ -1,4 +1,4 @@
-//! Emits one variant of a product, and decides its grid.
+//! Writes the code of one variant of a product, and chooses its grid.
 
 use super::params::{Part, ProductParams};
 use super::{main, split_k_sum};
@@ -8,7 +8,7 @@ use crate::plan::gpu::Grid;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 
-/// The body of one variant, and its grid.
+/// Returns the body of one variant, and its grid.
 pub fn emit(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -17,7 +17,7 @@ pub fn emit(
 ) -> Result<(Vec<Stmt>, Grid)> {
     let (p, tile) = (&*params.product, params.tile);
     let [rows, cols] = tile.sides.map(|s| s.size as u32);
-    (l.k.kernel.fetch, l.k.kernel.min_resident_blocks) = (params.fetch, params.blocks);
+    (l.k.kernel.fetch, l.k.kernel.min_resident_blocks) = (params.l2_prefetch, params.min_resident_blocks);
     if params.part == Part::Sum {
         l.k.kernel.threads = split_k_sum::THREADS;
         return Ok((split_k_sum::main(l, fused, p, tile, strided)?, Grid::Sums { rows, columns: cols }));

@@ -1,18 +1,18 @@
-//! A thread's results: elements of the product, or of a panel that others will add.
+//! The epilogue: a thread stores its results, as elements of the product or as those of one panel.
 
-use super::{Block, Panel, Results, Sums, and, in_scratch};
+use super::{Panel, ProductBlock, Results, Sums, and, scratch_address};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
-use crate::schedule::cuda::expressions::{int32, wide};
+use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::Item;
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named, named as bind};
 use crate::schedule::products::Product;
 
-/// Where an element lies.
+/// Returns the index of an element in memory.
 pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr {
     let last = index.len() - 1;
     let terms = index.into_iter().enumerate().map(|(axis, e)| match axis < last || last > 0 && strided {
@@ -22,8 +22,8 @@ pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr
     terms.reduce(Expr::plus).expect("an index an axis")
 }
 
-/// An element of the product whose row and column have these variables: what becomes of its result,
-/// which the initial value joins if it is a sum of panels.
+/// Computes what follows from the result of the element with these row and column variables, and
+/// stores it. If the result is a sum of panels, the initial value joins it first.
 pub fn store(
     l: &mut Lower,
     p: &Product,
@@ -55,9 +55,9 @@ pub fn store(
     Ok(())
 }
 
-impl Block<'_> {
-    /// The last panel joins; then the elements are computed and stored.
-    pub(super) fn end(
+impl ProductBlock<'_> {
+    /// Adds the last panel to the sums, and computes and stores the elements.
+    pub(super) fn epilogue(
         &self,
         l: &mut Lower,
         results: &Results,
@@ -65,10 +65,10 @@ impl Block<'_> {
         full: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        out.append(&mut self.join(results));
+        out.append(&mut self.add_to_sums(results));
         let is_sum = !matches!(results.sums, Sums::None);
         let value = |i: i64| match &results.sums {
-            Sums::None => Expr::Reg(results.chains[i as usize]),
+            Sums::None => Expr::Reg(results.accumulators[i as usize]),
             Sums::Registers(sums) => Expr::Reg(sums[i as usize]),
             Sums::Shared(m) => Expr::load(*m, self.sum_at(i)),
         };
@@ -82,31 +82,31 @@ impl Block<'_> {
                 let sum = (value, is_sum);
                 store(l, self.p, self.strided, items, element, &self.known, sum, &mut body)?;
                 let below = |s: usize| Expr::binary(BinaryOp::Lt, at[s].clone(), self.extents[s].clone());
-                let few = |s: &usize| self.shape.sides[*s].few;
-                let inside = and((0..2).filter(|s| !few(s)).map(below)).expect("a long side");
+                let is_skinny = |s: &usize| self.tile.sides[*s].skinny;
+                let inside = and((0..2).filter(|s| !is_skinny(s)).map(below)).expect("a long side");
                 let inside = Expr::binary(BinaryOp::Or, full.clone(), inside);
-                let inside = and((0..2).filter(few).map(below).chain([inside])).expect("one at least");
+                let inside = and((0..2).filter(is_skinny).map(below).chain([inside])).expect("one at least");
                 out.push(Stmt::If(inside, body, vec![]));
             }
         }
         Ok(())
     }
 
-    /// Leaves the panel's results in scratch, row by row; those beyond the border, too.
-    pub(super) fn leave(&self, l: &mut Lower, panel: &Panel, results: &Results, out: &mut Vec<Stmt>) {
+    /// Stores the panel's results to scratch, row by row, including those out of bounds.
+    pub(super) fn store_panel(&self, l: &mut Lower, panel: &Panel, results: &Results, out: &mut Vec<Stmt>) {
         let scratch = l.launch.scratch(0, self.p.of.inner[0].ty);
-        let [rows, cols] = self.shape.sides;
-        let base = wide(panel.rectangle.clone()).times(Expr::int(self.shape.area()));
-        let [row, col] = self.place.clone();
-        let base = base.plus(wide(row.times(int32(cols.size as i32)).plus(col)));
+        let [rows, cols] = self.tile.sides;
+        let base = to_i64(panel.block_tile.clone()).times(Expr::int(self.tile.area()));
+        let [row, col] = self.thread_origin.clone();
+        let base = base.plus(to_i64(row.times(int32(cols.size as i32)).plus(col)));
         let base = bind(l, "base", base, out);
-        let group = self.shape.group(1);
-        let mut groups = results.chains.chunks(group as usize);
-        for r in 0..rows.each() {
-            for c in (0..cols.each()).step_by(group as usize) {
-                let offset = self.shape.offset(0, r) * cols.size + self.shape.offset(1, c);
+        let group = self.tile.group(1);
+        let mut groups = results.accumulators.chunks(group as usize);
+        for r in 0..rows.per_thread() {
+            for c in (0..cols.per_thread()).step_by(group as usize) {
+                let offset = self.tile.offset(0, r) * cols.size + self.tile.offset(1, c);
                 let at = base.clone().plus(Expr::int(offset));
-                let at = in_scratch(at, panel.which.clone(), &panel.count);
+                let at = scratch_address(at, panel.index.clone(), &panel.count);
                 let values: Vec<Expr> = groups.next().into_iter().flatten().map(|r| Expr::Reg(*r)).collect();
                 out.push(match &values[..] {
                     [one] => Stmt::Store(scratch, at, one.clone()),

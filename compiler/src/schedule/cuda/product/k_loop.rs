@@ -1,135 +1,136 @@
-//! The inner index: step by step, the next step's values on their way while this one's are used.
+//! The K loop, with double buffering: the values of the next step are loaded from global memory
+//! while the values of this step are used from shared memory.
 
-use super::{Block, Results, Sums};
+use super::{ProductBlock, Results, Sums};
 use crate::core::PANEL;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::expressions::{int32, wide};
+use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named as bind};
 
-impl Block<'_> {
-    /// Through all inner indices. `full`: the square is inside of the matrix.
-    pub(super) fn walk(
+impl ProductBlock<'_> {
+    /// Writes the loop over all inner indices. `full`: the block tile is inside of the matrix.
+    pub(super) fn k_loop(
         &self,
         l: &mut Lower,
         results: &Results,
         full: bool,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let depth = self.shape.depth;
+        let depth = self.tile.depth;
         let shift = Expr::int(depth.ilog2().into());
-        let steps = bind(l, "steps", Expr::binary(BinaryOp::Shr, self.count.clone(), shift), out);
+        let steps = bind(l, "steps", Expr::binary(BinaryOp::Shr, self.k_count.clone(), shift), out);
         let any = Expr::binary(BinaryOp::Gt, steps.clone(), Expr::int(0));
         let mut first = Vec::new();
-        let fetched = self.fetch(l, &Expr::int(0), full, false, &mut first)?;
-        self.put(l, fetched, int32(0), &mut first);
+        let loads = self.load_global(l, &Expr::int(0), full, false, &mut first)?;
+        self.store_shared(l, loads, int32(0), &mut first);
         first.push(Stmt::Barrier);
         let (step, mut body) = (l.k.reg("step", Ty::I64), Vec::new());
         let next = Expr::Reg(step).plus(Expr::int(1));
-        // behind the last step it is read once more, in vain
+        // the last step loads its own values again, which nothing uses
         let last = steps.clone().minus(Expr::int(1));
         let k = bind(l, "k", next.clone().min(last).times(Expr::int(depth)), &mut body);
-        let fetched = self.fetch(l, &k, full, false, &mut body)?;
+        let loads = self.load_global(l, &k, full, false, &mut body)?;
         let low = Expr::Cast(Ty::I32, Box::new(Expr::Reg(step)));
-        let which = Expr::binary(BinaryOp::And, low, int32(1));
-        let which = bind(l, "which", which, &mut body);
-        let base = self.from.clone().plus(Expr::Reg(step).times(Expr::int(depth)));
+        let buffer_index = Expr::binary(BinaryOp::And, low, int32(1));
+        let buffer_index = bind(l, "which", buffer_index, &mut body);
+        let base = self.k_begin.clone().plus(Expr::Reg(step).times(Expr::int(depth)));
         if full && !self.strided {
-            let places = self.places(l, &which, &mut body);
+            let addresses = self.shared_addresses(l, &buffer_index, &mut body);
             for kk in 0..depth {
-                self.step(l, results, &places, kk, base.clone().plus(Expr::int(kk)), &mut body)?;
+                self.accumulate(l, results, &addresses, kk, base.clone().plus(Expr::int(kk)), &mut body)?;
             }
         } else {
-            self.rolled(l, results, &which, &base, int32(depth as i32), &mut body)?;
+            self.rolled_loop(l, results, &buffer_index, &base, int32(depth as i32), &mut body)?;
         }
         self.close_panel(results, &next, &mut body);
-        let other = int32(1).minus(which);
-        self.put(l, fetched, other, &mut body);
+        let other = int32(1).minus(buffer_index);
+        self.store_shared(l, loads, other, &mut body);
         body.push(Stmt::Barrier);
         first.push(Stmt::Seq(step, Expr::int(0), steps.clone(), body));
         out.push(Stmt::If(any, first, vec![]));
-        // what is left is less than a step
+        // the last, partial step
         let done = bind(l, "done", steps.times(Expr::int(depth)), out);
-        let left = self.count.clone().minus(done.clone());
+        let left = self.k_count.clone().minus(done.clone());
         let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
         let mut rest = Vec::new();
-        let fetched = self.fetch(l, &done, full, true, &mut rest)?;
-        self.put(l, fetched, int32(0), &mut rest);
+        let loads = self.load_global(l, &done, full, true, &mut rest)?;
+        self.store_shared(l, loads, int32(0), &mut rest);
         rest.push(Stmt::Barrier);
-        let base = self.from.clone().plus(done);
-        self.rolled(l, results, &int32(0), &base, left.clone(), &mut rest)?;
+        let base = self.k_begin.clone().plus(done);
+        self.rolled_loop(l, results, &int32(0), &base, left.clone(), &mut rest)?;
         out.push(Stmt::If(Expr::binary(BinaryOp::Gt, left, int32(0)), rest, vec![]));
         Ok(())
     }
 
-    /// At the end of each panel its chains join the sums.
+    /// Adds the accumulators to the sums at the end of each panel.
     fn close_panel(&self, results: &Results, next: &Expr, out: &mut Vec<Stmt>) {
-        let steps = PANEL / self.shape.depth;
+        let steps = PANEL / self.tile.depth;
         let part = Expr::binary(BinaryOp::And, next.clone(), Expr::int(steps - 1));
-        let body = self.join(results);
+        let body = self.add_to_sums(results);
         if !body.is_empty() {
             out.push(Stmt::If(Expr::binary(BinaryOp::Eq, part, Expr::int(0)), body, vec![]));
         }
     }
 
-    /// The chains join the sums, and begin again.
-    pub(super) fn join(&self, results: &Results) -> Vec<Stmt> {
+    /// Adds the accumulators to the sums, and clears them.
+    pub(super) fn add_to_sums(&self, results: &Results) -> Vec<Stmt> {
         let nothing = Expr::Lit(Lit::no_sum(self.p.of.inner[0].ty));
         let join = |(i, c): (usize, &Reg)| {
-            let chain = Expr::Reg(*c);
+            let accumulator = Expr::Reg(*c);
             let sum = match &results.sums {
                 Sums::None => return vec![],
-                Sums::Registers(sums) => Stmt::Assign(sums[i], Expr::Reg(sums[i]).plus(chain)),
+                Sums::Registers(sums) => Stmt::Assign(sums[i], Expr::Reg(sums[i]).plus(accumulator)),
                 Sums::Shared(m) => {
                     let at = self.sum_at(i as i64);
-                    Stmt::Store(*m, at.clone(), Expr::load(*m, at).plus(chain))
+                    Stmt::Store(*m, at.clone(), Expr::load(*m, at).plus(accumulator))
                 }
             };
             vec![sum, Stmt::Assign(*c, nothing.clone())]
         };
-        results.chains.iter().enumerate().flat_map(join).collect()
+        results.accumulators.iter().enumerate().flat_map(join).collect()
     }
 
-    /// Where the thread's first row and column of a buffer begin.
-    fn places(&self, l: &mut Lower, which: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
+    /// Returns where the thread's first row and column lie in a buffer.
+    fn shared_addresses(&self, l: &mut Lower, buffer_index: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
         [0, 1].map(|s| {
-            let buffer = which.clone().times(int32(self.buffer(s) as i32));
-            bind(l, "at", buffer.plus(self.place[s].clone()), out)
+            let offset = buffer_index.clone().times(int32(self.buffer_len(s) as i32));
+            bind(l, "at", offset.plus(self.thread_origin[s].clone()), out)
         })
     }
 
-    /// `count` inner indices, one after another in a loop.
-    fn rolled(
+    /// Takes `count` inner indices, in a loop.
+    fn rolled_loop(
         &self,
         l: &mut Lower,
         results: &Results,
-        which: &Expr,
+        buffer_index: &Expr,
         base: &Expr,
         count: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (kk, mut body) = (l.k.reg("kk", Ty::I32), Vec::new());
-        let places = self.places(l, which, out);
+        let addresses = self.shared_addresses(l, buffer_index, out);
         let mut sides = 0..2;
-        let places = places.map(|p| {
+        let addresses = addresses.map(|p| {
             let pitch = self.pitch(sides.next().expect("two sides"));
             bind(l, "at", p.plus(Expr::Reg(kk).times(int32(pitch as i32))), &mut body)
         });
-        self.step(l, results, &places, 0, base.clone().plus(wide(Expr::Reg(kk))), &mut body)?;
+        self.accumulate(l, results, &addresses, 0, base.clone().plus(to_i64(Expr::Reg(kk))), &mut body)?;
         out.push(Stmt::Seq(kk, int32(0), count, body));
         Ok(())
     }
 
-    /// One inner index, that of a buffer's `row` behind the places, for all of the thread's
-    /// results.
-    fn step(
+    /// Adds the products of one inner index to all accumulators of the thread. The inner index is
+    /// that of the buffer's `row` behind `addresses`.
+    fn accumulate(
         &self,
         l: &mut Lower,
         results: &Results,
-        places: &[Expr; 2],
+        addresses: &[Expr; 2],
         row: i64,
         k: Expr,
         out: &mut Vec<Stmt>,
@@ -138,13 +139,13 @@ impl Block<'_> {
         let mut vars = self.known.clone();
         vars.push((index, k));
         let at_k = Env::default().with(&l.launch.g, self.p.k, index);
-        for (side, place) in places.iter().enumerate() {
+        for (side, place) in addresses.iter().enumerate() {
             for (part, m) in self.p.sides[side].parts.iter().zip(&self.shared[side]) {
                 let ty = l.launch.g.ty(*part).elem;
-                let v = self.shape.group(side);
-                for first in (0..self.shape.sides[side].each()).step_by(v as usize) {
+                let v = self.tile.group(side);
+                for first in (0..self.tile.sides[side].per_thread()).step_by(v as usize) {
                     let regs: Vec<Reg> = (0..v).map(|_| l.k.reg("s", ty)).collect();
-                    let offset = row * self.pitch(side) + self.shape.offset(side, first);
+                    let offset = row * self.pitch(side) + self.tile.offset(side, first);
                     let at = place.clone().plus(int32(offset as i32));
                     for (var, reg) in self.vars[side][first as usize..].iter().zip(&regs) {
                         let env = at_k.with(&l.launch.g, self.p.outer[side], *var);
@@ -160,13 +161,13 @@ impl Block<'_> {
             let row = at_k.with(&l.launch.g, self.p.outer[0], *i);
             for (c, j) in self.vars[1].iter().enumerate() {
                 let (_, before) = l.launch.g.fresh_var(inner.ty);
-                vars.push((before, Expr::Reg(results.chains[r * self.vars[1].len() + c])));
+                vars.push((before, Expr::Reg(results.accumulators[r * self.vars[1].len() + c])));
                 let env = row.with(&l.launch.g, self.p.outer[1], *j).with(&l.launch.g, inner.acc, before);
                 roots.push(env.of(&mut l.launch.g, inner.next));
             }
         }
         let values = l.region(&vars, &roots, &Expr::int(0), out)?;
-        out.extend(results.chains.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
+        out.extend(results.accumulators.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! How one variant computes a product: the parameters of its kernel.
+//! The parameters of one variant of a product.
 
 use super::block_tile::BlockTile;
 use crate::core::NodeId;
@@ -6,7 +6,8 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
-/// The widest element of a product, and how many values of a pair of indices are staged.
+/// Returns the size of the widest element of a product in bytes, and the number of values that are
+/// staged in shared memory for a pair of indices.
 pub fn staged(l: &LaunchContext, p: &Product) -> (usize, usize) {
     let size = |n: &NodeId| l.g.ty(*n).elem.size();
     let parts = p.sides.iter().flat_map(|s| &s.parts).map(size);
@@ -14,51 +15,51 @@ pub fn staged(l: &LaunchContext, p: &Product) -> (usize, usize) {
     (widest, p.sides.iter().map(|s| s.parts.len()).sum())
 }
 
-/// The squares that blocks may have, the largest first.
-pub fn squares(l: &LaunchContext, p: &Product) -> Vec<BlockTile> {
+/// Returns the square block tiles that suit the product, the largest thread tile first.
+pub fn block_tiles(l: &LaunchContext, p: &Product) -> Vec<BlockTile> {
     match staged(l, p) {
         (8, _) => vec![BlockTile::square(64, 2)],
-        (_, 2) => vec![BlockTile::by_eight(4), BlockTile::square(64, 4)],
+        (_, 2) => vec![BlockTile::square_8x8_per_thread(4), BlockTile::square(64, 4)],
         _ => vec![BlockTile::square(64, 4)],
     }
 }
 
-/// What a launch does for a product.
+/// The part of a product that a launch computes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
+    /// The whole product.
     Whole,
-    /// Split-K: one panel of each result, into scratch.
+    /// Split-K: each block computes one panel of its block tile, into scratch.
     Panel,
     /// Split-K: adds the panels in order.
     Sum,
 }
 
-/// How one variant computes a product.
+/// The parameters of one variant of a product.
 pub struct ProductParams {
     pub(super) product: Rc<Product>,
-    /// What a block computes.
+    /// The block tile.
     pub(super) tile: BlockTile,
     pub part: Part,
-    /// Bytes that a load of rows brings into the cache with its own.
-    pub(super) fetch: u32,
-    /// Blocks at once on a multiprocessor; 0: as many as fit.
-    pub(super) blocks: u32,
+    /// The size of the L2 prefetch of the loads of rows, in bytes; 0 for none.
+    pub(super) l2_prefetch: u32,
+    /// The minimum number of resident blocks per multiprocessor; 0 for no bound.
+    pub(super) min_resident_blocks: u32,
 }
 
-/// By squares that suit every shape.
+/// Returns the parameters with the block tile that suits every shape.
 pub fn whole(l: &LaunchContext, p: &Rc<Product>) -> ProductParams {
-    let tile = *squares(l, p).last().expect("a square");
-    of_square(p, tile)
+    let tile = *block_tiles(l, p).last().expect("a square");
+    with_tile(p, tile)
 }
 
-/// By the largest squares, if there are two kinds.
+/// Returns the parameters with the largest thread tile, if there are two kinds of block tiles.
 pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
-    let squares = squares(l, p);
-    (squares.len() > 1).then(|| of_square(p, squares[0]))
+    let block_tiles = block_tiles(l, p);
+    (block_tiles.len() > 1).then(|| with_tile(p, block_tiles[0]))
 }
 
-pub fn of_square(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
-    let blocks = if tile.sums_shared { 0 } else { 2 };
-    ProductParams { product: p.clone(), tile, part: Part::Whole, fetch: 0, blocks }
+pub fn with_tile(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
+    let min_resident_blocks = if tile.sums_shared { 0 } else { 2 };
+    ProductParams { product: p.clone(), tile, part: Part::Whole, l2_prefetch: 0, min_resident_blocks }
 }

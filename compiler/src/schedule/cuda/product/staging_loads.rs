@@ -1,96 +1,96 @@
-//! From memory into shared memory.
+//! Staging: the loads from global memory into registers, and the stores to shared memory.
 
 use super::epilogue::address;
-use super::{Block, and};
+use super::{ProductBlock, and};
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::expressions::{int32, thread, wide};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::loop_nests::{self, Env};
 use crate::schedule::lower::{Lower, named, named as bind};
 
-/// What a thread has read of a step: for each side, and each of its vectors, and each part,
-/// neighbouring values.
-pub type Fetched = [Vec<Vec<Vec<Expr>>>; 2];
+/// The values that a thread has loaded in a step: for each side, vector and part the neighbouring
+/// values.
+pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 
-impl Block<'_> {
-    /// Elements from one inner index to the next.
+impl ProductBlock<'_> {
+    /// Returns the distance in shared memory from one inner index to the next.
     pub(super) fn pitch(&self, side: usize) -> i64 {
-        self.shape.pitch(side, self.p.sides[side].along_k)
+        self.tile.pitch(side, self.p.sides[side].along_k)
     }
 
-    /// Elements of a buffer.
-    pub(super) fn buffer(&self, side: usize) -> i64 {
-        self.shape.depth * self.pitch(side)
+    /// Returns the number of elements of a buffer.
+    pub(super) fn buffer_len(&self, side: usize) -> i64 {
+        self.tile.depth * self.pitch(side)
     }
 
-    /// The place of the first element of the thread's `u`-th vector of a side, among rows (or
-    /// columns) and inner indices.
+    /// Returns the first element of the thread's `u`-th vector of a side: its offset among rows (or
+    /// columns), and among inner indices.
     fn vector(&self, side: usize, u: i64) -> [Expr; 2] {
-        let v = self.shape.vector(side);
+        let v = self.tile.vector(side);
         let along_k = self.p.sides[side].along_k;
-        let run = if along_k { self.shape.depth } else { self.shape.sides[side].size } / v;
-        let apart = self.shape.threads() / run;
+        let run = if along_k { self.tile.depth } else { self.tile.sides[side].size } / v;
+        let stride = self.tile.threads() / run;
         let major = Expr::binary(BinaryOp::Shr, thread(), int32(run.ilog2() as i32));
-        let major = if u > 0 { major.plus(int32((u * apart) as i32)) } else { major };
+        let major = if u > 0 { major.plus(int32((u * stride) as i32)) } else { major };
         let minor = Expr::binary(BinaryOp::And, thread(), int32(run as i32 - 1)).times(int32(v as i32));
         if along_k { [major, minor] } else { [minor, major] }
     }
 
-    /// Whether the thread has a vector of that side at all. None: all threads have.
+    /// Returns whether the thread has a vector of that side. `None` if all threads have one.
     fn takes_part(&self, side: usize) -> Option<Expr> {
-        let (each, all) = self.shape.vectors(side);
-        let count = each * self.shape.sides[side].size * self.shape.depth / self.shape.vector(side);
+        let (per_thread, all) = self.tile.vectors(side);
+        let count = per_thread * self.tile.sides[side].size * self.tile.depth / self.tile.vector(side);
         (!all).then(|| Expr::binary(BinaryOp::Lt, thread(), int32(count as i32)))
     }
 
-    /// Reads the thread's share of the step from the block's `base`-th inner index on. `short`: it
-    /// is not full.
-    pub(super) fn fetch(
+    /// Loads the thread's share of the step that begins at the block's inner index `base`.
+    /// `partial_k`: the step has fewer inner indices than the depth.
+    pub(super) fn load_global(
         &self,
         l: &mut Lower,
         base: &Expr,
         full: bool,
-        short: bool,
+        partial_k: bool,
         out: &mut Vec<Stmt>,
-    ) -> Result<Fetched> {
-        let mut both = [Vec::new(), Vec::new()];
-        for (s, vectors) in both.iter_mut().enumerate() {
-            for u in 0..self.shape.vectors(s).0 {
+    ) -> Result<GlobalLoads> {
+        let mut loads = [Vec::new(), Vec::new()];
+        for (s, vectors) in loads.iter_mut().enumerate() {
+            for u in 0..self.tile.vectors(s).0 {
                 let [own, k] = self.vector(s, u);
-                let own = bind(l, "own", self.first[s].clone().plus(wide(own)), out);
-                let k = bind(l, "k", base.clone().plus(wide(k)), out);
-                let full = full && !self.shape.sides[s].few;
-                vectors.push(self.fetch_vector(l, s, [own, k], full, short, out)?);
+                let own = bind(l, "own", self.origin[s].clone().plus(to_i64(own)), out);
+                let k = bind(l, "k", base.clone().plus(to_i64(k)), out);
+                let full = full && !self.tile.sides[s].skinny;
+                vectors.push(self.load_vector(l, s, [own, k], full, partial_k, out)?);
             }
         }
-        Ok(both)
+        Ok(loads)
     }
 
-    /// One vector of a side, from this row (or column) and that inner index of the block on: the
-    /// values of each part.
-    fn fetch_vector(
+    /// Loads one vector of a side from this row (or column) and this inner index on: the values of
+    /// each part.
+    fn load_vector(
         &self,
         l: &mut Lower,
         s: usize,
         [own, k]: [Expr; 2],
         full: bool,
-        short: bool,
+        partial_k: bool,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Expr>>> {
         let side = &self.p.sides[s];
-        let (vars, envs) = self.neighbours(l, s, [own.clone(), self.from.clone().plus(k.clone())]);
-        if full && !short {
+        let (vars, envs) = self.neighbours(l, s, [own.clone(), self.k_begin.clone().plus(k.clone())]);
+        if full && !partial_k {
             let mut vars = vars;
             if !self.strided {
                 self.vectors(l, s, &envs, &mut vars, out)?;
             }
             return self.values(l, &side.parts, &envs, &vars, out);
         }
-        // a part of the inner index alone is one node for all rows, those behind the last one
-        // included: it must be the same value for them, too
+        // a part that depends on the inner index alone is one node for all rows, including those
+        // out of bounds, and must have the same value for them
         let own_parts = |moves: bool| {
             let depends = |n: &NodeId| !loop_nests::depends(&l.launch.g, *n, &[self.p.k]);
             side.parts.iter().enumerate().filter(|(_, n)| depends(n) == moves).unzip()
@@ -99,15 +99,15 @@ impl Block<'_> {
         let mut values = vec![Vec::new(); side.parts.len()];
         for ((places, parts), moves) in groups.iter().zip([true, false]).filter(|g| !g.0.0.is_empty()) {
             let by_own = !full && moves;
-            // one condition for as many neighbours as it is the same for
-            let each = by_own && !side.along_k || short && side.along_k;
-            for (u, envs) in (0..).zip(envs.chunks(if each { 1 } else { envs.len() })) {
+            // one condition serves all neighbours for which it is the same
+            let one_by_one = by_own && !side.along_k || partial_k && side.along_k;
+            for (u, envs) in (0..).zip(envs.chunks(if one_by_one { 1 } else { envs.len() })) {
                 let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
                 let below = |e: Expr, end: &Expr| Expr::binary(BinaryOp::Lt, e, end.clone());
                 let bounds = [
                     self.takes_part(s),
                     by_own.then(|| below(at(&own, !side.along_k), &self.extents[s])),
-                    short.then(|| below(at(&k, side.along_k), &self.count)),
+                    partial_k.then(|| below(at(&k, side.along_k), &self.k_count)),
                 ];
                 let mut body = Vec::new();
                 for env in envs {
@@ -130,8 +130,8 @@ impl Block<'_> {
         Ok(values)
     }
 
-    /// Variables for the first element of a vector, and the template's values for each of its
-    /// elements.
+    /// Makes variables for the first element of a vector. Returns their values, and for each
+    /// element of the vector the environment of its indices.
     fn neighbours(&self, l: &mut Lower, s: usize, at: [Expr; 2]) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
         let [own, k] = [l.launch.g.fresh_var(Ty::I64).1, l.launch.g.fresh_var(Ty::I64).1];
         let env = |l: &mut Lower, u: i64| {
@@ -141,12 +141,12 @@ impl Block<'_> {
             *moved = linear::add(&mut l.launch.g, *moved, offset);
             Env::default().with(&l.launch.g, self.p.outer[s], own).with(&l.launch.g, self.p.k, k)
         };
-        let envs = (0..self.shape.vector(s)).map(|u| env(l, u)).collect();
+        let envs = (0..self.tile.vector(s)).map(|u| env(l, u)).collect();
         let [at_own, at_k] = at;
         (vec![(own, at_own), (k, at_k)], envs)
     }
 
-    /// Parts' values at some neighbours.
+    /// Returns the values of the parts at some neighbours.
     fn values(
         &self,
         l: &mut Lower,
@@ -166,7 +166,7 @@ impl Block<'_> {
         Ok(all)
     }
 
-    /// Reads by vectors what lies side by side.
+    /// Loads by vector accesses what neighbours read side by side.
     fn vectors(
         &self,
         l: &mut Lower,
@@ -199,11 +199,17 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Stores what was fetched into a buffer.
-    pub(super) fn put(&self, l: &mut Lower, fetched: Fetched, which: Expr, out: &mut Vec<Stmt>) {
-        for (s, vectors) in fetched.into_iter().enumerate() {
+    /// Stores the loaded values to a buffer in shared memory.
+    pub(super) fn store_shared(
+        &self,
+        l: &mut Lower,
+        loads: GlobalLoads,
+        buffer_index: Expr,
+        out: &mut Vec<Stmt>,
+    ) {
+        for (s, vectors) in loads.into_iter().enumerate() {
             let (side, pitch) = (&self.p.sides[s], self.pitch(s));
-            let buffer = which.clone().times(int32(self.buffer(s) as i32));
+            let buffer = buffer_index.clone().times(int32(self.buffer_len(s) as i32));
             let mut body = Vec::new();
             for (u, parts) in (0..).zip(vectors) {
                 let [own, k] = self.vector(s, u);

@@ -1,10 +1,11 @@
-//! Which rectangles a product's blocks have, and for which shapes.
+//! The variants of a product: skinny block tiles and split-K, and the shapes for which they are the
+//! fastest.
 
 use super::block_tile::BlockTile;
 use super::params::{Part, ProductParams, staged};
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::cuda::shape::Shape;
+use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{self, Guards, Variant, VariantGroup};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Order;
@@ -12,72 +13,74 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
-/// Squares of 64 by 64 that do not keep a large device busy: panels are spread over it, if there
-/// are several.
-const FEW_SQUARES: u32 = 200;
-const TWO_PANELS: u32 = 1024;
-/// A thread a row, or a few columns, is profitable for sums from this many elements on.
-const THIN_FROM: u32 = 64;
-/// So few blocks of such (of few columns, of few rows) leave the device idle.
-const FEW_THIN: [u32; 2] = [640, 256];
-/// Up to this many rows or columns a thread has all of them.
-const FEW: i64 = 4;
-/// Operations of a function's products, from which on no further one has variants of its own for
-/// such shapes: two megabytes of PTX.
-const MANY: usize = 50_000;
+/// The maximum number of block tiles of 64 x 64 for which panels are computed by different blocks:
+/// so few do not keep a large device busy.
+const SPLIT_K_MAX_BLOCKS: u32 = 200;
+/// The minimum inner length for split-K: two panels.
+const SPLIT_K_MIN_LENGTH: u32 = 1024;
+/// The minimum inner length for which skinny block tiles are the fastest.
+const SKINNY_MIN_LENGTH: u32 = 64;
+/// The maximum number of skinny block tiles for split-K: of few columns, and of few rows.
+const SPLIT_K_MAX_SKINNY_BLOCKS: [u32; 2] = [640, 256];
+/// The length of the short side of a skinny block tile.
+const SKINNY_SIDE: i64 = 4;
+/// The number of operations of a function's products above which further products have no such
+/// variants. They are two megabytes of PTX.
+const MAX_PRODUCT_OPERATIONS: usize = 50_000;
 
-/// The variants of few rows or columns, and those that split the sums (split-K), each followed by
-/// what adds them.
+/// Returns the variants with skinny block tiles and those with split-K, each of the latter followed
+/// by the variant that adds its panels.
 pub fn variants(
     l: &mut LaunchContext,
     fused: &FusedGroup,
     p: &Rc<Product>,
     inner: &Rc<Interior>,
 ) -> Vec<VariantGroup> {
-    if p.of.order != Order::Panels || *l.in_products() > MANY {
+    if p.of.order != Order::Panels || *l.in_products() > MAX_PRODUCT_OPERATIONS {
         return Vec::new();
     }
     let v = 16 / staged(l, p).0.max(4) as i64;
-    let small = (v, staged(l, p).1) == (4, 2);
-    let square = if small { BlockTile::by_eight(v) } else { BlockTile::square(64, v) };
-    let thin = |long: usize, few: i64| {
+    let has_8x8 = (v, staged(l, p).1) == (4, 2);
+    let square = if has_8x8 { BlockTile::square_8x8_per_thread(v) } else { BlockTile::square(64, v) };
+    let skinny = |long: usize, short: i64| {
         let depth = if long == 0 { 32 } else { 16 };
-        BlockTile::thin(long, few, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
+        BlockTile::skinny(long, short, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
     };
     let [few_rows, few_columns] =
-        [[Some(FEW as u32), None], [None, Some(FEW as u32)]].map(|[rows, columns]| Profit {
+        [[Some(SKINNY_SIDE as u32), None], [None, Some(SKINNY_SIDE as u32)]].map(|[rows, columns]| Profit {
             max_rows: rows,
             max_columns: columns,
-            min_inner_length: Some(THIN_FROM),
+            min_inner_length: Some(SKINNY_MIN_LENGTH),
             ..Profit::default()
         });
-    let any = Profit { min_inner_length: Some(THIN_FROM), ..Profit::default() };
+    let any = Profit { min_inner_length: Some(SKINNY_MIN_LENGTH), ..Profit::default() };
     let list = match fused.domain.len() {
-        1 => vec![("_column", thin(0, 1), FEW_THIN[0], any)],
+        1 => vec![("_column", skinny(0, 1), SPLIT_K_MAX_SKINNY_BLOCKS[0], any)],
         _ => vec![
-            ("_column", thin(0, FEW), FEW_THIN[0], few_columns),
-            ("_row", thin(1, FEW), FEW_THIN[1], few_rows),
-            ("", square, FEW_SQUARES, Profit::default()),
+            ("_column", skinny(0, SKINNY_SIDE), SPLIT_K_MAX_SKINNY_BLOCKS[0], few_columns),
+            ("_row", skinny(1, SKINNY_SIDE), SPLIT_K_MAX_SKINNY_BLOCKS[1], few_rows),
+            ("", square, SPLIT_K_MAX_BLOCKS, Profit::default()),
         ],
     };
     let mut groups = Vec::new();
-    for (suffix, tile, few, profit) in list {
-        // rows are read by 64 or 128 bytes each: what follows them is on its way
-        let fetch = match () {
-            _ if tile.sides[1].few && p.sides[0].along_k => 256,
-            _ if tile.sides[0].few || !p.sides[0].along_k => 0,
+    for (suffix, tile, split_k_max_blocks, profit) in list {
+        // rows are loaded by 64 or 128 bytes each: the prefetch brings what follows
+        let l2_prefetch = match () {
+            _ if tile.sides[1].skinny && p.sides[0].along_k => 256,
+            _ if tile.sides[0].skinny || !p.sides[0].along_k => 0,
             _ => 128,
         };
         let mut add = |what: &str, part: Part, profit: Profit| {
-            let fetch = if part == Part::Sum { 0 } else { fetch };
-            let params = ProductParams { product: p.clone(), tile, part, fetch, blocks: 0 };
-            // panels write scratch only
+            let l2_prefetch = if part == Part::Sum { 0 } else { l2_prefetch };
+            let params =
+                ProductParams { product: p.clone(), tile, part, l2_prefetch, min_resident_blocks: 0 };
+            // panels are stored to scratch, which overlaps no array
             let guards = Guards { noalias: part == Part::Whole, ..Guards::contiguous().narrow() };
             let (suffix, noalias) = (format!("{suffix}{what}"), part != Part::Sum);
             let variant = Variant { suffix, guards, profit, noalias };
             groups.push(VariantGroup::of(
                 (variant::Choice::Product(params), Vec::new()),
-                Shape::default(),
+                ThreadLayout::default(),
                 inner,
                 variant,
             ));
@@ -85,10 +88,14 @@ pub fn variants(
         add(
             "_panels",
             Part::Panel,
-            Profit { max_blocks: Some(few), min_inner_length: Some(TWO_PANELS), ..profit },
+            Profit {
+                max_blocks: Some(split_k_max_blocks),
+                min_inner_length: Some(SPLIT_K_MIN_LENGTH),
+                ..profit
+            },
         );
         add("_sums", Part::Sum, Profit::default());
-        if tile.sides.iter().any(|s| s.few) {
+        if tile.sides.iter().any(|s| s.skinny) {
             add("", Part::Whole, profit);
         }
     }

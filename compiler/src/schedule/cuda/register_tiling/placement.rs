@@ -1,59 +1,67 @@
-//! Maps over rows and columns: which block and thread takes what, and what of it is inside.
+//! The placement of register tiling: which rows and columns a block and a thread have, and which of
+//! them are in the interior.
 
 use crate::core::{NodeId, linear};
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::BoundaryWidth;
-use crate::schedule::cuda::expressions::{int32, thread, wide};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::register_window::{self};
-use crate::schedule::cuda::shape::Shape;
+use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 
-/// How a plane is cut: rows and columns of a thread, how far apart those columns are, and rows and
-/// columns of a block.
+/// How the rows and columns are cut into the parts of threads and blocks: the rows and columns of a
+/// thread, the distance of its columns, and the rows and columns of a block.
 #[derive(Clone, Copy)]
-pub struct Cut {
-    pub down: i64,
+pub struct PlaneTiling {
+    pub thread_rows: i64,
     pub v: i64,
-    pub apart: i64,
-    pub rows: i64,
-    pub columns: i64,
+    pub column_stride: i64,
+    pub block_rows: i64,
+    pub block_columns: i64,
 }
 
-impl Cut {
-    /// Cuts a plane for blocks of `down` warps below each other, whose lanes have neighbouring columns, or with
-    /// all columns of one turn before the next.
-    pub fn new(down: i64, v: i64, neighbours: bool, threads: u32) -> Cut {
-        let (apart, warps) = (if neighbours { 1 } else { i64::from(WARP) }, i64::from(threads / WARP));
-        Cut { down, v, apart, rows: warps * down, columns: i64::from(WARP) * v }
+impl PlaneTiling {
+    /// Returns the tiling with `thread_rows` rows and `v` columns per thread. The columns of a lane
+    /// are neighbours, or a warp's width apart.
+    pub fn new(thread_rows: i64, v: i64, neighbours: bool, threads: u32) -> PlaneTiling {
+        let (column_stride, warps) =
+            (if neighbours { 1 } else { i64::from(WARP) }, i64::from(threads / WARP));
+        PlaneTiling {
+            thread_rows,
+            v,
+            column_stride,
+            block_rows: warps * thread_rows,
+            block_columns: i64::from(WARP) * v,
+        }
     }
 
-    /// The thread's columns, from its first.
-    pub fn columns(self) -> impl Iterator<Item = i64> {
-        (0..self.v).map(move |k| k * self.apart)
+    /// Returns the offsets of the thread's columns from its first.
+    pub fn thread_columns(self) -> impl Iterator<Item = i64> {
+        (0..self.v).map(move |k| k * self.column_stride)
     }
 
-    /// Columns from a thread's first to behind its last.
+    /// Returns the number of columns from a thread's first to behind its last.
     pub fn span(self) -> i64 {
-        (self.v - 1) * self.apart + 1
+        (self.v - 1) * self.column_stride + 1
     }
 
-    /// Columns from a lane's first to the next one's.
-    pub fn step(self) -> i64 {
-        if self.apart == 1 { self.v } else { 1 }
+    /// Returns the number of columns from a lane's first to the next lane's first.
+    pub fn lane_stride(self) -> i64 {
+        if self.column_stride == 1 { self.v } else { 1 }
     }
 }
 
-/// Where a thread is: for each axis the variable of its first index, and its register; and the
+/// The position of a thread: for each axis the variable of its first index, and that index; and the
 /// first index of its block.
-pub struct Place {
+pub struct ThreadPosition {
     pub vars: Vec<(NodeId, Expr)>,
     pub block: Vec<Expr>,
 }
 
-/// What is loaded of one array along one axis, from a first element on: the least index, and behind
-/// the greatest.
+/// What is loaded of one array along one axis, as offsets from a first element: the least offset,
+/// and one behind the greatest.
 pub struct Reach {
     pub array: NodeId,
     pub axis: usize,
@@ -61,8 +69,8 @@ pub struct Reach {
     pub end: i64,
 }
 
-impl Place {
-    /// The indices so far from the first, in the graph.
+impl ThreadPosition {
+    /// Returns the nodes of the indices at these offsets from the first.
     pub fn index(&self, l: &mut Lower, at: &[i64]) -> Vec<NodeId> {
         let step = |l: &mut Lower, var: NodeId, by: i64| {
             let by = l.launch.g.lit(Lit::i64(by));
@@ -71,13 +79,14 @@ impl Place {
         self.vars.iter().zip(at).map(|(v, by)| step(l, v.0, *by)).collect()
     }
 
-    /// Where an element so far from the first lies, up to its column.
+    /// Returns the index in memory of the line at these offsets from the first element, without the
+    /// column.
     pub fn line(&self, l: &mut Lower, mem: Mem, at: &[i64]) -> Expr {
         let indices: Vec<Expr> = self.vars.iter().zip(at).map(|(v, by)| plus(v.1.clone(), *by)).collect();
         along(l, mem, &indices)
     }
 
-    /// Where an element of such a line lies.
+    /// Returns the index in memory of the element at that column offset of a line.
     pub fn column(&self, l: &mut Lower, mem: Mem, line: &Expr, by: i64) -> Expr {
         let last = self.vars.len() - 1;
         let column = self.vars[last].1.clone();
@@ -92,7 +101,7 @@ pub fn plus(e: Expr, by: i64) -> Expr {
     if by == 0 { e } else { e.plus(Expr::int(by)) }
 }
 
-/// The sum of indices times strides, for as many axes as there are indices.
+/// Returns the sum of indices times strides, for the leading axes.
 pub fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
     let mut sum: Option<Expr> = None;
     for (i, axis) in indices.iter().zip(0..) {
@@ -102,17 +111,23 @@ pub fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
     sum.unwrap_or(Expr::int(0))
 }
 
-/// The thread's first indices, from its number and its block's.
-pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mut Vec<Stmt>) -> Place {
+/// Computes the thread's first indices, from its number and its block's.
+pub fn position(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    layout: ThreadLayout,
+    tiling: PlaneTiling,
+    out: &mut Vec<Stmt>,
+) -> ThreadPosition {
     let mut number = Expr::Place(Gpu::Block);
-    if shape.descending {
+    if layout.descending {
         number = Expr::Place(Gpu::Blocks).minus(int32(1)).minus(number);
     }
     let rank = fused.domain.len();
     let (mut vars, mut block) = (Vec::new(), Vec::new());
     // neighbouring blocks are neighbours along the columns
     for axis in (0..rank).rev() {
-        let each = [cut.columns, cut.rows, 1][(rank - 1 - axis).min(2)];
+        let each = [tiling.block_columns, tiling.block_rows, 1][(rank - 1 - axis).min(2)];
         let mut own = number.clone();
         if axis > 0 {
             let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
@@ -126,7 +141,7 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
             number = before;
         }
         if axis + 2 == rank {
-            // the last rows come first: at the end of the launch no block is left with edges, which
+            // the last rows come first, so that the launch does not end with boundary blocks, which
             // take longer
             let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
@@ -138,13 +153,13 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
             );
             own = bind(l, "turned", blocks.minus(int32(1)), out);
         }
-        let mut first = wide(own).times(Expr::int(each));
+        let mut first = to_i64(own).times(Expr::int(each));
         if axis + 1 == rank {
             first = bind(l, "left", first, out);
         }
         let in_block = match rank - 1 - axis {
-            0 => wide(lane()).times(Expr::int(cut.step())),
-            1 => wide(warp()).times(Expr::int(cut.down)),
+            0 => to_i64(lane()).times(Expr::int(tiling.lane_stride())),
+            1 => to_i64(warp()).times(Expr::int(tiling.thread_rows)),
             _ => Expr::int(0),
         };
         block.push(first.clone());
@@ -154,38 +169,40 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
     }
     vars.reverse();
     block.reverse();
-    Place { vars, block }
+    ThreadPosition { vars, block }
 }
 
-/// The thread's lane.
+/// Returns the thread's lane.
 pub fn lane() -> Expr {
     Expr::binary(BinaryOp::And, thread(), int32(31))
 }
 
-/// The thread's warp in its block.
+/// Returns the thread's warp in its block.
 pub fn warp() -> Expr {
     Expr::binary(BinaryOp::Shr, thread(), int32(5))
 }
 
-/// Where all that is computed and loaded from a first element on is inside, and keeps its boundary widths.
-pub struct Room {
+/// The bounds of the interior: where all elements of a thread, or block, keep the boundary widths,
+/// and all that they load is in bounds.
+pub struct InteriorBounds {
     /// Along all axes but the last.
     pub rows: Option<Expr>,
     /// The least first column.
     pub left: i64,
-    /// Behind the greatest last column.
+    /// One behind the greatest last column.
     pub right: Expr,
 }
 
-impl Room {
-    /// For so many elements along each axis, and what is loaded around them.
+impl InteriorBounds {
+    /// Returns the bounds for `sizes` elements along each axis from `firsts` on, and for the loads
+    /// `reaches` around them.
     pub fn of(
         l: &mut Lower,
         (fused, widths): (&FusedGroup, &[BoundaryWidth]),
         firsts: &[Expr],
         sizes: &[i64],
         reaches: &[Reach],
-    ) -> Room {
+    ) -> InteriorBounds {
         let rank = firsts.len();
         let (mut rows, mut last) = (None, (0, Expr::int(0)));
         for (axis, (own, size)) in firsts.iter().zip(sizes).enumerate() {
@@ -206,20 +223,20 @@ impl Room {
                 last = (first, end);
                 continue;
             }
-            rows = both(rows, from(own, first));
-            // along outer axes there is one index, which is inside
+            rows = and(rows, from(own, first));
+            // along outer axes there is one index, which is in bounds
             if axis + 2 == rank || end != n {
-                rows = both(rows, Some(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end)));
+                rows = and(rows, Some(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end)));
             }
         }
-        Room { rows, left: last.0, right: last.1 }
+        InteriorBounds { rows, left: last.0, right: last.1 }
     }
 
-    /// Whether so many columns from `first` on have room.
-    pub fn holds(&self, first: &Expr, span: i64) -> Expr {
-        let all = both(self.rows.clone(), from(first, self.left));
+    /// Returns whether `span` columns from `first` on are in the interior.
+    pub fn contains(&self, first: &Expr, span: i64) -> Expr {
+        let all = and(self.rows.clone(), from(first, self.left));
         let right = Expr::binary(BinaryOp::Le, plus(first.clone(), span), self.right.clone());
-        both(all, Some(right)).unwrap_or(Expr::Lit(Lit::bool(true)))
+        and(all, Some(right)).unwrap_or(Expr::Lit(Lit::bool(true)))
     }
 }
 
@@ -227,31 +244,31 @@ fn from(index: &Expr, least: i64) -> Option<Expr> {
     (least > 0).then(|| Expr::binary(BinaryOp::Ge, index.clone(), Expr::int(least)))
 }
 
-fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
+fn and(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Expr::binary(BinaryOp::And, a, b)),
         (a, b) => a.or(b),
     }
 }
 
-/// What of one line of an array is loaded: constants beside the thread's first element.
+/// What is loaded of one line of an array, as offsets from the thread's first element.
 #[derive(Clone)]
 pub struct Line {
     /// The array.
     pub array: NodeId,
     /// Along all axes but the last.
     pub at: Vec<i64>,
-    /// (start, elements) of each access.
+    /// The start and the number of elements of each access.
     pub pieces: Vec<(i64, i64)>,
 }
 
 impl Line {
-    /// The row, from the thread's first.
+    /// Returns the row, as an offset from the thread's first.
     pub fn row(&self) -> i64 {
         self.at.last().copied().unwrap_or(0)
     }
 
-    /// Where its loads begin, and where they end.
+    /// Returns where its loads begin, and where they end.
     pub fn columns(&self) -> (i64, i64) {
         let first = self.pieces.first().map_or(0, |p| p.0);
         (first, self.pieces.last().map_or(first, |p| p.0 + p.1))

@@ -1,12 +1,14 @@
-//! Segments whose neighbours lie side by side (column sums).
+//! Segmented reduction of columns: segments whose elements lie a row apart, with neighbouring
+//! segments side by side.
 //!
-//! Of segments of up to 128 elements a thread has `v` neighbours for itself. Else a block takes a
-//! strip of `32 v` segments: lane l the `v` of them from `v l` on, each warp `span` of the 128
-//! columns of one tile of the segments' elements, which it folds with 8 reads in flight and joins
-//! as a binary counter counts; the block's 8 warps join through shared memory. So a tile's columns
-//! are spread over 16 / `span` blocks where there are few tiles. The last block of a strip to
-//! arrive joins what the others left: up to 2048 values a segment, by the same tree, 16 columns a
-//! warp.
+//! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself. Longer
+//! segments: a block takes a strip of `32 v` segments. Lane l has the `v` segments from `v l` on,
+//! and each warp `span` of the 128 columns of one tile of the segments' elements. It folds a column
+//! with 8 loads in flight, and joins columns as a binary counter counts (`schedule/counter.rs`).
+//! The block's 8 warps join through shared memory. So 16 / `span` blocks share the columns of a
+//! tile; a small span serves segments of few tiles. The last block of a strip to arrive joins the
+//! results of the others: up to 2048 values per segment, by the same tree, with 16 columns per
+//! warp. The cost is that of reading memory once.
 
 mod join;
 
@@ -17,8 +19,8 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counter;
-use crate::schedule::cuda::expressions::{int32, thread, wide};
-use crate::schedule::cuda::levels::{arrive, first};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variable;
 use crate::schedule::lower::{Lower, Place, named as bind};
 use crate::schedule::reduction::tiles;
@@ -26,14 +28,14 @@ use crate::schedule::reduction::tiles;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 const WARPS: i64 = (THREADS / WARP) as i64;
-/// Columns of a tile that a warp takes at most.
-pub const MOST_SPAN: u32 = (COLUMNS / WARPS) as u32;
-/// Elements that a thread reads of each segment before it uses one.
+/// The maximum number of columns of a tile that a warp takes.
+pub const MAX_SPAN: u32 = (COLUMNS / WARPS) as u32;
+/// The number of elements that a thread loads of each segment before it uses one.
 const BATCH: i64 = 8;
-/// The longest segments: their tiles are one tile.
-pub const LONGEST: u32 = (TILE * TILE) as u32;
+/// The maximum length of a segment: its tiles' results fit into one tile.
+pub const MAX_SEGMENT_LENGTH: u32 = (TILE * TILE) as u32;
 
-/// What a thread knows.
+/// The values that a thread has computed about itself.
 struct Strip<'a> {
     job: &'a Job<'a>,
     n: Expr,
@@ -42,7 +44,7 @@ struct Strip<'a> {
     warp: Expr,
     /// The strip's first segment (i64).
     begin: Expr,
-    /// A value a thread and neighbour, for each reduction.
+    /// Shared memory for a value per thread and neighbouring segment, for each reduction.
     shared: Vec<Mem>,
 }
 
@@ -59,60 +61,61 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let part = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), strips.clone());
     let part = bind(l, "part", part, &mut out);
     let strip = bind(l, "strip", Expr::Place(Gpu::Block).minus(part.clone().times(strips)), &mut out);
-    let begin = bind(l, "begin", wide(strip.clone()).times(Expr::int(width)), &mut out);
+    let begin = bind(l, "begin", to_i64(strip.clone()).times(Expr::int(width)), &mut out);
     let words = THREADS * job.v as u32;
     let shared = job.reductions.iter().map(|r| l.k.share("warps", r.ty, words)).collect();
     let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp: warp.clone(), begin, shared };
-    // a tile's columns are cut into `split` parts
-    let split = Expr::binary(BinaryOp::Div, int32(MOST_SPAN as i32), Expr::Place(Gpu::Span));
+    // the columns of a tile are cut into `split` parts
+    let split = Expr::binary(BinaryOp::Div, int32(MAX_SPAN as i32), Expr::Place(Gpu::Span));
     let split = bind(l, "split", split, &mut out);
     let tile = bind(l, "tile", Expr::binary(BinaryOp::Div, part.clone(), split.clone()), &mut out);
-    let of_tile = part.clone().minus(tile.clone().times(split.clone()));
-    let column = of_tile.times(int32(WARPS as i32)).plus(warp).times(Expr::Place(Gpu::Span));
-    let column = bind(l, "column", wide(column), &mut out);
-    let base = bind(l, "base", wide(tile).times(Expr::int(TILE)).plus(column), &mut out);
+    let part_of_tile = part.clone().minus(tile.clone().times(split.clone()));
+    let column = part_of_tile.times(int32(WARPS as i32)).plus(warp).times(Expr::Place(Gpu::Span));
+    let column = bind(l, "column", to_i64(column), &mut out);
+    let base = bind(l, "base", to_i64(tile).times(Expr::int(TILE)).plus(column), &mut out);
     let accs = s.columns(l, &base, &mut out)?;
     let totals = s.join(l, &accs, 1, &mut out)?;
 
-    let count = tiles(length).times(wide(split.clone()));
+    let count = tiles(length).times(to_i64(split.clone()));
     let count = bind(l, "count", Expr::binary(BinaryOp::Max, count, Expr::int(1)), &mut out);
     let mut store = Vec::new();
     for (q, totals) in totals.iter().enumerate() {
         let j = s.segment(q as i64, &mut store, l);
-        let at = wide(part.clone()).times(n.clone()).plus(j.clone());
+        let at = to_i64(part.clone()).times(n.clone()).plus(j.clone());
         let list = job.reductions.iter().zip(totals);
         let list = list.map(|(r, v)| Stmt::Store(r.scratch, at.clone(), v.clone())).collect();
         store.push(Stmt::If(Expr::binary(BinaryOp::Lt, j, n.clone()), list, vec![]));
     }
     let mut direct = Vec::new();
-    s.results(l, &totals, &mut direct)?;
+    s.store_results(l, &totals, &mut direct)?;
     let only = bind(l, "only", Expr::binary(BinaryOp::Eq, count.clone(), Expr::int(1)), &mut out);
-    out.push(Stmt::If(first(&s.warp), vec![Stmt::If(only.clone(), direct, store)], vec![]));
-    let mut rest = vec![Stmt::Barrier];
+    out.push(Stmt::If(is_zero(&s.warp), vec![Stmt::If(only.clone(), direct, store)], vec![]));
+    let mut last_block = vec![Stmt::Barrier];
     let flag = l.k.share("last", Ty::Bool, 1);
-    let last = arrive(l, flag, 0, wide(strip), count.clone(), &mut rest);
-    let mut end = Vec::new();
-    let accs = s.partials(l, &count, &mut end)?;
-    let totals = s.join(l, &accs, WARP.into(), &mut end)?;
+    let last = arrive(l, flag, 0, to_i64(strip), count.clone(), &mut last_block);
+    let mut epilogue = Vec::new();
+    let accs = s.load_partials(l, &count, &mut epilogue)?;
+    let totals = s.join(l, &accs, WARP.into(), &mut epilogue)?;
     let mut results = Vec::new();
-    s.results(l, &totals, &mut results)?;
-    end.push(Stmt::If(first(&s.warp), results, vec![]));
-    rest.push(Stmt::If(last, end, vec![]));
+    s.store_results(l, &totals, &mut results)?;
+    epilogue.push(Stmt::If(is_zero(&s.warp), results, vec![]));
+    last_block.push(Stmt::If(last, epilogue, vec![]));
     let several = Expr::Unary(crate::scalar::UnaryOp::Not, Box::new(only));
-    out.push(Stmt::If(several, rest, vec![]));
+    out.push(Stmt::If(several, last_block, vec![]));
     Ok(out)
 }
 
-/// Short segments, up to 128 elements: a thread has `v` neighbours, 8 elements of them in flight.
-pub(super) fn own(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
+/// Writes the code for short segments, up to 128 elements: a thread reduces `v` neighbouring
+/// segments, with 8 elements of each in flight.
+pub(super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let mut out = Vec::new();
     let zero = Expr::int(0);
     let (lane, warp) = (thread(), int32(0));
-    let begin = wide(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(THREADS) * job.v));
+    let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(THREADS) * job.v));
     let begin = bind(l, "begin", begin, &mut out);
     let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp, begin, shared: vec![] };
-    let mine = wide(thread()).times(Expr::int(job.v));
+    let mine = to_i64(thread()).times(Expr::int(job.v));
     let j = bind(l, "j", s.begin.clone().plus(mine), &mut out);
     let work = |l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>| -> Result<()> {
         let mut counters = Vec::new();
@@ -121,14 +124,14 @@ pub(super) fn own(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
             counters.push(each.collect::<Vec<_>>());
         }
         let g = l.k.reg("g", Ty::I64);
-        let up = length.clone().plus(Expr::int(BATCH - 1));
-        let batches = Expr::binary(BinaryOp::Shr, up, Expr::int(BATCH.trailing_zeros().into()));
+        let rounded_up = length.clone().plus(Expr::int(BATCH - 1));
+        let batches = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(BATCH.trailing_zeros().into()));
         let batches = bind(l, "batches", batches, out);
         let mut body = Vec::new();
         let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
         let values = s.batch(l, j, &at, v, &mut body)?;
-        for (of, counters) in values.iter().zip(&mut counters) {
-            for ((value, r), counter) in of.iter().zip(&job.reductions).zip(counters) {
+        for (per_reduction, counters) in values.iter().zip(&mut counters) {
+            for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
                 counter.push(l, r, &Place::NONE, Expr::Reg(g), value.clone(), &mut body)?;
             }
         }
@@ -150,15 +153,15 @@ pub(super) fn own(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
         let mut one = Vec::new();
         let at = bind(l, "j", j.clone().plus(Expr::int(q)), &mut one);
         work(l, &at, 1, &mut one)?;
-        some.push(Stmt::If(j_below(&j.clone().plus(Expr::int(q)), &n), one, vec![]));
+        some.push(Stmt::If(is_below(&j.clone().plus(Expr::int(q)), &n), one, vec![]));
     }
     out.push(Stmt::If(Expr::binary(BinaryOp::Le, j.plus(Expr::int(job.v)), n), all, some));
     Ok(out)
 }
 
 impl Strip<'_> {
-    /// The values of up to 8 neighbouring elements from `at` on, joined, of `v` segments from `j`
-    /// on. Those that are not there read the last one, in vain.
+    /// Loads up to 8 neighbouring elements from `at` on of each of `v` segments from `j` on, and
+    /// joins them. Elements out of bounds load the last one, which is not used.
     fn batch(
         &self,
         l: &mut Lower,
@@ -188,7 +191,7 @@ impl Strip<'_> {
             }
             let mut all = Vec::new();
             for segment in &segments {
-                let mut of = Vec::new();
+                let mut per_reduction = Vec::new();
                 for r in &self.job.reductions {
                     let absent = r.absent(l.launch);
                     let mut list = Vec::new();
@@ -196,39 +199,40 @@ impl Strip<'_> {
                         let value = r.first(l.launch, *element);
                         let value = l.launch.replace(value, self.job.s.index, *segment);
                         let value = l.region(&vars, &[value], &Expr::int(0), out)?.remove(0);
-                        let there =
+                        let is_present =
                             Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
-                        let e = Expr::Select(Box::new(there), Box::new(value), Box::new(absent.clone()));
+                        let e = Expr::Select(Box::new(is_present), Box::new(value), Box::new(absent.clone()));
                         list.push(bind(l, "x", e, out));
                     }
-                    of.push(pairs(l, r, list, out)?);
+                    per_reduction.push(pairs(l, r, list, out)?);
                 }
-                all.push(of);
+                all.push(per_reduction);
             }
             Ok(all)
         })
     }
 
-    /// The segment whose totals `join` leaves as this lane's q-th.
+    /// Returns the segment whose totals are this lane's q-th after [`Strip::join`].
     fn segment(&self, q: i64, out: &mut Vec<Stmt>, l: &mut Lower) -> Expr {
-        let j = self.begin.clone().plus(wide(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
+        let j = self.begin.clone().plus(to_i64(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
         bind(l, "j", j, out)
     }
 
-    /// The values of this warp's columns from element `base` on: for each neighbour and reduction.
+    /// Returns the values of this warp's columns from element `base` on, for each neighbour and
+    /// reduction.
     fn columns(&self, l: &mut Lower, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let (v, n) = (self.job.v, self.n.clone());
-        let mine = wide(self.lane.clone()).times(Expr::int(v));
+        let mine = to_i64(self.lane.clone()).times(Expr::int(v));
         let j = bind(l, "j", self.begin.clone().plus(mine), out);
         let mut values = Vec::new();
         for _ in 0..v {
-            let mut of = Vec::new();
+            let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
                 let value = l.k.reg("value", r.ty);
                 out.push(Stmt::Var(value, r.absent(l.launch)));
-                of.push(value);
+                per_reduction.push(value);
             }
-            values.push(of);
+            values.push(per_reduction);
         }
         let mut all = Vec::new();
         self.neighbours(l, &j, base, &values, &mut all)?;
@@ -237,15 +241,15 @@ impl Strip<'_> {
             let mut one = Vec::new();
             let j = bind(l, "j", j.clone().plus(Expr::int(q as i64)), &mut one);
             self.neighbours(l, &j, base, std::slice::from_ref(value), &mut one)?;
-            let there = j_below(&j_at(&self.begin, &self.lane, v, q as i64), &n);
-            some.push(Stmt::If(there, one, vec![]));
+            let is_present = is_below(&segment_at(&self.begin, &self.lane, v, q as i64), &n);
+            some.push(Stmt::If(is_present, one, vec![]));
         }
         let full = Expr::binary(BinaryOp::Le, j.plus(Expr::int(v)), n);
         out.push(Stmt::If(full, all, some));
-        Ok(values.iter().map(|of| of.iter().map(|r| Expr::Reg(*r)).collect()).collect())
+        Ok(values.iter().map(|per_reduction| per_reduction.iter().map(|r| Expr::Reg(*r)).collect()).collect())
     }
 
-    /// Loads the elements of the segments from `j` on, one for each of the `values`.
+    /// Reduces the elements of the segments from `j` on, one segment for each of the `values`.
     fn neighbours(
         &self,
         l: &mut Lower,
@@ -256,19 +260,19 @@ impl Strip<'_> {
     ) -> Result<()> {
         let mut counters = Vec::new();
         for _ in values {
-            let each = self.job.reductions.iter().map(|r| Counter::new(l, r, MOST_SPAN.ilog2(), out));
+            let each = self.job.reductions.iter().map(|r| Counter::new(l, r, MAX_SPAN.ilog2(), out));
             counters.push(each.collect::<Vec<_>>());
         }
         let g = l.k.reg("g", Ty::I32);
         let mut body = Vec::new();
-        let start = bind(l, "start", base.clone().plus(wide(Expr::Reg(g))), &mut body);
+        let start = bind(l, "start", base.clone().plus(to_i64(Expr::Reg(g))), &mut body);
         let accs: Vec<Vec<Reg>> = values
             .iter()
             .map(|_| self.job.reductions.iter().map(|r| variable(l, r, &mut body)).collect())
             .collect();
-        // rows of the column: none beyond the tile, none beyond the end
-        let up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
-        let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+        // the rows of the column in the tile and in bounds
+        let rounded_up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
+        let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
         let batches = Expr::binary(BinaryOp::Shr, rows.clone(), Expr::int(BATCH.trailing_zeros().into()));
         let batches = bind(l, "batches", Expr::binary(BinaryOp::Max, batches, Expr::int(0)), &mut body);
@@ -282,16 +286,16 @@ impl Strip<'_> {
         let at = bind(l, "at", start.plus(Expr::Reg(row).times(Expr::int(COLUMNS))), &mut inner);
         self.rows(l, j, &at, 1, &accs, &mut inner)?;
         body.push(Stmt::Seq(row, batches.times(Expr::int(BATCH)), rows, inner));
-        let c = bind(l, "c", wide(Expr::Reg(g)), &mut body);
+        let c = bind(l, "c", to_i64(Expr::Reg(g)), &mut body);
         for (accs, counters) in accs.iter().zip(&mut counters) {
             for ((acc, r), counter) in accs.iter().zip(&self.job.reductions).zip(counters) {
                 counter.push(l, r, &Place::NONE, c.clone(), Expr::Reg(*acc), &mut body)?;
             }
         }
         out.push(Stmt::Seq(g, int32(0), Expr::Place(Gpu::Span), body));
-        let span = bind(l, "span", wide(Expr::Place(Gpu::Span)), out);
-        for (of, counters) in values.iter().zip(&counters) {
-            for ((value, r), counter) in of.iter().zip(&self.job.reductions).zip(counters) {
+        let span = bind(l, "span", to_i64(Expr::Place(Gpu::Span)), out);
+        for (per_reduction, counters) in values.iter().zip(&counters) {
+            for ((value, r), counter) in per_reduction.iter().zip(&self.job.reductions).zip(counters) {
                 let total = counter.total(l, r, &Place::NONE, span.clone(), out)?;
                 out.push(Stmt::Assign(*value, total));
             }
@@ -299,7 +303,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// `rows` rows of a column, from element `at` on: loads, then steps.
+    /// Folds `rows` rows of a column from element `at` on: all loads come before the first use.
     fn rows(
         &self,
         l: &mut Lower,
@@ -342,7 +346,7 @@ impl Strip<'_> {
         })
     }
 
-    /// Loads what neighbouring segments read side by side of an element.
+    /// Loads by vector accesses what neighbouring segments read of an element.
     fn load(
         &self,
         l: &mut Lower,
@@ -357,10 +361,10 @@ impl Strip<'_> {
     }
 }
 
-fn j_at(begin: &Expr, lane: &Expr, v: i64, q: i64) -> Expr {
-    begin.clone().plus(wide(lane.clone()).times(Expr::int(v))).plus(Expr::int(q))
+fn segment_at(begin: &Expr, lane: &Expr, v: i64, q: i64) -> Expr {
+    begin.clone().plus(to_i64(lane.clone()).times(Expr::int(v))).plus(Expr::int(q))
 }
 
-fn j_below(j: &Expr, n: &Expr) -> Expr {
+fn is_below(j: &Expr, n: &Expr) -> Expr {
     Expr::binary(BinaryOp::Lt, j.clone(), n.clone())
 }

@@ -1,4 +1,4 @@
-//! A segmented reduction while it is lowered.
+//! A segmented reduction while it is lowered, and the mappings of segments to threads.
 
 use crate::core::NodeId;
 use crate::error::Result;
@@ -10,32 +10,33 @@ use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments;
 
-/// A segmented reduction being lowered.
+/// A segmented reduction while it is lowered.
 pub struct Job<'a> {
     pub(super) s: &'a Segments,
     pub(super) items: Vec<&'a Item>,
     pub(super) reductions: Vec<Reduction>,
-    /// Neighbours that are read at once.
+    /// The vector width of loads.
     pub(super) v: i64,
 }
 
-/// How one variant works.
+/// How a variant maps segments to threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// That many lanes take that many segments together.
+pub enum SegmentMapping {
+    /// `lanes` lanes of a warp reduce `segments` segments together.
     Warp { lanes: u32, segments: i64 },
-    /// A thread takes neighbouring segments, side by side with others.
+    /// Each thread reduces `v` neighbouring segments; neighbouring threads have neighbouring
+    /// segments.
     NeighboursPerThread,
-    /// Many warps a segment.
+    /// Many warps reduce one segment, a tile each.
     SegmentTiles,
-    /// Strips of neighbouring segments.
+    /// A block reduces tiles of a strip of neighbouring segments.
     Strips,
-    /// A thread a segment.
+    /// Each thread reduces one segment.
     OnePerThread,
 }
 
-/// Loads what the roots read side by side along an index, at neighbouring values of it, of which
-/// `first` is the first.
+/// Loads what the roots read side by side at neighbouring values of an index, of which `first` is
+/// the first.
 pub fn load(
     l: &mut Lower,
     roots: &[NodeId],
@@ -72,7 +73,7 @@ impl<'a> Job<'a> {
         job
     }
 
-    /// Stores the elements of segment `row`.
+    /// Computes the items' elements of segment `row` from its totals, and stores them.
     pub(super) fn store(
         &self,
         l: &mut Lower,

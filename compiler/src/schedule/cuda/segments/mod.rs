@@ -1,11 +1,12 @@
-//! Segmented reductions (`schedule/segments.rs`) on a GPU, by the length of the segments.
+//! Segmented reductions (`schedule/segments.rs`): many reductions in one launch, each by the tree
+//! of semantics 5.1. How segments are mapped to threads depends on their length; `variants.rs`
+//! lists this.
 //!
-//! - [`rows`]: a warp a segment, several segments at a time while they are short; from 2048
-//!   elements on a warp a tile, and the last block of a segment joins its tiles.
-//! - [`columns`]: lanes side by side over neighbouring segments; a thread a segment where these are
-//!   longer than 2^22.
+//! - [`rows`], for segments whose elements lie side by side: some lanes or a warp per segment; from
+//!   2048 elements on a warp per tile, and the last block of a segment joins its tiles.
 //!
-//! The order is the tree of semantics 5.1 in all of them.
+//! - [`columns`], for segments that are neighbours in memory: lanes side by side over neighbouring
+//!   segments. Segments of more than 2^22 elements take a thread each.
 
 mod columns;
 mod job;
@@ -19,31 +20,37 @@ use crate::plan::gpu::Grid;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use job::Job;
-pub use job::Way;
+pub use job::SegmentMapping;
 pub use variants::variants;
 
-/// Blocks at once on a multiprocessor: 64 registers a thread, 85 where a segment has many warps
-/// (with 64, eight rows in flight spill).
-fn blocks(way: Way) -> u32 {
-    if way == Way::SegmentTiles { 3 } else { 4 }
+/// Returns the minimum number of resident blocks per multiprocessor. Four blocks leave a thread 64
+/// registers. With eight rows in flight that is too few, so `SegmentTiles` has three blocks and 85
+/// registers.
+fn min_resident_blocks(mapping: SegmentMapping) -> u32 {
+    if mapping == SegmentMapping::SegmentTiles { 3 } else { 4 }
 }
 
-/// The body of one variant, and its grid.
-pub fn main(l: &mut Lower, fused: &FusedGroup, way: Way, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
+/// Returns the body of one variant, and its grid.
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    mapping: SegmentMapping,
+    strided: bool,
+) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.launch.facts.segments.clone().expect("a segmented reduction");
     l.k.kernel.threads = rows::THREADS;
-    l.k.kernel.min_resident_blocks = blocks(way);
+    l.k.kernel.min_resident_blocks = min_resident_blocks(mapping);
     let job = Job::new(l, &s, fused, !strided);
-    let body = match way {
-        Way::Strips => columns::main(l, &job)?,
-        Way::NeighboursPerThread => columns::own(l, &job)?,
-        _ => rows::main(l, &job, way)?,
+    let body = match mapping {
+        SegmentMapping::Strips => columns::main(l, &job)?,
+        SegmentMapping::NeighboursPerThread => columns::short_segments(l, &job)?,
+        _ => rows::main(l, &job, mapping)?,
     };
-    let grid = match way {
-        Way::Warp { lanes, segments } => Grid::Segments(rows::THREADS / lanes * segments as u32),
-        Way::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
-        Way::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MOST_SPAN },
-        _ => Grid::Strips { columns: 32 * job.v as u32, min_span: 1, max_span: columns::MOST_SPAN },
+    let grid = match mapping {
+        SegmentMapping::Warp { lanes, segments } => Grid::Segments(rows::THREADS / lanes * segments as u32),
+        SegmentMapping::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
+        SegmentMapping::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MAX_SPAN },
+        _ => Grid::Strips { columns: 32 * job.v as u32, min_span: 1, max_span: columns::MAX_SPAN },
     };
     Ok((body, grid))
 }

@@ -1,18 +1,20 @@
-//! Segments whose elements lie side by side (row sums).
+//! Segmented reduction of rows: segments whose elements lie side by side.
 //!
-//! Up to 2048 elements a warp takes whole segments: short ones four at a time, to have enough loads
-//! in flight; lane u then computes and stores what follows of the u-th. Very short ones are taken
-//! by 8 or 16 lanes each. Longer segments are cut into tiles, a warp each: a block takes 8 `span`
-//! tiles of one segment and stores their results; the last block of a segment to arrive joins them.
+//! Up to 2048 elements, a warp reduces whole segments. Short segments are taken four at a time, so
+//! that enough loads are in flight; lane u then computes and stores what follows from the u-th
+//! segment's total. Very short segments are taken by 8 or 16 lanes each. Longer segments are cut
+//! into tiles, one per warp: a block takes 8 `span` tiles of one segment and stores their results
+//! to scratch, and the last block of a segment to arrive joins them. The cost is that of reading
+//! memory once.
 
-use super::job::{Job, Way};
+use super::job::{Job, SegmentMapping};
 use super::warp::{Tile, lane};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, thread, wide};
-use crate::schedule::cuda::levels::{Upper, arrive, first};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::levels::{UpperLevels, arrive, is_zero};
 use crate::schedule::cuda::tree::Column;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::reduction::tiles;
@@ -21,57 +23,58 @@ use crate::schedule::reduction::tiles;
 pub const THREADS: u32 = 256;
 /// Warps of a block.
 pub const WARPS: u32 = THREADS / WARP;
-/// Tiles that a warp takes of a long segment.
-pub const MOST_SPAN: u32 = 8;
+/// The maximum number of tiles of a long segment that a warp takes.
+pub const MAX_SPAN: u32 = 8;
 
-pub(super) fn main(l: &mut Lower, job: &Job, way: Way) -> Result<Vec<Stmt>> {
+pub(super) fn main(l: &mut Lower, job: &Job, mapping: SegmentMapping) -> Result<Vec<Stmt>> {
     let length = l.launch.host(job.s.length);
     let mut out = Vec::new();
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
-    match way {
-        Way::Warp { lanes, segments: each } => whole(l, job, lanes, each, &mut out)?,
+    match mapping {
+        SegmentMapping::Warp { lanes, segments: each } => whole_segments(l, job, lanes, each, &mut out)?,
         _ => segment_tiles(l, job, length, warp, &mut out)?,
     }
     Ok(out)
 }
 
-/// `lanes` lanes take `each` whole segments: those of a warp lie next to each other.
-fn whole(l: &mut Lower, job: &Job, lanes: u32, each: i64, out: &mut Vec<Stmt>) -> Result<()> {
+/// `lanes` lanes reduce `per_lanes` whole segments together. The segments of a warp are neighbours.
+fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mut Vec<Stmt>) -> Result<()> {
     let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
-    let of_warp = i64::from(WARP / lanes);
+    let groups_per_warp = i64::from(WARP / lanes);
     let lane = lane(l, lanes, out);
     let in_warp = Expr::binary(BinaryOp::And, thread(), int32(WARP as i32 - 1));
     let in_warp = bind(l, "mine", in_warp, out);
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let of_block = wide(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(WARPS)));
-    let begin = bind(l, "begin", of_block.plus(wide(warp)).times(Expr::int(each * of_warp)), out);
+    let first_warp = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(WARPS)));
+    let begin =
+        bind(l, "begin", first_warp.plus(to_i64(warp)).times(Expr::int(per_lanes * groups_per_warp)), out);
     let group = Expr::binary(BinaryOp::Shr, in_warp.clone(), int32(lanes.trailing_zeros() as i32));
-    let mine = bind(l, "segment", begin.clone().plus(wide(group)), out);
+    let mine = bind(l, "segment", begin.clone().plus(to_i64(group)), out);
     let last = n.clone().minus(Expr::int(1));
-    // lanes beyond the end read the last segment again, and store nothing
-    let segments: Vec<Expr> = (0..each)
-        .map(|u| bind(l, "row", mine.clone().plus(Expr::int(u * of_warp)).min(last.clone()), out))
+    // lanes out of bounds reduce the last segment again, and store nothing
+    let segments: Vec<Expr> = (0..per_lanes)
+        .map(|u| bind(l, "row", mine.clone().plus(Expr::int(u * groups_per_warp)).min(last.clone()), out))
         .collect();
     let base = Expr::int(0);
     let tile = Tile { job, segments: &segments, base, count: length, lanes, lane: lane.clone() };
     let values = tile.reduce(l, out)?;
     if lanes < WARP {
-        for (u, totals) in (0..each).zip(&values) {
-            let row = bind(l, "mine", mine.clone().plus(Expr::int(u * of_warp)), out);
+        for (u, totals) in (0..per_lanes).zip(&values) {
+            let row = bind(l, "mine", mine.clone().plus(Expr::int(u * groups_per_warp)), out);
             let mut body = Vec::new();
             job.store(l, &row, totals, &mut body)?;
-            let there = Expr::binary(BinaryOp::Lt, row, n.clone());
-            out.push(Stmt::If(Expr::binary(BinaryOp::And, first(&lane), there), body, vec![]));
+            let is_present = Expr::binary(BinaryOp::Lt, row, n.clone());
+            out.push(Stmt::If(Expr::binary(BinaryOp::And, is_zero(&lane), is_present), body, vec![]));
         }
         return Ok(());
     }
-    // lane u computes and stores what follows of segment u
+    // lane u computes and stores what follows from the total of segment u
     let mut totals: Vec<Expr> = Vec::new();
     for r in 0..job.reductions.len() {
         let mut total: Option<Expr> = None;
-        for (u, of) in values.iter().enumerate() {
-            let value = bind(l, "value", Expr::Broadcast(Box::new(of[r].clone())), out);
+        for (u, per_reduction) in values.iter().enumerate() {
+            let value = bind(l, "value", Expr::Broadcast(Box::new(per_reduction[r].clone())), out);
             total = Some(match total {
                 None => value,
                 Some(before) => {
@@ -83,33 +86,33 @@ fn whole(l: &mut Lower, job: &Job, lanes: u32, each: i64, out: &mut Vec<Stmt>) -
         }
         totals.extend(total);
     }
-    let row = bind(l, "mine", begin.plus(wide(lane.clone())), out);
+    let row = bind(l, "mine", begin.plus(to_i64(lane.clone())), out);
     let mut body = Vec::new();
     job.store(l, &row, &totals, &mut body)?;
-    let leads = Expr::binary(BinaryOp::Lt, lane, int32(each as i32));
-    let there = Expr::binary(BinaryOp::Lt, row, n);
-    out.push(Stmt::If(Expr::binary(BinaryOp::And, leads, there), body, vec![]));
+    let leads = Expr::binary(BinaryOp::Lt, lane, int32(per_lanes as i32));
+    let is_present = Expr::binary(BinaryOp::Lt, row, n);
+    out.push(Stmt::If(Expr::binary(BinaryOp::And, leads, is_present), body, vec![]));
     Ok(())
 }
 
-/// Blocks take chunks of one segment each.
+/// Each block reduces some tiles of one segment.
 fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let lane = lane(l, WARP, out);
     let count = bind(l, "tiles", tiles(length.clone()), out);
-    let of_block = bind(l, "share", Expr::Place(Gpu::Span).times(int32(WARPS as i32)), out);
-    let narrow = Expr::Cast(Ty::I32, Box::new(count.clone()));
-    let up = narrow.plus(of_block.clone()).minus(int32(1));
-    let blocks = Expr::binary(BinaryOp::Div, up, of_block.clone());
+    let tiles_per_block = bind(l, "share", Expr::Place(Gpu::Span).times(int32(WARPS as i32)), out);
+    let count32 = Expr::Cast(Ty::I32, Box::new(count.clone()));
+    let rounded_up = count32.plus(tiles_per_block.clone()).minus(int32(1));
+    let blocks = Expr::binary(BinaryOp::Div, rounded_up, tiles_per_block.clone());
     let blocks = bind(l, "blocks", Expr::binary(BinaryOp::Max, blocks, int32(1)), out);
     let row = bind(l, "row", Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), blocks.clone()), out);
     let chunk = Expr::Place(Gpu::Block).minus(row.clone().times(blocks.clone()));
-    let begin = bind(l, "begin", chunk.times(of_block).plus(warp), out);
-    let segment = bind(l, "segment", wide(row), out);
+    let begin = bind(l, "begin", chunk.times(tiles_per_block).plus(warp), out);
+    let segment = bind(l, "segment", to_i64(row), out);
     let results = bind(l, "results", segment.clone().times(count.clone()), out);
     let s = l.k.reg("s", Ty::I32);
     let mut body = Vec::new();
     let t = begin.plus(Expr::Reg(s).times(int32(WARPS as i32)));
-    let t = bind(l, "t", wide(t), &mut body);
+    let t = bind(l, "t", to_i64(t), &mut body);
     let mut work = Vec::new();
     let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut work);
     let rest = bind(l, "rest", length.minus(base.clone()).min(Expr::int(TILE)), &mut work);
@@ -118,33 +121,35 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let values = tile.reduce(l, &mut work)?.remove(0);
     let store = job.reductions.iter().zip(values);
     let store = store.map(|(r, v)| Stmt::Store(r.scratch, results.clone().plus(t.clone()), v)).collect();
-    work.push(Stmt::If(first(&lane), store, vec![]));
+    work.push(Stmt::If(is_zero(&lane), store, vec![]));
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     out.push(Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body));
-    // the arriving thread sees what the others stored
+    // the thread that arrives sees what the other threads stored
     out.push(Stmt::Barrier);
     let flag = l.k.share("last", Ty::Bool, 1);
-    let last = arrive(l, flag, 0, segment.clone(), wide(blocks), out);
-    let mut end = Vec::new();
-    let column = Column::new(l, &mut end);
+    let last = arrive(l, flag, 0, segment.clone(), to_i64(blocks), out);
+    let mut epilogue = Vec::new();
+    let column = Column::new(l, &mut epilogue);
     let shared: Vec<Mem> =
         job.reductions.iter().map(|r| l.k.share("warps", r.ty, COLUMNS as u32 / WARP)).collect();
     let totals: Vec<Reg> = job.reductions.iter().map(|r| l.k.reg("total", r.ty)).collect();
-    end.extend(totals.iter().zip(&job.reductions).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
-    let upper = Upper { reductions: &job.reductions, column: &column, shared: &shared, totals: &totals };
+    epilogue
+        .extend(totals.iter().zip(&job.reductions).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
+    let upper =
+        UpperLevels { reductions: &job.reductions, column: &column, shared: &shared, totals: &totals };
     let join = upper.levels(l, &results, &count)?;
-    // one tile's result is the segment's
+    // the result of a single tile is the segment's
     let load = |(r, v): (&crate::schedule::reduction::Reduction, &Reg)| {
         Stmt::Assign(*v, Expr::load(r.scratch, results.clone()))
     };
     let one: Vec<Stmt> = job.reductions.iter().zip(&totals).map(load).collect();
     let several = Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(1));
     let single = Expr::binary(BinaryOp::Eq, count, Expr::int(1));
-    end.push(Stmt::If(several, join, vec![Stmt::If(single, one, vec![])]));
+    epilogue.push(Stmt::If(several, join, vec![Stmt::If(single, one, vec![])]));
     let mut store = Vec::new();
     let totals: Vec<Expr> = totals.into_iter().map(Expr::Reg).collect();
     job.store(l, &segment, &totals, &mut store)?;
-    end.push(Stmt::If(first(&thread()), store, vec![]));
-    out.push(Stmt::If(last, end, vec![]));
+    epilogue.push(Stmt::If(is_zero(&thread()), store, vec![]));
+    out.push(Stmt::If(last, epilogue, vec![]));
     Ok(())
 }

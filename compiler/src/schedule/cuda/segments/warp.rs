@@ -1,62 +1,62 @@
-//! A warp over the elements of one tile, of one segment or of several at once: lane l has the 4
-//! columns `4 l` and its neighbours (with vector accesses of less, groups of `v` neighbours, 128 /
-//! groups apart). Rows of 128 columns are read in batches, all before the first is used.
+//! A warp reduces the elements of one tile, of one or several segments at once. A lane has 4 of the
+//! 128 columns, in groups of `v` neighbours, as many as one access takes. The rows of 128 columns
+//! are loaded in batches, all loads of a batch before the first use.
 
 use super::job::{self, Job};
 use crate::core::{COLUMNS, NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, wide};
+use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::segments::neighbours;
 
-/// Columns of a lane.
-const OF_LANE: i64 = COLUMNS / WARP as i64;
+/// The columns of a lane.
+const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
 
-/// The accumulators of a lane: of each segment, reduction and column.
+/// The accumulators of a lane, by segment, reduction and column.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
 
 /// A tile of some segments.
 pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
-    /// The segments (i64); lanes of different groups may have different ones.
+    /// The segments (i64). Lanes of different groups may have different segments.
     pub segments: &'a [Expr],
-    /// The first element (i64), and how many there are: at most a row where a group has less than
-    /// 32 lanes.
+    /// The first element, and the number of elements (both i64). With fewer than 32 lanes these are
+    /// one row at most.
     pub base: Expr,
     pub count: Expr,
-    /// Lanes that work on a segment together: a power of two.
+    /// The number of lanes that reduce a segment together: a power of two.
     pub lanes: u32,
-    /// Its number among them.
+    /// The number of this lane among them.
     pub lane: Expr,
 }
 
-/// Some neighbours of a lane: where their first index counts from, its offset, their first column,
-/// and whether they are there.
+/// A group of neighbouring elements of a lane: the index from which it counts, its offset, its
+/// first column, and whether it is in bounds (`None` if it always is).
 struct Group {
     base: (NodeId, Expr),
     offset: i64,
     column: usize,
-    there: Option<Expr>,
+    is_present: Option<Expr>,
 }
 
-/// The lane's number among so many.
+/// Returns the number of this lane among `lanes` lanes.
 pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
     let lane = Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(lanes as i32 - 1));
     bind(l, "lane", lane, out)
 }
 
 impl Tile<'_> {
-    /// The value of each reduction of each segment, in lane 0 of its group. All lanes of the warp
-    /// take part.
+    /// Returns the value of each reduction of each segment, in lane 0 of its group. All lanes of
+    /// the warp must take part.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let accs = self.accumulators(l, out);
         let (v, width) = (self.job.v, self.width());
-        let first = self.base.clone().plus(wide(self.lane.clone()).times(Expr::int(v)));
+        let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(v)));
         let first = bind(l, "first", first, out);
         let end = bind(l, "end", self.base.clone().plus(self.count.clone()), out);
         let batch = if self.lanes == WARP { self.batch(l) } else { 1 };
@@ -75,7 +75,7 @@ impl Tile<'_> {
             rest = bind(l, "rest", rest.minus(done.clone()), out);
             start = bind(l, "start", first.clone().plus(done), out);
         }
-        // what is left, in the least batch that has room for it
+        // the rest takes the smallest batch that holds it
         let mut left = Vec::new();
         let mut rows = 1;
         while rows <= batch {
@@ -96,51 +96,53 @@ impl Tile<'_> {
         self.tree(l, &accs, out)
     }
 
-    /// Columns of a row.
+    /// Returns the number of columns of a row.
     fn width(&self) -> i64 {
-        i64::from(self.lanes) * OF_LANE
+        i64::from(self.lanes) * COLUMNS_PER_LANE
     }
 
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Accumulators {
-        let mut of_segment = || {
-            let mut of = Vec::new();
+        let mut new_accumulators = || {
+            let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
                 let start = r.absent(l.launch);
-                let regs: Vec<Reg> = (0..OF_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
+                let regs: Vec<Reg> = (0..COLUMNS_PER_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
-                of.push(regs);
+                per_reduction.push(regs);
             }
-            of
+            per_reduction
         };
-        self.segments.iter().map(|_| of_segment()).collect()
+        self.segments.iter().map(|_| new_accumulators()).collect()
     }
 
-    /// Rows that are read together: a power of two.
+    /// Returns the number of rows that are loaded together: a power of two.
     fn batch(&self, l: &mut Lower) -> i64 {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
         let reads = neighbours(l.launch, &roots, k);
-        let words: i64 =
-            reads.iter().map(|(x, _)| OF_LANE * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
+        let words: i64 = reads
+            .iter()
+            .map(|(x, _)| COLUMNS_PER_LANE * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4)
+            .sum();
         let rows = WORDS_IN_FLIGHT / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
 
-    /// Distance of a lane's groups of neighbours.
-    fn apart(&self) -> i64 {
+    /// Returns the distance of a lane's groups of neighbours.
+    fn group_stride(&self) -> i64 {
         i64::from(self.lanes) * self.job.v
     }
 
-    /// Offset and first column of each group of `rows` rows.
+    /// Returns the offset and the first column of each group of `rows` rows.
     fn places(&self, rows: i64) -> Vec<(i64, usize)> {
-        let groups = OF_LANE / self.job.v;
+        let groups = COLUMNS_PER_LANE / self.job.v;
         let place = |i: i64| {
-            (i / groups * self.width() + i % groups * self.apart(), (i % groups * self.job.v) as usize)
+            (i / groups * self.width() + i % groups * self.group_stride(), (i % groups * self.job.v) as usize)
         };
         (0..rows * groups).map(place).collect()
     }
 
-    /// `rows` rows whose elements are all there; `at`: the lane's first.
+    /// Folds `rows` rows that are in bounds. `at` is the lane's first element.
     fn full(
         &self,
         l: &mut Lower,
@@ -150,13 +152,13 @@ impl Tile<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let base = (l.launch.g.fresh_var(Ty::I64).1, at.clone());
-        let group = |(offset, column)| Group { base: base.clone(), offset, column, there: None };
+        let group = |(offset, column)| Group { base: base.clone(), offset, column, is_present: None };
         let groups: Vec<Group> = self.places(rows).into_iter().map(group).collect();
         self.groups(l, &groups, self.job.v, accs, out)
     }
 
-    /// [`Self::groups`] where groups may be missing: a missing one reads the last one, and its values
-    /// are not used.
+    /// Does the same as [`Self::groups`], with groups that may be out of bounds: these load the
+    /// last group, and their values are not used.
     fn clamped(
         &self,
         l: &mut Lower,
@@ -172,15 +174,20 @@ impl Tile<'_> {
         let mut groups = Vec::new();
         for (offset, column) in self.places(rows) {
             let index = bind(l, "k", at.clone().plus(Expr::int(offset)), out);
-            let there = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
-            let there = Some(bind(l, "there", there, out));
+            let is_present = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
+            let is_present = Some(bind(l, "there", is_present, out));
             let index = bind(l, "k", index.min(last.clone()), out);
-            groups.push(Group { base: (l.launch.g.fresh_var(Ty::I64).1, index), offset: 0, column, there });
+            groups.push(Group {
+                base: (l.launch.g.fresh_var(Ty::I64).1, index),
+                offset: 0,
+                column,
+                is_present,
+            });
         }
         self.groups(l, &groups, v, accs, out)
     }
 
-    /// The last elements, fewer than are read at once.
+    /// Folds the last elements, which are fewer than one vector access takes.
     fn tail(
         &self,
         l: &mut Lower,
@@ -200,10 +207,10 @@ impl Tile<'_> {
                 let mut one = Vec::new();
                 let index = bind(l, "k", at.clone().plus(Expr::int(q)), &mut one);
                 let base = (l.launch.g.fresh_var(Ty::I64).1, index);
-                let group = Group { base, offset: 0, column: column + q as usize, there: None };
+                let group = Group { base, offset: 0, column: column + q as usize, is_present: None };
                 self.groups(l, &[group], 1, accs, &mut one)?;
-                let there = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
-                some.push(Stmt::If(there, one, vec![]));
+                let is_present = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
+                some.push(Stmt::If(is_present, one, vec![]));
             }
             let partly = Expr::binary(BinaryOp::Gt, at.plus(Expr::int(v)), end.clone());
             body.push(Stmt::If(partly, some, vec![]));
@@ -213,7 +220,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Groups of `v` neighbours of all segments: loads, then steps.
+    /// Folds groups of `v` neighbours of all segments: all loads come before the first use.
     fn groups(
         &self,
         l: &mut Lower,
@@ -240,7 +247,7 @@ impl Tile<'_> {
                 }
                 for (g, indices) in elements {
                     for (index, column) in indices.into_iter().zip(g.column..) {
-                        self.step(l, &vars, index, column, g.there.as_ref(), accs, &mut work)?;
+                        self.step(l, &vars, index, column, g.is_present.as_ref(), accs, &mut work)?;
                     }
                 }
                 Ok::<_, Error>(())
@@ -250,7 +257,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Loads what the elements at neighbouring indices read side by side.
+    /// Loads by vector accesses what the elements at neighbouring indices read.
     fn load(
         &self,
         l: &mut Lower,
@@ -265,14 +272,14 @@ impl Tile<'_> {
         job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
-    /// The element at an index goes into its column.
+    /// Folds the element at an index into its column.
     fn step(
         &self,
         l: &mut Lower,
         vars: &[(NodeId, Expr)],
         index: NodeId,
         column: usize,
-        there: Option<&Expr>,
+        is_present: Option<&Expr>,
         accs: &[Vec<Reg>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -283,12 +290,12 @@ impl Tile<'_> {
             roots.push(r.step(l.launch, old, index));
         }
         let values = l.region(&vars, &roots, &Expr::int(0), out)?;
-        // all new values before any accumulator changes
+        // all new values are computed before any accumulator changes
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
         for (a, e) in accs.iter().zip(values) {
             let old = Expr::Reg(a[column]);
-            let e = match there {
-                Some(there) => Expr::Select(Box::new(there.clone()), Box::new(e), Box::new(old)),
+            let e = match is_present {
+                Some(is_present) => Expr::Select(Box::new(is_present.clone()), Box::new(e), Box::new(old)),
                 None => e,
             };
             out.push(Stmt::Assign(a[column], e));
@@ -296,37 +303,38 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Neighbours join: those of a lane, then lanes, then groups.
+    /// Joins the columns by the tree: those of a lane's group first, then lanes, then groups.
     fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let mut all = Vec::new();
         for accs in accs {
-            let mut of = Vec::new();
+            let mut per_reduction = Vec::new();
             for (r, accs) in self.job.reductions.iter().zip(accs) {
                 let mut groups = Vec::new();
                 for group in accs.chunks(self.job.v as usize) {
                     let regs = group.iter().map(|a| Expr::Reg(*a)).collect();
                     let mut value = pairs(l, r, regs, out)?;
-                    for apart in [1, 2, 4, 8, 16].into_iter().filter(|apart| *apart < self.lanes) {
-                        let other = bind(l, "other", Expr::ShuffleDown(Box::new(value.clone()), apart), out);
+                    for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < self.lanes) {
+                        let other =
+                            bind(l, "other", Expr::ShuffleDown(Box::new(value.clone()), distance), out);
                         let joined = join(l, r, &value, &other, out)?;
                         value = bind(l, "joined", joined, out);
                     }
                     groups.push(value);
                 }
-                of.push(pairs(l, r, groups, out)?);
+                per_reduction.push(pairs(l, r, groups, out)?);
             }
-            all.push(of);
+            all.push(per_reduction);
         }
         Ok(all)
     }
 }
 
-/// The exponent of a power of two.
+/// Returns log2 of a power of two.
 fn shift(power: i64) -> Expr {
     Expr::int(power.trailing_zeros().into())
 }
 
-/// A power of two of neighbours, joined.
+/// Joins neighbouring values pairwise; their number is a power of two.
 pub fn pairs(
     l: &mut Lower,
     r: &crate::schedule::reduction::Reduction,

@@ -1,38 +1,45 @@
-//! The body of one thread that makes several steps: loads, exchanges, the step, stores.
+//! The body of one thread of temporal blocking: it loads, then exchanges and computes in each step,
+//! then stores.
 
 use super::{ROWS, TemporalBlockingParams, WARPS};
 use crate::core::{NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, thread, wide};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::register_tiling::placement::{along, lane, plus, warp};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 use rustc_hash::FxHashMap as HashMap;
 
-/// The body of one thread.
+/// Writes the body of one thread.
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
-    let first = place(l, fused, params, &mut out);
-    let fits = fits(l, fused, params, &first);
-    let own = own(l, &first, params, &mut out);
-    let shown = params.region()[1] * 2 * params.reach[0].max(1) * WARPS * 2;
-    let area = l.k.share("shown", l.launch.g.ty(params.state).elem, shown as u32);
-    let mut ways = Vec::new();
-    for inside in [true, false] {
+    let first = region_origin(l, fused, params, &mut out);
+    let is_interior = is_interior(l, fused, params, &first);
+    let origin = lane_origin(l, &first, params, &mut out);
+    let exchange_len = params.region()[1] * 2 * params.reach[0].max(1) * WARPS * 2;
+    let area = l.k.share("shown", l.launch.g.ty(params.state).elem, exchange_len as u32);
+    let mut paths = Vec::new();
+    for interior in [true, false] {
         let mut body = Vec::new();
-        way(l, fused, params, &Way { own: own.clone(), area, inside }, &mut body)?;
-        ways.push(body);
+        block_path(
+            l,
+            fused,
+            params,
+            &BlockPath { origin: origin.clone(), exchange: area, interior },
+            &mut body,
+        )?;
+        paths.push(body);
     }
-    let edge = ways.pop().unwrap_or_default();
-    out.push(Stmt::If(fits, ways.pop().unwrap_or_default(), edge));
+    let edge = paths.pop().unwrap_or_default();
+    out.push(Stmt::If(is_interior, paths.pop().unwrap_or_default(), edge));
     Ok(out)
 }
 
-/// First row and column of the block's region.
-fn place(
+/// Computes the first row and column of the block's region, halo included.
+fn region_origin(
     l: &mut Lower,
     fused: &FusedGroup,
     params: &TemporalBlockingParams,
@@ -46,14 +53,20 @@ fn place(
     let down = bind(l, "down", Expr::binary(BinaryOp::Div, number.clone(), across.clone()), out);
     let right = bind(l, "right", number.minus(down.clone().times(across)), out);
     let first = |l: &mut Lower, e: Expr, axis: usize, name: &'static str, out: &mut Vec<Stmt>| {
-        let at = wide(e).times(Expr::int(block[axis])).minus(Expr::int(halo[axis]));
+        let at = to_i64(e).times(Expr::int(block[axis])).minus(Expr::int(halo[axis]));
         bind(l, name, at, out)
     };
     [first(l, down, 0, "top", out), first(l, right, 1, "left", out)]
 }
 
-/// Whether the whole region is inside, and what it computes first is within the boundary widths.
-fn fits(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams, first: &[Expr; 2]) -> Expr {
+/// Returns whether the whole region is in bounds, and what the first step computes is in the
+/// interior.
+fn is_interior(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    params: &TemporalBlockingParams,
+    first: &[Expr; 2],
+) -> Expr {
     let mut all: Option<Expr> = None;
     for (axis, first) in first.iter().enumerate() {
         let [before, behind] =
@@ -68,48 +81,53 @@ fn fits(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams, firs
     all.unwrap_or(Expr::Lit(Lit::bool(true)))
 }
 
-/// First row and column of the lane.
-fn own(l: &mut Lower, first: &[Expr; 2], params: &TemporalBlockingParams, out: &mut Vec<Stmt>) -> [Expr; 2] {
-    let row = wide(warp().times(int32(ROWS as i32)));
-    let column = wide(lane().times(int32(params.v as i32)));
+/// The first row and column of the lane.
+fn lane_origin(
+    l: &mut Lower,
+    first: &[Expr; 2],
+    params: &TemporalBlockingParams,
+    out: &mut Vec<Stmt>,
+) -> [Expr; 2] {
+    let row = to_i64(warp().times(int32(ROWS as i32)));
+    let column = to_i64(lane().times(int32(params.v as i32)));
     let row = bind(l, "row", first[0].clone().plus(row), out);
     [row, bind(l, "column", first[1].clone().plus(column), out)]
 }
 
-/// How a block goes.
-struct Way {
-    /// First row and column of the lane.
-    own: [Expr; 2],
-    /// Where warps show rows.
-    area: Mem,
-    /// All of it is inside.
-    inside: bool,
+/// One of the two paths of a block: the interior one, or that of boundary blocks.
+struct BlockPath {
+    /// The first row and column of the lane.
+    origin: [Expr; 2],
+    /// The shared memory through which warps exchange rows.
+    exchange: Mem,
+    /// Whether it is the path of blocks in the interior.
+    interior: bool,
 }
 
-/// Elements of a lane, in registers.
-type Grid = Vec<Vec<Reg>>;
+/// The elements of a lane, in registers.
+type LaneTile = Vec<Vec<Reg>>;
 
-fn way(
+fn block_path(
     l: &mut Lower,
     fused: &FusedGroup,
     params: &TemporalBlockingParams,
-    way: &Way,
+    path: &BlockPath,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let vars: Vec<(NodeId, Expr)> =
-        way.own.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
-    let now = load(l, fused, params, way, params.state, true, out);
+        path.origin.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
+    let now = load(l, fused, params, path, params.state, true, out);
     l.with_loaded(HashMap::default(), |l| {
         for other in &params.others {
-            let held = load(l, fused, params, way, *other, false, out);
+            let held = load(l, fused, params, path, *other, false, out);
             for (r, row) in (0..).zip(&held) {
-                keep(l, *other, &vars, r, 0, row);
+                note_loaded(l, *other, &vars, r, 0, row);
             }
         }
         let step = l.k.reg("step", Ty::I64);
         let mut body = Vec::new();
-        exchange(l, params, way, &vars, &now, step, &mut body);
-        let array = if way.inside { params.inner } else { params.edge.value };
+        exchange(l, params, path, &vars, &now, step, &mut body);
+        let array = if path.interior { params.inner } else { params.edge.value };
         let mut roots = Vec::new();
         for (r, k) in (0..ROWS).flat_map(|r| (0..params.v).map(move |k| (r, k))) {
             let index = at(l, &vars, [r, k]);
@@ -124,14 +142,14 @@ fn way(
         for (r, e) in now.iter().flatten().zip(next) {
             body.push(Stmt::Assign(*r, e));
         }
-        out.push(Stmt::Seq(step, Expr::int(0), wide(Expr::Place(Gpu::Span)), body));
+        out.push(Stmt::Seq(step, Expr::int(0), to_i64(Expr::Place(Gpu::Span)), body));
         Ok::<_, Error>(())
     })?;
-    store(l, fused, params, way, &now, out);
+    store(l, fused, params, path, &now, out);
     Ok(())
 }
 
-/// The indices of an element of the lane, in the graph.
+/// Returns the nodes of the indices of an element of the lane.
 fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
     let step = |l: &mut Lower, var: NodeId, by: i64| {
         let by = l.launch.g.lit(Lit::i64(by));
@@ -140,73 +158,75 @@ fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
     vars.iter().zip(by).map(|(v, by)| step(l, v.0, by)).collect()
 }
 
-/// Notes that neighbours of a row, from a column on, are in these registers.
-fn keep(l: &mut Lower, array: NodeId, vars: &[(NodeId, Expr)], row: i64, column: i64, regs: &[Reg]) {
+/// Notes that these registers hold the elements of a row from a column on.
+fn note_loaded(l: &mut Lower, array: NodeId, vars: &[(NodeId, Expr)], row: i64, column: i64, regs: &[Reg]) {
     for (c, r) in (column..).zip(regs) {
         let index = at(l, vars, [row, c]);
         l.scope.loaded.get_or_insert_default().insert((array, index), Expr::Reg(*r));
     }
 }
 
-fn both(a: Expr, b: Expr) -> Expr {
+fn and(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::And, a, b)
 }
 
 /// 0 <= i < n
 fn is_inside(i: Expr, n: Expr) -> Expr {
-    both(Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0)), Expr::binary(BinaryOp::Lt, i, n))
+    and(Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0)), Expr::binary(BinaryOp::Lt, i, n))
 }
 
-/// The lane's part of an array: outside of it, 0. `changes`: the registers are assigned to.
+/// Loads the lane's part of an array, with 0 for elements out of bounds. `changes`: the registers
+/// are assigned to.
 fn load(
     l: &mut Lower,
     fused: &FusedGroup,
     params: &TemporalBlockingParams,
-    way: &Way,
+    path: &BlockPath,
     array: NodeId,
     changes: bool,
     out: &mut Vec<Stmt>,
-) -> Grid {
-    // at which places it is read was said when the CPU's kernels were written
+) -> LaneTile {
+    // the array's accesses are a fact of the launch: they need not be noted here
     let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
-    let (mut grid, mut inits) = (Grid::new(), Vec::new());
+    let (mut tile, mut inits) = (LaneTile::new(), Vec::new());
     for r in 0..ROWS {
-        let row = plus(way.own[0].clone(), r);
-        let line = along(l, mem, std::slice::from_ref(&row)).plus(way.own[1].clone());
+        let row = plus(path.origin[0].clone(), r);
+        let line = along(l, mem, std::slice::from_ref(&row)).plus(path.origin[1].clone());
         let line = bind(l, "line", line, out);
         let regs: Vec<Reg> = (0..params.v).map(|_| l.k.reg("x", ty)).collect();
-        if way.inside {
+        if path.interior {
             l.k.vector(mem);
             out.push(Stmt::LoadVec(regs.clone(), mem, line));
         } else {
             let row = bind(l, "onrow", is_inside(row, extents[0].clone()), out);
             for (k, r) in (0..).zip(&regs) {
-                let column = is_inside(plus(way.own[1].clone(), k), extents[1].clone());
-                let is_there = bind(l, "present", both(row.clone(), column), out);
+                let column = is_inside(plus(path.origin[1].clone(), k), extents[1].clone());
+                let is_there = bind(l, "present", and(row.clone(), column), out);
                 let e = Expr::LoadIf(mem, Box::new(plus(line.clone(), k)), Box::new(is_there));
                 out.push(Stmt::Let(*r, e, Default::default()));
             }
         }
         if !changes {
-            grid.push(regs);
+            tile.push(regs);
             continue;
         }
         let vars: Vec<Reg> = regs.iter().map(|_| l.k.reg("now", ty)).collect();
         inits.extend(vars.iter().zip(regs).map(|(v, r)| Stmt::Var(*v, Expr::Reg(r))));
-        grid.push(vars);
+        tile.push(vars);
     }
     out.append(&mut inits);
-    grid
+    tile
 }
 
-/// What the step reads beyond the lane's own elements, and all of it noted for the values to come.
+/// Exchanges what the step reads beyond the lane's own elements, and notes the registers of all of
+/// it.
 fn exchange(
     l: &mut Lower,
     params: &TemporalBlockingParams,
-    way: &Way,
+    path: &BlockPath,
     vars: &[(NodeId, Expr)],
-    now: &Grid,
+    now: &LaneTile,
     step: Reg,
     out: &mut Vec<Stmt>,
 ) {
@@ -214,44 +234,46 @@ fn exchange(
     let reach = params.reach[0];
     if reach > 0 {
         let width = params.region()[1];
-        // an area has for each warp its first rows, then its last ones
-        let of_warp = 2 * reach * width;
-        let turn = Expr::Cast(Ty::I32, Box::new(both(Expr::Reg(step), Expr::int(1))));
-        let area = turn.times(int32((WARPS * of_warp) as i32));
+        // a buffer has for each warp its first rows, then its last ones
+        let warp_len = 2 * reach * width;
+        let buffer = Expr::Cast(Ty::I32, Box::new(and(Expr::Reg(step), Expr::int(1))));
+        let area = buffer.times(int32((WARPS * warp_len) as i32));
         let column = lane().times(int32(params.v as i32));
         let base = bind(l, "base", area.plus(column), out);
-        let of = |warp: Expr| base.clone().plus(warp.times(int32(of_warp as i32)));
-        let mine = bind(l, "mine", of(warp()), out);
+        let rows_of = |warp: Expr| base.clone().plus(warp.times(int32(warp_len as i32)));
+        let mine = bind(l, "mine", rows_of(warp()), out);
         let add = |e: &Expr, by: i64| e.clone().plus(int32(by as i32));
         for r in 0..reach {
             let list = |row: i64| now[row as usize].iter().map(|r| Expr::Reg(*r)).collect();
-            out.push(Stmt::StoreVec(way.area, add(&mine, r * width), list(r)));
-            out.push(Stmt::StoreVec(way.area, add(&mine, (reach + r) * width), list(ROWS - reach + r)));
+            out.push(Stmt::StoreVec(path.exchange, add(&mine, r * width), list(r)));
+            out.push(Stmt::StoreVec(path.exchange, add(&mine, (reach + r) * width), list(ROWS - reach + r)));
         }
         out.push(Stmt::Barrier);
-        // of the first and the last warp: anything, it is spoiled
+        // the first and the last warp read their own rows in place of absent ones: the results are
+        // invalid anyway
         let above = Expr::binary(BinaryOp::Max, warp().minus(int32(1)), int32(0));
         let below = warp().plus(int32(1)).min(int32(WARPS as i32 - 1));
-        let (above, below) = (bind(l, "above", of(above), out), bind(l, "below", of(below), out));
+        let (above, below) = (bind(l, "above", rows_of(above), out), bind(l, "below", rows_of(below), out));
         let ty = l.launch.g.ty(params.state).elem;
         for r in 0..reach {
             for (row, from) in
                 [(r - reach, add(&above, (reach + r) * width)), (ROWS + r, add(&below, r * width))]
             {
                 let regs: Vec<Reg> = (0..params.v).map(|_| l.k.reg("shown", ty)).collect();
-                out.push(Stmt::LoadVec(regs.clone(), way.area, from));
+                out.push(Stmt::LoadVec(regs.clone(), path.exchange, from));
                 rows.push((row, regs));
             }
         }
     }
     for (row, regs) in rows {
-        keep(l, params.state, vars, row, 0, &regs);
-        beside(l, params, vars, row, &regs, out);
+        note_loaded(l, params.state, vars, row, 0, &regs);
+        exchange_columns(l, params, vars, row, &regs, out);
     }
 }
 
-/// The elements left and right of a lane's part of a row, as far as any element reads them.
-fn beside(
+/// Exchanges the elements to the left and right of a lane's part of a row, as far as an element
+/// reads them.
+fn exchange_columns(
     l: &mut Lower,
     params: &TemporalBlockingParams,
     vars: &[(NodeId, Expr)],
@@ -268,16 +290,16 @@ fn beside(
         let (left, right) = (-c, params.v - 1 + c);
         if reads(left) {
             let e = Expr::ShuffleUp(Box::new(Expr::Reg(regs[(params.v - c) as usize])), 1);
-            shuffled(l, params, vars, [row, left], e, out);
+            shuffled_in(l, params, vars, [row, left], e, out);
         }
         if reads(right) {
             let e = Expr::ShuffleDown(Box::new(Expr::Reg(regs[(c - 1) as usize])), 1);
-            shuffled(l, params, vars, [row, right], e, out);
+            shuffled_in(l, params, vars, [row, right], e, out);
         }
     }
 }
 
-fn shuffled(
+fn shuffled_in(
     l: &mut Lower,
     params: &TemporalBlockingParams,
     vars: &[(NodeId, Expr)],
@@ -287,16 +309,16 @@ fn shuffled(
 ) {
     let r = l.k.reg("beside", l.launch.g.ty(params.state).elem);
     out.push(Stmt::Let(r, e, Default::default()));
-    keep(l, params.state, vars, by[0], by[1], &[r]);
+    note_loaded(l, params.state, vars, by[0], by[1], &[r]);
 }
 
-/// Stores what no step spoiled.
+/// Stores the elements that are still valid.
 fn store(
     l: &mut Lower,
     fused: &FusedGroup,
     params: &TemporalBlockingParams,
-    way: &Way,
-    now: &Grid,
+    path: &BlockPath,
+    now: &LaneTile,
     out: &mut Vec<Stmt>,
 ) {
     let item = &fused.items[0];
@@ -305,20 +327,20 @@ fn store(
     let (halo, region) = (params.halo(), params.region());
     let within = |e: Expr, halo: i64, end: i64| {
         let low = Expr::binary(BinaryOp::Ge, e.clone(), int32(halo as i32));
-        both(low, Expr::binary(BinaryOp::Lt, e, int32((end - halo) as i32)))
+        and(low, Expr::binary(BinaryOp::Lt, e, int32((end - halo) as i32)))
     };
     let column = within(lane().times(int32(params.v as i32)), halo[1], region[1]);
     let column = bind(l, "oncolumn", column, out);
     let top =
         bind(l, "share", Expr::binary(BinaryOp::Shr, thread(), int32(5)).times(int32(ROWS as i32)), out);
     for (r, regs) in (0..).zip(now) {
-        let row = plus(way.own[0].clone(), r);
-        let mine = both(column.clone(), within(top.clone().plus(int32(r as i32)), halo[0], region[0]));
+        let row = plus(path.origin[0].clone(), r);
+        let mine = and(column.clone(), within(top.clone().plus(int32(r as i32)), halo[0], region[0]));
         let mut body = Vec::new();
-        let to = along(l, mem, std::slice::from_ref(&row)).plus(way.own[1].clone());
+        let to = along(l, mem, std::slice::from_ref(&row)).plus(path.origin[1].clone());
         let list: Vec<Expr> =
             regs.iter().map(|r| canonical(Expr::Reg(*r), ty, &mut l.k.kernel, &mut body)).collect();
-        if way.inside {
+        if path.interior {
             l.k.vector(mem);
             body.push(Stmt::StoreVec(mem, to, list));
             out.push(Stmt::If(mine, body, vec![]));
@@ -326,10 +348,10 @@ fn store(
         }
         let to = bind(l, "to", to, &mut body);
         for (k, e) in (0..).zip(list) {
-            let is_there = Expr::binary(BinaryOp::Lt, plus(way.own[1].clone(), k), extents[1].clone());
+            let is_there = Expr::binary(BinaryOp::Lt, plus(path.origin[1].clone(), k), extents[1].clone());
             body.push(Stmt::If(is_there, vec![Stmt::Store(mem, plus(to.clone(), k), e)], vec![]));
         }
-        let mine = both(mine, Expr::binary(BinaryOp::Lt, row, extents[0].clone()));
+        let mine = and(mine, Expr::binary(BinaryOp::Lt, row, extents[0].clone()));
         out.push(Stmt::If(mine, body, vec![]));
     }
 }

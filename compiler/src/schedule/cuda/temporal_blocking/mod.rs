@@ -1,21 +1,24 @@
-//! Several steps of an iteration at once: a stencil of one matrix whose values stay in the
-//! registers of a block from step to step.
+//! Temporal blocking: several steps of an iterated stencil of one matrix in one launch, with the
+//! values in registers from step to step. Overlapped tiles (Holewinski, Pouchet, Sadayappan 2012):
+//! blocks do not exchange the rows and columns at their edges; neighbouring blocks compute them,
+//! too. Chosen for `iterate` over a stencil of one matrix, where a block's useful part is more than
+//! 5/8 of it; the cost is one pass over memory per launch, and the redundant elements.
 //!
 //! ```text
-//! block: 8 warps below each other; a lane has 8 rows of v neighbouring columns. It loads its part of the matrix once, and so many rows and columns around what it
-//! stores that each step may spoil a ring of them.
+//! block: 8 warps below each other; a lane has 8 rows of v neighbouring columns
+//! load the block's part of the matrix once, with a halo: each step makes a ring of it invalid
 //!
 //! for each step:
-//!     each warp shows its first and last rows to the warps above and below (shared memory, two areas in turn: one barrier a step)
-//!     lanes exchange their first and last columns (shuffles)
+//!     each warp stores its first and last rows to shared memory for the warps above and below
+//!         (two buffers in turn, so that a step has one barrier)
+//!     lanes exchange their first and last columns by shuffles
 //!     every element becomes its next value
-//! store what is not spoiled
+//! store what is still valid
 //! ```
 //!
-//! Overlapped tiles: rows and columns at a block's edge are computed by its neighbours, too,
-//! instead of being exchanged with them. Blocks at the edges of the matrix do the same with an
-//! element that is right there (`everywhere`); what lies outside is loaded as 0, computed, and
-//! never selected.
+//! Blocks at the edges of the matrix run the predicated element
+//! (`schedule/boundary/predicated.rs`): what lies out of bounds is loaded as 0, computed, and never
+//! selected.
 
 mod body;
 
@@ -32,49 +35,54 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::{self, Stencil};
 use std::collections::BTreeSet;
 
-/// Rows of a lane.
+/// The rows of a lane.
 const ROWS: i64 = 8;
-/// Warps of a block.
+/// The warps of a block.
 const WARPS: i64 = 8;
 /// Threads of a block.
 pub const THREADS: u32 = WARPS as u32 * WARP;
-/// Steps of a launch at most.
-const MOST_STEPS: i64 = 8;
-/// Arrays beside the state whose elements a lane keeps at most.
-const MOST_OTHERS: usize = 2;
+/// The maximum number of steps of a launch.
+const MAX_STEPS: i64 = 8;
+/// The maximum number of arrays beside the state whose elements a lane keeps.
+const MAX_OTHERS: usize = 2;
 
-/// How an iteration is done.
+/// The parameters of temporal blocking.
 #[derive(Clone)]
 pub struct TemporalBlockingParams {
-    /// The matrix that the steps change.
+    /// The matrix that the steps change: the state.
     state: NodeId,
-    /// Others, of which an element reads its own one.
+    /// The other arrays, which are read at the element's own index.
     others: Vec<NodeId>,
-    /// What an element reads of the state: distances of rows and columns.
+    /// The taps of the state: distances of rows and columns.
     taps: BTreeSet<[i64; 2]>,
-    /// How far that reaches: rows, columns.
+    /// The greatest distances: rows, columns.
     reach: [i64; 2],
-    /// Neighbours of a lane.
+    /// The vector width: the columns of a lane.
     v: i64,
-    /// An element right within boundary widths, and one that is right everywhere.
+    /// An array whose elements are right in the interior, its boundary widths, and the predicated
+    /// element, which is right everywhere.
     inner: NodeId,
     widths: Vec<BoundaryWidth>,
     edge: Predicated,
-    /// How many steps at once, at most: a variant each, the most first.
+    /// The numbers of steps for which there is a variant, in descending order.
     pub variants: Vec<i64>,
-    /// Steps of the variant that is written.
+    /// The number of steps of this variant.
     pub steps: i64,
 }
 
 impl TemporalBlockingParams {
-    /// None: it is no such stencil, or it would not pay.
+    /// Returns `None` if the group is no such stencil, or if temporal blocking would not be faster.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<TemporalBlockingParams> {
         let ([item], [rows, columns]) = (&fused.items[..], &fused.domain[..]) else { return None };
         let state = l.repeated()?;
         let [whole_rows, whole_columns] = [0, 1].map(|axis| l.g.add(Op::Len(state, axis)));
         let ty = l.g.ty(state);
-        let same = (*rows, *columns) == (whole_rows, whole_columns) && l.g.ty(item.node) == ty;
-        if !same || !is_store(&l.g, item) || is_nested(&l.g, item) || !matches!(ty.elem.size(), 4 | 8) {
+        let is_whole_state = (*rows, *columns) == (whole_rows, whole_columns) && l.g.ty(item.node) == ty;
+        if !is_whole_state
+            || !is_store(&l.g, item)
+            || is_nested(&l.g, item)
+            || !matches!(ty.elem.size(), 4 | 8)
+        {
             return None;
         }
         let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
@@ -92,7 +100,7 @@ impl TemporalBlockingParams {
         let simple = |s: &&Stencil| {
             s.array == state || s.is_pointwise() && l.g.ty(s.array).elem.size() == ty.elem.size()
         };
-        if others.len() > MOST_OTHERS || !refs.iter().all(simple) {
+        if others.len() > MAX_OTHERS || !refs.iter().all(simple) {
             return None;
         }
         let reach = [0, 1].map(|axis| {
@@ -111,27 +119,28 @@ impl TemporalBlockingParams {
         let root = opened(&mut l.g, item.node, &index);
         let domain = Domain { index: &index, extents: &fused.domain, reach: &hull };
         let edge = predicated::element(&mut l.g, &domain, root)?;
-        // as an array, so that it can be opened at any indices
+        // made an array, so that it can be opened at any indices
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
         let lambda = l.g.close(&binders, edge.value);
         let edge = Predicated { value: l.g.add(Op::Generate(fused.domain.clone(), lambda)), ..edge };
-        // at the edges there may be other distances
-        let there = stencil::stencils(&mut l.g, &fused.domain, &[edge.value]);
-        let of_state = [&stencils, &there].into_iter().flatten().filter(|s| s.array == state);
-        let taps = of_state.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
+        // the predicated element may have other taps
+        let boundary_stencils = stencil::stencils(&mut l.g, &fused.domain, &[edge.value]);
+        let state_stencils =
+            [&stencils, &boundary_stencils].into_iter().flatten().filter(|s| s.array == state);
+        let taps = state_stencils.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
         let (inner, widths) = (inner.arrays[0], inner.widths.clone());
         Some(TemporalBlockingParams { state, others, taps, reach, v, inner, widths, edge, variants, steps })
     }
 
-    /// For a variant of so many steps.
-    pub fn with(&self, steps: i64) -> TemporalBlockingParams {
+    /// Returns the parameters of the variant with that number of steps.
+    pub fn with_steps(&self, steps: i64) -> TemporalBlockingParams {
         TemporalBlockingParams { steps, ..self.clone() }
     }
 
-    /// Blocks on a multiprocessor: what a lane keeps, and what it needs beside it, has registers
-    /// then. Four Jacobi steps of 8192 x 8192 elements of f32 take 0.153 ms with three blocks,
-    /// 0.179 with two.
-    pub fn blocks(&self, l: &LaunchContext) -> u32 {
+    /// Returns the minimum number of resident blocks per multiprocessor: as many as leave registers
+    /// for what a lane keeps and computes. Four Jacobi steps of 8192 x 8192 elements of f32 take
+    /// 0.153 ms with three blocks, 0.179 ms with two.
+    pub fn min_resident_blocks(&self, l: &LaunchContext) -> u32 {
         let words =
             ROWS * self.v * l.g.ty(self.state).elem.size() as i64 / 4 * (1 + self.others.len() as i64);
         match words {
@@ -141,24 +150,24 @@ impl TemporalBlockingParams {
         }
     }
 
-    /// Rows and columns around what is stored.
+    /// Returns the halo: rows and columns around what is stored.
     fn halo(&self) -> [i64; 2] {
         halo(self.reach, self.v, self.steps)
     }
 
-    /// Rows and columns of a block with the halo.
+    /// Returns the rows and columns of a block with the halo.
     fn region(&self) -> [i64; 2] {
         [WARPS * ROWS, i64::from(WARP) * self.v]
     }
 
-    /// Rows and columns that a block stores.
+    /// Returns the rows and columns that a block stores.
     pub fn block(&self) -> [i64; 2] {
         let (region, halo) = (self.region(), self.halo());
         [region[0] - 2 * halo[0], region[1] - 2 * halo[1]]
     }
 
-    /// The least length of an axis.
-    pub fn least(&self) -> i64 {
+    /// Returns the minimum length of an axis.
+    pub fn min_extent(&self) -> i64 {
         self.edge.least
     }
 }
@@ -167,9 +176,9 @@ fn halo(reach: [i64; 2], v: i64, steps: i64) -> [i64; 2] {
     [reach[0] * steps, (reach[1] * steps + v - 1) / v * v]
 }
 
-/// How many steps are made at once: where there are many, as many as a third of a block's elements
-/// are spoiled by (8 steps of Jacobi take 0.230 ms, 0.029 a step, twice 4 steps 0.305); and half as
-/// many, for iterations that have no more.
+/// Returns the numbers of steps for which there is a variant. The greatest makes about a third of a
+/// block's elements invalid (8 Jacobi steps take 0.230 ms, twice 4 steps 0.305 ms); half as many
+/// steps serve iterations that have fewer.
 fn steps(reach: [i64; 2], v: i64) -> Vec<i64> {
     // a lane exchanges columns with its neighbours only
     if reach == [0, 0] || reach[1] > v || reach[0] > ROWS {
@@ -181,12 +190,12 @@ fn steps(reach: [i64; 2], v: i64) -> Vec<i64> {
         let all = WARPS * ROWS * i64::from(WARP) * v;
         rows > 0 && columns > 0 && 8 * rows * columns > 5 * all
     };
-    let most = (2..=MOST_STEPS).rev().find(|n| is_stored(*n));
+    let most = (2..=MAX_STEPS).rev().find(|n| is_stored(*n));
     let less = most.map(|n| n / 2).filter(|n| *n > 1);
     most.into_iter().chain(less).collect()
 }
 
-/// Whether an element reads these arrays at these places, and nothing else.
+/// Whether an element reads the taps of these stencils, and nothing else.
 fn only_reads(l: &mut LaunchContext, inner: &Interior, stencils: &[Stencil]) -> bool {
     let mut taps = 0;
     let reads = l.g.reachable(inner.arrays.iter().copied());

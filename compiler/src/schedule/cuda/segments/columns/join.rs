@@ -1,42 +1,42 @@
-//! How the values of a strip join: those of a block's warps through shared memory, those of its
-//! blocks through scratch memory, in the last block to arrive.
+//! The joins of a strip: the values of a block's warps join through shared memory, those of its
+//! blocks through scratch, in the last block to arrive.
 
-use super::{MOST_SPAN, Strip, WARPS, j_below};
+use super::{MAX_SPAN, Strip, WARPS, is_below};
 use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, wide};
-use crate::schedule::cuda::levels::first;
+use crate::schedule::cuda::expressions::{int32, to_i64};
+use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::segments::warp::pairs;
 use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
 
 impl Strip<'_> {
-    /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments
-    /// l, 32 + l .. `apart`: of a lane's values.
+    /// Joins the warps' values of each segment. Lane l of warp 0 has the totals of the segments l,
+    /// 32 + l and so on. `value_stride` is the distance of a lane's values in shared memory.
     pub(super) fn join(
         &self,
         l: &mut Lower,
         values: &[Vec<Expr>],
-        apart: i64,
+        value_stride: i64,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Expr>>> {
         let v = self.job.v;
-        // the strip's segments side by side, a row a warp
+        // one row per warp, with the strip's segments side by side
         let row = self.warp.clone().times(int32((i64::from(WARP) * v) as i32));
-        let lane_apart = if apart == 1 { v } else { 1 };
-        let at = bind(l, "at", row.plus(self.lane.clone().times(int32(lane_apart as i32))), out);
-        for (q, of) in (0..).zip(values) {
-            for (m, e) in self.shared.iter().zip(of) {
-                out.push(Stmt::Store(*m, at.clone().plus(int32((q * apart) as i32)), e.clone()));
+        let lane_stride = if value_stride == 1 { v } else { 1 };
+        let at = bind(l, "at", row.plus(self.lane.clone().times(int32(lane_stride as i32))), out);
+        for (q, per_reduction) in (0..).zip(values) {
+            for (m, e) in self.shared.iter().zip(per_reduction) {
+                out.push(Stmt::Store(*m, at.clone().plus(int32((q * value_stride) as i32)), e.clone()));
             }
         }
         out.push(Stmt::Barrier);
         let mut totals = Vec::new();
         let mut body = Vec::new();
         for q in 0..v {
-            let mut of = Vec::new();
+            let mut per_reduction = Vec::new();
             for (r, m) in self.job.reductions.iter().zip(&self.shared) {
                 let total = l.k.reg("total", r.ty);
                 out.push(Stmt::Var(total, Expr::Lit(Lit::zero(r.ty))));
@@ -46,33 +46,33 @@ impl Strip<'_> {
                 let list = (0..WARPS).map(|w| bind(l, "w", Expr::load(*m, at(w)), &mut body)).collect();
                 let joined = pairs(l, r, list, &mut body)?;
                 body.push(Stmt::Assign(total, joined));
-                of.push(Expr::Reg(total));
+                per_reduction.push(Expr::Reg(total));
             }
-            totals.push(of);
+            totals.push(per_reduction);
         }
-        out.push(Stmt::If(first(&self.warp), body, vec![]));
+        out.push(Stmt::If(is_zero(&self.warp), body, vec![]));
         Ok(totals)
     }
 
-    /// What the blocks of the strip left, `count` values a segment: this warp's 16 columns of them.
-    /// A thread has the segments as [`Strip::join`] takes them.
-    pub(super) fn partials(
+    /// Joins the results of the strip's blocks, `count` values per segment: this warp's 16 columns
+    /// of them. A thread has the segments as [`Strip::join`] takes them.
+    pub(super) fn load_partials(
         &self,
         l: &mut Lower,
         count: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Expr>>> {
         let v = self.job.v;
-        let of_warp = i64::from(MOST_SPAN);
-        let c = bind(l, "c", wide(self.warp.clone()).times(Expr::int(of_warp)), out);
+        let columns_per_warp = i64::from(MAX_SPAN);
+        let c = bind(l, "c", to_i64(self.warp.clone()).times(Expr::int(columns_per_warp)), out);
         let mut values = Vec::new();
         for q in 0..v {
             let j = self.segment(q, out, l);
-            let inside = bind(l, "inside", j_below(&j, &self.n), out);
-            let mut of = Vec::new();
+            let inside = bind(l, "inside", is_below(&j, &self.n), out);
+            let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
                 let absent = r.absent(l.launch);
-                let accs: Vec<Reg> = (0..of_warp).map(|_| l.k.reg("acc", r.ty)).collect();
+                let accs: Vec<Reg> = (0..columns_per_warp).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
                 let row = l.k.reg("row", Ty::I64);
                 let (mut loads, mut steps) = (Vec::new(), Vec::new());
@@ -80,40 +80,46 @@ impl Strip<'_> {
                 let first = bind(l, "first", first, &mut loads);
                 for (g, acc) in (0..).zip(&accs) {
                     let p = bind(l, "p", first.clone().plus(Expr::int(g)), &mut loads);
-                    let there = Expr::binary(BinaryOp::Lt, p.clone(), count.clone());
-                    let there = Expr::binary(BinaryOp::And, inside.clone(), there);
-                    let there = bind(l, "there", there, &mut loads);
+                    let is_present = Expr::binary(BinaryOp::Lt, p.clone(), count.clone());
+                    let is_present = Expr::binary(BinaryOp::And, inside.clone(), is_present);
+                    let is_present = bind(l, "there", is_present, &mut loads);
                     let at = p.times(self.n.clone()).plus(j.clone());
-                    let e = Expr::LoadIf(r.scratch, Box::new(at), Box::new(there.clone()));
+                    let e = Expr::LoadIf(r.scratch, Box::new(at), Box::new(is_present.clone()));
                     let e = bind(l, "x", e, &mut loads);
-                    let e = Expr::Select(Box::new(there), Box::new(e), Box::new(absent.clone()));
+                    let e = Expr::Select(Box::new(is_present), Box::new(e), Box::new(absent.clone()));
                     let e = bind(l, "x", e, &mut steps);
                     let joined = join(l, r, &Expr::Reg(*acc), &e, &mut steps)?;
                     steps.push(Stmt::Assign(*acc, joined));
                 }
                 loads.append(&mut steps);
-                let up = count.clone().plus(Expr::int(COLUMNS - 1));
-                let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+                let rounded_up = count.clone().plus(Expr::int(COLUMNS - 1));
+                let rows =
+                    Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
                 let all = vec![Stmt::Seq(row, Expr::int(0), rows, loads)];
-                // none of the warp's lanes has a segment: nothing to wait for
-                let some = j_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
+                // skip the loads if no lane of the warp has a segment
+                let some = is_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
                 out.push(Stmt::If(some, all, vec![]));
-                of.push(pairs(l, r, accs.into_iter().map(Expr::Reg).collect(), out)?);
+                per_reduction.push(pairs(l, r, accs.into_iter().map(Expr::Reg).collect(), out)?);
             }
-            values.push(of);
+            values.push(per_reduction);
         }
-        // the warps' places in shared memory are free again
+        // the shared memory of the warps may be written again
         out.push(Stmt::Barrier);
         Ok(values)
     }
 
-    /// Warp 0 stores the strip's elements.
-    pub(super) fn results(&self, l: &mut Lower, totals: &[Vec<Expr>], out: &mut Vec<Stmt>) -> Result<()> {
+    /// Computes the strip's elements from the totals, and stores them; only warp 0 does so.
+    pub(super) fn store_results(
+        &self,
+        l: &mut Lower,
+        totals: &[Vec<Expr>],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         for (q, totals) in totals.iter().enumerate() {
             let j = self.segment(q as i64, out, l);
             let mut body = Vec::new();
             self.job.store(l, &j, totals, &mut body)?;
-            out.push(Stmt::If(j_below(&j, &self.n), body, vec![]));
+            out.push(Stmt::If(is_below(&j, &self.n), body, vec![]));
         }
         Ok(())
     }
