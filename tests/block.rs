@@ -42,7 +42,7 @@ impl Seen {
         threads: i32,
         name: &str,
     ) {
-        let f = &compiled.functions[i];
+        let f = &compiled.functions[i].fused;
         let expected = interp::run(f, args);
         let extents = match &expected {
             Ok(o) => shapes(&o.results),
@@ -135,7 +135,7 @@ fn files() {
             let pairs = ["nest", "iterate"].iter().any(|name| file.to_string_lossy().contains(name));
             let sizes: &[usize] = if pairs { &[0, 17, 131, 260] } else { &[0, 17, 2047, 2048, 2049, 5000] };
             for &n in sizes {
-                let mut args = values::arguments(&compiled.functions[0], n, n, &mut rng);
+                let mut args = values::arguments(&compiled.functions[0].fused, n, n, &mut rng);
                 // a count of iterations may be among them
                 for a in &mut args {
                     if let Value::Scalar(l) = a

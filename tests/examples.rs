@@ -21,7 +21,7 @@ fn compiled(package: Package) -> Compiled {
 }
 
 fn launches(c: &Compiled) -> Vec<&Launch> {
-    let steps = c.plans.iter().flat_map(|p| &p.steps);
+    let steps = c.functions.iter().flat_map(|f| &f.plan.steps);
     steps.filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None }).collect()
 }
 
@@ -29,7 +29,7 @@ fn launches(c: &Compiled) -> Vec<&Launch> {
 fn rmse_is_one_kernel_with_no_temporary() {
     let c = compiled(Package::new("t").function("rmse", ["x", "y"], "result", rmse));
     assert_eq!(launches(&c).len(), 1);
-    assert!(c.plans[0].temps.is_empty());
+    assert!(c.functions[0].plan.temps.is_empty());
     assert_eq!(launches(&c)[0].arrays.len(), 2);
 }
 
@@ -38,9 +38,9 @@ fn the_average_is_one_kernel() {
     let w = [0.1f32; 15];
     let c = compiled(Package::new("t").function("average", ["xs"], "result", average(&w)));
     assert_eq!(launches(&c).len(), 1);
-    assert!(c.plans[0].temps.is_empty());
+    assert!(c.functions[0].plan.temps.is_empty());
     // fifteen slices, one rule: 0 <= n - 14
-    assert_eq!(c.plans[0].rules.len(), 1);
+    assert_eq!(c.functions[0].plan.rules.len(), 1);
 }
 
 #[test]

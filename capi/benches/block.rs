@@ -96,7 +96,7 @@ struct Call {
 
 impl Call {
     fn new(compiled: &Compiled, extents: &[i64]) -> Call {
-        let plan = &compiled.plans[0];
+        let plan = &compiled.functions[0].plan;
         let launch = plan.launches().next().expect("a launch").clone();
         let mut values = Vec::new();
         host::evaluate(plan, |_, axis| extents[axis as usize], |_| Lit::f32(0.25), &mut values);
@@ -193,8 +193,9 @@ fn main() {
         // SAFETY: it has an entry for each kernel.
         let native = unsafe { &*table };
         let start = Instant::now();
-        let block = Block::new(&compiled.variants[0].contiguous);
-        let once = compiled.variants[0].finish().map(|k| Block::new(&k));
+        let variants = compiled.kernels[0].cpu.as_ref().expect("variants for CPUs");
+        let block = Block::new(&variants.contiguous.kernel);
+        let once = variants.finish().map(|k| Block::new(&k));
         let lowered = start.elapsed().as_nanos() as f64 / 1e3;
         for n in case.sizes {
             let mut call = Call::new(&compiled, &(case.extents)(*n));

@@ -58,7 +58,7 @@ fn main() {
             let (fused, a) = timed(|| driver::fuse(&source).expect("passes"));
             let (_, b) = timed(|| encode::encode(&fused));
             let (made, c) = timed(|| driver::schedule(&fused, Scope::ShortGpu).expect("a schedule"));
-            let mut pass = { made }.gpu.remove(0);
+            let mut pass = { made }.kernels.remove(0).gpu.expect("variants for GPUs");
             versions = pass.drafts.len();
             let (text, d) =
                 timed(|| backend::ptx::emit(&pass.drafts.swap_remove(0).finish().expect("a kernel")));

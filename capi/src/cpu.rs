@@ -12,7 +12,7 @@ type Native = unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64);
 
 /// Which code of a kernel: the fields of `agpu_cpu_kernel`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Version {
+pub(crate) enum Variant {
     Contiguous,
     InPlace,
     Strided,
@@ -38,11 +38,11 @@ unsafe impl Send for Code {}
 // SAFETY: as above.
 unsafe impl Sync for Code {}
 
-/// The versions of a kernel that is interpreted, each made ready when it is first needed.
+/// The variants of a kernel that is interpreted, each made ready when it is first needed.
 pub(crate) struct Blocks {
     kernels: CpuVariants,
     finish: Option<Kernel>,
-    /// As [`Version`] counts them.
+    /// As [`Variant`] counts them.
     ready: [OnceLock<Block>; 4],
 }
 
@@ -52,22 +52,23 @@ impl Blocks {
         Blocks { kernels, finish, ready: [const { OnceLock::new() }; 4] }
     }
 
-    /// The kernel that has a version, as in C: without outputs there is nothing to be in place.
-    pub fn kernel(&self, version: Version) -> Option<&Kernel> {
+    /// The kernel that has a variant, as in C: without outputs there is nothing to be in place.
+    pub fn kernel(&self, variant: Variant) -> Option<&Kernel> {
         let v = &self.kernels;
-        match version {
-            Version::Contiguous => Some(&v.contiguous),
-            Version::InPlace => v.in_place.as_ref().or(Some(&v.contiguous)),
-            Version::Strided => v.strided.as_ref(),
-            Version::Finish => return self.finish.as_ref(),
+        match variant {
+            Variant::Contiguous => Some(&v.contiguous),
+            Variant::InPlace => v.in_place.as_ref().or(Some(&v.contiguous)),
+            Variant::Strided => v.strided.as_ref(),
+            Variant::Finish => return self.finish.as_ref(),
         }
+        .map(|v| &v.kernel)
         .filter(|k| k.main.is_some())
     }
 
-    /// The code of a version, if there is one.
-    pub fn code(&self, version: Version) -> Result<Option<Code>> {
-        let Some(kernel) = self.kernel(version) else { return Ok(None) };
-        let ready = &self.ready[version as usize];
+    /// The code of a variant, if there is one.
+    pub fn code(&self, variant: Variant) -> Result<Option<Code>> {
+        let Some(kernel) = self.kernel(variant) else { return Ok(None) };
+        let ready = &self.ready[variant as usize];
         if ready.get().is_none() {
             let block = Block::new(kernel);
             // it is kept
@@ -75,7 +76,7 @@ impl Blocks {
             let _ = ready.set(block);
         }
         let block: *const Block = ready.get().map_or(std::ptr::null(), std::ptr::from_ref);
-        Ok(Some(if version == Version::Finish { Code::Finish(block) } else { Code::Main(block) }))
+        Ok(Some(if variant == Variant::Finish { Code::Finish(block) } else { Code::Main(block) }))
     }
 }
 

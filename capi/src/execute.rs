@@ -5,7 +5,7 @@ use crate::arguments::Args;
 use crate::buffer::{self, Buffer, Memory, On};
 use crate::check::{Check, Reader, Values};
 use crate::context::Context;
-use crate::cpu::{Code, Version};
+use crate::cpu::{Code, Variant};
 use crate::error::{INTERNAL, RECORD, Result, error, fail};
 use crate::handle::Pin;
 use crate::log::{self, log};
@@ -196,10 +196,10 @@ fn launch_unchecked(
     };
     context.host.launches.add_one();
     if log::wants(log::Level::Warn) {
-        tell(plan, launch, tiles, version(launch, ws, contiguous), ws);
+        tell(plan, launch, tiles, variant(launch, ws, contiguous), ws);
     }
     if tiles > 0 {
-        let main = code(loaded, launch, version(launch, ws, contiguous))?;
+        let main = code(loaded, launch, variant(launch, ws, contiguous))?;
         let work = launch.work(launch.segment.map(|n| ws.host[n.0 as usize].as_i64()));
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
         unsafe {
@@ -208,15 +208,15 @@ fn launch_unchecked(
     }
     if launch.finish {
         // SAFETY: as above, after all tiles.
-        unsafe { code(loaded, launch, Version::Finish)?.run(&args, 0, tiles) };
+        unsafe { code(loaded, launch, Variant::Finish)?.run(&args, 0, tiles) };
     }
     if now.again { Ok(()) } else { check_records(launch, &ws.launch.records[now.site..]) }
 }
 
 /// Says what is launched, and why not by the fastest code.
 #[cold]
-fn tell(plan: &Plan, launch: &Launch, tiles: i64, version: Version, ws: &Workspace) {
-    log!(Debug, "{}: {tiles} tiles, {version:?}", launch.name);
+fn tell(plan: &Plan, launch: &Launch, tiles: i64, variant: Variant, ws: &Workspace) {
+    log!(Debug, "{}: {tiles} tiles, {variant:?}", launch.name);
     let strided = |(i, (place, _)): (usize, &(Place, Access))| {
         let span = &ws.spans[place_of(plan, *place)];
         let is_dense = if launch.flat.contains(&(i as u32)) { span.is_flat() } else { span.is_contiguous() };
@@ -228,20 +228,20 @@ fn tell(plan: &Plan, launch: &Launch, tiles: i64, version: Version, ws: &Workspa
     }
 }
 
-/// The kernel's version: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.
-fn version(launch: &Launch, ws: &Workspace, contiguous: bool) -> Version {
+/// The kernel's variant: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.
+fn variant(launch: &Launch, ws: &Workspace, contiguous: bool) -> Variant {
     if !contiguous {
-        Version::Strided
+        Variant::Strided
     } else if writes_an_input(launch, ws) {
-        Version::InPlace
+        Variant::InPlace
     } else {
-        Version::Contiguous
+        Variant::Contiguous
     }
 }
 
-fn code(loaded: &Loaded, launch: &Launch, version: Version) -> Result<Code> {
-    let missing = || error(INTERNAL, format!("kernel {} has no version {version:?}", launch.name));
-    loaded.code(launch.kernel, version)?.ok_or_else(missing)
+fn code(loaded: &Loaded, launch: &Launch, variant: Variant) -> Result<Code> {
+    let missing = || error(INTERNAL, format!("kernel {} has no version {variant:?}", launch.name));
+    loaded.code(launch.kernel, variant)?.ok_or_else(missing)
 }
 
 /// How many sites all launches among steps have.

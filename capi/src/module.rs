@@ -3,7 +3,7 @@
 pub(crate) mod state;
 
 use crate::abi::{AgpuArg, AgpuCall, AgpuCpuKernel};
-use crate::cpu::{Blocks, Code, Version};
+use crate::cpu::{Blocks, Code, Variant};
 use crate::cuda::Images;
 use crate::error::{MODULE, Result, error, fail};
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step};
@@ -134,30 +134,30 @@ impl Loaded {
         self.count == 0 || !matches!(self.kernels, Kernels::None)
     }
 
-    fn has(&self, index: u32, version: Version) -> bool {
+    fn has(&self, index: u32, variant: Variant) -> bool {
         match &self.kernels {
-            Kernels::Blocks(list) => list[index as usize].kernel(version).is_some(),
-            _ => matches!(self.code(index, version), Ok(Some(_))),
+            Kernels::Blocks(list) => list[index as usize].kernel(variant).is_some(),
+            _ => matches!(self.code(index, variant), Ok(Some(_))),
         }
     }
 
-    /// The code of a version of a kernel, if it has that version.
-    pub fn code(&self, index: u32, version: Version) -> Result<Option<Code>> {
+    /// The code of a variant of a kernel, if it has that variant.
+    pub fn code(&self, index: u32, variant: Variant) -> Result<Option<Code>> {
         assert!((index as usize) < self.count);
         match &self.kernels {
             Kernels::None => Ok(None),
             Kernels::Table { kernels, .. } => {
                 // SAFETY: the table has `count` kernels, as long as the package is loaded, which calls this.
                 let k = unsafe { &*kernels.add(index as usize) };
-                let code = match version {
-                    Version::Contiguous => k.contiguous,
-                    Version::InPlace => k.in_place,
-                    Version::Strided => k.strided,
-                    Version::Finish => k.finish,
+                let code = match variant {
+                    Variant::Contiguous => k.contiguous,
+                    Variant::InPlace => k.in_place,
+                    Variant::Strided => k.strided,
+                    Variant::Finish => k.finish,
                 };
                 Ok(code.map(Code::Native))
             }
-            Kernels::Blocks(list) => list[index as usize].code(version),
+            Kernels::Blocks(list) => list[index as usize].code(variant),
         }
     }
 }
@@ -249,9 +249,9 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
                 if !module.has_cpu_code() {
                     continue;
                 }
-                let has = |version| module.has(l.kernel, version);
-                let main = has(Version::Contiguous) && has(Version::InPlace) && has(Version::Strided);
-                if (!l.domain.is_empty() && !main) || (l.finish && !has(Version::Finish)) {
+                let has = |variant| module.has(l.kernel, variant);
+                let main = has(Variant::Contiguous) && has(Variant::InPlace) && has(Variant::Strided);
+                if (!l.domain.is_empty() && !main) || (l.finish && !has(Variant::Finish)) {
                     fail!(MODULE, "{title}: kernel {} lacks code", l.name);
                 }
             }

@@ -12,8 +12,7 @@ use crate::plan::gpu::{GpuKernel, GpuVariant};
 pub use crate::schedule::Scope;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
-use crate::schedule::{self, Scheduled};
-use crate::schedule::{CpuVariants, Draft};
+use crate::schedule::{self, CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, Scheduled};
 
 /// Size of the stack of the compiler passes, in bytes. They recurse over expressions as deep as the
 /// author's program.
@@ -26,32 +25,55 @@ pub struct Compiled {
     pub name: String,
     /// The targets that it was compiled for.
     pub targets: Targets,
-    /// The functions as the author wrote them.
-    pub sources: Vec<Function>,
-    /// The functions after all passes, in the author's order.
-    pub functions: Vec<Function>,
-    /// The plans; plan i belongs to function i.
-    pub plans: Vec<Plan>,
-    /// The variants of all kernels for CPUs, in the order of the tables.
-    pub variants: Vec<CpuVariants>,
-    /// The names of the kernels.
-    pub kernels: Vec<String>,
-    /// How each kernel is launched on a GPU; empty if that target was not requested.
-    pub gpu: Vec<GpuKernel>,
-    /// The decisions about the stencils of each kernel, in the order of `gpu`.
-    pub stencils: Vec<Vec<Kept>>,
-    /// The code of each kernel's variants, in the order of `gpu`.
-    pub gpu_code: Vec<Vec<GpuCode>>,
-    /// Warnings for the author, such as places that are slow on some target. Entry i belongs to
-    /// function i.
-    pub warnings: Vec<Vec<String>>,
+    /// The functions, in the author's order.
+    pub functions: Vec<CompiledFunction>,
+    /// The kernels of all functions, in the order of the tables. The launches of the plans number
+    /// them.
+    pub kernels: Vec<CompiledKernel>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
     pub c_source: String,
+}
+
+/// A function of a compiled program.
+#[derive(Clone, Debug)]
+pub struct CompiledFunction {
+    /// The function as the author wrote it.
+    pub source: Function,
+    /// The function after all passes.
+    pub fused: Function,
+    /// Its plan.
+    pub plan: Plan,
+    /// Warnings for the author, such as places that are slow on some target.
+    pub warnings: Vec<String>,
+}
+
+/// The kernel of one launch of a compiled program.
+#[derive(Clone, Debug)]
+pub struct CompiledKernel {
+    /// The kernel's name.
+    pub name: String,
+    /// The variants for CPUs. They are made for all targets, because the plan depends on them.
+    pub cpu: Option<CpuVariants>,
+    /// The code for GPUs, if that target was requested.
+    pub gpu: Option<CompiledGpuKernel>,
+}
+
+/// The code of a kernel for GPUs.
+#[derive(Clone, Debug, Default)]
+pub struct CompiledGpuKernel {
+    /// The variants, in order of preference.
+    pub variants: Vec<GpuCode>,
+    /// The reason why there are no variants, if there are none.
+    pub absent: Option<String>,
+    /// The decisions about the kernel's stencils.
+    pub stencils: Vec<Kept>,
 }
 
 /// One variant of a kernel for GPUs.
 #[derive(Clone, Debug)]
 pub struct GpuCode {
+    /// How it is launched, and when.
+    pub launch: GpuVariant,
     /// The strategy by which it was written.
     pub strategy: Strategy,
     /// The kernel IR.
@@ -124,71 +146,86 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
     let mut out = Compiled {
         name: name.into(),
         targets,
-        functions: Vec::new(),
-        plans: Vec::new(),
-        variants: Vec::new(),
+        functions: Vec::with_capacity(sources.len()),
         kernels: Vec::new(),
-        gpu: Vec::new(),
-        stencils: Vec::new(),
-        gpu_code: Vec::new(),
-        warnings: Vec::new(),
         c_source: String::new(),
-        sources,
     };
     let scope = if targets.cuda { Scope::All } else { Scope::Cpu };
     let mut known = KnownKernels::default();
-    for f in &out.sources {
-        let at = |e: Error| e.at(f.loc.as_ref());
-        let fused = pipeline::run(f, &mut |_, _| ()).map_err(at)?;
-        let scheduled = schedule::schedule(&fused, out.variants.len() as u32, scope).map_err(at)?;
-        out.functions.push(fused);
-        out.plans.push(scheduled.plan);
-        out.variants.extend(scheduled.kernels);
-        out.warnings.push(scheduled.warnings);
-        for pass in scheduled.gpu {
-            let code = |draft: Draft| {
-                let (strategy, kernel) = (draft.strategy, draft.finish()?);
-                Ok(GpuCode { strategy, ptx: backend::ptx::emit(&kernel), kernel, is_merged: false })
-            };
-            let mut launch = pass.kernel;
-            let codes = pass.drafts.into_iter().map(code).collect::<Result<Vec<_>>>();
-            let mut codes = codes.map_err(at)?;
-            for (code, variant) in codes.iter_mut().zip(&mut launch.variants) {
-                merge(&mut known, code, variant);
-            }
-            out.gpu.push(launch);
-            out.stencils.push(pass.stencils);
-            out.gpu_code.push(codes);
+    for source in sources {
+        let loc = source.loc.clone();
+        let at = |e: Error| e.at(loc.as_ref());
+        let fused = pipeline::run(&source, &mut |_, _| ()).map_err(at)?;
+        let scheduled = schedule::schedule(&fused, out.kernels.len() as u32, scope).map_err(at)?;
+        let Scheduled { plan, kernels, warnings } = scheduled;
+        out.functions.push(CompiledFunction { source, fused, plan, warnings });
+        for KernelVariants { name, cpu, gpu } in kernels {
+            let gpu = gpu.map(|variants| finished(variants, &mut known)).transpose().map_err(at)?;
+            out.kernels.push(CompiledKernel { name, cpu, gpu });
         }
     }
-    out.kernels = out.variants.iter().map(|v| v.contiguous.name.clone()).collect();
     if targets.cpu {
-        out.c_source = backend::c::emit(name, &out.variants);
+        out.c_source = backend::c::emit(name, out.kernels.iter().filter_map(|k| k.cpu.as_ref()));
     }
     Ok(out)
 }
 
-/// Gives a variant the entry of an earlier one that has the same code.
-fn merge(known: &mut KnownKernels, code: &mut GpuCode, variant: &mut GpuVariant) {
-    if let Some(entry) = known.find(&code.ptx, &variant.entry) {
-        code.kernel.name.clone_from(&entry);
-        (code.ptx, code.is_merged) = (backend::ptx::emit(&code.kernel), true);
-        variant.entry = entry;
+/// Writes the PTX of a kernel's variants. A variant gets the entry of an earlier one that has the
+/// same code.
+fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledGpuKernel> {
+    let GpuVariants { kernel: GpuKernel { variants, absent, .. }, drafts, stencils } = variants;
+    let code = |(draft, launch): (Draft, GpuVariant)| {
+        let (strategy, kernel) = (draft.strategy, draft.finish()?);
+        let ptx = backend::ptx::emit(&kernel);
+        let mut code = GpuCode { launch, strategy, kernel, ptx, is_merged: false };
+        if let Some(entry) = known.find(&code.ptx, &code.launch.entry) {
+            code.kernel.name.clone_from(&entry);
+            (code.ptx, code.is_merged) = (backend::ptx::emit(&code.kernel), true);
+            code.launch.entry = entry;
+        }
+        Ok(code)
+    };
+    let variants = drafts.into_iter().zip(variants).map(code).collect::<Result<_>>()?;
+    Ok(CompiledGpuKernel { variants, absent, stencils })
+}
+
+impl CompiledKernel {
+    /// Returns the variants for GPUs, in order of preference. There are none without that target.
+    pub fn gpu_variants(&self) -> &[GpuCode] {
+        self.gpu.as_ref().map_or(&[], |gpu| &gpu.variants)
+    }
+
+    /// Returns how the kernel is launched on a GPU, as the package says it, if that target was
+    /// requested.
+    pub fn gpu_kernel(&self) -> Option<GpuKernel> {
+        let gpu = self.gpu.as_ref()?;
+        let variants = gpu.variants.iter().map(|code| code.launch.clone()).collect();
+        Some(GpuKernel { name: self.name.clone(), variants, absent: gpu.absent.clone() })
     }
 }
 
 impl Compiled {
+    /// Returns the variants of all kernels for GPUs.
+    pub fn gpu_variants(&self) -> impl Iterator<Item = &GpuCode> {
+        self.kernels.iter().flat_map(CompiledKernel::gpu_variants)
+    }
+
+    /// Returns the text of how all kernels are launched on a GPU; it is empty without that target.
+    pub fn gpu_launches(&self) -> String {
+        self.kernels.iter().filter_map(|k| Some(k.gpu_kernel()?.to_string())).collect()
+    }
+
     /// Returns the whole program in one of the forms of [`STAGES`].
     pub fn emit(&self, stage: &str) -> Result<String> {
         let join = |texts: Vec<String>| texts.join("\n");
         Ok(match stage {
-            "core" => join(self.sources.iter().map(|f| print::print(f, true)).collect()),
-            "fused" => join(self.functions.iter().map(|f| print::print(f, true)).collect()),
-            "plan" => join(self.plans.iter().map(|p| p.to_string()).collect()),
+            "core" => join(self.functions.iter().map(|f| print::print(&f.source, true)).collect()),
+            "fused" => join(self.functions.iter().map(|f| print::print(&f.fused, true)).collect()),
+            "plan" => join(self.functions.iter().map(|f| f.plan.to_string()).collect()),
             "kernel" => join(self.kernel_texts().into_iter().map(|v| v.text).collect()),
             "c" => self.c_source.clone(),
             "ptx" => {
-                let own = self.gpu_code.iter().flatten().filter(|code| !code.is_merged);
+                let own = self.gpu_variants().filter(|code| !code.is_merged);
                 join(own.map(|code| code.ptx.clone()).collect())
             }
             other => {
@@ -202,12 +239,12 @@ impl Compiled {
     /// target, the strategy and the conditions of its launch.
     pub fn kernel_texts(&self) -> Vec<VariantText> {
         let mut out = Vec::new();
-        for (i, variants) in self.variants.iter().enumerate() {
-            if self.targets.cpu {
+        for kernel in &self.kernels {
+            if let Some(variants) = kernel.cpu.as_ref().filter(|_| self.targets.cpu) {
                 out.extend(cpu_texts(variants));
             }
-            if let Some(launch) = self.gpu.get(i) {
-                out.extend(gpu_texts(launch, &self.gpu_code[i]));
+            if let Some(launch) = kernel.gpu_kernel() {
+                out.extend(gpu_texts(&launch, kernel.gpu_variants()));
             }
         }
         out
@@ -224,18 +261,12 @@ pub struct VariantText {
 }
 
 fn cpu_texts(v: &CpuVariants) -> impl Iterator<Item = VariantText> {
-    let all = [
-        (Some(&v.contiguous), "contiguous separate"),
-        (v.in_place.as_ref(), "contiguous"),
-        (v.strided.as_ref(), "any strides"),
-    ];
-    let text = |((k, guards), strategy): ((Option<&Kernel>, &str), Strategy)| {
-        k.map(|k| VariantText {
-            name: k.name.clone(),
-            text: format!("; cpu, {}: {guards}\n{k}", strategy.name()),
-        })
+    let text = |(variant, guards): (Option<&CpuVariant>, &str)| {
+        let CpuVariant { kernel, strategy } = variant?;
+        let text = format!("; cpu, {}: {guards}\n{kernel}", strategy.name());
+        Some(VariantText { name: kernel.name.clone(), text })
     };
-    all.into_iter().zip(v.strategies).filter_map(text)
+    v.all().into_iter().zip(["contiguous separate", "contiguous", "any strides"]).filter_map(text)
 }
 
 fn gpu_texts(launch: &GpuKernel, codes: &[GpuCode]) -> Vec<VariantText> {

@@ -30,7 +30,7 @@ fn map(ty: Ty, body: &str) -> Function {
 
 /// The f32 instructions of the first version of the only kernel that begin with one of these names.
 fn instructions(compiled: &Compiled, names: &[&str]) -> Vec<String> {
-    let lines = compiled.gpu_code[0][0].ptx.lines().map(str::trim);
+    let lines = compiled.kernels[0].gpu_variants()[0].ptx.lines().map(str::trim);
     let wanted = |l: &&str| l.contains(".f32 ") && names.iter().any(|n| l.starts_with(&format!("{n}.")));
     lines.filter(wanted).map(|l| l.split(' ').next().unwrap_or(l).to_string()).collect()
 }

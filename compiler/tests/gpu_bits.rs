@@ -47,8 +47,8 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn new<'a>(compiled: &'a Compiled, name: String, args: Vec<Value>) -> Case<'a> {
-        let expected = interp::run(&compiled.functions[0], &args);
-        let f = &compiled.functions[0];
+        let expected = interp::run(&compiled.functions[0].fused, &args);
+        let f = &compiled.functions[0].fused;
         let unneeded = f.graph.reachable(f.results.iter().map(|r| r.value)).iter().any(|n| ignores(f, *n));
         Case { compiled, name, args, expected, unneeded, record: None }
     }
@@ -58,7 +58,7 @@ impl Case<'_> {
         seen.calls += 1;
         let order = [Order::Ascending, Order::Descending, Order::Random(span as u64 + 1)][seen.calls % 3];
         let how = How { layout, version, span, order };
-        let text = || format!("{}, {how:?}\n{}", self.name, self.compiled.functions[0]);
+        let text = || format!("{}, {how:?}\n{}", self.name, self.compiled.functions[0].fused);
         match (&self.expected, call(self.compiled, 0, &self.args, how)) {
             (Err(_), Err(Failure::Shape(_))) => seen.errors += 1,
             (Ok(wanted), Ok(called)) => {
@@ -153,7 +153,7 @@ fn reductions_at_every_edge() {
         let compiled = compile(vec![f]);
         let mut rng = Rng::new(5);
         for n in sizes {
-            let args = values::arguments(&compiled.functions[0], n, n, &mut rng);
+            let args = values::arguments(&compiled.functions[0].fused, n, n, &mut rng);
             let mut case = Case::new(&compiled, format!("{ty}, n = {n}"), args);
             for v in 0..VERSIONS {
                 case.check(Layout::Contiguous, Some(v), 1 + v as u32 % 2, &mut seen);
@@ -173,7 +173,7 @@ fn operators() {
     for f in operators::functions() {
         let args = operators::arguments(&f);
         let compiled = compile(vec![f]);
-        let name = compiled.functions[0].name.clone();
+        let name = compiled.functions[0].source.name.clone();
         Case::new(&compiled, name, args).check(Layout::Contiguous, None, 1, &mut seen);
     }
     assert!(seen.values > 40, "{seen:?}");
@@ -190,12 +190,12 @@ fn files() {
         for f in functions.into_iter().filter(|f| !f.fast) {
             let targets = Targets { cpu: false, cuda: true };
             let Ok(compiled) = driver::compile_for("t", vec![f], targets) else { continue };
-            if compiled.gpu.iter().any(|k| k.absent.is_some()) {
+            if compiled.kernels.iter().any(|k| k.gpu_variants().is_empty()) {
                 continue;
             }
             let mut rng = Rng::new(3);
             for n in [0, 17, 2100, 4500] {
-                let args = values::arguments(&compiled.functions[0], n, n, &mut rng);
+                let args = values::arguments(&compiled.functions[0].fused, n, n, &mut rng);
                 let mut case = Case::new(&compiled, format!("{}, n = {n}", file.display()), args);
                 // of the large ones, which take long, another layout each time
                 let layouts = Layout::ALL.iter().cycle().skip(seen.calls);
@@ -219,7 +219,7 @@ fn three_levels() {
 }";
     let mut compiled = compile(vec![parse::parse(text).unwrap().remove(0)]);
     let args = [Value::Scalar(Lit::i64(2048 * 2048 + 1))];
-    let expected = interp::run(&compiled.functions[0], &args).unwrap().results;
+    let expected = interp::run(&compiled.functions[0].fused, &args).unwrap().results;
     let how = How { layout: Layout::Contiguous, version: None, span: 2, order: Order::Random(1) };
     let called = call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(called.results, expected);
@@ -230,12 +230,12 @@ fn three_levels() {
             other => panic!("without {scratch} of scratch and {counters} of the counters: {other:?}"),
         }
     }
-    let first = compiled.gpu[0].variants.iter().position(|v| v.entry == called.entries[0]).unwrap();
-    let mutants = mutants::of(&compiled.gpu_code[0][first].kernel);
+    let first = compiled.gpu_variants().position(|v| v.launch.entry == called.entries[0]).unwrap();
+    let mutants = mutants::of(&compiled.kernels[0].gpu_variants()[first].kernel);
     assert_eq!(mutants.len(), 9, "two arrivals, and the barriers around them and the warps' values");
     let mut unnoticed = Vec::new();
     for (what, kernel) in mutants {
-        compiled.gpu_code[0][first].kernel = kernel;
+        compiled.kernels[0].gpu.as_mut().expect("code for GPUs").variants[first].kernel = kernel;
         match call(&compiled, 0, &args, how) {
             Err(Failure::Fault(_)) => {}
             Err(e) => panic!("{what}: {e}"),
@@ -254,11 +254,11 @@ fn folds_need_their_barriers() {
   return %0
 }";
     let mut compiled = compile(vec![parse::parse(text).unwrap().remove(0)]);
-    let args = values::arguments(&compiled.functions[0], 2049, 0, &mut Rng::new(1));
-    let mutants = mutants::of(&compiled.gpu_code[0][0].kernel);
+    let args = values::arguments(&compiled.functions[0].fused, 2049, 0, &mut Rng::new(1));
+    let mutants = mutants::of(&compiled.kernels[0].gpu_variants()[0].kernel);
     assert_eq!(mutants.len(), 2);
     for (what, kernel) in mutants {
-        compiled.gpu_code[0][0].kernel = kernel;
+        compiled.kernels[0].gpu.as_mut().expect("code for GPUs").variants[0].kernel = kernel;
         for order in [Order::Ascending, Order::Descending, Order::Random(1)] {
             let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order };
             match call(&compiled, 0, &args, how) {

@@ -69,7 +69,9 @@ fn both_paths_do_without_branches() {
         blocks(k.main.as_deref().unwrap_or_default(), &mut |e| found += usize::from(op(e)));
         found
     };
-    let kernel = |name: &str| &c.gpu_code[0].iter().find(|code| code.kernel.name == name).expect(name).kernel;
+    let kernel = |name: &str| {
+        &c.kernels[0].gpu_variants().iter().find(|code| code.kernel.name == name).expect(name).kernel
+    };
     // four elements in a thread, and one at a time; of few elements one at a time only
     for (k, near) in [(kernel("f_0"), 16), (kernel("f_0_short"), 0)] {
         let binary = |wanted: BinaryOp| count(k, &|e| matches!(e, Expr::Binary(op, ..) if *op == wanted));

@@ -18,12 +18,12 @@ fn facts(plan: &Plan) -> Vec<(String, u32, bool, BTreeSet<String>)> {
 
 /// What must be equal of the variants.
 fn variants(s: &Scheduled) -> Vec<String> {
-    let all = s.gpu.iter().flat_map(|g| {
+    let all = s.kernels.iter().filter_map(|k| k.gpu.as_ref()).flat_map(|g| {
         let of = |v: &arraygpu_compiler::plan::gpu::GpuVariant| {
             let counts = (v.flat.len(), v.aligned.len(), v.row_aligned.len());
             format!(
                 "{} {} {:?} {:?} {} {} {counts:?}",
-                v.entry, v.threads, v.grid, v.profit, v.narrow, v.noalias
+                v.entry, v.threads, v.grid, v.profit, v.guards.narrow, v.guards.noalias
             )
         };
         g.kernel.variants.iter().map(of).chain(g.kernel.absent.clone())

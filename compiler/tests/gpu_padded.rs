@@ -100,7 +100,7 @@ fn matrix(ty: Ty, boundary: Boundary, taps: &[(i64, i64)]) -> String {
 
 /// Whether full blocks of the first version load several neighbours of an array at once, and nothing under a condition.
 fn is_wide(c: &Compiled) -> bool {
-    let main = c.gpu_code[0][0].kernel.main.as_deref().unwrap_or_default();
+    let main = c.kernels[0].gpu_variants()[0].kernel.main.as_deref().unwrap_or_default();
     let wide = |s: &Stmt| matches!(s, Stmt::LoadVec(_, Mem::Array(_), _));
     main.iter().any(|s| matches!(s, Stmt::If(_, full, _) if full.iter().any(wide)))
 }
@@ -116,7 +116,9 @@ fn vectors() {
             let strategy = [None, Some(StencilHint::Tile), Some(StencilHint::Direct)][(which + number) % 3];
             let c = compiled(&vector(ty, boundary, taps), strategy);
             assert!(is_wide(&c) || strategy == Some(StencilHint::Direct), "{ty} {boundary:?} {strategy:?}");
-            let Grid::Elements(block) = c.gpu[0].variants[0].grid else { panic!("no vector") };
+            let Grid::Elements(block) = c.kernels[0].gpu_variants()[0].launch.grid else {
+                panic!("no vector")
+            };
             let block = block as usize;
             let around = (2 * block - 2)..=(2 * block + margin.min(3));
             let sizes = [0, margin, margin + 1, block - 1, block + 1, 3 * block];
@@ -140,7 +142,7 @@ fn matrices() {
             let strategy = [None, Some(StencilHint::Tile)][(which + number) % 2];
             let c = compiled(&matrix(ty, boundary, taps), strategy);
             assert!(is_wide(&c), "{ty} {boundary:?} {strategy:?}");
-            assert!(matches!(c.gpu[0].variants[0].grid, Grid::Plane { .. }));
+            assert!(matches!(c.kernels[0].gpu_variants()[0].launch.grid, Grid::Plane { .. }));
             for (rows, columns) in [(0, 5), (3, 3), (5, 4 * v), (70, 33 * v), (33, 64 * v + 1), (97, 97)] {
                 let x = numbers(ty, rows, columns, &mut rng);
                 check(&c, &[x], &format!("{ty} {boundary:?} {strategy:?}, {rows} x {columns}"));

@@ -104,7 +104,7 @@ fn windows_of_vectors() {
         for strategy in [StencilHint::Window, StencilHint::Tile] {
             let c = compiled(&vector(ty, taps), Some(strategy));
             let reach = *taps.iter().max().unwrap() as usize;
-            let block = c.gpu[0].variants[0].grid;
+            let block = c.kernels[0].gpu_variants()[0].launch.grid;
             let Grid::Elements(block) = block else { panic!("{block:?}") };
             let block = block as usize;
             let sizes = [
@@ -121,7 +121,7 @@ fn windows_of_vectors() {
             ];
             let around = (2 * block + reach - 3)..=(2 * block + reach + 4);
             for n in sizes.into_iter().chain(around) {
-                let args = values::arguments(&c.functions[0], n, n, &mut Rng::new(n as u64 + 1));
+                let args = values::arguments(&c.functions[0].fused, n, n, &mut Rng::new(n as u64 + 1));
                 let entries = check(&c, &args, &format!("{ty} {taps:?}, {strategy}, n = {n}"));
                 for entry in ["f_0", "f_0_wide", "f_0_any"] {
                     assert!(n <= reach || entries.iter().any(|e| e == entry), "{entry} did not run");
@@ -160,7 +160,7 @@ fn shifted_tiles() {
     };
     for ty in [Ty::F32, Ty::F64, Ty::I16] {
         let c = compiled(&text(ty), None);
-        assert!(!c.gpu_code[0][0].kernel.shared.is_empty());
+        assert!(!c.kernels[0].gpu_variants()[0].kernel.shared.is_empty());
         let block = 2 * 256 * (16 / ty.size());
         for (n, k) in [
             (0, 0),
@@ -172,7 +172,7 @@ fn shifted_tiles() {
             (3 * block + 40, 37),
             (block + 3, block),
         ] {
-            let mut args = values::arguments(&c.functions[0], n, n, &mut Rng::new(5));
+            let mut args = values::arguments(&c.functions[0].fused, n, n, &mut Rng::new(5));
             args[1] = Value::Scalar(Lit::i64(k as i64));
             check(&c, &args, &format!("{ty}, n = {n}, k = {k}"));
         }
@@ -201,7 +201,7 @@ fn rows_of_matrices() {
         all.enumerate().filter(|(i, _)| i % 3 == 0 || i % 2 == 0).map(|a| a.1)
     {
         let c = compiled(&matrix(ty, &taps, pointwise), Some(strategy));
-        let shared = !c.gpu_code[0][0].kernel.shared.is_empty();
+        let shared = !c.kernels[0].gpu_variants()[0].kernel.shared.is_empty();
         assert_eq!(shared, strategy == StencilHint::Tile, "{ty} {taps:?}");
         let (down, right) =
             (taps.iter().map(|t| t.0).max().unwrap(), taps.iter().map(|t| t.1).max().unwrap());
@@ -289,12 +289,12 @@ fn guarded_reads() {
     for strategy in [None, Some(StencilHint::Tile), Some(StencilHint::Direct)] {
         let c = compiled(vector, strategy);
         for n in [0, 1, 2, 1023, 1024, 1025, 2048, 2049, 4096, 5000] {
-            let args = values::arguments(&c.functions[0], n, n, &mut rng);
+            let args = values::arguments(&c.functions[0].fused, n, n, &mut rng);
             check(&c, &args, &format!("{strategy:?}, n = {n}"));
         }
     }
     let c = compiled(matrix, None);
-    assert!(matches!(c.gpu[0].variants[0].grid, Grid::Plane { .. }));
+    assert!(matches!(c.kernels[0].gpu_variants()[0].launch.grid, Grid::Plane { .. }));
     for (rows, columns) in [(0, 0), (1, 1), (2, 3), (32, 128), (33, 132), (40, 260), (70, 128)] {
         let args = [numbers(Ty::F32, rows, columns, &mut rng)];
         check(&c, &args, &format!("{rows} x {columns}"));
@@ -309,10 +309,10 @@ fn tiles_need_their_barrier() {
     let matrix = (matrix(Ty::F32, &[(0, 0), (1, 1)], false), numbers(Ty::F32, 67, 261, &mut rng));
     for (text, x) in [vector, matrix] {
         let mut c = compiled(&text, Some(StencilHint::Tile));
-        let mutants = mutants::of(&c.gpu_code[0][0].kernel);
+        let mutants = mutants::of(&c.kernels[0].gpu_variants()[0].kernel);
         assert_eq!(mutants.len(), 1);
         for (what, kernel) in mutants {
-            c.gpu_code[0][0].kernel = kernel;
+            c.kernels[0].gpu.as_mut().expect("code for GPUs").variants[0].kernel = kernel;
             for order in [Order::Ascending, Order::Descending, Order::Random(1)] {
                 let how = How { layout: Layout::Padded, version: Some(0), span: 1, order };
                 match call(&c, 0, std::slice::from_ref(&x), how) {

@@ -102,7 +102,7 @@ fn products() {
     for f in parse::parse(include_str!("nested/products.core")).unwrap() {
         let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
         assert!(
-            compiled.gpu_code[0].iter().all(|code| {
+            compiled.kernels[0].gpu_variants().iter().all(|code| {
                 let sums = code.kernel.name.ends_with("_sums");
                 // a vector's other versions are loops; many results leave their sums in shared memory
                 let many = code.kernel.name.ends_with("_large") && f.name == "product";
@@ -119,7 +119,7 @@ fn products() {
             "@{}: two sides",
             f.name
         );
-        assert!(compiled.warnings.concat().is_empty(), "{:?}", compiled.warnings);
+        assert_eq!(compiled.functions[0].warnings, [""; 0]);
         for (m, n, k) in [
             (0, 3, 4),
             (3, 4, 0),
@@ -144,15 +144,16 @@ fn products() {
             let args: Vec<Value> =
                 f.params.iter().zip(&extents).map(|(p, e)| shaped(p, e, &mut rng)).collect();
             let expected = interp::run(&f, &args).unwrap().results;
-            let versions = compiled.gpu[0].variants.len();
+            let versions = compiled.kernels[0].gpu_variants().len();
             // all squares are simulated whole
             let large = (m + 63) / 64 * ((n + 63) / 64) * k > 200;
             // each version once, then what the runtime takes
-            let forced = compiled.gpu[0].variants.iter().zip(0..versions).map(|(v, at)| {
+            let launches = compiled.kernels[0].gpu_variants().iter().map(|code| &code.launch);
+            let forced = launches.zip(0..versions).map(|(v, at)| {
                 let any = if at % 2 == 0 { Layout::Strided } else { Layout::Reversed };
                 (
                     Some(at),
-                    if v.contiguous { Layout::Padded } else { any },
+                    if v.guards.contiguous { Layout::Padded } else { any },
                     matches!(v.grid, Grid::Panels { .. }),
                 )
             });
@@ -171,7 +172,7 @@ fn products() {
                 entries.extend(found.entries);
             }
         }
-        let panels = compiled.gpu[0].variants.iter().filter(|v| {
+        let panels = compiled.gpu_variants().map(|code| &code.launch).filter(|v| {
             matches!(v.grid, Grid::Panels { .. } | Grid::Sums { .. }) || v.profit != Profit::default()
         });
         for v in panels {
@@ -187,10 +188,11 @@ fn warnings() {
         let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
         // what begins with a value of the element's, matrices by vectors in panels, and records
         let loops = ["two", "records", "vectors"].contains(&f.name.as_str());
-        assert_eq!(!compiled.warnings.concat().is_empty(), loops, "@{}: {:?}", f.name, compiled.warnings);
+        let warnings = &compiled.functions[0].warnings;
+        assert_eq!(!warnings.is_empty(), loops, "@{}: {warnings:?}", f.name);
         let tiled = ["order", "pairs", "softmax"].contains(&f.name.as_str());
         let shared = |code: &driver::GpuCode| !code.kernel.shared.is_empty();
-        assert!(!tiled || compiled.gpu_code.iter().flatten().all(shared), "@{}: a tile", f.name);
+        assert!(!tiled || compiled.gpu_variants().all(shared), "@{}: a tile", f.name);
     }
     let text = "func @f(%x: [i32], %y: [i32]) -> (r: [i32]) {
   %0 = map (%a: i32) over %x {
@@ -209,7 +211,7 @@ fn warnings() {
     let functions = parse::parse(text).unwrap();
     let compiled = driver::compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap();
     let expected = "f: a nested operation (author.rs:12) is a sequential loop in each thread of a GPU";
-    assert_eq!(compiled.warnings.concat(), [expected]);
+    assert_eq!(compiled.functions[0].warnings, [expected]);
     let text = compiled.explain(&Default::default(), Format::Text).unwrap();
     assert!(text.ends_with(&format!("  warning: {expected}\n")));
 }

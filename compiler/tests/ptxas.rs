@@ -19,7 +19,7 @@ use std::path::Path;
 /// The PTX of functions; none if they do not compile (some file tests are about errors).
 fn modules(name: &str, functions: Vec<Function>) -> Vec<Module> {
     let Ok(compiled) = compile_for("m", functions, Targets { cpu: false, cuda: true }) else { return vec![] };
-    let code = compiled.gpu_code.into_iter().flatten();
+    let code = compiled.kernels.into_iter().filter_map(|k| Some(k.gpu?.variants)).flatten();
     code.map(|c| Module { name: format!("{name}: {}", c.kernel.name), ptx: c.ptx }).collect()
 }
 

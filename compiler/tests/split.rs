@@ -33,8 +33,8 @@ fn plan(f: Function) -> Plan {
     let compiled = driver::compile_for("f", vec![f], Targets { cpu: true, cuda: true }).unwrap();
     let run =
         |f: &Function| driver::on_big_stack(|| Ok(interp::run(f, &args))).unwrap().map(|r| format!("{r:?}"));
-    assert_eq!(run(&compiled.sources[0]).ok(), run(&compiled.functions[0]).ok());
-    compiled.plans.into_iter().next().unwrap()
+    assert_eq!(run(&compiled.functions[0].source).ok(), run(&compiled.functions[0].fused).ok());
+    compiled.functions.into_iter().next().unwrap().plan
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn scalars_are_parameters_too() {
     });
     b.function.results.push(Output { name: "r".into(), value });
     let compiled = driver::compile_for("f", vec![b.function], Targets { cpu: true, cuda: true }).unwrap();
-    assert!(compiled.gpu.iter().all(|k| k.absent.is_none()), "{:?}", compiled.gpu);
-    assert!((3..=6).contains(&compiled.gpu.len()));
+    assert!(compiled.kernels.iter().all(|k| !k.gpu_variants().is_empty()), "{}", compiled.gpu_launches());
+    assert!((3..=6).contains(&compiled.kernels.len()));
 }
 
 /// A product takes a megabyte of PTX. Later ones of other code have none for few rows or columns, so that a function
@@ -127,10 +127,11 @@ fn products_of_different_code_have_fewer_versions() {
     let functions = arraygpu_compiler::core::parse::parse(&text).unwrap();
     let compiled = driver::compile_for("f", functions, Targets { cpu: false, cuda: true }).unwrap();
     let has = |i: usize, suffix: &str| {
-        compiled.gpu[i].variants.iter().any(|v| v.entry == format!("{}{suffix}", compiled.gpu[i].name))
+        let (kernel, entry) = (&compiled.kernels[i], format!("{}{suffix}", compiled.kernels[i].name));
+        kernel.gpu_variants().iter().any(|v| v.launch.entry == entry)
     };
     assert!(has(0, "_row") && has(0, "_panels") && has(0, "_large"));
     assert!(!has(5, "_row") && !has(5, "_panels") && has(5, "_large") && has(5, "_any_wide"));
-    let size: usize = compiled.gpu_code.iter().flatten().map(|v| v.ptx.len()).sum();
+    let size: usize = compiled.gpu_variants().map(|v| v.ptx.len()).sum();
     assert!(size < 5 << 20, "{size} bytes");
 }

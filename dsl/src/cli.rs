@@ -217,7 +217,7 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     let has = |target| arguments.target.contains(&target);
     let compiled = package.compile_for(Targets { cpu: has(Target::Cpu), cuda: has(Target::Cuda) })?;
     let unsaid = arguments.explain.is_none() && !arguments.quiet;
-    for warning in compiled.warnings.iter().flatten().filter(|_| unsaid) {
+    for warning in compiled.functions.iter().flat_map(|f| &f.warnings).filter(|_| unsaid) {
         eprintln!("{}: warning: {warning}", package.name());
     }
     for stage in &arguments.emit {

@@ -115,8 +115,8 @@ fn at_once(f: &Function, args: &[Value], versions: usize) {
     let expected = interp::run(f, args).unwrap();
     let targets = Targets { cpu: false, cuda: true };
     let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
-    let all = compiled.gpu.iter().flat_map(|k| &k.variants);
-    assert_eq!(all.filter(|v| v.steps_per_launch > 0).count(), versions, "{f}");
+    let all = compiled.gpu_variants().map(|v| &v.launch);
+    assert_eq!(all.filter(|v| v.steps_per_launch.is_some()).count(), versions, "{f}");
     for version in 0..versions {
         let how = How { layout: Layout::Padded, version: Some(version), span: 1, order: Order::Random(7) };
         let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{f}"));

@@ -15,7 +15,7 @@ mod random;
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
-use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::driver::{self, Compiled, CompiledFunction, Targets};
 use arraygpu_compiler::package::{self, Options, names, ptxas::Arch};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use arraygpu_fuzz::case::Case;
@@ -197,13 +197,13 @@ fn write(
     }
     package::write(compiled, &options)?;
     let mut file = b"AGPUCASE".to_vec();
-    number(&mut file, compiled.sources.len());
-    for (i, f) in compiled.sources.iter().enumerate() {
+    number(&mut file, compiled.functions.len());
+    for (i, CompiledFunction { source: f, fused, .. }) in compiled.functions.iter().enumerate() {
         number(&mut file, f.name.len());
         file.extend(f.name.as_bytes());
         let cases = cases(i, f, &mut Rng::new(i as u64 + 77));
         number(&mut file, cases.len());
-        cases.iter().for_each(|args| case(&mut file, f, &compiled.functions[i], args));
+        cases.iter().for_each(|args| case(&mut file, f, fused, args));
     }
     save(&asked.out.join(format!("{}.cases", compiled.name)), &file)
 }

@@ -39,7 +39,7 @@ fn records_name_the_same_element_and_place() {
     let cpu = loaded.last().expect("a level");
     let mut records = 0;
     for (i, case) in cases.iter().enumerate() {
-        let f = &compiled.functions[i];
+        let f = &compiled.functions[i].fused;
         for (round, call) in (0..).zip(case.calls.iter().cycle().take(4)) {
             let Ok(outcome) = interp::run(f, &call.args) else { continue };
             let extents = common::shapes(&outcome.results);

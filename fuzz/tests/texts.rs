@@ -74,16 +74,16 @@ fn kernels_and_plans_read_back() {
     let (mut kernels, mut plans) = (0, 0);
     for seed in 0..SEEDS {
         let Some(compiled) = compiled(seed, Targets { cpu: true, cuda: true }) else { continue };
-        let of_cpu = compiled.variants.iter();
-        let of_cpu = of_cpu.flat_map(|v| [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()]);
-        let of_gpu = compiled.gpu_code.iter().flatten().map(|c| &c.kernel);
-        for k in of_cpu.flatten().chain(of_gpu) {
+        let of_cpu = compiled.kernels.iter().filter_map(|k| k.cpu.as_ref());
+        let of_cpu = of_cpu.flat_map(|v| v.all()).flatten().map(|v| &v.kernel);
+        let of_gpu = compiled.gpu_variants().map(|c| &c.kernel);
+        for k in of_cpu.chain(of_gpu) {
             let text = k.to_string();
             let again = kernel::parse::parse(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
             assert_eq!(again[0].to_string(), text, "seed {seed}");
             kernels += 1;
         }
-        for p in &compiled.plans {
+        for p in compiled.functions.iter().map(|f| &f.plan) {
             let again = plan::parse::parse(&p.to_string());
             let again = again.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{p}"));
             assert_eq!(&again[0], p, "seed {seed}");
@@ -98,9 +98,11 @@ fn kernels_and_plans_read_back() {
 fn ptx_assembles() {
     let first = seeds::of_today().start;
     let module = |seed: u64| {
-        let code = compiled(seed, Targets { cpu: false, cuda: true }).map(|c| c.gpu_code).unwrap_or_default();
+        let compiled = compiled(seed, Targets { cpu: false, cuda: true });
+        let kernels = compiled.map(|c| c.kernels).unwrap_or_default();
+        let code = kernels.into_iter().filter_map(|k| Some(k.gpu?.variants));
         let named = move |ptx| Module { name: format!("seed {seed}"), ptx };
-        code.into_iter().flatten().filter(|c| !c.is_merged).map(move |c| named(c.ptx))
+        code.flatten().filter(|c| !c.is_merged).map(move |c| named(c.ptx))
     };
     let all: Vec<Module> = (first..).flat_map(module).take(150).collect();
     let ptxas = find();

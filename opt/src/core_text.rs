@@ -55,7 +55,7 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
     let compiled = driver::compile_for("module", functions, a.target.targets())?;
     for s in stages {
         match (s, a.locs) {
-            ("fused", false) => compiled.functions.iter().for_each(|f| out.push_str(&f.to_string())),
+            ("fused", false) => compiled.functions.iter().for_each(|f| out.push_str(&f.fused.to_string())),
             ("kernel", _) if a.kernel.is_some() => out.push_str(&variants(&compiled, a)?),
             (s, _) => out.push_str(&compiled.emit(s)?),
         }

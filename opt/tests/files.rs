@@ -80,9 +80,14 @@ fn check(text: &str, bless: Option<&std::path::PathBuf>) -> Result<(), String> {
 
 fn kernels(text: &str) -> usize {
     let compiled = driver::compile("m", parse::parse(text).unwrap()).unwrap();
-    compiled.plans.iter().flat_map(|p| &p.steps).filter(|s| matches!(s, Step::Launch(_))).count()
+    compiled.functions.iter().flat_map(|f| &f.plan.steps).filter(|s| matches!(s, Step::Launch(_))).count()
 }
 
 fn temporaries(text: &str) -> usize {
-    driver::compile("m", parse::parse(text).unwrap()).unwrap().plans.iter().map(|p| p.temps.len()).sum()
+    driver::compile("m", parse::parse(text).unwrap())
+        .unwrap()
+        .functions
+        .iter()
+        .map(|f| f.plan.temps.len())
+        .sum()
 }

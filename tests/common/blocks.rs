@@ -4,6 +4,7 @@ use arraygpu_capi::abi::{AgpuCpuKernel, AgpuKernelArgs, AgpuKernelFn};
 use arraygpu_capi::block::Block;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::Kernel;
+use arraygpu_compiler::schedule::CpuVariant;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Kernels of a program, at most.
@@ -55,21 +56,24 @@ static ENTRIES: [[AgpuKernelFn; 4]; PLACES] = entries! {
 /// Puts the program's kernels into the places.
 pub fn hold(compiled: &Compiled) -> (Held, *const AgpuCpuKernel) {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    assert!(compiled.variants.len() <= PLACES, "{} kernels", compiled.variants.len());
-    let table = compiled.variants.iter().enumerate().map(|(i, v)| {
-        let block = |k: &Kernel| &*Box::leak(Box::new(Block::new(k)));
+    assert!(compiled.kernels.len() <= PLACES, "{} kernels", compiled.kernels.len());
+    let table = compiled.kernels.iter().enumerate().map(|(i, kernel)| {
+        let v = kernel.cpu.as_ref().expect("variants for CPUs");
+        let leaked = |k: &Kernel| &*Box::leak(Box::new(Block::new(k)));
+        let block = |v: &CpuVariant| leaked(&v.kernel);
         let contiguous = block(&v.contiguous);
         // as `backend/c` fills the table
-        let in_place = v.in_place.as_ref().map(block).or(v.contiguous.main.as_ref().map(|_| contiguous));
-        let once = v.finish().as_ref().map(block);
+        let in_place =
+            v.in_place.as_ref().map(block).or(v.contiguous.kernel.main.as_ref().map(|_| contiguous));
+        let once = v.finish().as_ref().map(leaked);
         *BLOCKS[i].write().unwrap() = [Some(contiguous), in_place, v.strided.as_ref().map(block), once];
         let [a, b, c, d] = ENTRIES[i];
-        let main = v.contiguous.main.is_some();
+        let main = v.contiguous.kernel.main.is_some();
         AgpuCpuKernel {
             contiguous: a.filter(|_| main),
             in_place: b.filter(|_| main),
             strided: c.filter(|_| main),
-            finish: d.filter(|_| v.contiguous.finish.is_some()),
+            finish: d.filter(|_| v.contiguous.kernel.finish.is_some()),
             ..AgpuCpuKernel::NONE
         }
     });

@@ -138,7 +138,8 @@ fn open(compiled: &Compiled, level: &Level, path: &std::path::Path) -> Loaded {
 
 /// The program with these kernels.
 fn of_table(compiled: &Compiled, level: &'static str, table: *const AgpuCpuKernel) -> Loaded {
-    let text = CString::new(compiled.plans.iter().map(|p| p.to_string()).collect::<String>()).unwrap();
+    let text =
+        CString::new(compiled.functions.iter().map(|f| f.plan.to_string()).collect::<String>()).unwrap();
     let name = CString::new(compiled.name.as_str()).unwrap();
     let at = |l: &str| if l == level { table } else { null() };
     let module = AgpuModule {
@@ -159,7 +160,7 @@ fn of_table(compiled: &Compiled, level: &'static str, table: *const AgpuCpuKerne
         staged: null(),
         staged_length: 0,
     };
-    let plans = compiled.plans.clone();
+    let plans = compiled.functions.iter().map(|f| f.plan.clone()).collect();
     Loaded { level, plans, module, _text: text, _name: name, _library: None, _blocks: None }
 }
 

@@ -23,7 +23,7 @@ impl Call<'_> {
     ) -> Result<Scratch> {
         let mut room = [0; AXES];
         let space = space(l, ws, &mut room)?;
-        let (number, _) = self.version(l, &space, each, ws)?;
+        let (number, _) = self.variant(l, &space, each, ws)?;
         let kernel = &self.images.kernels[l.kernel as usize];
         let decision = kernel.decide(number, &space, self.gpu.device.multiprocessors.into());
         for k in decision.kernels() {
@@ -32,14 +32,14 @@ impl Call<'_> {
                 fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
             };
             let function = self.gpu.function(self.loaded.id, self.images, l.kernel as usize, k.variant)?;
-            kernels.push(Running { function, version: &kernel.variants[k.variant], blocks, span: k.span });
+            kernels.push(Running { function, variant: &kernel.variants[k.variant], blocks, span: k.span });
         }
         Ok(decision.scratch)
     }
 
     /// Returns the first variant whose guards and profit hold. Of those that make several steps of
     /// an iteration, only a variant that makes that many counts.
-    pub(super) fn version(
+    pub(super) fn variant(
         &self,
         l: &Launch,
         space: &Space,
@@ -55,7 +55,7 @@ impl Call<'_> {
         match kernel.choose(space, each, array, || writes_an_input(l, ws)) {
             Some(number) => Ok((number, &kernel.variants[number])),
             None => {
-                ws.frame.lacks_version.set(true);
+                ws.frame.lacks_variant.set(true);
                 fail!(MODULE, "kernel {} has no version for GPUs that fits", l.name)
             }
         }

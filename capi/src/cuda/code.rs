@@ -5,7 +5,7 @@ use super::driver::{Api, version_text};
 use super::gpu::{Gpu, Uncaptured};
 use super::images::{Image, Images};
 use super::log::Log;
-use super::state::{Code, Function, Version};
+use super::state::{Code, Function, Variant};
 use super::table::{Table, lock};
 use crate::error::{Error, MODULE, Result, error, fail};
 use cudarc::driver::sys::CUfunction;
@@ -78,22 +78,22 @@ impl Gpu {
         package: usize,
         images: &Images,
         kernel: usize,
-        version: usize,
+        variant: usize,
     ) -> Result<CUfunction> {
-        let number = images.number(kernel, version);
+        let number = images.number(kernel, variant);
         match self.code.packages.get(package).and_then(|p| p.get(number)?.function.get()) {
             Some(function) => Ok(function.0),
-            None => self.load(package, images, kernel, version),
+            None => self.load(package, images, kernel, variant),
         }
     }
 
     #[cold]
-    fn load(&self, package: usize, images: &Images, kernel: usize, version: usize) -> Result<CUfunction> {
+    fn load(&self, package: usize, images: &Images, kernel: usize, variant: usize) -> Result<CUfunction> {
         let (number, entry) =
-            (images.number(kernel, version), &images.kernels[kernel].variants[version].entry);
+            (images.number(kernel, variant), &images.kernels[kernel].variants[variant].entry);
         let of = |e: Error| e.of(&format!("kernel {entry}"));
-        let versions = || (0..images.count()).map(|_| Version::default()).collect();
-        let Version { function: cell, loading } = &self.code.packages.get_or_init(package, versions)[number];
+        let variants = || (0..images.count()).map(|_| Variant::default()).collect();
+        let Variant { function: cell, loading } = &self.code.packages.get_or_init(package, variants)[number];
         // the driver may compile for a long time, so each variant has its own lock
         let _one = lock(loading);
         if let Some(known) = cell.get() {

@@ -21,7 +21,7 @@ pub(crate) struct Frame {
     /// The parameters of a launch.
     pub(super) params: Vec<u64>,
     /// Whether a launch found no variant that fits, so that the program must make more of them.
-    pub lacks_version: Cell<bool>,
+    pub lacks_variant: Cell<bool>,
 }
 
 /// The launches of a call that are decided, in the order in which they are queued.
@@ -44,7 +44,7 @@ pub(super) struct Prepared {
 #[derive(Clone, Copy)]
 pub(super) struct Running {
     pub(super) function: CUfunction,
-    pub(super) version: &'static GpuVariant,
+    pub(super) variant: &'static GpuVariant,
     pub(super) blocks: u32,
     /// The span, as in `KernelLaunch::span`.
     pub(super) span: Option<u32>,

@@ -105,8 +105,8 @@ impl Images {
     }
 
     /// Makes the contents of a program that was compiled in this process.
-    pub fn made(passes: Vec<GpuVariants>) -> Images {
-        let (kernels, sources): (Vec<_>, Vec<_>) = passes.into_iter().map(|p| (p.kernel, p.drafts)).unzip();
+    pub fn made(made: impl Iterator<Item = GpuVariants>) -> Images {
+        let (kernels, sources): (Vec<_>, Vec<_>) = made.map(|v| (v.kernel, v.drafts)).unzip();
         let sources = sources.into_iter().flatten().map(Source::of).collect();
         Images { sources, ..Images::of(kernels) }
     }
@@ -135,8 +135,8 @@ impl Images {
     /// Returns the number of a variant. Variants with the same code share one number, so that it is
     /// loaded once.
     #[inline]
-    pub fn number(&self, kernel: usize, version: usize) -> usize {
-        let number = self.first[kernel] + version;
+    pub fn number(&self, kernel: usize, variant: usize) -> usize {
+        let number = self.first[kernel] + variant;
         self.same.get(number).copied().unwrap_or(number)
     }
 

@@ -137,7 +137,8 @@ impl Call<'_> {
             repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
             let mut room = [0; AXES];
             let space = space(l, ws, &mut room)?;
-            if i64::from(self.version(l, &space, each, ws)?.1.steps_per_launch) != each {
+            let steps = self.variant(l, &space, each, ws)?.1.steps_per_launch;
+            if steps.is_none_or(|n| i64::from(n.get()) != each) {
                 return Ok(one);
             }
         }
@@ -172,7 +173,7 @@ impl Call<'_> {
         ws: &mut Workspace,
     ) -> Result<()> {
         self.parameters(l, p, scratch, memory, ws);
-        if p.version.steps_per_launch > 0 {
+        if p.variant.steps_per_launch.is_some() {
             ws.frame.params.push(steps as u64);
         }
         let params = &mut ws.frame.params;
@@ -184,7 +185,7 @@ impl Call<'_> {
             (&raw mut bytes).cast(),
             without_provenance_mut(CU_LAUNCH_PARAM_END_AS_INT as usize),
         ];
-        let (blocks, threads, stream) = (p.blocks, p.version.threads, self.stream.raw);
+        let (blocks, threads, stream) = (p.blocks, p.variant.threads, self.stream.raw);
         self.gpu.launches.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the package promises that the kernel takes these parameters. What they point at
         // was checked, and stays valid.
@@ -192,9 +193,9 @@ impl Call<'_> {
             let (launch, extra) = (self.gpu.api().launch, extra.as_mut_ptr());
             launch(p.function, blocks, 1, 1, threads, 1, 1, 0, stream, null_mut(), extra)
         };
-        let entry = &p.version.entry;
+        let entry = &p.variant.entry;
         log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
-        if !p.version.contiguous {
+        if !p.variant.guards.contiguous {
             log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
         }
         self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))
@@ -206,7 +207,7 @@ impl Call<'_> {
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();
         params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].base.addr() as u64));
-        if !p.version.contiguous {
+        if !p.variant.guards.contiguous {
             // the strides of the other arrays are among the scalars
             let vectors = l.arrays.iter().map(|(a, _)| &spans[place(a)]).filter(|s| s.rank == 1);
             params.extend(vectors.map(|s| s.stride(0) as u64));

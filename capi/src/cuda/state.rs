@@ -21,7 +21,7 @@ unsafe impl Sync for Function {}
 
 /// A variant of a kernel: its function once it is loaded, and the lock of the thread that loads it.
 #[derive(Default)]
-pub(super) struct Version {
+pub(super) struct Variant {
     pub(super) function: OnceLock<Function>,
     pub(super) loading: Mutex<()>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Version {
 /// The code that a context has loaded. Nothing in it points into a package.
 pub(super) struct Code {
     /// The functions of each package (by `Loaded::id`), by the number of the variant.
-    pub(super) packages: Table<Box<[Version]>>,
+    pub(super) packages: Table<Box<[Variant]>>,
     /// The functions of this library's own kernels.
     pub(super) own: [OnceLock<Function>; KERNELS],
     /// The modules to unload, each with the number of its package.

@@ -51,11 +51,11 @@ pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
 
 /// Returns the compiled kernels, or `None` if no compiler may run or none works, which is no error:
 /// the block interpreter gives the same bits. Returns an error if the call is interrupted.
-pub(super) fn kernels(versions: &[CpuVariants], level: Level) -> Result<Option<Kernels>> {
-    if !is_allowed() || versions.is_empty() {
+pub(super) fn kernels(variants: &[CpuVariants], level: Level) -> Result<Option<Kernels>> {
+    if !is_allowed() || variants.is_empty() {
         return Ok(None);
     }
-    match compiled(versions, level) {
+    match compiled(variants, level) {
         Err(e) if interrupt::is_passing(&e) => Err(e),
         Err(e) => {
             disk::note(format!("the C compiler is not used, kernels are interpreted: {}", e.message));
@@ -65,10 +65,10 @@ pub(super) fn kernels(versions: &[CpuVariants], level: Level) -> Result<Option<K
     }
 }
 
-fn compiled(versions: &[CpuVariants], level: Level) -> Result<Kernels> {
+fn compiled(variants: &[CpuVariants], level: Level) -> Result<Kernels> {
     let level: package::level::Level = level.name().parse().map_err(refused)?;
     let name = level.name;
-    let source = c::emit("program", versions);
+    let source = c::emit("program", variants);
     let failed = |e: std::io::Error| {
         crate::error::error(crate::error::UNAVAILABLE, format!("a temporary folder: {e}"))
     };

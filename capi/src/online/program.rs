@@ -22,6 +22,7 @@ use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::driver::{self, Scope, Targets};
 use arraygpu_compiler::explain;
+use arraygpu_compiler::schedule::CpuVariants;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -108,8 +109,8 @@ impl Program {
 
     fn for_gpu(&self, scope: Scope) -> Result<Module> {
         let made = driver::schedule(&self.fused, scope).map_err(refused)?;
-        let count = made.gpu.len();
-        let images = Some(Images::made(made.gpu));
+        let count = made.kernels.len();
+        let images = Some(Images::made(made.kernels.into_iter().filter_map(|k| k.gpu)));
         log!(Info, "{}: {count} kernels for GPUs ({scope:?})", self.fused.name);
         Loaded::in_memory(&self.module, vec![made.plan], images, Kernels::None, count).map(Module::new)
     }
@@ -117,10 +118,11 @@ impl Program {
     fn for_cpu(&self) -> Result<Module> {
         let made = driver::schedule(&self.fused, Scope::Cpu).map_err(refused)?;
         let count = made.kernels.len();
-        let (kernels, how) = match cc::kernels(&made.kernels, level()?)? {
+        let variants: Vec<CpuVariants> = made.kernels.into_iter().filter_map(|k| k.cpu).collect();
+        let (kernels, how) = match cc::kernels(&variants, level()?)? {
             Some(compiled) => (compiled, "compiled by the system's C compiler"),
             None => (
-                Kernels::Blocks(made.kernels.into_iter().map(Blocks::new).collect()),
+                Kernels::Blocks(variants.into_iter().map(Blocks::new).collect()),
                 "run by the block interpreter",
             ),
         };
@@ -156,10 +158,10 @@ impl Program {
             let entry = &loaded.entries[0];
             let mut lacks = false;
             let run = |ws: &mut Workspace| {
-                ws.frame.lacks_version.set(false);
+                ws.frame.lacks_variant.set(false);
                 // SAFETY: the caller promises it.
                 let done = unsafe { invoke(loaded, entry, call, args, count, ws) };
-                lacks = ws.frame.lacks_version.get();
+                lacks = ws.frame.lacks_variant.get();
                 done
             };
             let done = workspace::with(run).map_err(|e| e.of(&entry.title));
@@ -201,7 +203,7 @@ impl Program {
     /// Returns the PTX of each kernel's first variant.
     fn first_ptx(&self) -> Result<String> {
         let made = driver::schedule(&self.fused, Scope::ShortGpu).map_err(refused)?;
-        let first = made.gpu.into_iter().filter_map(|pass| pass.drafts.into_iter().next());
+        let first = made.kernels.into_iter().filter_map(|k| k.gpu?.drafts.into_iter().next());
         first.map(|draft| draft.finish().map(|k| ptx::emit(&k)).map_err(refused)).collect()
     }
 

@@ -50,7 +50,7 @@ impl<'a> Sizes<'a> {
     /// Returns the kernels of a launch that makes `steps` steps of an iteration, if some variant
     /// can, or None if some size is not known.
     pub fn launched(&self, c: &Compiled, l: &Launch, steps: u64) -> Option<Launched> {
-        let kernel = c.gpu.get(l.kernel as usize)?;
+        let kernel = c.kernels.get(l.kernel as usize)?.gpu_kernel()?;
         let length = |h: &HostId| self.scalar(h).map(|n| n.max(0) as u64);
         let extents = l.domain.iter().map(length).collect::<Option<Vec<u64>>>()?;
         let segment = l.segment.as_ref().map_or(Some(0), length)?;
@@ -62,11 +62,11 @@ impl<'a> Sizes<'a> {
             Some(Layout { extents: &of_arrays[i], strides: &strides[i], size, address: 0 })
         };
         let several = kernel.choose(&space, steps as i64, array, || false)?;
-        let version = match kernel.variants[several].steps_per_launch {
-            0 => kernel.choose(&space, 1, array, || false)?,
-            _ => several,
+        let variant = match kernel.variants[several].steps_per_launch {
+            None => kernel.choose(&space, 1, array, || false)?,
+            Some(_) => several,
         };
-        let decision = kernel.decide(version, &space, MULTIPROCESSORS.into());
+        let decision = kernel.decide(variant, &space, MULTIPROCESSORS.into());
         let started = decision.kernels().map(|k| {
             let v = &kernel.variants[k.variant];
             Started { entry: v.entry.clone(), blocks: k.blocks, threads: v.threads, span: k.span }

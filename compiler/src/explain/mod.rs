@@ -16,7 +16,7 @@ mod variants;
 pub use sizes::Extent;
 
 use crate::core::{NodeId, Require, Rule};
-use crate::driver::{Compiled, on_big_stack};
+use crate::driver::{Compiled, CompiledFunction, on_big_stack};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Slot, Step};
 use formula::{Formulas, Sum};
@@ -86,7 +86,7 @@ pub fn print(c: &Compiled, options: &Options, format: Format) -> Result<String> 
 
 /// Returns the report as data.
 pub fn report(c: &Compiled, options: &Options) -> Result<Report> {
-    sizes::check(&options.extents, &c.functions)?;
+    sizes::check(&options.extents, &c.functions.iter().map(|f| &f.fused).collect::<Vec<_>>())?;
     let functions =
         on_big_stack(|| (0..c.functions.len()).map(|i| function(c, i, options)).collect::<Result<Vec<_>>>())?;
     Ok(Report {
@@ -98,7 +98,7 @@ pub fn report(c: &Compiled, options: &Options) -> Result<Report> {
 }
 
 fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function> {
-    let (f, plan) = (&c.functions[i], &c.plans[i]);
+    let CompiledFunction { fused: f, plan, warnings, .. } = &c.functions[i];
     let mut formulas = Formulas::new(f, plan);
     sizes::apply(&options.extents, f, &mut formulas)?;
     let mut units = Units::of(c, i, formulas)?;
@@ -121,7 +121,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
         kernels,
-        warnings: c.warnings[i].clone(),
+        warnings: warnings.clone(),
     })
 }
 

@@ -174,13 +174,14 @@ pub struct Cpu {
     /// Number of elements in a unit of work.
     pub unit: u32,
     /// The variants, of which the first one whose conditions hold runs.
-    pub versions: Vec<CpuVersion>,
+    #[serde(rename = "versions")]
+    pub variants: Vec<CpuVariant>,
 }
 
 /// A variant of a kernel for CPUs.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
-pub struct CpuVersion {
+pub struct CpuVariant {
     pub name: String,
     /// The strategy's name, from [`Strategy::name`](crate::schedule::strategy::Strategy::name).
     pub strategy: &'static str,
@@ -196,7 +197,8 @@ pub struct Gpu {
     /// The reason why there are no variants, if there are none.
     pub absent: Option<String>,
     /// The variants, of which the first one whose conditions hold runs.
-    pub versions: Vec<GpuVariant>,
+    #[serde(rename = "versions")]
+    pub variants: Vec<GpuVariant>,
     pub stencils: Vec<Stencil>,
     /// The launch policy's decision, if the given extents determine it.
     pub launched: Option<Launched>,

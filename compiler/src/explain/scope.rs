@@ -4,7 +4,7 @@
 use super::formula::Formulas;
 use super::model::Amount;
 use crate::core::{Function, NodeId, Op};
-use crate::driver::Compiled;
+use crate::driver::{Compiled, CompiledFunction};
 use crate::error::Result;
 use crate::plan::{Access, Launch, Place, Plan, Repeat, Slot, Step};
 use crate::schedule::groups::{self, FusedGroup};
@@ -61,11 +61,11 @@ pub struct Units<'a> {
 impl<'a> Units<'a> {
     /// Finds the launches of a function, whose sizes are known to the formulas.
     pub fn of(compiled: &'a Compiled, i: usize, formulas: Formulas) -> Result<Units<'a>> {
-        let f = Arc::new(compiled.functions[i].clone());
+        let CompiledFunction { fused, plan, .. } = &compiled.functions[i];
+        let f = Arc::new(fused.clone());
         let params = 0..f.params.len() as u32;
         let places = params.filter_map(|p| Some((Place::Param(p), f.graph.find(&Op::Param(p))?)));
         let stored = places.collect();
-        let plan = &compiled.plans[i];
         let mut units =
             Units { compiled, plan, names: HashMap::default(), scopes: Vec::new(), list: Vec::new() };
         let scope = Scope {
@@ -166,8 +166,8 @@ impl<'a> Units<'a> {
     fn steps_of(&self, body: &[Step], count: Option<u64>) -> u64 {
         let [Step::Launch(l)] = body else { return 1 };
         let count = count.and_then(|n| i64::try_from(n).ok()).unwrap_or(i64::MAX);
-        let kernel = self.compiled.gpu.get(l.kernel as usize);
-        kernel.and_then(|k| k.steps_at_once(count)).map_or(1, |n| n.unsigned_abs())
+        let kernel = self.compiled.kernels.get(l.kernel as usize);
+        kernel.and_then(|k| k.gpu_kernel()?.steps_at_once(count)).map_or(1, |n| n.unsigned_abs())
     }
 
     /// Returns the name of the array at a place, as reports write it.

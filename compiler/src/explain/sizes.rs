@@ -52,7 +52,7 @@ impl Extent {
 }
 
 /// Checks that each size belongs to a parameter of some function.
-pub fn check(extents: &[Extent], functions: &[Function]) -> Result<()> {
+pub fn check(extents: &[Extent], functions: &[&Function]) -> Result<()> {
     let Some(e) = extents.iter().find(|e| functions.iter().all(|f| e.parameter(f).is_none())) else {
         return Ok(());
     };

@@ -158,8 +158,8 @@ fn moves(out: &mut String, k: &Kernel) {
 fn on_cpu(out: &mut String, c: &Cpu) {
     let unit = count(c.unit as usize, "element", "elements");
     let _ = writeln!(out, "    on a CPU, {unit} a unit of work, the first that may run:");
-    let rows = c.versions.iter().map(|v| (v.name.as_str(), v.strategy_in_words.clone(), &v.conditions[..]));
-    versions(out, &rows.collect::<Vec<_>>());
+    let rows = c.variants.iter().map(|v| (v.name.as_str(), v.strategy_in_words.clone(), &v.conditions[..]));
+    variants(out, &rows.collect::<Vec<_>>());
 }
 
 fn on_gpu(out: &mut String, g: &Gpu) {
@@ -168,11 +168,11 @@ fn on_gpu(out: &mut String, g: &Gpu) {
         return;
     }
     let _ = writeln!(out, "    on a GPU, the first that may run:");
-    let rows = g.versions.iter().map(|v| {
+    let rows = g.variants.iter().map(|v| {
         let words = format!("{}; {} threads, {}", v.strategy_in_words, v.threads, v.block);
         (v.entry.as_str(), words, &v.conditions[..])
     });
-    versions(out, &rows.collect::<Vec<_>>());
+    variants(out, &rows.collect::<Vec<_>>());
     if let Some(l) = &g.launched {
         launched(out, l);
     }
@@ -199,7 +199,7 @@ fn launched(out: &mut String, l: &Launched) {
         writeln!(out, "      with these sizes on {} multiprocessors: {kernels}{scratch}", l.multiprocessors);
 }
 
-fn versions(out: &mut String, rows: &[(&str, String, &[String])]) {
+fn variants(out: &mut String, rows: &[(&str, String, &[String])]) {
     let width = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
     for (name, words, conditions) in rows {
         let held =

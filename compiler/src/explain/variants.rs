@@ -1,35 +1,32 @@
 //! Describes the variants of a kernel and the conditions under which each one runs.
 
-use super::model::{Cpu, CpuVersion, Gpu, GpuVariant, Launched};
+use super::model::{Cpu, CpuVariant, Gpu, GpuVariant, Launched};
 use crate::core::TILE;
-use crate::driver::Compiled;
-use crate::kernel::Kernel;
+use crate::driver::{Compiled, GpuCode};
 use crate::plan::gpu::{self, Grid};
 use crate::plan::{Launch, Place};
-use crate::schedule::strategy::Strategy;
+use crate::schedule;
+use std::num::NonZeroU32;
 
 /// Returns the kernel on CPUs, if it was compiled for them.
 pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
-    let versions = c.variants.get(l.kernel as usize).filter(|_| c.targets.cpu)?;
+    let variants = c.kernels.get(l.kernel as usize)?.cpu.as_ref().filter(|_| c.targets.cpu)?;
     let none = || Vec::new();
-    let stores = versions.in_place.is_some();
-    let first = match (&versions.strided, stores) {
+    let stores = variants.in_place.is_some();
+    let first = match (&variants.strided, stores) {
         (None, _) => none(),
         (Some(_), false) => vec!["strides of 1".into()],
         (Some(_), true) => vec!["strides of 1".into(), "outputs apart from inputs".into()],
     };
-    let kernels = [
-        (Some(&versions.contiguous), first),
-        (versions.in_place.as_ref(), vec!["strides of 1".to_string()]),
-        (versions.strided.as_ref(), none()),
-    ];
-    let version = |((kernel, conditions), strategy): ((Option<&Kernel>, Vec<String>), Strategy)| {
-        let (name, strategy_in_words) = (kernel?.name.clone(), strategy.to_string());
-        Some(CpuVersion { name, strategy: strategy.name(), strategy_in_words, conditions })
+    let conditions = [first, vec!["strides of 1".to_string()], none()];
+    let variant = |(variant, conditions): (Option<&schedule::CpuVariant>, Vec<String>)| {
+        let schedule::CpuVariant { kernel, strategy } = variant?;
+        let (name, strategy_in_words) = (kernel.name.clone(), strategy.to_string());
+        Some(CpuVariant { name, strategy: strategy.name(), strategy_in_words, conditions })
     };
     Some(Cpu {
         unit: l.grain,
-        versions: kernels.into_iter().zip(versions.strategies).filter_map(version).collect(),
+        variants: variants.all().into_iter().zip(conditions).filter_map(variant).collect(),
     })
 }
 
@@ -40,28 +37,28 @@ pub fn gpu(
     name: &dyn Fn(&Place) -> String,
     launched: Option<Launched>,
 ) -> Option<Gpu> {
-    let (kernel, code) = (c.gpu.get(l.kernel as usize)?, c.gpu_code.get(l.kernel as usize)?);
-    let version = |(v, code): (&gpu::GpuVariant, &crate::driver::GpuCode)| GpuVariant {
-        entry: v.entry.clone(),
+    let kernel = c.kernels.get(l.kernel as usize)?.gpu.as_ref()?;
+    let variant = |code: &GpuCode| GpuVariant {
+        entry: code.launch.entry.clone(),
         strategy: code.strategy.name(),
         strategy_in_words: code.strategy.to_string(),
-        threads: v.threads,
-        block: block(v),
-        conditions: conditions(l, v, name),
+        threads: code.launch.threads,
+        block: block(&code.launch),
+        conditions: conditions(l, &code.launch, name),
     };
-    let stencils = c.stencils.get(l.kernel as usize).into_iter().flatten();
     Some(Gpu {
         absent: kernel.absent.clone(),
-        versions: kernel.variants.iter().zip(code).map(version).collect(),
-        stencils: stencils.map(Into::into).collect(),
+        variants: kernel.variants.iter().map(variant).collect(),
+        stencils: kernel.stencils.iter().map(Into::into).collect(),
         launched,
     })
 }
 
 /// Whether some variant leaves panels of a product for another one to add.
 pub fn has_panels(c: &Compiled, l: &Launch) -> bool {
-    let kernel = c.gpu.get(l.kernel as usize);
-    kernel.is_some_and(|k| k.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })))
+    let kernel = c.kernels.get(l.kernel as usize);
+    let leaves_panels = |v: &GpuCode| matches!(v.launch.grid, Grid::Panels { .. });
+    kernel.is_some_and(|k| k.gpu_variants().iter().any(leaves_panels))
 }
 
 /// Describes the part of the index space that a block computes.
@@ -96,6 +93,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
     let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");
     let (p, is_panel) = (v.profit, matches!(v.grid, Grid::Panels { .. }));
+    let (guards, steps) = (v.guards, v.steps_per_launch.map(NonZeroU32::get));
     let limit = |n: Option<u32>, text: fn(u32) -> String| (n.is_some(), n.map_or(String::new(), text));
     let conditions = [
         limit(p.max_rows, |n| format!("{n} rows or fewer")),
@@ -110,14 +108,14 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         ),
         limit(p.min_inner_length, |n| format!("sums of {n} elements or more")),
         limit(p.min_blocks, |n| format!("{n} blocks or more")),
-        (v.contiguous, "strides of 1".to_string()),
+        (guards.contiguous, "strides of 1".to_string()),
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
-        (v.longest.is_some(), format!("segments of up to {}", v.longest.unwrap_or(0))),
-        (v.steps_per_launch > 0, format!("up to {} steps at once", v.steps_per_launch)),
-        (v.extent > 0, format!("axes of {} or more", v.extent)),
-        (v.narrow, "31-bit indices".into()),
-        (v.noalias, "outputs apart from inputs".into()),
+        limit(guards.longest, |n| format!("segments of up to {n}")),
+        limit(steps, |n| format!("up to {n} steps at once")),
+        limit(guards.extent.map(NonZeroU32::get), |n| format!("axes of {n} or more")),
+        (guards.narrow, "31-bit indices".into()),
+        (guards.noalias, "outputs apart from inputs".into()),
     ];
     conditions.into_iter().filter(|c| c.0).map(|c| c.1).collect()
 }

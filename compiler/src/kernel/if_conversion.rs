@@ -26,7 +26,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
             Stmt::If(c, a, b) => {
                 block(k, a);
                 block(k, b);
-                if b.is_empty() && !a.is_empty() && cost(k, a) <= MAX_OPERATIONS {
+                if b.is_empty() && !a.is_empty() && cost(k, a).is_some_and(|n| n <= MAX_OPERATIONS) {
                     flatten(k, c, std::mem::take(a), &mut out);
                     continue;
                 }
@@ -52,32 +52,32 @@ fn flatten(k: &mut Kernel, c: &Expr, body: Vec<Stmt>, out: &mut Vec<Stmt>) {
     }
 }
 
-/// Returns the operations of a branch; `u32::MAX` if it contains anything that must not be computed
-/// unconditionally.
-fn cost(k: &Kernel, body: &[Stmt]) -> u32 {
+/// Returns the number of operations of a branch, or `None` if it contains anything that must not be
+/// computed unconditionally.
+fn cost(k: &Kernel, body: &[Stmt]) -> Option<u32> {
     let each = body.iter().map(|s| match s {
         Stmt::Let(_, e, _) => operations(k, e),
-        Stmt::Assign(_, e) => operations(k, e).saturating_add(1),
-        Stmt::Note(_) => 0,
-        _ => u32::MAX,
+        Stmt::Assign(_, e) => operations(k, e).map(|n| n + 1),
+        Stmt::Note(_) => Some(0),
+        _ => None,
     });
-    each.fold(0, u32::saturating_add)
+    each.sum()
 }
 
-fn operations(k: &Kernel, e: &Expr) -> u32 {
+fn operations(k: &Kernel, e: &Expr) -> Option<u32> {
     let own = match e {
         Expr::Lit(_) | Expr::Reg(_) | Expr::In(_) | Expr::Place(_) => 0,
         Expr::Unary(UnaryOp::Sqrt | UnaryOp::SqrtNear, _)
         | Expr::Binary(
             BinaryOp::Div | BinaryOp::DivNear | BinaryOp::DivWide | BinaryOp::Rem | BinaryOp::RemSlow,
             ..,
-        ) => u32::MAX,
+        ) => return None,
         Expr::Unary(..) | Expr::Binary(..) | Expr::MulAdd(..) | Expr::Select(..) | Expr::Cast(..) => {
             if k.ty(e) == Ty::F64 { 2 } else { 1 }
         }
-        _ => u32::MAX,
+        _ => return None,
     };
-    let mut sum = own;
-    e.children(|child| sum = sum.saturating_add(operations(k, child)));
+    let mut sum = Some(own);
+    e.children(|child| sum = sum.and_then(|sum| Some(sum + operations(k, child)?)));
     sum
 }

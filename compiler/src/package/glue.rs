@@ -68,8 +68,7 @@ fn gpu(out: &mut String, package: &Package, images: &Images) -> &'static str {
     if !package.targets.cuda {
         return "    .gpu = 0,\n    .gpu_length = 0,\n    .images = 0,\n    .image_count = 0,\n";
     }
-    let text: String = package.gpu.iter().map(|k| k.to_string()).collect();
-    let _ = write!(out, "\nstatic const char gpu[] =\n{};\n", quoted(&text));
+    let _ = write!(out, "\nstatic const char gpu[] =\n{};\n", quoted(&package.gpu));
     if images.table.is_empty() {
         return "    .gpu = gpu,\n    .gpu_length = (int64_t)sizeof(gpu) - 1,\n    .images = 0,\n    .image_count = 0,\n";
     }
@@ -80,7 +79,7 @@ fn gpu(out: &mut String, package: &Package, images: &Images) -> &'static str {
         let _ = writeln!(
             out,
             "    {{ .kernel = {}, .version = {}, .arch = {arch}, .size = {}, .data = {name}_images + {} }},",
-            i.kernel, i.version, i.size, i.offset
+            i.number.kernel, i.number.variant, i.size, i.offset
         );
     }
     let _ = writeln!(out, "}};");

@@ -4,11 +4,10 @@
 //! All images lie in one block of bytes, which an assembler file includes in the library unchanged.
 //! A table in the glue describes where each image lies.
 
-use super::model::Package;
+use super::model::{Package, Variant};
 use super::ptxas::{Arch, Ptxas, Usage};
 use crate::backend::ptx::merge_equal::code;
 use crate::error::{Error, Result};
-use crate::plan::gpu::GpuVariant;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
@@ -16,13 +15,20 @@ use std::path::Path;
 /// Alignment of images in bytes, because machine code is an ELF file.
 const ALIGN: usize = 16;
 
-/// One image.
-#[derive(Clone, Debug)]
-pub struct Image {
+/// The place of a variant in a package.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Number {
     /// The kernel's index in the tables.
     pub kernel: usize,
     /// The variant's index in the kernel's list.
-    pub version: usize,
+    pub variant: usize,
+}
+
+/// One image.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// The variant whose code it is.
+    pub number: Number,
     /// The architecture of machine code, or `None` for PTX.
     pub arch: Option<Arch>,
     /// The resources that the machine code needs.
@@ -46,17 +52,17 @@ pub struct Images {
 
 impl Images {
     /// Adds images for a variant that has the same code as an earlier one, `first`.
-    fn share(&mut self, kernel: usize, version: usize, first: (usize, usize)) {
-        let rows = self.table.iter().filter(|i| (i.kernel, i.version) == first);
-        let rows: Vec<Image> = rows.map(|i| Image { kernel, version, ..i.clone() }).collect();
+    fn share(&mut self, number: Number, first: Number) {
+        let rows = self.table.iter().filter(|i| i.number == first);
+        let rows: Vec<Image> = rows.map(|i| Image { number, ..i.clone() }).collect();
         self.table.extend(rows);
     }
 
-    fn push(&mut self, kernel: usize, version: usize, code: &[u8], machine: Option<(Arch, Usage)>) {
+    fn push(&mut self, number: Number, code: &[u8], machine: Option<(Arch, Usage)>) {
         self.bytes.resize(self.bytes.len().next_multiple_of(ALIGN), 0);
         let (arch, usage) = machine.unzip();
         let (offset, size, usage) = (self.bytes.len(), code.len(), usage.unwrap_or_default());
-        self.table.push(Image { kernel, version, arch, usage, offset, size });
+        self.table.push(Image { number, arch, usage, offset, size });
         self.bytes.extend_from_slice(code);
         if arch.is_none() {
             self.bytes.push(0);
@@ -64,9 +70,8 @@ impl Images {
     }
 
     /// Returns the machine code of a variant, one for each architecture.
-    pub fn machine_code(&self, kernel: usize, version: usize) -> impl Iterator<Item = (Arch, Usage)> {
-        let of = move |i: &&Image| i.kernel == kernel && i.version == version;
-        self.table.iter().filter(of).filter_map(|i| Some((i.arch?, i.usage)))
+    pub fn machine_code(&self, number: Number) -> impl Iterator<Item = (Arch, Usage)> {
+        self.table.iter().filter(move |i| i.number == number).filter_map(|i| Some((i.arch?, i.usage)))
     }
 
     /// Returns the assembler file that includes the bytes of `NAME_images.bin` in a library, as the
@@ -80,20 +85,15 @@ impl Images {
 }
 
 /// Returns the variants that have code of their own, and not the entry of an earlier variant.
-pub fn own(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVariant, &str)> {
+pub fn own(package: &Package) -> impl Iterator<Item = (Number, &Variant)> {
     let mut seen = FxHashSet::default();
-    versions(package).filter(move |(_, _, version, _)| seen.insert(version.entry.as_str()))
+    variants(package).filter(move |(_, v)| seen.insert(v.launch.entry.as_str()))
 }
 
-/// Returns the variants of a package: kernel, variant, launch data, and PTX.
-fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVariant, &str)> {
-    package.gpu.iter().zip(&package.ptx).enumerate().flat_map(|(k, (kernel, texts))| {
-        kernel
-            .variants
-            .iter()
-            .zip(texts)
-            .enumerate()
-            .map(move |(v, (version, ptx))| (k, v, version, ptx.as_str()))
+/// Returns the variants of a package.
+fn variants(package: &Package) -> impl Iterator<Item = (Number, &Variant)> {
+    package.kernels.iter().enumerate().flat_map(|(kernel, k)| {
+        k.variants.iter().enumerate().map(move |(variant, v)| (Number { kernel, variant }, v))
     })
 }
 
@@ -110,7 +110,7 @@ pub fn make(
         Error::user("E0504", format!("cannot use {}: {e}", scratch.join(what).display()))
     };
     let jobs: Vec<_> = own(package)
-        .flat_map(|(_, _, v, ptx)| archs.iter().map(move |&arch| (&v.entry, ptx, arch)))
+        .flat_map(|(_, v)| archs.iter().map(move |&arch| (&v.launch.entry, &v.ptx, arch)))
         .collect();
     let assemble = |(ptxas, strict): (&Ptxas, bool), entry: &str, ptx: &str, arch: Arch| {
         let (source, object) = (format!("{entry}.{arch}.ptx"), format!("{entry}.{arch}.cubin"));
@@ -133,45 +133,36 @@ pub fn make(
     .into_iter();
     let mut images = Images { ptxas: ptxas.map(|p| p.0.version.clone()), ..Images::default() };
     let mut known = FxHashMap::default();
-    for (k, v, version, ptx) in versions(package) {
-        let first = *known.entry(version.entry.as_str()).or_insert((k, v));
-        if first != (k, v) {
-            images.share(k, v, first);
+    for (number, variant) in variants(package) {
+        let first = *known.entry(variant.launch.entry.as_str()).or_insert(number);
+        if first != number {
+            images.share(number, first);
             continue;
         }
-        images.push(k, v, ptx.as_bytes(), None);
+        images.push(number, variant.ptx.as_bytes(), None);
         for (&arch, (code, usage)) in archs.iter().zip(made.by_ref()) {
-            images.push(k, v, &code, Some((arch, usage)));
+            images.push(number, &code, Some((arch, usage)));
         }
     }
     Ok(images)
 }
 
-/// Checks that the tables of a program fit together: the same kernels and variants, and entries
-/// with distinct names.
+/// Checks that every kernel of a program has variants or a reason why not, and that an entry has one
+/// code.
 fn check(package: &Package) -> Result<()> {
     let wrong = |what: String| Err(Error::bug("E0511", format!("code for GPUs: {what}")));
     if !package.targets.cuda {
         return Ok(());
     }
-    let names: Vec<&String> = package.gpu.iter().map(|k| &k.name).collect();
-    if names != package.kernels.iter().collect::<Vec<_>>() {
-        return wrong(format!("kernels {:?}, launches of {names:?}", package.kernels));
-    }
     let mut seen = FxHashMap::default();
-    for (kernel, ptx) in package.gpu.iter().zip(&package.ptx) {
-        if kernel.variants.is_empty() != kernel.absent.is_some() || kernel.variants.len() != ptx.len() {
-            return wrong(format!(
-                "{} has {} versions, {} texts",
-                kernel.name,
-                kernel.variants.len(),
-                ptx.len()
-            ));
+    for kernel in &package.kernels {
+        if kernel.variants.is_empty() != kernel.absent.is_some() {
+            return wrong(format!("{} has {} versions", kernel.name, kernel.variants.len()));
         }
-        for (version, text) in kernel.variants.iter().zip(ptx) {
-            let first: &String = seen.entry(&version.entry).or_insert(text);
-            if text.contains('\0') || !is_same(first, text, &version.entry) {
-                return wrong(format!("the entry {} is not one text", version.entry));
+        for Variant { launch, ptx } in &kernel.variants {
+            let first: &String = seen.entry(&launch.entry).or_insert(ptx);
+            if ptx.contains('\0') || !is_same(first, ptx, &launch.entry) {
+                return wrong(format!("the entry {} is not one text", launch.entry));
             }
         }
     }

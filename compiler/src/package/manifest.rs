@@ -2,12 +2,14 @@
 //! that holds one is a package of arraygpu.
 
 use super::cc::Compiler;
-use super::images::{self, Images};
+use super::images::{self, Images, Number};
 use super::level::Level;
-use super::model::{Entry, Package, Value};
+use super::model::{Entry, Kernel, Package, Value};
 use super::place::FORMAT;
-use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
+use super::ptxas::{Arch, Usage};
+use crate::plan::gpu::{GpuVariant, Grid};
 use serde_json::{Value as Json, json};
+use std::num::NonZeroU32;
 
 /// Returns the path of the manifest in the package.
 pub fn path(name: &str) -> String {
@@ -27,7 +29,7 @@ pub fn print(package: &Package, compiler: &Compiler, images: &Images) -> String 
         "arith": super::ARITH_VERSION,
         "targets": targets,
         "functions": package.entries.iter().map(|e| function(&package.name, e)).collect::<Vec<_>>(),
-        "kernels": package.kernels,
+        "kernels": package.kernels.iter().map(|k| &k.name).collect::<Vec<_>>(),
     });
     if package.targets.cpu {
         manifest["cpu"] = cpu(compiler, &package.levels);
@@ -54,8 +56,8 @@ fn cpu(compiler: &Compiler, levels: &[Level]) -> Json {
 /// the machine code, and how each kernel is launched.
 fn cuda(package: &Package, images: &Images) -> Json {
     let mut json = json!({});
-    if let Some(ptx) = package.ptx.iter().flatten().next() {
-        let directive = |word| images::directive(ptx, word);
+    if let Some(variant) = package.kernels.iter().flat_map(|k| &k.variants).next() {
+        let directive = |word| images::directive(&variant.ptx, word);
         json["ptx"] = json!({ "target": directive(".target"), "version": directive(".version") });
     }
     let mut archs: Vec<_> = images.table.iter().filter_map(|i| i.arch).collect();
@@ -65,19 +67,22 @@ fn cuda(package: &Package, images: &Images) -> Json {
     if let Some(version) = &images.ptxas {
         json["ptxas"] = version.as_str().into();
     }
-    let kernel = |(k, kernel): (usize, &GpuKernel)| {
-        let versions = kernel.variants.iter().enumerate().map(|(v, i)| version(i, k, v, images));
-        let mut json = json!({ "name": kernel.name, "versions": versions.collect::<Vec<_>>() });
+    let kernel = |(k, kernel): (usize, &Kernel)| {
+        let variants = kernel.variants.iter().enumerate().map(|(v, of)| {
+            let number = Number { kernel: k, variant: v };
+            variant(&of.launch, images.machine_code(number))
+        });
+        let mut json = json!({ "name": kernel.name, "versions": variants.collect::<Vec<_>>() });
         if let Some(why) = &kernel.absent {
             json["absent"] = why.as_str().into();
         }
         json
     };
-    json["kernels"] = package.gpu.iter().enumerate().map(kernel).collect();
+    json["kernels"] = package.kernels.iter().enumerate().map(kernel).collect();
     json
 }
 
-fn version(v: &GpuVariant, kernel: usize, number: usize, images: &Images) -> Json {
+fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) -> Json {
     let grid = match v.grid {
         Grid::Elements(n) => json!({ "elements": n }),
         Grid::Plane { rows, columns: cols } => json!({ "plane": [rows, cols] }),
@@ -91,15 +96,18 @@ fn version(v: &GpuVariant, kernel: usize, number: usize, images: &Images) -> Jso
         Grid::Sums { rows, columns: cols } => json!({ "sums": [rows, cols] }),
         Grid::One => json!({ "blocks": 1 }),
     };
+    // a manifest says 0 where there is none
+    let number = |n: Option<NonZeroU32>| n.map_or(0, NonZeroU32::get);
+    let guards = v.guards;
     let mut json = json!({
         "entry": v.entry,
         "threads": v.threads,
         "grid": grid,
-        "contiguous": v.contiguous,
-        "narrow": v.narrow,
-        "longest": v.longest,
-        "steps": v.steps_per_launch,
-        "extent": v.extent,
+        "contiguous": guards.contiguous,
+        "narrow": guards.narrow,
+        "longest": guards.longest,
+        "steps": number(v.steps_per_launch),
+        "extent": number(guards.extent),
         "pays": {
             "blocks": v.profit.min_blocks,
             "most": v.profit.max_blocks,
@@ -108,10 +116,10 @@ fn version(v: &GpuVariant, kernel: usize, number: usize, images: &Images) -> Jso
             "columns": v.profit.max_columns,
         },
         "flat": v.flat,
-        "separate": v.noalias,
+        "separate": guards.noalias,
         "aligned": v.aligned,
     });
-    for (arch, usage) in images.machine_code(kernel, number) {
+    for (arch, usage) in machine_code {
         json["usage"][arch.to_string()] = json!({
             "registers": usage.registers,
             "stack": usage.stack,

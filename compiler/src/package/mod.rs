@@ -37,7 +37,7 @@ use std::path::Path;
 /// Writes the package of a compiled program. On an error nothing is left behind, and an existing
 /// package is kept.
 pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
-    names::check(&compiled.name, &compiled.functions)?;
+    names::check(&compiled.name, compiled.functions.iter().map(|f| &f.fused))?;
     let package = Package::new(compiled, options);
     let staging = place::Staging::begin(&options.out, &package.name)?;
     let say = |text: &str| (options.progress)(text);
@@ -49,8 +49,8 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     if package.targets.cpu {
         staging.put(&format!("share/{name}/{name}_cpu.c"), &compiled.c_source)?;
     }
-    for (_, _, version, ptx) in images::own(&package) {
-        staging.put(&format!("share/{name}/ptx/{}.ptx", version.entry), ptx)?;
+    for (_, variant) in images::own(&package) {
+        staging.put(&format!("share/{name}/ptx/{}.ptx", variant.launch.entry), &variant.ptx)?;
     }
 
     let compiler = cc::Compiler::find(options.strict)?;
@@ -70,7 +70,7 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
 
 /// Returns the images of the package's code for GPUs.
 fn gpu_code(package: &Package, options: &Options, scratch: &Path, say: &dyn Fn(&str)) -> Result<Images> {
-    for kernel in package.gpu.iter().filter(|_| package.targets.cuda) {
+    for kernel in &package.kernels {
         let Some(why) = &kernel.absent else { continue };
         if !package.targets.cpu {
             let message = format!("{} on a GPU: {why}; leave --target out", kernel.name);

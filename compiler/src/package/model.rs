@@ -5,8 +5,8 @@ use super::level::Level;
 use super::{Options, shapes};
 pub use crate::backend::c::ctype as c_type;
 use crate::core::{Type, print};
-use crate::driver::{Compiled, Targets};
-use crate::plan::gpu::GpuKernel;
+use crate::driver::{Compiled, CompiledFunction, CompiledKernel, GpuCode, Targets};
+use crate::plan::gpu::GpuVariant;
 use crate::scalar::Ty;
 use crate::stage;
 
@@ -24,16 +24,34 @@ pub struct Package {
     pub plans: String,
     /// The text of the functions that stage scalars, as the author wrote them; it may be empty.
     pub staged: String,
-    /// The names of the kernels, in the order of the tables.
-    pub kernels: Vec<String>,
+    /// The kernels, in the order of the tables.
+    pub kernels: Vec<Kernel>,
+    /// The text of how the kernels are launched on a GPU; empty without that target.
+    pub gpu: String,
     /// The targets for which there is code.
     pub targets: Targets,
     /// The levels of the processor for which kernels are compiled.
     pub levels: Vec<Level>,
-    /// How each kernel is launched on a GPU; empty without that target.
-    pub gpu: Vec<GpuKernel>,
-    /// The PTX of each kernel's variants, in the order of `gpu`.
-    pub ptx: Vec<Vec<String>>,
+}
+
+/// One kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The kernel's name.
+    pub name: String,
+    /// The variants for GPUs, in order of preference. There are none without that target.
+    pub variants: Vec<Variant>,
+    /// The reason why there are no variants for GPUs, if there are none in spite of that target.
+    pub absent: Option<String>,
+}
+
+/// One variant of a kernel for GPUs.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// How it is launched, and when.
+    pub launch: GpuVariant,
+    /// Its PTX.
+    pub ptx: String,
 }
 
 /// One function.
@@ -174,7 +192,7 @@ impl Package {
     /// Describes the package of a compiled program.
     pub fn new(compiled: &Compiled, options: &Options) -> Package {
         let mut entries = Vec::new();
-        for ((f, plan), source) in compiled.functions.iter().zip(&compiled.plans).zip(&compiled.sources) {
+        for CompiledFunction { source, fused: f, plan, .. } in &compiled.functions {
             let param = |(i, p): (usize, &crate::core::Param)| Value {
                 name: p.name.clone(),
                 ty: p.ty,
@@ -199,19 +217,29 @@ impl Package {
                 staged: stage::types(source),
             });
         }
-        let staged = compiled.sources.iter().filter(|f| stage::has_stages(f));
+        let staged = compiled.functions.iter().map(|f| &f.source).filter(|f| stage::has_stages(f));
         Package {
             name: compiled.name.clone(),
             version: options.version.clone(),
             entries,
-            plans: compiled.plans.iter().map(|p| p.to_string()).collect(),
+            plans: compiled.functions.iter().map(|f| f.plan.to_string()).collect(),
             staged: staged.map(|f| print::print(f, true)).collect(),
-            kernels: compiled.kernels.clone(),
+            kernels: compiled.kernels.iter().map(|k| kernel(k, compiled.targets)).collect(),
+            gpu: if compiled.targets.cuda { compiled.gpu_launches() } else { String::new() },
             targets: compiled.targets,
             levels: Level::all().iter().copied().filter(|l| options.levels.contains(l)).collect(),
-            gpu: if compiled.targets.cuda { compiled.gpu.clone() } else { Vec::new() },
-            ptx: compiled.gpu_code.iter().map(|k| k.iter().map(|v| v.ptx.clone()).collect()).collect(),
         }
+    }
+}
+
+/// Describes a kernel of a compiled program.
+fn kernel(k: &CompiledKernel, targets: Targets) -> Kernel {
+    let variant = |code: &GpuCode| Variant { launch: code.launch.clone(), ptx: code.ptx.clone() };
+    let gpu = k.gpu.as_ref().filter(|_| targets.cuda);
+    Kernel {
+        name: k.name.clone(),
+        variants: gpu.map_or_else(Vec::new, |gpu| gpu.variants.iter().map(variant).collect()),
+        absent: gpu.and_then(|gpu| gpu.absent.clone()),
     }
 }
 

@@ -67,7 +67,7 @@ fn require_good(what: &str, name: &str) -> Result<()> {
 }
 
 /// Checks every name of a program: each must be usable, and no two may be equal in C or C++.
-pub fn check(package: &str, functions: &[Function]) -> Result<()> {
+pub fn check<'f>(package: &str, functions: impl IntoIterator<Item = &'f Function>) -> Result<()> {
     require_good("the package", package)?;
     let lower = package.to_lowercase();
     if ["std", "arraygpu", "agpu"].contains(&lower.as_str()) {

@@ -4,12 +4,14 @@
 //! The runtime launches the first variant of a kernel whose conditions hold. The last variant has
 //! no conditions.
 
+pub use super::guards::Guards;
 pub use super::profit::Profit;
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::error::Result;
 use crate::kernel::WARP;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
+use std::num::NonZeroU32;
 
 /// The variants of one kernel for GPUs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -33,30 +35,20 @@ pub struct GpuVariant {
     pub grid: Grid,
     /// Conditions under which the variant is the fastest.
     pub profit: Profit,
-    /// Condition: all arrays are contiguous along the last axis. The strides of vectors are then no
-    /// parameters of the kernel.
-    pub contiguous: bool,
+    /// Conditions under which the variant's code is right, beside those on single arrays.
+    pub guards: Guards,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
     pub flat: Vec<u32>,
     /// Condition: the address of element 0 of these arrays is a multiple of 16 bytes, and so is the
     /// address of the first element of every row, for those that are not `flat`.
     pub aligned: Vec<u32>,
-    /// Condition: the number of elements, and for each array the sum of extents times strides,
-    /// stays below [`NARROW`](super::policy::NARROW) in magnitude.
-    pub narrow: bool,
-    /// Condition: segments have at most this many elements.
-    pub longest: Option<u32>,
-    /// Condition: no array that the kernel writes is one that it reads.
-    pub noalias: bool,
-    /// Number of steps of an iteration that one launch computes; 0 for an ordinary launch.
-    /// Condition, if it is not 0: the launch is the whole body of an iteration. In the last launch
+    /// Number of steps of an iteration that one launch computes, if it computes several. Condition,
+    /// if there is one: the launch is the whole body of an iteration. In the last launch
     /// of the iteration fewer steps may be left; the number of steps to compute is the kernel's
     /// last parameter. If a kernel has several such variants, [`GpuKernel::steps_at_once`] chooses
     /// the one with the fewest steps that complete the whole iteration in one launch, or, if none
     /// does, the one with the most steps.
-    pub steps_per_launch: u32,
-    /// Condition: every extent of the index space is at least this long.
-    pub extent: u32,
+    pub steps_per_launch: Option<NonZeroU32>,
     /// Arrays among those both flat and aligned whose rows are read by vectors, so that every row
     /// must be aligned as well.
     pub row_aligned: Vec<u32>,
@@ -164,7 +156,7 @@ impl GpuKernel {
     /// `count` steps ([`GpuVariant::steps_per_launch`]), if there is such a variant and `count` is
     /// greater than 1.
     pub fn steps_at_once(&self, count: i64) -> Option<i64> {
-        let steps = || self.variants.iter().map(|v| i64::from(v.steps_per_launch)).filter(|n| *n > 0);
+        let steps = || self.variants.iter().filter_map(|v| v.steps_per_launch).map(|n| i64::from(n.get()));
         let enough = steps().filter(|n| *n >= count).min();
         if count > 1 { enough.or(steps().max()) } else { None }
     }
@@ -192,19 +184,18 @@ impl Display for GpuKernel {
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
-            for (word, holds) in
-                [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.noalias)]
-            {
+            let Guards { contiguous, narrow, noalias, longest, extent } = v.guards;
+            for (word, holds) in [(" contiguous", contiguous), (" narrow", narrow), (" separate", noalias)] {
                 f.write_str(if holds { word } else { "" })?;
             }
-            if let Some(n) = v.longest {
+            if let Some(n) = longest {
                 write!(f, " longest {n}")?;
             }
-            if v.steps_per_launch > 0 {
-                write!(f, " steps {}", v.steps_per_launch)?;
+            if let Some(n) = v.steps_per_launch {
+                write!(f, " steps {n}")?;
             }
-            if v.extent > 0 {
-                write!(f, " extent {}", v.extent)?;
+            if let Some(n) = extent {
+                write!(f, " extent {n}")?;
             }
             for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned), (" rows", &v.row_aligned)] {
                 if !list.is_empty() {
@@ -306,22 +297,18 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let profit = Profit::parse(c)?;
     let (contiguous, narrow, noalias) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(c.u32()?) } else { None };
-    let steps = if c.eat("steps") { c.u32()? } else { 0 };
-    let extent = if c.eat("extent") { c.u32()? } else { 0 };
+    let steps_per_launch = if c.eat("steps") { NonZeroU32::new(c.u32()?) } else { None };
+    let extent = if c.eat("extent") { NonZeroU32::new(c.u32()?) } else { None };
     let (flat, aligned, rows) = (numbers(c, "flat")?, numbers(c, "aligned")?, numbers(c, "rows")?);
     Ok(GpuVariant {
         entry,
         threads,
         grid,
         profit,
-        contiguous,
+        guards: Guards { contiguous, narrow, noalias, longest, extent },
         flat,
         aligned,
-        narrow,
-        longest,
-        noalias,
-        steps_per_launch: steps,
-        extent,
+        steps_per_launch,
         row_aligned: rows,
     })
 }

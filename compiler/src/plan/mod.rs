@@ -6,6 +6,7 @@
 //! kernel for GPUs, and the runtime's executor among those for CPUs. Text form: `docs/ir.md`.
 
 pub mod gpu;
+mod guards;
 pub mod host;
 pub mod parse;
 pub mod policy;

@@ -10,7 +10,7 @@
 //! and strides. A [`Decision`] therefore lists the kernel launches of one launch of the plan, in
 //! order, and its executor treats all of them alike.
 
-use super::gpu::{GpuKernel, GpuVariant, Grid, Profit};
+use super::gpu::{GpuKernel, GpuVariant, Grid, Guards, Profit};
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::scalar::Ty;
 
@@ -249,16 +249,17 @@ impl GpuVariant {
     ) -> bool {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
-        (!self.contiguous || arrays().all(|a| a.is_contiguous()))
-            && (self.steps_per_launch == 0 || i64::from(self.steps_per_launch) == steps)
-            && (!self.noalias || !writes_an_input())
+        let Guards { contiguous, narrow, noalias, longest, extent } = self.guards;
+        (!contiguous || arrays().all(|a| a.is_contiguous()))
+            && self.steps_per_launch.is_none_or(|n| i64::from(n.get()) == steps)
+            && (!noalias || !writes_an_input())
             && self.flat.iter().all(|i| at(i).is_some_and(|a| a.is_flat()))
             && self.aligned.iter().all(|i| {
                 at(i).is_some_and(|a| a.is_aligned(self.flat.contains(i) && !self.row_aligned.contains(i)))
             })
-            && self.longest.is_none_or(|most| space.inner_length <= most.into())
-            && (!self.narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
-            && space.extents.iter().all(|n| *n >= self.extent.into())
+            && longest.is_none_or(|most| space.inner_length <= most.into())
+            && (!narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
+            && extent.is_none_or(|least| space.extents.iter().all(|n| *n >= least.get().into()))
     }
 
     /// Chooses the span, as small as lets all blocks be resident at once, and the scratch.

@@ -7,6 +7,17 @@ use crate::kernel::{Kernel, pipeline};
 use crate::plan::gpu::GpuKernel;
 use std::sync::Arc;
 
+/// The variants of the kernel of one launch.
+#[derive(Clone, Debug)]
+pub struct KernelVariants {
+    /// The kernel's name, as in the launch.
+    pub name: String,
+    /// The variants for CPUs, if code for CPUs was asked for.
+    pub cpu: Option<CpuVariants>,
+    /// The variants for GPUs, if code for GPUs was asked for.
+    pub gpu: Option<GpuVariants>,
+}
+
 /// The variants of one kernel for CPUs. At each launch the runtime's executor takes `strided` if
 /// some array is not contiguous, else `in_place` if the launch writes an array that it reads, else
 /// `contiguous` (`docs/c-abi.md`, `agpu_cpu_kernel`).
@@ -14,33 +25,38 @@ use std::sync::Arc;
 pub struct CpuVariants {
     /// For arrays whose last stride is 1, where no output overlaps an input. It also holds the
     /// `finish` part of all variants.
-    pub contiguous: Kernel,
+    pub contiguous: CpuVariant,
     /// For arrays whose last stride is 1, where an output may be an input that is read at the same
     /// index only. `None` if the kernel stores no arrays, because `contiguous` serves then.
-    pub in_place: Option<Kernel>,
+    pub in_place: Option<CpuVariant>,
     /// For arrays with any strides, with outputs as in `in_place`. `None` if the kernel has no
     /// index space.
-    pub strided: Option<Kernel>,
-    /// The strategies of `contiguous`, `in_place` and `strided`, in this order.
-    pub strategies: [Strategy; 3],
+    pub strided: Option<CpuVariant>,
+}
+
+/// One variant of a kernel for CPUs.
+#[derive(Clone, Debug)]
+pub struct CpuVariant {
+    /// The kernel IR.
+    pub kernel: Kernel,
+    /// The strategy by which it was written.
+    pub strategy: Strategy,
 }
 
 impl CpuVariants {
-    /// Returns an empty placeholder for the CPU variants of a function that is compiled for GPUs
-    /// only.
-    pub(super) fn absent(name: &str) -> CpuVariants {
-        let contiguous = Kernel { name: name.into(), ..Kernel::default() };
-        CpuVariants { contiguous, in_place: None, strided: None, strategies: Default::default() }
+    /// Returns the variants that there are: `contiguous`, `in_place`, `strided`.
+    pub fn all(&self) -> [Option<&CpuVariant>; 3] {
+        [Some(&self.contiguous), self.in_place.as_ref(), self.strided.as_ref()]
     }
 
     /// Returns a kernel with nothing but the `finish` part. All variants share it, so it reads
     /// vectors at any stride; kernels compute the addresses of matrices explicitly, so these need
     /// no such flag.
     pub fn finish(&self) -> Option<Kernel> {
-        self.contiguous.finish.as_ref()?;
-        let mut k = Kernel { main: None, ..self.contiguous.clone() };
+        self.contiguous.kernel.finish.as_ref()?;
+        let mut k = Kernel { main: None, ..self.contiguous.kernel.clone() };
         if let Some(strided) = &self.strided {
-            k.arrays.clone_from(&strided.arrays);
+            k.arrays.clone_from(&strided.kernel.arrays);
         }
         k.arrays.iter_mut().for_each(|a| a.noalias = false);
         Some(k)
@@ -48,6 +64,7 @@ impl CpuVariants {
 }
 
 /// The GPU's side of one fused group.
+#[derive(Clone, Debug)]
 pub struct GpuVariants {
     /// How its variants are launched.
     pub kernel: GpuKernel,

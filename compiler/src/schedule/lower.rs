@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 pub use builder::{KernelBuilder, Target};
-pub use launch::{ArrayUse, LaunchContext, Signature};
+pub use launch::{ArrayUse, LaunchContext, Operand, Signature};
 pub use region::Place;
 pub(super) use region::Region;
 use region::Uses;

@@ -51,7 +51,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
 use groups::{FusedGroup, Item};
-pub use kernels::{CpuVariants, Draft, GpuVariants};
+pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
 use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 use scheduler::Scheduler;
@@ -61,11 +61,8 @@ pub use scheduler::Scope;
 pub struct Scheduled {
     /// The plan. Its launches number their kernels from `first_kernel`.
     pub plan: Plan,
-    /// The CPU variants of each launch's kernel, in the order of the launches.
-    pub kernels: Vec<CpuVariants>,
-    /// The GPU variants of each launch's kernel, in the order of the launches, if code for GPUs was
-    /// asked for.
-    pub gpu: Vec<GpuVariants>,
+    /// The variants of each launch's kernel, in the order of the launches.
+    pub kernels: Vec<KernelVariants>,
     /// Warnings for the author of the program.
     pub warnings: Vec<String>,
 }
@@ -103,7 +100,6 @@ fn scheduled(
         // several steps can run in one launch only if a step is one fused group
         repeated: repeated && fused_groups.len() == 1,
         kernels: Vec::new(),
-        gpu: Vec::new(),
         previous_arrays: Vec::new(),
         warnings: Vec::new(),
         written: [0; 2],
@@ -131,7 +127,7 @@ fn scheduled(
     }
     s.free();
     s.plan.host = s.host.into_list();
-    Ok(Scheduled { plan: s.plan, kernels: s.kernels, gpu: s.gpu, warnings: s.warnings })
+    Ok(Scheduled { plan: s.plan, kernels: s.kernels, warnings: s.warnings })
 }
 
 impl Scheduler<'_> {
@@ -200,16 +196,16 @@ impl Scheduler<'_> {
         fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
-    ) -> Result<(Launch, CpuVariants)> {
+    ) -> Result<(Launch, KernelVariants)> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         let mut c = LaunchContext::new(self, fused);
         c.find_facts(fused);
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        let (variants, dense) = match scope.has_cpu() {
-            true => cpu::kernels(&mut c, &name, fused, scalars)?,
-            false => (CpuVariants::absent(&name), Vec::new()),
+        let (cpu, dense) = match scope.has_cpu() {
+            true => cpu::kernels(&mut c, &name, fused, scalars).map(|(cpu, dense)| (Some(cpu), dense))?,
+            false => (None, Vec::new()),
         };
         let gpu = match scope.has_gpu() {
             true => Some(cuda::kernels(&mut c, &name, fused, scalars)?),
@@ -223,12 +219,12 @@ impl Scheduler<'_> {
         let finish =
             !scalars.is_empty() || fused.items.iter().any(|it| self.f.graph.op(it.node).is_reduction());
         debug_assert!(
-            !scope.has_cpu() || variants.contiguous.finish.is_some() == finish,
+            cpu.as_ref().is_none_or(|v| v.contiguous.kernel.finish.is_some() == finish),
             "{name}: what ends the launch"
         );
         self.previous_arrays = if facts.follows { Vec::new() } else { arrays };
-        self.gpu.extend(gpu);
         self.warnings.extend(warnings);
+        let variants = KernelVariants { name: name.clone(), cpu, gpu };
         let launch = Launch {
             kernel,
             name,
@@ -237,10 +233,10 @@ impl Scheduler<'_> {
             sequential: fused.sequential,
             cost: facts.cost,
             grain: facts.grain,
-            arrays: signature.arrays.iter().map(|(k, a)| (k.0, a.access)).collect(),
+            arrays: signature.arrays.iter().map(|(operand, a)| (operand.place(), a.access)).collect(),
             flat: dense,
             scalars: signature.ins.keys().copied().collect(),
-            slots: signature.slots.iter().map(|(k, _)| k.0).collect(),
+            slots: signature.slots.keys().map(|operand| operand.place()).collect(),
             scratch: signature.scratch.iter().map(|s| s.1).collect(),
             computes,
             sites: signature.sites.iter().cloned().collect(),

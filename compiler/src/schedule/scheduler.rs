@@ -1,6 +1,6 @@
 //! The state while one function is scheduled.
 
-use super::kernels::{self, CpuVariants};
+use super::kernels::KernelVariants;
 use crate::core::equations::Equations;
 use crate::core::{Function, NodeId};
 use crate::plan::{Place, Plan};
@@ -53,8 +53,8 @@ pub struct Scheduler<'a> {
     pub(super) scope: Scope,
     /// Whether the function is the step of an iteration and consists of one fused group.
     pub(super) repeated: bool,
-    pub(super) kernels: Vec<CpuVariants>,
-    pub(super) gpu: Vec<kernels::GpuVariants>,
+    /// The variants of each launch's kernel so far.
+    pub(super) kernels: Vec<KernelVariants>,
     /// The arrays that the previous launch accesses, if it walks them in ascending order; else
     /// empty.
     pub(super) previous_arrays: Vec<Place>,

@@ -162,7 +162,7 @@ pub fn call_without(
     how: How,
     missing: Missing,
 ) -> Result<Called, Failure> {
-    let plan = &compiled.plans[i];
+    let plan = &compiled.functions[i].plan;
     let mut host = Vec::new();
     let len = |p: u32, axis: u8| shape(&args[p as usize])[usize::from(axis)];
     let arg = |p: u32| if let Value::Scalar(l) = &args[p as usize] { *l } else { Lit::i64(0) };
@@ -330,18 +330,19 @@ impl Call<'_> {
     /// Of a version that can, if it fits wherever the states are.
     fn steps_at_once(&mut self, r: &Repeat, body: &[Step], count: i64) -> Result<i64, Failure> {
         let [Step::Launch(l)] = body else { return Ok(1) };
-        let kernel = &self.compiled.gpu[l.kernel as usize];
+        let kernel = self.kernel(l);
         let versions = &kernel.variants;
         // the version that is wanted, if it can
-        let wanted = self.how.version.and_then(|v| versions.get(v)).map(|v| i64::from(v.steps_per_launch));
-        let Some(each) = wanted.filter(|n| *n > 0 && count > 1).or(kernel.steps_at_once(count)) else {
+        let wanted = self.how.version.and_then(|v| versions.get(v)?.steps_per_launch);
+        let wanted = wanted.map(|n| i64::from(n.get()));
+        let Some(each) = wanted.filter(|_| count > 1).or(kernel.steps_at_once(count)) else {
             return Ok(1);
         };
         let turns = (count - 1) / each + 1;
         for turn in 0..turns.min(3) {
             self.bind_states(r, turn, turns);
             match self.choose(l, Some((each, each))) {
-                Some(v) if versions[v].steps_per_launch > 0 => {}
+                Some(v) if versions[v].steps_per_launch.is_some() => {}
                 _ => return Ok(1),
             }
         }

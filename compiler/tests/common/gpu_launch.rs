@@ -3,6 +3,7 @@
 
 use super::{Call, Failure, Laid, Several};
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Id};
+use arraygpu_compiler::plan::gpu::GpuKernel;
 use arraygpu_compiler::plan::policy::{Decision, KernelLaunch, Layout, Scratch, Space};
 use arraygpu_compiler::plan::{Access, HostId, Launch, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
@@ -20,6 +21,11 @@ impl Lengths {
 }
 
 impl Call<'_> {
+    /// How the kernel of a launch is launched.
+    pub(super) fn kernel(&self, l: &Launch) -> GpuKernel {
+        self.compiled.kernels[l.kernel as usize].gpu_kernel().expect("code for GPUs")
+    }
+
     fn lengths(&self, l: &Launch) -> Lengths {
         let of = |d: &HostId| self.host[d.0 as usize].as_i64().max(0) as u64;
         Lengths { extents: l.domain.iter().map(of).collect(), segment: l.segment.as_ref().map_or(0, of) }
@@ -27,7 +33,7 @@ impl Call<'_> {
 
     /// The version that the runtime would choose, or the one that is wanted, if it can.
     pub(super) fn choose(&self, l: &Launch, several: Several) -> Option<usize> {
-        let kernel = &self.compiled.gpu[l.kernel as usize];
+        let kernel = self.kernel(l);
         let lengths = self.lengths(l);
         let space = lengths.space();
         let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
@@ -51,8 +57,7 @@ impl Call<'_> {
     }
 
     pub(super) fn launch(&mut self, l: &Launch, several: Several) -> Result<(), Failure> {
-        let gpu = &self.compiled.gpu[l.kernel as usize];
-        if let Some(why) = &gpu.absent {
+        if let Some(why) = &self.kernel(l).absent {
             return Err(Failure::Absent(why.clone()));
         }
         let Some(version) = self.choose(l, several) else {
@@ -77,7 +82,7 @@ impl Call<'_> {
 
     /// What the runtime decides on the device, of all devices, on which the span is nearest to the wanted one.
     fn decide(&self, l: &Launch, version: usize) -> Decision {
-        let (gpu, lengths) = (&self.compiled.gpu[l.kernel as usize], self.lengths(l));
+        let (gpu, lengths) = (self.kernel(l), self.lengths(l));
         let on_devices = (0..16).map(|k| gpu.decide(version, &lengths.space(), 1 << k));
         let distance = |d: &Decision| {
             let span = d.kernels().last().and_then(|k| k.span).unwrap_or(0);
@@ -94,8 +99,8 @@ impl Call<'_> {
         several: Several,
         mut args: Args,
     ) -> Result<(), Failure> {
-        let kernel = &self.compiled.gpu_code[l.kernel as usize][launch.variant].kernel;
-        let v = &self.compiled.gpu[l.kernel as usize].variants[launch.variant];
+        let code = &self.compiled.kernels[l.kernel as usize].gpu_variants()[launch.variant];
+        let (kernel, v) = (&code.kernel, &code.launch);
         if kernel.name != v.entry || kernel.threads != v.threads {
             return Err(Failure::Rules(format!("{} is not the code of {}", kernel.name, v.entry)));
         }
@@ -107,7 +112,7 @@ impl Call<'_> {
         // strides of vectors are passed to versions that are not contiguous
         let vector = |l: &&Laid| l.extents.len() == 1;
         let mut all = kernel.arrays.iter().zip(&laid);
-        if let Some((a, _)) = all.find(|(a, l)| a.strided != (!v.contiguous && vector(l))) {
+        if let Some((a, _)) = all.find(|(a, l)| a.strided != (!v.guards.contiguous && vector(l))) {
             return Err(Failure::Rules(format!("{}: the stride of {}", v.entry, a.name)));
         }
         args.arrays = laid.iter().map(|a| a.arg).collect::<Vec<ArrayArg>>();

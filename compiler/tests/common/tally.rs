@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// elements), `shared` (arrays), `shared_load4` .., `barrier`, `sqrt`.
 pub fn tally(text: &str) -> BTreeMap<String, u32> {
     let compiled = compile_for("t", parse::parse(text).unwrap(), Targets { cpu: false, cuda: true }).unwrap();
-    let k = &compiled.gpu_code[0][0].kernel;
+    let k = &compiled.kernels[0].gpu_variants()[0].kernel;
     let mut counts = BTreeMap::new();
     counts.insert("shared".to_string(), k.shared.len() as u32);
     block(k.main.as_deref().unwrap_or_default(), &mut counts);

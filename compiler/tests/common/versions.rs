@@ -23,9 +23,9 @@ pub fn numbers(ty: Ty, rows: usize, columns: usize, rng: &mut Rng) -> Value {
 
 /// Calls in every version and in every layout. The entries that ran.
 pub fn check(c: &Compiled, args: &[Value], what: &str) -> Vec<String> {
-    let f: &Function = &c.functions[0];
+    let f: &Function = &c.functions[0].fused;
     let wanted = interp::run(f, args);
-    let versions = c.gpu.iter().map(|k| k.variants.len()).max().unwrap_or(0);
+    let versions = c.kernels.iter().map(|k| k.gpu_variants().len()).max().unwrap_or(0);
     let plain = (0..versions).map(|v| (Layout::Contiguous, Some(v)));
     // of vectors it is the same
     let padded = if matches!(args[0], Value::Array(..)) { versions } else { 0 };

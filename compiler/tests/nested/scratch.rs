@@ -20,7 +20,7 @@ fn check(
     is_needed: bool,
 ) {
     let called = gpu::call_without(compiled, 0, args, how, missing);
-    let case = format!("@{}, {how:?}, {missing:?}", compiled.functions[0].name);
+    let case = format!("@{}, {how:?}, {missing:?}", compiled.functions[0].source.name);
     match called {
         Err(Failure::Fault(f)) if f.kind == FaultKind::OutOfBounds && is_needed => {}
         Ok(called) if !is_needed => assert_eq!(called.results, expected, "{case}"),
@@ -34,8 +34,9 @@ fn exact(f: &Function, args: &[Value], is_wanted: impl Fn(&GpuVariant) -> bool) 
     let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
     let expected = interp::run(f, args).unwrap().results;
     let mut entries = Vec::new();
-    for (version, v) in compiled.gpu[0].variants.iter().enumerate().filter(|(_, v)| is_wanted(v)) {
-        let layout = if v.contiguous { Layout::Padded } else { Layout::Strided };
+    let variants = compiled.kernels[0].gpu_variants().iter().map(|code| &code.launch);
+    for (version, v) in variants.enumerate().filter(|(_, v)| is_wanted(v)) {
+        let layout = if v.guards.contiguous { Layout::Padded } else { Layout::Strided };
         for span in [1, 2, 16] {
             let how = How { layout, version: Some(version), span, order: Order::Random(u64::from(span)) };
             let called = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}"));

@@ -1,10 +1,10 @@
 //! Packages with code for GPUs.
 
 use crate::tiny::{files, golden, names, output, program, strict, symbols, temp};
-use arraygpu_compiler::driver::{Compiled, GpuCode, Targets};
+use arraygpu_compiler::driver::{Compiled, CompiledGpuKernel, GpuCode, Targets};
 use arraygpu_compiler::kernel;
 use arraygpu_compiler::package::{Options, write};
-use arraygpu_compiler::plan::gpu::{GpuKernel, GpuVariant, Grid, Profit};
+use arraygpu_compiler::plan::gpu::{GpuVariant, Grid, Guards, Profit};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -27,41 +27,37 @@ fn with_gpu(targets: Targets) -> Compiled {
         threads: 256,
         grid: Grid::Elements(256),
         profit: Profit::default(),
-        contiguous: false,
+        guards: Guards::strided(),
         flat: vec![],
-        longest: None,
         aligned: vec![],
-        narrow: false,
-        noalias: false,
-        steps_per_launch: 0,
-        extent: 0,
+        steps_per_launch: None,
         row_aligned: vec![],
     };
     let vector = GpuVariant {
         entry: "saxpy_vector".into(),
         grid: Grid::Tiles { min_span: 1, max_span: 8 },
-        contiguous: true,
-        flat: vec![],
-        longest: None,
+        guards: Guards::contiguous().narrow().noalias(),
         aligned: vec![0, 2],
-        narrow: true,
-        noalias: true,
         ..any.clone()
     };
-    let code = |v: &GpuVariant| GpuCode {
+    let code = |v: GpuVariant| GpuCode {
         strategy: Default::default(),
         kernel: kernel::parse::parse(&format!("kernel @{} {{ threads 256 }}", v.entry))
             .expect("kernel IR")
             .remove(0),
         ptx: ptx(&v.entry),
         is_merged: false,
+        launch: v,
     };
-    Compiled {
-        targets,
-        gpu_code: vec![vec![code(&vector), code(&any)]],
-        gpu: vec![GpuKernel { name: "saxpy".into(), variants: vec![vector, any], absent: None }],
-        ..program()
-    }
+    let mut program = program();
+    program.targets = targets;
+    program.kernels[0].gpu =
+        Some(CompiledGpuKernel { variants: vec![code(vector), code(any)], ..CompiledGpuKernel::default() });
+    program
+}
+
+fn code_of(program: &mut Compiled) -> &mut CompiledGpuKernel {
+    program.kernels[0].gpu.as_mut().expect("code for GPUs")
 }
 
 const BOTH: Targets = Targets { cpu: true, cuda: true };
@@ -201,7 +197,7 @@ fn what_cannot_be_assembled_is_an_error_and_leaves_nothing() {
     let (code, _) = error(&program(), &with_machine_code(&out, &["sm_90"]));
     assert_eq!(code, "E0608");
     let mut wrong = with_gpu(BOTH);
-    wrong.gpu_code[0][1].ptx = ptx("saxpy_any").replace("ld.param", "ld.parm");
+    code_of(&mut wrong).variants[1].ptx = ptx("saxpy_any").replace("ld.param", "ld.parm");
     let (code, message) = error(&wrong, &with_machine_code(&out, &["sm_90"]));
     assert_eq!(code, "E0606");
     assert!(
@@ -209,7 +205,7 @@ fn what_cannot_be_assembled_is_an_error_and_leaves_nothing() {
         "what ptxas says is in the error: {message}"
     );
     let mut fewer = with_gpu(BOTH);
-    fewer.gpu_code[0].pop();
+    code_of(&mut fewer).variants.clear();
     assert_eq!(error(&fewer, &strict(&out)).0, "E0511");
 }
 
@@ -218,9 +214,8 @@ fn a_kernel_without_code_is_said_and_refused_where_it_could_never_run() {
     let dir = temp();
     let out = dir.path().join("tiny");
     let mut program = with_gpu(BOTH);
-    program.gpu[0] =
-        GpuKernel { absent: Some("`erf` has no code".into()), variants: vec![], ..program.gpu[0].clone() };
-    program.gpu_code = vec![vec![]];
+    *code_of(&mut program) =
+        CompiledGpuKernel { absent: Some("`erf` has no code".into()), ..CompiledGpuKernel::default() };
     let (said, heard) = std::sync::mpsc::channel();
     let warn = Box::new(move |text: &str| said.send(text.to_string()).expect("heard"));
     write(&program, &Options { warn, ..with_machine_code(&out, &["sm_90"]) }).expect("a package");

@@ -174,8 +174,8 @@ fn after_an_error_nothing_is_left_and_the_old_package_stays() {
 fn wrong_names_come_with_the_authors_line() {
     let dir = temp();
     let mut wrong = program();
-    wrong.functions[1].name = "namespace".into();
-    wrong.functions[1].loc =
+    wrong.functions[1].fused.name = "namespace".into();
+    wrong.functions[1].fused.loc =
         Some(arraygpu_compiler::loc::Loc { file: "src/main.rs".into(), line: 12, column: 9 });
     let e = write(&wrong, &strict(&dir.path().join("p"))).expect_err("a keyword");
     assert_eq!(e.code, "E0501");

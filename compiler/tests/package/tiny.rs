@@ -1,7 +1,7 @@
 //! The program of these tests, and what looks at packages.
 
 use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Require, Rule, Type};
-use arraygpu_compiler::driver::{Compiled, Targets, compile};
+use arraygpu_compiler::driver::{Compiled, CompiledFunction, CompiledKernel, Targets};
 use arraygpu_compiler::loc::LocStack;
 use arraygpu_compiler::package::Options;
 use arraygpu_compiler::plan::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, ScalarArg, Slot, Step};
@@ -103,13 +103,13 @@ pub fn program() -> Compiled {
     };
     Compiled {
         name: "tiny".into(),
-        sources: vec![staging(&saxpy), both.clone()],
-        functions: vec![saxpy, both],
-        plans: vec![plan, both_plan],
-        kernels: vec!["saxpy".into()],
+        functions: vec![
+            CompiledFunction { source: staging(&saxpy), fused: saxpy, plan, warnings: vec![] },
+            CompiledFunction { source: both.clone(), fused: both, plan: both_plan, warnings: vec![] },
+        ],
+        kernels: vec![CompiledKernel { name: "saxpy".into(), cpu: None, gpu: None }],
         c_source: KERNELS.into(),
         targets: Targets { cpu: true, cuda: false },
-        ..compile("tiny", vec![]).expect("an empty program")
     }
 }
 

@@ -70,13 +70,14 @@ fn staged_values() {
     for radius in 1..8 {
         let convolution = one().function("f", ["x", "r"], "s", staged::convolution_staged);
         let convolution = specialised(convolution, &[Lit::i64(radius)]);
-        assert_eq!(convolution.plans[0].launches().count(), 1, "radius {radius}");
-        let [stencil] = &convolution.stencils[0][..] else { panic!("{:?}", convolution.stencils) };
+        assert_eq!(convolution.functions[0].plan.launches().count(), 1, "radius {radius}");
+        let stencils = &convolution.kernels[0].gpu.as_ref().expect("code for GPUs").stencils;
+        let [stencil] = &stencils[..] else { panic!("{stencils:?}") };
         assert_eq!((stencil.taps as i64, stencil.strategy == StencilHint::Direct), (2 * radius + 1, false));
     }
     let bodies = one().function("f", BODIES, ["a", "b", "c"], staged::accelerations_staged);
     let bodies = specialised(bodies, &[Lit::i64(1024); 4]);
-    let plan = &bodies.plans[0];
+    let plan = &bodies.functions[0].plan;
     let constant = |host: &HostOp| matches!(host, HostOp::Const(l) if l.as_int() == Some(1024));
     let domain = plan.launches().next().expect("a launch").domain[0];
     assert!(constant(&plan.host[domain.0 as usize].1), "{plan}");
@@ -89,7 +90,7 @@ fn kernels_and_temporaries() {
         let functions = package().functions().expect("a package");
         let targets = Targets { cpu: true, cuda: true };
         let compiled = driver::compile_for("t", functions, targets).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let plan = &compiled.plans[0];
+        let plan = &compiled.functions[0].plan;
         let found = plan.launches().count();
         let stored = plan.steps.iter().filter(|s| matches!(s, Step::Alloc(_))).count();
         if (found, stored) != (*launches, *temporaries) {

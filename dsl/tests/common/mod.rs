@@ -48,7 +48,7 @@ pub fn everywhere(f: &Function, args: &[Value]) -> Vec<Value> {
     let expected = call(f, args);
     let targets = Targets { cpu: false, cuda: true };
     let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
-    let versions = compiled.gpu.iter().map(|k| k.variants.len()).max().unwrap_or(0);
+    let versions = compiled.kernels.iter().map(|k| k.gpu_variants().len()).max().unwrap_or(0);
     for version in (0..versions).map(Some).chain([None]) {
         for layout in gpu::Layout::ALL {
             let how = gpu::How { layout, version, span: 1, order: Order::Ascending };
@@ -66,7 +66,7 @@ pub fn recorded(f: &Function, args: &[Value]) -> String {
     assert!(interp::run(f, args).expect("the call works").recorded);
     let targets = Targets { cpu: false, cuda: true };
     let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
-    let versions = compiled.gpu.iter().map(|k| k.variants.len()).max().unwrap_or(0);
+    let versions = compiled.kernels.iter().map(|k| k.gpu_variants().len()).max().unwrap_or(0);
     let record = |version| {
         let how = gpu::How { layout: gpu::Layout::Offset, version, span: 1, order: Order::Ascending };
         let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{f}"));

@@ -10,5 +10,5 @@ use arraygpu_compiler::driver::Targets;
 pub fn check(case: &Case) -> Result<u64, Failure> {
     let Some(compiled) = compiled(case, Targets { cpu: false, cuda: false })? else { return Ok(0) };
     let loaded = Loaded::blocks(&compiled);
-    calls(&loaded, 0, case, &compiled.functions[0], &Contexts::new()?)
+    calls(&loaded, 0, case, &compiled.functions[0].fused, &Contexts::new()?)
 }

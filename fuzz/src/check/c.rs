@@ -36,7 +36,12 @@ impl Batch {
             .map_err(|e| Failure::new(format!("together: {e}")))?;
         let folder = tempfile::tempdir().map_err(|e| Failure::new(e.to_string()))?;
         let loaded = library(&compiled, level, folder.path())?;
-        Ok(Batch { loaded, functions: compiled.functions, contexts: Contexts::new()?, _folder: folder })
+        Ok(Batch {
+            loaded,
+            functions: compiled.functions.into_iter().map(|f| f.fused).collect(),
+            contexts: Contexts::new()?,
+            _folder: folder,
+        })
     }
 
     /// Runs all calls of the case of that number.

@@ -13,9 +13,9 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     precise(&mut case.function);
     let Some(compiled) = compiled(&case, Targets { cpu: false, cuda: true })? else { return Ok(0) };
     // the runtime refuses a kernel with too many parameters for a GPU
-    if compiled.gpu.iter().any(|k| k.absent.is_some()) {
+    if compiled.kernels.iter().any(|k| k.gpu.as_ref().is_some_and(|gpu| gpu.absent.is_some())) {
         return Ok(0);
     }
     let loaded = Loaded::gpu(&compiled);
-    calls(&loaded, 0, &case, &compiled.functions[0], &Contexts::gpu()?)
+    calls(&loaded, 0, &case, &compiled.functions[0].fused, &Contexts::gpu()?)
 }

@@ -21,12 +21,12 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     let mut case = case.clone();
     precise(&mut case.function);
     let Some(compiled) = compiled(&case, Targets { cpu: false, cuda: true })? else { return Ok(0) };
-    let texts: usize = compiled.gpu_code.iter().flatten().filter(|c| !c.is_merged).map(|c| c.ptx.len()).sum();
+    let texts: usize = compiled.gpu_variants().filter(|c| !c.is_merged).map(|c| c.ptx.len()).sum();
     if texts > LARGEST {
         return Err(Failure::new("more than 5 MB of PTX"));
     }
-    let mut rng = Rng::new(compiled.functions[0].graph.len() as u64);
-    let versions = compiled.gpu.iter().map(|k| k.variants.len()).max().unwrap_or(0);
+    let mut rng = Rng::new(compiled.functions[0].fused.graph.len() as u64);
+    let versions = compiled.kernels.iter().map(|k| k.gpu_variants().len()).max().unwrap_or(0);
     let mut compared = 0;
     for c in &case.calls {
         let mut calls = Calls {
@@ -62,7 +62,7 @@ struct Calls<'a> {
 impl Calls<'_> {
     fn check(&mut self, how: How) -> Result<(), Failure> {
         let bad = |text: String| Err(Failure::new(format!("{text}\n{how:?}")));
-        let f = &self.compiled.functions[0];
+        let f = &self.compiled.functions[0].fused;
         match (&self.expected, call(self.compiled, 0, self.args, how)) {
             (Err(_), Err(Fault::Shape(_))) => Ok(()),
             (Ok(wanted), Ok(called)) => {

@@ -32,14 +32,15 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     let Ok(compiled) = driver::compile_for("fuzz", vec![case.function.clone()], targets) else {
         return Ok(tried);
     };
-    let of_gpu = compiled.gpu_code.iter().flatten().map(|code| &code.kernel);
-    let all: Vec<&Kernel> = compiled.variants.iter().map(|v| &v.contiguous).chain(of_gpu).collect();
+    let of_gpu = compiled.gpu_variants().map(|code| &code.kernel);
+    let of_cpu = compiled.kernels.iter().filter_map(|k| k.cpu.as_ref());
+    let all: Vec<&Kernel> = of_cpu.map(|v| &v.contiguous.kernel).chain(of_gpu).collect();
     if !all.is_empty() {
         tried += each(&rng.pick(&all).to_string(), &mut rng, "kernel", kernels)?;
     }
-    tried += each(&compiled.plans[0].to_string(), &mut rng, "plan", plans)?;
-    if !compiled.gpu.is_empty() {
-        let launches = compiled.gpu.iter().map(|k| k.to_string()).collect::<String>();
+    tried += each(&compiled.functions[0].plan.to_string(), &mut rng, "plan", plans)?;
+    let launches = compiled.gpu_launches();
+    if !launches.is_empty() {
         tried += each(&launches, &mut rng, "launches", |text| gpu::parse(text).map(drop))?;
     }
     Ok(tried)

@@ -46,10 +46,10 @@ struct GpuCode {
 
 impl GpuCode {
     fn of(compiled: &Compiled) -> GpuCode {
-        let text: String = compiled.gpu.iter().map(ToString::to_string).collect();
+        let text = compiled.gpu_launches();
         let (mut images, mut texts) = (Vec::new(), Vec::new());
-        for (codes, kernel) in compiled.gpu_code.iter().zip(0..) {
-            for (code, version) in codes.iter().zip(0..) {
+        for (of, kernel) in compiled.kernels.iter().zip(0..) {
+            for (code, version) in of.gpu_variants().iter().zip(0..) {
                 let text = CString::new(code.ptx.as_str()).unwrap_or_default();
                 let (size, data) = (text.as_bytes().len() as i64, text.as_ptr().cast());
                 images.push(AgpuImage { kernel, version, arch: 0, size, data, reserved: [0; 2] });
@@ -100,7 +100,7 @@ pub fn build(compiled: &Compiled, level: &Level, folder: &Path) -> Result<Loaded
 
 /// The program with these kernels.
 fn of_table(compiled: &Compiled, level: &str, table: *const AgpuCpuKernel) -> Loaded {
-    let text: String = compiled.plans.iter().map(Plan::to_string).collect();
+    let text: String = compiled.functions.iter().map(|f| f.plan.to_string()).collect();
     let [text, name] = [text, compiled.name.clone()].map(|t| CString::new(t).unwrap_or_default());
     let at = |l: &str| if l == level { table } else { null() };
     let module = AgpuModule {
@@ -121,7 +121,7 @@ fn of_table(compiled: &Compiled, level: &str, table: *const AgpuCpuKernel) -> Lo
         staged: null(),
         staged_length: 0,
     };
-    let plans = compiled.plans.clone();
+    let plans = compiled.functions.iter().map(|f| f.plan.clone()).collect();
     Loaded {
         plans,
         module,

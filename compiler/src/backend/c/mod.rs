@@ -16,21 +16,20 @@ use std::fmt::Write;
 /// The text with which every file begins.
 const PRELUDE: &str = include_str!("prelude.h");
 
-/// Writes the C file of a package: all kernels, and the table `<package>_cpu_<level>` that is
+/// Writes the C file of a package: the variants of all kernels, and the table `<package>_cpu_<level>` that is
 /// handed to the runtime.
-pub fn emit(package: &str, kernels: &[CpuVariants]) -> String {
+pub fn emit<'k>(package: &str, kernels: impl IntoIterator<Item = &'k CpuVariants>) -> String {
     let mut out =
         format!("/* The kernels of package {package}, made by arraygpu {}. */\n", env!("CARGO_PKG_VERSION"));
     out.push_str(PRELUDE);
     let mut table = String::new();
     for v in kernels {
-        let name = &v.contiguous.name;
+        let name = &v.contiguous.kernel.name;
         let _ = writeln!(out, "\n/* ---- {name} ---- */");
-        let versions = [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()];
-        let in_place_too = v.in_place.is_none() && v.contiguous.main.is_some();
+        let in_place_too = v.in_place.is_none() && v.contiguous.kernel.main.is_some();
         let mut entries: Vec<String> = Vec::new();
-        for k in versions {
-            entries.push(match k.and_then(|k| k.main.as_ref().map(|body| (k, body))) {
+        for variant in v.all() {
+            entries.push(match variant.and_then(|v| v.kernel.main.as_ref().map(|body| (&v.kernel, body))) {
                 Some((k, body)) => {
                     stmt::function(&mut out, k, &k.name, body);
                     k.name.clone()

@@ -203,6 +203,6 @@ mod tests {
 }";
         let targets = Targets { cpu: false, cuda: true };
         let compiled = compile_for("t", parse::parse(text).unwrap(), targets).unwrap();
-        assert!(compiled.gpu_code.iter().flatten().all(|c| c.ptx.is_ascii() && c.ptx.contains("gr??e.rs:3")));
+        assert!(compiled.gpu_variants().all(|c| c.ptx.is_ascii() && c.ptx.contains("gr??e.rs:3")));
     }
 }

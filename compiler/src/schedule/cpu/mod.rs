@@ -25,7 +25,7 @@ mod stores;
 mod strip;
 
 use super::groups::{FusedGroup, is_store};
-use super::kernels::CpuVariants;
+use super::kernels::{CpuVariant, CpuVariants};
 use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
 use super::strategy::Strategy;
 use crate::error::Result;
@@ -46,25 +46,18 @@ pub fn kernels(
     // if no code for CPUs is wanted, one variant is lowered, which determines the kernel's
     // signature
     let staged = c.wanted.has_cpu() && !fused.domain.is_empty();
-    let mut strategies = [Strategy::default(); 3];
     let mut others = None;
     if staged {
         let (in_place, strategy) = build(c, &format!("{name}_in_place"), fused, true, false)?;
-        strategies = [strategy; 3];
         let strided = format!("{name}_strided");
         // kernels compute the addresses of matrices explicitly, backends those of vectors
         let any = match c.signature.arrays.values().any(|a| a.ty.rank > 1) {
-            true => {
-                let (any, strategy) = build(c, &strided, fused, true, true)?;
-                strategies[2] = strategy;
-                any
-            }
-            false => in_place.clone().for_any_strides(&strided),
+            true => build(c, &strided, fused, true, true)?,
+            false => (in_place.clone().for_any_strides(&strided), strategy),
         };
-        others = Some((in_place, any));
+        others = Some(((in_place, strategy), any));
     }
     let (mut contiguous, strategy) = build(c, name, fused, false, false)?;
-    strategies[0] = strategy;
     contiguous.begin_finish();
     let mut l = Lower::resume(c, contiguous);
     l.k.kernel.finish = finish::finish(&mut l, fused, scalars)?;
@@ -73,23 +66,23 @@ pub fn kernels(
     contiguous.strided = fused.domain.is_empty();
     // the signature is complete: now the kernels are finished
     let s = &c.signature;
-    let dense = others.iter().flat_map(|(a, b)| a.dense.iter().chain(&b.dense));
+    let dense = others.iter().flat_map(|((a, _), (b, _))| a.dense.iter().chain(&b.dense));
     let dense: IndexSet<u32> = dense.chain(&contiguous.dense).copied().collect();
-    let finished = |k: KernelBuilder, noalias: bool| {
-        let mut k = k.finished(s, noalias);
-        dce::run(&mut k);
-        k
+    let finished = |(k, strategy): (KernelBuilder, Strategy), noalias: bool| {
+        let mut kernel = k.finished(s, noalias);
+        dce::run(&mut kernel);
+        CpuVariant { kernel, strategy }
     };
-    let mut variants =
-        CpuVariants { contiguous: finished(contiguous, stores), in_place: None, strided: None, strategies };
+    let contiguous = finished((contiguous, strategy), stores);
+    let mut variants = CpuVariants { contiguous, in_place: None, strided: None };
     if let Some((in_place, any)) = others {
         // without outputs nothing can overlap
         variants.in_place = stores.then(|| finished(in_place, false));
         variants.strided = Some(finished(any, false));
     }
     if c.wanted.has_cpu() {
-        for k in [&variants.contiguous].into_iter().chain(&variants.in_place).chain(&variants.strided) {
-            verify::verify(k)?;
+        for variant in variants.all().into_iter().flatten() {
+            verify::verify(&variant.kernel)?;
         }
     }
     Ok((variants, dense.into_iter().collect()))

@@ -54,6 +54,7 @@ use crate::kernel::{Expr, Stmt, WARP, dce};
 use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use crate::scalar::BinaryOp;
 use expressions::{int32, thread};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use variant::{Choice, Guards, VariantGroup};
 
@@ -128,8 +129,10 @@ impl Written {
         // to the next
         let by_rows = self.strategy.is_row_aligned();
         let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
-        let steps =
-            if let Choice::TemporalBlocking(params) = &self.group.choice { params.steps as u32 } else { 0 };
+        let steps = match &self.group.choice {
+            Choice::TemporalBlocking(params) => NonZeroU32::new(params.steps as u32),
+            _ => None,
+        };
         for variant in self.group.variants {
             let (guards, name) = (variant.guards, format!("{}{}", launch.name, variant.suffix));
             launch.variants.push(GpuVariant {
@@ -137,14 +140,10 @@ impl Written {
                 threads: k.threads,
                 grid: self.grid,
                 profit: variant.profit,
-                contiguous: guards.contiguous,
+                guards,
                 flat: flat.clone(),
                 aligned: aligned.clone(),
-                narrow: guards.narrow,
-                longest: guards.longest,
-                noalias: guards.noalias,
                 steps_per_launch: steps,
-                extent: guards.extent,
                 row_aligned: rows.clone(),
             });
             let (kernel, noalias, narrow) = (k.clone(), variant.noalias, guards.narrow);

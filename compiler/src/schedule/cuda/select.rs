@@ -21,6 +21,7 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
 use crate::schedule::scheduler::Scope;
 use crate::schedule::stencil::{self, Kept};
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 /// The minimum number of blocks for the product variant with the largest thread tiles: with fewer
@@ -64,7 +65,10 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
         return Vec::new();
     };
     let group = |n: i64| {
-        let guards = Guards { extent: params.min_extent() as u32, ..Guards::contiguous().narrow().noalias() };
+        let guards = Guards {
+            extent: NonZeroU32::new(params.min_extent() as u32),
+            ..Guards::contiguous().narrow().noalias()
+        };
         let suffix = format!("_steps{n}");
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
         VariantGroup::of(

@@ -5,6 +5,7 @@ use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{cooperative_nest, map, product, register_tiling, temporal_blocking};
 use crate::core::StencilHint;
+pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
@@ -35,22 +36,6 @@ pub enum Choice {
     /// A map, or a stencil of vectors. The hint says where the stencil's values are kept, if there
     /// is a stencil.
     Map(map::MapParams, Option<StencilHint>),
-}
-
-/// What must hold for a variant's code to be right. Which arrays must be aligned, or have no gaps
-/// between rows, follows from the code.
-#[derive(Clone, Copy, Default)]
-pub struct Guards {
-    /// The last stride of each array is 1.
-    pub contiguous: bool,
-    /// All indices, times their strides, fit into i32. The variant has 32-bit indices.
-    pub narrow: bool,
-    /// No output overlaps another array.
-    pub noalias: bool,
-    /// The maximum length of a segment.
-    pub longest: Option<u32>,
-    /// The minimum length of an axis; 0 if there is none.
-    pub extent: u32,
 }
 
 /// One variant of a kernel.
@@ -94,28 +79,6 @@ impl Choice {
             Choice::Map(_, None) if nested => Strategy::ElementLoops,
             Choice::Map(_, None) => Strategy::Map,
         }
-    }
-}
-
-impl Guards {
-    /// Returns the guards of contiguous arrays with 64-bit indices.
-    pub fn contiguous() -> Guards {
-        Guards { contiguous: true, ..Guards::default() }
-    }
-
-    /// Returns the guards of arrays with any strides, with 64-bit indices: there are none.
-    pub fn strided() -> Guards {
-        Guards::default()
-    }
-
-    /// Adds the guard of 32-bit indices.
-    pub fn narrow(self) -> Guards {
-        Guards { narrow: true, ..self }
-    }
-
-    /// Adds the guard that outputs overlap no other array.
-    pub fn noalias(self) -> Guards {
-        Guards { noalias: true, ..self }
     }
 }
 

@@ -2,7 +2,7 @@
 //! load.
 
 use super::builder::bind;
-use super::{LaunchContext, Lower, Region};
+use super::{LaunchContext, Lower, Operand, Region};
 use crate::core::index_space::indices;
 use crate::core::linear::Linear;
 use crate::core::{NodeId, Op};
@@ -143,7 +143,7 @@ impl Lower<'_, '_, '_> {
             let e = self.load_once(n, x, k, r)?;
             // `load_once` has made it a parameter of the kernel by now
             if let Some(i) =
-                self.launch.signature.arrays.get_index_of(&(self.launch.scheduler.places[&x], false))
+                self.launch.signature.arrays.get_index_of(&Operand::Read(self.launch.scheduler.places[&x]))
             {
                 self.k.dense.insert(i as u32);
             }

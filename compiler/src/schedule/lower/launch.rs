@@ -182,16 +182,40 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
 /// signature.
 #[derive(Default)]
 pub struct Signature {
-    /// Arrays, by place and whether they are written.
-    pub arrays: IndexMap<(Place, bool), ArrayUse>,
+    /// The arrays.
+    pub arrays: IndexMap<Operand, ArrayUse>,
     /// Names and types of the "in" scalars.
     pub ins: IndexMap<ScalarArg, (String, Ty)>,
-    /// Slots: name and type, by place and whether they are written.
-    pub slots: IndexMap<(Place, bool), (String, Ty)>,
+    /// The slots: name and type.
+    pub slots: IndexMap<Operand, (String, Ty)>,
     /// Names and element types of the scratch arrays.
     pub scratch: Vec<(String, Ty)>,
     /// The message of an error record at each site.
     pub sites: IndexSet<String>,
+}
+
+/// An array or a slot of a launch. What a launch reads and writes at one place are two parameters
+/// of its kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    /// What the launch reads.
+    Read(Place),
+    /// What the launch writes.
+    Written(Place),
+}
+
+impl Operand {
+    /// Returns the place where it lies.
+    pub fn place(self) -> Place {
+        match self {
+            Operand::Read(place) | Operand::Written(place) => place,
+        }
+    }
+
+    /// Whether the launch writes it.
+    pub fn is_written(self) -> bool {
+        matches!(self, Operand::Written(_))
+    }
 }
 
 /// How a kernel uses an array.

@@ -2,7 +2,7 @@
 //! is added to the signature when the lowering of some variant uses it for the first time, so the
 //! signature is complete only when all variants have been lowered.
 
-use super::{ArrayUse, KernelBuilder, LaunchContext, Lower, Signature};
+use super::{ArrayUse, KernelBuilder, LaunchContext, Lower, Operand, Signature};
 
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Kernel, Mem};
@@ -50,7 +50,7 @@ impl LaunchContext<'_, '_> {
             _ => format!("to_{}", self.array_name(it.node)),
         };
         let used = ArrayUse { name, ty: self.g.ty(it.node), access: Access::Write };
-        Mem::Array(self.signature.arrays.insert_full((place, true), used).0 as u32)
+        Mem::Array(self.signature.arrays.insert_full(Operand::Written(place), used).0 as u32)
     }
 
     /// Returns the input array that holds `x`.
@@ -61,7 +61,7 @@ impl LaunchContext<'_, '_> {
             _ => format!("from_{}", self.array_name(x)),
         };
         let used = ArrayUse { name, ty: self.g.ty(x), access: self.facts.accesses.access(x) };
-        let entry = self.signature.arrays.entry((place, false));
+        let entry = self.signature.arrays.entry(Operand::Read(place));
         let index = entry.index() as u32;
         entry.or_insert(used);
         Mem::Array(index)
@@ -71,7 +71,8 @@ impl LaunchContext<'_, '_> {
     /// were added so far.
     pub fn pointwise_inputs(&self) -> Vec<(Mem, Ty)> {
         let arrays = self.signature.arrays.iter().zip(0..);
-        let pointwise = arrays.filter(|((key, a), _)| !key.1 && a.access == Access::Pointwise);
+        let pointwise =
+            arrays.filter(|((operand, a), _)| !operand.is_written() && a.access == Access::Pointwise);
         pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty.elem)).collect()
     }
 
@@ -82,7 +83,7 @@ impl LaunchContext<'_, '_> {
             Place::Temp(i) => format!("to_s{i}"),
             Place::Param(i) => format!("to_p{i}"),
         };
-        self.signature.slots.insert_full((place, true), (name, ty)).0 as u32
+        self.signature.slots.insert_full(Operand::Written(place), (name, ty)).0 as u32
     }
 
     /// Returns the scalar temporary of a reduction that other fused groups need.
@@ -124,10 +125,10 @@ impl KernelBuilder {
     /// Returns the finished kernel. The signature must be complete.
     pub fn finished(self, s: &Signature, noalias: bool) -> Kernel {
         let (mut k, strided) = (self.kernel, self.strided);
-        let array = |((key, a), i): ((&(Place, bool), &ArrayUse), u32)| crate::kernel::Array {
+        let array = |((operand, a), i): ((&Operand, &ArrayUse), u32)| crate::kernel::Array {
             name: a.name.clone(),
             ty: a.ty.elem,
-            write: key.1,
+            write: operand.is_written(),
             // the kernel computes the addresses of matrices explicitly
             strided: strided && a.ty.rank == 1,
             noalias,
@@ -135,10 +136,10 @@ impl KernelBuilder {
         };
         k.arrays = s.arrays.iter().zip(0..).map(array).collect();
         k.ins = s.ins.values().cloned().collect();
-        let slot = |(key, v): (&(Place, bool), &(String, Ty))| crate::kernel::SlotDecl {
+        let slot = |(operand, v): (&Operand, &(String, Ty))| crate::kernel::SlotDecl {
             name: v.0.clone(),
             ty: v.1,
-            write: key.1,
+            write: operand.is_written(),
         };
         k.slots = s.slots.iter().map(slot).collect();
         k.scratch = s.scratch.clone();

@@ -3,7 +3,7 @@
 
 use super::builder::bind;
 use super::region::Region;
-use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, SlowPath};
+use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, Operand, SlowPath};
 use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
@@ -60,7 +60,7 @@ impl Lower<'_, '_, '_> {
             _ => return Err(Error::bug("E0403", format!("{place:?} is no scalar temporary"))),
         };
         let slot =
-            self.launch.signature.slots.insert_full((place, false), (name, self.launch.g.ty(n).elem)).0;
+            self.launch.signature.slots.insert_full(Operand::Read(place), (name, self.launch.g.ty(n).elem)).0;
         Ok(Expr::Slot(slot as u32))
     }
 

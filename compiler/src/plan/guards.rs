@@ -1,0 +1,43 @@
+//! When the code of a variant of a kernel for GPUs is right.
+
+use std::num::NonZeroU32;
+
+/// What must hold for a variant's code to be right. Which arrays must be aligned, or have no gaps
+/// between rows, follows from the code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Guards {
+    /// All arrays are contiguous along the last axis. The strides of vectors are then no parameters
+    /// of the kernel.
+    pub contiguous: bool,
+    /// The number of elements, and for each array the sum of extents times strides, stays below
+    /// [`NARROW`](super::policy::NARROW) in magnitude.
+    pub narrow: bool,
+    /// No array that the kernel writes is one that it reads.
+    pub noalias: bool,
+    /// Segments have at most this many elements.
+    pub longest: Option<u32>,
+    /// Every extent of the index space is at least this long.
+    pub extent: Option<NonZeroU32>,
+}
+
+impl Guards {
+    /// Returns the guards of contiguous arrays with 64-bit indices.
+    pub fn contiguous() -> Guards {
+        Guards { contiguous: true, ..Guards::default() }
+    }
+
+    /// Returns the guards of arrays with any strides, with 64-bit indices: there are none.
+    pub fn strided() -> Guards {
+        Guards::default()
+    }
+
+    /// Adds the guard of 32-bit indices.
+    pub fn narrow(self) -> Guards {
+        Guards { narrow: true, ..self }
+    }
+
+    /// Adds the guard that outputs overlap no other array.
+    pub fn noalias(self) -> Guards {
+        Guards { noalias: true, ..self }
+    }
+}
