@@ -1,4 +1,5 @@
-//! Code of kernels for the CPU: compiled, or interpreted block by block. [`pool`](crate::pool) runs it over tiles.
+//! Kernels on the CPU: compiled, or interpreted block by block. [`pool`](crate::pool) runs them
+//! over tiles.
 
 use crate::abi::AgpuKernelArgs;
 use crate::block::Block;
@@ -10,7 +11,7 @@ use std::sync::OnceLock;
 
 type Native = unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64);
 
-/// Which code of a kernel: the fields of `agpu_cpu_kernel`.
+/// The variants of a kernel; they are the fields of `agpu_cpu_kernel`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Version {
     Contiguous,
@@ -19,30 +20,30 @@ pub(crate) enum Version {
     Finish,
 }
 
-/// Code of a kernel for this processor.
+/// The code of one variant of a kernel for this processor.
 #[derive(Clone, Copy)]
 pub(crate) enum Code {
-    /// Compiled.
+    /// Compiled code.
     Native(Native),
-    /// Interpreted: its tiles.
+    /// The tiles of an interpreted kernel.
     Main(*const Block),
-    /// Interpreted: its end.
+    /// The end of an interpreted kernel.
     Finish(*const Block),
-    /// What a test does with tiles.
+    /// A test's function on tiles.
     #[cfg(test)]
     Test(fn(i64, i64)),
 }
 
-// SAFETY: code may run on any number of threads; interpreted code is there while its module is.
+// SAFETY: any number of threads may run the code, and interpreted code lives as long as its module.
 unsafe impl Send for Code {}
 // SAFETY: as above.
 unsafe impl Sync for Code {}
 
-/// The versions of a kernel that is interpreted, each made ready when it is first needed.
+/// The variants of an interpreted kernel, each of which is prepared when it is first needed.
 pub(crate) struct Blocks {
     kernels: CpuVariants,
     finish: Option<Kernel>,
-    /// As [`Version`] counts them.
+    /// The prepared variants, indexed by [`Version`].
     ready: [OnceLock<Block>; 4],
 }
 
@@ -52,7 +53,8 @@ impl Blocks {
         Blocks { kernels, finish, ready: [const { OnceLock::new() }; 4] }
     }
 
-    /// The kernel that has a version, as in C: without outputs there is nothing to be in place.
+    /// Returns the kernel of a variant, as in C. The contiguous kernel also serves as the in-place
+    /// variant if there is no other.
     pub fn kernel(&self, version: Version) -> Option<&Kernel> {
         let v = &self.kernels;
         match version {
@@ -64,13 +66,13 @@ impl Blocks {
         .filter(|k| k.main.is_some())
     }
 
-    /// The code of a version, if there is one.
+    /// Returns the code of a variant, if the kernel has it.
     pub fn code(&self, version: Version) -> Result<Option<Code>> {
         let Some(kernel) = self.kernel(version) else { return Ok(None) };
         let ready = &self.ready[version as usize];
         if ready.get().is_none() {
             let block = Block::new(kernel);
-            // it is kept
+            // The block outlives this call, so it must not be made from the reserve.
             interrupt::check()?;
             let _ = ready.set(block);
         }
@@ -80,15 +82,15 @@ impl Blocks {
 }
 
 impl Code {
-    /// Computes tiles; of `finish`: all that comes after them.
+    /// Computes tiles; with `finish` everything that comes after them.
     ///
     /// # Safety
-    /// Code and arguments belong together, and stay valid during the call.
+    /// Code and arguments belong together and stay valid during the call.
     pub unsafe fn run(self, args: *const AgpuKernelArgs, begin: i64, end: i64) {
         match self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             Code::Native(f) => unsafe { f(args, begin, end) },
-            // SAFETY: as above; the module that has the block is running.
+            // SAFETY: as above; the module that owns the block is in use.
             Code::Main(block) => unsafe { (*block).main(&*args, begin, end) },
             // SAFETY: as above.
             Code::Finish(block) => unsafe { (*block).finish(&*args, begin, end) },

@@ -1,14 +1,19 @@
-//! The store: what was compiled before, in files that all processes of a user share.
+//! The store keeps what was compiled before in files that all processes of a user share.
 //!
-//! An entry is a file, named by the hash of its key, which holds everything that the bytes depend on. It is written under another name and then
-//! renamed, so nobody sees half of it, and of several processes that write one key the last wins. Nothing is forced out to the disk: after a power
-//! failure a file may be cut off, which its checksum tells, as it does of any damage.
+//! An entry is a file that is named by the hash of its key, and the key holds everything that the
+//! bytes depend on. The file is written under another name and then renamed, so nobody sees an
+//! incomplete file, and if several processes write one key, the last one wins. Files are not
+//! synchronised to the disk. After a power failure a file may be truncated; its checksum detects
+//! this and any other damage.
 //!
-//! What it holds is run. So the folders belong to the user of the process and nobody else may write there; a file is opened without following a link, and belongs to the
-//! user, too. Of a program with more rights than who started it there is no store ([`environment`]).
+//! The contents of the store are executed. So the folders must belong to the user of the process,
+//! and nobody else may have write permission. A file is opened without following a link and must
+//! belong to the user, too. A program with more rights than the user who started it has no store
+//! ([`environment`]).
 //!
-//! A store that does not work (no permission, a full disk, damaged files) is no error: there is nothing in it, or nothing comes into it. The first
-//! such thing is remembered, for `agpu_cache_problem`.
+//! A store that does not work (no permission, a full disk, damaged files) is not an error: lookups
+//! find nothing, or nothing is written. The first such problem is remembered for
+//! `agpu_cache_problem`.
 //!
 //! ```text
 //! ~/.cache/arraygpu/v1/<64 hexadecimal digits>        magic, version, length, checksum, bytes
@@ -36,31 +41,31 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Of the files' format, and of their names.
+/// Version of the files' format and names.
 const VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"AGPUSTOR";
-/// Magic, version (u32), nothing (u32), length (u64), checksum.
+/// Size in bytes of the header: magic, version (u32), padding (u32), length (u64), checksum.
 const HEADER: usize = 8 + 4 + 4 + 8 + blake3::OUT_LEN;
-/// Bytes that the files may have together, if nobody says otherwise.
+/// The default limit of the size of all files together, in bytes.
 const DEFAULT_SIZE: u64 = 256 << 20;
-/// An entry's time is that of its last use, to within this: a file is not touched at every use.
+/// How exact an entry's time of last use is: a file is not touched at every use.
 const FRESH: Duration = Duration::from_secs(600);
 
 /// A folder of entries.
 pub(super) struct Store {
     root: PathBuf,
-    /// Of this version.
+    /// The folder of this version.
     folder: PathBuf,
-    /// Bytes of all files, about.
+    /// Approximate limit of the size of all files in bytes.
     size: u64,
 }
 
-/// Whether there is a store. It may still not work.
+/// Whether there is a store. It may still fail.
 pub(crate) fn is_on() -> bool {
     store().is_some()
 }
 
-/// The entry of a key. Everything that the bytes depend on is in the key.
+/// Returns the entry of a key. The key must hold everything that the bytes depend on.
 pub(crate) fn get(key: &[u8]) -> Option<Vec<u8>> {
     let found = store()?.get(key).unwrap_or_else(|e| {
         note(e);
@@ -75,16 +80,17 @@ pub(crate) fn get(key: &[u8]) -> Option<Vec<u8>> {
     found
 }
 
-/// Keeps the bytes of a key, if that can be done.
+/// Stores the bytes of a key, if possible.
 pub(crate) fn put(key: &[u8], bytes: &[u8]) {
     if let Some(Err(e)) = store().map(|s| s.put(key, bytes)) {
         note(e);
     }
 }
 
-/// What is wrong with the store, or with the C compiler, as a sentence; "" if nothing was found so far.
+/// Describes what is wrong with the store or with the C compiler, as a sentence; "" if no problem
+/// was found so far.
 pub(crate) fn problem() -> &'static CStr {
-    // a bad setting is found before the first use
+    // This finds a bad setting before the first use.
     store();
     PROBLEM.get().map_or(c"", CString::as_c_str)
 }
@@ -98,13 +104,14 @@ pub(super) fn note(problem: String) {
     PROBLEM.get_or_init(|| CString::new(problem.replace('\0', " ")).unwrap_or_default());
 }
 
-/// The process's store, as the environment said when it was first needed.
+/// The process's store, made from the environment when it is first needed.
 fn store() -> Option<&'static Store> {
     static STORE: OnceLock<Option<Store>> = OnceLock::new();
     STORE.get_or_init(|| from_environment(environment::variable)).as_ref()
 }
 
-/// `ARRAYGPU_CACHE` is off or a folder, else there is the user's cache; `ARRAYGPU_CACHE_SIZE` says how many MiB.
+/// `ARRAYGPU_CACHE` is `off` or a folder; without it the store is in the user's cache folder.
+/// `ARRAYGPU_CACHE_SIZE` is the limit in MiB.
 fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Store> {
     let size = match variable("ARRAYGPU_CACHE_SIZE") {
         None => DEFAULT_SIZE,
@@ -122,7 +129,7 @@ fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Store
     let root = match variable("ARRAYGPU_CACHE") {
         Some(word) if word == "off" => return None,
         Some(folder) => std::path::absolute(folder).ok()?,
-        // by the rules of these folders, a relative one does not count
+        // The specification of these folders says that a relative path is ignored.
         None => {
             let folder = |name, below| variable(name).map(|f| Path::new(&f).join(below));
             let cache = folder("XDG_CACHE_HOME", "").filter(|f| f.is_absolute());
@@ -133,7 +140,7 @@ fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Store
     (size > 0).then(|| Store::new(root, size))
 }
 
-/// What failed with which file.
+/// The message of an operation that failed on a file.
 fn failed(what: &str, path: &Path, why: impl Display) -> String {
     format!("the cache of compiled code is not used as it should: {what} {}: {why}", path.display())
 }
@@ -158,7 +165,7 @@ impl Store {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => {
                 if e.kind() == ErrorKind::InvalidData {
-                    // the next who needs it makes it again
+                    // The next process that needs the entry makes it again.
                     let _ = std::fs::remove_file(&path);
                 }
                 return Err(failed("reading", &path, e));
@@ -167,10 +174,10 @@ impl Store {
         Ok(Some(bytes))
     }
 
-    /// Whether the folders are there; an error if they are not the user's alone.
+    /// Whether the folders exist; an error if anybody else may write to them.
     fn is_there(&self) -> Result<bool, String> {
         for folder in [&self.root, &self.folder] {
-            // the user may have a link to another disk
+            // Links are followed, because the user may have placed the folder on another disk.
             match std::fs::metadata(folder).and_then(|about| own(&about)) {
                 Ok(()) => {}
                 Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
@@ -181,7 +188,7 @@ impl Store {
     }
 
     fn read(&self, path: &Path, name: &blake3::Hash) -> io::Result<Vec<u8>> {
-        // what is no file must not block
+        // Opening something that is not a regular file must not block.
         let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let about = file.metadata()?;
@@ -235,7 +242,8 @@ impl Store {
     }
 }
 
-/// An error unless it belongs to the user of this process, and nobody else may write it.
+/// Returns an error unless the file belongs to the user of this process and nobody else may write
+/// to it.
 fn own(about: &Metadata) -> io::Result<()> {
     // SAFETY: always succeeds.
     let user = unsafe { libc::geteuid() };
@@ -247,7 +255,7 @@ fn own(about: &Metadata) -> io::Result<()> {
     Err(io::Error::other(why))
 }
 
-/// What a file begins with.
+/// The first bytes of a file: everything before the checksum.
 fn start(length: u64) -> [u8; 24] {
     let mut start = [0; 24];
     start[..8].copy_from_slice(MAGIC);
@@ -256,12 +264,12 @@ fn start(length: u64) -> [u8; 24] {
     start
 }
 
-/// Of the bytes under this name: a file that was renamed is damaged, too.
+/// The checksum covers the name, so a file that was renamed counts as damaged.
 fn checksum(name: &blake3::Hash, bytes: &[u8]) -> [u8; blake3::OUT_LEN] {
     *blake3::Hasher::new().update(name.as_bytes()).update(bytes).finalize().as_bytes()
 }
 
-/// A name beside `path` that no other process or thread takes, nor took before.
+/// Returns a name beside `path` that no other process or thread uses or has used.
 fn temporary(path: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -269,13 +277,13 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_extension(format!("{}-{now}-{number}.tmp", std::process::id()))
 }
 
-/// Writes a new file of the user's alone.
+/// Writes a new file that only the user may access.
 pub(super) fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let _held = signal::Held::new();
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     parts.iter().try_for_each(|p| file.write_all(p))?;
-    // a disk of another machine, or a quota, may say only now that bytes were lost
-    // SAFETY: the descriptor was this file's, and nobody has it any more.
+    // A network file system or a quota may report only here that bytes were lost.
+    // SAFETY: the descriptor belonged to this file, and nobody else has it.
     match unsafe { libc::close(file.into_raw_fd()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
