@@ -245,7 +245,7 @@ impl Store {
 /// Returns an error unless the file belongs to the user of this process and nobody else may write
 /// to it.
 fn own(about: &Metadata) -> io::Result<()> {
-    // SAFETY: always succeeds.
+    // SAFETY: this function always succeeds.
     let user = unsafe { libc::geteuid() };
     let why = match about.uid() {
         uid if uid != user => format!("it belongs to the user {uid}, not to {user}"),

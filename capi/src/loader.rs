@@ -112,7 +112,7 @@ fn load(path: &Path) -> Result<Library> {
     Ok(Library(Some(Package { module, loaded, library: Some(library) })))
 }
 
-/// Loads a package's shared library, lib<name>.so, by its path. Its functions run by agpu_invoke().
+/// Loads a package's shared library, lib<name>.so, by its path. agpu_invoke() runs its functions.
 /// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_load(
