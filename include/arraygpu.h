@@ -655,23 +655,24 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The message of this thread's last failing call; "" before any. Valid until this thread's next failing
- * call.
+ * Returns the message of this thread's last failing call, or "" if there is none. It is valid
+ * until this thread's next failing call.
  */
 const char *agpu_last_error_message(void);
 
 /**
- * The name of a status, as in this header; "unknown status" for a number that is none. Never freed.
+ * Returns the name of a status as in this header, or "unknown status" for any other number. The
+ * string is never freed.
  */
 const char *agpu_status_name(agpu_status status);
 
 /**
- * AGPU_ABI_VERSION of the library.
+ * Returns AGPU_ABI_VERSION of the library.
  */
 int32_t agpu_abi_version(void);
 
 /**
- * The library's version, "0.1.0". Never freed.
+ * Returns the library's version, for example "0.1.0". The string is never freed.
  */
 const char *agpu_version(void);
 
@@ -816,9 +817,9 @@ agpu_status agpu_buffer_data(struct agpu_buffer *buffer, void **out);
 agpu_status agpu_buffer_view(struct agpu_buffer *buffer, struct agpu_view *out);
 
 /**
- * The part of a view at start, start + stride, ... below stop along an axis (of a vector 0; of a matrix 0
- * goes from row to row). Needs 0 <= start <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and
- * stride >= 1. Thread-safe.
+ * Returns the elements of a view at the indices start, start + stride, ... below stop along an
+ * axis. A vector has axis 0; axis 0 of a matrix goes from row to row. Requires 0 <= start <= stop
+ * <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
  */
 agpu_status agpu_view_slice(struct agpu_view view,
                             int32_t axis,
@@ -828,31 +829,34 @@ agpu_status agpu_view_slice(struct agpu_view view,
                             struct agpu_view *out);
 
 /**
- * The same elements with two axes exchanged: of a matrix, 0 and 1. Thread-safe.
+ * Returns the same elements with two axes exchanged; those of a matrix are 0 and 1. Thread-safe.
  */
 agpu_status agpu_view_transpose(struct agpu_view view, int32_t first, int32_t second, struct agpu_view *out);
 
 /**
- * The elements at one index along an axis, as a view with one axis less: of a matrix, row `index` for axis 0,
- * column `index` for axis 1. Needs 0 <= index < the extent, else AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
+ * Returns the elements at one index along an axis, as a view with one axis less. Of a matrix it is
+ * row `index` for axis 0 and column `index` for axis 1. Requires 0 <= index < the extent, else
+ * AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
  */
 agpu_status agpu_view_pick(struct agpu_view view, int32_t axis, int64_t index, struct agpu_view *out);
 
 /**
- * Copies `count` elements from host memory to the first elements of a view; to a matrix all of its elements,
- * one row after another. Not while another thread uses the buffer.
+ * Copies `count` elements from host memory to the first elements of a view. For a matrix, `count`
+ * is the number of all its elements, which are copied row by row. No other thread may use the
+ * buffer at the same time.
  */
 agpu_status agpu_copy_from_host(struct agpu_view dst, const void *src, int64_t count);
 
 /**
- * Copies the first `count` elements of a view to host memory; of a matrix all of its elements, one row after
- * another. A bool arrives as 0 or 1. Not while another thread writes the buffer.
+ * Copies the first `count` elements of a view to host memory. For a matrix, `count` is the number
+ * of all its elements, which are copied row by row. A bool arrives as 0 or 1. No other thread may
+ * write to the buffer at the same time.
  */
 agpu_status agpu_copy_to_host(void *dst, struct agpu_view src, int64_t count);
 
 /**
- * The same as agpu_copy_from_host(), on the call's stream (NULL: the context's own). From pinned memory it
- * returns before it is done: the memory must stay as it is until then.
+ * Does what agpu_copy_from_host() does, on the call's stream (NULL: the context's own). From
+ * pinned memory it returns before the copy is done, and the memory must not change until then.
  */
 agpu_status agpu_copy_from_host_async(struct agpu_view dst,
                                       const void *src,
@@ -860,8 +864,9 @@ agpu_status agpu_copy_from_host_async(struct agpu_view dst,
                                       const struct agpu_call *call);
 
 /**
- * The same as agpu_copy_to_host(), on the call's stream (NULL: the context's own). To pinned memory it
- * returns before it is done, and reports no records: agpu_context_synchronize() does.
+ * Does what agpu_copy_to_host() does, on the call's stream (NULL: the context's own). To pinned
+ * memory it returns before the copy is done, and does not report error records;
+ * agpu_context_synchronize() does.
  */
 agpu_status agpu_copy_to_host_async(void *dst,
                                     struct agpu_view src,
@@ -869,14 +874,15 @@ agpu_status agpu_copy_to_host_async(void *dst,
                                     const struct agpu_call *call);
 
 /**
- * Copies a view to another of the same type and extents, also of another context; they may overlap. Between
- * GPUs it returns when it is queued. Not while another thread uses the buffers.
+ * Copies a view to another one of the same type and extents, which may be in another context; the
+ * views may overlap. Between GPUs it returns when the copy is queued. No other thread may use the
+ * buffers at the same time.
  */
 agpu_status agpu_copy(struct agpu_view dst, struct agpu_view src);
 
 /**
- * Sets every element of a view to the value at `value` (of the view's type). Not while another thread
- * uses the buffer.
+ * Sets every element of a view to the value at `value`, which has the view's type. No other thread
+ * may use the buffer at the same time.
  */
 agpu_status agpu_fill(struct agpu_view dst, const void *value);
 
@@ -956,41 +962,42 @@ agpu_status agpu_event_synchronize(struct agpu_event *event);
 agpu_status agpu_event_query(struct agpu_event *event, bool *done);
 
 /**
- * Loads a package's shared library, lib<name>.so, by its path. Its functions run through agpu_invoke().
+ * Loads a package's shared library, lib<name>.so, by its path. agpu_invoke() runs its functions.
  * Thread-safe.
  */
 agpu_status agpu_module_load(const char *path, struct agpu_loaded_module **out);
 
 /**
- * Unloads a package; NULL is fine. Nothing of it may be used any more, graphs that hold its calls included;
- * while other threads are in calls, which may be its own, it stays in memory. Waits for the work on GPUs that
- * uses its code.
+ * Unloads a package; NULL is allowed. Nothing of the package may be used afterwards, including
+ * graphs that hold its calls. If other threads are in calls, which may use the package, it stays
+ * in memory until they return. Waits for the work on GPUs that uses the package's code.
  */
 agpu_status agpu_loaded_module_free(struct agpu_loaded_module *module);
 
 /**
- * The module itself, for agpu_invoke(); it lives as long as `module`. Thread-safe.
+ * Returns the module for agpu_invoke(); it is valid as long as `module`. Thread-safe.
  */
 agpu_status agpu_module_get(struct agpu_loaded_module *module, const struct agpu_module **out);
 
 /**
- * How many functions a package has. Thread-safe.
+ * Returns the number of functions of a package. Thread-safe.
  */
 agpu_status agpu_module_entry_count(struct agpu_loaded_module *module, int32_t *out);
 
 /**
- * The function of that name: its number, for agpu_invoke(); AGPU_ERROR_INVALID_ARGUMENT if there is
- * none. Thread-safe.
+ * Returns the number of the function with that name, for agpu_invoke();
+ * AGPU_ERROR_INVALID_ARGUMENT if there is none. Thread-safe.
  */
 agpu_status agpu_module_find(struct agpu_loaded_module *module, const char *name, int32_t *out);
 
 /**
- * The name of a function; it lives as long as `module`. Thread-safe.
+ * Returns the name of a function; it is valid as long as `module`. Thread-safe.
  */
 agpu_status agpu_module_entry_name(struct agpu_loaded_module *module, int32_t entry, const char **out);
 
 /**
- * How many parameters and results a function has; agpu_invoke() takes them in this order. Thread-safe.
+ * Returns the numbers of parameters and results of a function. agpu_invoke() takes them in this
+ * order. Thread-safe.
  */
 agpu_status agpu_module_entry_shape(struct agpu_loaded_module *module,
                                     int32_t entry,
@@ -998,7 +1005,7 @@ agpu_status agpu_module_entry_shape(struct agpu_loaded_module *module,
                                     int32_t *results);
 
 /**
- * What parameter `index` of a function is. Thread-safe.
+ * Describes parameter `index` of a function. Thread-safe.
  */
 agpu_status agpu_module_entry_param(struct agpu_loaded_module *module,
                                     int32_t entry,
@@ -1006,7 +1013,7 @@ agpu_status agpu_module_entry_param(struct agpu_loaded_module *module,
                                     struct agpu_entry_slot *out);
 
 /**
- * What result `index` of a function is. Thread-safe.
+ * Describes result `index` of a function. Thread-safe.
  */
 agpu_status agpu_module_entry_result(struct agpu_loaded_module *module,
                                      int32_t entry,
@@ -1014,9 +1021,9 @@ agpu_status agpu_module_entry_result(struct agpu_loaded_module *module,
                                      struct agpu_entry_slot *out);
 
 /**
- * Runs entry `entry` of a module. Packages call this; arguments are the parameters, then the results.
- * `call` may be NULL. Thread-safe, as long as no buffer that a call writes is used elsewhere at the same
- * time.
+ * Runs entry `entry` of a module. Packages call this function. The arguments are the parameters
+ * followed by the results. `call` may be NULL. Thread-safe as long as no buffer that a call writes
+ * is used elsewhere at the same time.
  */
 agpu_status agpu_invoke(const struct agpu_module *module,
                         int32_t entry,
@@ -1025,17 +1032,18 @@ agpu_status agpu_invoke(const struct agpu_module *module,
                         int32_t count);
 
 /**
- * From now on the calls of this thread that compile or run look at `flag`, and end with AGPU_ERROR_CANCELLED
- * once it is not 0. Any thread may raise it, by an atomic store; nobody but the program lowers it. NULL: they
- * look at none, as in the beginning. It must stay alive until another is set or the thread ends. `previous` may be
- * NULL; it receives what the thread looked at before.
+ * From now on the calls of this thread that compile or run read `flag`, and end with
+ * AGPU_ERROR_CANCELLED once it is not 0. Any thread may set it by an atomic store; only the
+ * program resets it to 0. If `flag` is NULL, which is the initial state, the calls read no flag.
+ * The flag must stay valid until another one is set or the thread ends. `previous` may be NULL;
+ * otherwise it receives the previous flag.
  *
- * A call that ends so has compiled nothing, or leaves unspecified elements in its outputs. It takes as long as
- * one pass of the compiler, one launch on a GPU, or some milliseconds of a launch on the CPU (all of it for a
- * fold, which goes in order). Work that a stream has taken over is not cancelled.
+ * A cancelled call has compiled nothing, or leaves unspecified elements in its outputs. It ends
+ * after at most one pass of the compiler, one launch on a GPU, or some milliseconds of a launch on
+ * the CPU; a sequential fold on the CPU runs to its end. Work that is queued on a stream is not
+ * cancelled.
  */
-agpu_status agpu_set_cancel_flag(const int32_t *flag,
-                                 const int32_t **previous);
+agpu_status agpu_set_cancel_flag(const int32_t *flag, const int32_t **previous);
 
 /**
  * Begins a function. `name` is said in messages and in the code. Thread-safe.
