@@ -817,9 +817,9 @@ agpu_status agpu_buffer_data(struct agpu_buffer *buffer, void **out);
 agpu_status agpu_buffer_view(struct agpu_buffer *buffer, struct agpu_view *out);
 
 /**
- * Returns the elements of a view at the indices start, start + stride, ... below stop along an
- * axis. A vector has axis 0; axis 0 of a matrix goes from row to row. Requires 0 <= start <= stop
- * <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
+ * Makes a view of the elements of a view at the indices start, start + stride, ... below stop
+ * along an axis. A vector has axis 0; axis 0 of a matrix goes from row to row. Requires 0 <= start
+ * <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
  */
 agpu_status agpu_view_slice(struct agpu_view view,
                             int32_t axis,
@@ -829,13 +829,14 @@ agpu_status agpu_view_slice(struct agpu_view view,
                             struct agpu_view *out);
 
 /**
- * Returns the same elements with two axes exchanged; those of a matrix are 0 and 1. Thread-safe.
+ * Makes a view of the same elements with two axes exchanged; those of a matrix are 0 and 1.
+ * Thread-safe.
  */
 agpu_status agpu_view_transpose(struct agpu_view view, int32_t first, int32_t second, struct agpu_view *out);
 
 /**
- * Returns the elements at one index along an axis, as a view with one axis less. Of a matrix it is
- * row `index` for axis 0 and column `index` for axis 1. Requires 0 <= index < the extent, else
+ * Makes a view of the elements at one index along an axis, which has one axis less. Of a matrix it
+ * is row `index` for axis 0 and column `index` for axis 1. Requires 0 <= index < the extent, else
  * AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
  */
 agpu_status agpu_view_pick(struct agpu_view view, int32_t axis, int64_t index, struct agpu_view *out);
@@ -975,29 +976,30 @@ agpu_status agpu_module_load(const char *path, struct agpu_loaded_module **out);
 agpu_status agpu_loaded_module_free(struct agpu_loaded_module *module);
 
 /**
- * Returns the module for agpu_invoke(); it is valid as long as `module`. Thread-safe.
+ * Writes the address of the module for agpu_invoke() to `out`; it is valid as long as `module`.
+ * Thread-safe.
  */
 agpu_status agpu_module_get(struct agpu_loaded_module *module, const struct agpu_module **out);
 
 /**
- * Returns the number of functions of a package. Thread-safe.
+ * Writes the number of functions of a package to `out`. Thread-safe.
  */
 agpu_status agpu_module_entry_count(struct agpu_loaded_module *module, int32_t *out);
 
 /**
- * Returns the number of the function with that name, for agpu_invoke();
+ * Writes the number of the function with that name, for agpu_invoke(), to `out`;
  * AGPU_ERROR_INVALID_ARGUMENT if there is none. Thread-safe.
  */
 agpu_status agpu_module_find(struct agpu_loaded_module *module, const char *name, int32_t *out);
 
 /**
- * Returns the name of a function; it is valid as long as `module`. Thread-safe.
+ * Writes the name of a function to `out`; it is valid as long as `module`. Thread-safe.
  */
 agpu_status agpu_module_entry_name(struct agpu_loaded_module *module, int32_t entry, const char **out);
 
 /**
- * Returns the numbers of parameters and results of a function. agpu_invoke() takes them in this
- * order. Thread-safe.
+ * Writes the numbers of parameters and results of a function to `params` and `results`.
+ * agpu_invoke() takes the parameters first, then the results. Thread-safe.
  */
 agpu_status agpu_module_entry_shape(struct agpu_loaded_module *module,
                                     int32_t entry,
@@ -1005,7 +1007,7 @@ agpu_status agpu_module_entry_shape(struct agpu_loaded_module *module,
                                     int32_t *results);
 
 /**
- * Describes parameter `index` of a function. Thread-safe.
+ * Writes the description of parameter `index` of a function to `out`. Thread-safe.
  */
 agpu_status agpu_module_entry_param(struct agpu_loaded_module *module,
                                     int32_t entry,
@@ -1013,7 +1015,7 @@ agpu_status agpu_module_entry_param(struct agpu_loaded_module *module,
                                     struct agpu_entry_slot *out);
 
 /**
- * Describes result `index` of a function. Thread-safe.
+ * Writes the description of result `index` of a function to `out`. Thread-safe.
  */
 agpu_status agpu_module_entry_result(struct agpu_loaded_module *module,
                                      int32_t entry,

@@ -171,7 +171,8 @@ fn describe(entry: &Entry, slot: &Slot, index: usize, out: &mut MaybeUninit<Agpu
     });
 }
 
-/// Returns the module for agpu_invoke(); it is valid as long as `module`. Thread-safe.
+/// Writes the address of the module for agpu_invoke() to `out`; it is valid as long as `module`.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_get(
     module: *mut AgpuLoadedModule,
@@ -183,7 +184,7 @@ pub unsafe extern "C" fn agpu_module_get(
     })
 }
 
-/// Returns the number of functions of a package. Thread-safe.
+/// Writes the number of functions of a package to `out`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_count(module: *mut AgpuLoadedModule, out: *mut i32) -> AgpuStatus {
     get("agpu_module_entry_count", module, |m| {
@@ -192,7 +193,7 @@ pub unsafe extern "C" fn agpu_module_entry_count(module: *mut AgpuLoadedModule, 
     })
 }
 
-/// Returns the number of the function with that name, for agpu_invoke();
+/// Writes the number of the function with that name, for agpu_invoke(), to `out`;
 /// AGPU_ERROR_INVALID_ARGUMENT if there is none. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_find(
@@ -215,7 +216,7 @@ pub unsafe extern "C" fn agpu_module_find(
     })
 }
 
-/// Returns the name of a function; it is valid as long as `module`. Thread-safe.
+/// Writes the name of a function to `out`; it is valid as long as `module`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_name(
     module: *mut AgpuLoadedModule,
@@ -228,8 +229,8 @@ pub unsafe extern "C" fn agpu_module_entry_name(
     })
 }
 
-/// Returns the numbers of parameters and results of a function. agpu_invoke() takes them in this
-/// order. Thread-safe.
+/// Writes the numbers of parameters and results of a function to `params` and `results`.
+/// agpu_invoke() takes the parameters first, then the results. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_shape(
     module: *mut AgpuLoadedModule,
@@ -246,7 +247,7 @@ pub unsafe extern "C" fn agpu_module_entry_shape(
     })
 }
 
-/// Describes parameter `index` of a function. Thread-safe.
+/// Writes the description of parameter `index` of a function to `out`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_param(
     module: *mut AgpuLoadedModule,
@@ -265,7 +266,7 @@ pub unsafe extern "C" fn agpu_module_entry_param(
     })
 }
 
-/// Describes result `index` of a function. Thread-safe.
+/// Writes the description of result `index` of a function to `out`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_result(
     module: *mut AgpuLoadedModule,

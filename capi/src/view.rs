@@ -114,9 +114,9 @@ fn axis_of(view: &AgpuView, axis: i32) -> Result<usize> {
     }
 }
 
-/// Returns the elements of a view at the indices start, start + stride, ... below stop along an
-/// axis. A vector has axis 0; axis 0 of a matrix goes from row to row. Requires 0 <= start <= stop
-/// <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
+/// Makes a view of the elements of a view at the indices start, start + stride, ... below stop
+/// along an axis. A vector has axis 0; axis 0 of a matrix goes from row to row. Requires 0 <= start
+/// <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_view_slice(
     view: AgpuView,
@@ -156,7 +156,8 @@ pub unsafe extern "C" fn agpu_view_slice(
     })
 }
 
-/// Returns the same elements with two axes exchanged; those of a matrix are 0 and 1. Thread-safe.
+/// Makes a view of the same elements with two axes exchanged; those of a matrix are 0 and 1.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_view_transpose(
     view: AgpuView,
@@ -172,8 +173,8 @@ pub unsafe extern "C" fn agpu_view_transpose(
     })
 }
 
-/// Returns the elements at one index along an axis, as a view with one axis less. Of a matrix it is
-/// row `index` for axis 0 and column `index` for axis 1. Requires 0 <= index < the extent, else
+/// Makes a view of the elements at one index along an axis, which has one axis less. Of a matrix it
+/// is row `index` for axis 0 and column `index` for axis 1. Requires 0 <= index < the extent, else
 /// AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_view_pick(

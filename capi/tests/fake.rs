@@ -109,7 +109,7 @@ fn drivers_that_will_not_do() {
         (Some("cuMemPoolCreate"), "", "(CUDA 12.4) lacks the function cuMemPoolCreate"),
         (Some("cuDriverGetVersion"), "", "lacks the function cuDriverGetVersion"),
     ] {
-        // If ARRAYGPU_DEVICE is not set, the CPU is used.
+        // Without a usable GPU and without ARRAYGPU_DEVICE, the CPU is used.
         answers(without, options, "", ["0", problem, "device 1", problem]);
         answers(
             without,

@@ -70,8 +70,7 @@ unsafe impl GlobalAlloc for Failing {
     }
 }
 
-/// Converts the status of a call to success or an error. The only error allowed is lack of memory,
-/// with a message.
+/// Converts the status of a call to success or an error. The only error allowed is lack of memory.
 fn said(status: AgpuStatus) -> Result<(), ()> {
     match status {
         AgpuOk => Ok(()),

@@ -61,7 +61,7 @@ pub fn capture_known() {
     let (v, w, s) = (new(&x), new(&[0.0; 3000]), new(&[0.0]));
     let calls = [
         (REVERSED, vec![input(v.view()), output(w.view())]),
-        (REVERSED, vec![input(w.view()), output(w.view())]), // The result is computed in a temporary.
+        (REVERSED, vec![input(w.view()), output(w.view())]), // This uses a temporary.
         (DOT, vec![input(v.view()), input(v.view()), output(s.view())]),
         (GATHER, vec![input(v.view()), scalar(&0i64), output(w.view())]),
     ];
