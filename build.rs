@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 20] = [
     "abi.rs",
+    "abi/packages.rs",
     "guard.rs",
     "error.rs",
     "devices.rs",

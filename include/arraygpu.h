@@ -14,24 +14,25 @@
 #include <stdint.h>
 
 /**
- * Version of this interface. Packages carry the version that they were made for; a library runs those of
- * AGPU_ABI_OLDEST up to its own.
+ * Version of this interface. A package carries the version that it was made for, and a library
+ * runs packages of the versions AGPU_ABI_OLDEST to AGPU_ABI_VERSION.
  */
 #define AGPU_ABI_VERSION 5
 
 /**
- * The oldest version of which packages run, and the number in the library's name: libarraygpu.so.5.
+ * The oldest version of packages that this library runs. It is also the number in the library's
+ * name, libarraygpu.so.5.
  */
 #define AGPU_ABI_OLDEST 5
 
 /**
- * Dimensions that an agpu_view has room for. Arrays have 3 at most so far.
+ * The number of dimensions that an agpu_view has room for. Arrays have at most 3 so far.
  */
 #define AGPU_MAX_RANK 6
 
 /**
- * The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
- * GPU that will do, else the CPU.
+ * The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1). If the
+ * variable is not set, it is the first GPU that the library supports, or else the CPU.
  */
 #define AGPU_DEVICE_DEFAULT 0
 
@@ -41,12 +42,12 @@
 #define AGPU_DEVICE_CPU 1
 
 /**
- * The first GPU of the CUDA driver; the next number is the second one, and so on.
+ * The first GPU of the CUDA driver. The next number is the second GPU, and so on.
  */
 #define AGPU_DEVICE_CUDA 2
 
 /**
- * What a function returns; 0 is success. agpu_last_error_message() says more.
+ * What a function returns; 0 is success. agpu_last_error_message() describes the error.
  */
 enum agpu_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -58,23 +59,25 @@ enum agpu_status
      */
     AGPU_OK = 0,
     /**
-     * A null pointer where something is needed, a bad enum, a bad option.
+     * An argument is not valid: a null pointer where a value is needed, an unknown enum value, a
+     * bad option.
      */
     AGPU_ERROR_INVALID_ARGUMENT = 1,
     /**
-     * A null, freed or foreign handle.
+     * A handle is null, was freed, or is not of the expected kind.
      */
     AGPU_ERROR_INVALID_HANDLE = 2,
     /**
-     * A view of another element type than the function takes.
+     * A view has another element type than the function takes.
      */
     AGPU_ERROR_TYPE_MISMATCH = 3,
     /**
-     * Extents that differ, a view of another rank, a wrong output, a function's slice that does not fit.
+     * Extents differ, a view has the wrong rank, an output has the wrong shape, or a slice inside
+     * the function does not fit.
      */
     AGPU_ERROR_SHAPE = 4,
     /**
-     * A view or copy past the end of a buffer.
+     * A view or a copy reaches past the end of a buffer.
      */
     AGPU_ERROR_OUT_OF_BOUNDS = 5,
     /**
@@ -82,35 +85,37 @@ enum agpu_status
      */
     AGPU_ERROR_OVERLAP = 6,
     /**
-     * Memory could not be had.
+     * Memory could not be allocated.
      */
     AGPU_ERROR_OUT_OF_MEMORY = 7,
     /**
-     * Arguments of different contexts.
+     * The arguments belong to different contexts.
      */
     AGPU_ERROR_WRONG_CONTEXT = 8,
     /**
-     * The function read out of range or divided an integer by zero: its outputs are unspecified.
+     * The function read out of range or divided an integer by zero. Its outputs are unspecified.
      */
     AGPU_ERROR_RECORD = 9,
     /**
-     * A package that this library cannot use (its version, missing code).
+     * This library cannot use the package, for example because of its version or because code is
+     * missing.
      */
     AGPU_ERROR_MODULE = 10,
     /**
-     * No such device, or no driver that will do.
+     * There is no such device, or no driver that the library supports.
      */
     AGPU_ERROR_UNAVAILABLE = 11,
     /**
-     * A bug of arraygpu: please report it.
+     * This is a bug of arraygpu; please report it.
      */
     AGPU_ERROR_INTERNAL = 12,
     /**
-     * The GPU or its driver failed; after some errors nothing runs on it any more in this process.
+     * The GPU or its driver failed. After some errors nothing runs on that GPU any more in this
+     * process.
      */
     AGPU_ERROR_DEVICE = 13,
     /**
-     * The program cancelled the call: agpu_set_cancel_flag().
+     * The program cancelled the call; see agpu_set_cancel_flag().
      */
     AGPU_ERROR_CANCELLED = 14,
 };
@@ -192,7 +197,7 @@ typedef int32_t agpu_type;
 #endif // __cplusplus
 
 /**
- * What an argument of agpu_invoke() is. For packages.
+ * The kind of an argument of agpu_invoke(). For packages.
  */
 enum agpu_arg_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -212,11 +217,12 @@ enum agpu_arg_kind
      */
     AGPU_ARG_RESULT_SCALAR = 2,
     /**
-     * An array result, written to a view; or a scalar result, written to a view of one element.
+     * An array result that is written to a view, or a scalar result that is written to a view of
+     * one element.
      */
     AGPU_ARG_RESULT_VIEW = 3,
     /**
-     * An array result, into a new buffer with the right extents.
+     * An array result that is written to a new buffer with the right extents.
      */
     AGPU_ARG_RESULT_NEW = 4,
 };
@@ -229,27 +235,28 @@ typedef int32_t agpu_arg_kind;
 #endif // __cplusplus
 
 /**
- * An array in memory. Opaque: a number in disguise, checked at every use.
+ * An array in memory. The pointer is an opaque number, which is checked at every use.
  */
 typedef struct agpu_buffer agpu_buffer;
 
 /**
- * A function under construction. One thread at a time uses it.
+ * A function under construction. Only one thread at a time may use it.
  */
 typedef struct agpu_builder agpu_builder;
 
 /**
- * A device with its threads. Opaque: a number in disguise, checked at every use.
+ * A device with its threads. The pointer is an opaque number, which is checked at every use.
  */
 typedef struct agpu_context agpu_context;
 
 /**
- * A point of a stream to wait for. Opaque: a number in disguise, checked at every use.
+ * A point of a stream to wait for. The pointer is an opaque number, which is checked at every use.
  */
 typedef struct agpu_event agpu_event;
 
 /**
- * A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
+ * A package loaded by agpu_module_load(). The pointer is an opaque number, which is checked at
+ * every use.
  */
 typedef struct agpu_loaded_module agpu_loaded_module;
 
@@ -267,42 +274,45 @@ typedef struct agpu_context_options {
      */
     size_t size;
     /**
-     * AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number.
+     * AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the number of the GPU.
      */
     int32_t device;
     /**
-     * Threads to compute with; 0: the environment variable ARRAYGPU_THREADS, else all. Results never
-     * depend on it.
+     * The number of threads to compute with. 0 means the environment variable ARRAYGPU_THREADS, or
+     * else all processors. Results never depend on it.
      */
     int32_t threads;
     /**
-     * As agpu_context_set_memory_limit(); 0: no limit.
+     * The limit that agpu_context_set_memory_limit() sets, in bytes; 0: no limit.
      */
     int64_t memory_limit;
     /**
-     * Gives `bytes` of memory at a multiple of `alignment` for arrays, temporaries and scratch on the
-     * CPU, or NULL if there are none (then the call is AGPU_ERROR_OUT_OF_MEMORY). NULL: the system's.
+     * Returns `bytes` bytes of memory at a multiple of `alignment` for arrays, temporaries and
+     * scratch on the CPU, or NULL if there is no memory; the call then fails with
+     * AGPU_ERROR_OUT_OF_MEMORY. If `allocate` is NULL, the system's allocator is used.
      */
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     /**
-     * Takes it back; given exactly if `allocate` is. Both may be called by any thread, until the last
-     * buffer of the context is freed.
+     * Takes the memory back. It must be given if and only if `allocate` is. Any thread may call
+     * both functions until the last buffer of the context is freed.
      */
     void (*release)(void *user, void *memory, size_t bytes);
     /**
-     * Runs task(data, i) once for each i from 0 to `tasks`, on any threads, and returns when all have
-     * returned: the program's own thread pool. NULL: workers of the library. `threads` says how many
-     * tasks there are at most. Bits do not depend on who runs them.
+     * Runs task(data, i) once for each i from 0 to `tasks` - 1, on any threads, and returns when
+     * all of them have returned. A program sets it to use its own thread pool. If it is NULL, the
+     * library starts worker threads. `threads` is the largest number of tasks. Results have the
+     * same bits whoever runs the tasks.
      */
     void (*run_tasks)(void *user, int64_t tasks, void (*task)(void *data, int64_t i), void *data);
     /**
-     * What these functions are called with. They must not throw, nor call functions of this context.
+     * The first argument of these functions. They must not throw or call functions of this
+     * context.
      */
     void *user;
 } agpu_context_options;
 
 /**
- * What an element is. All 0: what the buffer's elements are.
+ * The type and size of an element. If all fields are 0, they are those of the buffer.
  */
 typedef struct agpu_element {
     /**
@@ -310,14 +320,15 @@ typedef struct agpu_element {
      */
     int32_t kind;
     /**
-     * Bytes of one element; 0: not said.
+     * Size of one element in bytes; 0 if it is not specified.
      */
     int32_t size;
 } agpu_element;
 
 /**
- * A part of a buffer: a value, free to copy. All counts are in elements. Axes come outermost first: element
- * (i, j) of a matrix is at `offset + i * stride[0] + j * stride[1]`.
+ * A part of a buffer. It is a plain value and may be copied. All counts are in elements. The
+ * outermost axis comes first, so element (i, j) of a matrix is at
+ * `offset + i * stride[0] + j * stride[1]`.
  */
 typedef struct agpu_view {
     /**
@@ -325,7 +336,7 @@ typedef struct agpu_view {
      */
     struct agpu_buffer *buffer;
     /**
-     * Its element that is element 0 of the view.
+     * The index in the buffer of element 0 of the view.
      */
     int64_t offset;
     /**
@@ -333,23 +344,24 @@ typedef struct agpu_view {
      */
     int64_t rank;
     /**
-     * Number of elements along each dimension; of further ones nothing is read.
+     * Number of elements along each dimension. Entries beyond `rank` are not read.
      */
     int64_t extent[AGPU_MAX_RANK];
     /**
-     * Distance of neighbours along each dimension.
+     * Distance of neighbours along each dimension, in elements.
      */
     int64_t stride[AGPU_MAX_RANK];
     /**
-     * What an element is; if it is said, the buffer's must be the same.
+     * The type and size of an element. If they are specified, those of the buffer must be the
+     * same.
      */
     struct agpu_element element;
     /**
-     * NULL. For a length that only the device knows.
+     * NULL. Reserved for a length that only the device knows.
      */
     const int64_t *length;
     /**
-     * 0.
+     * All 0.
      */
     uint64_t reserved[2];
 } agpu_view;
@@ -363,54 +375,59 @@ typedef struct agpu_call {
      */
     size_t size;
     /**
-     * Where to run; NULL: the context of the first array, else the process's default.
+     * Where to run. NULL: in the context of the first array, or else in the process's default
+     * context.
      */
     struct agpu_context *context;
     /**
-     * NULL: the context's own stream. Else a CUstream of the device's primary context.
+     * NULL: the context's own stream. Otherwise a CUstream of the device's primary context.
      */
     void *stream;
     /**
-     * Memory for the call's temporaries, on its device, at a multiple of 256 bytes, which nothing else uses until
-     * the call is done: then it allocates nothing but new results. NULL: the library's.
+     * Memory for the call's temporaries on its device, at a multiple of 256 bytes. Nothing else
+     * may use it until the call is done. The call then allocates only its new results. NULL: the
+     * library allocates the temporaries.
      */
     void *workspace;
     /**
-     * Its size. Too few bytes are AGPU_ERROR_OUT_OF_MEMORY, before anything runs.
+     * Size of the workspace in bytes. If it is too small, the call fails with
+     * AGPU_ERROR_OUT_OF_MEMORY before anything runs.
      */
     int64_t workspace_bytes;
     /**
-     * Not NULL: nothing runs; receives how many bytes of workspace such a call takes.
+     * If it is not NULL, nothing runs, and it receives the number of bytes of workspace that such
+     * a call needs.
      */
     int64_t *workspace_needed;
 } agpu_call;
 
 /**
- * What a kernel is called with. For packages.
+ * The arguments of a kernel. For packages.
  */
 typedef struct agpu_kernel_args {
     /**
-     * Address of element 0, an array each, in the kernel's order.
+     * The address of element 0 of each array, in the kernel's order.
      */
     void *const *arrays;
     /**
-     * In elements, an array each: of a matrix that of its last axis.
+     * One stride in elements for each array; that of a matrix is the stride of its last axis.
      */
     const int64_t *strides;
     /**
-     * The bits of each "in" scalar, zero-extended; strides of matrices are among them.
+     * The bits of each "in" scalar, zero-extended. Strides of matrices are among the scalars.
      */
     const uint64_t *scalars;
     /**
-     * Address of each slot.
+     * The address of each slot.
      */
     void *const *slots;
     /**
-     * One value a tile, an address for each scratch.
+     * The address of each scratch array, which has one value for each tile.
      */
     void *const *scratch;
     /**
-     * For each site the lowest element that left a record, INT64_MAX for none (atomic minimum).
+     * For each site the lowest index of an element that left an error record, or INT64_MAX for
+     * none. Kernels update it by an atomic minimum.
      */
     int64_t *records;
     /**
@@ -420,28 +437,32 @@ typedef struct agpu_kernel_args {
 } agpu_kernel_args;
 
 /**
- * A kernel: computes tiles tile_begin up to tile_end (units of the launch's grain: 2048 elements, unless it says fewer). For packages.
+ * A kernel: it computes the tiles from tile_begin to tile_end - 1. A tile is the launch's grain:
+ * 2048 elements, or fewer if the launch specifies fewer. For packages.
  */
 typedef void (*agpu_kernel_fn)(const struct agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end);
 
 /**
- * The versions of one kernel; the first three are NULL in a kernel without an index space. For packages.
+ * The variants of one kernel. The first three are NULL in a kernel without an index space. For
+ * packages.
  */
 typedef struct agpu_cpu_kernel {
     /**
-     * Every last stride is 1, what must be is dense, and no output overlaps an input.
+     * Every last stride is 1, arrays that must be dense are dense, and no output overlaps an
+     * input.
      */
     agpu_kernel_fn contiguous;
     /**
-     * The same strides; an output may be exactly an input that is read at the same index.
+     * The strides are as in `contiguous`. An output may be exactly an input that is read at the
+     * same index.
      */
     agpu_kernel_fn in_place;
     /**
-     * Any strides; otherwise as in_place.
+     * The strides are arbitrary; otherwise as in `in_place`.
      */
     agpu_kernel_fn strided;
     /**
-     * Once, after all tiles, with (0, number of tiles); NULL if there is nothing to finish.
+     * Runs once after all tiles with (0, number of tiles); NULL if there is nothing to finish.
      */
     agpu_kernel_fn finish;
     /**
@@ -451,23 +472,23 @@ typedef struct agpu_cpu_kernel {
 } agpu_cpu_kernel;
 
 /**
- * Code for GPUs: one version of one kernel. For packages.
+ * Code for GPUs: one variant of one kernel. For packages.
  */
 typedef struct agpu_image {
     /**
-     * Which kernel.
+     * The number of the kernel.
      */
     int32_t kernel;
     /**
-     * Which of its versions, in the order of the module's `gpu` text.
+     * The number of the variant in the order of the module's `gpu` text.
      */
     int32_t version;
     /**
-     * 0: PTX, a C string; 90: machine code for sm_90.
+     * 0 for PTX, which is a C string; 90 for machine code for sm_90.
      */
     int32_t arch;
     /**
-     * Bytes, without the NUL of PTX.
+     * Size in bytes, without the NUL of PTX.
      */
     int64_t size;
     /**
@@ -475,13 +496,13 @@ typedef struct agpu_image {
      */
     const void *data;
     /**
-     * 0.
+     * All 0.
      */
     uint64_t reserved[2];
 } agpu_image;
 
 /**
- * What a package holds. For packages.
+ * The contents of a package. For packages.
  */
 typedef struct agpu_module {
     /**
@@ -489,7 +510,7 @@ typedef struct agpu_module {
      */
     size_t size;
     /**
-     * AGPU_ABI_VERSION of the header that the package was made for.
+     * AGPU_ABI_VERSION of the header that the package was compiled with.
      */
     int32_t abi_version;
     /**
@@ -497,35 +518,36 @@ typedef struct agpu_module {
      */
     const char *name;
     /**
-     * Text (docs/ir.md); entry i is the i-th plan.
+     * Text (docs/ir.md) of the plans; entry i is the i-th plan.
      */
     const char *plans;
     /**
-     * Its length in bytes.
+     * Length of `plans` in bytes.
      */
     int64_t plans_length;
     /**
-     * How many kernels.
+     * The number of kernels.
      */
     int32_t kernels;
     /**
-     * Table of the kernels for x86-64-v2; on other machines the only one.
+     * Table of the kernels for x86-64-v2. On other processors it is the only table.
      */
     const struct agpu_cpu_kernel *cpu_v2;
     /**
-     * For x86-64-v3 (AVX2, FMA).
+     * Table of the kernels for x86-64-v3 (AVX2, FMA).
      */
     const struct agpu_cpu_kernel *cpu_v3;
     /**
-     * For x86-64-v4 (AVX-512).
+     * Table of the kernels for x86-64-v4 (AVX-512).
      */
     const struct agpu_cpu_kernel *cpu_v4;
     /**
-     * Text (docs/ir.md): how the versions of each kernel are launched on a GPU; NULL: no code for GPUs.
+     * Text (docs/ir.md) that says how the variants of each kernel are launched on a GPU; NULL if
+     * there is no code for GPUs.
      */
     const char *gpu;
     /**
-     * Its length in bytes.
+     * Length of `gpu` in bytes.
      */
     int64_t gpu_length;
     /**
@@ -533,19 +555,20 @@ typedef struct agpu_module {
      */
     const struct agpu_image *images;
     /**
-     * How many.
+     * The number of images.
      */
     int32_t image_count;
     /**
-     * A zeroed word that the runtime owns.
+     * A zeroed word that belongs to the runtime.
      */
     void **state;
     /**
-     * Text (docs/ir.md): the functions that stage scalars, as the author wrote them; NULL: none does.
+     * Text (docs/ir.md) of the functions that stage scalars, as the author wrote them; NULL if
+     * there are none.
      */
     const char *staged;
     /**
-     * Its length in bytes.
+     * Length of `staged` in bytes.
      */
     int64_t staged_length;
 } agpu_module;
@@ -555,41 +578,41 @@ typedef struct agpu_module {
  */
 typedef struct agpu_entry_slot {
     /**
-     * Its name; lives as long as the loaded module.
+     * Name of the parameter or result; it is valid as long as the loaded module.
      */
     const char *name;
     /**
-     * Its (element) type.
+     * Type of the scalar, or of the elements of the array.
      */
     agpu_type type;
     /**
-     * 0: a scalar, 1: a vector, 2: a matrix, 3.
+     * 0 for a scalar, 1 for a vector, 2 for a matrix, 3 for an array of rank 3.
      */
     int32_t rank;
     /**
-     * Bytes of one element.
+     * Size of one element in bytes.
      */
     int32_t element_size;
     /**
-     * 0.
+     * All 0.
      */
     int32_t reserved[5];
 } agpu_entry_slot;
 
 /**
- * An argument of agpu_invoke(): parameters come first, then results. For packages.
+ * An argument of agpu_invoke(). Parameters come first, then results. For packages.
  */
 typedef struct agpu_arg {
     /**
-     * Which of the following counts.
+     * Selects which of the following fields are used.
      */
     agpu_arg_kind kind;
     /**
-     * SCALAR: the value; RESULT_SCALAR: where to write it (host memory).
+     * SCALAR: points to the value. RESULT_SCALAR: receives the value, in host memory.
      */
     const void *scalar;
     /**
-     * VIEW, RESULT_VIEW.
+     * VIEW, RESULT_VIEW: the array.
      */
     struct agpu_view view;
     /**
@@ -597,32 +620,32 @@ typedef struct agpu_arg {
      */
     struct agpu_buffer **made;
     /**
-     * 0.
+     * All 0.
      */
     uint64_t reserved[2];
 } agpu_arg;
 
 /**
- * A node of a builder's function: a scalar, a vector, a matrix .. 0 is none.
+ * A node of a builder's function: a scalar, a vector, a matrix and so on. 0 is no node.
  */
 typedef uint64_t agpu_node;
 
 /**
- * A scalar of type AGPU_F16, in calls of a package: its bits. C++ has arraygpu::half.
+ * A scalar of type AGPU_F16 in calls of a package, given by its bits. C++ has arraygpu::half.
  */
 typedef struct agpu_half {
     /**
-     * IEEE 754 binary16.
+     * The bits of an IEEE 754 binary16 number.
      */
     uint16_t bits;
 } agpu_half;
 
 /**
- * A scalar of type AGPU_BF16, in calls of a package: its bits. C++ has arraygpu::bfloat16.
+ * A scalar of type AGPU_BF16 in calls of a package, given by its bits. C++ has arraygpu::bfloat16.
  */
 typedef struct agpu_bfloat16 {
     /**
-     * The high half of a float's.
+     * The upper 16 bits of a float.
      */
     uint16_t bits;
 } agpu_bfloat16;
@@ -632,23 +655,24 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The message of this thread's last failing call; "" before any. Valid until this thread's next failing
- * call.
+ * Returns the message of this thread's last failing call, or "" if there is none. It is valid
+ * until this thread's next failing call.
  */
 const char *agpu_last_error_message(void);
 
 /**
- * The name of a status, as in this header; "unknown status" for a number that is none. Never freed.
+ * Returns the name of a status as in this header, or "unknown status" for any other number. The
+ * string is never freed.
  */
 const char *agpu_status_name(agpu_status status);
 
 /**
- * AGPU_ABI_VERSION of the library.
+ * Returns AGPU_ABI_VERSION of the library.
  */
 int32_t agpu_abi_version(void);
 
 /**
- * The library's version, "0.1.0". Never freed.
+ * Returns the library's version, for example "0.1.0". The string is never freed.
  */
 const char *agpu_version(void);
 
@@ -801,9 +825,9 @@ agpu_status agpu_buffer_data(struct agpu_buffer *buffer, void **out);
 agpu_status agpu_buffer_view(struct agpu_buffer *buffer, struct agpu_view *out);
 
 /**
- * The part of a view at start, start + stride, ... below stop along an axis (of a vector 0; of a matrix 0
- * goes from row to row). Needs 0 <= start <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and
- * stride >= 1. Thread-safe.
+ * Makes a view of the elements of a view at the indices start, start + stride, ... below stop
+ * along an axis. A vector has axis 0; axis 0 of a matrix goes from row to row. Requires 0 <= start
+ * <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
  */
 agpu_status agpu_view_slice(struct agpu_view view,
                             int32_t axis,
@@ -813,31 +837,35 @@ agpu_status agpu_view_slice(struct agpu_view view,
                             struct agpu_view *out);
 
 /**
- * The same elements with two axes exchanged: of a matrix, 0 and 1. Thread-safe.
+ * Makes a view of the same elements with two axes exchanged; those of a matrix are 0 and 1.
+ * Thread-safe.
  */
 agpu_status agpu_view_transpose(struct agpu_view view, int32_t first, int32_t second, struct agpu_view *out);
 
 /**
- * The elements at one index along an axis, as a view with one axis less: of a matrix, row `index` for axis 0,
- * column `index` for axis 1. Needs 0 <= index < the extent, else AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
+ * Makes a view of the elements at one index along an axis, which has one axis less. Of a matrix it
+ * is row `index` for axis 0 and column `index` for axis 1. Requires 0 <= index < the extent, else
+ * AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
  */
 agpu_status agpu_view_pick(struct agpu_view view, int32_t axis, int64_t index, struct agpu_view *out);
 
 /**
- * Copies `count` elements from host memory to the first elements of a view; to a matrix all of its elements,
- * one row after another. Not while another thread uses the buffer.
+ * Copies `count` elements from host memory to the first elements of a view. For a matrix, `count`
+ * is the number of all its elements, which are copied row by row. No other thread may use the
+ * buffer at the same time.
  */
 agpu_status agpu_copy_from_host(struct agpu_view dst, const void *src, int64_t count);
 
 /**
- * Copies the first `count` elements of a view to host memory; of a matrix all of its elements, one row after
- * another. A bool arrives as 0 or 1. Not while another thread writes the buffer.
+ * Copies the first `count` elements of a view to host memory. For a matrix, `count` is the number
+ * of all its elements, which are copied row by row. A bool arrives as 0 or 1. No other thread may
+ * write to the buffer at the same time.
  */
 agpu_status agpu_copy_to_host(void *dst, struct agpu_view src, int64_t count);
 
 /**
- * The same as agpu_copy_from_host(), on the call's stream (NULL: the context's own). From pinned memory it
- * returns before it is done: the memory must stay as it is until then.
+ * Does what agpu_copy_from_host() does, on the call's stream (NULL: the context's own). From
+ * pinned memory it returns before the copy is done, and the memory must not change until then.
  */
 agpu_status agpu_copy_from_host_async(struct agpu_view dst,
                                       const void *src,
@@ -845,8 +873,9 @@ agpu_status agpu_copy_from_host_async(struct agpu_view dst,
                                       const struct agpu_call *call);
 
 /**
- * The same as agpu_copy_to_host(), on the call's stream (NULL: the context's own). To pinned memory it
- * returns before it is done, and reports no records: agpu_context_synchronize() does.
+ * Does what agpu_copy_to_host() does, on the call's stream (NULL: the context's own). To pinned
+ * memory it returns before the copy is done, and does not report error records;
+ * agpu_context_synchronize() does.
  */
 agpu_status agpu_copy_to_host_async(void *dst,
                                     struct agpu_view src,
@@ -854,14 +883,15 @@ agpu_status agpu_copy_to_host_async(void *dst,
                                     const struct agpu_call *call);
 
 /**
- * Copies a view to another of the same type and extents, also of another context; they may overlap. Between
- * GPUs it returns when it is queued. Not while another thread uses the buffers.
+ * Copies a view to another one of the same type and extents, which may be in another context; the
+ * views may overlap. Between GPUs it returns when the copy is queued. No other thread may use the
+ * buffers at the same time.
  */
 agpu_status agpu_copy(struct agpu_view dst, struct agpu_view src);
 
 /**
- * Sets every element of a view to the value at `value` (of the view's type). Not while another thread
- * uses the buffer.
+ * Sets every element of a view to the value at `value`, which has the view's type. No other thread
+ * may use the buffer at the same time.
  */
 agpu_status agpu_fill(struct agpu_view dst, const void *value);
 
@@ -945,41 +975,43 @@ agpu_status agpu_event_synchronize(struct agpu_event *event);
 agpu_status agpu_event_query(struct agpu_event *event, bool *done);
 
 /**
- * Loads a package's shared library, lib<name>.so, by its path. Its functions run through agpu_invoke().
+ * Loads a package's shared library, lib<name>.so, by its path. agpu_invoke() runs its functions.
  * Thread-safe.
  */
 agpu_status agpu_module_load(const char *path, struct agpu_loaded_module **out);
 
 /**
- * Unloads a package; NULL is fine. Nothing of it may be used any more, graphs that hold its calls included;
- * while other threads are in calls, which may be its own, it stays in memory. Waits for the work on GPUs that
- * uses its code.
+ * Unloads a package; NULL is allowed. Nothing of the package may be used afterwards, including
+ * graphs that hold its calls. If other threads are in calls, which may use the package, it stays
+ * in memory until they return. Waits for the work on GPUs that uses the package's code.
  */
 agpu_status agpu_loaded_module_free(struct agpu_loaded_module *module);
 
 /**
- * The module itself, for agpu_invoke(); it lives as long as `module`. Thread-safe.
+ * Writes the address of the module for agpu_invoke() to `out`; it is valid as long as `module`.
+ * Thread-safe.
  */
 agpu_status agpu_module_get(struct agpu_loaded_module *module, const struct agpu_module **out);
 
 /**
- * How many functions a package has. Thread-safe.
+ * Writes the number of functions of a package to `out`. Thread-safe.
  */
 agpu_status agpu_module_entry_count(struct agpu_loaded_module *module, int32_t *out);
 
 /**
- * The function of that name: its number, for agpu_invoke(); AGPU_ERROR_INVALID_ARGUMENT if there is
- * none. Thread-safe.
+ * Writes the number of the function with that name, for agpu_invoke(), to `out`;
+ * AGPU_ERROR_INVALID_ARGUMENT if there is none. Thread-safe.
  */
 agpu_status agpu_module_find(struct agpu_loaded_module *module, const char *name, int32_t *out);
 
 /**
- * The name of a function; it lives as long as `module`. Thread-safe.
+ * Writes the name of a function to `out`; it is valid as long as `module`. Thread-safe.
  */
 agpu_status agpu_module_entry_name(struct agpu_loaded_module *module, int32_t entry, const char **out);
 
 /**
- * How many parameters and results a function has; agpu_invoke() takes them in this order. Thread-safe.
+ * Writes the numbers of parameters and results of a function to `params` and `results`.
+ * agpu_invoke() takes the parameters first, then the results. Thread-safe.
  */
 agpu_status agpu_module_entry_shape(struct agpu_loaded_module *module,
                                     int32_t entry,
@@ -987,7 +1019,7 @@ agpu_status agpu_module_entry_shape(struct agpu_loaded_module *module,
                                     int32_t *results);
 
 /**
- * What parameter `index` of a function is. Thread-safe.
+ * Writes the description of parameter `index` of a function to `out`. Thread-safe.
  */
 agpu_status agpu_module_entry_param(struct agpu_loaded_module *module,
                                     int32_t entry,
@@ -995,7 +1027,7 @@ agpu_status agpu_module_entry_param(struct agpu_loaded_module *module,
                                     struct agpu_entry_slot *out);
 
 /**
- * What result `index` of a function is. Thread-safe.
+ * Writes the description of result `index` of a function to `out`. Thread-safe.
  */
 agpu_status agpu_module_entry_result(struct agpu_loaded_module *module,
                                      int32_t entry,
@@ -1003,9 +1035,9 @@ agpu_status agpu_module_entry_result(struct agpu_loaded_module *module,
                                      struct agpu_entry_slot *out);
 
 /**
- * Runs entry `entry` of a module. Packages call this; arguments are the parameters, then the results.
- * `call` may be NULL. Thread-safe, as long as no buffer that a call writes is used elsewhere at the same
- * time.
+ * Runs entry `entry` of a module. Packages call this function. The arguments are the parameters
+ * followed by the results. `call` may be NULL. Thread-safe as long as no buffer that a call writes
+ * is used elsewhere at the same time.
  */
 agpu_status agpu_invoke(const struct agpu_module *module,
                         int32_t entry,
@@ -1014,17 +1046,18 @@ agpu_status agpu_invoke(const struct agpu_module *module,
                         int32_t count);
 
 /**
- * From now on the calls of this thread that compile or run look at `flag`, and end with AGPU_ERROR_CANCELLED
- * once it is not 0. Any thread may raise it, by an atomic store; nobody but the program lowers it. NULL: they
- * look at none, as in the beginning. It must stay alive until another is set or the thread ends. `previous` may be
- * NULL; it receives what the thread looked at before.
+ * From now on the calls of this thread that compile or run read `flag`, and end with
+ * AGPU_ERROR_CANCELLED once it is not 0. Any thread may set it by an atomic store; only the
+ * program resets it to 0. If `flag` is NULL, which is the initial state, the calls read no flag.
+ * The flag must stay valid until another one is set or the thread ends. `previous` may be NULL;
+ * otherwise it receives the previous flag.
  *
- * A call that ends so has compiled nothing, or leaves unspecified elements in its outputs. It takes as long as
- * one pass of the compiler, one launch on a GPU, or some milliseconds of a launch on the CPU (all of it for a
- * fold, which goes in order). Work that a stream has taken over is not cancelled.
+ * A cancelled call has compiled nothing, or leaves unspecified elements in its outputs. It ends
+ * after at most one pass of the compiler, one launch on a GPU, or some milliseconds of a launch on
+ * the CPU; a sequential fold on the CPU runs to its end. Work that is queued on a stream is not
+ * cancelled.
  */
-agpu_status agpu_set_cancel_flag(const int32_t *flag,
-                                 const int32_t **previous);
+agpu_status agpu_set_cancel_flag(const int32_t *flag, const int32_t **previous);
 
 /**
  * Begins a function. Messages and the generated code contain `name`. Thread-safe.

@@ -1,6 +1,7 @@
-//! The block interpreter beside the same kernels compiled by the system's C compiler: `cargo bench -p arraygpu-capi --bench block`.
+//! Compares the block interpreter with the same kernels compiled by the system's C compiler: `cargo
+//! bench -p arraygpu-capi --bench block`.
 //!
-//! One thread; ARRAYGPU_CPU_LEVEL chooses the level of both (v3 unless said).
+//! It runs on one thread. ARRAYGPU_CPU_LEVEL chooses the level of both (default v3).
 #![allow(missing_docs)]
 
 use arraygpu_capi::abi::{AgpuCpuKernel, AgpuKernelArgs};
@@ -13,11 +14,11 @@ use arraygpu_compiler::scalar::Lit;
 use std::ffi::c_void;
 use std::time::Instant;
 
-/// A function of vectors and scalars, and what it is called with.
+/// A function of vectors and scalars, with its arguments.
 struct Case {
     name: &'static str,
     text: &'static str,
-    /// Extents of each array parameter, for n elements in all.
+    /// The extents of each array parameter, for n elements in all.
     extents: fn(i64) -> Vec<i64>,
     sizes: &'static [i64],
 }
@@ -81,7 +82,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Memory of one launch.
+/// The memory of one launch.
 struct Call {
     launch: Launch,
     arrays: Vec<*mut c_void>,
@@ -107,7 +108,7 @@ impl Call {
         let mut make = |bytes: usize, fill: bool| {
             let mut words = vec![0u64; bytes.div_ceil(8) + 16];
             if fill {
-                // floats between 1 and 2
+                // These are floats between 1 and 2.
                 words.iter_mut().enumerate().for_each(|(i, w)| {
                     let bits =
                         |k: usize| 0x3f80_0000 + ((i * 2 + k) as u64).wrapping_mul(2654435761) % 0x80_0000;
@@ -154,7 +155,7 @@ impl Call {
     }
 }
 
-/// Nanoseconds, the best of some runs.
+/// Returns nanoseconds: the minimum of several runs.
 fn time(mut f: impl FnMut()) -> f64 {
     f();
     let start = Instant::now();
@@ -170,7 +171,7 @@ fn time(mut f: impl FnMut()) -> f64 {
 
 fn main() {
     let level = std::env::var("ARRAYGPU_CPU_LEVEL").unwrap_or("v3".into());
-    // SAFETY: no other thread is there yet.
+    // SAFETY: there are no other threads yet.
     unsafe { std::env::set_var("ARRAYGPU_CPU_LEVEL", &level) };
     let only = std::env::args().nth(1).filter(|a| !a.starts_with('-'));
     println!(
@@ -185,12 +186,12 @@ fn main() {
         let compiler = cc::Compiler::find(false).expect("a C compiler");
         let library = compiler.shared(&compiled.c_source, &level.parse().expect("a level"), folder.path());
         let library = library.expect("it compiles");
-        // SAFETY: our own kernels, without initialisers.
+        // SAFETY: these are our own kernels, without initialisers.
         let library = unsafe { libloading::Library::new(&library) }.expect("loads");
         // SAFETY: the file ends with a table of that name and type.
         let table: *const AgpuCpuKernel =
             unsafe { *library.get(format!("t_cpu_{level}").as_bytes()).expect("a table") };
-        // SAFETY: it has an entry for each kernel.
+        // SAFETY: the table has an entry for each kernel.
         let native = unsafe { &*table };
         let start = Instant::now();
         let variants = compiled.kernels[0].cpu.as_ref().expect("variants for CPUs");
@@ -201,7 +202,7 @@ fn main() {
             let mut call = Call::new(&compiled, &(case.extents)(*n));
             let (tiles, finish, args) = (call.tiles, call.launch.finish, call.args());
             let one = time(|| {
-                // SAFETY: the arguments are the kernel's.
+                // SAFETY: the arguments belong to the kernel.
                 unsafe {
                     native.contiguous.expect("a kernel")(&args, 0, tiles);
                     if finish {

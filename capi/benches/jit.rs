@@ -1,5 +1,6 @@
-//! How long it takes from nodes to code in this process: building, passes, schedule, PTX text of the version that is launched. Prints the median
-//! of 20 runs in microseconds, after a first one.
+//! Measures the time from nodes to code in this process: building, compiler passes, scheduling, and
+//! PTX text of the variant that is launched. It prints the median of 20 runs in microseconds, after
+//! one run that does not count.
 
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{self, Scope};
@@ -21,7 +22,7 @@ const SAXPY: &str = "func @f(%a: f32, %x: [f32], %y: [f32]) -> (r: [f32]) {
 }
 ";
 
-/// Call and put, by a polynomial.
+/// Prices of call and put options, computed by a polynomial.
 const BLACK_SCHOLES: &str = include_str!("black_scholes.core");
 
 fn median(mut of: impl FnMut() -> Duration) -> f64 {
@@ -31,10 +32,10 @@ fn median(mut of: impl FnMut() -> Duration) -> f64 {
     times[RUNS / 2].as_secs_f64() * 1e6
 }
 
-/// This thread's processor time: other processes do not count.
+/// Returns this thread's processor time, in which other processes do not count.
 fn now() -> Duration {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a pointer to a local.
+    // SAFETY: the pointer is to a local.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }

@@ -1,4 +1,5 @@
-//! What a call costs beyond its work, and from which size on a second thread pays: `cargo bench -p arraygpu-capi`.
+//! Measures the cost of a call beyond its work, and the size from which a second thread is
+//! worthwhile: `cargo bench -p arraygpu-capi`.
 #![allow(missing_docs)]
 
 #[path = "../tests/common/mod.rs"]
@@ -10,7 +11,7 @@ use std::process::Command;
 use std::ptr::null_mut;
 use std::time::Instant;
 
-/// Nanoseconds a call, the best of some runs.
+/// Returns nanoseconds per call: the minimum of several runs.
 fn time(calls: u32, mut f: impl FnMut()) -> f64 {
     let run = |_| {
         let start = Instant::now();
@@ -20,7 +21,8 @@ fn time(calls: u32, mut f: impl FnMut()) -> f64 {
     (0..15).map(run).fold(f64::MAX, f64::min)
 }
 
-/// Host time of calls on a GPU: with the fake driver's launches, which do nothing, in a process of its own.
+/// Measures the host time of calls on a GPU with the fake driver, whose launches do nothing, in a
+/// separate process.
 fn gpu_calls() {
     let (context, x) = (gpu::gpu(), values(1000));
     let (v, w) = (Vector::in_context(context, &x), Vector::in_context(context, &x));
@@ -63,7 +65,7 @@ fn main() {
     });
     println!("{new:>10.0} ns  scale into a new buffer, n = 1, and its end");
     let lookup = time(100_000, || {
-        // SAFETY: a handle and a local.
+        // SAFETY: the arguments are a handle and a pointer to a local.
         ok(unsafe { agpu_buffer_count(x.0, &mut count) });
     });
     println!("{lookup:>10.1} ns  agpu_buffer_count");

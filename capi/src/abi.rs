@@ -1,59 +1,69 @@
-//! The types of the C ABI, as `include/arraygpu.h` shows them (`docs/c-abi.md` is the contract).
+//! The types of the C ABI, as `include/arraygpu.h` shows them. `docs/c-abi.md` is the contract.
 //!
-//! Enums that a caller passes in are `MaybeUninit<Enum>` here: C may pass any number, and [`code`] reads it without trusting it.
+//! Enums that a caller passes in are `MaybeUninit<Enum>` here, because C may pass any number.
+//! [`code`] reads such a number without trusting it.
 
-use std::ffi::{c_char, c_void};
+mod packages;
+
+pub use packages::*;
+
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// Version of this interface. Packages carry the version that they were made for; a library runs those of
-/// AGPU_ABI_OLDEST up to its own.
+/// Version of this interface. A package carries the version that it was made for, and a library
+/// runs packages of the versions AGPU_ABI_OLDEST to AGPU_ABI_VERSION.
 pub const AGPU_ABI_VERSION: i32 = 5;
-/// The oldest version of which packages run, and the number in the library's name: libarraygpu.so.5.
+/// The oldest version of packages that this library runs. It is also the number in the library's
+/// name, libarraygpu.so.5.
 pub const AGPU_ABI_OLDEST: i32 = 5;
-/// Dimensions that an agpu_view has room for. Arrays have 3 at most so far.
+/// The number of dimensions that an agpu_view has room for. Arrays have at most 3 so far.
 pub const AGPU_MAX_RANK: usize = 6;
 
-/// The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
-/// GPU that will do, else the CPU.
+/// The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1). If the
+/// variable is not set, it is the first GPU that the library supports, or else the CPU.
 pub const AGPU_DEVICE_DEFAULT: i32 = 0;
 /// The CPU.
 pub const AGPU_DEVICE_CPU: i32 = 1;
-/// The first GPU of the CUDA driver; the next number is the second one, and so on.
+/// The first GPU of the CUDA driver. The next number is the second GPU, and so on.
 pub const AGPU_DEVICE_CUDA: i32 = 2;
 
-/// What a function returns; 0 is success. agpu_last_error_message() says more.
+/// What a function returns; 0 is success. agpu_last_error_message() describes the error.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AgpuStatus {
     /// Success.
     AgpuOk = 0,
-    /// A null pointer where something is needed, a bad enum, a bad option.
+    /// An argument is not valid: a null pointer where a value is needed, an unknown enum value, a
+    /// bad option.
     AgpuErrorInvalidArgument = 1,
-    /// A null, freed or foreign handle.
+    /// A handle is null, was freed, or is not of the expected kind.
     AgpuErrorInvalidHandle = 2,
-    /// A view of another element type than the function takes.
+    /// A view has another element type than the function takes.
     AgpuErrorTypeMismatch = 3,
-    /// Extents that differ, a view of another rank, a wrong output, a function's slice that does not fit.
+    /// Extents differ, a view has the wrong rank, an output has the wrong shape, or a slice inside
+    /// the function does not fit.
     AgpuErrorShape = 4,
-    /// A view or copy past the end of a buffer.
+    /// A view or a copy reaches past the end of a buffer.
     AgpuErrorOutOfBounds = 5,
     /// Two outputs of one call overlap, or an output overlaps itself.
     AgpuErrorOverlap = 6,
-    /// Memory could not be had.
+    /// Memory could not be allocated.
     AgpuErrorOutOfMemory = 7,
-    /// Arguments of different contexts.
+    /// The arguments belong to different contexts.
     AgpuErrorWrongContext = 8,
-    /// The function read out of range or divided an integer by zero: its outputs are unspecified.
+    /// The function read out of range or divided an integer by zero. Its outputs are unspecified.
     AgpuErrorRecord = 9,
-    /// A package that this library cannot use (its version, missing code).
+    /// This library cannot use the package, for example because of its version or because code is
+    /// missing.
     AgpuErrorModule = 10,
-    /// No such device, or no driver that will do.
+    /// There is no such device, or no driver that the library supports.
     AgpuErrorUnavailable = 11,
-    /// A bug of arraygpu: please report it.
+    /// This is a bug of arraygpu; please report it.
     AgpuErrorInternal = 12,
-    /// The GPU or its driver failed; after some errors nothing runs on it any more in this process.
+    /// The GPU or its driver failed. After some errors nothing runs on that GPU any more in this
+    /// process.
     AgpuErrorDevice = 13,
-    /// The program cancelled the call: agpu_set_cancel_flag().
+    /// The program cancelled the call; see agpu_set_cancel_flag().
     AgpuErrorCancelled = 14,
 }
 
@@ -89,69 +99,72 @@ pub enum AgpuType {
     AgpuBf16 = 12,
 }
 
-/// A scalar of type AGPU_F16, in calls of a package: its bits. C++ has arraygpu::half.
+/// A scalar of type AGPU_F16 in calls of a package, given by its bits. C++ has arraygpu::half.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AgpuHalf {
-    /// IEEE 754 binary16.
+    /// The bits of an IEEE 754 binary16 number.
     pub bits: u16,
 }
 
-/// A scalar of type AGPU_BF16, in calls of a package: its bits. C++ has arraygpu::bfloat16.
+/// A scalar of type AGPU_BF16 in calls of a package, given by its bits. C++ has arraygpu::bfloat16.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AgpuBfloat16 {
-    /// The high half of a float's.
+    /// The upper 16 bits of a float.
     pub bits: u16,
 }
 
-/// A device with its threads. Opaque: a number in disguise, checked at every use.
+/// A device with its threads. The pointer is an opaque number, which is checked at every use.
 pub struct AgpuContext(());
 
-/// An array in memory. Opaque: a number in disguise, checked at every use.
+/// An array in memory. The pointer is an opaque number, which is checked at every use.
 pub struct AgpuBuffer(());
 
-/// A point of a stream to wait for. Opaque: a number in disguise, checked at every use.
+/// A point of a stream to wait for. The pointer is an opaque number, which is checked at every use.
 pub struct AgpuEvent(());
 
-/// A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
+/// A package loaded by agpu_module_load(). The pointer is an opaque number, which is checked at
+/// every use.
 pub struct AgpuLoadedModule(());
 
-/// What an element is. All 0: what the buffer's elements are.
+/// The type and size of an element. If all fields are 0, they are those of the buffer.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AgpuElement {
     /// An agpu_type.
     pub kind: i32,
-    /// Bytes of one element; 0: not said.
+    /// Size of one element in bytes; 0 if it is not specified.
     pub size: i32,
 }
 
-/// A part of a buffer: a value, free to copy. All counts are in elements. Axes come outermost first: element
-/// (i, j) of a matrix is at `offset + i * stride[0] + j * stride[1]`.
+/// A part of a buffer. It is a plain value and may be copied. All counts are in elements. The
+/// outermost axis comes first, so element (i, j) of a matrix is at
+/// `offset + i * stride[0] + j * stride[1]`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct AgpuView {
     /// The buffer.
     pub buffer: *mut AgpuBuffer,
-    /// Its element that is element 0 of the view.
+    /// The index in the buffer of element 0 of the view.
     pub offset: i64,
     /// Number of dimensions, 1 to 3.
     pub rank: i64,
-    /// Number of elements along each dimension; of further ones nothing is read.
+    /// Number of elements along each dimension. Entries beyond `rank` are not read.
     pub extent: [i64; AGPU_MAX_RANK],
-    /// Distance of neighbours along each dimension.
+    /// Distance of neighbours along each dimension, in elements.
     pub stride: [i64; AGPU_MAX_RANK],
-    /// What an element is; if it is said, the buffer's must be the same.
+    /// The type and size of an element. If they are specified, those of the buffer must be the
+    /// same.
     pub element: AgpuElement,
-    /// NULL. For a length that only the device knows.
+    /// NULL. Reserved for a length that only the device knows.
     pub length: *const i64,
-    /// 0.
+    /// All 0.
     pub reserved: [u64; 2],
 }
 
 impl AgpuView {
-    /// A view of these extents and strides, of what the buffer's elements are.
+    /// Returns a view of these extents and strides whose elements are those of the buffer.
     pub fn new(buffer: *mut AgpuBuffer, offset: i64, extents: &[i64], strides: &[i64]) -> AgpuView {
         let mut view = AgpuView {
             buffer,
@@ -169,7 +182,7 @@ impl AgpuView {
     }
 }
 
-// SAFETY: the pointers in a view are a handle (a number), never dereferenced, and NULL.
+// SAFETY: the pointers in a view are a handle (a number that is never dereferenced) and NULL.
 unsafe impl Send for AgpuView {}
 // SAFETY: as above; a view has no interior mutability.
 unsafe impl Sync for AgpuView {}
@@ -180,23 +193,25 @@ unsafe impl Sync for AgpuView {}
 pub struct AgpuContextOptions {
     /// sizeof(agpu_context_options)
     pub size: usize,
-    /// AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number.
+    /// AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the number of the GPU.
     pub device: i32,
-    /// Threads to compute with; 0: the environment variable ARRAYGPU_THREADS, else all. Results never
-    /// depend on it.
+    /// The number of threads to compute with. 0 means the environment variable ARRAYGPU_THREADS, or
+    /// else all processors. Results never depend on it.
     pub threads: i32,
-    /// As agpu_context_set_memory_limit(); 0: no limit.
+    /// The limit that agpu_context_set_memory_limit() sets, in bytes; 0: no limit.
     pub memory_limit: i64,
-    /// Gives `bytes` of memory at a multiple of `alignment` for arrays, temporaries and scratch on the
-    /// CPU, or NULL if there are none (then the call is AGPU_ERROR_OUT_OF_MEMORY). NULL: the system's.
+    /// Returns `bytes` bytes of memory at a multiple of `alignment` for arrays, temporaries and
+    /// scratch on the CPU, or NULL if there is no memory; the call then fails with
+    /// AGPU_ERROR_OUT_OF_MEMORY. If `allocate` is NULL, the system's allocator is used.
     pub allocate:
         Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void>,
-    /// Takes it back; given exactly if `allocate` is. Both may be called by any thread, until the last
-    /// buffer of the context is freed.
+    /// Takes the memory back. It must be given if and only if `allocate` is. Any thread may call
+    /// both functions until the last buffer of the context is freed.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize)>,
-    /// Runs task(data, i) once for each i from 0 to `tasks`, on any threads, and returns when all have
-    /// returned: the program's own thread pool. NULL: workers of the library. `threads` says how many
-    /// tasks there are at most. Bits do not depend on who runs them.
+    /// Runs task(data, i) once for each i from 0 to `tasks` - 1, on any threads, and returns when
+    /// all of them have returned. A program sets it to use its own thread pool. If it is NULL, the
+    /// library starts worker threads. `threads` is the largest number of tasks. Results have the
+    /// same bits whoever runs the tasks.
     pub run_tasks: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -205,7 +220,8 @@ pub struct AgpuContextOptions {
             data: *mut c_void,
         ),
     >,
-    /// What these functions are called with. They must not throw, nor call functions of this context.
+    /// The first argument of these functions. They must not throw or call functions of this
+    /// context.
     pub user: *mut c_void,
 }
 
@@ -230,21 +246,25 @@ impl Default for AgpuContextOptions {
 pub struct AgpuCall {
     /// sizeof(agpu_call)
     pub size: usize,
-    /// Where to run; NULL: the context of the first array, else the process's default.
+    /// Where to run. NULL: in the context of the first array, or else in the process's default
+    /// context.
     pub context: *mut AgpuContext,
-    /// NULL: the context's own stream. Else a CUstream of the device's primary context.
+    /// NULL: the context's own stream. Otherwise a CUstream of the device's primary context.
     pub stream: *mut c_void,
-    /// Memory for the call's temporaries, on its device, at a multiple of 256 bytes, which nothing else uses until
-    /// the call is done: then it allocates nothing but new results. NULL: the library's.
+    /// Memory for the call's temporaries on its device, at a multiple of 256 bytes. Nothing else
+    /// may use it until the call is done. The call then allocates only its new results. NULL: the
+    /// library allocates the temporaries.
     pub workspace: *mut c_void,
-    /// Its size. Too few bytes are AGPU_ERROR_OUT_OF_MEMORY, before anything runs.
+    /// Size of the workspace in bytes. If it is too small, the call fails with
+    /// AGPU_ERROR_OUT_OF_MEMORY before anything runs.
     pub workspace_bytes: i64,
-    /// Not NULL: nothing runs; receives how many bytes of workspace such a call takes.
+    /// If it is not NULL, nothing runs, and it receives the number of bytes of workspace that such
+    /// a call needs.
     pub workspace_needed: *mut i64,
 }
 
 impl AgpuCall {
-    /// A call on a context and a stream of it, both of which may be null.
+    /// Returns the options of a call on a context and one of its streams. Both may be null.
     pub fn on(context: *mut AgpuContext, stream: *mut c_void) -> AgpuCall {
         AgpuCall {
             size: size_of::<AgpuCall>(),
@@ -257,86 +277,7 @@ impl AgpuCall {
     }
 }
 
-/// What a kernel is called with. For packages.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct AgpuKernelArgs {
-    /// Address of element 0, an array each, in the kernel's order.
-    pub arrays: *const *mut c_void,
-    /// In elements, an array each: of a matrix that of its last axis.
-    pub strides: *const i64,
-    /// The bits of each "in" scalar, zero-extended; strides of matrices are among them.
-    pub scalars: *const u64,
-    /// Address of each slot.
-    pub slots: *const *mut c_void,
-    /// One value a tile, an address for each scratch.
-    pub scratch: *const *mut c_void,
-    /// For each site the lowest element that left a record, INT64_MAX for none (atomic minimum).
-    pub records: *mut i64,
-    /// NULL.
-    pub reserved: [*const c_void; 2],
-}
-
-/// A kernel: computes tiles tile_begin up to tile_end (units of the launch's grain: 2048 elements, unless it says fewer). For packages.
-pub type AgpuKernelFn =
-    Option<unsafe extern "C" fn(args: *const AgpuKernelArgs, tile_begin: i64, tile_end: i64)>;
-
-/// The versions of one kernel; the first three are NULL in a kernel without an index space. For packages.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct AgpuCpuKernel {
-    /// Every last stride is 1, what must be is dense, and no output overlaps an input.
-    pub contiguous: AgpuKernelFn,
-    /// The same strides; an output may be exactly an input that is read at the same index.
-    pub in_place: AgpuKernelFn,
-    /// Any strides; otherwise as in_place.
-    pub strided: AgpuKernelFn,
-    /// Once, after all tiles, with (0, number of tiles); NULL if there is nothing to finish.
-    pub finish: AgpuKernelFn,
-    /// NULL.
-    pub reserved: [*const c_void; 2],
-}
-
-// SAFETY: constant data.
-unsafe impl Send for AgpuCpuKernel {}
-// SAFETY: as above.
-unsafe impl Sync for AgpuCpuKernel {}
-
-impl AgpuCpuKernel {
-    /// No version at all.
-    pub const NONE: AgpuCpuKernel = AgpuCpuKernel {
-        contiguous: None,
-        in_place: None,
-        strided: None,
-        finish: None,
-        reserved: [std::ptr::null(); 2],
-    };
-}
-
-/// Code for GPUs: one version of one kernel. For packages.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct AgpuImage {
-    /// Which kernel.
-    pub kernel: i32,
-    /// Which of its versions, in the order of the module's `gpu` text.
-    pub version: i32,
-    /// 0: PTX, a C string; 90: machine code for sm_90.
-    pub arch: i32,
-    /// Bytes, without the NUL of PTX.
-    pub size: i64,
-    /// The code.
-    pub data: *const c_void,
-    /// 0.
-    pub reserved: [u64; 2],
-}
-
-// SAFETY: constant data.
-unsafe impl Send for AgpuImage {}
-// SAFETY: as above.
-unsafe impl Sync for AgpuImage {}
-
-/// A function under construction. One thread at a time uses it.
+/// A function under construction. Only one thread at a time may use it.
 pub struct AgpuBuilder {
     _private: [u8; 0],
 }
@@ -346,138 +287,13 @@ pub struct AgpuProgram {
     _private: [u8; 0],
 }
 
-/// A node of a builder's function: a scalar, a vector, a matrix .. 0 is none.
+/// A node of a builder's function: a scalar, a vector, a matrix and so on. 0 is no node.
 pub type AgpuNode = u64;
 
-/// What a package holds. For packages.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct AgpuModule {
-    /// sizeof(agpu_module)
-    pub size: usize,
-    /// AGPU_ABI_VERSION of the header that the package was made for.
-    pub abi_version: i32,
-    /// The package's name.
-    pub name: *const c_char,
-    /// Text (docs/ir.md); entry i is the i-th plan.
-    pub plans: *const c_char,
-    /// Its length in bytes.
-    pub plans_length: i64,
-    /// How many kernels.
-    pub kernels: i32,
-    /// Table of the kernels for x86-64-v2; on other machines the only one.
-    pub cpu_v2: *const AgpuCpuKernel,
-    /// For x86-64-v3 (AVX2, FMA).
-    pub cpu_v3: *const AgpuCpuKernel,
-    /// For x86-64-v4 (AVX-512).
-    pub cpu_v4: *const AgpuCpuKernel,
-    /// Text (docs/ir.md): how the versions of each kernel are launched on a GPU; NULL: no code for GPUs.
-    pub gpu: *const c_char,
-    /// Its length in bytes.
-    pub gpu_length: i64,
-    /// Code for GPUs, in any order.
-    pub images: *const AgpuImage,
-    /// How many.
-    pub image_count: i32,
-    /// A zeroed word that the runtime owns.
-    pub state: *mut *mut c_void,
-    /// Text (docs/ir.md): the functions that stage scalars, as the author wrote them; NULL: none does.
-    pub staged: *const c_char,
-    /// Its length in bytes.
-    pub staged_length: i64,
-}
-
-// SAFETY: a module is constant data; `state` is only touched by atomic operations.
-unsafe impl Sync for AgpuModule {}
-// SAFETY: as above.
-unsafe impl Send for AgpuModule {}
-
-impl AgpuModule {
-    /// A module of this version with nothing in it; it needs a name, plans and a state of its own.
-    pub const EMPTY: AgpuModule = AgpuModule {
-        size: size_of::<AgpuModule>(),
-        abi_version: AGPU_ABI_VERSION,
-        name: std::ptr::null(),
-        plans: std::ptr::null(),
-        plans_length: 0,
-        kernels: 0,
-        cpu_v2: std::ptr::null(),
-        cpu_v3: std::ptr::null(),
-        cpu_v4: std::ptr::null(),
-        gpu: std::ptr::null(),
-        gpu_length: 0,
-        images: std::ptr::null(),
-        image_count: 0,
-        state: std::ptr::null_mut(),
-        staged: std::ptr::null(),
-        staged_length: 0,
-    };
-}
-
-/// What an argument of agpu_invoke() is. For packages.
-#[repr(i32)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AgpuArgKind {
-    /// A scalar parameter.
-    AgpuArgScalar = 0,
-    /// An array parameter.
-    AgpuArgView = 1,
-    /// A scalar result, written to host memory.
-    AgpuArgResultScalar = 2,
-    /// An array result, written to a view; or a scalar result, written to a view of one element.
-    AgpuArgResultView = 3,
-    /// An array result, into a new buffer with the right extents.
-    AgpuArgResultNew = 4,
-}
-
-/// An argument of agpu_invoke(): parameters come first, then results. For packages.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct AgpuArg {
-    /// Which of the following counts.
-    pub kind: MaybeUninit<AgpuArgKind>,
-    /// SCALAR: the value; RESULT_SCALAR: where to write it (host memory).
-    pub scalar: *const c_void,
-    /// VIEW, RESULT_VIEW.
-    pub view: AgpuView,
-    /// RESULT_NEW: receives the buffer, which belongs to the caller.
-    pub made: *mut *mut AgpuBuffer,
-    /// 0.
-    pub reserved: [u64; 2],
-}
-
-impl AgpuArg {
-    /// An argument of a kind, with nothing in it.
-    pub fn new(kind: AgpuArgKind) -> AgpuArg {
-        AgpuArg {
-            kind: MaybeUninit::new(kind),
-            scalar: std::ptr::null(),
-            view: AgpuView::new(std::ptr::null_mut(), 0, &[], &[]),
-            made: std::ptr::null_mut(),
-            reserved: [0; 2],
-        }
-    }
-}
-
-/// A parameter or result of a package's function.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct AgpuEntrySlot {
-    /// Its name; lives as long as the loaded module.
-    pub name: *const c_char,
-    /// Its (element) type.
-    pub r#type: AgpuType,
-    /// 0: a scalar, 1: a vector, 2: a matrix, 3.
-    pub rank: i32,
-    /// Bytes of one element.
-    pub element_size: i32,
-    /// 0.
-    pub reserved: [i32; 5],
-}
-
-/// The number that a C caller passed for an enum.
+/// Returns the number that a C caller passed for an enum.
 pub(crate) fn code<E: Copy>(value: MaybeUninit<E>) -> i32 {
     const { assert!(size_of::<E>() == 4 && align_of::<E>() == 4) };
-    // SAFETY: the enums above are four bytes (checked), which a C caller passes initialised; every i32 is valid.
+    // SAFETY: the enums above have four bytes (checked), which a C caller passes initialised, and
+    // every i32 is valid.
     unsafe { value.as_ptr().cast::<i32>().read() }
 }

@@ -9,7 +9,8 @@ use crate::view::resolve_into;
 use crate::workspace::Workspace;
 use arraygpu_compiler::scalar::Lit;
 
-/// The arguments as the caller passed them. Fields that the kind does not name may be uninitialised: read singly.
+/// The arguments as the caller passed them. Fields that the kind does not use may be uninitialised,
+/// so each field is read separately.
 #[derive(Clone, Copy)]
 pub(crate) struct Args(pub *const AgpuArg);
 
@@ -23,7 +24,7 @@ impl Args {
         self.kind(i) == kind as i32
     }
 
-    /// Kinds SCALAR, RESULT_SCALAR.
+    /// The pointer of an argument of kind SCALAR or RESULT_SCALAR.
     pub fn scalar(self, i: usize) -> Result<*mut u8> {
         // SAFETY: argument i is there, and its kind has this field.
         let pointer = unsafe { (&raw const (*self.0.add(i)).scalar).read() };
@@ -33,13 +34,14 @@ impl Args {
         Ok(pointer.cast_mut().cast())
     }
 
-    /// Kinds VIEW, RESULT_VIEW.
+    /// The view of an argument of kind VIEW or RESULT_VIEW.
     pub fn view<'a>(self, i: usize) -> &'a AgpuView {
-        // SAFETY: argument i is there, its kind has this field, and the caller's arguments stay during the call.
+        // SAFETY: argument i is there, its kind has this field, and the caller's arguments stay
+        // during the call.
         unsafe { &*(&raw const (*self.0.add(i)).view).cast() }
     }
 
-    /// Whether argument i is a scalar result for the host.
+    /// Whether argument i is a scalar result in host memory.
     pub fn is_host_scalar(self, i: usize) -> bool {
         self.is(i, AgpuArgKind::AgpuArgResultScalar)
     }
@@ -49,14 +51,15 @@ impl Args {
         self.is(i, AgpuArgKind::AgpuArgResultNew)
     }
 
-    /// Kind RESULT_NEW.
+    /// Where an argument of kind RESULT_NEW receives its buffer.
     pub fn made(self, i: usize) -> *mut *mut crate::abi::AgpuBuffer {
         // SAFETY: argument i is there, and its kind has this field.
         unsafe { (&raw const (*self.0.add(i)).made).read() }
     }
 }
 
-/// Kinds, handles, types and bounds of all arguments; fills `pins`, `spans`, `literals`.
+/// Checks kinds, handles, types and bounds of all arguments, and fills `pins`, `spans` and
+/// `literals`.
 pub(crate) fn bind(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
     let plan = &entry.plan;
     ws.pins.clear();

@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// The caller's options; none where they are null.
+/// Returns the caller's options, or `None` if the pointer is null.
 ///
 /// # Safety
 /// `call` is null or an `agpu_call`.
@@ -21,16 +21,16 @@ pub(crate) unsafe fn options(call: *const AgpuCall) -> Result<Option<AgpuCall>> 
         return Ok(None);
     }
     aligned(call, "call")?;
-    // SAFETY: not null; the size comes first in every version.
+    // SAFETY: it is not null, and the size comes first in every version.
     let size = unsafe { (&raw const (*call).size).read() };
     if size < size_of::<AgpuCall>() {
         fail!(INVALID_ARGUMENT, "call.size is {size}, set it to sizeof(agpu_call)");
     }
-    // SAFETY: there are at least as many bytes as this version knows.
+    // SAFETY: the size says that all fields of this version are there.
     Ok(Some(unsafe { call.read() }))
 }
 
-/// The context and the stream of a call, as far as it names them.
+/// Returns the context and the stream of a call; each is absent if the call does not name it.
 ///
 /// # Safety
 /// `call` is null or an `agpu_call`.
@@ -45,7 +45,7 @@ pub(crate) fn context_in(call: &Option<AgpuCall>) -> Result<(Option<Pin<Arc<Cont
     Ok((context, call.stream))
 }
 
-/// Whether a call says anything of its temporaries.
+/// Whether a call names a workspace or asks for the size of one.
 ///
 /// # Safety
 /// `call` is null or an `agpu_call`.
@@ -55,7 +55,8 @@ pub(crate) unsafe fn has_workspace(call: *const AgpuCall) -> bool {
     call.is_ok_and(|call| call.is_some_and(|c| !c.workspace.is_null() || !c.workspace_needed.is_null()))
 }
 
-/// What a call says of its temporaries: where they are to be, and where to write what they take.
+/// Returns where a call's temporaries are to be placed, and where to write how many bytes they
+/// need.
 pub(crate) fn workspace_in(
     call: &Option<AgpuCall>,
 ) -> Result<(Option<Lent>, Option<&'static mut MaybeUninit<i64>>)> {
@@ -75,7 +76,8 @@ pub(crate) fn workspace_in(
     Ok((Some(Lent::Memory(call.workspace.cast(), bytes)), None))
 }
 
-/// The call's context, else the first array's, else the default one. All arrays must be of it.
+/// Returns the call's context, or else that of the first array, or else the default one. All arrays
+/// must belong to it.
 pub(crate) fn pick_context<'a>(
     entry: &Entry,
     args: Args,

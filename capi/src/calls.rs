@@ -1,10 +1,10 @@
-//! Which threads are in a call of this library. Each says so in a [`Word`] of its own, which costs two stores a call.
-//! Two ask:
+//! Records which threads are in a call of this library. Each thread does so in a [`Word`] of its
+//! own, which costs two stores for each call. Two things depend on it:
 //!
-//! - A child of `fork` has the thread that forked, and no other: a lock that another thread held stays locked there.
-//!   So a child that was born while another thread was in a call is refused by every call; any other may go on, on
-//!   the CPU.
-//! - A package that is unloaded waits for the calls of other threads, which may be its own.
+//! - A child of `fork` has only the thread that forked, and a lock that another thread held stays
+//!   locked there. So if another thread was in a call at the fork, every call in the child is
+//!   refused. Otherwise the child may make calls, on the CPU.
+//! - A package that is unloaded waits for the calls of other threads, because they may use it.
 
 mod words;
 
@@ -16,7 +16,7 @@ use words::{Word, Words};
 
 static WORDS: Mutex<Words> = Mutex::new(Words::new());
 
-/// This process was born in the middle of another thread's call.
+/// Whether this process was forked while another thread was in a call.
 static LOST: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -24,7 +24,7 @@ thread_local! {
     static LEASE: Lease = const { Lease };
 }
 
-/// Gives the thread's word back.
+/// Gives the thread's word back when the thread ends.
 struct Lease;
 
 impl Drop for Lease {
@@ -39,8 +39,8 @@ fn words() -> MutexGuard<'static, Words> {
     WORDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A count that all threads add to, each on a line of memory that few others use: on one line for all they would wait
-/// for each other.
+/// A counter that all threads increment. It is spread over several cache lines, so that threads
+/// rarely wait for one another.
 #[derive(Default)]
 pub(crate) struct Tally([Line; 16]);
 
@@ -58,10 +58,10 @@ impl Tally {
     }
 }
 
-/// A call, until it returns.
+/// A call that has not returned yet.
 pub(crate) struct Call(Option<&'static Word>);
 
-/// From now on this thread is in a call.
+/// Marks this thread as being in a call.
 #[inline]
 pub(crate) fn enter() -> Call {
     let word = own().or_else(first);
@@ -80,19 +80,19 @@ impl Drop for Call {
     }
 }
 
-/// Whether locks of this process may be held by threads that it does not have: it was forked in the middle of their
-/// calls.
+/// Whether this process was forked in the middle of other threads' calls. Those threads do not
+/// exist here, but locks that they held stay locked.
 #[inline]
 pub(crate) fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// A word for this thread. None while the thread ends.
+/// Takes a word for this thread; `None` while the thread ends.
 #[cold]
 fn first() -> Option<&'static Word> {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
-        // SAFETY: the handler reads words that are never freed, and takes no lock that it would wait for.
+        // SAFETY: the handler reads words that are never freed, and only tries to take a lock.
         unsafe { libc::pthread_atfork(None, None, Some(child)) };
     });
     LEASE.try_with(|_| ()).ok()?;
@@ -106,13 +106,13 @@ pub(crate) fn others_work() -> bool {
     words().others_work(own())
 }
 
-/// This thread's word, if it has one.
+/// Returns this thread's word, if it has one.
 #[inline]
 fn own() -> Option<&'static Word> {
     WORD.try_with(Cell::get).ok().flatten()
 }
 
-/// Runs in a child, before `fork` returns there.
+/// Runs in a child before `fork` returns there.
 unsafe extern "C" fn child() {
     let lost = WORDS.try_lock().map_or(true, |words| words.others_work(own()));
     LOST.fetch_or(lost, Ordering::Relaxed);

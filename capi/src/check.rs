@@ -1,13 +1,14 @@
-//! `ARRAYGPU_CHECK=1`: every launch is waited for and looked at, so that a wrong number is found where it arises,
-//! with the author's line. Two things are looked for:
+//! `ARRAYGPU_CHECK=1`: the runtime waits for every launch and checks it, so that a wrong number is
+//! found where it arises, with the author's line. There are two checks:
 //!
-//! - **NaN** in what a launch computes, although nothing that it reads is NaN.
-//! - **Writes outside of an array.** Each array of the library's own then lies between guard bytes, which nobody may
-//!   change. Indices of the language are checked always (records); this finds faults of kernels, of the host's code
-//!   and of code in other libraries.
+//! - **NaN** in what a launch computes, although it reads no NaN.
+//! - **Writes outside an array.** Each array that the library allocates then lies between guard
+//!   bytes, which nothing may change. Indices of the language are always checked (error records);
+//!   this check finds errors of kernels, of the host's code and of code in other libraries.
 //!
-//! Calls become slower by far, since each launch's arrays are read once more, from GPUs through the host. A stream
-//! that is being captured cannot be waited for: what is captured is not checked.
+//! Calls become much slower, because each launch's arrays are read once more, those on GPUs through
+//! the host. It is not possible to wait for a stream that is being captured, so captured work is
+//! not checked.
 
 use crate::buffer::{Buffer, Memory};
 use crate::error::{INTERNAL, RECORD, Result, fail};
@@ -18,22 +19,22 @@ use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
-/// The values of an array or scalar where this thread can read them.
+/// The values of an array or scalar in memory that this thread can read.
 pub(crate) struct Values {
     pub span: Span,
-    /// What was copied from a GPU; the span's elements are in it.
+    /// A copy from a GPU, which holds the span's elements.
     pub _copied: Vec<u8>,
 }
 
-/// How a device's memory is read, while nothing runs there.
+/// Reads a device's memory while nothing runs there.
 pub(crate) trait Reader {
-    /// The values of a place whose type is given; scalars are those of the device.
+    /// Returns the values of a place of type `ty`. Scalars are those in device memory.
     fn values(&self, ws: &Workspace, place: usize, ty: Ty, is_scalar: bool) -> Result<Values>;
-    /// Whether something was written beside the elements.
+    /// Whether a guard byte beside the elements was overwritten.
     fn is_overrun(&self, memory: &Memory) -> Result<bool>;
 }
 
-/// A launch that is looked at.
+/// A launch that is checked.
 pub(crate) struct Check<'a, R> {
     pub plan: &'a Plan,
     pub launch: &'a Launch,
@@ -43,7 +44,7 @@ pub(crate) struct Check<'a, R> {
 }
 
 impl<R: Reader> Check<'_, R> {
-    /// Before it runs: whether nothing that it reads is NaN.
+    /// Called before the launch: whether nothing that it reads is NaN.
     pub fn reads_numbers(&self, ws: &Workspace) -> Result<bool> {
         let is_nan = |s: &ScalarArg| match s {
             ScalarArg::Host(h) => is_nan_literal(ws.host[h.0 as usize]),
@@ -60,7 +61,8 @@ impl<R: Reader> Check<'_, R> {
         Ok(true)
     }
 
-    /// After it ended: an error for the first NaN, if it read none, and for a guard that is not whole.
+    /// Called after the launch: returns an error for the first NaN, if the launch read none, and
+    /// for a guard that was overwritten.
     pub fn look(&self, ws: &Workspace, read_numbers: bool) -> Result<()> {
         let l = self.launch;
         self.look_at_guards(ws)?;
@@ -106,7 +108,7 @@ impl<R: Reader> Check<'_, R> {
         Ok(())
     }
 
-    /// What the launch reads: arrays, and scalars of earlier launches.
+    /// The places that the launch reads: arrays, and scalars of earlier launches.
     fn read(&self) -> impl Iterator<Item = Place> {
         let arrays =
             self.launch.arrays.iter().filter(|(_, access)| *access != Access::Write).map(|(p, _)| *p);
@@ -114,7 +116,7 @@ impl<R: Reader> Check<'_, R> {
         arrays.chain(self.launch.slots.iter().copied().filter(is_read))
     }
 
-    /// The index of the first NaN in row-major order.
+    /// Returns the index of the first NaN in row-major order.
     fn first_nan(&self, ws: &Workspace, place: Place) -> Result<Option<[i64; AXES]>> {
         let slot = self.plan.slot(place);
         if !slot.ty.elem.is_float() {
@@ -130,7 +132,7 @@ fn is_nan_literal(l: Lit) -> bool {
     l.ty.is_float() && is_nan(l.ty, l.bits)
 }
 
-/// By the bits, because the value of a signalling NaN is not to be touched.
+/// The test uses the bits, because loading a signalling NaN as a float may change it.
 fn is_nan(ty: Ty, bits: u64) -> bool {
     match ty {
         Ty::F16 => bits & 0x7fff > 0x7c00,
@@ -146,7 +148,7 @@ fn first_nan(span: &Span) -> Option<[i64; AXES]> {
     for (p, r) in (0..planes).flat_map(|p| (0..rows).map(move |r| (p, r))) {
         for c in 0..columns {
             let element = span.base.wrapping_offset((p * s0 + r * s1 + c * s2) as isize * size);
-            // SAFETY: an element of a checked span, which nothing writes now.
+            // SAFETY: it is an element of a checked span, which nothing writes now.
             let bits: u64 = unsafe {
                 match size {
                     2 => element.cast::<u16>().read_unaligned().into(),
@@ -174,7 +176,7 @@ mod tests {
         assert_eq!(of(&[3], &[1]), None);
         assert_eq!(of(&[6], &[1]), Some([0, 0, 3]));
         assert_eq!(of(&[2, 3], &[3, 1]), Some([0, 1, 0]));
-        // the transposed one comes to the last element first
+        // The transposed view has element 3 at the index (0, 1).
         assert_eq!(of(&[3, 2], &[1, 3]), Some([0, 0, 1]));
         assert_eq!(of(&[0, 3], &[3, 1]), None);
         assert!(is_nan(Ty::F16, 0x7e00) && !is_nan(Ty::F16, 0xfc00));

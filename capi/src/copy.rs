@@ -20,7 +20,7 @@ fn open(view: &AgpuView) -> Result<(Pin<Buffer>, Span)> {
     Ok((buffer, span))
 }
 
-/// Copies between two views' buffers, wherever they are.
+/// Copies between the buffers of two views, which may be on any devices.
 fn copy_views(dst: &Buffer, to: &Span, src: &Buffer, from: &Span) -> Result<()> {
     match (dst.device(), src.device()) {
         (None, None) => copy_span(to, from, &dst.context.host.memory),
@@ -41,13 +41,13 @@ fn copy_views(dst: &Buffer, to: &Span, src: &Buffer, from: &Span) -> Result<()> 
     }
 }
 
-/// Copies a span in host memory to the caller's.
+/// Copies a span in host memory to the caller's memory.
 fn to_host(host: &Span, from: &Span, memory: &Arc<HostMemory>) -> Result<()> {
     copy_span(host, from, memory)?;
     if from.ty == Ty::Bool {
         for i in 0..from.len() as usize {
             let byte = host.base.wrapping_add(i);
-            // SAFETY: the caller's memory holds as many bytes, written above.
+            // SAFETY: the caller's memory holds as many bytes, which were written above.
             unsafe { byte.write(u8::from(byte.read() != 0)) };
         }
     }
@@ -65,7 +65,8 @@ fn one_place_each(to: &Span) -> Result<()> {
     Ok(())
 }
 
-/// Host memory as a span, and the first `count` elements of `span`: of more dimensions than one all of them.
+/// Returns host memory as a span, and the span of the first `count` elements of `span`. With more
+/// than one dimension `count` must be the number of all elements.
 fn with_host(host: *mut c_void, name: &str, count: i64, span: Span) -> Result<(Span, Span)> {
     if count < 0 {
         fail!(INVALID_ARGUMENT, "the count {count} is negative");
@@ -86,8 +87,9 @@ fn with_host(host: *mut c_void, name: &str, count: i64, span: Span) -> Result<(S
     Ok((span.packed(host.cast()), span))
 }
 
-/// Copies `count` elements from host memory to the first elements of a view; to a matrix all of its elements,
-/// one row after another. Not while another thread uses the buffer.
+/// Copies `count` elements from host memory to the first elements of a view. For a matrix, `count`
+/// is the number of all its elements, which are copied row by row. No other thread may use the
+/// buffer at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, count: i64) -> AgpuStatus {
     let copy = || {
@@ -102,8 +104,9 @@ pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, 
     guard_as("agpu_copy_from_host", copy)
 }
 
-/// Copies the first `count` elements of a view to host memory; of a matrix all of its elements, one row after
-/// another. A bool arrives as 0 or 1. Not while another thread writes the buffer.
+/// Copies the first `count` elements of a view to host memory. For a matrix, `count` is the number
+/// of all its elements, which are copied row by row. A bool arrives as 0 or 1. No other thread may
+/// write to the buffer at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy_to_host(dst: *mut c_void, src: AgpuView, count: i64) -> AgpuStatus {
     let copy = || {
@@ -117,12 +120,12 @@ pub unsafe extern "C" fn agpu_copy_to_host(dst: *mut c_void, src: AgpuView, coun
     guard_as("agpu_copy_to_host", copy)
 }
 
-/// The stream of a call that copies from or to a buffer.
+/// Returns the stream of a call that copies from or to a buffer.
 ///
 /// # Safety
 /// `call` is null or an `agpu_call`.
 unsafe fn stream_of(call: *const AgpuCall, buffer: &Buffer) -> Result<*mut c_void> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (context, stream) = unsafe { context_of(call) }?;
     if context.is_some_and(|c| !Arc::ptr_eq(&c, &buffer.context)) {
         fail!(WRONG_CONTEXT, "the buffer is not of the call's context");
@@ -131,8 +134,8 @@ unsafe fn stream_of(call: *const AgpuCall, buffer: &Buffer) -> Result<*mut c_voi
     Ok(stream)
 }
 
-/// The same as agpu_copy_from_host(), on the call's stream (NULL: the context's own). From pinned memory it
-/// returns before it is done: the memory must stay as it is until then.
+/// Does what agpu_copy_from_host() does, on the call's stream (NULL: the context's own). From
+/// pinned memory it returns before the copy is done, and the memory must not change until then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy_from_host_async(
     dst: AgpuView,
@@ -144,7 +147,7 @@ pub unsafe extern "C" fn agpu_copy_from_host_async(
         let (pin, span) = open(&dst)?;
         let (host, to) = with_host(src.cast_mut(), "src", count, span)?;
         one_place_each(&to)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let stream = unsafe { stream_of(call, &pin) }?;
         match pin.device() {
             Some(device) => device.upload_on(stream.cast(), &to, host.base),
@@ -154,8 +157,9 @@ pub unsafe extern "C" fn agpu_copy_from_host_async(
     guard_as("agpu_copy_from_host_async", copy)
 }
 
-/// The same as agpu_copy_to_host(), on the call's stream (NULL: the context's own). To pinned memory it
-/// returns before it is done, and reports no records: agpu_context_synchronize() does.
+/// Does what agpu_copy_to_host() does, on the call's stream (NULL: the context's own). To pinned
+/// memory it returns before the copy is done, and does not report error records;
+/// agpu_context_synchronize() does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy_to_host_async(
     dst: *mut c_void,
@@ -166,7 +170,7 @@ pub unsafe extern "C" fn agpu_copy_to_host_async(
     let copy = || {
         let (pin, span) = open(&src)?;
         let (host, from) = with_host(dst, "dst", count, span)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let stream = unsafe { stream_of(call, &pin) }?;
         match pin.device() {
             Some(device) => device.download_on(stream.cast(), host.base, &from),
@@ -176,8 +180,9 @@ pub unsafe extern "C" fn agpu_copy_to_host_async(
     guard_as("agpu_copy_to_host_async", copy)
 }
 
-/// Copies a view to another of the same type and extents, also of another context; they may overlap. Between
-/// GPUs it returns when it is queued. Not while another thread uses the buffers.
+/// Copies a view to another one of the same type and extents, which may be in another context; the
+/// views may overlap. Between GPUs it returns when the copy is queued. No other thread may use the
+/// buffers at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy(dst: AgpuView, src: AgpuView) -> AgpuStatus {
     let copy = || {
@@ -197,8 +202,8 @@ pub unsafe extern "C" fn agpu_copy(dst: AgpuView, src: AgpuView) -> AgpuStatus {
     guard_as("agpu_copy", copy)
 }
 
-/// Sets every element of a view to the value at `value` (of the view's type). Not while another thread
-/// uses the buffer.
+/// Sets every element of a view to the value at `value`, which has the view's type. No other thread
+/// may use the buffer at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_fill(dst: AgpuView, value: *const c_void) -> AgpuStatus {
     let fill = || {
@@ -208,14 +213,14 @@ pub unsafe extern "C" fn agpu_fill(dst: AgpuView, value: *const c_void) -> AgpuS
         }
         let mut element = [0u8; 8];
         one_place_each(&span)?;
-        // SAFETY: `value` points at one element (the caller's promise), at most 8 bytes.
+        // SAFETY: `value` points at one element of at most 8 bytes, which the caller guarantees.
         unsafe { std::ptr::copy_nonoverlapping(value.cast(), element.as_mut_ptr(), span.ty.size()) };
         if let Some(device) = pin.device() {
             return device.fill(&span, u64::from_le_bytes(element));
         }
-        // every element of the source is this one
+        // All strides of the source are 0, so that every element is this one.
         let source = Span { base: element.as_mut_ptr(), strides: [0; AXES], ..span };
-        // SAFETY: a checked span.
+        // SAFETY: the span is checked.
         unsafe { transfer_all(&span, &source) };
         Ok(())
     };

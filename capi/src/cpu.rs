@@ -1,4 +1,5 @@
-//! Code of kernels for the CPU: compiled, or interpreted block by block. [`pool`](crate::pool) runs it over tiles.
+//! Kernels on the CPU: compiled, or interpreted block by block. [`pool`](crate::pool) runs them
+//! over tiles.
 
 use crate::abi::AgpuKernelArgs;
 use crate::block::Block;
@@ -10,7 +11,7 @@ use std::sync::OnceLock;
 
 type Native = unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64);
 
-/// Which code of a kernel: the fields of `agpu_cpu_kernel`.
+/// The variants of a kernel; they are the fields of `agpu_cpu_kernel`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Variant {
     Contiguous,
@@ -19,21 +20,21 @@ pub(crate) enum Variant {
     Finish,
 }
 
-/// Code of a kernel for this processor.
+/// The code of one variant of a kernel for this processor.
 #[derive(Clone, Copy)]
 pub(crate) enum Code {
-    /// Compiled.
+    /// Compiled code.
     Native(Native),
-    /// Interpreted: its tiles.
+    /// The tiles of an interpreted kernel.
     Main(*const Block),
-    /// Interpreted: its end.
+    /// The end of an interpreted kernel.
     Finish(*const Block),
-    /// What a test does with tiles.
+    /// A test's function on tiles.
     #[cfg(test)]
     Test(fn(i64, i64)),
 }
 
-// SAFETY: code may run on any number of threads; interpreted code is there while its module is.
+// SAFETY: any number of threads may run the code, and interpreted code lives as long as its module.
 unsafe impl Send for Code {}
 // SAFETY: as above.
 unsafe impl Sync for Code {}
@@ -71,7 +72,7 @@ impl Blocks {
         let ready = &self.ready[variant as usize];
         if ready.get().is_none() {
             let block = Block::new(kernel);
-            // it is kept
+            // The block outlives this call, so it must not be made from the reserve.
             interrupt::check()?;
             let _ = ready.set(block);
         }
@@ -81,15 +82,15 @@ impl Blocks {
 }
 
 impl Code {
-    /// Computes tiles; of `finish`: all that comes after them.
+    /// Computes tiles; with `finish` everything that comes after them.
     ///
     /// # Safety
-    /// Code and arguments belong together, and stay valid during the call.
+    /// Code and arguments belong together and stay valid during the call.
     pub unsafe fn run(self, args: *const AgpuKernelArgs, begin: i64, end: i64) {
         match self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             Code::Native(f) => unsafe { f(args, begin, end) },
-            // SAFETY: as above; the module that has the block is running.
+            // SAFETY: as above; the module that owns the block is in use.
             Code::Main(block) => unsafe { (*block).main(&*args, begin, end) },
             // SAFETY: as above.
             Code::Finish(block) => unsafe { (*block).finish(&*args, begin, end) },

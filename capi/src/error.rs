@@ -1,4 +1,4 @@
-//! Errors: a status and a message. [`guard`](crate::guard) hands them to the caller of the C ABI.
+//! Errors: a status and a message. [`guard`](crate::guard) passes them to the caller of the C ABI.
 
 use crate::abi::{AgpuStatus, code};
 use std::ffi::{CStr, c_char};
@@ -14,7 +14,7 @@ pub(crate) use crate::abi::AgpuStatus::{
     AgpuErrorWrongContext as WRONG_CONTEXT,
 };
 
-/// What went wrong.
+/// A status and a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Error {
     pub status: AgpuStatus,
@@ -23,7 +23,7 @@ pub(crate) struct Error {
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// Returns early with a status and a formatted message.
+/// Returns from the function with a status and a formatted message.
 macro_rules! fail {
     ($status:expr, $($message:tt)*) => {
         return Err($crate::error::Error { status: $status, message: format!($($message)*) })
@@ -31,30 +31,31 @@ macro_rules! fail {
 }
 pub(crate) use fail;
 
-/// The error as a value, for `ok_or_else` and `map_err`.
+/// Makes an error as a value, for `ok_or_else` and `map_err`.
 #[cold]
 pub(crate) fn error(status: AgpuStatus, message: impl Into<String>) -> Error {
     Error { status, message: message.into() }
 }
 
 impl Error {
-    /// The same error, said of `subject`: `subject: message`.
+    /// Adds a subject in front of the message: `subject: message`.
     #[cold]
     pub fn of(self, subject: &str) -> Error {
         Error { status: self.status, message: format!("{subject}: {}", self.message) }
     }
 }
 
-/// A pointer that an answer is written to.
+/// Checks a pointer to which a result is written.
 pub(crate) fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut MaybeUninit<T>> {
-    // SAFETY: non-null out-pointers are the caller's and fit for writing a T (the contract of every function here).
+    // SAFETY: the caller guarantees that an out-pointer that is not null may be written as a T;
+    // this holds for every function here.
     match unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() } {
         Some(place) if pointer.is_aligned() => Ok(place),
         _ => fail!(INVALID_ARGUMENT, "{name} is NULL or not aligned"),
     }
 }
 
-/// A struct of the caller's lies where its fields can be read; it may be NULL.
+/// Checks that the address of a caller's struct is aligned; it may be NULL.
 #[inline]
 pub(crate) fn aligned<T>(pointer: *const T, name: &str) -> Result<()> {
     if pointer.is_aligned() {
@@ -63,7 +64,8 @@ pub(crate) fn aligned<T>(pointer: *const T, name: &str) -> Result<()> {
     fail!(INVALID_ARGUMENT, "{name} at {pointer:p} is not aligned to {} bytes", align_of::<T>());
 }
 
-/// The name of a status, as in this header; "unknown status" for a number that is none. Never freed.
+/// Returns the name of a status as in this header, or "unknown status" for any other number. The
+/// string is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_status_name(status: MaybeUninit<AgpuStatus>) -> *const c_char {
     const NAMES: [&CStr; 15] = [
@@ -87,13 +89,13 @@ pub extern "C" fn agpu_status_name(status: MaybeUninit<AgpuStatus>) -> *const c_
     name.copied().unwrap_or(c"unknown status").as_ptr()
 }
 
-/// AGPU_ABI_VERSION of the library.
+/// Returns AGPU_ABI_VERSION of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_abi_version() -> i32 {
     crate::abi::AGPU_ABI_VERSION
 }
 
-/// The library's version, "0.1.0". Never freed.
+/// Returns the library's version, for example "0.1.0". The string is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

@@ -1,4 +1,4 @@
-//! Execution of a plan's steps, after all checks.
+//! Runs the steps of a plan on the CPU, after all checks.
 
 use crate::abi::AgpuKernelArgs;
 use crate::arguments::Args;
@@ -22,19 +22,19 @@ use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 
-/// How many tiles a launch has.
+/// Returns the number of tiles of a launch.
 fn tiles(launch: &Launch, ws: &Workspace) -> Result<i64> {
     let grain = i64::from(launch.grain);
     elements(launch, ws).map(|n| if n == 0 { 0 } else { (n - 1) / grain + 1 })
 }
 
-/// Bytes of one scratch array.
+/// Returns the size of one scratch array in bytes.
 fn scratch_bytes(tiles: i64, size: usize) -> i64 {
-    // tiles is at most 2^52
+    // This cannot overflow: the number of tiles is at most 2^52.
     (tiles * size as i64 + ALIGN as i64 - 1) / ALIGN as i64 * ALIGN as i64
 }
 
-/// Bytes of scratch: one block serves all launches in turn.
+/// Returns the size of scratch in bytes. One block serves all launches in turn.
 pub(crate) fn scratch(plan: &Plan, ws: &Workspace) -> Result<i64> {
     let mut most = 0;
     for l in plan.launches().filter(|l| !l.scratch.is_empty()) {
@@ -44,7 +44,7 @@ pub(crate) fn scratch(plan: &Plan, ws: &Workspace) -> Result<i64> {
     Ok(most)
 }
 
-/// Runs all steps. Results are in their spans and words afterwards.
+/// Runs all steps. The results are then in their spans and words.
 pub(crate) fn execute(
     loaded: &Loaded,
     entry: &Entry,
@@ -71,14 +71,14 @@ pub(crate) fn execute(
     Ok(())
 }
 
-/// Where a run of steps is.
+/// The state while steps run.
 struct At<'a> {
     /// The call's arguments.
     pins: &'a [Pin<Buffer>],
     scratch: *mut u8,
-    /// Of the next launch, the first.
+    /// The number of the first site of the next launch.
     site: usize,
-    /// The steps run again, in an iteration: records are looked at behind it.
+    /// Whether the steps are repeated in an iteration, whose error records are read after it.
     again: bool,
 }
 
@@ -94,7 +94,7 @@ fn run(
     while let Some(step) = steps.get(at) {
         at += 1;
         match step {
-            Step::Alloc(_) => {} // reserved before anything ran
+            Step::Alloc(_) => {} // The memory was reserved before anything ran.
             Step::Free(t) => ws.memory.release(place_of(plan, Place::Temp(*t))),
             Step::Launch(l) => {
                 interrupt::check()?;
@@ -140,7 +140,7 @@ fn launch(
     check.look(ws, read_numbers)
 }
 
-/// How `ARRAYGPU_CHECK` reads what is on the CPU.
+/// Reads the CPU's memory for `ARRAYGPU_CHECK`.
 struct OnHost;
 
 impl Reader for OnHost {
@@ -213,7 +213,7 @@ fn launch_unchecked(
     if now.again { Ok(()) } else { check_records(launch, &ws.launch.records[now.site..]) }
 }
 
-/// Says what is launched, and why not by the fastest code.
+/// Logs a launch, and why its fastest variant does not run.
 #[cold]
 fn tell(plan: &Plan, launch: &Launch, tiles: i64, variant: Variant, ws: &Workspace) {
     log!(Debug, "{}: {tiles} tiles, {variant:?}", launch.name);
@@ -244,12 +244,12 @@ fn code(loaded: &Loaded, launch: &Launch, variant: Variant) -> Result<Code> {
     loaded.code(launch.kernel, variant)?.ok_or_else(missing)
 }
 
-/// How many sites all launches among steps have.
+/// Returns the number of sites of all launches in these steps.
 fn sites(steps: &[Step]) -> usize {
     steps.iter().map(|s| if let Step::Launch(l) = s { l.sites.len() } else { 0 }).sum()
 }
 
-/// The first launch that left a record in any turn of an iteration.
+/// Returns an error for the first launch that left an error record in any turn of an iteration.
 fn check_all(steps: &[Step], mut records: &[i64]) -> Result<()> {
     for s in steps {
         if let Step::Launch(l) = s {
@@ -261,7 +261,8 @@ fn check_all(steps: &[Step], mut records: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// The lowest element that left a record; of several there, the first site.
+/// Returns an error for the lowest element that left an error record. If several sites have it, the
+/// first one counts.
 fn check_records(launch: &Launch, records: &[i64]) -> Result<()> {
     let lowest = records.iter().zip(&launch.sites).min_by_key(|(element, _)| **element);
     match lowest {
@@ -270,10 +271,10 @@ fn check_records(launch: &Launch, records: &[i64]) -> Result<()> {
     }
 }
 
-/// Gives the scalar results and the new buffers to the caller.
+/// Passes the scalar results and the new buffers to the caller.
 pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mut Workspace) -> Result<()> {
     let plan = &entry.plan;
-    // a new buffer's handle waits in its word
+    // The handle of a new buffer waits in its word.
     ws.delivered.clear();
     for (place, memory) in ws.made.drain(..) {
         let span = ws.spans[place];
@@ -290,20 +291,21 @@ pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mu
             }
         }
     }
-    // nothing can fail from here on
+    // Nothing can fail from here on.
     for (i, slot) in plan.results.iter().enumerate() {
         let place = place_of(plan, Place::Result(i as u32));
         if slot.ty.is_scalar() {
             if context.device.gpu().is_some() && !args.is_host_scalar(place) {
-                continue; // a kernel wrote it
+                continue; // A kernel has written it.
             }
             let word = ws.words[place].to_ne_bytes();
-            // SAFETY: a scalar result's span is memory for one element, the caller's or a buffer's; kernels wrote the word's low bytes.
+            // SAFETY: a scalar result's span is memory for one element, of the caller or in a
+            // buffer, and kernels wrote the low bytes of the word.
             unsafe {
                 std::ptr::copy_nonoverlapping(word.as_ptr(), ws.spans[place].base, slot.ty.elem.size())
             };
         } else if args.is_new(place) {
-            // SAFETY: the pointer was checked, and is the caller's.
+            // SAFETY: the pointer was checked and belongs to the caller.
             unsafe { args.made(place).write(without_provenance_mut(ws.words[place] as usize)) };
         }
     }

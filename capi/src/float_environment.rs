@@ -1,8 +1,11 @@
-//! The floating-point environment: how a thread rounds, whether subnormals count, and which exceptions trap. The caller's may be any (a library that was linked with
-//! `-ffast-math` flushes subnormals in the whole process), and the compiler's constants as well as the kernels' results depend on it. So each function of the C ABI and each
-//! job of a worker has the default one, and the caller gets its own back.
+//! The floating-point environment: the rounding mode, the treatment of subnormals, and which
+//! exceptions trap. The caller's environment is arbitrary: a library linked with `-ffast-math`, for
+//! example, flushes subnormals in the whole process. Both the compiler's constants and the kernels'
+//! results depend on the environment. So each function of the C ABI and each job of a worker runs
+//! in the default environment, and the caller's is restored afterwards.
 
-/// The environment that a thread had, given back at the end; until then it is the default: round to nearest, subnormals kept, no traps.
+/// The environment that a thread had, which is restored when this value is dropped. Until then the
+/// thread has the default environment: round to nearest, subnormals kept, no traps.
 pub(crate) struct FloatEnvironment(Word);
 
 #[cfg(target_arch = "x86_64")]
@@ -10,20 +13,21 @@ type Word = u32;
 #[cfg(not(target_arch = "x86_64"))]
 type Word = u64;
 
-/// MXCSR or FPCR.
+/// The default value of MXCSR or FPCR.
 #[cfg(target_arch = "x86_64")]
 const DEFAULT: Word = 0x1f80;
 #[cfg(not(target_arch = "x86_64"))]
 const DEFAULT: Word = 0;
 
-/// Exceptions that have happened; they decide about nothing.
+/// The bits of exceptions that have occurred, which do not affect results.
 #[cfg(target_arch = "x86_64")]
 const SEEN: Word = 0x3f;
 #[cfg(not(target_arch = "x86_64"))]
 const SEEN: Word = 0;
 
 impl FloatEnvironment {
-    /// The default one from now on. Where it is that already, which is nearly always, nothing is written.
+    /// Sets the default environment. Nothing is written if it is already set, which is nearly
+    /// always the case.
     #[inline]
     pub fn enter() -> FloatEnvironment {
         FloatEnvironment::change(DEFAULT)
@@ -38,7 +42,7 @@ impl FloatEnvironment {
         FloatEnvironment(before)
     }
 
-    /// Runs a function of the caller in the environment that he had.
+    /// Runs a function of the caller in the environment of the caller.
     pub fn outside<T>(&self, f: impl FnOnce() -> T) -> T {
         let _back = FloatEnvironment::change(self.0);
         f()
@@ -58,7 +62,7 @@ impl Drop for FloatEnvironment {
 #[inline]
 fn get() -> Word {
     let mut word: Word = 0;
-    // SAFETY: reads MXCSR.
+    // SAFETY: this reads MXCSR.
     unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut word, options(nostack, preserves_flags)) };
     word
 }
@@ -66,8 +70,8 @@ fn get() -> Word {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn set(word: Word) {
-    // SAFETY: sets MXCSR, either to the default, which Rust expects, or to what the caller of this library had before
-    // it called, and will have again.
+    // SAFETY: this sets MXCSR either to the default, which Rust expects, or to the value that the
+    // caller of this library had before the call and gets back after it.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const word, options(nostack, preserves_flags)) };
 }
 
@@ -75,7 +79,7 @@ fn set(word: Word) {
 #[inline]
 fn get() -> Word {
     let word: Word;
-    // SAFETY: reads FPCR.
+    // SAFETY: this reads FPCR.
     unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) word, options(nomem, nostack)) };
     word
 }
@@ -83,7 +87,7 @@ fn get() -> Word {
 #[cfg(target_arch = "aarch64")]
 #[inline]
 fn set(word: Word) {
-    // SAFETY: sets FPCR, as above.
+    // SAFETY: this sets FPCR, as above.
     unsafe { std::arch::asm!("msr fpcr, {}", in(reg) word, options(nomem, nostack)) };
 }
 

@@ -1,5 +1,6 @@
-//! What surrounds every function of the C ABI that may fail: it is counted as a call, runs in the default
-//! floating-point environment, and turns panics into errors. The thread keeps the message of its last error.
+//! What surrounds every function of the C ABI that may fail: the call is counted, runs in the
+//! default floating-point environment, and turns panics into errors. The thread keeps the message
+//! of its last error.
 
 use crate::abi::AgpuStatus;
 use crate::calls;
@@ -17,13 +18,14 @@ thread_local! {
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs a function of the C ABI, in the default floating-point environment: panics become
-/// `AGPU_ERROR_INTERNAL`, errors leave their message, nothing is printed.
+/// Runs a function of the C ABI in the default floating-point environment. Panics become
+/// `AGPU_ERROR_INTERNAL`, errors leave their message, and nothing is printed.
 pub(crate) fn guard(f: impl FnOnce() -> Result<()>) -> AgpuStatus {
     guard_outside(|_| f())
 }
 
-/// As [`guard`], for a function that calls a function of the caller, which runs in the caller's environment.
+/// Does what [`guard`] does, for a function that calls a function of the caller in the caller's
+/// environment.
 pub(crate) fn guard_outside(f: impl FnOnce(&FloatEnvironment) -> Result<()>) -> AgpuStatus {
     silence_panics();
     reserve::forget();
@@ -54,7 +56,7 @@ fn lost() -> Error {
     )
 }
 
-/// As [`guard`], with the function's name in front of the message.
+/// Does what [`guard`] does, with the function's name in front of the message.
 pub(crate) fn guard_as(name: &str, f: impl FnOnce() -> Result<()>) -> AgpuStatus {
     guard(|| f().map_err(|e| e.of(name)))
 }
@@ -66,7 +68,8 @@ fn remember(e: Error) -> AgpuStatus {
     e.status
 }
 
-/// The default panic hook prints; a library must not. Panics outside of our functions go to the hook that was there.
+/// The default panic hook prints, which a library must not do. Panics outside the library's
+/// functions go to the previous hook.
 fn silence_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -80,7 +83,7 @@ fn silence_panics() {
     });
 }
 
-/// Marks a thread of the host as ours for a while.
+/// Marks a thread of the host as running library code until it is dropped.
 pub(crate) struct Guarded(());
 
 pub(crate) fn guarded() -> Guarded {
@@ -94,13 +97,13 @@ impl Drop for Guarded {
     }
 }
 
-/// Marks a thread as ours: a panic on it is caught elsewhere, and not printed.
+/// Marks a thread of the library: a panic on it is caught elsewhere and not printed.
 pub(crate) fn guard_thread() {
     let _ = GUARDED.try_with(|g| g.set(g.get() + 1));
 }
 
-/// The message of this thread's last failing call; "" before any. Valid until this thread's next failing
-/// call.
+/// Returns the message of this thread's last failing call, or "" if there is none. It is valid
+/// until this thread's next failing call.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_last_error_message() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
@@ -117,7 +120,7 @@ mod tests {
             1 => panic!("no {}", "first"),
             _ => Ok(()),
         });
-        // SAFETY: this thread's last message.
+        // SAFETY: this is the last message of this thread.
         let message = unsafe { CStr::from_ptr(agpu_last_error_message()) }.to_str();
         assert_eq!((status, message), (INTERNAL, Ok("internal error (please report it): no first")));
     }

@@ -1,15 +1,15 @@
-//! Guard bytes around arrays, where launches are checked (`ARRAYGPU_CHECK=1`).
+//! Guard bytes around arrays, used where launches are checked (`ARRAYGPU_CHECK=1`).
 
 use crate::environment;
 use crate::log::log;
 use std::sync::OnceLock;
 
-/// Guard bytes on each side of an array on the CPU, and behind one on a GPU.
+/// Number of guard bytes on each side of an array on the CPU, and behind one on a GPU.
 pub(crate) const GUARD: usize = 64;
-/// What each of them is.
+/// The value of a guard byte.
 pub(crate) const PATTERN: u8 = 0xfd;
 
-/// Whether launches are checked: the variable is read once.
+/// Whether launches are checked. The variable is read once.
 #[inline]
 pub(crate) fn is_on() -> bool {
     static STATE: OnceLock<bool> = OnceLock::new();
@@ -29,12 +29,12 @@ fn read() -> bool {
     }
 }
 
-/// Bytes of guards around an allocation, together.
+/// The number of guard bytes around an allocation, on both sides together.
 pub(crate) fn guards() -> usize {
     if is_on() { 2 * GUARD } else { 0 }
 }
 
-/// Whether a guard is as it was made.
+/// Whether all guard bytes still have their value.
 pub(crate) fn is_whole(guard: &[u8]) -> bool {
     guard.iter().all(|byte| *byte == PATTERN)
 }

@@ -1,12 +1,14 @@
-//! Handles: numbers in disguise (slot and generation), never dereferenced.
+//! Handles: opaque numbers of a slot and a generation, which are never dereferenced.
 //!
-//! A handle is looked up in a [`Table`]. The lookup *pins* the value: one compare-and-swap on the [`Slot`]'s word, no
-//! lock. A freed value stays until its last pin goes, so a thread that frees cannot pull memory from under one that
-//! computes.
+//! A handle is looked up in a [`Table`]. The lookup *pins* the value by one compare-and-swap on the
+//! [`Slot`]'s word, without a lock. A freed value stays until its last pin ends, so a thread that
+//! frees cannot take memory from a thread that computes.
 //!
 //! ```text
-//! handle = generation (32 bits) | slot (28 bits) | tag of the table (4 bits, odd: no aligned pointer passes)
+//! handle = generation (32 bits) | slot (28 bits) | tag of the table (4 bits)
 //! ```
+//!
+//! The tag is odd, so that no aligned pointer is taken for a handle.
 
 mod slot;
 
@@ -33,7 +35,7 @@ pub(crate) struct Table<T: 'static> {
     name: &'static str,
 }
 
-/// A value in use.
+/// A pinned value.
 pub(crate) struct Pin<T: Send + Sync + 'static> {
     slot: &'static Slot<T>,
     table: &'static Table<T>,
@@ -62,7 +64,7 @@ impl<T: Send + Sync> Table<T> {
         self.chunks.get(chunk)?.get()?.get(from - (FIRST_CHUNK << chunk))
     }
 
-    /// Takes a value in; its handle.
+    /// Inserts a value and returns its handle.
     pub fn insert(&'static self, value: T) -> Result<usize> {
         let index = self
             .take_slot()
@@ -70,7 +72,8 @@ impl<T: Send + Sync> Table<T> {
         let Some(slot) = self.slot(index) else {
             fail!(OUT_OF_MEMORY, "no room for another {}", self.name);
         };
-        // SAFETY: a slot that is neither live nor pinned belongs to whoever took it from the free list.
+        // SAFETY: a slot that is neither live nor pinned belongs to the thread that took it from
+        // the free list.
         let generation = unsafe { slot.fill(value) };
         Ok((generation << 32) as usize | (index as usize) << 4 | self.tag)
     }
@@ -89,7 +92,7 @@ impl<T: Send + Sync> Table<T> {
             slots.resize_with(FIRST_CHUNK << chunk, Slot::new);
             let _ = cell.set(slots.into_boxed_slice());
         }
-        // so that giving slots back never allocates
+        // This room is reserved so that giving slots back never allocates.
         let all = index as usize + 1;
         let spare = all - free.slots.len();
         free.slots.try_reserve(spare).ok()?;
@@ -101,7 +104,7 @@ impl<T: Send + Sync> Table<T> {
         (handle & 15 == self.tag).then_some(((handle >> 4) as u32 & 0x0fff_ffff, (handle >> 32) as u64))
     }
 
-    /// The value of a handle, pinned.
+    /// Pins the value of a handle.
     pub fn pin(&'static self, handle: usize) -> Result<Pin<T>> {
         self.try_pin(handle).ok_or_else(|| self.invalid(handle))
     }
@@ -112,14 +115,14 @@ impl<T: Send + Sync> Table<T> {
         slot.pin(generation).then(|| Pin { slot, table: self, index })
     }
 
-    /// Ends a handle. The value goes when nothing uses it any more.
+    /// Ends a handle. The value is dropped when nothing uses it any more.
     pub fn free(&'static self, handle: usize) -> Result<()> {
         let find = || self.parts(handle).and_then(|(i, g)| Some((i, g, self.slot(i)?)));
         let (index, generation, slot) = find().ok_or_else(|| self.invalid(handle))?;
         match slot.end(generation) {
             None => return Err(self.invalid(handle)),
             Some(false) => {}
-            // SAFETY: ours, as it says.
+            // SAFETY: `end` says that this thread owns the slot.
             Some(true) => unsafe { self.reclaim(slot, index) },
         }
         Ok(())
@@ -129,7 +132,7 @@ impl<T: Send + Sync> Table<T> {
     /// As [`Slot::reclaim`].
     #[cold]
     unsafe fn reclaim(&'static self, slot: &'static Slot<T>, index: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         if unsafe { slot.reclaim() } {
             self.free_list().slots.push(index);
         }
@@ -153,7 +156,7 @@ impl<T: Send + Sync> Table<T> {
 impl<T: Send + Sync> Deref for Pin<T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: we are its pin.
+        // SAFETY: this value is the pin.
         unsafe { self.slot.get() }
     }
 }
@@ -161,7 +164,8 @@ impl<T: Send + Sync> Deref for Pin<T> {
 impl<T: Send + Sync> Drop for Pin<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: ours, which ends here; and the slot is ours if it says so.
+        // SAFETY: the pin is this value's and ends here, and `unpin` says whether this thread owns
+        // the slot.
         unsafe {
             if self.slot.unpin() {
                 self.table.reclaim(self.slot, self.index);

@@ -1,8 +1,9 @@
-//! Calls that end early: the host cancels them, or the compiler's memory runs out.
+//! Calls that end early, because the host cancels them or the compiler's memory runs out.
 //!
-//! A thread of the host names a flag of its own (`agpu_set_cancel_flag`); what that thread calls then looks at it
-//! where stopping is cheap: between the passes of the compiler, before each launch and each turn of an iteration, and
-//! every few milliseconds inside a launch on the CPU. The library writes no flag and keeps none beyond the call.
+//! A thread of the host chooses a flag of its own (`agpu_set_cancel_flag`). Calls of that thread
+//! read the flag where stopping is cheap: between the passes of the compiler, before each launch
+//! and each turn of an iteration, and every few milliseconds inside a launch on the CPU. The
+//! library never writes the flag and keeps no pointer to it beyond the call.
 
 use crate::abi::AgpuStatus::AgpuErrorCancelled as CANCELLED;
 use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, OUT_OF_MEMORY, Result, error};
@@ -21,31 +22,31 @@ thread_local! {
 #[derive(Clone, Copy)]
 pub(crate) struct Flag(*const AtomicI32);
 
-// SAFETY: an atomic of the host's, which lives as long as a call looks at it (the contract of
-// `agpu_set_cancel_flag`).
+// SAFETY: it is an atomic of the host, which stays valid as long as a call reads it (the contract
+// of `agpu_set_cancel_flag`).
 unsafe impl Send for Flag {}
 // SAFETY: as above.
 unsafe impl Sync for Flag {}
 
 impl Flag {
-    /// That of this thread.
+    /// Returns the flag of this thread.
     pub fn of_thread() -> Flag {
         FLAG.try_with(Cell::get).unwrap_or(Flag(null()))
     }
 
-    /// Makes `flag` the one of this thread; the one before it, or None while the thread ends.
+    /// Sets the flag of this thread. Returns the previous one, or `None` while the thread ends.
     pub fn set(flag: *const i32) -> Option<*const i32> {
         FLAG.try_with(|own| own.replace(Flag(flag.cast())).0.cast()).ok()
     }
 
-    /// Whether there is one at all.
+    /// Whether there is a flag.
     pub fn is_there(self) -> bool {
         !self.0.is_null()
     }
 
-    /// Whether the host wants this to end.
+    /// Whether the host has raised the flag.
     pub fn is_raised(self) -> bool {
-        // SAFETY: null, or alive: see above.
+        // SAFETY: the pointer is null or valid, as explained above.
         unsafe { self.0.as_ref() }.is_some_and(|flag| flag.load(Ordering::Acquire) != 0)
     }
 }
@@ -56,8 +57,8 @@ pub(crate) fn cancelled() -> Error {
     error(CANCELLED, "the call was cancelled: the flag of agpu_set_cancel_flag() is raised")
 }
 
-/// An error where this thread's call is to end. What lasts longer than the call is kept only behind this: it is not
-/// to live in the reserve.
+/// Returns an error if this thread's call is to end. What lives longer than the call may only be
+/// kept after this check, because it must not lie in the reserve.
 pub(crate) fn check() -> Result<()> {
     match why() {
         None => Ok(()),
@@ -74,12 +75,12 @@ fn why() -> Option<Why> {
     reserve::is_in_use().then_some(Why::OutOfMemory)
 }
 
-/// Tells the compiler whom to ask.
+/// Gives the compiler the function that it asks whether to stop.
 pub(crate) fn install() {
     interrupt::install(why);
 }
 
-/// What a compiler's error is to the caller.
+/// Converts a compiler's error into the error that the caller gets.
 pub(crate) fn refused(e: arraygpu_compiler::Error) -> Error {
     let status = match e.kind {
         Kind::Stopped if e.code == interrupt::CANCELLED => CANCELLED,
@@ -90,8 +91,8 @@ pub(crate) fn refused(e: arraygpu_compiler::Error) -> Error {
     error(status, e.to_string())
 }
 
-/// Whether the same call may succeed another time: such an error is no property of a program, and is never remembered
-/// for one.
+/// Whether the same call may succeed another time. Such an error is not a property of a program and
+/// is never remembered for it.
 pub(crate) fn is_passing(e: &Error) -> bool {
     matches!(e.status, CANCELLED | OUT_OF_MEMORY)
 }

@@ -1,4 +1,5 @@
-//! `agpu_invoke`: checks of the arguments. Everything is checked before anything is allocated, launched or written.
+//! `agpu_invoke` and the checks of its arguments. Everything is checked before anything is
+//! allocated, launched or written.
 
 use crate::abi::{AgpuArg, AgpuCall};
 use crate::arguments::{Args, bind};
@@ -32,7 +33,7 @@ pub(crate) unsafe fn invoke(
     aligned(args, "the arguments")?;
     let args = Args(args);
     bind(entry, args, ws)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let call = unsafe { options(call) }?;
     let (given, stream) = context_in(&call)?;
     let (lent, needed) = workspace_in(&call)?;
@@ -73,14 +74,15 @@ pub(crate) unsafe fn invoke(
     done
 }
 
-/// What staged scalars are computed from: lengths of parameters along an axis, values of scalar parameters.
+/// The values from which staged scalars are computed: lengths of parameters along an axis, and
+/// values of scalar parameters.
 pub(crate) struct Given<'a> {
     pub on_gpu: bool,
     pub len: &'a dyn Fn(u32, u8) -> i64,
     pub arg: &'a dyn Fn(u32) -> Lit,
 }
 
-/// Looks at the arguments of a call before it runs; an error if they do not fit.
+/// Passes the arguments of a call to `f` before it runs. Returns an error if they do not fit.
 ///
 /// # Safety
 /// As [`invoke`].
@@ -100,7 +102,7 @@ pub(crate) unsafe fn given<T>(
     aligned(args, "the arguments")?;
     let args = Args(args);
     bind(entry, args, ws)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (given, _) = unsafe { context_of(call) }?;
     let on_gpu = pick_context(entry, args, given.as_deref(), &ws.pins)?.device.gpu().is_some();
     let (spans, literals) = (&ws.spans, &ws.literals);

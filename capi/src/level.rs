@@ -1,10 +1,12 @@
-//! Which x86-64 level's code runs: chosen once, from the processor and the environment variable `ARRAYGPU_CPU_LEVEL`.
+//! The x86-64 level whose code runs. It is chosen once, from the processor and the environment
+//! variable `ARRAYGPU_CPU_LEVEL`.
 
 use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, UNAVAILABLE, error};
 use std::sync::OnceLock;
 
-/// A level of the x86-64 instruction set. On other machines everything is [`Level::V2`], the baseline.
+/// A level of the x86-64 instruction set. On other processors it is always [`Level::V2`], the
+/// baseline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Level {
     V2,
@@ -22,7 +24,7 @@ impl Level {
     }
 }
 
-/// The best level of this processor, or the lower one that the environment asks for.
+/// Returns the best level of this processor, or the lower level that the environment names.
 pub(crate) fn level() -> Result<Level> {
     static LEVEL: OnceLock<std::result::Result<Level, (crate::abi::AgpuStatus, String)>> = OnceLock::new();
     let choose = || {

@@ -2,7 +2,8 @@
 //!
 //! `docs/c-abi.md` is the contract, `include/arraygpu.h` the header, which is made from this crate.
 //!
-//! The files are layers, from the lowest on (`xtask/src/tidy/layers.rs` has the list):
+//! The files form layers, listed here from the lowest on (`xtask/src/tidy/layers.rs` has the
+//! complete list):
 //!
 //! ```text
 //! handles, errors    abi error guard handle calls interrupt cancel log
@@ -16,10 +17,10 @@
 //! ```
 //!
 //! A call checks everything before it allocates, launches or writes anything. A thread reuses one
-//! [`workspace`] for all its calls. Nothing here prints, aborts, or unwinds into the caller:
+//! [`workspace`] for all its calls. No function prints, aborts, or unwinds into the caller:
 //! [`guard::guard`] wraps every function.
 
-// The functions are C's: which pointers may be NULL, and what they must point at, is said in the header.
+// The header says for each function which pointers may be NULL and what they must point at.
 #![allow(clippy::missing_safety_doc)]
 
 pub mod abi;

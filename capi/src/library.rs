@@ -1,5 +1,6 @@
-//! Shared libraries: the system's loader maps a file without a look at its length, and one that was cut off (its disk
-//! was full when it was copied) ends the process by SIGBUS. So the length is looked at before.
+//! Shared libraries. The system's loader maps a file without checking its length, and a truncated
+//! file (for example because the disk was full when it was copied) ends the process by SIGBUS. So
+//! the length is checked first.
 
 use libloading::Library;
 use std::fs::File;
@@ -9,19 +10,19 @@ use std::path::Path;
 /// Loads a library.
 ///
 /// # Safety
-/// Its initialisers run.
+/// The initialisers of the library run.
 pub(crate) unsafe fn open(path: &Path) -> Result<Library, String> {
     if is_cut_off(path).unwrap_or(false) {
         return Err("the file is cut off".into());
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { Library::new(path) }.map_err(|e| e.to_string())
 }
 
-/// Whether the file ends before what is to be mapped of it. Of what is no file of this processor's, the loader says
-/// what is wrong.
+/// Whether the file ends before its last mapped byte. If the file is not a library for this
+/// processor, the loader reports the error.
 fn is_cut_off(path: &Path) -> io::Result<bool> {
-    // ELF, of 64 bits, its least significant byte first
+    // This is the beginning of a 64-bit little-endian ELF file.
     const START: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
     const LOAD: u64 = 1;
     const PROGRAM_HEADER: usize = 56;

@@ -1,4 +1,5 @@
-//! Packages loaded by path, and what is in them: for tests, tools, and programs that choose a package at run time.
+//! Packages loaded by path, and their contents, for tests, tools, and programs that choose a
+//! package at run time.
 
 use crate::abi::{AgpuEntrySlot, AgpuLoadedModule, AgpuModule, AgpuStatus};
 use crate::buffer::abi_type;
@@ -15,12 +16,12 @@ use std::path::Path;
 use std::ptr::without_provenance_mut;
 use std::sync::{Mutex, PoisonError};
 
-/// A package that its user has not freed.
+/// A package that its user has not freed yet.
 struct Library(Option<Package>);
 
 struct Package {
     module: *const AgpuModule,
-    /// What was made of it, as its state word has it.
+    /// The loaded module, which the package's state word points at.
     loaded: *mut Loaded,
     /// Keeps the code in memory.
     library: Option<libloading::Library>,
@@ -28,16 +29,16 @@ struct Package {
 
 impl Package {
     fn loaded(&self) -> &'static Loaded {
-        // SAFETY: until the library is closed.
+        // SAFETY: the module is valid until the library is closed.
         unsafe { &*self.loaded }
     }
 }
 
-/// Packages that were freed while other threads were in calls, which may be theirs. They go with the next one that is
-/// loaded or freed while no thread is.
+/// Packages that were freed while other threads were in calls, which may use them. They are closed
+/// at the next load or free during which no other thread is in a call.
 static FREED: Mutex<Vec<Package>> = Mutex::new(Vec::new());
 
-/// Closes what was freed, if no other thread is in a call.
+/// Closes the freed packages, if no other thread is in a call.
 fn close_freed() {
     calls::drop_when_idle(&FREED, calls::others_work);
 }
@@ -50,14 +51,16 @@ impl Drop for Library {
 }
 
 impl Drop for Package {
-    /// Closes the library; if nobody else holds it, nothing can call the package any more: what was made of it goes, and its code on GPUs, too.
+    /// Closes the library. If nobody else holds the library, nothing can call the package any more,
+    /// and its loaded module and its code on GPUs are freed, too.
     fn drop(&mut self) {
         drop(self.library.take());
         let mut info = MaybeUninit::uninit();
-        // SAFETY: any address may be asked about, and the answer has room.
+        // SAFETY: dladdr accepts any address, and `info` has room for its answer.
         let held = unsafe { libc::dladdr(self.module.cast(), info.as_mut_ptr()) } != 0;
         if !held {
-            // SAFETY: from a box; its state word, which alone had it, is gone with the library, and no thread is in a call.
+            // SAFETY: it came from a box. The state word, which alone pointed at it, is gone with
+            // the library, and no thread is in a call.
             let loaded = unsafe { Box::from_raw(self.loaded) };
             cuda::forget(loaded.id);
         }
@@ -81,7 +84,7 @@ unsafe impl Sync for Package {}
 
 static MODULES: Table<Library> = Table::new(0b1101, "loaded module");
 
-/// `lib/libstats.so.1` is the package `stats`.
+/// The package's name: that of `lib/libstats.so.1` is `stats`.
 fn package_name(path: &Path) -> Option<&str> {
     let file = path.file_name()?.to_str()?;
     let stem = file.split('.').next()?;
@@ -94,22 +97,22 @@ fn load(path: &Path) -> Result<Library> {
     let Some(name) = package_name(path) else {
         fail!(INVALID_ARGUMENT, "{shown}: not the path of a package's library, lib<name>.so");
     };
-    // SAFETY: runs the library's initialisers; a package has none of its own.
+    // SAFETY: this runs the library's initialisers; a package has none of its own.
     let library = unsafe { library::open(path) };
     let library = library.map_err(|e| error(MODULE, format!("{shown}: cannot be loaded: {e}")))?;
-    // SAFETY: the symbol of that name is the package's agpu_module, whose address dlsym gives.
+    // SAFETY: the symbol of that name is the package's agpu_module, and dlsym returns its address.
     let symbol = unsafe { library.get::<*const AgpuModule>(format!("{name}_module").as_bytes()) };
     let symbol = symbol
         .map_err(|e| error(MODULE, format!("{shown}: no package, it has no symbol {name}_module: {e}")))?;
-    // SAFETY: an address that is only looked at through `package::open`, which checks size and version first.
+    // SAFETY: the address is only read by `package::open_raw`, which checks size and version first.
     let module =
         unsafe { symbol.try_as_raw_ptr() }.map_or(std::ptr::null(), |p| p.cast::<AgpuModule>().cast_const());
-    // SAFETY: a package's module, valid while the library is loaded.
+    // SAFETY: it is a package's module, which is valid while the library is loaded.
     let loaded = unsafe { package::open_raw(module) }.map_err(|e| e.of(&shown.to_string()))?;
     Ok(Library(Some(Package { module, loaded, library: Some(library) })))
 }
 
-/// Loads a package's shared library, lib<name>.so, by its path. Its functions run through agpu_invoke().
+/// Loads a package's shared library, lib<name>.so, by its path. agpu_invoke() runs its functions.
 /// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_load(
@@ -121,7 +124,7 @@ pub unsafe extern "C" fn agpu_module_load(
         if path.is_null() {
             fail!(INVALID_ARGUMENT, "path is NULL");
         }
-        // SAFETY: a C string (the caller's promise).
+        // SAFETY: it is a C string, which the caller guarantees.
         let path = unsafe { CStr::from_ptr(path) }.to_str();
         let path = path.map_err(|_| error(INVALID_ARGUMENT, "the path is not UTF-8"))?;
         out.write(without_provenance_mut(MODULES.insert(load(Path::new(path))?)?));
@@ -130,9 +133,9 @@ pub unsafe extern "C" fn agpu_module_load(
     guard_as("agpu_module_load", load)
 }
 
-/// Unloads a package; NULL is fine. Nothing of it may be used any more, graphs that hold its calls included;
-/// while other threads are in calls, which may be its own, it stays in memory. Waits for the work on GPUs that
-/// uses its code.
+/// Unloads a package; NULL is allowed. Nothing of the package may be used afterwards, including
+/// graphs that hold its calls. If other threads are in calls, which may use the package, it stays
+/// in memory until they return. Waits for the work on GPUs that uses the package's code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_loaded_module_free(module: *mut AgpuLoadedModule) -> AgpuStatus {
     guard(|| {
@@ -143,7 +146,7 @@ pub unsafe extern "C" fn agpu_loaded_module_free(module: *mut AgpuLoadedModule) 
     })
 }
 
-/// The common shape of the getters.
+/// The common part of the functions that read from a module.
 fn get<T>(name: &str, module: *mut AgpuLoadedModule, get: impl FnOnce(&Library) -> Result<T>) -> AgpuStatus {
     guard(|| MODULES.pin(module.addr()).and_then(|m| get(&m)).map(drop).map_err(|e| e.of(name)))
 }
@@ -156,7 +159,7 @@ fn entry(library: &Library, entry: i32) -> Result<&'static Entry> {
     }
 }
 
-/// Writes what a parameter or result is.
+/// Writes the description of a parameter or result.
 fn describe(entry: &Entry, slot: &Slot, index: usize, out: &mut MaybeUninit<AgpuEntrySlot>) {
     let name = entry.names[index].as_ptr();
     out.write(AgpuEntrySlot {
@@ -168,7 +171,8 @@ fn describe(entry: &Entry, slot: &Slot, index: usize, out: &mut MaybeUninit<Agpu
     });
 }
 
-/// The module itself, for agpu_invoke(); it lives as long as `module`. Thread-safe.
+/// Writes the address of the module for agpu_invoke() to `out`; it is valid as long as `module`.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_get(
     module: *mut AgpuLoadedModule,
@@ -180,7 +184,7 @@ pub unsafe extern "C" fn agpu_module_get(
     })
 }
 
-/// How many functions a package has. Thread-safe.
+/// Writes the number of functions of a package to `out`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_count(module: *mut AgpuLoadedModule, out: *mut i32) -> AgpuStatus {
     get("agpu_module_entry_count", module, |m| {
@@ -189,8 +193,8 @@ pub unsafe extern "C" fn agpu_module_entry_count(module: *mut AgpuLoadedModule, 
     })
 }
 
-/// The function of that name: its number, for agpu_invoke(); AGPU_ERROR_INVALID_ARGUMENT if there is
-/// none. Thread-safe.
+/// Writes the number of the function with that name, for agpu_invoke(), to `out`;
+/// AGPU_ERROR_INVALID_ARGUMENT if there is none. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_find(
     module: *mut AgpuLoadedModule,
@@ -202,7 +206,7 @@ pub unsafe extern "C" fn agpu_module_find(
         if name.is_null() {
             fail!(INVALID_ARGUMENT, "name is NULL");
         }
-        // SAFETY: a C string (the caller's promise).
+        // SAFETY: it is a C string, which the caller guarantees.
         let name = unsafe { CStr::from_ptr(name) };
         match m.loaded().entries.iter().position(|e| e.name.as_c_str() == name) {
             Some(i) => out.write(i as i32),
@@ -212,7 +216,7 @@ pub unsafe extern "C" fn agpu_module_find(
     })
 }
 
-/// The name of a function; it lives as long as `module`. Thread-safe.
+/// Writes the name of a function to `out`; it is valid as long as `module`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_name(
     module: *mut AgpuLoadedModule,
@@ -225,7 +229,8 @@ pub unsafe extern "C" fn agpu_module_entry_name(
     })
 }
 
-/// How many parameters and results a function has; agpu_invoke() takes them in this order. Thread-safe.
+/// Writes the numbers of parameters and results of a function to `params` and `results`.
+/// agpu_invoke() takes the parameters first, then the results. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_shape(
     module: *mut AgpuLoadedModule,
@@ -242,7 +247,7 @@ pub unsafe extern "C" fn agpu_module_entry_shape(
     })
 }
 
-/// What parameter `index` of a function is. Thread-safe.
+/// Writes the description of parameter `index` of a function to `out`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_param(
     module: *mut AgpuLoadedModule,
@@ -261,7 +266,7 @@ pub unsafe extern "C" fn agpu_module_entry_param(
     })
 }
 
-/// What result `index` of a function is. Thread-safe.
+/// Writes the description of result `index` of a function to `out`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_result(
     module: *mut AgpuLoadedModule,

@@ -1,18 +1,19 @@
-//! `ARRAYGPU_LOG=warn|info|debug`: what the library does, as lines on standard error, for those who ask for it.
+//! `ARRAYGPU_LOG=warn|info|debug`: messages on standard error about what the library does.
 //!
-//! - `warn`: slow ways that were taken, and why: arrays with strides, results that overlap what they are computed
-//!   from, a cache or C compiler that cannot be used.
+//! - `warn`: slow paths that were taken, and why: arrays with strides, results that overlap the
+//!   arrays from which they are computed, a cache or C compiler that cannot be used.
 //! - `info`: contexts, packages that were loaded, programs that were compiled.
-//! - `debug`: launches, what was found in the cache on disk.
+//! - `debug`: launches, and what was found in the cache on disk.
 //!
-//! A level has those before it. Without the variable nothing is ever printed, and a call pays one load for it.
+//! Each level includes those before it. Without the variable nothing is ever printed, and each call
+//! costs one load.
 
 use crate::environment;
 use std::fmt::Arguments;
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// How much is said.
+/// The levels of messages.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Level {
     Warn = 1,
@@ -20,11 +21,11 @@ pub(crate) enum Level {
     Debug,
 }
 
-/// The variable was not looked at yet.
+/// The state before the variable was read.
 const UNREAD: u8 = u8::MAX;
 static LEVEL: AtomicU8 = AtomicU8::new(UNREAD);
 
-/// Whether lines of this level are asked for.
+/// Whether messages of this level are printed.
 #[inline]
 pub(crate) fn wants(level: Level) -> bool {
     let known = LEVEL.load(Relaxed);
@@ -48,7 +49,7 @@ fn read() -> u8 {
     level
 }
 
-/// Prints a line, at once, so that those of several threads do not mix. An error there is nobody's.
+/// Prints a line with one write, so that lines of several threads do not mix. Errors are ignored.
 #[cold]
 pub(crate) fn line(level: Level, said: Arguments) {
     let level = match level {
@@ -59,7 +60,7 @@ pub(crate) fn line(level: Level, said: Arguments) {
     let _ = std::io::stderr().write_all(format!("arraygpu {level}: {said}\n").as_bytes());
 }
 
-/// Says something, if its level is asked for: `log!(Info, "{} kernels", n)`.
+/// Prints a message if its level is enabled: `log!(Info, "{} kernels", n)`.
 macro_rules! log {
     ($level:ident, $($text:tt)*) => {
         if $crate::log::wants($crate::log::Level::$level) {

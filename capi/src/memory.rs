@@ -1,5 +1,5 @@
-//! Memory of a context on the CPU: counted, within a limit, from the system or from the allocator that the host
-//! handed in.
+//! Memory of a context on the CPU. It is counted, limited, and comes from the system or from the
+//! host's allocator.
 
 use crate::error::{Error, OUT_OF_MEMORY, Result, error};
 use crate::guards::{self, GUARD, PATTERN};
@@ -9,10 +9,10 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// Alignment of every allocation: a cache line, and the widest vector register.
+/// Alignment of every allocation in bytes: that of a cache line and of the widest vector register.
 pub(crate) const ALIGN: usize = 64;
 
-/// The host's functions that give and take memory, and what they are called with.
+/// The host's functions that allocate and free memory, and their first argument.
 #[derive(Clone, Copy)]
 pub(crate) struct Allocator {
     pub allocate: unsafe extern "C" fn(*mut c_void, usize, usize) -> *mut c_void,
@@ -20,36 +20,36 @@ pub(crate) struct Allocator {
     pub user: *mut c_void,
 }
 
-// SAFETY: the host promises that its functions may be called by any thread.
+// SAFETY: the host guarantees that any thread may call its functions.
 unsafe impl Send for Allocator {}
 // SAFETY: as above.
 unsafe impl Sync for Allocator {}
 
-/// What a context's arrays, temporaries and scratch on the CPU come from.
+/// The source of a context's arrays, temporaries and scratch on the CPU.
 pub(crate) struct HostMemory {
     pub usage: Usage,
     allocator: Option<Allocator>,
 }
 
 impl HostMemory {
-    /// Without an allocator: the system's.
+    /// Without an allocator the memory comes from the system.
     pub fn new(allocator: Option<Allocator>) -> Arc<HostMemory> {
         Arc::new(HostMemory { usage: Usage::new(), allocator })
     }
 }
 
-/// Memory of our own.
+/// Memory that the library owns.
 pub(crate) struct Storage {
     data: *mut u8,
     bytes: usize,
     from: From,
-    /// Where it is counted.
+    /// The memory of the context that counts this storage, if there is one.
     of: Option<Arc<HostMemory>>,
 }
 
-/// Who is to get it back.
+/// Who gets the memory back.
 enum From {
-    /// There is none.
+    /// There is no memory to give back.
     Nobody,
     System(*mut u8, Layout),
     Host(Allocator),
@@ -61,7 +61,8 @@ unsafe impl Send for Storage {}
 unsafe impl Sync for Storage {}
 
 impl Storage {
-    /// Memory for `count` elements of `size` bytes, aligned to [`ALIGN`]; `of` a context, or our own.
+    /// Allocates memory for `count` elements of `size` bytes, aligned to [`ALIGN`]. It is counted
+    /// in the context `of`, if there is one.
     pub fn new(count: i64, size: usize, zeroed: bool, of: Option<&Arc<HostMemory>>) -> Result<Storage> {
         let too_much = || error(OUT_OF_MEMORY, format!("no memory for {count} elements of {size} bytes"));
         let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
@@ -88,33 +89,34 @@ impl Storage {
         let before = guards::guards() / 2;
         let made = Storage { data: data.wrapping_add(before), bytes, from, of: of.cloned() };
         for guard in made.guards() {
-            // SAFETY: bytes of this allocation, before and behind the elements.
+            // SAFETY: the guards are bytes of this allocation, before and after the elements.
             unsafe { guard.write_bytes(PATTERN, GUARD) };
         }
         Ok(made)
     }
 
-    /// The guards that an array has where launches are checked, of [`GUARD`] bytes.
+    /// The guards of [`GUARD`] bytes that an array has where launches are checked.
     fn guards(&self) -> impl Iterator<Item = *mut u8> {
         let guarded = guards::is_on() && self.bytes > 0;
         let both = [self.data.wrapping_sub(GUARD), self.data.wrapping_add(self.bytes)];
         both.into_iter().filter(move |_| guarded)
     }
 
-    /// Whether something was written beside the elements.
+    /// Whether a guard byte beside the elements was overwritten.
     pub fn is_overrun(&self) -> bool {
-        // SAFETY: bytes of this allocation, which were written when it was made.
+        // SAFETY: the guards are bytes of this allocation, which were written when it was made.
         self.guards().any(|guard| unsafe { !guards::is_whole(std::slice::from_raw_parts(guard, GUARD)) })
     }
 
-    /// Address of element 0; null when there is none.
+    /// Returns the address of element 0, or null if there are no elements.
     pub fn data(&self) -> *mut u8 {
         self.data
     }
 }
 
-/// Zeroed memory comes lazily from the system: the allocator is asked for its natural alignment (it would clear
-/// over-aligned memory by hand), and we align inside.
+/// Allocates from the system, which provides zeroed pages on first touch. The allocator is asked
+/// only for its natural alignment, because it would clear over-aligned memory itself; the address
+/// is aligned inside the allocation.
 fn from_system(bytes: usize, zeroed: bool) -> Option<(*mut u8, From)> {
     let layout = Layout::from_size_align(bytes.checked_add(ALIGN)?, 16).ok()?;
     // SAFETY: the layout is not empty.
@@ -127,20 +129,20 @@ fn from_system(bytes: usize, zeroed: bool) -> Option<(*mut u8, From)> {
     Some((data, From::System(raw, layout)))
 }
 
-/// What is not aligned is as good as nothing.
+/// Allocates with the host's function. Memory that is not aligned is refused.
 fn from_host(allocator: Allocator, bytes: usize, zeroed: bool) -> Option<(*mut u8, From)> {
-    // SAFETY: the host's function and its data, as it handed them in.
+    // SAFETY: these are the host's function and its argument, as the host passed them.
     let data = unsafe { (allocator.allocate)(allocator.user, bytes, ALIGN) }.cast::<u8>();
     if data.is_null() {
         return None;
     }
     if !data.addr().is_multiple_of(ALIGN) {
-        // SAFETY: what it gave a moment ago.
+        // SAFETY: the memory was allocated a moment ago.
         unsafe { (allocator.release)(allocator.user, data.cast(), bytes) };
         return None;
     }
     if zeroed {
-        // SAFETY: the host promises so many bytes.
+        // SAFETY: the host guarantees that there are this many bytes.
         unsafe { data.write_bytes(0, bytes) };
     }
     Some((data, From::Host(allocator)))
@@ -150,9 +152,9 @@ impl Drop for Storage {
     fn drop(&mut self) {
         match self.from {
             From::Nobody => {}
-            // SAFETY: allocated in `new` with this layout.
+            // SAFETY: the memory was allocated in `new` with this layout.
             From::System(raw, layout) => unsafe { System.dealloc(raw, layout) },
-            // SAFETY: allocated in `new` by this allocator, given back once.
+            // SAFETY: the memory was allocated in `new` by this allocator and is given back once.
             From::Host(a) => unsafe {
                 let guards = guards::guards();
                 (a.release)(a.user, self.data.wrapping_sub(guards / 2).cast(), self.bytes + guards)
@@ -164,7 +166,8 @@ impl Drop for Storage {
     }
 }
 
-/// Asks for huge pages where the memory is large: first touches and TLB misses cost less. Advice only.
+/// Asks for huge pages for large memory, which makes first touches and TLB misses cheaper. The
+/// system may ignore it.
 #[cfg(target_os = "linux")]
 fn huge_pages(data: *mut u8, bytes: usize) {
     const HUGE: usize = 2 << 20;
@@ -178,7 +181,8 @@ fn huge_pages(data: *mut u8, bytes: usize) {
     let skip = data.align_offset(HUGE);
     let length = bytes.saturating_sub(skip) / HUGE * HUGE;
     if length > 0 {
-        // SAFETY: the range lies in memory of ours; this advice changes no contents, and its failure does not matter.
+        // SAFETY: the range lies in this allocation. The advice does not change its contents, and a
+        // failure does not matter.
         unsafe { madvise(data.wrapping_add(skip).cast(), length, MADV_HUGEPAGE) };
     }
 }

@@ -1,4 +1,5 @@
-//! Modules: plans with the code of their kernels: of a package, parsed once, or of what was compiled in this process.
+//! Modules: plans with the code of their kernels. A module comes from a package, which is parsed
+//! once, or was compiled in this process.
 
 pub(crate) mod state;
 
@@ -11,24 +12,25 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A module ready for use. A package's lives as long as its library: the package's state word points at it. That of a program lives as long as the program.
+/// A module ready for use. A package's module lives as long as its library, because the package's
+/// state word points at it. A program's module lives as long as the program.
 pub(crate) struct Loaded {
-    /// Counted through in this process.
+    /// A number that is unique in this process.
     pub id: usize,
     pub name: String,
     pub entries: Vec<Arc<Entry>>,
-    /// What there is for GPUs.
+    /// Code for GPUs, if there is any.
     pub images: Option<Images>,
     kernels: Kernels,
     count: usize,
-    /// Of each entry, if it stages scalars; of a package.
+    /// For each entry of a package, the function that stages its scalars, if it has one.
     pub(crate) staged: Vec<Option<Box<dyn Specialise>>>,
 }
 
-/// A function that specialises itself to the values of a call's staged scalars.
+/// A function that specialises itself for the values of a call's staged scalars.
 pub(crate) trait Specialise: Send + Sync {
-    /// Runs a call of the function whose general version is `entry` of `loaded`. Returns `None` if the general version shall run;
-    /// then nothing was done.
+    /// Runs a call of the function whose general version is `entry` of `loaded`. Returns `None` if
+    /// the general version is to run; in that case nothing was done.
     ///
     /// # Safety
     /// `call` is null or an `agpu_call`; `args` are `count` arguments.
@@ -42,53 +44,54 @@ pub(crate) trait Specialise: Send + Sync {
     ) -> Option<Result<()>>;
 }
 
-/// Code for this processor.
+/// Kernels for this processor.
 pub(crate) enum Kernels {
     None,
-    /// Of a package, or of a library that `_code` keeps.
+    /// Compiled kernels of a package, or of a library that `_code` keeps loaded.
     Table {
         kernels: *const AgpuCpuKernel,
         _code: Option<libloading::Library>,
     },
-    /// Interpreted.
+    /// Kernels that are interpreted block by block.
     Blocks(Vec<Blocks>),
 }
 
-// SAFETY: the kernels' table is constant data of the package.
+// SAFETY: the table of kernels is constant data of the package.
 unsafe impl Send for Kernels {}
 // SAFETY: as above.
 unsafe impl Sync for Kernels {}
 
 /// A function of a module.
 pub(crate) struct Entry {
-    /// `stats::rmse`, for messages.
+    /// The full name for messages, for example `stats::rmse`.
     pub title: String,
     pub name: CString,
     pub plan: Plan,
-    /// Names of parameters, then results.
+    /// Names of the parameters, followed by those of the results.
     pub names: Vec<CString>,
-    /// Of all launches.
+    /// The number of sites of all launches.
     pub sites: usize,
-    /// Temporaries without memory of their own.
+    /// For each temporary, whether it is only a name for other memory.
     names_only: Vec<bool>,
-    /// Scalar results that several launches touch.
+    /// For each scalar result, whether several launches access it.
     shared_slots: Vec<bool>,
-    /// For result r and parameter p, at `r * params + p`: the result may be written over the parameter itself.
+    /// For result r and parameter p, at `r * params + p`, whether the result may be written over
+    /// the parameter itself.
     in_place: Vec<bool>,
 }
 
 impl Entry {
-    /// Whether result `r` may be exactly parameter `p` without harm.
+    /// Whether result `r` may be written exactly over parameter `p`.
     pub fn may_be_in_place(&self, r: usize, p: usize) -> bool {
         self.in_place[r * self.plan.params.len() + p]
     }
 
-    /// Whether several launches touch the scalar result `r`.
+    /// Whether several launches access the scalar result `r`.
     pub fn is_shared_slot(&self, r: usize) -> bool {
         self.shared_slots[r]
     }
 
-    /// Whether a temporary is a name for memory of others.
+    /// Whether a temporary is only a name for other memory.
     pub fn is_name(&self, temp: usize) -> bool {
         self.names_only[temp]
     }
@@ -97,7 +100,7 @@ impl Entry {
         self.plan.launches()
     }
 
-    /// Parameter or result `i`, counted through.
+    /// Returns parameter or result `i`, numbered consecutively.
     pub fn slot(&self, i: usize) -> &Slot {
         let plan = &self.plan;
         plan.params.get(i).unwrap_or_else(|| &plan.results[i - plan.params.len()])
@@ -105,7 +108,7 @@ impl Entry {
 }
 
 impl Loaded {
-    /// A module of what was compiled in this process.
+    /// Makes a module of code that was compiled in this process.
     pub fn in_memory(
         name: &str,
         plans: Vec<Plan>,
@@ -123,13 +126,13 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// What an entry stages, if anything.
+    /// Returns what specialises an entry, if the entry stages scalars.
     #[inline]
     pub fn staged(&self, entry: usize) -> Option<&dyn Specialise> {
         self.staged.get(entry)?.as_deref()
     }
 
-    /// Whether there is code for this processor.
+    /// Whether there are kernels for this processor.
     pub fn has_cpu_code(&self) -> bool {
         self.count == 0 || !matches!(self.kernels, Kernels::None)
     }
@@ -147,7 +150,8 @@ impl Loaded {
         match &self.kernels {
             Kernels::None => Ok(None),
             Kernels::Table { kernels, .. } => {
-                // SAFETY: the table has `count` kernels, as long as the package is loaded, which calls this.
+                // SAFETY: the table has `count` kernels as long as the package is loaded, and the
+                // package is making this call.
                 let k = unsafe { &*kernels.add(index as usize) };
                 let code = match variant {
                     Variant::Contiguous => k.contiguous,
@@ -162,7 +166,7 @@ impl Loaded {
     }
 }
 
-/// Modules are counted through, so that what a device holds of one can be told from another's.
+/// Returns a new number, by which a device distinguishes what it holds of different modules.
 fn next_id() -> usize {
     static IDS: AtomicUsize = AtomicUsize::new(0);
     IDS.fetch_add(1, Ordering::Relaxed)
@@ -191,7 +195,8 @@ fn entry(module: &str, plan: Plan) -> Result<Entry> {
     })
 }
 
-/// What the parser could not know: that kernels are there, and temporaries allocated once, used, and freed once.
+/// Checks what the parser could not: that all kernels exist, and that each temporary is allocated
+/// once, used, and freed once.
 fn check(module: &Loaded, plan: &Plan) -> Result<()> {
     let title = format!("{}::{}", module.name, plan.name);
     #[derive(Clone, Copy, PartialEq)]
@@ -205,7 +210,7 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
         match step {
             Step::Repeat(r) => {
                 for s in &r.states {
-                    // names for memory that is somewhere else
+                    // These temporaries are names for memory that is allocated elsewhere.
                     for t in [s.current, s.next] {
                         if std::mem::replace(&mut temps[t as usize], Temp::Alive) != Temp::Fresh {
                             fail!(MODULE, "{title}: an iteration gives memory to a temporary that has some");

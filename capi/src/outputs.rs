@@ -1,4 +1,4 @@
-//! The results of a call: their extents, overlaps and memory.
+//! The results of a call: their extents, their overlaps and their memory.
 
 use crate::abi::AgpuArgKind;
 use crate::arguments::Args;
@@ -11,7 +11,8 @@ use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Slot;
 use arraygpu_compiler::scalar::Lit;
 
-/// The extents of a result or temporary, whose elements can be counted.
+/// Returns the extents of a result or temporary. It is an error if its number of elements
+/// overflows.
 pub(crate) fn shape_of<'a>(slot: &Slot, host: &[Lit], room: &'a mut [i64; AXES]) -> Result<&'a [i64]> {
     let shape = &mut room[..slot.extents.len()];
     for (n, id) in shape.iter_mut().zip(&slot.extents) {
@@ -29,7 +30,7 @@ pub(crate) fn shape_of<'a>(slot: &Slot, host: &[Lit], room: &'a mut [i64; AXES])
     }
 }
 
-/// Extents of the outputs, and what they overlap.
+/// Checks the extents of the outputs and finds what they overlap.
 pub(crate) fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     ws.in_place.clear();
@@ -51,7 +52,7 @@ pub(crate) fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<(
                 fail!(OVERLAP, "{}, {}: two outputs overlap", plan.results[other].name, slot.name);
             }
         }
-        // scalars are written when all is read
+        // Scalars are written after everything is read, so they may overlap inputs.
         if !args.is(place, AgpuArgKind::AgpuArgResultView) || slot.ty.is_scalar() {
             continue;
         }
@@ -80,7 +81,8 @@ pub(crate) fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<(
     Ok(())
 }
 
-/// All memory that the plan needs. Pages are touched only when they are used, so this costs nothing early.
+/// Allocates all memory that the plan needs. Pages are touched only when they are used, so
+/// allocating early costs nothing.
 pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     for (r, slot) in plan.results.iter().enumerate() {
@@ -96,14 +98,14 @@ pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> 
     reserve_temporaries(entry, ws, on)
 }
 
-/// What would be in a workspace; on the CPU scratch comes on top.
+/// Allocates the memory that a workspace would hold. On the CPU scratch is added to it.
 pub(crate) fn reserve_temporaries(entry: &Entry, ws: &mut Workspace, on: On) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     for (place, span) in &ws.detours {
         let slot = entry.slot(*place);
         let base = ws.memory.take(*place, span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
         ws.spans[*place] = span.packed(base);
-        // what was in place no longer is
+        // A result that moves to a temporary is no longer computed in place.
         ws.in_place.retain(|(r, _)| params + *r as usize != *place);
     }
     for (t, slot) in plan.temps.iter().enumerate() {

@@ -1,16 +1,18 @@
-//! Whether views share memory. Exact for vectors; of matrices exact, too, until it would take too long: then they are said to overlap.
+//! Decides whether views share memory. The answer is exact for vectors. For matrices it is exact
+//! unless the search would take too long; then the views are said to overlap.
 //!
-//! A view is a set of bytes: elements at distances along axes. Axes of one distance in both views cancel: what counts is how far apart the rows of one
-//! lie from those of the other, and few distances bring them together. Other axes are taken row by row. What is left is two progressions,
-//! of which a linear Diophantine equation tells.
+//! A view is a set of bytes: elements at distances along axes. If both views have an axis of the
+//! same step, only the difference of the two row indices matters, and few differences bring the
+//! rows together. Other axes are tried row by row. Two arithmetic progressions remain, for which a
+//! linear Diophantine equation decides.
 
 use crate::span::{AXES, Span};
 
-/// Pairs of rows that are looked at before two views are said to overlap.
+/// Number of pairs of rows that are examined before two views are said to overlap.
 const PATIENCE: u32 = 1 << 12;
 
 impl Span {
-    /// Whether any byte belongs to both: views that interleave do not overlap.
+    /// Whether both views contain the same byte. Interleaved views do not overlap.
     pub fn overlaps(&self, other: &Span) -> bool {
         if self.is_empty() || other.is_empty() || !near(self.reach(), other.reach()) {
             return false;
@@ -21,7 +23,7 @@ impl Span {
         a.meets(&b, &mut PATIENCE.clone())
     }
 
-    /// Whether two elements share a byte.
+    /// Whether two elements of the view share a byte.
     pub fn overlaps_itself(&self) -> bool {
         if self.is_empty() || self.is_flat() {
             return false;
@@ -32,7 +34,7 @@ impl Span {
         }
         while all.rank > 0 {
             let (axis, row) = (all.axes[0], all.row(0));
-            // rows so many further reach into the first one
+            // The largest number of rows by which a later row still reaches into the first one.
             let most = (axis.count - 1).min((row.width() - 1) / axis.step);
             if (1..=most).any(|m| all.row(m * axis.step).meets(&row, &mut patience)) {
                 return true;
@@ -44,7 +46,8 @@ impl Span {
 }
 
 impl Span {
-    /// Between which addresses its elements lie: the first byte, and the one behind the last. There are elements.
+    /// Returns the range of addresses of the elements: the first byte, and the byte after the last.
+    /// The span must not be empty.
     pub fn reach(&self) -> (i64, i64) {
         let size = self.ty.size() as i64;
         let (mut first, mut last) = (self.base.addr() as i64, self.base.addr() as i64);
@@ -61,7 +64,7 @@ fn near<T: PartialOrd>(a: (T, T), b: (T, T)) -> bool {
     a.0 < b.1 && b.0 < a.1
 }
 
-/// So many times the same, `step` bytes apart.
+/// `count` repetitions that are `step` bytes apart.
 #[derive(Clone, Copy, Default)]
 struct Axis {
     count: i128,
@@ -78,7 +81,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Of a span with elements.
+    /// The bytes of a span that is not empty.
     fn of(s: &Span) -> Bytes {
         let size = s.ty.size() as i128;
         let mut out = Bytes { start: s.base.addr() as i128, size, rank: 0, axes: Default::default() };
@@ -92,7 +95,8 @@ impl Bytes {
         out
     }
 
-    /// The same bytes along fewer axes: none that stand still, and one where two leave no gaps.
+    /// Reduces the number of axes without changing the bytes: drops axes of step 0, and merges two
+    /// axes that leave no gaps.
     fn merge(&mut self) {
         let axes = self.axes;
         let moving = axes[..self.rank].iter().filter(|a| a.step > 0);
@@ -119,14 +123,14 @@ impl Bytes {
         near((self.start, self.start + self.width()), (other.start, other.start + other.width()))
     }
 
-    /// One of the parts along the first axis, `bytes` further than the first.
+    /// Returns the part at index 0 of the first axis, moved by `bytes`.
     fn row(&self, bytes: i128) -> Bytes {
         let mut row = Bytes { start: self.start + bytes, rank: self.rank - 1, ..*self };
         row.axes.rotate_left(1);
         row
     }
 
-    /// Whether any byte belongs to both, or that is not found out with so much patience.
+    /// Whether a byte belongs to both, or `patience` is used up before that is known.
     fn meets(&self, other: &Bytes, patience: &mut u32) -> bool {
         if !self.is_near(other) {
             return false;
@@ -140,7 +144,7 @@ impl Bytes {
             return Progression::of(self).meets(&Progression::of(other));
         }
         if self.rank > 0 && other.rank > 0 && a.step == b.step {
-            // row i of one and row k of the other: all that counts is i - k
+            // For row i of one view and row k of the other only i - k matters.
             return self.meets_at(other.row(0), a.step, 1 - b.count, a.count - 1, patience);
         }
         if self.rank > 0 && (other.rank == 0 || a.step > b.step) {
@@ -150,10 +154,11 @@ impl Bytes {
         }
     }
 
-    /// Whether a row of this, m steps further for any m from `low` to `high`, meets the other.
+    /// Whether a row of this view, moved by m steps for any m from `low` to `high`, meets the other
+    /// view.
     fn meets_at(&self, other: Bytes, step: i128, low: i128, high: i128, patience: &mut u32) -> bool {
         let (row, far) = (self.row(0), other.start - self.start);
-        // only these reach it
+        // Only these values of m bring the row near the other view.
         let low = low.max((far - row.width()).div_euclid(step) + 1);
         let high = high.min((far + other.width() - 1).div_euclid(step));
         (low..=high).any(|m| self.row(m * step).meets(&other, patience))
@@ -170,7 +175,7 @@ struct Progression {
 }
 
 impl Progression {
-    /// Of a span without, or with one axis that moves.
+    /// The progression of bytes with at most one axis.
     fn of(b: &Bytes) -> Progression {
         let one = Axis { count: 1, step: b.size };
         let Axis { count, step } = if b.rank == 0 || b.axes[0].step == 0 { one } else { b.axes[0] };
@@ -181,7 +186,8 @@ impl Progression {
         self.start + (self.count - 1) * self.step + self.size
     }
 
-    /// Are there i, j with |a + i s - (b + j t)| less than an element? One linear Diophantine equation for each distance.
+    /// Whether there are i, j with |a + i s - (b + j t)| less than the size of an element. Each
+    /// distance gives one linear Diophantine equation.
     fn meets(&self, other: &Progression) -> bool {
         if self.end() <= other.start || other.end() <= self.start {
             return false;
@@ -192,12 +198,13 @@ impl Progression {
         let (g, u) = gcd(self.step, other.step);
         let (s, t) = (self.step / g, other.step / g);
         (1 - self.size..other.size).any(|d| {
-            // i * self.step - j * other.step = c
+            // The equation is i * self.step - j * other.step = c.
             let c = other.start - self.start + d;
             if c % g != 0 {
                 return false;
             }
-            // the least i >= 0 that solves it, then steps of t in i and of s in j
+            // This is the least i >= 0 that solves it. Further solutions follow in steps of t in i
+            // and of s in j.
             let i = (u.rem_euclid(t) * (c / g).rem_euclid(t)).rem_euclid(t);
             if i >= self.count {
                 return false;
@@ -209,7 +216,7 @@ impl Progression {
     }
 }
 
-/// Greatest common divisor g of a and b, and u with a u = g modulo b.
+/// Returns the greatest common divisor g of a and b, and u with a u = g modulo b.
 fn gcd(a: i128, b: i128) -> (i128, i128) {
     let (mut r, mut u) = ((a, b), (1, 0));
     while r.1 != 0 {
@@ -229,7 +236,7 @@ mod tests {
         Span::new(std::ptr::without_provenance_mut(base), ty, extents, strides)
     }
 
-    /// The bytes of every element, in any order.
+    /// Returns the bytes of every element, in any order.
     fn bytes(s: &Span) -> Vec<i64> {
         let mut at = vec![s.base.addr() as i64];
         for (n, stride) in s.extents.iter().zip(&s.strides) {
@@ -247,7 +254,7 @@ mod tests {
         expected
     }
 
-    /// Every pair of small progressions, against the sets of bytes.
+    /// Compares every pair of small progressions with the sets of bytes.
     #[test]
     fn overlap_is_exact() {
         let a = span(1000, &[5], &[3], Ty::F32);
@@ -260,7 +267,8 @@ mod tests {
         }
     }
 
-    /// Small matrices of one and of different strides, and rank 3, against the sets of bytes.
+    /// Compares small matrices of equal and of different strides, and arrays of rank 3, with the
+    /// sets of bytes.
     #[test]
     fn overlap_of_matrices_is_exact() {
         let strides = [[7, 1], [1, 7], [-7, 2], [5, 1], [3, -2], [2, 3], [8, 0], [1, 1], [0, 0]];
@@ -306,7 +314,7 @@ mod tests {
         assert!(found[0] > 1000 && found[1] > 1000, "{found:?}");
     }
 
-    /// Blocks of one large matrix are told apart at once, whatever their size.
+    /// Blocks of one large matrix are distinguished at once, whatever their size.
     #[test]
     fn blocks_of_large_matrices() {
         let (rows, pitch) = (1 << 30, 1 << 20);
@@ -314,7 +322,7 @@ mod tests {
         let (left, right) = (columns(0, pitch / 2), columns(1 << 19, pitch / 2));
         assert!(!left.overlaps(&right) && !right.overlaps(&left));
         assert!(left.overlaps(&columns((1 << 19) - 1, 2)) && !left.overlaps(&columns(1 << 19, 1)));
-        // the last columns and the next row's first
+        // The last columns of a row meet the first columns of the next row.
         assert!(columns(1 << 19, pitch / 2 + 1).overlaps(&left));
         let transposed = span((1 << 20) + (1 << 21), &[pitch / 2, rows], &[1, pitch], Ty::F32);
         assert!(!left.overlaps(&transposed) && right.overlaps(&transposed));
@@ -322,7 +330,7 @@ mod tests {
         assert!(even.overlaps(&odd), "odd has every row");
         let odd = span((1 << 20) + (4 << 20), &[rows, 100], &[2 * pitch, 1], Ty::F32);
         assert!(!even.overlaps(&odd) && !even.overlaps_itself());
-        // rows of another pitch: not found out
+        // Rows of another pitch are not distinguished before the limit.
         assert!(left.overlaps(&span((1 << 20) + (1 << 21), &[rows, 2], &[pitch + 2, 1], Ty::F32)));
     }
 

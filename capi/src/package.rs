@@ -1,4 +1,4 @@
-//! Packages: `agpu_invoke`, and the module behind the pointer that a package hands over.
+//! Packages: `agpu_invoke`, and the loaded module behind the pointer that a package passes.
 
 use crate::abi::{
     AGPU_ABI_OLDEST, AGPU_ABI_VERSION, AgpuArg, AgpuCall, AgpuCpuKernel, AgpuModule, AgpuStatus,
@@ -20,9 +20,9 @@ use std::ffi::{CStr, c_char};
 use std::str::Utf8Error;
 use std::sync::atomic::AtomicPtr;
 
-/// Runs entry `entry` of a module. Packages call this; arguments are the parameters, then the results.
-/// `call` may be NULL. Thread-safe, as long as no buffer that a call writes is used elsewhere at the same
-/// time.
+/// Runs entry `entry` of a module. Packages call this function. The arguments are the parameters
+/// followed by the results. `call` may be NULL. Thread-safe as long as no buffer that a call writes
+/// is used elsewhere at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_invoke(
     module: *const AgpuModule,
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn agpu_invoke(
     count: i32,
 ) -> AgpuStatus {
     guard(|| {
-        // SAFETY: NULL or a package's module (the caller's promise).
+        // SAFETY: it is NULL or a package's module, which the caller guarantees.
         let loaded = unsafe { open(module) }.map_err(|e| e.of("agpu_invoke"))?;
         let number = usize::try_from(entry).unwrap_or(usize::MAX);
         let Some(entry) = loaded.entries.get(number) else {
@@ -49,22 +49,25 @@ pub unsafe extern "C" fn agpu_invoke(
                 return done;
             }
         }
-        // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
+        // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments, which the caller
+        // guarantees.
         let run = |ws: &mut Workspace| unsafe { invoke(loaded, entry, call, args, count, ws) };
         workspace::with(run).map_err(|e| e.of(&entry.title))
     })
 }
 
-/// The module behind a pointer of a package; parsed and checked at first use.
+/// Returns the loaded module behind a package's pointer. It is parsed and checked at its first use.
 ///
 /// # Safety
 /// `module` is null or points at an `agpu_module` of any version, which stays valid.
 pub(crate) unsafe fn open(module: *const AgpuModule) -> Result<&'static Loaded> {
-    // SAFETY: the caller's promise; what the state word has stays while the package is loaded.
+    // SAFETY: the caller guarantees this. What the state word points at is valid while the package
+    // is loaded.
     unsafe { open_raw(module).map(|loaded| &*loaded) }
 }
 
-/// The same as a pointer, which its library's owner frees when that is closed.
+/// Does the same and returns a pointer, which the owner of the library frees when the library is
+/// closed.
 ///
 /// # Safety
 /// As [`open`].
@@ -73,7 +76,7 @@ pub(crate) unsafe fn open_raw(module: *const AgpuModule) -> Result<*mut Loaded> 
         fail!(INVALID_ARGUMENT, "the module is NULL");
     }
     aligned(module, "the module")?;
-    // SAFETY: size and version come first in every version.
+    // SAFETY: the size and the version come first in every version.
     let (size, version) =
         unsafe { ((&raw const (*module).size).read(), (&raw const (*module).abi_version).read()) };
     if !(AGPU_ABI_OLDEST..=AGPU_ABI_VERSION).contains(&version) || size < size_of::<AgpuModule>() {
@@ -90,9 +93,9 @@ pub(crate) unsafe fn open_raw(module: *const AgpuModule) -> Result<*mut Loaded> 
     if module.state.is_null() {
         fail!(MODULE, "the module's state is NULL");
     }
-    // SAFETY: the state word is the runtime's, and only used through this atomic.
+    // SAFETY: the state word belongs to the runtime and is only accessed by this atomic.
     let state = unsafe { AtomicPtr::<Loaded>::from_ptr(module.state.cast()) };
-    // SAFETY: a module of our version.
+    // SAFETY: the module is of this version.
     crate::module::state::get_or_make(state, || unsafe { load(module) })
 }
 
@@ -102,7 +105,7 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     if module.name.is_null() || module.plans.is_null() {
         fail!(MODULE, "the module's name or plans are NULL");
     }
-    // SAFETY: a C string, by the contract.
+    // SAFETY: it is a C string, by the contract.
     let name = unsafe { CStr::from_ptr(module.name) }.to_string_lossy().into_owned();
     let (Ok(length), Ok(count)) = (usize::try_from(module.plans_length), usize::try_from(module.kernels))
     else {
@@ -115,7 +118,7 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
         parse::parse(text).map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
     let level = level()?;
     let kernels = table(module, level);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let images = unsafe { Images::read(module, &name) }?;
     let kernels = if kernels.is_null() { Kernels::None } else { Kernels::Table { kernels, _code: None } };
     if matches!(kernels, Kernels::None) && count > 0 && images.is_none() {
@@ -126,7 +129,7 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
         );
     }
     let mut loaded = Loaded::in_memory(&name, plans, images, kernels, count)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     loaded.staged = unsafe { staged(module, &loaded) }?;
     log!(
         Info,
@@ -143,16 +146,16 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
 }
 
 /// # Safety
-/// There are that many bytes, for as long as the package is loaded.
+/// There are that many bytes, and they are valid as long as the package is loaded.
 pub(crate) unsafe fn text<'a>(
     address: *const c_char,
     length: usize,
 ) -> std::result::Result<&'a str, Utf8Error> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     std::str::from_utf8(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) })
 }
 
-/// The functions that stage scalars, at their entries.
+/// Returns for each entry the function that stages its scalars, if it has one.
 ///
 /// # Safety
 /// As [`load`].
@@ -188,7 +191,7 @@ pub(crate) unsafe fn staged(
     }
 }
 
-/// The best table that is there.
+/// Returns the table of the best level that the package and this processor have.
 pub(crate) fn table(module: &AgpuModule, level: Level) -> *const AgpuCpuKernel {
     let tables = [(Level::V4, module.cpu_v4), (Level::V3, module.cpu_v3), (Level::V2, module.cpu_v2)];
     tables.into_iter().find(|(l, t)| *l <= level && !t.is_null()).map_or(std::ptr::null(), |t| t.1)

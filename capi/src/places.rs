@@ -1,5 +1,5 @@
-//! What a launch of a plan means in a call: where its arrays are, its scalars, and how many elements it has. Both
-//! devices ask for it.
+//! What a launch of a plan means in a call: the addresses of its arrays, its scalars, and its
+//! number of elements. Both devices use it.
 
 use crate::error::{INTERNAL, Result, SHAPE, fail};
 use crate::span::{AXES, Span, count, extents};
@@ -7,7 +7,7 @@ use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg};
 use arraygpu_compiler::scalar::Lit;
 
-/// Parameters, results and temporaries are counted through.
+/// Parameters, results and temporaries have consecutive numbers, in this order.
 pub(crate) fn place_of(plan: &Plan, place: Place) -> usize {
     match place {
         Place::Param(i) => i as usize,
@@ -16,7 +16,7 @@ pub(crate) fn place_of(plan: &Plan, place: Place) -> usize {
     }
 }
 
-/// The bits of an "in" scalar.
+/// Returns the bits of an "in" scalar.
 pub(crate) fn scalar<'a>(s: ScalarArg, host: &[Lit], span: impl Fn(usize) -> &'a Span) -> u64 {
     match s {
         ScalarArg::Host(h) => host[h.0 as usize].bits,
@@ -24,7 +24,7 @@ pub(crate) fn scalar<'a>(s: ScalarArg, host: &[Lit], span: impl Fn(usize) -> &'a
     }
 }
 
-/// The number of elements of a launch's index space.
+/// Returns the number of elements of a launch's index space.
 pub(crate) fn elements(launch: &Launch, ws: &Workspace) -> Result<i64> {
     let mut room = [0; AXES];
     let domain = &mut room[..launch.domain.len()];
@@ -42,7 +42,7 @@ pub(crate) fn elements(launch: &Launch, ws: &Workspace) -> Result<i64> {
     }
 }
 
-/// Whether an array that the launch writes is one that it reads.
+/// Whether the launch writes an array that it also reads.
 pub(crate) fn writes_an_input(launch: &Launch, ws: &Workspace) -> bool {
     let uses = |place: Place, write: bool| {
         launch.arrays.iter().any(|(p, a)| *p == place && (*a == Access::Write) == write)

@@ -1,25 +1,27 @@
-//! Iterations: which memory a step reads and writes at which time.
+//! Iterations: which memory a step reads and writes in each turn.
 
 use crate::places::place_of;
 use crate::span::Span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Place, Plan, Repeat, Step};
 
-/// How many steps there are; of states without elements one, after which nothing changes.
+/// Returns the number of steps. If the states have no elements, it is at most 1, because further
+/// steps change nothing.
 pub(crate) fn count(plan: &Plan, r: &Repeat, ws: &Workspace) -> i64 {
     let count = ws.host[r.count.0 as usize].as_i64().max(0);
     let empty = r.states.iter().all(|s| ws.spans[place_of(plan, s.from)].is_empty());
     if empty { count.min(1) } else { count }
 }
 
-/// What runs of the steps behind it, and how often.
+/// Returns the steps of the plan that run, and how often.
 pub(crate) fn chosen<'s>(r: &Repeat, steps: &'s [Step], count: i64) -> (&'s [Step], i64) {
     let (body, others) = steps.split_at(r.body as usize);
     if count > 0 { (body, count) } else { (&others[..r.otherwise as usize], 1) }
 }
 
-/// Gives `current` and `next` of each state their memory for one of `count` turns: the first reads what is there before, the last writes what is wanted, and what
-/// one writes the next one reads.
+/// Assigns memory to `current` and `next` of each state for one of `count` turns. The first turn
+/// reads the initial state, the last turn writes the result, and each turn reads what the previous
+/// one wrote.
 pub(crate) fn bind(plan: &Plan, r: &Repeat, turn: i64, count: i64, spans: &mut [Span]) {
     for s in &r.states {
         let [from, to, spare, current, next] =

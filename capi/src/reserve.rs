@@ -1,19 +1,22 @@
-//! Memory of last resort. Rust code that cannot have memory ends the process; the compiler is such code, and the
-//! host's process is not ours to end. So the library's allocator has a reserve: when the system refuses, small
-//! requests are served from it, the compiler sees that it lives on the reserve ([`is_in_use`]), and stops with an
-//! error between its passes.
+//! A memory reserve for when the system refuses memory. Rust code that fails to allocate ends the
+//! process. The compiler is such code, but the process belongs to the host. So the library's
+//! allocator keeps a reserve: when the system refuses, small requests are served from it. The
+//! compiler sees that the reserve is in use ([`is_in_use`]) and stops with an error between two
+//! passes.
 //!
-//! What still ends the process is in `docs/c-abi.md`, "Out of memory". Elements of arrays never come from the reserve
-//! ([`crate::memory`]): they are refused by an error at once.
+//! `docs/c-abi.md`, "Out of memory", says what still ends the process. Elements of arrays never
+//! come from the reserve ([`crate::memory`]); those requests fail with an error at once.
 //!
-//! It is the allocator of the C library only (the feature `reserve`): Rust programs choose their own.
+//! The reserve is the allocator of the C library only (the feature `reserve`). Rust programs choose
+//! their own allocator.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Address space that is touched only when it is needed.
+/// Size of the reserve in bytes. It is address space whose pages are touched only when they are
+/// needed.
 const BYTES: usize = 16 << 20;
 
 const PAGE: usize = 4096;
@@ -21,46 +24,47 @@ const PAGE: usize = 4096;
 #[repr(align(4096))]
 struct Arena(UnsafeCell<[u8; BYTES]>);
 
-// SAFETY: pieces are given out once each.
+// SAFETY: each piece is given out only once at a time.
 unsafe impl Sync for Arena {}
 
 static ARENA: Arena = Arena(UnsafeCell::new([0; BYTES]));
 
-/// Sizes of pieces: 16 bytes, and each class twice the one before. A piece is aligned to its size, up to a page.
+/// The number of size classes. Pieces of the first class have 16 bytes, those of each further class
+/// twice as many. A piece is aligned to its size, at most to a page.
 const CLASSES: usize = (BYTES / 16).ilog2() as usize + 1;
 
-/// What of the arena is given out.
+/// Which parts of the arena are given out.
 struct Pieces {
-    /// Behind the last piece.
+    /// The offset behind the last piece.
     end: usize,
-    /// How many live. With the last of them all is free again.
+    /// The number of live pieces. When it reaches 0, the whole arena is free again.
     live: usize,
-    /// The first piece of each class that was given back; the next is written into it.
+    /// A linked list of free pieces for each class; a free piece holds the address of the next one.
     free: [*mut u8; CLASSES],
 }
 
 struct Locked(UnsafeCell<Pieces>);
 
-// SAFETY: only who holds `LOCK` looks into it.
+// SAFETY: only the holder of `LOCK` accesses the pieces.
 unsafe impl Sync for Locked {}
 
 const NOTHING: Pieces = Pieces { end: 0, live: 0, free: [null_mut(); CLASSES] };
 static PIECES: Locked = Locked(UnsafeCell::new(NOTHING));
-/// A lock that needs no memory, and is held for some instructions.
+/// A spin lock. It needs no memory and is held only for a few instructions.
 static LOCK: AtomicBool = AtomicBool::new(false);
 
-/// Does something with the pieces, alone.
+/// Runs `f` with exclusive access to the pieces.
 fn locked<T>(f: impl FnOnce(&mut Pieces) -> T) -> T {
     while LOCK.swap(true, Ordering::Acquire) {
         std::hint::spin_loop();
     }
-    // SAFETY: nobody else is here.
+    // SAFETY: the lock excludes all other threads.
     let result = f(unsafe { &mut *PIECES.0.get() });
     LOCK.store(false, Ordering::Release);
     result
 }
 
-/// The class of a layout; none where no piece would do.
+/// Returns the size class of a layout, or `None` if no piece can hold it.
 fn class(layout: Layout) -> Option<usize> {
     let size = layout.size().max(layout.align()).max(16).checked_next_power_of_two()?;
     (size <= BYTES && layout.align() <= PAGE).then(|| (size / 16).ilog2() as usize)
@@ -75,7 +79,7 @@ impl Pieces {
             self.end = begin.checked_add(size).filter(|end| *end <= BYTES)?.max(self.end);
             ARENA.0.get().cast::<u8>().wrapping_add(begin)
         } else {
-            // SAFETY: a piece that was given back, which names the next.
+            // SAFETY: the piece was given back, so it holds the address of the next one.
             self.free[class] = unsafe { first.cast::<*mut u8>().read() };
             first
         };
@@ -89,28 +93,28 @@ impl Pieces {
             *self = NOTHING;
             return;
         }
-        // SAFETY: a piece of 16 bytes or more, aligned to that, which nobody has any more.
+        // SAFETY: the piece has at least 16 bytes, is aligned to them, and has no other user.
         unsafe { piece.cast::<*mut u8>().write(self.free[class]) };
         self.free[class] = piece;
     }
 }
 
 thread_local! {
-    /// This thread took a piece since it last asked for the reserve to be forgotten.
+    /// Whether this thread has taken a piece since its last call of `forget`.
     static USED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread lives on the reserve.
+/// Whether this thread has taken memory from the reserve.
 pub(crate) fn is_in_use() -> bool {
     USED.try_with(Cell::get).unwrap_or(false)
 }
 
-/// A call begins: what earlier ones had to take does not count.
+/// Marks the beginning of a call: pieces that earlier calls took no longer count.
 pub(crate) fn forget() {
     let _ = USED.try_with(|used| used.set(false));
 }
 
-/// An allocator, and behind it the reserve.
+/// An allocator that falls back to the reserve.
 pub struct Reserve<A>(pub A);
 
 impl<A> Reserve<A> {
@@ -122,7 +126,7 @@ impl<A> Reserve<A> {
         p.addr().wrapping_sub(Self::start()) < BYTES
     }
 
-    /// A piece of the reserve, if it has one; it is not cleared.
+    /// Returns a piece of the reserve, if there is one. The piece is not cleared.
     #[cold]
     fn take(layout: Layout) -> *mut u8 {
         let piece = class(layout).and_then(|class| locked(|pieces| pieces.take(class)));
@@ -130,7 +134,7 @@ impl<A> Reserve<A> {
         piece.unwrap_or(null_mut())
     }
 
-    /// A piece is free.
+    /// Gives a piece back.
     #[cold]
     fn give(piece: *mut u8, layout: Layout) {
         if let Some(class) = class(layout) {
@@ -139,23 +143,24 @@ impl<A> Reserve<A> {
     }
 }
 
-// SAFETY: memory of the allocator, or pieces of the reserve, each given out once until all are free.
+// SAFETY: memory comes from the allocator, or it is a piece of the reserve, and each piece has one
+// user.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Reserve<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let p = unsafe { self.0.alloc(layout) };
         if p.is_null() { Self::take(layout) } else { p }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let p = unsafe { self.0.alloc_zeroed(layout) };
         if !p.is_null() {
             return p;
         }
         let p = Self::take(layout);
         if !p.is_null() {
-            // SAFETY: a piece of so many bytes.
+            // SAFETY: the piece has at least `layout.size()` bytes.
             unsafe { p.write_bytes(0, layout.size()) };
         }
         p
@@ -165,22 +170,22 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Reserve<A> {
         if Self::has(p) {
             return Self::give(p, layout);
         }
-        // SAFETY: it is the allocator's.
+        // SAFETY: the memory belongs to the allocator.
         unsafe { self.0.dealloc(p, layout) }
     }
 
     unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !Self::has(p) {
-            // SAFETY: it is the allocator's.
+            // SAFETY: the memory belongs to the allocator.
             let larger = unsafe { self.0.realloc(p, layout, size) };
             if !larger.is_null() {
                 return larger;
             }
         }
-        // SAFETY: the size is the caller's, and not 0.
+        // SAFETY: the caller guarantees that the size is valid and not 0.
         let new = unsafe { self.alloc(Layout::from_size_align_unchecked(size, layout.align())) };
         if !new.is_null() {
-            // SAFETY: both have so many bytes; the old one is given back by who has it.
+            // SAFETY: both have that many bytes, and the old memory is given back to its owner.
             unsafe {
                 new.copy_from_nonoverlapping(p, layout.size().min(size));
                 self.dealloc(p, layout);
@@ -201,7 +206,8 @@ mod tests {
 
     type Own = Reserve<System>;
 
-    /// Pieces do not overlap, are aligned, and all of the reserve is there again when the last one is given back.
+    /// Pieces do not overlap and are aligned, and the whole reserve is free again after the last
+    /// piece is given back.
     #[test]
     fn pieces() {
         let layout = |size, align| Layout::from_size_align(size, align).expect("a layout");
@@ -215,7 +221,7 @@ mod tests {
             assert!(pieces[i + 1..].iter().all(|(next, ..)| *next >= at + size));
         }
         assert!(Own::take(layout(BYTES, 1)).is_null() && Own::take(layout(1, 8192)).is_null());
-        // SAFETY: a piece, which moves to the system and is freed there.
+        // SAFETY: a piece is moved to the system's memory and freed there.
         unsafe {
             let p = Own::take(layout(5, 1));
             p.write_bytes(7, 5);
@@ -223,7 +229,7 @@ mod tests {
             assert!(!Own::has(q) && std::slice::from_raw_parts(q, 5) == [7; 5]);
             Reserve(System).dealloc(q, layout(500, 1));
         }
-        // what is given back serves the next request of its class
+        // A piece that was given back serves the next request of its class.
         let (at, size, align) = pieces[2];
         Own::give(std::ptr::with_exposed_provenance_mut(at), layout(size, align));
         assert_eq!(Own::take(layout(size - 20, align)).addr(), at);

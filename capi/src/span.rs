@@ -1,33 +1,36 @@
-//! Spans: an address with extents and strides, checked already. All that runs on arrays works on spans.
+//! Spans: an address with extents and strides that were checked. All operations on arrays use
+//! spans.
 
 use arraygpu_compiler::scalar::Ty;
 
-/// The most dimensions that a view has.
+/// The largest number of dimensions of a view.
 pub(crate) const AXES: usize = arraygpu_compiler::core::MAX_RANK;
 
-/// A view that was checked against its buffer: `base + i * stride + ...`, for all indices inside of the extents,
-/// are elements of it. There are always three axes: a vector has two of extent 1 before its own.
+/// A view that was checked against its buffer: `base + i * stride + ...`, for all indices inside
+/// the extents, are elements of the buffer. There are always three axes; a vector has two axes of
+/// extent 1 before its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub base: *mut u8,
     pub ty: Ty,
     pub rank: usize,
-    /// Outermost first.
+    /// The extents, the outermost axis first.
     pub extents: [i64; AXES],
-    /// In elements. Where one does not matter (one element along the axis, or none at all), it is that of a dense array.
+    /// The strides in elements. A stride that has no effect (one element along the axis, or no
+    /// elements at all) is that of a dense array.
     pub strides: [i64; AXES],
 }
 
 impl Span {
-    /// Checked already.
+    /// Makes a span of an address, extents and strides that were checked.
     pub fn new(base: *mut u8, ty: Ty, extents: &[i64], strides: &[i64]) -> Span {
         let mut span = Span { base, ty, rank: 0, extents: [1; AXES], strides: [1; AXES] };
         span.set(base, extents, strides);
         span
     }
 
-    /// Makes this span describe another place and shape, which the caller has checked. It is written in place, word by
-    /// word, because spans are half of the cost of a small call.
+    /// Changes this span to another place and shape, which the caller has checked. It is written in
+    /// place, word by word, because spans take half of the time of a small call.
     #[inline]
     pub fn set(&mut self, base: *mut u8, extents: &[i64], strides: &[i64]) {
         let before = AXES - extents.len();
@@ -46,12 +49,12 @@ impl Span {
         }
     }
 
-    /// One row after another, without gaps.
+    /// A span in row-major order without gaps.
     pub fn dense(base: *mut u8, ty: Ty, extents: &[i64]) -> Span {
         Span::new(base, ty, extents, &[1; AXES]).packed(base)
     }
 
-    /// A dense array of these extents elsewhere.
+    /// A dense array of the same extents at another address.
     pub fn packed(&self, base: *mut u8) -> Span {
         let mut strides = [1i64; AXES];
         for axis in (1..AXES).rev() {
@@ -60,37 +63,37 @@ impl Span {
         Span { base, strides: if self.is_empty() { [1; AXES] } else { strides }, ..*self }
     }
 
-    /// One element, of rank 0.
+    /// A span of one element, of rank 0.
     pub fn scalar(base: *mut u8, ty: Ty) -> Span {
         Span::new(base, ty, &[], &[])
     }
 
-    /// No element.
+    /// A span without elements.
     pub fn nothing(ty: Ty) -> Span {
         Span::new(std::ptr::null_mut(), ty, &[0], &[1])
     }
 
-    /// The extents of its own axes.
+    /// Returns the extents of the span's own axes.
     pub fn shape(&self) -> &[i64] {
         &self.extents[AXES - self.rank..]
     }
 
-    /// The strides of its own axes.
+    /// Returns the strides of the span's own axes.
     pub fn distances(&self) -> &[i64] {
         &self.strides[AXES - self.rank..]
     }
 
-    /// The extent along an axis; 1 of an axis that it has not.
+    /// Returns the extent along an axis; 1 for an axis beyond the rank.
     pub fn extent(&self, axis: u8) -> i64 {
         self.shape().get(usize::from(axis)).copied().unwrap_or(1)
     }
 
-    /// The distance of neighbours along an axis, in elements.
+    /// Returns the stride along an axis, in elements.
     pub fn stride(&self, axis: u8) -> i64 {
         self.distances().get(usize::from(axis)).copied().unwrap_or(1)
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> i64 {
         self.extents.iter().fold(1, |n, e| n.wrapping_mul(*e))
     }
@@ -99,24 +102,24 @@ impl Span {
         self.extents.contains(&0)
     }
 
-    /// Bytes of all elements.
+    /// Returns the size of all elements in bytes.
     pub fn bytes(&self) -> usize {
         self.len() as usize * self.ty.size()
     }
 
-    /// Neighbours along the last axis lie side by side.
+    /// Whether neighbours along the last axis are adjacent in memory.
     pub fn is_contiguous(&self) -> bool {
         self.strides[AXES - 1] == 1
     }
 
-    /// All elements lie side by side, in row-major order.
+    /// Whether all elements are adjacent in memory, in row-major order.
     pub fn is_flat(&self) -> bool {
         let [_, rows, columns] = self.extents;
         let [s0, s1, s2] = self.strides;
         self.is_empty() || (s2 == 1 && s1 == columns && s0 == columns.wrapping_mul(rows))
     }
 
-    /// The same elements in the same order.
+    /// Whether both spans have the same elements in the same order.
     pub fn is_same(&self, other: &Span) -> bool {
         self.base == other.base
             && self.extents == other.extents
@@ -125,12 +128,12 @@ impl Span {
     }
 }
 
-/// `3 x 4`
+/// Formats extents, for example as `3 x 4`.
 pub(crate) fn extents(shape: &[i64]) -> String {
     shape.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ")
 }
 
-/// What an array of a rank is called.
+/// Returns the word for an array of a rank.
 pub(crate) fn noun(rank: usize) -> &'static str {
     match rank {
         0 => "scalar",
@@ -140,7 +143,7 @@ pub(crate) fn noun(rank: usize) -> &'static str {
     }
 }
 
-/// The number of elements, if it can be counted.
+/// Returns the number of elements, or `None` if it overflows.
 pub(crate) fn count(shape: &[i64]) -> Option<i64> {
     if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1i64, |n, e| n.checked_mul(*e)) }
 }

@@ -8,28 +8,29 @@ use std::sync::Arc;
 /// Copies `len` elements of `size` bytes.
 ///
 /// # Safety
-/// Both sides hold `len` elements at their strides (in elements), and do not overlap unless both strides are 1.
+/// Both sides hold `len` elements at their strides, which are in elements. They do not overlap
+/// unless both strides are 1.
 unsafe fn transfer(dst: *mut u8, dst_stride: i64, src: *const u8, src_stride: i64, len: i64, size: usize) {
     if len == 0 {
         return;
     }
     if dst_stride == 1 && src_stride == 1 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { std::ptr::copy(src, dst, len as usize * size) };
         return;
     }
-    /// One element type's loop; the memory may be unaligned (host side).
+    /// Copies elements of one type. The memory of the host's side may be unaligned.
     unsafe fn each<T>(dst: *mut u8, dst_stride: i64, src: *const u8, src_stride: i64, len: i64) {
         let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
         for i in 0..len as isize {
-            // SAFETY: element i of either side, by the caller's promise.
+            // SAFETY: these are element i of either side, which the caller guarantees.
             unsafe {
                 let value = src.offset(i * src_stride as isize).read_unaligned();
                 dst.offset(i * dst_stride as isize).write_unaligned(value);
             }
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         match size {
             1 => each::<u8>(dst, dst_stride, src, src_stride, len),
@@ -40,9 +41,9 @@ unsafe fn transfer(dst: *mut u8, dst_stride: i64, src: *const u8, src_stride: i6
     }
 }
 
-/// Two spans of the same extents, walked together: the number of elements along each axis, and the distances on
-/// either side. The last axis is where neighbours of the first span lie closest; axes along which both go on
-/// without gaps are one.
+/// Returns the axes by which two spans of the same extents are walked together: for each axis the
+/// number of elements and the strides of `to` and of `from`. The last axis is the one along which
+/// neighbours in `to` lie closest. Axes along which both spans continue without gaps are merged.
 pub(crate) fn walk(to: &Span, from: &Span) -> [(i64, i64, i64); AXES] {
     let mut axes = [(1, 1, 1); AXES];
     for (i, axis) in axes.iter_mut().enumerate() {
@@ -52,11 +53,11 @@ pub(crate) fn walk(to: &Span, from: &Span) -> [(i64, i64, i64); AXES] {
         axes[0].0 = 0;
         return axes;
     }
-    // one element along an axis: nothing is walked there
+    // An axis of one element is not walked, so it goes last in the order of strides.
     axes.sort_by_key(|(n, stride, _)| if *n == 1 { i64::MIN } else { -stride.saturating_abs() });
     let mut i = AXES - 1;
     for _ in 1..AXES {
-        // what lies inside of axis i - 1
+        // Axis i is merged with axis i - 1 if one step of the latter continues the former.
         let ((n, to, from), outer) = (axes[i], axes[i - 1]);
         let follows = |outer: i64, inner: i64| inner.checked_mul(n) == Some(outer);
         if outer.0 == 1 || (follows(outer.1, to) && follows(outer.2, from)) {
@@ -73,7 +74,7 @@ pub(crate) fn walk(to: &Span, from: &Span) -> [(i64, i64, i64); AXES] {
 /// Copies the elements of one checked span to another of the same extents.
 ///
 /// # Safety
-/// They do not overlap, unless both are flat.
+/// The spans do not overlap, unless both are flat.
 pub(crate) unsafe fn transfer_all(to: &Span, from: &Span) {
     let [outer, middle, inner] = walk(to, from);
     let size = to.ty.size();
@@ -82,24 +83,24 @@ pub(crate) unsafe fn transfer_all(to: &Span, from: &Span) {
             base.wrapping_offset((i * outer + j * middle) as isize * size as isize)
         };
         let (to, from) = (at(to.base, outer.1, middle.1), at(from.base, outer.2, middle.2));
-        // SAFETY: a row of either side, which are checked spans.
+        // SAFETY: it is a row of either span, and both are checked.
         unsafe { transfer(to, inner.1, from, inner.2, inner.0, size) };
     }
 }
 
-/// Copies one checked span to another of the same extents and type; they may overlap in any way.
+/// Copies one checked span to another of the same extents and type. They may overlap in any way.
 pub(crate) fn copy_span(dst: &Span, src: &Span, memory: &Arc<HostMemory>) -> Result<()> {
     if dst.is_same(src) {
         return Ok(());
     }
     if (dst.is_flat() && src.is_flat()) || !dst.overlaps(src) {
-        // SAFETY: checked spans; where there are gaps they do not overlap.
+        // SAFETY: the spans are checked, and spans with gaps do not overlap here.
         unsafe { transfer_all(dst, src) };
         return Ok(());
     }
     let temporary = Storage::new(src.len(), src.ty.size(), false, Some(memory))?;
     let middle = src.packed(temporary.data());
-    // SAFETY: the temporary holds as many elements and overlaps nothing.
+    // SAFETY: the temporary holds as many elements and does not overlap either span.
     unsafe {
         transfer_all(&middle, src);
         transfer_all(dst, &middle);

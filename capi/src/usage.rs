@@ -1,11 +1,12 @@
-//! What a context has allocated, and may.
+//! Counts the memory of a context and enforces its limit.
 
 use crate::error::{OUT_OF_MEMORY, Result, fail};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-/// What a context has allocated, in bytes.
+/// The memory that a context has allocated, in bytes.
 pub(crate) struct Usage {
-    /// What is about to be allocated is taken, too: the limit is for this.
+    /// Bytes in use together with those that are about to be allocated. The limit applies to this
+    /// sum.
     taken: AtomicI64,
     used: AtomicI64,
     peak: AtomicI64,
@@ -18,21 +19,21 @@ impl Usage {
         Usage { taken, used, peak, limit: AtomicI64::new(i64::MAX) }
     }
 
-    /// Bytes in use, and the most that ever were.
+    /// Returns the bytes in use and their maximum so far.
     pub fn get(&self) -> (i64, i64) {
         (self.used.load(Relaxed), self.peak.load(Relaxed))
     }
 
-    /// From now on; what is in use stays.
+    /// Sets the limit for later allocations. Memory in use is not affected.
     pub fn set_limit(&self, bytes: i64) {
         self.limit.store(bytes, Relaxed);
     }
 
-    /// Counts what is about to be allocated, if there is room for it.
+    /// Counts bytes that are about to be allocated, if the limit allows them.
     pub fn take(&self, bytes: i64) -> Result<()> {
         let limit = self.limit.load(Relaxed);
-        // one who asks for too much takes nothing from another meanwhile; without a limit nobody does, and sums may
-        // wrap
+        // A request above the limit must not change the count, since that could make another
+        // thread's request fail. Without a limit no request is refused, and the sum may wrap.
         let fits = |taken: i64| match limit {
             i64::MAX => Some(taken.wrapping_add(bytes)),
             limit => taken.checked_add(bytes).filter(|sum| *sum <= limit),
@@ -46,18 +47,18 @@ impl Usage {
         Ok(())
     }
 
-    /// What was taken was had.
+    /// Counts bytes as in use, after `take` and a successful allocation.
     pub fn had(&self, bytes: i64) {
         let used = self.used.fetch_add(bytes, Relaxed) + bytes;
         self.peak.fetch_max(used, Relaxed);
     }
 
-    /// What was taken was not had.
+    /// Takes back the effect of `take` after a failed allocation.
     pub fn untake(&self, bytes: i64) {
         self.taken.fetch_sub(bytes, Relaxed);
     }
 
-    /// Counts what is freed.
+    /// Counts bytes that are freed.
     pub fn give(&self, bytes: i64) {
         self.used.fetch_sub(bytes, Relaxed);
         self.taken.fetch_sub(bytes, Relaxed);
@@ -68,7 +69,7 @@ impl Usage {
 mod tests {
     use super::*;
 
-    /// What is refused, or not had, is in nobody's way, and in no figure.
+    /// A request that is refused or fails does not affect other requests or the counts.
     #[test]
     fn who_asks_for_too_much_disturbs_no_other() {
         let usage = Usage::new();
@@ -77,7 +78,7 @@ mod tests {
         let turns = if cfg!(miri) { 50 } else { 100_000 };
         std::thread::scope(|scope| {
             let greedy = scope.spawn(|| (0..turns).all(|_| usage.take(90).is_err()));
-            // there is room for 80, whatever the other one asks for
+            // 80 bytes are free, whatever the other thread requests.
             for _ in 0..turns {
                 usage.take(80).expect("there is room");
                 usage.had(80);
@@ -88,7 +89,7 @@ mod tests {
         });
     }
 
-    /// Requests that no allocator serves are on their way to it.
+    /// Other threads make requests at the same time that no allocator can serve.
     #[test]
     fn without_a_limit_nobody_is_refused() {
         let usage = Usage::new();

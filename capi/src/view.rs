@@ -1,4 +1,4 @@
-//! Views: bounds, and the parts of a view.
+//! Bounds checks of views, and functions that make a view of a part of a view.
 
 use crate::abi::{AgpuElement, AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer, element};
@@ -6,14 +6,14 @@ use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH
 use crate::guard::guard_as;
 use crate::span::{AXES, Span, count, extents};
 
-/// Checks a view against its buffer.
+/// Checks a view against its buffer and returns its span.
 pub(crate) fn resolve(view: &AgpuView, buffer: &Buffer) -> Result<Span> {
     let mut span = Span::nothing(buffer.ty);
     resolve_into(view, buffer, &mut span)?;
     Ok(span)
 }
 
-/// The same, into a span of the buffer's type.
+/// Does the same and writes the result to a span that has the buffer's type.
 #[inline]
 pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) -> Result<()> {
     let Some(rank) = usize::try_from(view.rank).ok().filter(|r| (1..=AXES).contains(r)) else {
@@ -46,7 +46,7 @@ pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) ->
     let is_inside = if count == 0 {
         (0..=buffer.count).contains(&offset)
     } else {
-        // what is too far to be counted is outside
+        // A distance that overflows is out of bounds.
         reach(offset, shape, strides).is_some_and(|(first, last)| first >= 0 && last < buffer.count)
     };
     if !is_inside {
@@ -57,7 +57,8 @@ pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) ->
     Ok(())
 }
 
-/// The first and the last element of a view in memory; there are elements.
+/// Returns the offsets of the first and the last element of a view in memory, in elements. The view
+/// must not be empty.
 #[inline]
 fn reach(offset: i64, shape: &[i64], strides: &[i64]) -> Option<(i64, i64)> {
     let (mut first, mut last) = (offset, offset);
@@ -87,7 +88,7 @@ fn outside(view: &AgpuView, buffer: &Buffer) -> crate::error::Error {
     )
 }
 
-/// A function of the C ABI that makes a view of a view, which is checked first.
+/// Runs a function of the C ABI that makes a view of a view, which is checked first.
 fn part(
     name: &str,
     view: AgpuView,
@@ -105,7 +106,7 @@ fn part(
     guard_as(name, make)
 }
 
-/// An axis that a view of this rank has.
+/// Checks that a view of this rank has the axis.
 fn axis_of(view: &AgpuView, axis: i32) -> Result<usize> {
     match usize::try_from(axis) {
         Ok(i) if i < view.rank as usize => Ok(i),
@@ -113,9 +114,9 @@ fn axis_of(view: &AgpuView, axis: i32) -> Result<usize> {
     }
 }
 
-/// The part of a view at start, start + stride, ... below stop along an axis (of a vector 0; of a matrix 0
-/// goes from row to row). Needs 0 <= start <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and
-/// stride >= 1. Thread-safe.
+/// Makes a view of the elements of a view at the indices start, start + stride, ... below stop
+/// along an axis. A vector has axis 0; axis 0 of a matrix goes from row to row. Requires 0 <= start
+/// <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_view_slice(
     view: AgpuView,
@@ -143,11 +144,11 @@ pub unsafe extern "C" fn agpu_view_slice(
         }
         let count = (stop - start) / stride + i64::from((stop - start) % stride != 0);
         part.extent[axis] = count;
-        // a start inside of the view cannot overflow; without elements it does not matter
+        // A start inside the view cannot overflow. Without elements the offset does not matter.
         if !part.extent[..part.rank as usize].contains(&0) {
             part.offset += start * view.stride[axis];
         }
-        // of one element it does not matter
+        // The stride of a single element does not matter.
         if count > 1 {
             part.stride[axis] = view.stride[axis].wrapping_mul(stride);
         }
@@ -155,7 +156,8 @@ pub unsafe extern "C" fn agpu_view_slice(
     })
 }
 
-/// The same elements with two axes exchanged: of a matrix, 0 and 1. Thread-safe.
+/// Makes a view of the same elements with two axes exchanged; those of a matrix are 0 and 1.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_view_transpose(
     view: AgpuView,
@@ -171,8 +173,9 @@ pub unsafe extern "C" fn agpu_view_transpose(
     })
 }
 
-/// The elements at one index along an axis, as a view with one axis less: of a matrix, row `index` for axis 0,
-/// column `index` for axis 1. Needs 0 <= index < the extent, else AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
+/// Makes a view of the elements at one index along an axis, which has one axis less. Of a matrix it
+/// is row `index` for axis 0 and column `index` for axis 1. Requires 0 <= index < the extent, else
+/// AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_view_pick(
     view: AgpuView,
@@ -194,7 +197,7 @@ pub unsafe extern "C" fn agpu_view_pick(
         part.stride[axis..rank].rotate_left(1);
         (part.extent[rank - 1], part.stride[rank - 1]) = (1, 1);
         part.rank -= 1;
-        // without elements it does not matter
+        // Without elements the offset does not matter.
         if !part.extent[..rank - 1].contains(&0) {
             part.offset += index * view.stride[axis];
         }

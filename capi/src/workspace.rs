@@ -1,4 +1,5 @@
-//! What a call needs while it runs: one set a thread, reused, so that small calls allocate nothing.
+//! What a call needs while it runs. Each thread keeps one workspace and reuses it, so that small
+//! calls allocate nothing.
 
 use crate::buffer::{Buffer, Memory as Owned, On};
 use crate::cuda::{Frame, Stream};
@@ -12,57 +13,61 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 
-/// Small temporaries and scratch live in one block of this size.
+/// Size in bytes of the block in which small temporaries and scratch lie.
 const ARENA: usize = 64 << 10;
-/// Alignment of a caller's workspace, and of what lies in it.
+/// Alignment in bytes of a caller's workspace, and of each temporary in it.
 pub(crate) const LENT_ALIGN: usize = 256;
 
-/// What a caller says of a call's temporaries.
+/// What a caller specifies for a call's temporaries.
 #[derive(Clone, Copy)]
 pub(crate) enum Lent {
-    /// They are to be in so many bytes of his.
+    /// The temporaries are to lie in the caller's memory at this address, which has this many
+    /// bytes.
     Memory(*mut u8, usize),
-    /// He only wants to know how many bytes they take.
+    /// The caller only asks how many bytes the temporaries need.
     Counted,
 }
 
-/// Parameters, results and temporaries are counted through, in this order: "places".
+/// The state of a call. Parameters, results and temporaries are numbered consecutively in this
+/// order; the numbers are called "places".
 #[derive(Default)]
 pub(crate) struct Workspace {
-    /// The buffers of the call: they stay while it runs.
+    /// The buffers of the call, which stay valid while it runs.
     pub pins: Vec<Pin<Buffer>>,
-    /// A span for each place. Scalar results: the caller's memory. Other scalars: unused.
+    /// A span for each place. That of a scalar result is the caller's memory; those of other
+    /// scalars are unused.
     pub spans: Vec<Span>,
     /// Values of the scalar parameters, at their places.
     pub literals: Vec<Lit>,
     /// Values of the plan's host scalars.
     pub host: Vec<Lit>,
-    /// (result, parameter): the output is the input.
+    /// Pairs (result, parameter) in which the output is exactly the input.
     pub in_place: Vec<(u32, u32)>,
-    /// Results that go through a temporary: the place, and where the caller wants it.
+    /// Results that are computed in a temporary: the place, and the span that the caller wants.
     pub detours: Vec<(usize, Span)>,
-    /// Results in new buffers: the place and the memory.
+    /// Results in new buffers: the place and its memory.
     pub made: Vec<(usize, Owned)>,
-    /// Places whose new buffers have a handle.
+    /// Places whose new buffers have a handle already.
     pub delivered: Vec<usize>,
-    /// A word for each place: scalars as kernels read and write them, handles of new buffers.
+    /// A word for each place: a scalar as kernels read and write it, or the handle of a new buffer.
     pub words: Vec<u64>,
     /// The arguments of a launch.
     pub launch: LaunchArgs,
     /// Memory for temporaries.
     pub memory: Memory,
-    /// What a launch on a GPU needs.
+    /// State of launches on a GPU.
     pub frame: Frame,
 }
 
 impl Workspace {
-    /// Memory of the call: new results and temporaries, but for what is in a caller's workspace.
+    /// The memory of the call: new results and temporaries, except temporaries in a caller's
+    /// workspace.
     pub fn owned(&self) -> impl Iterator<Item = &Owned> {
         self.made.iter().chain(&self.memory.large).map(|(_, memory)| memory)
     }
 }
 
-/// The arrays behind `agpu_kernel_args`.
+/// The arrays that `agpu_kernel_args` points at.
 #[derive(Default)]
 pub(crate) struct LaunchArgs {
     pub arrays: Vec<*mut c_void>,
@@ -73,20 +78,22 @@ pub(crate) struct LaunchArgs {
     pub records: Vec<i64>,
 }
 
-/// An arena for what is small, and allocations for what is not; or a caller's workspace for all.
+/// The memory of temporaries: an arena for small ones and allocations for large ones, or a caller's
+/// workspace for all.
 #[derive(Default)]
 pub(crate) struct Memory {
     /// The caller's workspace.
     pub lent: Option<Lent>,
     arena: Option<Storage>,
-    /// Bytes of the arena, or of the workspace.
+    /// Bytes used so far of the arena or of the workspace.
     pub used: usize,
-    /// Allocations, each with the place it belongs to.
+    /// Large allocations, each with its place.
     large: Vec<(usize, Owned)>,
 }
 
 impl Memory {
-    /// Memory for `count` elements of `size` bytes, not cleared; on a GPU: for what comes on the stream.
+    /// Allocates memory for `count` elements of `size` bytes, which is not cleared. On a GPU it is
+    /// valid for later work on the stream.
     pub fn take(&mut self, place: usize, count: i64, size: usize, on: On) -> Result<*mut u8> {
         let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
         if let Some(lent) = self.lent {
@@ -95,7 +102,7 @@ impl Memory {
         if let On::Device(..) = on {
             return self.take_large(place, count, size, on);
         }
-        // what is checked has guards of its own
+        // Where launches are checked, each temporary is an allocation with guard bytes of its own.
         match bytes.filter(|n| *n <= ARENA && !guards::is_on()) {
             Some(n) if self.used + n.next_multiple_of(ALIGN) <= ARENA => {
                 let arena = match &self.arena {
@@ -114,7 +121,7 @@ impl Memory {
         let begin = self.used;
         let end =
             bytes.and_then(|n| n.checked_next_multiple_of(LENT_ALIGN)).and_then(|n| begin.checked_add(n));
-        // what is counted must be an int64_t
+        // The number of bytes is reported as an int64_t.
         let Some(end) = end.filter(|n| *n <= i64::MAX as usize) else {
             fail!(OUT_OF_MEMORY, "the call's temporaries take more bytes than can be counted");
         };
@@ -138,7 +145,7 @@ impl Memory {
         Ok(address)
     }
 
-    /// Gives the memory of a place back after what is queued on the stream.
+    /// Gives the memory of a place back after the work that is queued on the stream.
     pub fn release_on(&mut self, place: usize, stream: &Stream) {
         for i in (0..self.large.len()).rev().filter(|i| self.large[*i].0 == place).collect::<Vec<_>>() {
             if let (_, Owned::Device(allocation)) = self.large.swap_remove(i) {
@@ -147,7 +154,7 @@ impl Memory {
         }
     }
 
-    /// The same for all places.
+    /// Gives the memory of all places back after the work that is queued on the stream.
     pub fn release_all_on(&mut self, stream: &Stream) {
         for (_, memory) in self.large.drain(..) {
             if let Owned::Device(allocation) = memory {
@@ -156,7 +163,7 @@ impl Memory {
         }
     }
 
-    /// Gives the memory of a place back, if it is large.
+    /// Gives the memory of a place back if it is a large allocation.
     pub fn release(&mut self, place: usize) {
         self.large.retain(|(p, _)| *p != place);
     }
@@ -166,7 +173,7 @@ thread_local! {
     static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
 }
 
-/// Runs `f` with the thread's workspace. A call inside of `f` gets another one.
+/// Runs `f` with the thread's workspace. A nested call gets another workspace.
 pub(crate) fn with<R>(f: impl FnOnce(&mut Workspace) -> R) -> R {
     let mut workspace = WORKSPACE.try_with(Cell::take).ok().flatten().unwrap_or_default();
     let result = f(&mut workspace);

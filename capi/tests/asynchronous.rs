@@ -1,4 +1,5 @@
-//! Streams, events and callbacks on the CPU, where all of them are done at once, and their bad input.
+//! Streams, events and callbacks on the CPU, where all work is done at once, and invalid arguments
+//! of these functions.
 
 mod common;
 
@@ -8,7 +9,7 @@ use common::*;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-/// What a caller could take for a stream.
+/// A pointer that looks like a stream but is none.
 const NONE: *mut c_void = std::ptr::without_provenance_mut(64);
 
 fn on(context: *mut AgpuContext, stream: *mut c_void) -> AgpuCall {
@@ -20,7 +21,7 @@ fn streams_are_null() {
     let c = context(1);
     let mut stream = NONE;
     let v = Vector::in_context(c, &values(100));
-    // SAFETY: handles, and pointers to locals.
+    // SAFETY: the arguments are handles and pointers to locals.
     unsafe {
         ok(agpu_stream_create(c, &mut stream));
         assert!(stream.is_null());
@@ -54,7 +55,7 @@ fn streams_are_null() {
 #[test]
 fn events_are_done() {
     let (c, mut event, mut done) = (context(1), null_mut(), false);
-    // SAFETY: handles, and pointers to locals.
+    // SAFETY: the arguments are handles and pointers to locals.
     unsafe {
         ok(agpu_event_create(c, &mut event));
         for call in [null(), &raw const *Box::leak(Box::new(on(c, null_mut())))] {
@@ -81,7 +82,7 @@ fn events_are_done() {
         ok(agpu_event_wait(event, &on(other, null_mut())));
         ok(agpu_context_free(other));
         fails(agpu_event_query(event, null_mut()), AgpuErrorInvalidArgument, &["done is NULL"]);
-        // it outlives its context
+        // The buffer outlives its context.
         ok(agpu_context_free(c));
         ok(agpu_event_record(event, null()));
         ok(agpu_event_free(event));
@@ -94,7 +95,7 @@ fn events_are_done() {
 }
 
 unsafe extern "C" fn count(data: *mut c_void) {
-    // SAFETY: the test's number.
+    // SAFETY: the pointer is to the test's number.
     unsafe { *data.cast::<i32>() += 1 };
 }
 
@@ -102,7 +103,7 @@ unsafe extern "C" fn count(data: *mut c_void) {
 fn callbacks_run_at_once() {
     let (c, mut calls) = (context(1), 0i32);
     let data = (&raw mut calls).cast();
-    // SAFETY: handles, and pointers to locals.
+    // SAFETY: the arguments are handles and pointers to locals.
     unsafe {
         ok(agpu_stream_callback(&on(c, null_mut()), Some(count), data));
         fails(
@@ -124,7 +125,7 @@ fn callbacks_run_at_once() {
 #[test]
 fn the_cache_has_no_problem() {
     let mut text = null();
-    // SAFETY: a pointer to a local; then a string of the library.
+    // SAFETY: the pointer is to a local, and the string belongs to the library.
     unsafe {
         ok(agpu_cache_problem(&mut text));
         assert_eq!(std::ffi::CStr::from_ptr(text), c"");

@@ -1,4 +1,5 @@
-//! Bad input to every function: an error with the right status and message, never a crash, and outputs as they were.
+//! Invalid arguments of every function: each gives an error with the right status and message,
+//! never a crash, and leaves the outputs unchanged.
 
 mod common;
 
@@ -11,10 +12,10 @@ use std::ptr::{null, null_mut, without_provenance_mut};
 
 const F32: MaybeUninit<AgpuType> = MaybeUninit::new(AgpuType::AgpuF32);
 
-/// A number that C passed for an enum.
+/// Returns a number in place of an enum, as C may pass it.
 fn number<E>(n: i32) -> MaybeUninit<E> {
     let mut e = MaybeUninit::<E>::uninit();
-    // SAFETY: the enums are as large as an i32.
+    // SAFETY: the enums have the size of an i32.
     unsafe { e.as_mut_ptr().cast::<i32>().write(n) };
     e
 }
@@ -22,7 +23,7 @@ fn number<E>(n: i32) -> MaybeUninit<E> {
 #[test]
 fn buffers() {
     let mut b = null_mut();
-    // SAFETY: bad arguments on purpose; all pointers are null or locals.
+    // SAFETY: the arguments are wrong on purpose; all pointers are null or to locals.
     unsafe {
         fails(
             agpu_buffer_create(cpu(), F32, -1, &mut b),
@@ -73,11 +74,11 @@ fn buffers() {
 fn use_after_free_and_double_free() {
     let v = Vector::new(&[1., 2.]);
     let (view, mut count, mut ty, mut data) = (v.view(), -1, AgpuType::AgpuU8, null_mut());
-    // SAFETY: freed handles on purpose.
+    // SAFETY: the handles were freed on purpose.
     unsafe {
         ok(agpu_buffer_free(v.0));
         fails(agpu_buffer_free(v.0), AgpuErrorInvalidHandle, &["agpu_buffer_free", "freed"]);
-        let next = Vector::new(&[7.]); // very likely in the same slot
+        let next = Vector::new(&[7.]); // The new vector very likely has the same slot.
         fails(agpu_buffer_count(v.0, &mut count), AgpuErrorInvalidHandle, &["freed"]);
         fails(agpu_buffer_type(v.0, &mut ty), AgpuErrorInvalidHandle, &[]);
         fails(agpu_buffer_data(v.0, &mut data), AgpuErrorInvalidHandle, &[]);
@@ -97,7 +98,7 @@ fn use_after_free_and_double_free() {
             AgpuErrorInvalidHandle,
             &["x", "NULL"],
         );
-        // another kind of handle
+        // These are handles of another kind.
         let context = context(1);
         fails(agpu_buffer_free(context.cast()), AgpuErrorInvalidHandle, &["no handle of a buffer"]);
         ok(agpu_context_free(context));
@@ -123,7 +124,7 @@ fn views() {
     fails(slice(all, 0, 5, -1), AgpuErrorInvalidArgument, &["stride is -1"]);
     ok(slice(all, 9, 10, i64::MAX));
     ok(slice(all, 10, 10, 1));
-    // views that someone made up, through all who take them
+    // Invented views are passed to all functions that take views.
     let made_up = [
         AgpuView { offset: 1, ..all },
         AgpuView { offset: -1, ..all },
@@ -142,7 +143,7 @@ fn views() {
     for view in made_up {
         let host: *mut c_void = host.as_mut_ptr().cast();
         fails(slice(view, 0, 0, 1), AgpuErrorOutOfBounds, &["agpu_view_slice"]);
-        // SAFETY: host memory of 10 elements.
+        // SAFETY: the host memory has 10 elements.
         unsafe {
             fails(agpu_copy_to_host(host, view, 0), AgpuErrorOutOfBounds, &["agpu_copy_to_host"]);
             fails(agpu_copy_from_host(view, host, 0), AgpuErrorOutOfBounds, &["agpu_copy_from_host"]);
@@ -160,7 +161,7 @@ fn views() {
             &["stats::reversed: result"],
         );
     }
-    // what a later version will fill in
+    // Reserved fields, which a later version will use, are not 0 here.
     for view in [
         AgpuView { element: AgpuElement { kind: 1, size: 8 }, ..all },
         AgpuView { element: AgpuElement { kind: 0, size: 8 }, ..all },
@@ -184,7 +185,7 @@ fn copies() {
     let v = Vector::new(&values(4));
     let mut host = [9f32; 8];
     let memory: *mut c_void = host.as_mut_ptr().cast();
-    // SAFETY: host memory of 8 elements.
+    // SAFETY: the host memory has 8 elements.
     unsafe {
         fails(agpu_copy_to_host(memory, v.view(), 5), AgpuErrorOutOfBounds, &["5 elements", "length 4"]);
         fails(agpu_copy_to_host(memory, v.view(), i64::MAX), AgpuErrorOutOfBounds, &[]);
@@ -208,7 +209,7 @@ fn copies() {
         ok(agpu_copy_to_host(memory, v.view(), 2));
         assert_eq!(host, [values(4)[0], values(4)[1], 9., 9., 9., 9., 9., 9.]);
 
-        // any byte but 0 is true
+        // Any byte except 0 is true.
         let mut bytes = [0u8, 1, 2, 255];
         let (mut b, mut back) = (null_mut(), [9u8; 4]);
         let ty = MaybeUninit::new(AgpuType::AgpuBool);
@@ -223,7 +224,7 @@ fn contexts() {
     let (mut made, mut threads) = (null_mut(), -1);
     let good = AgpuContextOptions { device: AGPU_DEVICE_CPU, ..AgpuContextOptions::default() };
     let mut create = |o: &AgpuContextOptions| {
-        // SAFETY: pointers to locals.
+        // SAFETY: the pointers are to locals.
         unsafe { agpu_context_create(o, &mut made) }
     };
     fails(create(&AgpuContextOptions { size: 0, ..good }), AgpuErrorInvalidArgument, &["sizeof"]);
@@ -232,7 +233,7 @@ fn contexts() {
     fails(create(&AgpuContextOptions { threads: -1, ..good }), AgpuErrorInvalidArgument, &["-1 threads"]);
     fails(create(&AgpuContextOptions { threads: i32::MAX, ..good }), AgpuErrorInvalidArgument, &["threads"]);
     assert!(made.is_null());
-    // SAFETY: handles, freed ones on purpose.
+    // SAFETY: the arguments are handles, some of which were freed on purpose.
     unsafe {
         fails(agpu_context_create(null(), null_mut()), AgpuErrorInvalidArgument, &["out is NULL"]);
         ok(agpu_context_create(&good, &mut made));
@@ -242,7 +243,7 @@ fn contexts() {
         ok(agpu_context_default(default));
         fails(agpu_context_free(*default), AgpuErrorInvalidArgument, &["default"]);
 
-        // of two contexts
+        // The arguments belong to two contexts.
         let (here, there) = (Vector::new(&[1.]), Vector::in_context(made, &[1.]));
         let mut dot = -1f32;
         fails(
@@ -254,7 +255,7 @@ fn contexts() {
         fails(invoke_in(made, DOT, &args), AgpuErrorWrongContext, &["stats::dot: x"]);
         ok(invoke_in(cpu(), DOT, &args));
 
-        // a buffer outlives its context, and calls on it run
+        // A buffer outlives its context, and calls on it run.
         ok(agpu_context_free(made));
         fails(agpu_context_free(made), AgpuErrorInvalidHandle, &["freed"]);
         fails(agpu_context_threads(made, &mut threads), AgpuErrorInvalidHandle, &[]);
@@ -271,7 +272,7 @@ fn invocations() {
     let v = Vector::new(&[1., 2.]);
     let mut dot = -1f32;
     let good = [input(v.view()), input(v.view()), out_scalar(&mut dot)];
-    // SAFETY: bad arguments on purpose.
+    // SAFETY: the arguments are wrong on purpose.
     unsafe {
         fails(
             agpu_invoke(null(), DOT, null(), good.as_ptr(), 3),
@@ -294,8 +295,8 @@ fn invocations() {
         let call = AgpuCall::on(null_mut(), without_provenance_mut(64));
         fails(agpu_invoke(&MODULE, DOT, &call, good.as_ptr(), 3), AgpuErrorInvalidArgument, &["stream"]);
     }
-    // structs that lie where no struct of their kind can
-    // SAFETY: addresses inside of locals, which are not looked at.
+    // These structs are not aligned as their type requires.
+    // SAFETY: the addresses lie inside locals and are not read.
     unsafe {
         fails(
             agpu_invoke(&MODULE, DOT, null(), good.as_ptr().byte_add(4), 3),
@@ -348,7 +349,7 @@ fn broken_modules() {
         let mut module = MODULE;
         module.state = &mut state;
         change(&mut module);
-        // SAFETY: a module that is wrong in ways that are checked.
+        // SAFETY: the module is wrong only in ways that are checked.
         fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, status, words);
     };
     open(&|m| m.size = 8, AgpuErrorModule, &["8 bytes"]);
@@ -388,7 +389,7 @@ fn broken_modules() {
 
 #[test]
 fn names() {
-    // SAFETY: static strings.
+    // SAFETY: the strings are static.
     let name = |n| unsafe { std::ffi::CStr::from_ptr(agpu_status_name(number(n))) }.to_str().unwrap();
     assert_eq!(
         (name(0), name(14), name(15), name(-1)),

@@ -8,12 +8,13 @@ use common::*;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
-/// Memory of the given size, aligned to 256 bytes and filled with 0x55, so that writes behind its end are seen.
+/// Memory of the given size, aligned to 256 bytes and filled with 0x55, so that writes behind its
+/// end are seen.
 struct Bytes(Vec<[u64; 32]>, usize);
 
 impl Bytes {
     fn new(bytes: usize) -> Bytes {
-        // one more, so that there is an address of the alignment among them
+        // One more block is allocated, so that it contains an aligned address.
         Bytes(vec![[0x5555_5555_5555_5555; 32]; bytes.div_ceil(256) + 2], bytes)
     }
 
@@ -22,20 +23,20 @@ impl Bytes {
         first.wrapping_add(first.align_offset(256))
     }
 
-    /// Whether what follows the memory was written.
+    /// Whether bytes after the memory were written.
     fn is_written_behind(&mut self) -> bool {
         let (end, bytes) = (self.at().wrapping_add(self.1), 256);
-        // SAFETY: there are 256 bytes more than were asked for.
+        // SAFETY: there are 256 bytes more than were requested.
         (0..bytes).any(|i| unsafe { end.add(i).read() } != 0x55)
     }
 }
 
 fn run(entry: i32, call: &AgpuCall, args: &[AgpuArg]) -> AgpuStatus {
-    // SAFETY: the package of these tests, and arguments that point at locals of the caller.
+    // SAFETY: it is the package of these tests, with arguments that point at locals of the caller.
     unsafe { agpu_invoke(&MODULE, entry, call, args.as_ptr(), args.len() as i32) }
 }
 
-/// What a call takes.
+/// Returns the bytes of workspace that a call needs.
 fn needed(entry: i32, context: *mut AgpuContext, args: &[AgpuArg]) -> i64 {
     let mut bytes = MaybeUninit::new(-1);
     let call = AgpuCall { workspace_needed: bytes.as_mut_ptr(), ..AgpuCall::on(context, null_mut()) };
@@ -48,15 +49,16 @@ fn lent(context: *mut AgpuContext, memory: *mut u8, bytes: i64) -> AgpuCall {
     AgpuCall { workspace: memory.cast(), workspace_bytes: bytes, ..AgpuCall::on(context, null_mut()) }
 }
 
-/// Bytes in use, and at most so far.
+/// Returns the bytes in use and their maximum so far.
 fn memory(context: *mut AgpuContext) -> (i64, i64) {
     let (mut now, mut most) = (0, 0);
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     ok(unsafe { agpu_context_memory(context, &mut now, &mut most) });
     (now, most)
 }
 
-/// Temporaries, scratch of a reduction, and a detour of an output that overlaps an input.
+/// Covers temporaries, scratch of a reduction, and an output that overlaps an input and is computed
+/// in a temporary.
 #[test]
 fn all_temporaries_lie_in_it() {
     let n = 1_000_000;
@@ -86,7 +88,7 @@ fn all_temporaries_lie_in_it() {
         fails(run(entry, &too_few, &args), AgpuErrorOutOfMemory, &["workspace of", "too small"]);
         ok(run(entry, &lent(context, given.at(), bytes), &args));
         assert!(!given.is_written_behind());
-        // new results are no temporaries
+        // New results are not temporaries.
         assert!(memory(context).1 <= before.1.max(before.0 + 8 * n), "entry {entry}");
     }
     assert_eq!(v.get(), turned);
@@ -111,7 +113,7 @@ fn a_workspace_that_will_not_do() {
         AgpuCall { workspace_needed: given.at().wrapping_add(1).cast(), ..AgpuCall::on(cpu(), null_mut()) };
     fails(run(REVERSED, &call, &args), AgpuErrorInvalidArgument, &["workspace_needed", "not aligned"]);
     assert_eq!(v.get(), x, "outputs are untouched");
-    // arguments are checked by a call that only asks
+    // A call that only asks for the size checks its arguments, too.
     let mut bytes = -1;
     let call = AgpuCall { workspace_needed: &mut bytes, ..AgpuCall::on(cpu(), null_mut()) };
     let short = Vector::new(&[0.0]);

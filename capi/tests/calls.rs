@@ -1,4 +1,4 @@
-//! Calls: results, versions of kernels, overlaps, and outputs that stay untouched on error.
+//! Calls: results, variants of kernels, overlaps, and outputs that stay unchanged on error.
 
 mod common;
 
@@ -7,7 +7,7 @@ use arraygpu_capi::*;
 use common::*;
 use std::ptr::null_mut;
 
-/// Runs scale; the version of the kernel that ran.
+/// Runs `scale` and returns the variant of the kernel that ran.
 fn scale(a: f32, x: AgpuView, out: AgpuView) -> i32 {
     let mut version = 0;
     ok(invoke(SCALE, &[scalar(&a), input(x), output(out), out_scalar(&mut version)]));
@@ -69,7 +69,7 @@ fn versions_of_kernels() {
     assert_eq!(scale(2.0, v.view(), v.view()), 2);
     assert_eq!(v.get(), doubled);
 
-    // strided input, output, both, and one in place
+    // The input, the output or both have strides, and one call is in place.
     let (v, out) = (Vector::new(&x), Vector::new(&[0.0; 5000]));
     assert_eq!(scale(2.0, v.slice(1, 5000, 2), out.slice(0, 2500, 1)), 3);
     assert_eq!(read(out.slice(0, 2500, 1)), doubled[1..].iter().step_by(2).copied().collect::<Vec<_>>());
@@ -78,7 +78,7 @@ fn versions_of_kernels() {
     assert_eq!(scale(2.0, v.slice(0, 5000, 5), v.slice(0, 5000, 5)), 3);
     assert_eq!(read(v.slice(0, 5000, 5)), doubled.iter().step_by(5).copied().collect::<Vec<_>>());
     assert_eq!(read(v.slice(1, 5000, 5)), x[1..].iter().step_by(5).copied().collect::<Vec<_>>());
-    // one element has no stride
+    // The stride of a single element does not matter.
     assert_eq!(scale(2.0, v.slice(7, 5000, 4999), out.view_of_one(3)), 1);
 }
 
@@ -114,22 +114,23 @@ fn overlaps_go_through_a_temporary() {
     for (from, to) in [(0, 1), (1, 0), (0, 2048), (2048, 0)] {
         let v = Vector::new(&x);
         let n = 10_000 - i64::max(from, to);
-        // not the same view: the kernel sees a temporary, and is the contiguous one
+        // The views are not the same, so the kernel writes to a temporary, and its contiguous
+        // variant runs.
         assert_eq!(scale(3.0, v.slice(from, from + n, 1), v.slice(to, to + n, 1)), 1);
         let mut expected = x.clone();
         (0..n as usize).for_each(|i| expected[i + to as usize] = x[i + from as usize] * 3.0);
         assert_eq!(v.get(), expected);
     }
-    // read at other indices: never in place
+    // A kernel that reads at other indices never runs in place.
     let v = Vector::new(&x);
     ok(invoke(REVERSED, &[input(v.view()), output(v.view())]));
     assert_eq!(v.get(), x.iter().rev().copied().collect::<Vec<_>>());
-    // strided over contiguous
+    // A strided view overlaps a contiguous one.
     let v = Vector::new(&x);
     assert_eq!(scale(2.0, v.slice(0, 5000, 1), v.slice(0, 10_000, 2)), 1);
     assert_eq!(read(v.slice(0, 10_000, 2)), x[..5000].iter().map(|x| x * 2.0).collect::<Vec<_>>());
     assert_eq!(read(v.slice(1, 10_000, 2)), x[1..].iter().step_by(2).copied().collect::<Vec<_>>());
-    // interleaved views share nothing
+    // Interleaved views have no element in common.
     assert_eq!(scale(2.0, v.slice(0, 10_000, 2), v.slice(1, 10_000, 2)), 3);
 }
 
@@ -148,12 +149,12 @@ fn two_outputs_over_two_inputs() {
     let (x, y) = (Vector::new(&[1., 2., 3.]), Vector::new(&[5., 5., 5.]));
     ok(invoke(SUM_AND_DIFFERENCE, &[input(x.view()), input(y.view()), output(y.view()), output(x.view())]));
     assert_eq!((y.get(), x.get()), (vec![6., 7., 8.], vec![-4., -3., -2.]));
-    // parameters may be one
+    // Two parameters may be the same array.
     let mut made = [null_mut(); 2];
     let [a, b] = &mut made;
     ok(invoke(SUM_AND_DIFFERENCE, &[input(x.view()), input(x.view()), out_new(a), out_new(b)]));
     assert_eq!((Vector(made[0]).get(), Vector(made[1]).get()), (vec![-8., -6., -4.], vec![0., 0., 0.]));
-    // outputs may not overlap, and are untouched then
+    // Outputs must not overlap; then they stay unchanged.
     let out = Vector::new(&[-1.; 6]);
     let args = [input(x.view()), input(x.view()), output(out.slice(0, 3, 1)), output(out.slice(2, 5, 1))];
     fails(
@@ -198,7 +199,7 @@ fn records() {
     );
     fails(gather(-5000), AgpuErrorRecord, &["too low", "element 0"]);
     fails(gather(i64::MAX - 20_000), AgpuErrorRecord, &["stats.rs:30:9", "element 0"]);
-    // a new result is not made
+    // No new result is made.
     let mut made = null_mut();
     fails(invoke(GATHER, &[input(x.view()), scalar(&1i64), out_new(&mut made)]), AgpuErrorRecord, &[]);
     assert!(made.is_null());
@@ -239,19 +240,19 @@ fn subnormals_and_rounding_do_not_depend_on_the_caller() {
     #[cfg(target_arch = "x86_64")]
     {
         let set = |value: u32| {
-            // SAFETY: sets the control word; restored below.
+            // SAFETY: this sets the control word, which is restored below.
             unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const value) };
         };
         let get = || {
             let mut value = 0u32;
-            // SAFETY: reads the control word.
+            // SAFETY: this reads the control word.
             unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut value) };
             value
         };
         let tiny = Vector::new(&[f32::MIN_POSITIVE; 300_000]);
         let out = Vector::new(&[0.0; 300_000]);
         let before = get();
-        // flush to zero, denormals are zero, round up
+        // The mode flushes results to zero, reads denormals as zero, and rounds up.
         set(0x1f80 | 0x8000 | 0x40 | 0x4000);
         let mut version = 0;
         let status = invoke(

@@ -1,5 +1,5 @@
 //! Calls that another thread cancels, while they compile and while they run.
-#![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of its test
+#![allow(clippy::undocumented_unsafe_blocks)] // Pointers are to locals; handles are valid.
 #![cfg(unix)]
 
 mod common;
@@ -14,7 +14,8 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The map `x * k + ..` of many terms: `terms` decides how long an element takes, and which program it is.
+/// The map `x * k + ..` of many terms. `terms` determines how long an element takes and which
+/// program it is.
 fn program(terms: i64) -> *mut AgpuProgram {
     let f32 = || MaybeUninit::new(AgpuType::AgpuF32);
     let (mut b, mut x, mut program) = (null_mut(), 0, null_mut());
@@ -50,7 +51,8 @@ fn run(program: *mut AgpuProgram, context: *mut AgpuContext, elements: i64) -> A
     unsafe { agpu_program_run(program, null(), args.as_ptr(), 2) }
 }
 
-/// Calls `f` while another thread raises the flag after a while: how it ended, and how long after that.
+/// Calls `f` while another thread raises the flag after `wait`. Returns the status of `f` and the
+/// time between the flag and its return.
 fn cancelled_after(wait: Duration, f: impl FnOnce() -> AgpuStatus) -> (AgpuStatus, Duration) {
     let flag = AtomicI32::new(0);
     ok(unsafe { agpu_set_cancel_flag(flag.as_ptr(), null_mut()) });
@@ -79,10 +81,10 @@ fn a_raised_flag_ends_what_compiles_and_runs() {
     let status = unsafe { agpu_program_run(first, null(), args.as_ptr(), 2) };
     assert_eq!((status, x.get()), (AgpuErrorCancelled, values(9)), "{}", message());
     assert!(message().contains("agpu_set_cancel_flag"), "{}", message());
-    // what only asks, makes or frees goes on
+    // Calls that only query, make or free something still succeed.
     let other = Vector::in_context(cpu(), &values(3));
     assert_eq!(other.get(), values(3));
-    // compiling: nothing of it is kept, and the same compiles afterwards
+    // A compilation that is cancelled keeps nothing, and the same program compiles afterwards.
     let b = std::thread::spawn(|| program(4).addr()).join().expect("another thread looks at its own flag");
     flag.store(0, Ordering::Release);
     ok(run(std::ptr::without_provenance_mut(b), cpu(), 10));
@@ -112,7 +114,8 @@ fn a_raised_flag_ends_what_compiles_and_runs() {
     }
 }
 
-/// A run of minutes ends some milliseconds after its flag is raised, with one thread and with several.
+/// A run that would take minutes ends some milliseconds after its flag is raised, with one thread
+/// and with several.
 #[test]
 fn a_long_run_is_cancelled() {
     let long = program(40);
@@ -128,11 +131,12 @@ fn a_long_run_is_cancelled() {
     ok(unsafe { agpu_program_free(long) });
 }
 
-/// A C compiler that takes its time is not waited for.
+/// The call does not wait for a slow C compiler.
 #[test]
 fn a_c_compiler_is_stopped() {
     if std::env::var_os("AGPU_TEST_SLOW_CC").is_none() {
-        // the compiler's name is read from the environment once: in a process of its own
+        // The compiler's name is read from the environment once, so this runs in a separate
+        // process.
         let folder = tempfile::tempdir().expect("a folder");
         let cc = folder.path().join("slow-cc");
         let script = "#!/bin/sh\ncase \"$*\" in *program.o*) exec sleep 60 ;; *) exec cc \"$@\" ;; esac\n";

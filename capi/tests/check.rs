@@ -1,5 +1,5 @@
-//! `ARRAYGPU_CHECK=1`, in processes of their own: on the CPU, and on a GPU by the fake driver. It is an error where
-//! NaN arises and where something was written beside an array, and changes nothing else.
+//! `ARRAYGPU_CHECK=1` in separate processes, on the CPU and on a GPU of the fake driver. It reports
+//! where NaN arises and where something was written beside an array, and changes nothing else.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn checked(context: *mut AgpuContext) {
     let (x, zeros, out) = (new(&[1.0, inf, 3.0, inf]), new(&[0.0; 4]), new(&[9.0; 4]));
     let (mut dot, mut version) = (0f32, 0);
 
-    // a reduction: inf * 0
+    // This is a reduction with inf * 0.
     let args = [input(x.view()), input(zeros.view()), out_scalar(&mut dot)];
     fails(
         call(DOT, &args),
@@ -39,7 +39,7 @@ fn checked(context: *mut AgpuContext) {
     );
     let args = [input(x.view()), input(zeros.view()), output(out.slice(2, 3, 1))];
     fails(call(DOT, &args), AgpuErrorRecord, &["check: result is NaN (stats.rs:12:5)"]);
-    // an array, by views with strides too: the index is that of the view
+    // With strides, too, the reported index is that of the view.
     let scale = |a: &f32, x: AgpuView, out: AgpuView, version: &mut i32| {
         call(SCALE, &[scalar(a), input(x), output(out), out_scalar(version)])
     };
@@ -49,24 +49,25 @@ fn checked(context: *mut AgpuContext) {
     ok(status);
     let status = scale(&0.0, x.slice(2, 4, 1), out.slice(0, 4, 3), &mut version);
     fails(status, AgpuErrorRecord, &["result at 1 is NaN"]);
-    // in place
+    // This call is in place.
     let again = new(&[inf, 1.0]);
     let status = scale(&0.0, again.view(), again.view(), &mut version);
     fails(status, AgpuErrorRecord, &["result at 0 is NaN"]);
 
-    // what was NaN before may be it after
+    // An element whose input is NaN may be NaN.
     let bad = new(&[1.0, nan, 3.0, 4.0]);
     ok(scale(&2.0, bad.view(), out.view(), &mut version));
     ok(scale(&nan, x.view(), out.view(), &mut version));
     ok(call(DOT, &[input(bad.view()), input(zeros.view()), out_scalar(&mut dot)]));
     assert!(dot.is_nan() && out.get()[3].is_nan());
-    // and numbers are what they always are
+    // Other results are as always.
     ok(scale(&2.0, x.view(), out.view(), &mut version));
     assert_eq!(out.get(), [2.0, inf, 6.0, inf]);
 
-    // the host writes behind an array, which the next launch finds
+    // The host writes after the end of an array, and the next launch reports it.
     let (y, mut data) = (new(&[1.0; 5]), null_mut());
-    // SAFETY: a handle and a local; the fake driver's device memory is the host's. Behind the elements are guards.
+    // SAFETY: the arguments are a handle and a pointer to a local. The fake driver's device memory
+    // is host memory, and guard bytes follow the elements.
     unsafe {
         ok(agpu_context_synchronize(context));
         ok(agpu_buffer_data(y.0, &mut data));

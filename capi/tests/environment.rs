@@ -1,4 +1,5 @@
-//! ARRAYGPU_CPU_LEVEL and ARRAYGPU_THREADS: read once a process, so each case is a process of its own.
+//! ARRAYGPU_CPU_LEVEL and ARRAYGPU_THREADS. They are read once in a process, so each case is a
+//! separate process.
 
 mod common;
 
@@ -11,7 +12,7 @@ use std::process::Command;
 use std::ptr::{null, null_mut};
 
 unsafe extern "C" fn two(args: *const AgpuKernelArgs, _: i64, _: i64) {
-    // SAFETY: the kernel has one slot, an i32.
+    // SAFETY: the kernel has one slot, which is an i32.
     unsafe { (*(*args).slots).cast::<i32>().write(2) };
 }
 unsafe extern "C" fn three(args: *const AgpuKernelArgs, _: i64, _: i64) {
@@ -30,7 +31,7 @@ static V2: AgpuCpuKernel = table(two);
 static V3: AgpuCpuKernel = table(three);
 static V4: AgpuCpuKernel = table(four);
 
-/// What a call says in this process: the level that ran, or the error.
+/// Returns the level that ran in this process, or the error.
 fn level(v2: *const AgpuCpuKernel, v3: *const AgpuCpuKernel, v4: *const AgpuCpuKernel) -> String {
     let mut state: *mut c_void = null_mut();
     let plans = "plan @level { result level: i32 launch 0 level cost 1 { slot result 0 finish } }";
@@ -49,7 +50,7 @@ fn level(v2: *const AgpuCpuKernel, v3: *const AgpuCpuKernel, v4: *const AgpuCpuK
         ..MODULE
     };
     let mut level = 0;
-    // SAFETY: a module and an argument that live during the call.
+    // SAFETY: the module and the argument live during the call.
     match unsafe { agpu_invoke(&module, 0, null(), [out_scalar(&mut level)].as_ptr(), 1) } {
         AgpuOk => level.to_string(),
         _ => message(),
@@ -63,7 +64,7 @@ fn child() {
         return;
     }
     let (mut context, mut threads) = (null_mut(), 0);
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     unsafe {
         if agpu_context_default(&mut context) == AgpuOk {
             ok(agpu_context_threads(context, &mut threads));
@@ -124,14 +125,15 @@ fn levels() {
     assert!(error.contains("ARRAYGPU_CPU_LEVEL is `v5`, expected v2, v3 or v4"), "{error}");
 }
 
-/// A program with more rights than who started it is not told by him what to do. Only root can make one.
+/// A program with more rights than the user who started it ignores that user's variables. Only root
+/// can make such a program.
 #[test]
 fn privileged_programs_obey_no_variable() {
     use std::os::unix::fs::{PermissionsExt, chown};
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
-    // by another process: what this one has open for writing, a program that another test starts may hold for a
-    // moment, and "text file busy" is the answer
+    // Another process copies the file: a program that another test starts may briefly hold a file
+    // that this process has open for writing, and running it would fail with "text file busy".
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
     assert!(copied.success());
     if chown(&program, Some(65534), None).is_err() {

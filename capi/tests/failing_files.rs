@@ -1,7 +1,8 @@
-//! Every file operation fails that a process does on the cache on disk and in the folder of temporary files, and that
-//! the C compiler does which it runs: programs run and are right, who asks is told why they are slow, nothing is left
-//! open or behind, and the next process finds a cache that works.
-#![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of its test
+//! Each file operation fails once that a process does on the cache on disk or in the folder of
+//! temporary files, or that the C compiler does. Programs still run and give the right results,
+//! `agpu_cache_problem` says why they are slow, no file is left open or behind, and the next
+//! process finds a cache that works.
+#![allow(clippy::undocumented_unsafe_blocks)] // Pointers are to locals; handles are valid.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -18,7 +19,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-/// Compiles a program of its own for each factor, and runs it twice: factor x + factor and its sum.
+/// Compiles a separate program for each factor and runs it twice. The program computes factor * x +
+/// factor and its sum.
 fn work(factor: f32) -> Vec<f32> {
     let x = Vector::in_context(cpu(), &[0.25, 0.5, 1.0]);
     let y = Vector::in_context(cpu(), &[-1.0; 3]);
@@ -51,8 +53,8 @@ fn work(factor: f32) -> Vec<f32> {
     }
 }
 
-/// The part that the tests below run in processes of their own. Says the elements' bits, how many files it
-/// left open, what the cache's problem is.
+/// The part that the tests below run in separate processes. It prints the elements' bits, the
+/// number of files that it left open, and the problem of the cache.
 #[test]
 fn child() {
     if std::env::var_os("ARRAYGPU_TEST_CHILD").is_none() {
@@ -70,21 +72,21 @@ fn child() {
     println!("<<{bits:?}|{}|{problem}>>", opened() as i64 - before as i64);
 }
 
-/// The folder of a test's processes: `cache` and `tmp`.
+/// The folder of a test's processes, with the subfolders `cache` and `tmp`.
 struct Place {
     folder: tempfile::TempDir,
     failing: Failing,
 }
 
-/// What a process said and left.
+/// What a process printed and left behind.
 struct Done {
     bits: String,
     opened: String,
     problem: String,
     seen: Seen,
-    /// For messages.
+    /// A description for messages.
     case: String,
-    /// Complete entries of the cache, and what is not one.
+    /// The number of complete entries of the cache, and the files that are none.
     entries: usize,
     others: Vec<std::path::PathBuf>,
 }
@@ -94,7 +96,7 @@ impl Place {
         Place { folder: tempfile::tempdir().unwrap(), failing: Failing::new() }
     }
 
-    /// An empty cache, or that one's entries.
+    /// Empties the cache and writes these entries to it.
     fn clear(&self, entries: &[(String, Vec<u8>)]) {
         let root = self.folder.path();
         for name in ["cache", "tmp"] {
@@ -126,7 +128,7 @@ impl Place {
         let is_entry = |p: &Path| p.file_name().is_some_and(|name| name.len() == 64);
         let (entries, others): (Vec<_>, Vec<_>) = below(&root).into_iter().partition(|p| is_entry(p));
         let folders = ["cache", "cache/v1", "tmp"].map(|name| root.join(name));
-        // tools have temporary files of their own, which they may leave
+        // The C compiler's programs have temporary files of their own, which they may leave behind.
         let is_tools = |p: &Path| {
             p.parent() == Some(&folders[2])
                 && p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("cc"))
@@ -143,7 +145,7 @@ impl Place {
     }
 }
 
-/// Processes that begin with an empty cache, or with one that has all that they need.
+/// Runs processes that begin with an empty cache, or with a cache that has all that they need.
 fn sweep(is_warm: bool, who: Who, some: usize) {
     let place = Place::new();
     place.clear(&[]);
@@ -163,7 +165,7 @@ fn sweep(is_warm: bool, who: Who, some: usize) {
         };
         must(done.bits == clean.bits, "other elements", &done);
         must(done.opened == "0", "files are left open", &done);
-        // what was removed under the process may be made again, or not
+        // A file that was removed while the process ran is not always made again.
         let is_told = !done.problem.is_empty() || done.entries == 1 || fault.error == Error::Removed;
         must(is_told, "nothing is said of a cache that was not used", &done);
         let is_left = !done.others.is_empty() && fault.span == Span::One && !done.seen.is_removal();

@@ -1,4 +1,5 @@
-//! The CUDA runtime against the fake driver: what it does, what fails, and what is left. Each part is a process of its own.
+//! The CUDA runtime with the fake driver: what it does, how it fails, and what it leaves behind.
+//! Each part is a separate process.
 
 mod common;
 #[path = "fake_cuda/parts/mod.rs"]
@@ -22,10 +23,11 @@ fn child() {
     }
 }
 
-/// What there is: the number of GPUs, the problem, the default context's device or why there is none, a GPU's context or why not.
+/// Returns the number of GPUs, the problem, the device of the default context or the reason why
+/// there is none, and a GPU's context or the reason why there is none.
 fn answer() -> String {
     let (mut count, mut problem, mut context, mut device) = (-1, null(), null_mut(), -1);
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     unsafe {
         ok(agpu_device_count(&mut count));
         ok(agpu_device_problem(&mut problem));
@@ -46,7 +48,7 @@ fn answer() -> String {
     }
 }
 
-/// `answer` in a process with that driver, these options and this ARRAYGPU_DEVICE.
+/// Runs `answer` in a process with that driver, these options and this ARRAYGPU_DEVICE.
 #[track_caller]
 fn answers(without: Option<&str>, options: &str, device: &str, expected: [&str; 4]) {
     let (None, Some(driver)) = (part(), build(without)) else { return };
@@ -60,7 +62,7 @@ fn answers(without: Option<&str>, options: &str, device: &str, expected: [&str; 
     }
 }
 
-/// With `ARRAYGPU_CHECK=1` there are more calls that may fail: of guards, and of what is read.
+/// With `ARRAYGPU_CHECK=1` more driver calls may fail: those of guards and of what is read back.
 #[test]
 fn any_driver_call_while_launches_are_checked() {
     let (None, Some(driver)) = (part(), build(None)) else { return };
@@ -74,7 +76,7 @@ fn drivers_that_will_do() {
     answers(Some("cuStreamGetId"), "", "cuda:0", ["1", "", "device 2", "a GPU"]);
     answers(None, "", "cpu", ["1", "", "device 1", "a GPU"]);
     answers(None, "devices=2", "cuda:1", ["2", "", "device 3", "a GPU"]);
-    // the first one that will do
+    // The first GPU that is supported becomes the default.
     answers(None, "devices=2,capability=75", "", ["2", "", "device 3", "AgpuErrorUnavailable"]);
     answers(
         None,
@@ -107,7 +109,7 @@ fn drivers_that_will_not_do() {
         (Some("cuMemPoolCreate"), "", "(CUDA 12.4) lacks the function cuMemPoolCreate"),
         (Some("cuDriverGetVersion"), "", "lacks the function cuDriverGetVersion"),
     ] {
-        // without a wish, the CPU
+        // Without a usable GPU and without ARRAYGPU_DEVICE, the CPU is used.
         answers(without, options, "", ["0", problem, "device 1", problem]);
         answers(
             without,
@@ -116,9 +118,9 @@ fn drivers_that_will_not_do() {
             ["0", problem, "AgpuErrorUnavailable ARRAYGPU_DEVICE=cuda", problem],
         );
     }
-    // the version comes first
+    // The version is checked first.
     answers(Some("cuMemPoolCreate"), "version=11000", "", ["0", "CUDA 11.0", "device 1", "too old"]);
-    // a device that is taken by another process, say
+    // Making a context fails, for example because another process has the device.
     answers(
         None,
         "retain=46",
@@ -145,7 +147,7 @@ fn no_driver() {
     }
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-cuda");
     std::fs::create_dir_all(&folder).unwrap();
-    // also where the system has one
+    // This also holds if the system has a driver.
     std::fs::write(folder.join("libcuda.so.1"), "no library").unwrap();
     let problem = "there is no NVIDIA driver: libcuda.so.1 cannot be loaded";
     let said = play(&folder, "answer", "", &[]);

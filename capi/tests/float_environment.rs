@@ -1,6 +1,7 @@
-//! The caller's rounding mode, flushed subnormals and traps change nothing: neither what is compiled nor what runs, nor do they get lost.
+//! The caller's rounding mode, flushed subnormals and traps affect neither the compiler nor the
+//! kernels, and they are restored.
 #![cfg(target_arch = "x86_64")]
-#![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of its test
+#![allow(clippy::undocumented_unsafe_blocks)] // Pointers are to locals; handles are valid.
 
 mod common;
 
@@ -23,7 +24,8 @@ fn get() -> u32 {
     word
 }
 
-/// Every rounding mode, with and without flushed subnormals, with and without traps for all exceptions.
+/// Every rounding mode, with and without flushed subnormals, with and without traps for all
+/// exceptions.
 fn environments() -> Vec<u32> {
     let modes = (0..4).flat_map(|mode| [0, 0x8040].map(|flush| mode << 13 | flush));
     modes.flat_map(|word| [word | DEFAULT, word]).collect()
@@ -39,7 +41,7 @@ fn within(word: u32, f: impl FnOnce() -> AgpuStatus) {
     assert_eq!(after, word, "the environment of the caller");
 }
 
-/// A builder whose calls are all made in one environment.
+/// A builder that makes all its calls in one environment.
 struct Session {
     word: u32,
     builder: *mut AgpuBuilder,
@@ -73,16 +75,18 @@ impl Session {
         node
     }
 
-    /// The bits of an array that constants, host scalars and elements make.
+    /// Returns the bits of an array that is computed from constants, host scalars and elements.
     fn bits(&self) -> Vec<u32> {
         let (x, s) = (self.param(c"x", 1), self.param(c"s", 0));
         let [exp, third, tiny] = [0.7f32, 3.0, 1e-30].map(|c| self.constant(c));
         let exp = self.apply(c"exp", &[exp]);
         let third = self.apply(c"div", &[self.constant(1.0), third]);
-        // subnormal: of constants, and of a scalar of the call
+        // These values are subnormal: one is computed from constants, the other from a scalar of
+        // the call.
         let folded = self.apply(c"mul", &[tiny, self.constant(1e-10)]);
         let of_call = self.apply(c"mul", &[s, self.constant(1e-10)]);
-        // what was compiled before is not taken again: a power of two there and back is another program with the same bits
+        // A multiplication by a power of two and its inverse makes another program with the same
+        // bits, so that no cached program is used.
         let power =
             2f32.powi(environments().iter().position(|w| *w == self.word).map_or(0, |i| i as i32 + 1));
         let scaled =
@@ -92,7 +96,7 @@ impl Session {
             let scaled = self.apply(c"mul", &[part, self.constant(1e20)]);
             all = self.apply(c"add", &[all, self.apply(c"mul", &[scaled, x])]);
         }
-        // the square root of a negative number raises an exception
+        // The square root of a negative number raises an exception.
         let wrong = self.apply(c"sqrt", &[self.constant(-1.0)]);
         let chosen = self.apply(c"select", &[self.apply(c"lt", &[x, self.constant(0.0)]), wrong, all]);
         within(self.word, || unsafe { agpu_builder_result(self.builder, null(), chosen) });
@@ -125,7 +129,7 @@ fn what_is_compiled_and_what_runs() {
     }
 }
 
-/// A function of the caller has the environment that he called with.
+/// A function of the caller runs in the caller's environment.
 #[test]
 fn callbacks() {
     unsafe extern "C" fn tell(data: *mut c_void) {

@@ -1,4 +1,5 @@
-//! Children of `fork`: they compute, or are told that they cannot, but never wait for a thread that they do not have.
+//! Children of `fork` compute, or get an error, but never wait for a thread that does not exist
+//! there.
 #![cfg(unix)]
 
 mod common;
@@ -7,24 +8,25 @@ use arraygpu_capi::abi::*;
 use common::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a child finds, as its exit status.
+/// The exit status of a child that succeeds.
 const FINE: i32 = 10;
 const REFUSED: i32 = 11;
 const WRONG: i32 = 12;
 
-/// Forks, computes in the child, and gives its exit status; that of a signal is negative.
+/// Forks, computes in the child, and returns its exit status; that of a signal is negative.
 fn fork(x: &[f32], expected: f32) -> i32 {
-    // SAFETY: the child calls the library and leaves.
+    // SAFETY: the child calls the library and exits.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: what waits forever is ended by a signal; nothing of the test runs on in the child.
+        // SAFETY: an alarm ends a child that waits forever, and nothing else of the test runs in
+        // the child.
         unsafe {
             libc::alarm(20);
             libc::_exit(compute(x, expected));
         }
     }
     let mut status = 0;
-    // SAFETY: our child, and a pointer to a local.
+    // SAFETY: it is our child, and the pointer is to a local.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) }
 }
@@ -32,7 +34,7 @@ fn fork(x: &[f32], expected: f32) -> i32 {
 fn compute(x: &[f32], expected: f32) -> i32 {
     let (mut buffer, mut dot) = (std::ptr::null_mut(), 0f32);
     let ty = std::mem::MaybeUninit::new(AgpuType::AgpuF32);
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     let status = unsafe { arraygpu_capi::agpu_buffer_create(cpu(), ty, x.len() as i64, &mut buffer) };
     if status == AgpuErrorUnavailable && message().contains("forked while another thread was in a call") {
         return REFUSED;
@@ -52,7 +54,7 @@ fn children() {
     let x = values(300_000);
     let (v, mut expected) = (Vector::in_context(cpu(), &x), 0f32);
     ok(invoke(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut expected)]));
-    // no other thread is in a call
+    // No other thread is in a call.
     for _ in 0..10 {
         assert_eq!(fork(&x, expected), FINE);
     }
@@ -74,6 +76,6 @@ fn children() {
     });
     assert!(seen.iter().all(|s| [FINE, REFUSED].contains(s)), "{seen:?}");
     assert!(seen.contains(&REFUSED), "three threads are in calls nearly always: {seen:?}");
-    // and none of them is any more
+    // No other thread is in a call any more.
     assert_eq!(fork(&x, expected), FINE);
 }

@@ -1,4 +1,5 @@
-//! Calls on a GPU, with kernels written by hand: on a real one if there is one, and on the fake driver's.
+//! Calls on a GPU with kernels written by hand. They run on a real GPU, if there is one, and with
+//! the fake driver.
 
 mod common;
 
@@ -18,7 +19,7 @@ fn on_gpu(test: impl FnOnce(*mut AgpuContext)) {
         return println!("no GPU");
     }
     test(context);
-    // SAFETY: a handle.
+    // SAFETY: the argument is a handle.
     ok(unsafe { agpu_context_free(context) });
 }
 
@@ -53,7 +54,7 @@ fn results_of_all_kinds() {
     });
 }
 
-/// New vectors and no scalar result, as the first call of a thread.
+/// The first call of a thread has new vectors and no scalar result.
 #[test]
 fn new_vectors_alone() {
     let test = || {
@@ -84,7 +85,7 @@ fn scalars_that_stay_on_the_device() {
         ok(call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]));
         ok(call(DOT, &[input(v.view()), input(v.view()), output(s.slice(1, 2, 1))]));
         assert_eq!(s.get(), [7.0, dot, 7.0]);
-        // into an input
+        // The result is written into an input.
         ok(call(DOT, &[input(v.view()), input(v.view()), output(v.slice(0, 1, 1))]));
         assert_eq!(v.get()[0], dot);
         fails(
@@ -104,7 +105,7 @@ fn versions_overlaps_and_strides() {
         let (v, out) = (new(&x), new(&x));
         assert_eq!(scale(2.0, v.view(), out.view()), 10);
         assert_eq!(out.get(), doubled);
-        // in place, and not aligned
+        // The call is in place, and the array is not aligned.
         assert_eq!(scale(2.0, v.view(), v.view()), 11);
         assert_eq!(v.get(), doubled);
         assert_eq!(scale(0.5, v.slice(1, 5000, 1), out.slice(0, 4999, 1)), 11);
@@ -113,7 +114,7 @@ fn versions_overlaps_and_strides() {
         assert_eq!(read(out.slice(0, 4000, 4)), doubled.iter().step_by(5).copied().collect::<Vec<_>>());
         let backwards = AgpuView { offset: 4999, stride: axes(-1), ..v.view() };
         assert_eq!(read(backwards), doubled.iter().rev().copied().collect::<Vec<_>>());
-        // through a temporary
+        // The result is computed in a temporary.
         ok(call(REVERSED, &[input(v.view()), output(v.view())]));
         assert_eq!(v.get(), doubled.iter().rev().copied().collect::<Vec<_>>());
         let (mut a, mut b, mut version) = (null_mut(), null_mut(), 0);
@@ -130,7 +131,7 @@ fn records() {
         let new = || Vector::in_context(context, &values(10_000));
         let (x, out) = (new(), new());
         let gather = |k: i64| call(GATHER, &[input(x.view()), scalar(&k), output(out.view())]);
-        // SAFETY: a handle.
+        // SAFETY: the argument is a handle.
         let wait = || unsafe { agpu_context_synchronize(context) };
         ok(gather(0));
         ok(wait());
@@ -144,7 +145,7 @@ fn records() {
         ok(wait());
         ok(gather(-5000));
         let mut host = [0f32; 3];
-        // SAFETY: the memory has the length.
+        // SAFETY: the memory has that length.
         let copied = unsafe { agpu_copy_to_host(host.as_mut_ptr().cast(), out.view(), 3) };
         fails(copied, AgpuErrorRecord, &["too low", "element 0"]);
         ok(gather(-5000));
@@ -153,7 +154,7 @@ fn records() {
         fails(status, AgpuErrorRecord, &["stats::dot: an earlier call of stats::gather", "too low"]);
         assert_eq!(dot, -1.0);
         ok(call(DOT, &[input(x.view()), input(x.view()), out_scalar(&mut dot)]));
-        // the next one comes right after the last was cleared
+        // The second record is made right after the first was cleared.
         for _ in 0..2 {
             ok(gather(7));
             fails(wait(), AgpuErrorRecord, &["element 9993"]);
@@ -161,10 +162,10 @@ fn records() {
     });
 }
 
-/// All tests of this file again, with the fake driver.
+/// Runs all tests of this file with the fake driver.
 #[test]
 fn with_the_fake_driver() {
-    // a sanitizer watches the real driver only
+    // A sanitizer observes only the real driver.
     if std::env::var_os("ARRAYGPU_SANITIZER").is_some() {
         return;
     }
@@ -183,7 +184,7 @@ fn matrices() {
     on_gpu(|context| matrix::turn(context, [11, 12], call));
 }
 
-/// With kernels of all sizes; the fake driver has a part of its own.
+/// Runs with kernels of all sizes. With the fake driver this has a part of its own.
 #[test]
 fn copies_of_matrices() {
     on_gpu(|context| {

@@ -1,4 +1,4 @@
-//! Packages loaded by path: made here with the C compiler, if there is one.
+//! Packages that are loaded by path. They are made here with the C compiler, if there is one.
 
 mod common;
 
@@ -17,14 +17,15 @@ static ALLOCATOR: counting::Counting = counting::Counting;
 
 fn load(path: &Path) -> Result<*mut AgpuLoadedModule, AgpuStatus> {
     let (path, mut module) = (CString::new(path.to_str().unwrap()).unwrap(), null_mut());
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     match unsafe { agpu_module_load(path.as_ptr(), &mut module) } {
         AgpuOk => Ok(module),
         status => Err(status),
     }
 }
 
-/// As a copy that the disk had no room for. Each is tried under a name of its own: the loader knows files again.
+/// Loads truncated copies of a library, as a full disk leaves them. Each copy has a name of its
+/// own, because the loader recognises files that it has loaded.
 fn cut_off(library: &Path) {
     let whole = std::fs::read(library).unwrap();
     let (mut loaded, mut said) = (0, 0);
@@ -35,9 +36,9 @@ fn cut_off(library: &Path) {
         std::fs::write(&cut, &whole[..length]).unwrap();
         match load(&cut) {
             Ok(module) => {
-                // what is gone was for debuggers
+                // The missing part contains only data for debuggers.
                 loaded += 1;
-                // SAFETY: a handle.
+                // SAFETY: the argument is a handle.
                 ok(unsafe { agpu_loaded_module_free(module) });
             }
             Err(status) => {
@@ -65,7 +66,7 @@ fn a_package_by_its_path() {
     let (mut count, mut index, mut name, mut raw) = (0, -1, null(), null());
     let (mut params, mut results) = (0, 0);
     let mut slot = MaybeUninit::<AgpuEntrySlot>::uninit();
-    // SAFETY: pointers to locals, and a module that is loaded.
+    // SAFETY: the pointers are to locals, and the module is loaded.
     unsafe {
         ok(agpu_module_entry_count(module, &mut count));
         fails(
@@ -100,59 +101,61 @@ fn a_package_by_its_path() {
         fails(agpu_module_entry_count(module, &mut count), AgpuErrorInvalidHandle, &[]);
         ok(agpu_loaded_module_free(null_mut()));
     }
-    // and again, after it went
+    // The package is loaded again after it was unloaded.
     let again = load(&library).unwrap_or(null_mut());
     assert!(!again.is_null());
-    // SAFETY: a handle.
+    // SAFETY: the argument is a handle.
     ok(unsafe { agpu_loaded_module_free(again) });
 
-    // loading again and again takes no memory
+    // Repeated loading does not use more memory.
     let round = || {
         let again = load(&library).unwrap_or(null_mut());
-        // SAFETY: a handle.
+        // SAFETY: the argument is a handle.
         ok(unsafe { agpu_loaded_module_free(again) });
         counting::BYTES.load(Ordering::Relaxed)
     };
     let before = round();
     assert_eq!((0..50).map(|_| round()).max(), Some(before), "bytes after a round");
 
-    // a package that is freed while another thread is in a call, which may be its own, stays until that returns
+    // A package that is freed while another thread is in a call, which may use it, stays loaded
+    // until that call returns.
     let again = load(&library).unwrap_or(null_mut());
-    // SAFETY: a function that takes this argument, and a call that lives; it waits until the package was freed.
+    // SAFETY: the function takes this argument, and the call lives; it waits until the package was
+    // freed.
     let meet = Barrier::new(2);
     std::thread::scope(|s| {
         s.spawn(|| {
             let call = AgpuCall::on(cpu(), null_mut());
             let data = (&raw const meet).cast_mut().cast();
-            // SAFETY: a function that takes this argument, and a call that lives.
+            // SAFETY: the function takes this argument, and the call lives.
             ok(unsafe { agpu_stream_callback(&call, Some(wait_twice), data) });
         });
         meet.wait();
-        // SAFETY: a handle.
+        // SAFETY: the argument is a handle.
         ok(unsafe { agpu_loaded_module_free(again) });
         assert!(is_loaded(&library), "its code is still there");
         meet.wait();
     });
-    // the thread has left a word, for the next one
+    // The word of the thread that ended stays for the next thread.
     assert!(round() <= before + 400);
     assert!(!is_loaded(&library));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
 unsafe extern "C" fn wait_twice(meet: *mut c_void) {
-    // SAFETY: the barrier of the test.
+    // SAFETY: the pointer is to the barrier of the test.
     let meet = unsafe { &*meet.cast::<Barrier>() };
     meet.wait();
     meet.wait();
 }
 
-/// Whether a library is in memory.
+/// Whether a library is loaded.
 fn is_loaded(path: &Path) -> bool {
     let path = CString::new(path.to_str().unwrap()).unwrap();
-    // SAFETY: a C string; no library is loaded by this.
+    // SAFETY: the path is a C string, and this does not load a library.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
     if !handle.is_null() {
-        // SAFETY: the handle of before.
+        // SAFETY: the handle was opened above.
         unsafe { libc::dlclose(handle) };
     }
     !handle.is_null()

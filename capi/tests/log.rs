@@ -1,4 +1,4 @@
-//! `ARRAYGPU_LOG`, in processes of their own: the library says nothing unless it is asked.
+//! `ARRAYGPU_LOG` in separate processes: the library prints nothing unless the variable is set.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Views of rank 2 and 3: their parts, copies, and what is wrong with them.
+//! Views of rank 2 and 3: their parts, copies, and errors.
 
 mod common;
 
@@ -11,11 +11,11 @@ use std::ptr::{null, null_mut};
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 
-/// A buffer with extents of its own, and its elements' numbers in it.
+/// Makes a buffer with these extents, whose elements are their own numbers.
 fn array(extents: &[i64]) -> (Vector, AgpuView) {
     let (mut made, n) = (null_mut(), extents.iter().product::<i64>());
     let host: Vec<f32> = (0..n).map(|i| i as f32).collect();
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     unsafe {
         let (ty, rank) = (MaybeUninit::new(AgpuType::AgpuF32), extents.len() as i32);
         ok(agpu_buffer_create_array(cpu(), ty, rank, extents.as_ptr(), &mut made));
@@ -34,7 +34,7 @@ fn numbers(view: AgpuView) -> Vec<i64> {
 fn parts_of_a_matrix() {
     let (v, m) = array(&[3, 4]);
     let mut count = 0;
-    // SAFETY: a handle and a pointer to a local.
+    // SAFETY: the argument is a handle, and the pointer is to a local.
     ok(unsafe { agpu_buffer_count(v.0, &mut count) });
     assert_eq!(
         (count, m.rank, m.extent[..2].to_vec(), m.stride[..2].to_vec()),
@@ -48,7 +48,7 @@ fn parts_of_a_matrix() {
     assert_eq!(numbers(pick(m, 0, 2)), [8, 9, 10, 11]);
     assert_eq!(numbers(pick(m, 1, 1)), [1, 5, 9]);
     assert_eq!(numbers(pick(transpose(m, 0, 1), 0, 3)), [3, 7, 11]);
-    // nothing, at either end
+    // The slices are empty, at either end.
     for axis in 0..2 {
         let n = m.extent[axis as usize];
         let nothing = slice(m, axis, n, n, 5);
@@ -56,7 +56,7 @@ fn parts_of_a_matrix() {
         assert_eq!(numbers(slice(nothing, 1 - axis, 1, 2, 1)), Vec::<i64>::new());
         assert_eq!(numbers(pick(nothing, 1 - axis, 1)), Vec::<i64>::new());
     }
-    // one row of a block is still in rows of four
+    // A slice of one row keeps the distance of four between rows.
     assert_eq!(slice(m, 0, 1, 2, 7).stride[0], 4);
 }
 
@@ -75,7 +75,7 @@ fn bad_parts() {
     let (v, m) = array(&[3, 4]);
     let mut out = MaybeUninit::<AgpuView>::uninit();
     let o = out.as_mut_ptr();
-    // SAFETY: pointers to locals, or NULL.
+    // SAFETY: the pointers are to locals or NULL.
     unsafe {
         let shape = ["0..5", "extent 4", "axis 1", "3 x 4"];
         fails(agpu_view_slice(m, 1, 0, 5, 1, o), AgpuErrorOutOfBounds, &shape);
@@ -97,7 +97,7 @@ fn bad_parts() {
         }
         fails(agpu_view_pick(pick(m, 0, 0), 0, 0, o), AgpuErrorShape, &["vector"]);
         fails(agpu_view_pick(m, 0, 0, null_mut()), AgpuErrorInvalidArgument, &["out"]);
-        // the made-up ones are found out by everything that takes views
+        // All functions that take views reject invented ones.
         let made_up = [
             view(v.0, 0, &[3, 5], &[4, 1]),
             view(v.0, 0, &[4, 4], &[4, 1]),
@@ -149,14 +149,14 @@ fn bad_copies() {
     let (v, m) = array(&[3, 4]);
     let host = [0f32; 12];
     let memory: *mut c_void = host.as_ptr().cast_mut().cast();
-    // SAFETY: host memory of 12 elements.
+    // SAFETY: the host memory has 12 elements.
     unsafe {
         for count in [0, 11, 13] {
             fails(agpu_copy_to_host(memory, m, count), AgpuErrorOutOfBounds, &["count", "3 x 4"]);
         }
         fails(agpu_copy(m, transpose(m, 0, 1)), AgpuErrorShape, &["dst is 3 x 4, src 4 x 3"]);
         fails(agpu_copy(m, view(v.0, 0, &[12], &[1])), AgpuErrorShape, &["3 x 4, src 12"]);
-        // rows that overlap, columns that are one
+        // Rows overlap, or columns coincide.
         for strides in [[3, 1], [0, 1], [4, 0], [1, 1]] {
             let several = view(v.0, 0, &[3, 4], &strides);
             fails(
@@ -168,7 +168,7 @@ fn bad_copies() {
             fails(agpu_fill(several, memory), AgpuErrorShape, &["agpu_fill", "overlaps itself"]);
             assert_eq!(elements::<f32>(several).len(), 12);
         }
-        // a stride that is never used
+        // The stride of an axis with one element is never used.
         ok(agpu_fill(view(v.0, 0, &[1, 4], &[0, 1]), memory));
     }
 }

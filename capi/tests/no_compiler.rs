@@ -1,5 +1,6 @@
-//! A C compiler that is allowed and does not work: programs run all the same, and who asks is told why they are slow. The only test of its process, whose environment it sets.
-#![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of the test
+//! A C compiler that is allowed but does not work: programs still run, and the library says why
+//! they are slow. This is the only test of its process, whose environment it sets.
+#![allow(clippy::undocumented_unsafe_blocks)] // Pointers are to locals; handles are valid.
 
 mod common;
 

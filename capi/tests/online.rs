@@ -1,5 +1,5 @@
-//! Programs built node by node, and what happens when they are built wrongly.
-#![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of its test
+//! Programs built node by node, and errors in building them.
+#![allow(clippy::undocumented_unsafe_blocks)] // Pointers are to locals; handles are valid.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-/// A builder that is freed.
+/// A builder that is freed when it is dropped.
 struct Built(*mut AgpuBuilder);
 
 impl Drop for Built {
@@ -174,7 +174,7 @@ fn misuse_is_an_error_that_says_what_is_wrong() {
     let mut program = null_mut();
     assert_eq!(unsafe { agpu_builder_compile(b.0, &mut program) }, AgpuErrorInvalidArgument);
     assert!(program.is_null() && message().contains("no result"), "{}", message());
-    // a node of a builder that is gone
+    // The node belongs to a builder that was freed.
     let gone = {
         let g = Built::new();
         g.param(c"x", AgpuType::AgpuF32, 1)
@@ -182,7 +182,8 @@ fn misuse_is_an_error_that_says_what_is_wrong() {
     says(b.try_apply("neg", &[gone]), "another builder");
 }
 
-/// Neither a node nor a shape rule: what comes after them is as if they had not been.
+/// A failing call adds neither a node nor a shape rule, so later calls are as if it had not been
+/// made.
 #[test]
 fn a_failed_call_leaves_nothing_behind() {
     let b = Built::new();
@@ -191,7 +192,7 @@ fn a_failed_call_leaves_nothing_behind() {
     let twice = b.apply("add", &[x, x]);
     let mut made = 77;
     let refused = |status: AgpuStatus| assert_eq!(status, AgpuErrorInvalidArgument, "{}", message());
-    // 0 <= n would be a rule of each
+    // 0 <= n would be a shape rule of each call.
     unsafe {
         refused(agpu_builder_fill(b.0, n, x, &mut made));
         refused(agpu_builder_iota(b.0, b.apply("neg", &[x]), &mut made));
@@ -205,7 +206,7 @@ fn a_failed_call_leaves_nothing_behind() {
     ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 3) });
     assert_eq!(to.get(), [2.0, 4.0, 6.0]);
     ok(unsafe { agpu_program_free(program) });
-    // and the right calls go on from here
+    // Valid calls still work.
     ok(unsafe { agpu_builder_fill(b.0, n, b.constant(1.0), &mut made) });
     assert!(b.try_result(made).is_ok());
     let program = b.compile();
@@ -234,7 +235,7 @@ fn staged_values_are_the_calls() {
     assert_eq!(untouched, 77);
     b.try_result(b.apply("mul", &[x, staged])).unwrap();
     let program = b.compile();
-    // the same but for the stage is another program
+    // The same function without the stage is another program.
     let plain = Built::new();
     let (x, a) = (plain.param(c"x", AgpuType::AgpuF32, 1), plain.param(c"a", AgpuType::AgpuF32, 0));
     plain.try_result(plain.apply("mul", &[x, plain.apply("add", &[a, a])])).unwrap();
@@ -270,7 +271,7 @@ fn with_a_c_compiler_the_bits_are_the_same() {
         ok(unsafe { agpu_program_free(program) });
         result.to_bits()
     };
-    // other names are other programs
+    // Other names make another program.
     ok(unsafe { agpu_allow_cpu_compiler(false) });
     let interpreted = run(c"interpreted");
     ok(unsafe { agpu_allow_cpu_compiler(true) });

@@ -1,5 +1,6 @@
-//! Programs built node by node on a GPU, against the fake driver: what is linked and loaded, in processes that share the store, and in threads.
-//! Nothing is launched there: the fake driver does not know their kernels.
+//! Programs built node by node on a GPU of the fake driver: what is linked and loaded, in processes
+//! that share the store and in threads. Nothing is computed, because the fake driver does not know
+//! their kernels.
 
 mod common;
 
@@ -12,10 +13,11 @@ use std::mem::MaybeUninit;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-/// Builds a function of x, by operations on it and what the one before made, and runs it on vectors of these lengths in a context.
+/// Builds a function of x, applying each operation to x and the result of the previous operation,
+/// and runs it in a context on vectors of these lengths.
 fn run(context: *mut AgpuContext, ops: &[(&std::ffi::CStr, i32)], lengths: &[usize]) {
     let (mut b, mut program, mut x) = (null_mut(), null_mut(), 0);
-    // SAFETY: handles, pointers to locals, and arguments that live.
+    // SAFETY: the arguments are handles, pointers to locals, and arguments that live.
     unsafe {
         ok(agpu_builder_create(c"f".as_ptr(), &mut b));
         ok(agpu_builder_param(b, c"x".as_ptr(), MaybeUninit::new(AgpuType::AgpuF32), 1, &mut x));
@@ -39,7 +41,7 @@ fn run_binary(context: *mut AgpuContext, op: &std::ffi::CStr) {
     run(context, &[(op, 2)], &[100; 3]);
 }
 
-/// A product of m by n results, each a sum of k products.
+/// Runs a product of m by n results, each of which is a sum of k products.
 fn run_product(context: *mut AgpuContext, [m, n, k]: [i64; 3]) {
     let (mut b, mut program, mut nodes) = (null_mut(), null_mut(), [0; 3]);
     let matrices = [[m, k], [k, n], [m, n]].map(|[rows, columns]| {
@@ -49,7 +51,7 @@ fn run_product(context: *mut AgpuContext, [m, n, k]: [i64; 3]) {
         let (buffer, rows, columns) = &matrices[i];
         AgpuView::new(buffer.0, 0, &[*rows, *columns], &[*columns, 1])
     };
-    // SAFETY: handles, pointers to locals, and arguments that live.
+    // SAFETY: the arguments are handles, pointers to locals, and arguments that live.
     unsafe {
         ok(agpu_builder_create(c"f".as_ptr(), &mut b));
         for (name, node) in [c"x", c"y"].into_iter().zip(&mut nodes) {
@@ -83,12 +85,13 @@ fn child() {
             return;
         }
         "product" => {
-            // sums of one panel, of 40, and of three and two, which need less of the same scratch
+            // The sums have one panel, 40 panels, and three and two panels; the last two need less
+            // of the same scratch.
             let shapes = [[128, 128, 512], [64, 128, 40 * 512], [128, 128, 1036], [128, 192, 1024]];
             shapes.into_iter().for_each(|shape| run_product(context, shape));
             let launches = fake.launches();
             let all: Vec<&Launched> = launches.iter().filter(|l| l.entry().starts_with("f_0")).collect();
-            // behind arrays and scalars: the scratch, the counters, the span
+            // The arrays and scalars are followed by the scratch, the counters and the span.
             let scratch = |l: &Launched| l.words()[l.words().len() - 3];
             let first = all.iter().find(|l| l.entry().ends_with("_panels")).map(|l| scratch(l));
             let told = |l: &&Launched| {
@@ -125,12 +128,13 @@ fn a_second_process_links_nothing() {
     assert_eq!(play("one", folder.path()), "1 linked, 1 + 0 loaded");
     assert_eq!(play("one", folder.path()), "0 linked, 1 + 0 loaded");
     assert_eq!(play("one", Path::new("off")), "0 linked, 0 + 1 loaded");
-    // two threads at once: one of the programs is there
+    // Two threads run at once, and one of the programs is in the store.
     assert_eq!(play("both", folder.path()), "1 linked, 2 + 0 loaded");
     assert_eq!(play("both", folder.path()), "0 linked, 2 + 0 loaded");
 }
 
-/// For a long body, the variant for few elements is compiled first and the other one when it is needed; from then on the latter runs.
+/// For a long body, the variant for few elements is compiled first. The other variant is compiled
+/// when it is needed and runs from then on.
 #[test]
 fn many_elements_have_a_version_of_their_own() {
     let (None, Some(driver)) = (part(), build(None)) else { return };
@@ -138,8 +142,8 @@ fn many_elements_have_a_version_of_their_own() {
     assert_eq!(said, "f_0_short, f_0_short, f_0, f_0, f_0");
 }
 
-/// A product of few results and long sums runs as the launch policy decides: a kernel of panels, and behind it, on the
-/// same scratch, one that adds them.
+/// A product of few results and long sums runs as the launch policy decides: one kernel computes
+/// panels, and a second one adds them from the same scratch.
 #[test]
 fn a_split_product_is_two_launches() {
     let (None, Some(driver)) = (part(), build(None)) else { return };

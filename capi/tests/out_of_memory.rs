@@ -1,5 +1,6 @@
-//! Every allocation fails once, and from each on all do: calls end with a status, and the same calls work afterwards.
-#![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of its test
+//! Each allocation fails once, or all allocations fail from one on. Calls end with a status, and
+//! the same calls work afterwards.
+#![allow(clippy::undocumented_unsafe_blocks)] // Pointers are to locals; handles are valid.
 
 mod common;
 
@@ -14,23 +15,23 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::SystemTime;
 
-/// The library's allocator, over one that fails on demand.
+/// The library's allocator on top of one that fails on demand.
 #[global_allocator]
 static ALLOCATOR: Reserve<Failing> = Reserve(Failing);
 
-/// The system's, until a thread's turn has come.
+/// The system's allocator, which fails when a thread's count is used up.
 struct Failing;
 
 thread_local! {
-    /// Allocations of this thread that still succeed; negative: all.
+    /// The number of allocations of this thread that still succeed; negative: all of them.
     static LEFT: Cell<i64> = const { Cell::new(-1) };
-    /// Whether only one fails.
+    /// Whether only one allocation fails.
     static ONCE: Cell<bool> = const { Cell::new(false) };
-    /// One has failed.
+    /// Whether an allocation has failed.
     static FAILED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Allocations that live.
+/// The number of live allocations.
 static LIVE: AtomicI64 = AtomicI64::new(0);
 
 fn fails() -> bool {
@@ -49,7 +50,7 @@ fn fails() -> bool {
     }
 }
 
-// SAFETY: the system's, or nothing.
+// SAFETY: the memory is the system's, or there is none.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if fails() {
@@ -69,7 +70,7 @@ unsafe impl GlobalAlloc for Failing {
     }
 }
 
-/// What a call of a host says: success, or that there is no memory and why.
+/// Converts the status of a call to success or an error. The only error allowed is lack of memory.
 fn said(status: AgpuStatus) -> Result<(), ()> {
     match status {
         AgpuOk => Ok(()),
@@ -78,7 +79,7 @@ fn said(status: AgpuStatus) -> Result<(), ()> {
     }
 }
 
-/// What a host holds; it is given back when memory is there again.
+/// What the host holds. It is freed when memory is available again.
 struct Held {
     builder: *mut AgpuBuilder,
     program: *mut AgpuProgram,
@@ -98,8 +99,8 @@ impl Drop for Held {
     }
 }
 
-/// A context of its own with a buffer; a program with that factor, so that it is compiled, and run.
-/// The sum of the elements' exponentials.
+/// Makes a context with a buffer, and compiles and runs a program with that factor. Returns the sum
+/// of the elements' exponentials.
 fn work(factor: f32, x: &Vector) -> Result<f32, ()> {
     let mut held = Held { builder: null_mut(), program: null_mut(), context: null_mut(), buffer: null_mut() };
     let f32 = || MaybeUninit::new(AgpuType::AgpuF32);
@@ -132,24 +133,25 @@ fn work(factor: f32, x: &Vector) -> Result<f32, ()> {
         said(agpu_builder_compile(b, &mut held.program))?;
         let args = [input(x.view()), out_scalar(&mut total)];
         said(agpu_program_run(held.program, null(), args.as_ptr(), 2))?;
-        // an error, whose message takes memory
+        // The call fails with an error whose message takes memory.
         let status = agpu_program_run(held.program, null(), args.as_ptr(), 1);
         assert!(matches!(status, AgpuErrorInvalidArgument | AgpuErrorOutOfMemory), "{status:?}");
     }
     Ok(total)
 }
 
-/// Every seventh allocation, each day others; all if there is time.
+/// The numbers of the allocations that fail: every seventh, others on each day, or all if there is
+/// time.
 fn which() -> impl Iterator<Item = i64> {
     let all = std::env::var_os("ARRAYGPU_LONG").is_some();
     let day = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |t| t.as_secs() / 86_400);
     (if all { 0 } else { day as i64 % 7 }..).step_by(if all { 1 } else { 7 })
 }
 
-/// Until none is left that could fail.
+/// Repeats the work until no allocation is left that could fail.
 fn sweep(once: bool) {
     let x = Vector::new(&[0.25, 0.5, 1.0]);
-    // what a process makes once
+    // This makes what a process makes only once.
     let expected = work(0.5, &x).expect("there is memory");
     let near = |total: f32| (total - expected).abs() < 0.1;
     let (mut failed, mut factor) = (0, 0.5f32);
@@ -164,7 +166,7 @@ fn sweep(once: bool) {
         assert!(done.is_err() || done.is_ok_and(near), "{done:?} without allocation {n}");
         let again = work(factor, &x).expect("there is memory again");
         assert!(near(again), "{again} after allocation {n}");
-        // its program stays in the caches
+        // The program stays in the caches.
         let more = LIVE.load(Relaxed) - live;
         assert!(more < 4_000, "{more} pieces are left of allocation {n}");
         if !FAILED.get() {
@@ -174,7 +176,7 @@ fn sweep(once: bool) {
     assert!(failed > 20, "{failed} calls failed");
 }
 
-/// One thread: what lives is counted.
+/// Only one thread runs, so that live allocations can be counted.
 #[test]
 fn allocations_fail() {
     sweep(false);

@@ -1,4 +1,4 @@
-//! What a program may hand in for a context: a limit of memory, an allocator, its own threads.
+//! What a program may provide for a context: a limit of memory, an allocator, its own threads.
 
 mod common;
 
@@ -16,7 +16,7 @@ use std::thread;
 
 fn cpu_context(options: AgpuContextOptions) -> Result<*mut AgpuContext, (AgpuStatus, String)> {
     let (options, mut context) = (AgpuContextOptions { device: AGPU_DEVICE_CPU, ..options }, null_mut());
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     match unsafe { agpu_context_create(&options, &mut context) } {
         AgpuStatus::AgpuOk => Ok(context),
         status => Err((status, message())),
@@ -25,7 +25,7 @@ fn cpu_context(options: AgpuContextOptions) -> Result<*mut AgpuContext, (AgpuSta
 
 fn used(context: *mut AgpuContext) -> (i64, i64) {
     let (mut now, mut peak) = (-1, -1);
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     ok(unsafe { agpu_context_memory(context, &mut now, &mut peak) });
     (now, peak)
 }
@@ -38,23 +38,23 @@ fn a_limit_holds_for_arrays_temporaries_and_results() {
     let v = Vector::in_context(context, &values(n));
     let out = Vector::in_context(context, &vec![7.0; n]);
     assert_eq!(used(context), (2 * bytes, 2 * bytes));
-    // a temporary has room, a new result beside it has none
+    // There is memory for a temporary, but not for a new result as well.
     let (mut doubled, mut reversed, mut version) = (null_mut(), null_mut(), 0);
     let new = [input(v.view()), out_new(&mut doubled), out_new(&mut reversed), out_scalar(&mut version)];
     fails(invoke(TWICE_THEN_REVERSED, &new), AgpuStatus::AgpuErrorOutOfMemory, &["limit", "1200000"]);
     assert!(doubled.is_null() && reversed.is_null());
     assert_eq!(used(context).0, 2 * bytes, "what a failed call had is given back");
-    // and a call that needs none goes on as before
+    // A call that needs no memory still runs.
     ok(invoke(SCALE, &[scalar(&2f32), input(v.view()), output(out.view()), out_scalar(&mut version)]));
     assert_eq!(out.get()[1], values(n)[1] * 2.0);
-    // SAFETY: a context of ours.
+    // SAFETY: the argument is a context of this test.
     ok(unsafe { agpu_context_set_memory_limit(context, i64::MAX) });
     ok(invoke(TWICE_THEN_REVERSED, &new));
     drop((Vector(doubled), Vector(reversed), v, out));
     assert_eq!(used(context).0, 0);
 }
 
-/// An allocator that remembers what is out, and may have nothing left.
+/// An allocator that records live allocations and may refuse.
 #[derive(Default)]
 struct Heap {
     out: Mutex<HashSet<(usize, usize)>>,
@@ -64,7 +64,7 @@ struct Heap {
 }
 
 unsafe extern "C" fn allocate(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void {
-    // SAFETY: the heap below.
+    // SAFETY: the pointer is to the heap below.
     let heap = unsafe { &*user.cast::<Heap>() };
     heap.calls.fetch_add(1, SeqCst);
     if heap.left.fetch_sub(1, SeqCst) <= 0 {
@@ -73,19 +73,19 @@ unsafe extern "C" fn allocate(user: *mut c_void, bytes: usize, alignment: usize)
     let layout = Layout::from_size_align(bytes + heap.shift, alignment).unwrap();
     // SAFETY: the layout is not empty.
     let data = unsafe { alloc(layout) }.wrapping_add(heap.shift);
-    // a clean array is the library's work
-    // SAFETY: allocated above.
+    // The library has to clear arrays itself.
+    // SAFETY: the memory was allocated above.
     unsafe { data.write_bytes(0xa5, bytes) };
     heap.out.lock().unwrap().insert((data.addr(), bytes));
     data.cast()
 }
 
 unsafe extern "C" fn release(user: *mut c_void, memory: *mut c_void, bytes: usize) {
-    // SAFETY: the heap below.
+    // SAFETY: the pointer is to the heap below.
     let heap = unsafe { &*user.cast::<Heap>() };
     assert!(heap.out.lock().unwrap().remove(&(memory.addr(), bytes)), "{memory:p}, {bytes} bytes");
     let layout = Layout::from_size_align(bytes + heap.shift, 64).unwrap();
-    // SAFETY: allocated above with this layout.
+    // SAFETY: the memory was allocated above with this layout.
     unsafe { dealloc(memory.cast::<u8>().wrapping_sub(heap.shift), layout) };
 }
 
@@ -103,7 +103,7 @@ fn arrays_come_from_the_programs_allocator_and_go_back() {
     let heap = heap(1 << 40, 0);
     let context = cpu_context(with(heap)).unwrap();
     let mut buffer = null_mut();
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     ok(unsafe { agpu_buffer_create(context, MaybeUninit::new(AgpuType::AgpuF32), 1000, &mut buffer) });
     assert_eq!(Vector(buffer).get(), vec![0.0; 1000], "zeros");
     let n = 300_000;
@@ -113,7 +113,7 @@ fn arrays_come_from_the_programs_allocator_and_go_back() {
     ok(invoke(TWICE_THEN_REVERSED, &[&[input(v.view())], &results[..]].concat()));
     assert!(heap.calls.load(SeqCst) >= 5, "two arrays, two results, a temporary");
     let [doubled, reversed] = [Vector(doubled), Vector(reversed)];
-    // SAFETY: a context of ours; its buffers outlive it.
+    // SAFETY: the argument is a context of this test, and its buffers outlive it.
     ok(unsafe { agpu_context_free(context) });
     assert_eq!(doubled.get()[5], values(n)[5] * 4.0);
     drop((v, doubled, reversed));
@@ -155,7 +155,7 @@ fn memory_that_is_not_aligned_is_none() {
     let heap = heap(1 << 40, 8);
     let context = cpu_context(with(heap)).unwrap();
     let mut buffer = null_mut();
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     let status = unsafe { agpu_buffer_create(context, MaybeUninit::new(AgpuType::AgpuF32), 10, &mut buffer) };
     fails(status, AgpuStatus::AgpuErrorOutOfMemory, &["10 elements"]);
     assert!(buffer.is_null() && heap.out.lock().unwrap().is_empty());
@@ -163,16 +163,16 @@ fn memory_that_is_not_aligned_is_none() {
 
 type Task = Option<unsafe extern "C" fn(*mut c_void, i64)>;
 
-/// How tasks are run: counts the calls, and the tasks.
+/// Counts the calls of `run_tasks` and the tasks.
 #[derive(Default)]
 struct Runner {
     jobs: AtomicUsize,
     tasks: AtomicI64,
 }
 
-/// Each task on a thread of its own.
+/// Runs each task on a thread of its own.
 unsafe extern "C" fn on_threads(user: *mut c_void, tasks: i64, task: Task, data: *mut c_void) {
-    // SAFETY: the runner below.
+    // SAFETY: the pointer is to the runner below.
     let runner = unsafe { &*user.cast::<Runner>() };
     runner.jobs.fetch_add(1, SeqCst);
     let (task, data) = (task.unwrap(), data.expose_provenance());
@@ -180,14 +180,14 @@ unsafe extern "C" fn on_threads(user: *mut c_void, tasks: i64, task: Task, data:
         for i in 0..tasks {
             scope.spawn(move || {
                 runner.tasks.fetch_add(1, SeqCst);
-                // SAFETY: what the library handed over, while it waits.
+                // SAFETY: the library passed this pointer and waits.
                 unsafe { task(std::ptr::with_exposed_provenance_mut(data), i) };
             });
         }
     });
 }
 
-/// Backwards, on this thread, and one that is no task.
+/// Runs the tasks backwards on this thread, and one that does not exist.
 unsafe extern "C" fn alone(_: *mut c_void, tasks: i64, task: Task, data: *mut c_void) {
     for i in (0..=tasks).rev() {
         // SAFETY: as above.
@@ -195,7 +195,7 @@ unsafe extern "C" fn alone(_: *mut c_void, tasks: i64, task: Task, data: *mut c_
     }
 }
 
-/// A host that runs nothing: the caller does all of it.
+/// A host that runs no task, so that the caller does all the work.
 unsafe extern "C" fn never(_: *mut c_void, _: i64, _: Task, _: *mut c_void) {}
 
 #[test]
@@ -221,7 +221,7 @@ fn the_programs_threads_compute_the_same_bits() {
 
 #[test]
 fn options_of_an_older_version_and_wrong_ones() {
-    // a program that knows two fields: what lies behind its struct is not read
+    // A program that knows two fields: nothing after its struct is read.
     let old = AgpuContextOptions { size: 16, memory_limit: -5, threads: 1, ..Default::default() };
     assert!(cpu_context(old).is_ok());
     let refused = |options, words: &str| {

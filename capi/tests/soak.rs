@@ -1,7 +1,7 @@
-//! A soak: threads that call, compile and load for a long time, after which the process has the memory that it had
-//! when all caches were full. A few seconds here; `ARRAYGPU_SOAK=MINUTES` runs it for so long. It prints what it
-//! counted.
-#![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of its thread
+//! Threads call, compile and load for a long time. Afterwards the process has as much memory as it
+//! had when all caches were full. The test runs for a few seconds, or for `ARRAYGPU_SOAK=MINUTES`,
+//! and prints its counts.
+#![allow(clippy::undocumented_unsafe_blocks)] // Pointers are to locals; handles are valid.
 
 mod common;
 
@@ -16,23 +16,24 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const THREADS: usize = 8;
-/// Programs of different structure before the caches are full: each keeps 1024.
+/// The number of programs of different structure that fill the caches, each of which keeps 1024.
 const WARM: u64 = 1500;
-/// What a turn of a thread does.
+/// The number of calls in one turn of a thread.
 const CALLS: u64 = 100;
 const STRUCTURES: u64 = 10;
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// KiB that the process has in memory.
+/// Returns the resident memory of the process in KiB.
 fn resident() -> i64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
-/// A function of x and y that the number names: eight operations, in a chain. With what it is at one element.
+/// Makes a function of x and y that the number determines: a chain of eight operations. Also
+/// returns its value for one element.
 fn structure(number: u64, x: f32, y: f32) -> (*mut AgpuProgram, f32) {
     let (mut builder, mut program, mut value, mut digits) = (null_mut(), null_mut(), x, number);
     let mut node = [0; 3];
@@ -66,10 +67,10 @@ fn structure(number: u64, x: f32, y: f32) -> (*mut AgpuProgram, f32) {
 /// A vector that all threads read.
 struct Shared(Vector);
 
-// SAFETY: a handle.
+// SAFETY: it is a handle.
 unsafe impl Sync for Shared {}
 
-/// What has been done, by all threads.
+/// Counts of what all threads have done.
 #[derive(Default)]
 struct Done {
     calls: AtomicU64,
@@ -77,7 +78,7 @@ struct Done {
     loads: AtomicU64,
 }
 
-/// One turn of a thread, on its own vectors and one of all.
+/// One turn of a thread, which uses its own vectors and a shared one.
 fn turn(done: &Done, own: &[Vector; 2], shared: &Shared, package: Option<&CString>) {
     let (mut dot, mut version) = (0f32, 0);
     for i in 0..CALLS {
@@ -96,7 +97,7 @@ fn turn(done: &Done, own: &[Vector; 2], shared: &Shared, package: Option<&CStrin
     }
     done.calls.fetch_add(CALLS, Relaxed);
     for _ in 0..STRUCTURES {
-        // far apart, so that threads do not ask for the same: each is new
+        // The numbers are far apart, so that each thread asks for a new structure.
         let number = done.structures.fetch_add(1, Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let (x, y) = (1.25, -0.5);
         let (program, expected) = structure(number, x, y);
@@ -118,8 +119,9 @@ fn turn(done: &Done, own: &[Vector; 2], shared: &Shared, package: Option<&CStrin
 
 #[test]
 fn memory_stays_flat() {
-    // glibc has an arena for each thread, and keeps more and more free memory in them, because one thread makes a
-    // program and another frees it; with one arena, what is resident is in use
+    // By default glibc has an arena for each thread. Because one thread makes a program and another
+    // one frees it, more and more free memory stays in the arenas. With a single arena the resident
+    // memory is in use.
     const M_ARENA_MAX: i32 = -8;
     assert_eq!(unsafe { libc::mallopt(M_ARENA_MAX, 1) }, 1);
     let minutes = std::env::var("ARRAYGPU_SOAK").ok().and_then(|m| m.parse::<f64>().ok());
@@ -128,7 +130,7 @@ fn memory_stays_flat() {
     let (done, shared) = (Done::default(), Shared(Vector::in_context(cpu(), &values(500))));
     let (meet, begin) = (Barrier::new(THREADS), Instant::now());
     let limit = Duration::from_secs_f64(minutes.unwrap_or(0.05) * 60.0);
-    // bytes allocated and KiB resident, when the caches are full, and at the end
+    // These are the bytes allocated and the KiB resident when the caches are full and at the end.
     let seen: [[AtomicI64; 2]; 2] = Default::default();
     std::thread::scope(|s| {
         for thread in 0..THREADS {
@@ -166,7 +168,7 @@ fn memory_stays_flat() {
         full[1],
         end[1]
     );
-    // the programs that the caches have at the moment are a little larger or smaller
+    // The programs in the caches differ a little in size.
     assert!(end[0] < full[0] + full[0] / 10, "allocated {} bytes, then {}", full[0], end[0]);
     assert!(end[1] < full[1] + full[1] / 4, "resident {} KiB, then {}", full[1], end[1]);
 }

@@ -1,4 +1,6 @@
-//! Functions of packages that stage scalars, where the user allows a C compiler: which version of them runs. The package's text is a lie, so that it shows.
+//! Functions of packages that stage scalars, where the user allows a C compiler: which version of
+//! them runs. The package's text differs from its code on purpose, so that the results show which
+//! one ran.
 
 mod common;
 
@@ -8,7 +10,8 @@ use common::*;
 use std::ptr::{null, null_mut};
 use std::sync::Once;
 
-/// Entry `reversed`, which its staged version is not: every element is the staged length. With one of 3 a rule can never hold.
+/// Describes the entry `reversed`, but every element is the staged length, which shows that the
+/// specialised version ran. For a length of 3, a shape rule never holds.
 const TEXT: &str = r#"
 func @reversed(%x: [f32]) -> (result: [f32]) {
   %0 = len %x
@@ -27,11 +30,11 @@ func @reversed(%x: [f32]) -> (result: [f32]) {
 
 fn allow_a_compiler() {
     static ONCE: Once = Once::new();
-    // SAFETY: before anything of the library reads it; the other tests wait here.
+    // SAFETY: nothing in the library has read the variable yet, and the other tests wait here.
     ONCE.call_once(|| unsafe { std::env::set_var("ARRAYGPU_CPU_CC", "1") });
 }
 
-/// The package with that text.
+/// Returns the package with that text.
 fn staging(text: &'static str) -> AgpuModule {
     let state = Box::leak(Box::new(null_mut()));
     AgpuModule { state, staged: text.as_ptr().cast(), staged_length: text.len() as i64, ..MODULE }
@@ -40,7 +43,7 @@ fn staging(text: &'static str) -> AgpuModule {
 fn reversed(module: &AgpuModule, x: &[f32]) -> Vec<f32> {
     let (from, to) = (Vector::in_context(cpu(), x), Vector::in_context(cpu(), x));
     let args = [input(from.view()), output(to.view())];
-    // SAFETY: a module, and two arguments.
+    // SAFETY: the module and its two arguments live.
     ok(unsafe { agpu_invoke(module, REVERSED, null(), args.as_ptr(), 2) });
     to.get()
 }
@@ -52,14 +55,14 @@ fn a_call_runs_what_was_compiled_for_its_values() {
     for n in [4, 5, 4, 100, 5] {
         assert_eq!(reversed(&module, &vec![1.0; n]), vec![n as f32; n]);
     }
-    // values that it cannot be specialised for
+    // The function cannot be specialised for these values.
     for _ in 0..2 {
         assert_eq!(reversed(&module, &[1.0, 2.0, 3.0]), [3.0, 2.0, 1.0]);
     }
-    // arguments that do not fit are the general version's errors
+    // The general version reports arguments that do not fit.
     let x = Vector::in_context(cpu(), &[1.0; 4]);
     let args = [input(x.view()), input(x.view())];
-    // SAFETY: a module, and two arguments.
+    // SAFETY: the module and its two arguments live.
     let status = unsafe { agpu_invoke(&module, REVERSED, null(), args.as_ptr(), 2) };
     fails(status, AgpuErrorInvalidArgument, &["stats::reversed: result", "kind"]);
 }
@@ -69,7 +72,7 @@ fn texts_that_do_not_fit() {
     allow_a_compiler();
     let wrong = |text: &'static str, words: &[&str]| {
         let module = staging(text);
-        // SAFETY: a module that is wrong in ways that are checked.
+        // SAFETY: the module is wrong only in ways that are checked.
         fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, AgpuErrorModule, words);
     };
     wrong("func", &["stats: the functions that stage cannot be read", "expected an @name"]);

@@ -1,4 +1,5 @@
-//! Threads: the same bits for any number, many callers at once, contexts freed under calls; and what is very large.
+//! Threads: the same bits for any number of threads, many concurrent callers, contexts that are
+//! freed during calls, and very large views.
 
 mod common;
 
@@ -24,7 +25,7 @@ fn the_number_of_threads_changes_no_bit() {
                 &[scalar(&0.1f32), input(v.view()), out_new(&mut made), out_scalar(&mut version)],
             ));
             results.push((dot.to_bits(), Vector(made).get()));
-            // SAFETY: a handle.
+            // SAFETY: the argument is a handle.
             ok(unsafe { agpu_context_free(c) });
         }
         assert!(results.iter().all(|r| *r == results[0]), "{n}");
@@ -53,7 +54,7 @@ fn many_callers() {
                         &[scalar(&a), input(view), output(out.view()), out_scalar(&mut version)],
                     ));
                     assert_eq!(out.get()[i * 1000], x[i * 1000] * a);
-                    // each thread has its own message
+                    // Each thread has its own error message.
                     fails(invoke(DOT, &[]), AgpuErrorInvalidArgument, &["0 arguments"]);
                 }
             });
@@ -80,7 +81,7 @@ fn freed_while_others_compute() {
                 });
             }
             std::thread::sleep(std::time::Duration::from_millis(2));
-            // SAFETY: handles; freeing is allowed at any time.
+            // SAFETY: the arguments are handles, which may be freed at any time.
             unsafe {
                 ok(agpu_context_free(c));
                 ok(agpu_buffer_free(v.0));
@@ -93,7 +94,8 @@ fn freed_while_others_compute() {
 fn more_than_two_billion_elements() {
     let (n, ty) = ((1i64 << 31) + 5, MaybeUninit::new(AgpuType::AgpuU8));
     let mut buffer = null_mut();
-    // SAFETY: pointers to locals; the memory is the system's zeros until it is touched.
+    // SAFETY: the pointers are to locals, and the memory is zeroed pages of the system until it is
+    // touched.
     unsafe {
         ok(agpu_buffer_create(cpu(), ty, n, &mut buffer));
         let (v, one) = (Vector(buffer), 1u8);
@@ -106,7 +108,8 @@ fn more_than_two_billion_elements() {
     }
 }
 
-/// A kernel over a view that repeats one element 2^31 + 5 times: counts and tiles beyond 32 bits.
+/// A kernel runs over a view that repeats one element 2^31 + 5 times, so counts of elements exceed
+/// 32 bits.
 #[test]
 fn a_call_over_more_than_two_billion_elements() {
     let v = Vector::new(&[2.5]);
@@ -115,7 +118,7 @@ fn a_call_over_more_than_two_billion_elements() {
     let (mut last, mut one_call) = (0f32, 0i64);
     ok(invoke(LAST, &[input(all), out_scalar(&mut last), out_scalar(&mut one_call)]));
     assert_eq!((last, one_call), (2.5, 1));
-    // an output as long as that does not fit: a status, nothing else
+    // An output of that length does not fit; only a status is returned.
     let (huge, mut made, mut version) = (AgpuView { extent: axes(1 << 56), ..all }, null_mut(), 0);
     let args = [scalar(&1f32), input(huge), out_new(&mut made), out_scalar(&mut version)];
     fails(invoke(SCALE, &args), AgpuErrorOutOfMemory, &["stats::scale: result", "72057594037927936"]);

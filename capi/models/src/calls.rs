@@ -6,7 +6,7 @@ use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-/// The runtime, with one package.
+/// The runtime with one package.
 struct Runtime {
     words: Mutex<Words>,
     freed: Mutex<Vec<Arc<Watched>>>,
@@ -21,7 +21,7 @@ impl Runtime {
         self.words.lock().unwrap().take()
     }
 
-    /// Loads nothing: but packages that wait go.
+    /// Loads nothing, but closes packages that were waiting.
     fn load(&self, own: &Word) {
         own.enter();
         drop_when_idle(&self.freed, || self.words.lock().unwrap().others_work(Some(own)));
@@ -50,7 +50,8 @@ fn a_package_outlives_a_call_that_began_before_it_was_freed() {
                 let own = runtime.word();
                 own.enter();
                 began.store(true, Ordering::Release);
-                // SAFETY: as code runs, without a reference that is counted; it stays while we are in a call.
+                // SAFETY: running code holds no counted reference to its package, which stays while
+                // this thread is in a call.
                 let number = unsafe { &*std::ptr::with_exposed_provenance::<Watched>(code) }.number();
                 own.leave();
                 number

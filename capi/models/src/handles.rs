@@ -7,7 +7,7 @@ use loom::sync::{Arc, Mutex};
 use loom::thread;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A table of one slot: free, or not.
+/// A table of one slot, which is free or in use.
 struct Table {
     slot: Slot<Watched>,
     is_free: Mutex<bool>,
@@ -20,10 +20,10 @@ impl Table {
         Arc::new(Table { slot: Slot::new(), is_free: Mutex::new(true), alive })
     }
 
-    /// The generation of the new value, which has that number, too.
+    /// Returns the generation of the new value, whose number is `number`.
     fn insert(&self, number: usize) -> Option<u64> {
         std::mem::take(&mut *self.is_free.lock().unwrap()).then(|| {
-            // SAFETY: taken from the free list.
+            // SAFETY: the slot was taken from the free list.
             unsafe { self.slot.fill(Watched::new(number, &self.alive)) }
         })
     }
@@ -31,11 +31,11 @@ impl Table {
     /// Reads the value twice while it is pinned.
     fn read(&self, generation: u64) -> Option<usize> {
         self.slot.pin(generation).then(|| {
-            // SAFETY: pinned.
+            // SAFETY: the slot is pinned.
             let value = unsafe { self.slot.get() };
             let number = value.number();
             assert_eq!(value.number(), number);
-            // SAFETY: our pin.
+            // SAFETY: the pin belongs to this thread.
             if unsafe { self.slot.unpin() } {
                 self.reclaim();
             }
@@ -43,7 +43,7 @@ impl Table {
         })
     }
 
-    /// Whether this was who ended it.
+    /// Ends the value. Returns whether this call ended it.
     fn free(&self, generation: u64) -> bool {
         let ended = self.slot.end(generation);
         if ended == Some(true) {
@@ -53,7 +53,7 @@ impl Table {
     }
 
     fn reclaim(&self) {
-        // SAFETY: whoever calls this owns the slot.
+        // SAFETY: the caller owns the slot.
         assert!(unsafe { self.slot.reclaim() });
         *self.is_free.lock().unwrap() = true;
     }
@@ -115,17 +115,18 @@ fn pins_of_others_refuse_nobody() {
     });
 }
 
-/// As a buffer with a function that frees the user's memory: reads what its user wrote.
+/// Models a buffer with a function that frees the user's memory: dropping it reads what its user
+/// wrote.
 struct Wrapped(Arc<UnsafeCell<bool>>);
 
-// SAFETY: loom stops the model where two threads use the cell at once.
+// SAFETY: loom stops the model if two threads use the cell at once.
 unsafe impl Send for Wrapped {}
 // SAFETY: as above.
 unsafe impl Sync for Wrapped {}
 
 impl Drop for Wrapped {
     fn drop(&mut self) {
-        // SAFETY: written before the handle was ended.
+        // SAFETY: the flag was written before the handle was ended.
         assert!(self.0.with(|done| unsafe { *done }));
     }
 }
@@ -135,25 +136,25 @@ fn what_goes_sees_what_was_done_before_its_handle_was_ended() {
     model(|| {
         let done = Arc::new(UnsafeCell::new(false));
         let slot = Arc::new(Slot::new());
-        // SAFETY: nobody has it yet.
+        // SAFETY: no other thread has the slot yet.
         let generation = unsafe { slot.fill(Wrapped(done.clone())) };
         let user = {
             let slot = slot.clone();
-            // SAFETY: a pin of its own; and the slot is its own if it says so.
+            // SAFETY: the pin belongs to this thread, and the slot does if `unpin` says so.
             thread::spawn(move || unsafe {
                 if slot.pin(generation) && slot.unpin() {
                     slot.reclaim();
                 }
             })
         };
-        // SAFETY: nobody else reads or writes it before the handle is ended.
+        // SAFETY: no other thread accesses it before the handle is ended.
         done.with_mut(|done| unsafe { *done = true });
         if slot.end(generation) == Some(true) {
-            // SAFETY: ours, as it says.
+            // SAFETY: `end` says that this thread owns the slot.
             unsafe { slot.reclaim() };
         }
         user.join().unwrap();
-        // reclaimed, so that all of its references went
+        // The value was dropped, so only this reference is left.
         assert_eq!(Arc::strong_count(&done), 1);
     });
 }
@@ -186,7 +187,8 @@ fn a_stale_handle_finds_no_later_value() {
 #[test]
 fn a_handle_may_reach_a_thread_without_an_order() {
     model(|| {
-        // guessed, or told by a relaxed store: the pin alone says that the value is there
+        // The generation is guessed, or comes from a relaxed store: only the pin shows that the
+        // value is there.
         let table = Table::new();
         let guesser = {
             let table = table.clone();

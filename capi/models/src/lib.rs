@@ -1,8 +1,9 @@
-//! The runtime's protocols between threads, run in every order of their steps, and with every value that the memory
-//! model lets a load see: loom's scheduler, atomics, locks and cells in place of the system's. The files are the
-//! runtime's own (`capi/src`), compiled here with another `sync`; so what passes is what ships.
+//! Runs the runtime's protocols between threads in every order of their steps, and with every value
+//! that the memory model allows a load to return. Loom's scheduler, atomics, locks and cells
+//! replace those of the system. The files are the runtime's own (`capi/src`), compiled here with
+//! another `sync`, so the tested code is the code that ships.
 //!
-//! A run is a few threads that do a few steps: whatever goes wrong between two threads does within them.
+//! A run has a few threads that take a few steps each. Errors between two threads show within them.
 
 #![cfg(test)]
 
@@ -24,22 +25,24 @@ mod words;
 use loom::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs it in every order of steps with up to three switches from a thread that could go on: all that is known to go
-/// wrong takes fewer, and without a bound a third thread makes the orders too many.
+/// Runs `run` in every order of steps with at most three switches away from a thread that could
+/// continue. All known errors need fewer, and without a bound there are too many orders with a
+/// third thread.
 fn model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
     builder.check(run);
 }
 
-/// A value that is written when it is made and when it goes: loom complains of who reads it without an order after
-/// the former, or before the latter. Counts how many there are, which loom does not see.
+/// A value that is written when it is made and when it is dropped. Loom reports a read that is not
+/// ordered after the former or not before the latter. It also counts the live values, which loom
+/// does not do.
 struct Watched {
     number: UnsafeCell<usize>,
     alive: std::sync::Arc<AtomicUsize>,
 }
 
-// SAFETY: loom stops the model where two threads use the cell at once.
+// SAFETY: loom stops the model if two threads use the cell at once.
 unsafe impl Sync for Watched {}
 
 impl Watched {
@@ -49,14 +52,14 @@ impl Watched {
     }
 
     fn number(&self) -> usize {
-        // SAFETY: written only where it is made and where it goes.
+        // SAFETY: the number is written only when the value is made and when it is dropped.
         self.number.with(|n| unsafe { *n })
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        // SAFETY: nobody reads any more, says the protocol; if not, loom does.
+        // SAFETY: the protocol says that nobody reads any more; otherwise loom reports it.
         self.number.with_mut(|n| unsafe { *n = usize::MAX });
         let before = self.alive.fetch_sub(1, Ordering::Relaxed);
         assert!(before > 0, "dropped twice");

@@ -1,4 +1,5 @@
-//! A package's state word: one of those who parse it at the same time is kept.
+//! A package's state word: if several threads parse the package at the same time, the result of one
+//! is kept.
 
 use crate::state::get_or_make;
 use crate::{Watched, model};
@@ -18,7 +19,7 @@ fn everyone_has_the_same_module_and_sees_it_whole() {
             let (alive, state) = (alive.clone(), state.clone());
             move || {
                 let Ok(made) = get_or_make(&state, || Ok::<_, Infallible>(Watched::new(number, &alive)));
-                // SAFETY: kept until the end of the model.
+                // SAFETY: the value is kept until the end of the model.
                 (made.addr(), unsafe { &*made }.number())
             }
         };
@@ -29,7 +30,7 @@ fn everyone_has_the_same_module_and_sees_it_whole() {
         }
         assert_eq!(alive.load(Ordering::Relaxed), 1);
         let Ok(kept) = get_or_make(&state, || -> Result<Watched, Infallible> { unreachable!("made before") });
-        // SAFETY: the last use of what a box was made into.
+        // SAFETY: this is the last use of the pointer, which came from a box.
         drop(unsafe { Box::from_raw(kept) });
     });
 }

@@ -1,4 +1,4 @@
-//! The cache of programs: one for each key, whoever made it first.
+//! The cache of programs has one program for each key, whichever thread made it first.
 
 use crate::model;
 use crate::recent::{Recent, keep, recall_from};
@@ -8,13 +8,13 @@ use std::sync::Weak;
 
 type Cache = RwLock<Option<Recent<Program>>>;
 
-/// Waits, when it goes, for somebody who may use the cache.
+/// A program whose drop waits for a thread that may use the cache.
 struct Program {
     number: usize,
     cache: Weak<CacheOf>,
 }
 
-/// Counted by the standard library's Arc, whose Weak loom lacks.
+/// The cache, which is counted by the standard library's Arc, because loom's has no Weak.
 struct CacheOf(Cache);
 
 impl Drop for Program {
@@ -33,7 +33,7 @@ fn program(number: usize, cache: &std::sync::Arc<CacheOf>) -> Arc<Program> {
     Arc::new(Program { number, cache: std::sync::Arc::downgrade(cache) })
 }
 
-/// As the runtime looks for a program and makes it where there is none.
+/// Looks for a program and makes it if there is none, as the runtime does.
 fn find(cache: &std::sync::Arc<CacheOf>, bound: usize, key: u8, number: usize) -> usize {
     match recall_from(&cache.0, &[key]) {
         Some(known) => known.number,
@@ -64,7 +64,7 @@ fn what_is_not_kept_goes_without_the_lock() {
             thread::spawn(move || find(&cache, 1, 1, 1))
         };
         assert_eq!((find(&cache, 1, 0, 2), other.join().unwrap()), (2, 1));
-        // the other one went: at the latest by this
+        // The other program is dropped by this call at the latest.
         find(&cache, 1, 0, 2);
         assert!(recall_from(&cache.0, &[1]).is_none());
     });

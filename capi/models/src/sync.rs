@@ -1,4 +1,4 @@
-//! Loom's atomics, locks and cells, under the names that the runtime uses.
+//! Loom's atomics, locks and cells under the names that the runtime uses.
 
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};

@@ -1,10 +1,11 @@
-//! A package's state word: null, or what the first caller made of the package. There is no lock, because a package
-//! holds nothing but the word: two threads may make it, and one of them keeps its own.
+//! A package's state word: null, or the address of what the first caller made of the package. There
+//! is no lock, because a package holds only the word: two threads may make the value at the same
+//! time, and one of them discards its own.
 
 use crate::sync::{AtomicPtr, Ordering};
 use std::ptr::null_mut;
 
-/// What the word points at, made if it is null yet.
+/// Returns what the word points at, and makes it first if the word is null.
 pub(crate) fn get_or_make<T, E>(
     state: &AtomicPtr<T>,
     make: impl FnOnce() -> Result<T, E>,
@@ -16,9 +17,9 @@ pub(crate) fn get_or_make<T, E>(
     let fresh = Box::into_raw(Box::new(make()?));
     match state.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => Ok(fresh),
-        // another thread was first
+        // Another thread was first.
         Err(first) => {
-            // SAFETY: ours, shared with nobody.
+            // SAFETY: this thread made it and shared it with nobody.
             drop(unsafe { Box::from_raw(fresh) });
             Ok(first)
         }

@@ -3,16 +3,16 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Bytes that this program has allocated.
+/// Counts the bytes that this program has allocated.
 pub struct Counting;
 
 pub static BYTES: AtomicI64 = AtomicI64::new(0);
 
-// SAFETY: the system's allocator.
+// SAFETY: the memory is that of the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {

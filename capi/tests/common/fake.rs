@@ -1,4 +1,5 @@
-//! The fake CUDA driver: built with the C compiler, found by processes that a test starts for it.
+//! The fake CUDA driver. It is built with the C compiler, and processes that a test starts for it
+//! find it.
 #![allow(dead_code)]
 
 use super::*;
@@ -7,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is alive, and what happened: `fake_cuda.h`.
+/// Counts of live objects and of events, as in `fake_cuda.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -32,7 +33,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Nothing is alive any more.
+    /// Whether nothing is live any more.
     pub fn nothing(&self) -> bool {
         let alive = [self.contexts, self.streams, self.events, self.pools, self.allocations, self.pinned];
         alive.iter().all(|n| *n == 0) && self.modules == 0 && self.linkers == 0
@@ -59,14 +60,14 @@ impl Launched {
     }
 }
 
-/// The fake driver's own functions, in a process that found it.
+/// The fake driver's own functions, in a process that has loaded it.
 pub struct Fake(Library);
 
 type Stream = *mut c_void;
 
 impl Fake {
     pub fn get() -> Fake {
-        // SAFETY: the fake driver, which this process found by LD_LIBRARY_PATH.
+        // SAFETY: the library is the fake driver, which this process found by LD_LIBRARY_PATH.
         Fake(unsafe { Library::new("libcuda.so.1") }.unwrap())
     }
     fn symbol<T: Copy>(&self, name: &str) -> T {
@@ -81,21 +82,21 @@ impl Fake {
         let at = self.symbol::<extern "C" fn(usize) -> Launched>("fake_launch_at");
         (0..count).map(|i| at(i)).collect()
     }
-    /// A stream of the current context.
+    /// Makes a stream of the current context.
     pub fn stream(&self) -> Stream {
         self.symbol::<extern "C" fn() -> Stream>("fake_stream")()
     }
     pub fn destroy(&self, stream: Stream) {
         self.symbol::<extern "C" fn(Stream)>("fake_stream_destroy")(stream);
     }
-    /// Another stream with the handle of one that was destroyed.
+    /// Makes another stream that has the handle of a destroyed one.
     pub fn reuse(&self, stream: Stream) {
         self.symbol::<extern "C" fn(Stream)>("fake_stream_reuse")(stream);
     }
     pub fn begin_capture(&self, stream: Stream) {
         self.symbol::<extern "C" fn(Stream)>("fake_begin_capture")(stream);
     }
-    /// NULL if something spoilt it.
+    /// Returns the graph, or NULL if the capture was invalidated.
     pub fn end_capture(&self, stream: Stream) -> *mut c_void {
         self.symbol::<extern "C" fn(Stream) -> *mut c_void>("fake_end_capture")(stream)
     }
@@ -111,7 +112,7 @@ impl Fake {
     pub fn set_current(&self, context: *mut c_void) {
         assert_eq!(self.symbol::<extern "C" fn(*mut c_void) -> i32>("cuCtxSetCurrent")(context), 0);
     }
-    /// The device's primary context, retained for the rest of the process.
+    /// Returns the device's primary context, which is retained for the rest of the process.
     pub fn primary(&self, device: i32) -> *mut c_void {
         let f = self.symbol::<extern "C" fn(*mut *mut c_void, i32) -> i32>("cuDevicePrimaryCtxRetain");
         let mut context = null_mut();
@@ -121,25 +122,27 @@ impl Fake {
     pub fn synchronize(&self, stream: Stream) {
         assert_eq!(self.symbol::<extern "C" fn(Stream) -> i32>("cuStreamSynchronize")(stream), 0);
     }
-    /// Sets the fake driver's options, and starts its counts for them again.
+    /// Sets the fake driver's options and resets their counters.
     pub fn options(&self, text: &str) {
-        // SAFETY: the process that plays a part has no other thread that reads the environment now.
+        // SAFETY: no other thread of the process reads the environment now.
         unsafe { std::env::set_var("FAKE_CUDA", text) };
         self.symbol::<extern "C" fn()>("fake_restart")();
     }
-    /// The driver call of this number from now on fails with a code, of those that need a context; 0: none. Whether the last one that was asked for did.
+    /// Makes the driver call with this number, counted from now on among those that need a context,
+    /// fail with a code; 0: none. Returns whether the previously chosen call failed.
     pub fn fail(&self, at: i64, code: i32) -> bool {
         self.symbol::<extern "C" fn(i64, i32) -> i32>("fake_fail")(at, code) != 0
     }
-    /// As at the end of a process: the driver goes first.
+    /// Shuts the driver down first, as happens at the end of a process.
     pub fn end(&self) {
         self.symbol::<extern "C" fn()>("fake_end")();
     }
 }
 
-/// Builds the fake driver, without the function `without`; the folder it is in. None without a C compiler.
+/// Builds the fake driver without the function `without` and returns its folder. Returns `None`
+/// without a C compiler.
 pub fn build(without: Option<&str>) -> Option<PathBuf> {
-    // the sources travel in this program: where it runs there may be no others
+    // The sources are part of this program, because they may be absent where it runs.
     const SOURCES: [(&str, &str); 4] = [
         ("fake_cuda.c", include_str!("../fake_cuda/fake_cuda.c")),
         ("fake_cuda.h", include_str!("../fake_cuda/fake_cuda.h")),
@@ -156,7 +159,7 @@ pub fn build(without: Option<&str>) -> Option<PathBuf> {
     std::fs::create_dir_all(&folder).unwrap();
     let sources = tempfile::tempdir().unwrap();
     SOURCES.iter().for_each(|(name, text)| std::fs::write(sources.path().join(name), text).unwrap());
-    // made under another name, so that nobody finds half of it
+    // The library is made under another name and renamed, so that nobody finds an incomplete file.
     let library = folder.join(format!("{}-{:?}.so", std::process::id(), std::thread::current().id()));
     let mut cc = Command::new("cc");
     cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-pthread", "-o"]).arg(&library);
@@ -168,18 +171,18 @@ pub fn build(without: Option<&str>) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// What the process is that a test started: the test's part to play.
+/// Returns the part that this process plays, if a test started it.
 pub fn part() -> Option<String> {
     std::env::var("ARRAYGPU_TEST_PART").ok()
 }
 
-/// Starts this test program again with a driver (a folder with libcuda.so.1) and the options of the fake one; its test `child`
-/// plays `part`. What it printed between << and >>.
+/// Starts this test program again with a driver (a folder with libcuda.so.1) and the options of the
+/// fake one. Its test `child` plays `part`. Returns what it printed between << and >>.
 pub fn play(driver: &Path, part: &str, options: &str, variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture", "--test-threads", "1"]);
     command.env_remove("ARRAYGPU_DEVICE").env("LD_LIBRARY_PATH", driver);
-    command.env("ARRAYGPU_CACHE", "off"); // what the fake driver links is for nobody else
+    command.env("ARRAYGPU_CACHE", "off"); // Nobody else can use what the fake driver links.
     command.env("ARRAYGPU_TEST_PART", part).env("FAKE_CUDA", options).envs(variables.iter().copied());
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,10 +1,12 @@
-//! The same package for GPUs: PTX by hand, an element a thread, reductions by one thread.
+//! The same package for GPUs, with PTX written by hand: one thread for each element, and reductions
+//! in one thread.
 #![allow(dead_code)]
 
 use super::*;
 use std::sync::OnceLock;
 
-/// How the kernels are launched. `scale` tells in its slot which version ran: 10 aligned, 11 contiguous, 12 any; `turned` 11 or 12.
+/// How the kernels are launched. `scale` writes the variant that ran to its slot: 10 aligned, 11
+/// contiguous, 12 any. `turned` writes 11 or 12.
 pub const GPU: &str = "
 gpu @dot { version dot threads 256 tiles 1 to 2 }
 gpu @scale {
@@ -27,7 +29,8 @@ gpu @scaled {
 }
 ";
 
-/// A module with one entry of 8-byte parameters, registers for each, and the element's number in %i.
+/// Makes a module with one entry, whose parameters have 8 bytes and a register each. The element's
+/// number is in %i.
 fn ptx(entry: &str, params: &[&str], body: &str) -> String {
     let list: Vec<_> = params.iter().map(|p| format!(".param .u64 {p}")).collect();
     let registers: Vec<_> = params.iter().map(|p| format!("%{p}")).collect();
@@ -44,7 +47,7 @@ mul.wide.u32 %i, %block, %size; cvt.u64.u32 %x, %thread; add.s64 %i, %i, %x;
     )
 }
 
-/// Element `index` of the array `base` with `stride`: its address in `to`.
+/// Computes the address of element `index` of the array `base` with `stride` in `to`.
 fn at(to: &str, base: &str, index: &str, stride: &str) -> String {
     format!("mul.lo.s64 {to}, {index}, {stride}; mad.lo.s64 {to}, {to}, 4, %{base};\n")
 }
@@ -63,7 +66,7 @@ go: cvt.u32.u64 %w, %a_; mov.b32 %b, %w; {}ld.global.f32 %a, [%x]; mul.rn.f32 %a
     ptx(entry, &params, &body)
 }
 
-/// Several steps of an iteration at once: the last parameter says how many.
+/// Several steps of an iteration at once; the last parameter is their number.
 fn scaled_steps() -> String {
     let body = format!(
         "setp.ge.s64 %p, %i, %n; @%p bra done;
@@ -77,7 +80,7 @@ store: {}st.global.f32 [%y], %a;",
     ptx("scaled_steps", &["ax", "ar", "n", "a_", "slot", "steps"], &body)
 }
 
-/// The strides of matrices are scalars, which all versions have.
+/// The strides of matrices are scalars, which all variants have.
 fn turned(entry: &str, version: i32) -> String {
     let params = ["aa", "ar", "rows", "columns", "a0", "a1", "r0", "r1", "slot"];
     let place =
@@ -95,7 +98,7 @@ mul.lo.s64 %x, %k, %a0; mad.lo.s64 %x, %j, {}, %x; mad.lo.s64 %x, %x, 4, %aa; ld
 
 const RECORD: &str = "not.b64 %k, %i; atom.global.max.u64 %k, [%at], %k;";
 
-/// The code of each kernel's versions.
+/// The code of the variants of each kernel.
 fn code() -> Vec<Vec<String>> {
     let one = "setp.ne.s64 %p, %i, 0; @%p bra done;";
     let dot = format!(
@@ -154,13 +157,13 @@ write: {}st.global.f32 [%y], %a;",
     ]
 }
 
-/// The package with code for processors and GPUs.
+/// The package with code for CPUs and GPUs.
 pub fn module() -> &'static AgpuModule {
     static CELL: OnceLock<AgpuModule> = OnceLock::new();
     CELL.get_or_init(|| with_images(|_| ()))
 }
 
-/// A second package with the same functions, whose images are changed.
+/// Makes a second package with the same functions and changed images.
 pub fn with_images(change: impl FnOnce(&mut Vec<AgpuImage>)) -> AgpuModule {
     let mut images = Vec::new();
     for (kernel, versions) in code().into_iter().enumerate() {
@@ -188,23 +191,23 @@ pub fn with_images(change: impl FnOnce(&mut Vec<AgpuImage>)) -> AgpuModule {
     }
 }
 
-/// Calls the package, on a stream of a context.
+/// Calls the package on a stream of a context.
 pub fn call_on(context: *mut AgpuContext, stream: *mut c_void, entry: i32, args: &[AgpuArg]) -> AgpuStatus {
     let call = AgpuCall::on(context, stream);
-    // SAFETY: the package above, and arguments that point at locals of the caller.
+    // SAFETY: it is the package above, with arguments that point at locals of the caller.
     unsafe { agpu_invoke(module(), entry, &call, args.as_ptr(), args.len() as i32) }
 }
 
-/// Calls the package where its arrays are.
+/// Calls the package in the context of its arrays.
 pub fn call(entry: i32, args: &[AgpuArg]) -> AgpuStatus {
     call_on(null_mut(), null_mut(), entry, args)
 }
 
-/// A context on a GPU; NULL without one.
+/// Makes a context on a GPU; NULL if there is none.
 pub fn gpu() -> *mut AgpuContext {
     let options = AgpuContextOptions { device: AGPU_DEVICE_CUDA, ..AgpuContextOptions::default() };
     let mut context = null_mut();
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     match unsafe { agpu_context_create(&options, &mut context) } {
         AgpuOk => context,
         status => {

@@ -1,18 +1,18 @@
-//! Views of any rank, and what copies between them must do.
+//! Views of any rank, and a model of copies between them.
 #![allow(dead_code)]
 
 use super::*;
 
-/// A view that someone made up.
+/// Makes a view without the library.
 pub fn view(buffer: *mut AgpuBuffer, offset: i64, extents: &[i64], strides: &[i64]) -> AgpuView {
     let mut view = AgpuView::new(buffer, offset, extents, strides);
-    // nobody reads further ones
+    // Nobody reads the remaining entries.
     view.extent[extents.len()..].fill(7);
     view.stride[extents.len()..].fill(7);
     view
 }
 
-/// The buffer's elements that a view shows, in row-major order.
+/// Returns the numbers of the buffer's elements that a view contains, in row-major order.
 pub fn positions(view: &AgpuView) -> Vec<usize> {
     let mut all = vec![view.offset];
     for axis in 0..view.rank as usize {
@@ -24,7 +24,7 @@ pub fn positions(view: &AgpuView) -> Vec<usize> {
 
 pub fn slice(v: AgpuView, axis: i32, start: i64, stop: i64, stride: i64) -> AgpuView {
     let mut out = MaybeUninit::uninit();
-    // SAFETY: a pointer to a local.
+    // SAFETY: the pointer is to a local.
     unsafe {
         ok(agpu_view_slice(v, axis, start, stop, stride, out.as_mut_ptr()));
         out.assume_init()
@@ -33,7 +33,7 @@ pub fn slice(v: AgpuView, axis: i32, start: i64, stop: i64, stride: i64) -> Agpu
 
 pub fn transpose(v: AgpuView, first: i32, second: i32) -> AgpuView {
     let mut out = MaybeUninit::uninit();
-    // SAFETY: a pointer to a local.
+    // SAFETY: the pointer is to a local.
     unsafe {
         ok(agpu_view_transpose(v, first, second, out.as_mut_ptr()));
         out.assume_init()
@@ -42,7 +42,7 @@ pub fn transpose(v: AgpuView, first: i32, second: i32) -> AgpuView {
 
 pub fn pick(v: AgpuView, axis: i32, index: i64) -> AgpuView {
     let mut out = MaybeUninit::uninit();
-    // SAFETY: a pointer to a local.
+    // SAFETY: the pointer is to a local.
     unsafe {
         ok(agpu_view_pick(v, axis, index, out.as_mut_ptr()));
         out.assume_init()
@@ -59,10 +59,10 @@ fn show(v: &AgpuView) -> String {
     )
 }
 
-/// A buffer of `host`.
+/// Makes a buffer with the elements of `host`.
 fn buffer<T: Copy>(context: *mut AgpuContext, ty: AgpuType, host: &[T]) -> Vector {
     let mut made = null_mut();
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     unsafe {
         ok(agpu_buffer_create(context, MaybeUninit::new(ty), host.len() as i64, &mut made));
         let v = Vector(made);
@@ -71,7 +71,7 @@ fn buffer<T: Copy>(context: *mut AgpuContext, ty: AgpuType, host: &[T]) -> Vecto
     }
 }
 
-/// All elements of a view.
+/// Returns all elements of a view.
 pub fn elements<T: Copy + Default>(view: AgpuView) -> Vec<T> {
     let mut host = vec![T::default(); positions(&view).len()];
     // SAFETY: the memory has the view's length.
@@ -79,8 +79,9 @@ pub fn elements<T: Copy + Default>(view: AgpuView) -> Vec<T> {
     host
 }
 
-/// A matrix of 3 x 4 in many views of one buffer, turned into many others of another, against a model; `invoke` calls the package. The version that ran is
-/// `dense` where it may be.
+/// Transposes a 3 x 4 matrix from many views of one buffer into many views of another, and compares
+/// with a model. `invoke` calls the package. The variant that ran is `dense` where the views allow
+/// it.
 pub fn turn(
     context: *mut AgpuContext,
     [dense, any]: [i32; 2],
@@ -105,7 +106,7 @@ pub fn turn(
             ok(unsafe { agpu_copy_from_host(y.view(), host.as_ptr().cast(), 100) });
         }
     }
-    // a result that overlaps its argument takes the way through a temporary, which is dense
+    // A result that overlaps its argument is computed in a temporary, which is dense.
     for (a, out) in [
         (view(x.0, 0, &[4, 4], &[4, 1]), view(x.0, 0, &[4, 4], &[4, 1])),
         (view(x.0, 0, &[4, 4], &[10, 1]), view(x.0, 1, &[4, 4], &[10, 2])),
@@ -116,7 +117,7 @@ pub fn turn(
         ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut version)]));
         assert_eq!((x.get(), version), (expected, dense));
     }
-    // a new one has the extents
+    // A new result gets the right extents.
     let mut made = null_mut();
     ok(invoke(
         TURNED,
@@ -125,12 +126,12 @@ pub fn turn(
     let made = Vector(made);
     let m = made.view();
     assert_eq!((m.rank, &m.extent[..2], &m.stride[..2], version), (2, &[2, 5][..], &[5, 1][..], dense));
-    // nothing to do, in any shape
+    // Empty matrices of any shape need no work.
     for extents in [[0, 4], [3, 0], [0, 0]] {
         let (a, out) = (view(x.0, 0, &extents, &[4, 1]), view(y.0, 0, &[extents[1], extents[0]], &[0, 0]));
         ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut 0)]));
     }
-    // what does not fit
+    // These arguments do not fit.
     let (a, call) = (view(x.0, 0, &[3, 4], &[4, 1]), |a, out| {
         invoke(TURNED, &[input(a), output(out), out_scalar(&mut 0)])
     });
@@ -153,7 +154,8 @@ pub fn turn(
     assert_eq!(y.get(), host);
 }
 
-/// Copies and fills between views of all kinds of layouts, between two contexts and within one, against a model.
+/// Copies and fills views of all kinds of layouts, between two contexts and within one, and
+/// compares with a model.
 pub fn copies<T: Copy + Default + PartialEq + std::fmt::Debug>(
     contexts: [*mut AgpuContext; 2],
     ty: AgpuType,
@@ -177,7 +179,7 @@ pub fn copies<T: Copy + Default + PartialEq + std::fmt::Debug>(
     };
     for extents in [vec![2, 3, 4], vec![3, 4], vec![1, 4], vec![4, 1], vec![2, 1, 3], vec![2, 0, 3]] {
         let cut = 3 - extents.len();
-        // every kind into four others
+        // Each kind is copied to four others.
         let pairs = (0..32).map(|i| (&KINDS[i % 8], &KINDS[(i % 8 + i / 8 * 3) % 8]));
         for (to, from) in pairs {
             for (target, source) in [(&a, &b), (&b, &a), (&a, &a), (&b, &b)] {
@@ -188,7 +190,7 @@ pub fn copies<T: Copy + Default + PartialEq + std::fmt::Debug>(
                 let mut expected = host.to_vec();
                 let values: Vec<T> = positions(&from).into_iter().map(|at| host[at]).collect();
                 positions(&to).into_iter().zip(&values).for_each(|(at, v)| expected[at] = *v);
-                // SAFETY: handles, and host memory of as many elements.
+                // SAFETY: the arguments are handles, and the host memory has as many elements.
                 unsafe {
                     ok(agpu_copy(to, from));
                     assert_eq!(elements::<T>(target.view()), expected, "{} <- {}", show(&to), show(&from));

@@ -1,4 +1,5 @@
-//! A package by hand: plans as text, kernels as Rust functions. And short ways to call the C functions.
+//! A package written by hand, with plans as text and kernels as Rust functions, and short forms of
+//! calls of the C functions.
 #![allow(dead_code, missing_docs)]
 
 use arraygpu_capi::abi::*;
@@ -238,7 +239,7 @@ plan @scaled_again {
 }
 "#;
 
-/// Entries of the package.
+/// The entries of the package.
 pub const DOT: i32 = 0;
 pub const SCALE: i32 = 1;
 pub const REVERSED: i32 = 2;
@@ -253,13 +254,13 @@ pub const SCALED_AGAIN: i32 = 10;
 
 const TILE: i64 = 2048;
 
-/// The arguments of a kernel, as its code sees them.
+/// The arguments of a kernel.
 #[derive(Clone, Copy)]
 struct K(AgpuKernelArgs);
 
 impl K {
     unsafe fn get(&self, array: usize, i: i64) -> f32 {
-        // SAFETY: the runtime's promise: element i of the array is there.
+        // SAFETY: the runtime guarantees that element i of the array exists.
         unsafe {
             (*self.0.arrays.add(array)).cast::<f32>().offset((i * *self.0.strides.add(array)) as isize).read()
         }
@@ -278,15 +279,16 @@ impl K {
         unsafe { *self.0.scalars.add(i) }
     }
     unsafe fn slot<T>(&self, i: usize, value: T) {
-        // SAFETY: the launch has that many slots, of this type.
+        // SAFETY: the launch has that many slots, and this one has this type.
         unsafe { (*self.0.slots.add(i)).cast::<T>().write(value) }
     }
     unsafe fn scratch(&self, tile: i64) -> *mut f32 {
-        // SAFETY: the launch has one scratch array of a value a tile.
+        // SAFETY: the launch has one scratch array with one value for each tile.
         unsafe { (*self.0.scratch).cast::<f32>().offset(tile as isize) }
     }
     unsafe fn record(&self, site: usize, element: i64) {
-        // SAFETY: the launch has that many sites; other threads only touch them atomically, too.
+        // SAFETY: the launch has that many sites, and other threads also access them only
+        // atomically.
         let cell = unsafe { std::sync::atomic::AtomicI64::from_ptr(self.0.records.add(site)) };
         cell.fetch_min(element, Ordering::Relaxed);
     }
@@ -295,7 +297,7 @@ impl K {
 macro_rules! kernel {
     ($name:ident($k:ident, $begin:ident, $end:ident) $body:block) => {
         pub unsafe extern "C" fn $name(args: *const AgpuKernelArgs, $begin: i64, $end: i64) {
-            // SAFETY: called by the runtime with the arguments of this kernel.
+            // SAFETY: the runtime calls this with the arguments of this kernel.
             #[allow(unused_unsafe)]
             unsafe {
                 let $k = K(*args);
@@ -319,7 +321,7 @@ kernel!(dot_finish(k, _begin, tiles) {
 });
 
 unsafe fn scale(k: K, begin: i64, end: i64, version: i32) {
-    // SAFETY: called by the versions below.
+    // SAFETY: the variants below call this.
     unsafe {
         let a = f32::from_bits(k.scalar(1) as u32);
         for i in (begin..end).flat_map(|t| tile(t, k.scalar(0) as i64)) {
@@ -331,7 +333,7 @@ unsafe fn scale(k: K, begin: i64, end: i64, version: i32) {
     }
 }
 kernel!(scale_contiguous(k, begin, end) {
-    // as fast as a package's, for the benchmark
+    // This is as fast as a package's kernel, for the benchmark.
     let (a, from) = (f32::from_bits(k.scalar(1) as u32), (begin * TILE) as usize);
     let len = (end * TILE).min(k.scalar(0) as i64) as usize - from;
     let x = std::slice::from_raw_parts((*k.0.arrays).cast::<f32>().add(from), len);
@@ -371,10 +373,11 @@ kernel!(last(k, begin, end) {
 });
 
 unsafe fn turned(k: K, begin: i64, end: i64, version: i32) {
-    // SAFETY: called by the versions below; element (i, j) of the result is element (j, i) of the matrix.
+    // SAFETY: the variants below call this. Element (i, j) of the result is element (j, i) of the
+    // matrix.
     unsafe {
         let [rows, columns, a0, a1, r0, r1] = [0, 1, 2, 3, 4, 5].map(|i| k.scalar(i) as i64);
-        // the versions that may take it as dense do so
+        // The variants that may assume a dense matrix do so.
         let (a1, r0, r1) = if version < 3 { (1, rows, 1) } else { (a1, r0, r1) };
         let (a, r) = ((*k.0.arrays).cast::<f32>(), (*k.0.arrays.add(1)).cast::<f32>());
         for t in (begin..end).flat_map(|t| tile(t, rows * columns)) {
@@ -434,7 +437,7 @@ pub static MODULE: AgpuModule = AgpuModule {
 };
 
 pub fn message() -> String {
-    // SAFETY: a C string, valid until this thread's next failing call.
+    // SAFETY: it is a C string, which is valid until this thread's next failing call.
     unsafe { CStr::from_ptr(agpu_last_error_message()) }.to_str().unwrap().to_string()
 }
 
@@ -443,7 +446,7 @@ pub fn ok(status: AgpuStatus) {
     assert_eq!(status, AgpuOk, "{}", message());
 }
 
-/// The status is this one, and the message has these words.
+/// Checks that the status is this one and that the message contains these words.
 #[track_caller]
 pub fn fails(status: AgpuStatus, expected: AgpuStatus, words: &[&str]) {
     let message = message();
@@ -453,7 +456,7 @@ pub fn fails(status: AgpuStatus, expected: AgpuStatus, words: &[&str]) {
     }
 }
 
-/// A buffer of f32, freed at its end.
+/// A buffer of f32, which is freed when it is dropped.
 pub struct Vector(pub *mut AgpuBuffer);
 
 impl Vector {
@@ -462,7 +465,7 @@ impl Vector {
     }
     pub fn in_context(context: *mut AgpuContext, values: &[f32]) -> Vector {
         let mut buffer = null_mut();
-        // SAFETY: pointers to locals.
+        // SAFETY: the pointers are to locals.
         unsafe {
             ok(agpu_buffer_create(
                 context,
@@ -477,7 +480,7 @@ impl Vector {
     }
     pub fn view(&self) -> AgpuView {
         let mut view = MaybeUninit::uninit();
-        // SAFETY: a pointer to a local.
+        // SAFETY: the pointer is to a local.
         unsafe {
             ok(agpu_buffer_view(self.0, view.as_mut_ptr()));
             view.assume_init()
@@ -485,7 +488,7 @@ impl Vector {
     }
     pub fn slice(&self, start: i64, stop: i64, stride: i64) -> AgpuView {
         let mut view = MaybeUninit::uninit();
-        // SAFETY: a pointer to a local.
+        // SAFETY: the pointer is to a local.
         unsafe {
             ok(agpu_view_slice(self.view(), 0, start, stop, stride, view.as_mut_ptr()));
             view.assume_init()
@@ -498,7 +501,7 @@ impl Vector {
 
 impl Drop for Vector {
     fn drop(&mut self) {
-        // SAFETY: a handle; an error does not matter.
+        // SAFETY: the argument is a handle, and an error does not matter.
         unsafe { agpu_buffer_free(self.0) };
     }
 }
@@ -533,10 +536,10 @@ pub fn out_new(made: &mut *mut AgpuBuffer) -> AgpuArg {
 }
 
 pub fn invoke(entry: i32, args: &[AgpuArg]) -> AgpuStatus {
-    // the first array's context, or a CPU's
+    // The call runs in the first array's context, or else on the CPU.
     let call = AgpuCall::on(cpu(), null_mut());
     let arrays = args.iter().any(|a| matches!(kind(a), 1 | 3));
-    // SAFETY: the package above, and arguments that point at locals of the caller.
+    // SAFETY: it is the package above, with arguments that point at locals of the caller.
     unsafe {
         let call = if arrays { null() } else { &raw const call };
         agpu_invoke(&MODULE, entry, call, args.as_ptr(), args.len() as i32)
@@ -544,7 +547,7 @@ pub fn invoke(entry: i32, args: &[AgpuArg]) -> AgpuStatus {
 }
 
 fn kind(arg: &AgpuArg) -> i32 {
-    // SAFETY: initialised by the functions above, or by a test.
+    // SAFETY: the kind was initialised by the functions above or by a test.
     unsafe { arg.kind.as_ptr().cast::<i32>().read() }
 }
 
@@ -554,7 +557,7 @@ pub fn invoke_in(context: *mut AgpuContext, entry: i32, args: &[AgpuArg]) -> Agp
     unsafe { agpu_invoke(&MODULE, entry, &call, args.as_ptr(), args.len() as i32) }
 }
 
-/// A CPU context that stays: the default one may be a GPU.
+/// Returns a CPU context that lives as long as the process. The default context may be on a GPU.
 pub fn cpu() -> *mut AgpuContext {
     static CPU: OnceLock<usize> = OnceLock::new();
     std::ptr::without_provenance_mut(*CPU.get_or_init(|| context(0).addr()))
@@ -563,12 +566,12 @@ pub fn cpu() -> *mut AgpuContext {
 pub fn context(threads: i32) -> *mut AgpuContext {
     let options = AgpuContextOptions { device: AGPU_DEVICE_CPU, threads, ..AgpuContextOptions::default() };
     let mut context = null_mut();
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     ok(unsafe { agpu_context_create(&options, &mut context) });
     context
 }
 
-/// `n` values that are exact in f32, with sums that are not.
+/// Returns `n` values that are exact in f32 and whose sums are not.
 pub fn values(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919) % 1013) as f32 * 0.1 - 40.0).collect()
 }

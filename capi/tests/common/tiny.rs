@@ -1,9 +1,9 @@
-//! A package that is a library of its own, made with the C compiler where there is one.
+//! A package that is a library of its own, made with the C compiler if there is one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Makes the package libtiny.so beside its source, if there is a compiler.
+/// Makes the package libtiny.so beside its source, if there is a C compiler.
 pub fn build(folder: &Path) -> Option<PathBuf> {
     std::fs::create_dir_all(folder).unwrap();
     let [header, source, library] = ["arraygpu.h", "tiny.c", "libtiny.so"].map(|name| folder.join(name));

@@ -9,19 +9,19 @@ fn eager() -> bool {
 
 fn make(context: *mut AgpuContext) -> *mut c_void {
     let mut stream = null_mut();
-    // SAFETY: a handle, and a pointer to a local.
+    // SAFETY: the arguments are a handle and a pointer to a local.
     ok(unsafe { agpu_stream_create(context, &mut stream) });
     assert!(!stream.is_null());
     stream
 }
 
 fn free_stream(context: *mut AgpuContext, stream: *mut c_void) -> AgpuStatus {
-    // SAFETY: handles.
+    // SAFETY: the arguments are handles.
     unsafe { agpu_stream_free(context, stream) }
 }
 
 fn synchronize(context: *mut AgpuContext, stream: *mut c_void) -> AgpuStatus {
-    // SAFETY: handles.
+    // SAFETY: the arguments are handles.
     unsafe { agpu_stream_synchronize(context, stream) }
 }
 
@@ -33,7 +33,7 @@ fn reverse(stream: *mut c_void, from: AgpuView, to: AgpuView) -> AgpuStatus {
     call_on(null_mut(), stream, REVERSED, &[input(from), output(to)])
 }
 
-/// A call that leaves a record if `shift` is not 0.
+/// A call that leaves an error record if `shift` is not 0.
 fn gather(stream: *mut c_void, v: &Vector, shift: i64) {
     ok(call_on(null_mut(), stream, GATHER, &[input(v.view()), scalar(&shift), output(v.view())]));
 }
@@ -43,12 +43,12 @@ struct Event(*mut AgpuEvent);
 impl Event {
     fn new(context: *mut AgpuContext) -> Event {
         let mut event = null_mut();
-        // SAFETY: a handle, and a pointer to a local.
+        // SAFETY: the arguments are a handle and a pointer to a local.
         ok(unsafe { agpu_event_create(context, &mut event) });
         Event(event)
     }
     fn record(&self, stream: *mut c_void) -> AgpuStatus {
-        // SAFETY: a handle, and a call that lives.
+        // SAFETY: the arguments are a handle and a call that lives.
         unsafe { agpu_event_record(self.0, &on(null_mut(), stream)) }
     }
     fn wait(&self, context: *mut AgpuContext, stream: *mut c_void) -> AgpuStatus {
@@ -56,12 +56,12 @@ impl Event {
         unsafe { agpu_event_wait(self.0, &on(context, stream)) }
     }
     fn synchronize(&self) -> AgpuStatus {
-        // SAFETY: a handle.
+        // SAFETY: the argument is a handle.
         unsafe { agpu_event_synchronize(self.0) }
     }
     fn done(&self) -> bool {
         let mut done = false;
-        // SAFETY: a handle, and a pointer to a local.
+        // SAFETY: the arguments are a handle and a pointer to a local.
         ok(unsafe { agpu_event_query(self.0, &mut done) });
         done
     }
@@ -69,7 +69,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: a handle.
+        // SAFETY: the argument is a handle.
         ok(unsafe { agpu_event_free(self.0) });
     }
 }
@@ -83,13 +83,14 @@ pub fn lent_streams() {
     assert_ne!(a, b);
     work(context, a);
     work(context, b);
-    // other CUDA code may use it
+    // Other CUDA code may use the stream.
     fake.set_current(fake.primary(0));
     ok(reverse(a, v.view(), w.view()));
     fake.synchronize(a);
     ok(synchronize(context, a));
     ok(synchronize(context, null_mut()));
-    // freed with work on it: that goes on, and what comes after knows of it
+    // The stream is freed while work is queued on it. The work continues, and later work waits for
+    // it.
     ok(reverse(a, v.view(), w.view()));
     ok(free_stream(context, a));
     fails(reverse(a, v.view(), w.view()), AgpuErrorInvalidHandle, &["reversed: call.stream was freed"]);
@@ -98,7 +99,7 @@ pub fn lent_streams() {
     fails(free_stream(other, b), AgpuErrorInvalidHandle, &["none of agpu_stream_create() in this context"]);
     fails(free_stream(context, fake.stream()), AgpuErrorInvalidHandle, &["none of agpu_stream_create()"]);
     ok(free_stream(context, null_mut()));
-    // it is lent again when its work is done
+    // The stream is lent again when its work is done.
     let streams = fake.counts().streams;
     let c = make(context);
     assert_eq!((c == a, fake.counts().streams - streams), if eager() { (true, 0) } else { (false, 1) });
@@ -113,7 +114,7 @@ pub fn lent_streams() {
         assert_eq!(v.get(), x);
     }
     assert!(fake.counts().streams <= streams + 2);
-    // nobody frees or waits for what is being captured
+    // A stream that is being captured can be neither freed nor waited for.
     ok(synchronize(context, c));
     fake.begin_capture(c);
     ok(reverse(c, v.view(), w.view()));
@@ -122,11 +123,11 @@ pub fn lent_streams() {
     let graph = fake.end_capture(c);
     fake.launch_graph(graph, c);
     ok(synchronize(context, c));
-    // a record is told once
+    // An error record is reported once.
     gather(b, &v, 1);
     fails(synchronize(context, b), AgpuErrorRecord, &["x.at(i) is out of range", "element 2999"]);
     ok(synchronize(context, b));
-    // those that nobody freed go with the context
+    // Streams that nobody freed are freed with the context.
     ok(reverse(b, v.view(), w.view()));
     drop((v, w));
     free(context);
@@ -137,7 +138,8 @@ pub fn lent_streams() {
     done();
 }
 
-/// Memory that the library knows twice, so that it sees no order between two uses: an event makes it.
+/// The library knows the memory as two buffers, so that it sees no order between two uses. An event
+/// orders them.
 pub fn events() {
     let (fake, context) = (Fake::get(), gpu());
     let x = values(3000);
@@ -146,18 +148,18 @@ pub fn events() {
     let (from, middle, to) = (new(), new(), new());
     let (mut data, mut wrapped) = (null_mut(), null_mut());
     let f32s = MaybeUninit::new(AgpuType::AgpuF32);
-    // SAFETY: handles, and memory of a buffer that lives longer.
+    // SAFETY: the arguments are handles and memory of a buffer that lives longer.
     let same = unsafe {
         ok(agpu_buffer_data(middle.0, &mut data));
         ok(agpu_buffer_wrap(context, f32s, data, 3000, &mut wrapped));
         Vector(wrapped)
     };
     let (a, b, event) = (make(context), make(context), Event::new(context));
-    // never recorded
+    // The event was never recorded.
     ok(event.wait(context, b));
     ok(event.synchronize());
     assert!(event.done());
-    // the other stream waits
+    // The other stream waits.
     ok(reverse(a, from.view(), middle.view()));
     ok(event.record(a));
     assert_eq!(event.done(), eager());
@@ -166,7 +168,7 @@ pub fn events() {
     ok(synchronize(context, b));
     assert_eq!(to.get(), x);
     assert!(event.done());
-    // the host waits, and only for what was before
+    // The host waits, but only for work before the event.
     let second = Event::new(context);
     ok(reverse(a, from.view(), middle.view()));
     ok(event.record(a));
@@ -175,16 +177,16 @@ pub fn events() {
     ok(event.synchronize());
     assert_eq!((event.done(), second.done()), (true, eager()));
     assert_eq!(same.get(), backwards);
-    // recorded again it is another point; the context's own stream
+    // An event that is recorded again is another point. This one is on the context's own stream.
     ok(reverse(null_mut(), to.view(), from.view()));
     ok(event.record(null_mut()));
     assert_eq!(event.done(), eager());
-    // a call on the CPU comes after it, too
+    // A call on the CPU waits for it, too.
     let cpu = super::super::common::context(1);
     ok(event.wait(cpu, null_mut()));
     assert!(event.done());
     fails(event.wait(cpu, a), AgpuErrorInvalidArgument, &["agpu_event_wait: call.stream is not NULL"]);
-    // and one in another context of a GPU
+    // A call in another context of a GPU waits for it, too.
     let other = gpu();
     ok(reverse(a, from.view(), middle.view()));
     ok(event.record(a));
@@ -192,12 +194,12 @@ pub fn events() {
     ok(event.wait(other, there));
     ok(synchronize(other, there));
     assert!(event.done());
-    // SAFETY: handles, and a call that lives.
+    // SAFETY: the arguments are a handle and a call that lives.
     let record = |call: &AgpuCall| unsafe { agpu_event_record(event.0, call) };
     let words = ["agpu_event_record: the event is not of the call's context"];
     fails(record(&on(other, null_mut())), AgpuErrorWrongContext, &words);
     fails(record(&on(cpu, null_mut())), AgpuErrorWrongContext, &words);
-    // a capture is left alone
+    // A capture is not affected.
     fake.set_current(fake.primary(0));
     let theirs = fake.stream();
     for stream in [theirs, b] {
@@ -211,7 +213,7 @@ pub fn events() {
         ok(event.synchronize());
         assert!(!fake.end_capture(stream).is_null());
     }
-    // SAFETY: NULL and freed handles.
+    // SAFETY: the arguments are NULL and freed handles.
     unsafe {
         let freed = Event::new(context).0;
         fails(agpu_event_synchronize(freed), AgpuErrorInvalidHandle, &["agpu_event_synchronize", "freed"]);
@@ -220,7 +222,7 @@ pub fn events() {
         fails(agpu_event_record(null_mut(), null()), AgpuErrorInvalidHandle, &["the event is NULL"]);
         fails(agpu_event_query(event.0, null_mut()), AgpuErrorInvalidArgument, &["done is NULL"]);
     }
-    // events and their work outlive the context's handle
+    // Events and their work outlive the context's handle.
     ok(reverse(a, from.view(), middle.view()));
     ok(event.record(a));
     free(context);
@@ -233,7 +235,8 @@ pub fn events() {
     done();
 }
 
-/// Records are told by the event behind them, each once; those of later calls are not lost.
+/// An event reports the error records of earlier calls, each once. Those of later calls are not
+/// lost.
 pub fn records_and_events() {
     let context = gpu();
     let v = Vector::in_context(context, &values(3000));
@@ -248,16 +251,16 @@ pub fn records_and_events() {
     assert!(message().contains("an earlier call of stats::gather: x.at(i) is out of range"), "{}", message());
     ok(event.synchronize());
     ok(synchronize(context, stream));
-    // one behind the event
+    // One error record comes after the event.
     gather(stream, &v, 0);
     ok(event.record(stream));
     gather(stream, &v, 1);
     let first = is_record(event.synchronize());
     assert_eq!(first, eager());
-    // SAFETY: a handle.
+    // SAFETY: the argument is a handle.
     let later = is_record(unsafe { agpu_context_synchronize(context) });
     assert_eq!(later, !first);
-    // nothing is left
+    // No error record is left.
     wait(context);
     ok(event.synchronize());
     drop((v, event));
@@ -268,7 +271,7 @@ pub fn records_and_events() {
 
 static TOLD: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Notes its number.
+/// Records its number.
 unsafe extern "C" fn tell(data: *mut c_void) {
     TOLD.lock().unwrap().push(data.addr());
 }
@@ -278,7 +281,7 @@ pub fn callbacks() {
     let told = || std::mem::take(&mut *TOLD.lock().unwrap());
     let v = Vector::in_context(context, &values(3000));
     let number = std::ptr::without_provenance_mut::<c_void>;
-    // SAFETY: a call that lives, and a function that takes numbers.
+    // SAFETY: the call lives, and the function takes numbers.
     let queue = |stream, n| unsafe { agpu_stream_callback(&on(context, stream), Some(tell), number(n)) };
     let (a, b) = (make(context), make(context));
     ok(queue(a, 1));
@@ -290,14 +293,14 @@ pub fn callbacks() {
     ok(synchronize(context, b));
     ok(synchronize(context, a));
     assert_eq!(told(), if eager() { [1, 2, 3] } else { [3, 1, 2] });
-    // after the calls before, and before an event behind it
+    // The function runs after earlier calls and before a later event.
     let event = Event::new(context);
     ok(reverse(a, v.view(), v.view()));
     ok(queue(a, 4));
     ok(event.record(a));
     ok(event.synchronize());
     assert_eq!(told(), [4]);
-    // on the context's own stream, and in the default context
+    // These are on the context's own stream and in the default context.
     ok(queue(null_mut(), 5));
     wait(context);
     // SAFETY: as above.
@@ -310,7 +313,7 @@ pub fn callbacks() {
         wait(default);
     }
     assert_eq!(told(), [5, 6]);
-    // a graph has it, too
+    // A graph contains the callback, too.
     ok(synchronize(context, b));
     fake.set_current(fake.primary(0));
     fake.begin_capture(b);
@@ -319,7 +322,7 @@ pub fn callbacks() {
     [0, 1].into_iter().for_each(|_| fake.launch_graph(graph, b));
     ok(synchronize(context, b));
     assert_eq!(told(), [8, 8]);
-    // a stream that is freed calls all the same, as does one that goes with its context
+    // A stream that is freed, or that is freed with its context, still runs its callbacks.
     ok(queue(a, 9));
     ok(free_stream(context, a));
     fails(queue(a, 10), AgpuErrorInvalidHandle, &["agpu_stream_callback: call.stream was freed"]);
@@ -330,7 +333,7 @@ pub fn callbacks() {
     done();
 }
 
-/// Threads that make streams and events, call on them, and free them.
+/// Threads make streams and events, call on them, and free them.
 pub fn tasks() {
     let (fake, context) = (Fake::get(), gpu());
     let (number, x) = (context.addr(), values(2000));

@@ -1,4 +1,4 @@
-//! Calls on a stream that is being captured, and the runs of its graph.
+//! Calls on a stream that is being captured, and runs of its graph.
 
 use super::*;
 
@@ -12,12 +12,13 @@ pub fn capture() {
     wait(context);
     let call = |entry, args: &[AgpuArg]| call_on(context, stream, entry, args);
     fake.begin_capture(stream);
-    // what waits, or makes memory that stays, is refused, and the capture goes on
+    // A call that waits or makes memory that stays is refused, and the capture continues.
     let (mut dot, mut made) = (-1f32, null_mut());
     let dot_of = |out| [input(v.view()), input(v.view()), out];
     fails(call(DOT, &dot_of(out_scalar(&mut dot))), AgpuErrorInvalidArgument, &["captured", "give a view"]);
     fails(call(REVERSED, &[input(v.view()), out_new(&mut made)]), AgpuErrorInvalidArgument, &["captured"]);
-    // code is loaded, scratch grows, temporaries come and go, records have a place
+    // Code is loaded, scratch grows, temporaries are allocated and freed, and error records have a
+    // place.
     ok(call(REVERSED, &[input(v.view()), output(v.view())]));
     ok(call(DOT, &dot_of(output(s.slice(0, 1, 1)))));
     ok(call(REVERSED, &[input(v.view()), output(w.view())]));
@@ -25,12 +26,12 @@ pub fn capture() {
     let graph = fake.end_capture(stream);
     assert!(!graph.is_null(), "the capture was spoilt");
     assert_eq!((v.get(), w.get(), s.get()), (x.clone(), x.clone(), vec![0.0; 2]));
-    // larger scratch for a later call; the graph's stays
+    // A later call gets larger scratch; the graph keeps its own.
     let large = new(&vec![1.0; 1 << 16]);
     let before = (fake.counts().allocations, usage(context).0);
     for run in 1..3 {
         fake.launch_graph(graph, stream);
-        // SAFETY: handles.
+        // SAFETY: the arguments are handles.
         unsafe {
             ok(agpu_copy(large.slice(0, 3000, 1), large.slice(3000, 6000, 1)));
             fake.synchronize(stream);
@@ -50,7 +51,7 @@ pub fn capture() {
     done();
 }
 
-/// A stream and functions that were used before: a graph of each.
+/// Captures a graph of each function on a stream that was used before, as were the functions.
 pub fn capture_known() {
     let (fake, context) = (Fake::get(), gpu());
     fake.set_current(fake.primary(0));
@@ -60,7 +61,7 @@ pub fn capture_known() {
     let (v, w, s) = (new(&x), new(&[0.0; 3000]), new(&[0.0]));
     let calls = [
         (REVERSED, vec![input(v.view()), output(w.view())]),
-        (REVERSED, vec![input(w.view()), output(w.view())]), // through a temporary
+        (REVERSED, vec![input(w.view()), output(w.view())]), // This uses a temporary.
         (DOT, vec![input(v.view()), input(v.view()), output(s.view())]),
         (GATHER, vec![input(v.view()), scalar(&0i64), output(w.view())]),
     ];
@@ -79,7 +80,8 @@ pub fn capture_known() {
         assert_eq!(usage(context).0, before.1.0);
     }
     assert_eq!(w.get(), x);
-    // the handle returns for another stream, which is known when it is used without a capture
+    // Another stream gets the same handle, which the library learns when the stream is used without
+    // a capture.
     ok(run(&calls[0]));
     let before = fake.counts().orders;
     fake.destroy(stream);
@@ -96,7 +98,8 @@ pub fn capture_known() {
     done();
 }
 
-/// While a stream is captured in the strictest mode, all else goes on in every thread, and spoils nothing.
+/// While a stream is captured in the strictest mode, all other work continues in every thread and
+/// does not invalidate the capture.
 pub fn capture_elsewhere() {
     let (fake, context) = (Fake::get(), gpu());
     fake.set_current(fake.primary(0));
@@ -114,7 +117,7 @@ pub fn capture_elsewhere() {
         work(context, other as *mut c_void);
         let mut host = [0f32; 10];
         let (v, second) = (Vector::in_context(context, &values(10)), gpu());
-        // SAFETY: handles, and memory of that length.
+        // SAFETY: the arguments are handles and memory of that length.
         ok(unsafe { agpu_copy_to_host_async(host.as_mut_ptr().cast(), v.view(), 10, null()) });
         assert_eq!(host[..], values(10));
         wait(context);
@@ -123,7 +126,7 @@ pub fn capture_elsewhere() {
     };
     rest();
     std::thread::spawn(rest).join().unwrap();
-    // one failure is mended by giving back what is kept
+    // After a failed allocation the library frees what it keeps and tries again.
     fake.options("fail_alloc=1");
     drop(Vector::in_context(context, &[1.0]));
     fake.options("");
@@ -136,7 +139,8 @@ pub fn capture_elsewhere() {
     done();
 }
 
-/// The legacy default stream, which cannot be used while a stream that waits for it is captured.
+/// The legacy default stream, which cannot be used while a stream that waits for it is being
+/// captured.
 pub fn legacy_stream() {
     let (fake, context) = (Fake::get(), gpu());
     fake.set_current(fake.primary(0));

@@ -1,4 +1,4 @@
-//! A package's code: which is taken, how often it is loaded, and what a package may get wrong.
+//! A package's code: which image is chosen, how often it is loaded, and errors in packages.
 
 use super::*;
 
@@ -46,15 +46,15 @@ pub fn images() {
         let v = Vector::in_context(context, &[1.0, 2.0]);
         let mut dot = 0f32;
         let args = [input(v.view()), input(v.view()), out_scalar(&mut dot)];
-        // SAFETY: a module and arguments that live.
+        // SAFETY: the module and the arguments live.
         unsafe { agpu_invoke(module, DOT, null(), args.as_ptr(), 3) }
     };
     let context = gpu();
     for (archs, kind) in [
-        (&[0, 90][..], "cubin"), // of the very device
-        (&[80, 0], "ptx"),       // another major version
+        (&[0, 90][..], "cubin"), // The code is for exactly this device.
+        (&[80, 0], "ptx"),       // The code is for another major version.
         (&[0, 100, 120], "ptx"),
-        (&[91, 0], "ptx"), // a later minor version
+        (&[91, 0], "ptx"), // The code is for a later minor version.
         (&[90], "cubin"),
         (&[0], "ptx"),
     ] {
@@ -66,7 +66,7 @@ pub fn images() {
         let loaded = (after.cubins - before.cubins, after.ptx - before.ptx, after.lookups - before.lookups);
         assert_eq!(loaded, if kind == "cubin" { (1, 0, 1) } else { (0, 1, 1) }, "{archs:?}");
     }
-    // code that the driver does not take is no reason to give up
+    // If the driver rejects code, the next image is tried.
     fake.options("reject_cubin=1");
     ok(run(dot_images(&[90, 0]), context));
     fails(run(dot_images(&[90]), context), AgpuErrorModule, &["loading the code for sm_90", "209"]);
@@ -80,18 +80,18 @@ pub fn images() {
     );
     fails(run(dot_images(&[]), context), AgpuErrorModule, &["holds nothing"]);
     fails(run(&MODULE, context), AgpuErrorModule, &["no code for GPUs", "sm_90"]);
-    // once in each context
+    // The code is loaded once in each context.
     let (module, other, before) = (dot_images(&[0]), gpu(), fake.counts().ptx);
     [context, other, context, other].into_iter().for_each(|c| ok(run(module, c)));
     assert_eq!(fake.counts().ptx, before + 2);
     free(context);
     free(other);
     assert!(fake.counts().nothing(), "{:?}", fake.counts());
-    // what a package may get wrong
+    // These modules have errors.
     let broken = |change: &dyn Fn(&mut AgpuModule), words: &[&str]| {
         let mut module = with_images(|_| ());
         change(&mut module);
-        // SAFETY: a module that is wrong in ways that are checked.
+        // SAFETY: the module is wrong only in ways that are checked.
         fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, AgpuErrorModule, words);
     };
     broken(&|m| m.gpu_length -= 5, &["launches for GPUs cannot be read"]);
@@ -116,7 +116,8 @@ pub fn images() {
     done();
 }
 
-/// A kernel that the compiler wrote no code for says why, before anything is written; also where nothing would be launched.
+/// A kernel without code for GPUs reports why before anything is written, even if nothing would be
+/// launched.
 pub fn absent_code() {
     let context = gpu();
     let text = GPU.replace("{ version reversed threads 128 elements 128 }", "{ absent \"`f` is too large\" }");
@@ -126,7 +127,7 @@ pub fn absent_code() {
         gpu_length: text.len() as i64,
         ..with_images(|images| images.retain(|i| i.kernel != 2))
     };
-    // SAFETY: a module and arguments that live.
+    // SAFETY: the module and the arguments live.
     let call =
         |entry, args: &[AgpuArg]| unsafe { agpu_invoke(&module, entry, null(), args.as_ptr(), args.len() as i32) };
     let words = ["kernel reversed has no code for GPUs: `f` is too large; a CPU context runs it"];
@@ -134,7 +135,7 @@ pub fn absent_code() {
         let (v, out) = (Vector::in_context(context, &values(n)), Vector::in_context(context, &vec![7.0; n]));
         fails(call(REVERSED, &[input(v.view()), output(out.view())]), AgpuErrorModule, &words);
         let (mut made, mut version) = (null_mut(), -1);
-        // the launches before it are none, either
+        // The earlier launches do not run, either.
         let args = [input(v.view()), output(out.view()), out_new(&mut made), out_scalar(&mut version)];
         fails(call(TWICE_THEN_REVERSED, &args), AgpuErrorModule, &words);
         assert!(made.is_null() && version == -1);
@@ -155,7 +156,7 @@ pub fn absent_code() {
     done();
 }
 
-/// Threads load different kernels at once, and one kernel once.
+/// Threads load different kernels at once, and each kernel is loaded once.
 pub fn loads_at_once() {
     let (fake, context) = (Fake::get(), gpu());
     let v = Vector::in_context(context, &values(100));
@@ -197,7 +198,7 @@ const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", 
                                  0, 0, 0, gpu, sizeof gpu - 1, images, 1, &state};
 "#;
 
-/// A package's code goes with the last that holds the package, after the work that uses it.
+/// A package's code is unloaded with the last holder of the package, after the work that uses it.
 pub fn unloading() {
     let fake = Fake::get();
     fake.set_current(fake.primary(0));
@@ -211,14 +212,14 @@ pub fn unloading() {
     let path = std::ffi::CString::new(library.to_str().unwrap()).unwrap();
     let load = || {
         let (mut handle, mut module) = (null_mut(), null());
-        // SAFETY: pointers to locals.
+        // SAFETY: the pointers are to locals.
         unsafe {
             ok(agpu_module_load(path.as_ptr(), &mut handle));
             ok(agpu_module_get(handle, &mut module));
         }
         (handle, module)
     };
-    // SAFETY: a handle.
+    // SAFETY: the argument is a handle.
     let unload = |handle| ok(unsafe { agpu_loaded_module_free(handle) });
     let x = values(3000);
     let new = |context| (Vector::in_context(context, &x), Vector::in_context(context, &x));
@@ -226,7 +227,7 @@ pub fn unloading() {
     let reverse = |module, context, stream, (from, to): &(Vector, Vector)| {
         let call = AgpuCall::on(context, stream);
         let args = [input(from.view()), output(to.view())];
-        // SAFETY: a package that is loaded, and arguments that live.
+        // SAFETY: the package is loaded, and the arguments live.
         ok(unsafe { agpu_invoke(module, 0, &call, args.as_ptr(), 2) });
     };
     for _ in 0..2 {
@@ -247,7 +248,7 @@ pub fn unloading() {
         assert_eq!(fake.counts().modules, 0);
         assert_eq!((here.1.get()[0], there.1.get()[0]), (x[2999], x[2999]));
     }
-    // also where the path is of something else by now, and after the context
+    // This also holds if another file has the path by now, and after the context was freed.
     let (first, module) = load();
     // SAFETY: as above.
     let linked = unsafe { libloading::Library::new(&library) }.unwrap();

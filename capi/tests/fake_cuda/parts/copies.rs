@@ -1,10 +1,10 @@
-//! Copies and fills: strides, devices, and copies that nobody waits for.
+//! Copies and fills with strides, between devices, and without waiting.
 
 use super::*;
 
 fn typed<T: Copy>(context: *mut AgpuContext, ty: AgpuType, host: &[T]) -> Vector {
     let mut made = null_mut();
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     unsafe {
         ok(agpu_buffer_create(context, MaybeUninit::new(ty), host.len() as i64, &mut made));
         let v = Vector(made);
@@ -41,9 +41,10 @@ pub fn strided_copies() {
                 for n in [0, 1, 13] {
                     let results = [0, 1].map(|c| {
                         let (v, other) = &places[c];
-                        // between the two, within one, and into the other kind of context
+                        // The copies are between the two contexts, within one, and into the other
+                        // kind of context.
                         let target = view(v, to, n, to_stride);
-                        // SAFETY: handles.
+                        // SAFETY: the arguments are handles.
                         unsafe {
                             ok(agpu_copy(target, view(v, from, n, from_stride)));
                             ok(agpu_copy(view(other, 0, n, 2), view(v, from, n, from_stride)));
@@ -68,12 +69,12 @@ pub fn strided_copies() {
     all(context, AgpuType::AgpuI32, &(0..n).map(i32::from).collect::<Vec<_>>(), -1i32);
     all(context, AgpuType::AgpuF64, &(0..n).map(f64::from).collect::<Vec<_>>(), 0.1f64);
     all(context, AgpuType::AgpuI64, &(0..n).map(i64::from).collect::<Vec<_>>(), -1i64);
-    // a bool arrives as 0 or 1
+    // A bool arrives as 0 or 1.
     let bools = typed(context, AgpuType::AgpuBool, &[0u8, 1, 2, 255, 0]);
     assert_eq!(back::<u8>(bools.view()), [0, 1, 1, 1, 0]);
     assert_eq!(back::<u8>(bools.slice(0, 5, 2)), [0, 1, 0]);
     let mut host = [9u8; 5];
-    // SAFETY: the memory has the length.
+    // SAFETY: the memory has that length.
     ok(unsafe { agpu_copy_to_host_async(host.as_mut_ptr().cast(), bools.view(), 5, null()) });
     assert_eq!(host, [0, 1, 1, 1, 0]);
     drop(bools);
@@ -81,7 +82,7 @@ pub fn strided_copies() {
     done();
 }
 
-/// As capi/tests/matrices.rs has them on the CPU.
+/// Does what capi/tests/matrices.rs does on the CPU.
 pub fn matrix_copies() {
     let context = gpu();
     let contexts = [context, cpu()];
@@ -104,14 +105,14 @@ pub fn two_devices() {
         Vector::in_context(also_one, &[0.0; 1000]),
     );
     let mut name = null();
-    // SAFETY: handles, and pointers to locals.
+    // SAFETY: the arguments are handles and pointers to locals.
     unsafe {
         ok(agpu_context_device_name(two, &mut name));
         assert_eq!(std::ffi::CStr::from_ptr(name), c"Fake GPU 1");
         for there in [&b, &c] {
             let before = fake.counts().peers;
             ok(agpu_copy(there.view(), a.view()));
-            // what is queued now comes after the copy
+            // Work that is queued now comes after the copy.
             ok(agpu_fill(a.view(), (&raw const x[1]).cast()));
             ok(agpu_copy(a.view(), there.view()));
             ok(agpu_fill(there.view(), (&raw const x[1]).cast()));
@@ -137,7 +138,7 @@ pub fn asynchronous_copies() {
     fake.set_current(fake.primary(0));
     let (stream, mut memory) = (fake.stream(), null_mut());
     let (v, w) = (Vector::in_context(context, &[0.0; 100]), Vector::in_context(context, &[0.0; 100]));
-    // SAFETY: handles, pointers to locals, pinned memory of 100 elements.
+    // SAFETY: the arguments are handles, pointers to locals, and pinned memory of 100 elements.
     unsafe {
         ok(agpu_host_alloc(context, 400, &mut memory));
         let host = std::slice::from_raw_parts_mut(memory.cast::<f32>(), 100);

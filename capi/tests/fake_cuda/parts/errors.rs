@@ -1,4 +1,4 @@
-//! Errors of the driver, and those after which nothing runs any more.
+//! Errors of the driver, including those after which nothing runs any more.
 
 use super::*;
 
@@ -21,7 +21,7 @@ pub fn failed_launch() {
         AgpuErrorDevice,
         &["Fake GPU 0", "cannot be used any more in this process: launching dot", "(700)"],
     );
-    // SAFETY: handles.
+    // SAFETY: the arguments are handles.
     unsafe {
         fails(agpu_context_synchronize(context), AgpuErrorDevice, &["cannot be used any more", "(700)"]);
         let mut host = [0f32; 100];
@@ -38,7 +38,7 @@ pub fn failed_wait() {
     let mut dot = -1f32;
     fake.options("fail_wait=1");
     let mut call = || call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]);
-    // the first wait of all is for fresh scratch
+    // The first wait is for fresh scratch.
     fails(call(), AgpuErrorDevice, &["stats::dot", "(700)"]);
     fails(call(), AgpuErrorDevice, &["stats::dot", "cannot be used any more"]);
     drop(v);
@@ -47,7 +47,7 @@ pub fn failed_wait() {
     done();
 }
 
-/// A call that fails half-way: what it queued has ended before its words are another call's.
+/// A call fails half-way. What it queued has ended before another call uses its words.
 pub fn failed_second_launch() {
     let (fake, context) = (Fake::get(), gpu());
     let v = Vector::in_context(context, &values(100));
@@ -74,18 +74,18 @@ pub fn failed_second_launch() {
     done();
 }
 
-/// Each call's record is told once, to whichever thread waits first.
+/// Each call's error record is reported once, to the thread that waits first.
 pub fn records_of_two_threads() {
     use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
     let (_, context) = (Fake::get(), gpu());
     let new = || Vector::in_context(context, &values(100));
     let (x, out) = (new(), new());
     let (stop, told, address) = (AtomicBool::new(false), AtomicI64::new(0), context.addr());
-    // SAFETY: a handle.
+    // SAFETY: the argument is a handle.
     let status = || unsafe { agpu_context_synchronize(std::ptr::without_provenance_mut(address)) };
     let sync = || status() == AgpuErrorRecord;
     let gather = |from: i64| ok(call(GATHER, &[input(x.view()), scalar(&from), output(out.view())]));
-    // one thread: a call that leaves a record, and one that does not
+    // One thread makes a call that leaves an error record and one that does not.
     for _ in 0..4 {
         gather(3);
         assert!(sync());

@@ -1,15 +1,16 @@
-//! Any one driver call fails: the call of ours that made it is an error, or found another way; results are right or not there, nothing is lost, and what follows works.
+//! Any single driver call fails. The library's call that made it returns an error or finds another
+//! way. Results are right or absent, nothing leaks, and later calls work.
 
 use super::*;
 
-/// A status that is an error, with its message.
+/// The status of an error and its message.
 type Failed = (AgpuStatus, String);
 
 fn tried(status: AgpuStatus) -> Result<(), Failed> {
     if status == AgpuOk { Ok(()) } else { Err((status, message())) }
 }
 
-/// Handles that go in the order that they were not made in.
+/// Handles that are not freed in the order in which they were made.
 #[derive(Default)]
 struct Session {
     context: *mut AgpuContext,
@@ -19,7 +20,7 @@ struct Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // SAFETY: handles of this session; an error is one of the driver's.
+        // SAFETY: the handles belong to this session, and any error is one of the driver's.
         unsafe {
             self.events.iter().for_each(|e| _ = agpu_event_free(*e));
             self.streams.iter().for_each(|s| _ = agpu_stream_free(self.context, *s));
@@ -30,17 +31,17 @@ impl Drop for Session {
 impl Session {
     fn vector(&self, x: &[f32]) -> Result<Vector, Failed> {
         let (mut buffer, ty) = (null_mut(), MaybeUninit::new(AgpuType::AgpuF32));
-        // SAFETY: pointers to locals.
+        // SAFETY: the pointers are to locals.
         tried(unsafe { agpu_buffer_create(self.context, ty, x.len() as i64, &mut buffer) })?;
         let v = Vector(buffer);
-        // SAFETY: memory of that length.
+        // SAFETY: the memory has that length.
         tried(unsafe { agpu_copy_from_host(v.view(), x.as_ptr().cast(), x.len() as i64) })?;
         Ok(v)
     }
 
     fn read(&self, v: &Vector, n: usize) -> Result<Vec<f32>, Failed> {
         let mut host = vec![0f32; n];
-        // SAFETY: memory of that length.
+        // SAFETY: the memory has that length.
         tried(unsafe { agpu_copy_to_host(host.as_mut_ptr().cast(), v.view(), n as i64) })?;
         Ok(host)
     }
@@ -49,14 +50,14 @@ impl Session {
         tried(call_on(self.context, self.streams[stream], entry, args))
     }
 
-    /// Work on two streams, whose order matters.
+    /// Work on two streams whose order matters.
     fn work(&mut self) -> Result<(), Failed> {
         let n = 3000;
         let x = values(n);
         let backwards: Vec<f32> = x.iter().rev().copied().collect();
         for _ in 0..2 {
             let (mut stream, mut event) = (null_mut(), null_mut());
-            // SAFETY: pointers to locals, and a handle.
+            // SAFETY: the arguments are pointers to locals and a handle.
             tried(unsafe { agpu_stream_create(self.context, &mut stream) })?;
             self.streams.push(stream);
             // SAFETY: as above.
@@ -65,12 +66,12 @@ impl Session {
         }
         let (a, b, c) = (self.vector(&x)?, self.vector(&vec![7.0; n])?, self.vector(&vec![7.0; n])?);
         self.run(0, REVERSED, &[input(a.view()), output(b.view())])?;
-        // the other stream reads what that one writes
+        // The other stream reads what this one writes.
         self.run(1, REVERSED, &[input(b.view()), output(c.view())])?;
         assert!(self.read(&c, n)? == x);
         assert!(self.read(&b, n)? == backwards);
         let at = |stream: usize| AgpuCall::on(self.context, self.streams[stream]);
-        // SAFETY: handles, and calls that live.
+        // SAFETY: the arguments are handles and calls that live.
         unsafe {
             tried(agpu_event_record(self.events[0], &at(0)))?;
             tried(agpu_event_wait(self.events[0], &at(1)))?;
@@ -86,7 +87,7 @@ impl Session {
         done?;
         let made = Vector(made);
         assert_eq!(self.read(&made, n)?.len(), n);
-        // SAFETY: handles.
+        // SAFETY: the arguments are handles.
         unsafe {
             tried(agpu_fill(c.view(), (&raw const dot).cast()))?;
             tried(agpu_copy(a.view(), b.view()))?;
@@ -95,7 +96,7 @@ impl Session {
         }
         assert!(self.read(&a, n)? == backwards);
         assert!(self.read(&c, n)? == vec![dot; n]);
-        // a buffer that another stream used last goes while that one works
+        // A buffer is freed while the other stream, which used it last, still works.
         self.run(0, REVERSED, &[input(a.view()), output(b.view())])?;
         self.run(1, REVERSED, &[input(b.view()), output(a.view())])?;
         drop((a, b, c));
@@ -103,13 +104,13 @@ impl Session {
     }
 }
 
-/// A context from beginning to end. What its end does does not fail.
+/// Runs a session from making a context to freeing it. Freeing never fails.
 fn session(fake: &Fake, at: i64, code: i32) -> (Result<(), Failed>, bool) {
     fake.fail(at, code);
     let options =
         AgpuContextOptions { device: AGPU_DEVICE_CUDA, ..AgpuContextOptions::default() };
     let mut session = Session::default();
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     let done = tried(unsafe { agpu_context_create(&options, &mut session.context) });
     let context = session.context;
     assert_eq!(done.is_err(), context.is_null());

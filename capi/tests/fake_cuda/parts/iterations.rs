@@ -1,8 +1,10 @@
-//! Iterations: which launches each turn makes, several steps at once, and an iteration whose memory cannot be had.
+//! Iterations: which launches each turn makes, several steps in one launch, and an iteration
+//! without memory.
 
 use super::*;
 
-/// k times five times twice the elements, by steps at once where the memory of a turn is aligned.
+/// Each of k turns doubles the elements five times. It does so by several steps in one launch where
+/// the memory of the turn is aligned.
 pub fn iterations() {
     let (fake, context) = (Fake::get(), gpu());
     let (x, y) = (Vector::in_context(context, &values(1001)), Vector::in_context(context, &values(1000)));
@@ -15,7 +17,8 @@ pub fn iterations() {
             let factor = 2f32.powi(5 * k as i32);
             let expected: Vec<f32> = values(1001)[begin as usize..][..1000].iter().map(|x| x * factor).collect();
             assert_eq!(y.get(), expected, "from {begin}, {k} turns");
-            // the first turn reads what is not aligned: five launches of a step; else four steps and one
+            // The first turn reads memory that is not aligned, so it makes five launches of one
+            // step. The other turns make a launch of four steps and one of one step.
             let launches = fake.launches()[before..].to_vec();
             let count = match k {
                 0 => 1,
@@ -24,14 +27,14 @@ pub fn iterations() {
             assert_eq!(launches.len() as i64, count, "from {begin}, {k} turns");
         }
     }
-    // the result may be what the iteration begins with
+    // The result may be the initial state of the iteration.
     ok(call(SCALED_AGAIN, &[input(y.view()), scalar(&1i64), output(y.view()), out_scalar(&mut version)]));
     drop((x, y));
     free(context);
     done();
 }
 
-/// Nothing is written, and nothing is left.
+/// Nothing is written, and nothing leaks.
 pub fn iterations_without_memory() {
     let (fake, context) = (Fake::get(), gpu());
     let (x, y) = (Vector::in_context(context, &values(1000)), Vector::in_context(context, &values(1000)));

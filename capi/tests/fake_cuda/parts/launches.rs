@@ -1,4 +1,4 @@
-//! Launches: versions, grids and parameters, word by word.
+//! Launches: variants, grids and parameters, word by word.
 
 use super::*;
 
@@ -6,7 +6,7 @@ pub fn launches() {
     let (fake, context) = (Fake::get(), gpu());
     let address = |v: &Vector| {
         let mut data = null_mut();
-        // SAFETY: a handle and a local.
+        // SAFETY: the arguments are a handle and a pointer to a local.
         ok(unsafe { agpu_buffer_data(v.0, &mut data) });
         data.addr() as u64
     };
@@ -36,17 +36,18 @@ pub fn launches() {
         (last().entry(), last().words()),
         ("scale_any", &[ax + 40, ay, minus_two, 3, 6, two, slot][..])
     );
-    // an output that is an input is not separate, a stride of one element does not count
+    // An output that is an input rules out the "separate" variant. The stride of one element does
+    // not matter.
     scale(x.view(), x.view());
     assert_eq!(last().entry(), "scale_contiguous");
     scale(AgpuView { extent: axes(1), stride: axes(9), ..x.view() }, y.slice(0, 1, 1));
     assert_eq!((last().entry(), last().grid), ("scale_aligned", 1));
-    // nothing is launched for nothing
+    // Empty arrays need no launch.
     let before = fake.launches().len();
     scale(x.slice(0, 0, 1), y.slice(0, 0, 1));
     assert_eq!(fake.launches().len(), before);
 
-    // tiles: two teams of 128 threads a block, 8 teams at once on each of four multiprocessors
+    // A block has two teams of 128 threads, and each of four multiprocessors runs 8 teams at once.
     let mut dot = 0f32;
     for (n, grid, span) in [(0, 1, 1), (1, 1, 1), (2048, 1, 1), (4097, 2, 1), (600_000, 147, 2)] {
         let (x, y) = (x.slice(0, n, 1), y.slice(0, n, 1));
@@ -59,7 +60,7 @@ pub fn launches() {
     ok(call(DOT, &[input(all), input(all), out_scalar(&mut dot)]));
     assert_eq!((last().grid, last().words()[2], last().words()[8]), (256, 0, 2));
 
-    // what many elements cannot be is narrow
+    // With this many elements, the 32-bit variant is ruled out.
     let many = AgpuView { extent: axes((1 << 31) - (1 << 20)), stride: axes(0), ..x.view() };
     let mut result = 0f32;
     ok(call(LAST, &[input(many), out_scalar(&mut result), out_scalar(&mut 0i64)]));

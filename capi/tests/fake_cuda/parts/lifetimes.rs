@@ -1,4 +1,4 @@
-//! Handles and contexts: what is given back, in which order, and what is current.
+//! Handles and contexts: what is freed, in which order, and which context is current.
 
 use super::*;
 
@@ -9,7 +9,7 @@ pub fn lifetimes() {
     free(context);
     assert!(fake.counts().nothing(), "{:?}", fake.counts());
 
-    // buffers outlive their context, with work queued on them, and calls on them still run
+    // Buffers outlive their context with work queued on them, and calls on them still run.
     let context = gpu();
     let (a, b) = (Vector::in_context(context, &values(3000)), Vector::in_context(context, &values(3000)));
     let reverse = || ok(call(REVERSED, &[input(a.view()), output(b.view())]));
@@ -23,9 +23,9 @@ pub fn lifetimes() {
     drop(b);
     assert!(fake.counts().nothing(), "{:?}", fake.counts());
 
-    // pinned memory, too
+    // Pinned memory outlives its context, too.
     let (context, mut memory) = (gpu(), null_mut());
-    // SAFETY: handles, and pointers to locals.
+    // SAFETY: the arguments are handles and pointers to locals.
     unsafe {
         ok(agpu_host_alloc(context, 100, &mut memory));
         free(context);
@@ -41,7 +41,7 @@ pub fn ending() {
     let (fake, context, mut memory) = (Fake::get(), gpu(), null_mut());
     let a = Vector::in_context(context, &values(3000));
     let view = a.view();
-    // SAFETY: handles, and pointers to locals.
+    // SAFETY: the arguments are handles and pointers to locals.
     unsafe {
         ok(agpu_host_alloc(context, 100, &mut memory));
         fake.end();
@@ -72,7 +72,7 @@ pub fn current_context() {
         fails(call(SCALE, &args), AgpuErrorOutOfMemory, &[]);
         fake.options("");
         assert_eq!(fake.current(), current);
-        // nothing is switched where ours is current already
+        // The context is not switched if the library's is already current.
         let before = fake.counts().switches;
         ok(call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]));
         assert_eq!(fake.counts().switches - before, if current == fake.primary(0) { 0 } else { 2 });

@@ -1,4 +1,4 @@
-//! Device memory: the limit, what happens without any, and memory of the caller.
+//! Device memory: the limit, allocations that fail, and memory of the caller.
 
 use super::*;
 
@@ -7,7 +7,7 @@ pub fn memory_limit() {
     let base = usage(context).0;
     let a = Vector::in_context(context, &values(1000));
     assert_eq!(usage(context), (base + 4000, base + 4000));
-    // SAFETY: a handle.
+    // SAFETY: the argument is a handle.
     let limit = |bytes| unsafe { agpu_context_set_memory_limit(context, bytes) };
     fails(limit(-1), AgpuErrorInvalidArgument, &["-1"]);
     ok(limit(base + 7999));
@@ -37,7 +37,7 @@ pub fn out_of_memory() {
     let mut failed = 0;
     for n in 1.. {
         let before = (fake.counts(), usage(context).0);
-        // the second try fails, too
+        // The second try fails, too.
         fake.options(&format!("fail_alloc={n},fail_alloc_until={}", n + 1));
         let (mut made, mut version) = (null_mut(), -1);
         let args = [input(v.view()), output(v.view()), out_new(&mut made), out_scalar(&mut version)];
@@ -62,13 +62,14 @@ pub fn out_of_memory() {
         assert_eq!(fake.counts().trims, before.0.trims + 1);
         assert_eq!((fake.counts().allocations, usage(context).0), (before.0.allocations, before.1));
     }
-    // the detour, the new result, the temporary, words for scalars
+    // These are the temporary of the overlapping output, the new result, the temporary of the plan,
+    // and the words for scalars.
     assert_eq!(failed, 4);
     assert_eq!(v.get(), values(3000).iter().map(|x| x * 4.0).collect::<Vec<_>>());
-    // one failure is mended by giving back what is kept
+    // After one failed allocation the library frees what it keeps and tries again.
     fake.options("fail_alloc=1");
     assert_eq!(Vector::in_context(context, &[1.0]).get(), [1.0]);
-    // scratch, scalars and records that cannot grow
+    // Scratch, scalars and error records cannot grow.
     let mut dot = 0f32;
     fake.options("fail_alloc=1,fail_alloc_until=100");
     fails(
@@ -94,7 +95,8 @@ pub fn wrapped_memory() {
     let mut host = [1f32, 2.0];
     let (mut made, mut data, mut pinned) = (null_mut(), null_mut(), null_mut());
     let v = Vector::in_context(context, &[3.0, 4.0]);
-    // SAFETY: handles, pointers to locals, and a host pointer where a device pointer is expected on purpose.
+    // SAFETY: the arguments are handles, pointers to locals, and on purpose a host pointer where a
+    // device pointer is expected.
     unsafe {
         let wrapped = agpu_buffer_wrap(context, ty, host.as_mut_ptr().cast(), 2, &mut made);
         fails(wrapped, AgpuErrorInvalidArgument, &["agpu_buffer_wrap", "host memory?", "Fake GPU 0"]);
@@ -113,7 +115,7 @@ pub fn wrapped_memory() {
         wait(context);
         assert_eq!(pinned.cast::<[f32; 2]>().read(), [4.0, 3.0]);
         ok(agpu_host_free(pinned));
-        // memory of another device
+        // The memory belongs to another device.
         if let Some(there) = gpu_number(1) {
             let wrapped = agpu_buffer_wrap(there, ty, data, 1, &mut made);
             fails(wrapped, AgpuErrorInvalidArgument, &["memory of CUDA device 0", "Fake GPU 1"]);

@@ -1,4 +1,4 @@
-//! The parts that processes with the fake driver play; each ends with `<<ok>>`.
+//! The parts that processes with the fake driver play. Each ends with `<<ok>>`.
 
 use super::common::fake::*;
 use super::common::gpu::*;
@@ -13,10 +13,10 @@ macro_rules! parts {
     ($($module:ident: $($part:ident)*;)*) => {
         $(mod $module;)*
 
-        /// Name and code of each part.
+        /// The name and the function of each part.
         pub const PARTS: &[(&str, fn())] = &[$($((stringify!($part), $module::$part)),*),*];
 
-        /// A test that starts the processes of each.
+        /// A test for each part, which starts its processes.
         mod tests {
             $($(#[test]
             fn $part() {
@@ -53,18 +53,18 @@ fn done() {
 }
 
 fn free(context: *mut AgpuContext) {
-    // SAFETY: a handle.
+    // SAFETY: the argument is a handle.
     ok(unsafe { agpu_context_free(context) });
 }
 
 fn wait(context: *mut AgpuContext) {
-    // SAFETY: a handle.
+    // SAFETY: the argument is a handle.
     ok(unsafe { agpu_context_synchronize(context) });
 }
 
 fn usage(context: *mut AgpuContext) -> (i64, i64) {
     let (mut used, mut peak) = (-1, -1);
-    // SAFETY: a handle, and pointers to locals.
+    // SAFETY: the arguments are a handle and pointers to locals.
     ok(unsafe { agpu_context_memory(context, &mut used, &mut peak) });
     (used, peak)
 }
@@ -86,6 +86,6 @@ fn work(context: *mut AgpuContext, stream: *mut c_void) {
 fn gpu_number(ordinal: i32) -> Option<*mut AgpuContext> {
     let device = AGPU_DEVICE_CUDA + ordinal;
     let (options, mut context) = (AgpuContextOptions { device, ..AgpuContextOptions::default() }, null_mut());
-    // SAFETY: pointers to locals.
+    // SAFETY: the pointers are to locals.
     (unsafe { agpu_context_create(&options, &mut context) } == AgpuOk).then_some(context)
 }

@@ -1,8 +1,8 @@
-//! Functions that stage scalars: what is compiled when, kept, and what runs where that fails.
+//! Functions that stage scalars: what is compiled and kept, and what runs if the compilation fails.
 
 use super::*;
 
-/// Entry `reversed`, as it would be written if it staged its length.
+/// The entry `reversed`, as it would be written if it staged its length.
 const TEXT: &str = r#"
 func @reversed(%x: [f32]) -> (result: [f32]) {
   %0 = len %x
@@ -28,7 +28,7 @@ pub fn staged_values() {
     let reverse = |context, n: usize| {
         let (from, to) = (Vector::in_context(context, &values(n)), Vector::in_context(context, &vec![0.0; n]));
         let args = [input(from.view()), output(to.view())];
-        // SAFETY: a module and arguments that live.
+        // SAFETY: the module and the arguments live.
         ok(unsafe { agpu_invoke(&module, REVERSED, null(), args.as_ptr(), 2) });
         to.get()
     };
@@ -38,14 +38,14 @@ pub fn staged_values() {
         names.rev().find(|n| n.starts_with("reversed")).unwrap_or_default()
     };
 
-    // a rule can never hold: the general version
+    // A shape rule can never hold, so the general version runs.
     assert_eq!(reverse(context, 3), expected(3));
     assert_eq!(ran(), "reversed");
-    // with what the library needs beside it
+    // The first call also loads what the library needs besides the function.
     reverse(context, 7);
     let first = fake.counts();
     let loaded = || fake.counts().ptx + fake.counts().cubins - first.ptx - first.cubins;
-    // once for each value, while it is kept
+    // The code is compiled once for each value, while it is kept.
     for n in [4, 5, 4, 4, 5] {
         reverse(context, n);
         assert_ne!(ran(), "reversed");
@@ -58,14 +58,14 @@ pub fn staged_values() {
     assert_eq!(fake.counts().modules, first.modules + 15);
     reverse(context, 4);
     assert_eq!(loaded(), 33);
-    // code that the driver does not take: the general version, at once from then on
+    // If the driver rejects the code, the general version runs, and later calls do not try again.
     fake.options("reject_ptx=1,reject_cubin=1");
     for _ in 0..2 {
         assert_eq!(reverse(context, 50), expected(50));
         assert_eq!(ran(), "reversed");
     }
     fake.options("");
-    // on a CPU the package's own code is better
+    // On a CPU the package's own code is used.
     assert_eq!(reverse(cpu(), 60), expected(60));
     free(context);
     assert!(fake.counts().nothing(), "{:?}", fake.counts());

@@ -11,7 +11,7 @@ pub fn streams() {
     let reverse = |stream, from: &Vector, to: &Vector| {
         ok(call_on(null_mut(), stream, REVERSED, &[input(from.view()), output(to.view())]));
     };
-    // each use comes after the last one, on whichever stream
+    // Each use comes after the previous one, on whichever stream.
     for (i, stream) in [a, b, null_mut(), b, a, null_mut()].into_iter().enumerate() {
         let (from, to) = if i % 2 == 0 { (&v, &w) } else { (&w, &v) };
         reverse(stream, from, to);
@@ -19,7 +19,7 @@ pub fn streams() {
     assert_eq!(v.get(), x);
     work(context, a);
     work(context, b);
-    // no orders where there is nothing to order
+    // No waits are queued if there is nothing to order.
     reverse(a, &v, &w);
     let before = fake.counts();
     (0..10).for_each(|_| reverse(a, &v, &w));
@@ -28,18 +28,18 @@ pub fn streams() {
     let before = fake.counts();
     (0..10).for_each(|_| reverse(null_mut(), &v, &w));
     assert_eq!((fake.counts().orders, fake.counts().records), (before.orders, before.records));
-    // the context's own stream is one of them
+    // The context's own stream is treated like the others.
     let mut own = null_mut();
-    // SAFETY: a handle and a local.
+    // SAFETY: the arguments are a handle and a pointer to a local.
     ok(unsafe { agpu_context_stream(context, &mut own) });
     reverse(own, &v, &w);
     assert_eq!(fake.counts().records, before.records);
-    // a stream that goes before the buffers that it used
+    // A stream is destroyed before the buffers that it used.
     reverse(a, &v, &w);
     fake.destroy(a);
     drop(v);
     assert_eq!(w.get(), x.iter().rev().copied().collect::<Vec<_>>());
-    // and comes back as another: it waits for what the old one did, once
+    // Another stream gets the same handle. It waits once for the work of the old one.
     let y = Vector::in_context(context, &x);
     fake.reuse(a);
     reverse(a, &w, &y);
@@ -53,7 +53,7 @@ pub fn streams() {
     work(context, a);
     fake.destroy(b);
     wait(context);
-    // CU_STREAM_PER_THREAD: what is shared on a stream is each thread's own
+    // CU_STREAM_PER_THREAD is one value that means a different stream in each thread.
     let (number, primary, events) = (context.addr(), fake.primary(0).addr(), fake.counts().events);
     for _ in 0..2 {
         let call = move || {
@@ -63,7 +63,7 @@ pub fn streams() {
         std::thread::spawn(call).join().unwrap();
     }
     assert_eq!(fake.counts().events, events + 2);
-    // a stream of another context
+    // The stream belongs to another context.
     let other = fake.primary(1);
     fake.set_current(other);
     let foreign = fake.stream();
@@ -89,7 +89,8 @@ pub fn threads() {
         for t in 0..6 {
             s.spawn(move || {
                 let (context, stream) = (context_number as *mut AgpuContext, foreign as *mut c_void);
-                // CU_STREAM_PER_THREAD is another stream in each thread, and needs a current context
+                // CU_STREAM_PER_THREAD is a different stream in each thread and needs a current
+                // context.
                 Fake::get().set_current(primary as *mut c_void);
                 let streams = [stream, 2 as *mut c_void, null_mut()];
                 for i in 0..20 {
@@ -108,7 +109,7 @@ pub fn threads() {
     done();
 }
 
-/// Threads that read a buffer on two streams at once: a later write comes after both.
+/// Threads read a buffer on two streams at once, and a later write comes after both.
 pub fn readers_on_two_streams() {
     let (fake, context) = (Fake::get(), gpu());
     let primary = fake.primary(0).addr();
@@ -147,10 +148,10 @@ pub fn readers_on_two_streams() {
             Write::Theirs => reverse(streams[1], zeros.view(), v.view()),
             Write::Own => reverse(0, zeros.view(), v.view()),
             Write::Free => drop(v),
-            // SAFETY: a handle, and a value of its type.
+            // SAFETY: the arguments are a handle and a value of its type.
             Write::Fill => ok(unsafe { agpu_fill(v.view(), (&raw const x[7]).cast()) }),
         }
-        // what is lazy runs when its stream is waited for: the second reader's first
+        // Lazy work runs when its stream is waited for, here that of the second reader first.
         for out in outs.iter().rev() {
             assert_eq!(out.get(), reversed, "{name}");
         }
