@@ -1,7 +1,7 @@
 //! The types of the C ABI, as `include/arraygpu.h` shows them. `docs/c-abi.md` is the contract.
 //!
 //! Enums that a caller passes in are `MaybeUninit<Enum>` here, because C may pass any number.
-//! [`code`] reads such a number without trusting it.
+//! `code` reads such a number without trusting it.
 
 mod packages;
 

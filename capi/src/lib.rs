@@ -17,8 +17,8 @@
 //! ```
 //!
 //! A call checks everything before it allocates, launches or writes anything. A thread reuses one
-//! [`workspace`] for all its calls. No function prints, aborts, or unwinds into the caller:
-//! [`guard::guard`] wraps every function.
+//! `workspace` for all its calls. No function prints, aborts, or unwinds into the caller:
+//! `guard::guard` wraps every function.
 
 // The header says for each function which pointers may be NULL and what they must point at.
 #![allow(clippy::missing_safety_doc)]

@@ -6,8 +6,8 @@
 //! for each block of some hundred i { t[..] = a[..] * b[..]   out[..] = t[..] + 1 }
 //! ```
 //!
-//! A kernel is lowered once, to a [`program`] of operations on scalars and on block registers. Each
-//! operation is one loop ([`ops`]), which the Rust compiler vectorised for the level of the
+//! A kernel is lowered once, to a `program.rs` of operations on scalars and on block registers. Each
+//! operation is one loop (`ops`), which the Rust compiler vectorised for the level of the
 //! processor. Block registers stay in the first-level cache. Loops whose iterations depend on one
 //! another run one iteration at a time, by the same operations on scalars.
 

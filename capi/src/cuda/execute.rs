@@ -1,10 +1,10 @@
-//! Runs a call on a stream: memory, scalars, launches, results. Everything that can fail comes
-//! before the first launch.
+//! Runs a call on a stream: memory, scalars, launches, results. What can be foreseen fails before
+//! the first launch; cancelling and errors of the driver may come later.
 
 use super::call::Call;
 use super::copy;
 use super::gpu::{Gpu, Uncaptured};
-use super::launch::{DIFFERENT_TURNS, Memory, Turns};
+use super::launch::{DIFFERENT_TURNS, LaunchMemory, Turns};
 use super::records::Reading;
 use super::state::Stream;
 use crate::arguments::Args;
@@ -114,7 +114,7 @@ impl Call<'_> {
         steps: &[Step],
         make: i64,
         at: &mut usize,
-        memory: &mut Memory,
+        memory: &mut LaunchMemory,
         pins: &[Pin<Buffer>],
         ws: &mut Workspace,
     ) -> Result<()> {

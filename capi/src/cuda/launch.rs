@@ -22,10 +22,10 @@ use std::sync::atomic::Ordering;
 
 /// The memory that the launches of a call share.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct LaunchMemory {
     scratch: CUdeviceptr,
     counters: CUdeviceptr,
-    /// The error records of the next launch.
+    /// The address of the next launch's error records.
     pub records: CUdeviceptr,
 }
 
@@ -66,7 +66,7 @@ impl Turns<'_> {
 impl Call<'_> {
     /// Decides all launches into `ws.frame.decided`, loads their code, and allocates their memory,
     /// so that everything that can fail does so before anything is written.
-    pub(super) fn prepare(&self, ws: &mut Workspace) -> Result<Memory> {
+    pub(super) fn prepare(&self, ws: &mut Workspace) -> Result<LaunchMemory> {
         let mut decided = std::mem::take(&mut ws.frame.decided);
         decided.launches.clear();
         decided.kernels.clear();
@@ -77,7 +77,7 @@ impl Call<'_> {
         for (_, wanted) in &ws.detours {
             copy::prepare(self.gpu, wanted)?;
         }
-        let mut memory = Memory::default();
+        let mut memory = LaunchMemory::default();
         if needs.scratch > 0 {
             memory.scratch = self.stream.scratch(self.gpu, needs.scratch)?;
         }
@@ -152,7 +152,7 @@ impl Call<'_> {
         l: &Launch,
         number: usize,
         steps: i64,
-        memory: &Memory,
+        memory: &LaunchMemory,
         ws: &mut Workspace,
     ) -> Result<()> {
         let Prepared { kernels: (first, end), scratch } = ws.frame.decided.launches[number];
@@ -169,7 +169,7 @@ impl Call<'_> {
         p: &Running,
         scratch: Scratch,
         steps: i64,
-        memory: &Memory,
+        memory: &LaunchMemory,
         ws: &mut Workspace,
     ) -> Result<()> {
         self.parameters(l, p, scratch, memory, ws);
@@ -202,7 +202,14 @@ impl Call<'_> {
     }
 
     /// Fills `ws.frame.params`, in the order that docs/c-abi.md defines.
-    fn parameters(&self, l: &Launch, p: &Running, scratch: Scratch, memory: &Memory, ws: &mut Workspace) {
+    fn parameters(
+        &self,
+        l: &Launch,
+        p: &Running,
+        scratch: Scratch,
+        memory: &LaunchMemory,
+        ws: &mut Workspace,
+    ) {
         let place = |place: &Place| place_of(&self.entry.plan, *place);
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();

@@ -1,9 +1,11 @@
 //! NVIDIA GPUs, used through the driver library alone.
 //!
 //! ```text
-//! driver    libcuda.so.1 at run time: functions, versions, errors
-//! device    the properties of the GPUs
+//! driver    the functions of libcuda.so.1 and their errors     open      loads it, once per process
+//! device    the properties of the GPUs                         chosen    which GPU a context gets
 //! gpu       a context's share of a GPU: primary context, pool
+//! as_device the GPU behind the trait of `device.rs`
+//! state     the data of streams, error records, pinned words and loaded code; table: where they are
 //! memory    stream-ordered allocations, the limit on their bytes
 //! stream    the order between streams, what the kernels on one share
 //! words     host memory for scalar results
@@ -16,9 +18,9 @@
 //! check     what ARRAYGPU_CHECK reads
 //! copy      strided copies and fills on the device
 //! transfer  copies to and from the host and other devices
-//! execute   a call: memory, scalars, results
-//! launch    the parameters of launches
-//! choice    the variants and grids of launches
+//! execute   a call: memory, scalars, results     call      what its parts know     frame     its buffers
+//! launch    queues the launches of a call
+//! choice    asks the launch policy for the variants and grids of launches
 //! records   error records, read when the host waits
 //! ```
 

@@ -104,14 +104,14 @@ fn squares(extents: &[u64], rows: u32, cols: u32) -> u64 {
 impl Grid {
     /// Whether blocks exchange values through scratch, with other blocks or with another launch.
     pub fn has_scratch(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Grid::Tiles { .. }
-                | Grid::SegmentTiles { .. }
-                | Grid::Strips { .. }
-                | Grid::Panels { .. }
-                | Grid::Sums { .. }
-        )
+            | Grid::SegmentTiles { .. }
+            | Grid::Strips { .. }
+            | Grid::Panels { .. }
+            | Grid::Sums { .. } => true,
+            Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) => false,
+        }
     }
 
     /// Returns the number of blocks of `threads` threads over an index space, whose elements are

@@ -309,7 +309,7 @@ impl GpuVariant {
                 let panels = space.inner_length.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
             }
-            _ => none,
+            Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) => none,
         }
     }
 

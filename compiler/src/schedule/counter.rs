@@ -11,7 +11,7 @@
 //! If the operator is one instruction, its code is emitted once for each bit. Otherwise a loop goes
 //! through the bits, and the operator's code is emitted once.
 
-use super::lower::{Lower, Place, named};
+use super::lower::{Lower, Surroundings, named};
 use super::nested_loop::joining;
 use super::nested_loop::{Lanes, assign, read};
 use super::reduction::Reduction;
@@ -195,7 +195,7 @@ pub struct Counter(Counters);
 impl Counter {
     /// Declares a counter for up to 2^`levels` columns.
     pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
-        let (join, general) = (&mut joining(r, &Place::NONE), r.is_general(l.launch));
+        let (join, general) = (&mut joining(r, &Surroundings::NONE), r.is_general(l.launch));
         Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, out))
     }
 
@@ -204,7 +204,7 @@ impl Counter {
         &mut self,
         l: &mut Lower,
         r: &Reduction,
-        place: &Place,
+        place: &Surroundings,
         c: Expr,
         value: Expr,
         out: &mut Vec<Stmt>,
@@ -219,7 +219,7 @@ impl Counter {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        place: &Place,
+        place: &Surroundings,
         width: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {

@@ -19,8 +19,8 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 pub use builder::{KernelBuilder, Target};
 pub use launch::{ArrayUse, LaunchContext, Operand, Signature};
-pub use region::Place;
 pub(super) use region::Region;
+pub use region::Surroundings;
 use region::Uses;
 pub use scope::{ElementScope, Loaded, SlowPath};
 
@@ -138,7 +138,7 @@ pub fn named(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) ->
     Expr::Reg(r)
 }
 
-impl Place<'_> {
+impl Surroundings<'_> {
     /// Emits the values of `roots`, given known ones, as a block of their own: elements that are
     /// loaded for them are not kept in registers behind the block.
     pub fn values(
@@ -153,7 +153,8 @@ impl Place<'_> {
 
     /// The place of code that is not part of an element: an error record counts as one of element
     /// 0.
-    pub const NONE: Place<'static> = Place { vars: &[], at: &Expr::Lit(Lit { ty: Ty::I64, bits: 0 }) };
+    pub const NONE: Surroundings<'static> =
+        Surroundings { vars: &[], at: &Expr::Lit(Lit { ty: Ty::I64, bits: 0 }) };
 }
 
 impl Lower<'_, '_, '_> {

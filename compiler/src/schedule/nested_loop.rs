@@ -12,7 +12,7 @@ mod lanes;
 mod tree;
 
 use super::element::element;
-use super::lower::Place;
+use super::lower::Surroundings;
 use super::lower::{Lower, Region, named};
 use super::reduction::Reduction;
 use super::{cpu, error_records, slots};
@@ -75,7 +75,7 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
     invariants(l, &op, r)?;
     let vars: Vec<(NodeId, Expr)> = r.known();
     let at = r.at.clone();
-    let place = Place { vars: &vars, at: &at };
+    let place = Surroundings { vars: &vars, at: &at };
     let mut out = Vec::new();
     let value = l.in_loop(|l| match op {
         Op::Fold { .. } => fold(l, n, start, count, &place, &mut out),
@@ -128,7 +128,7 @@ fn fold(
     n: NodeId,
     start: Expr,
     count: Expr,
-    place: &Place,
+    place: &Surroundings,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let Op::Fold { step, src, .. } = l.launch.g.op(n).clone() else { unreachable!("a fold") };
@@ -156,7 +156,7 @@ fn panels(
     factors: [NodeId; 2],
     start: Expr,
     count: Expr,
-    place: &Place,
+    place: &Surroundings,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let ty = l.launch.g.ty(factors[0]).elem;
@@ -192,7 +192,7 @@ fn reduce(
     n: NodeId,
     start: Expr,
     count: Expr,
-    place: &Place,
+    place: &Surroundings,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let r = Reduction::nested(l.launch, n);
@@ -262,7 +262,7 @@ impl Reduction {
     pub fn values_at(
         &self,
         l: &mut Lower,
-        place: &Place,
+        place: &Surroundings,
         at: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
@@ -278,7 +278,7 @@ impl Reduction {
     pub fn go_on(
         &self,
         l: &mut Lower,
-        place: &Place,
+        place: &Surroundings,
         elements: Vec<Expr>,
         is_first: &Expr,
         old: Expr,

@@ -2,7 +2,7 @@
 //! end of a fused group.
 
 use super::element::canonical;
-use super::lower::{Lower, Place};
+use super::lower::{Lower, Surroundings};
 use super::reduction::Reduction;
 use crate::core::NodeId;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::plan;
 pub fn join_initial(
     l: &mut Lower,
     r: &Reduction,
-    place: &Place,
+    place: &Surroundings,
     some: Expr,
     v: Expr,
     out: &mut Vec<Stmt>,

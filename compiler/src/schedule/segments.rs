@@ -12,7 +12,7 @@
 use super::element::element;
 use super::facts::{Along, Segments};
 use super::groups::{FusedGroup, is_store};
-use super::lower::{LaunchContext, Lower, Place};
+use super::lower::{LaunchContext, Lower, Surroundings};
 use super::reduction::Reduction;
 use super::scalars::join_initial;
 use crate::core::linear::Linear;
@@ -37,7 +37,7 @@ impl Segments {
         let some = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0));
         let mut vars = vec![(self.index, row.clone())];
         for (r, total) in reductions.iter().zip(totals) {
-            let place = Place { vars: &vars, at: row };
+            let place = Surroundings { vars: &vars, at: row };
             let value = join_initial(l, r, &place, some.clone(), total.clone(), out)?;
             vars.push((r.node, value));
         }

@@ -22,7 +22,7 @@
 //! level above.
 
 use super::counter::is;
-use super::lower::{Lower, Place, named};
+use super::lower::{Lower, Surroundings, named};
 use super::nested_loop::joining;
 use super::nested_loop::rows;
 use super::reduction::{Reduction, tiles};
@@ -47,7 +47,7 @@ pub fn reduce(
     r: &Reduction,
     start: Expr,
     count: Expr,
-    place: &Place,
+    place: &Surroundings,
     element: &mut Element,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
@@ -178,7 +178,7 @@ impl Slots {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        place: &Place,
+        place: &Surroundings,
         path: &Path,
         element: Expr,
         out: &mut Vec<Stmt>,

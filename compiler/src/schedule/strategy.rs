@@ -28,7 +28,8 @@ pub enum Strategy {
     CooperativeNest,
     /// A matrix product: block tiles of results are computed from tiles of both factors.
     Product,
-    /// A fold in index order, one element after another, on one thread.
+    /// A fold in index order. One thread folds; on a GPU the other threads of its block compute the
+    /// elements.
     SequentialFold,
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
@@ -60,8 +61,13 @@ impl Strategy {
     /// Whether the code reads whole rows separately, so that each row of an array must be aligned,
     /// not only its first element.
     pub fn is_row_aligned(self) -> bool {
-        use Strategy::{CooperativeNest, Product, SegmentedColumns, SegmentedRows};
-        matches!(self, SegmentedRows | SegmentedColumns | CooperativeNest | Product)
+        use Strategy::*;
+        match self {
+            SegmentedRows | SegmentedColumns | CooperativeNest | Product => true,
+            Scalars | Map | ElementLoops | Stencil(..) | Reduction | SequentialFold | TemporalBlocking => {
+                false
+            }
+        }
     }
 }
 

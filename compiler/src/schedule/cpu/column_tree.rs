@@ -4,7 +4,7 @@ use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, Place};
+use crate::schedule::lower::{Lower, Surroundings};
 use crate::schedule::reduction::Reduction;
 
 /// Emits the join of 128 columns: 64 pairs of neighbours, then 32, .. 1. Each level has its own
@@ -13,7 +13,7 @@ use crate::schedule::reduction::Reduction;
 pub fn tree_of(
     l: &mut Lower,
     r: &Reduction,
-    place: &Place,
+    place: &Surroundings,
     columns: Mem,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
@@ -37,7 +37,7 @@ pub fn tree_of(
 pub fn pair(
     l: &mut Lower,
     r: &Reduction,
-    place: &Place,
+    place: &Surroundings,
     m: Mem,
     k: &Expr,
     body: &mut Vec<Stmt>,
@@ -60,7 +60,7 @@ pub fn pair(
 pub fn short_tree_of(
     l: &mut Lower,
     r: &Reduction,
-    place: &Place,
+    place: &Surroundings,
     m: Mem,
     width: Expr,
     out: &mut Vec<Stmt>,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, Place};
+use crate::schedule::lower::{Lower, Surroundings};
 use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::{scalars, slots};
 
@@ -57,7 +57,7 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     if r.joins_by_loops(l.launch) {
         let start = l.region(&[], &[r.init(l.launch)], &Expr::int(0), out)?.remove(0);
         let result = &mut |_: &mut Lower, at: Expr, _: &mut Vec<Stmt>| Ok(Expr::load(r.scratch, at));
-        return slots::reduce(l, r, start, Expr::TileEnd, &Place::NONE, result, out);
+        return slots::reduce(l, r, start, Expr::TileEnd, &Surroundings::NONE, result, out);
     }
     out.push(Stmt::Note("the tiles' results, by the same tree, until one is left".into()));
     let m = l.k.reg("left", Ty::I64);
@@ -73,7 +73,7 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     ];
     out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(m), Expr::int(1)), level));
     let some = Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0));
-    scalars::join_initial(l, r, &Place::NONE, some, Expr::load(r.scratch, Expr::int(0)), out)
+    scalars::join_initial(l, r, &Surroundings::NONE, some, Expr::load(r.scratch, Expr::int(0)), out)
 }
 
 /// Emits one tile of a level that has `m` values left. The result of tile t replaces value t, which
@@ -99,7 +99,7 @@ fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result
         Stmt::For(c, Expr::int(0), Expr::Reg(width), vec![copy]),
         Stmt::Seq(i, Expr::int(COLUMNS), Expr::Reg(rest), body),
     ]);
-    let value = short_tree_of(l, r, &Place::NONE, columns, Expr::Reg(width), &mut out)?;
+    let value = short_tree_of(l, r, &Surroundings::NONE, columns, Expr::Reg(width), &mut out)?;
     out.push(Stmt::Store(r.scratch, Expr::Reg(t), value));
     Ok(out)
 }

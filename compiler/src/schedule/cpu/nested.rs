@@ -7,7 +7,7 @@ use crate::core::{COLUMNS, NodeId};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, Place, named};
+use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::nested_loop::rows_of;
 use crate::schedule::reduction::Reduction;
 
@@ -16,7 +16,7 @@ use crate::schedule::reduction::Reduction;
 pub fn tile(
     l: &mut Lower,
     r: &Reduction,
-    place: &Place,
+    place: &Surroundings,
     base: Expr,
     count: Expr,
     out: &mut Vec<Stmt>,
@@ -87,7 +87,7 @@ pub fn tile(
 pub fn tile_by_loops(
     l: &mut Lower,
     r: &Reduction,
-    place: &Place,
+    place: &Surroundings,
     base: Expr,
     count: Expr,
     out: &mut Vec<Stmt>,

@@ -17,7 +17,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
-use crate::schedule::lower::{Lower, Place, named};
+use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::nested_loop::rows_of;
 use crate::schedule::reduction::{Reduction, have_loops};
 
@@ -123,9 +123,9 @@ impl Tile<'_> {
         out.push(Stmt::Seq(r, Expr::int(first_row), rows_expr, inner));
         for (reduction, columns) in self.reductions.iter().zip(&columns) {
             let value = if full {
-                tree_of(l, reduction, &Place::NONE, *columns, &mut out)?
+                tree_of(l, reduction, &Surroundings::NONE, *columns, &mut out)?
             } else {
-                short_tree_of(l, reduction, &Place::NONE, *columns, width.clone(), &mut out)?
+                short_tree_of(l, reduction, &Surroundings::NONE, *columns, width.clone(), &mut out)?
             };
             out.push(Stmt::Store(reduction.scratch, self.t.clone(), value));
         }
@@ -170,7 +170,7 @@ impl Tile<'_> {
             let mut values = l.region(&[(index, i.clone())], &roots, &i, out)?;
             let mut rest = values.split_off(self.items.len()).into_iter();
             self.stores.store(l, values, &i, &in_tile, out);
-            let place = Place { vars: &[], at: &i };
+            let place = Surroundings { vars: &[], at: &i };
             for ((r, columns), own) in self.reductions.iter().zip(&columns).zip(&elements[1..]) {
                 let own = rest.by_ref().take(own.len()).collect();
                 let old = Expr::load(*columns, column.clone());
@@ -180,7 +180,7 @@ impl Tile<'_> {
         })?;
         let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
         for (r, columns) in self.reductions.iter().zip(&columns) {
-            let value = short_tree_of(l, r, &Place::NONE, *columns, width.clone(), out)?;
+            let value = short_tree_of(l, r, &Surroundings::NONE, *columns, width.clone(), out)?;
             out.push(Stmt::Store(r.scratch, self.t.clone(), value));
         }
         self.stores.flush(l, &self.base, &count, out);

@@ -32,12 +32,12 @@ pub fn elements(
 ) -> Result<Vec<Stmt>> {
     let rank = fused.domain.len();
     let mut out = Vec::new();
-    let (before, from) = match bounds {
+    let (before, first_behind) = match bounds {
         Some(bounds) => lanes(l, tiling, position, bounds, &mut out),
         None => (int32(0), int32(0)),
     };
-    let some = before.clone().plus(int32(WARP as i32)).minus(from.clone());
-    let count = bind(l, "count", some.times(int32(tiling.v as i32)), &mut out);
+    let boundary_lanes = before.clone().plus(int32(WARP as i32)).minus(first_behind.clone());
+    let count = bind(l, "count", boundary_lanes.times(int32(tiling.v as i32)), &mut out);
     // the number of lanes that share a row
     let lanes_per_row = i64::from(WARP) / tiling.thread_rows;
     let down = Expr::binary(BinaryOp::Shr, lane(), int32(lanes_per_row.ilog2() as i32));
@@ -48,13 +48,14 @@ pub fn elements(
 
     let mut body = Vec::new();
     let shift = int32(tiling.v.ilog2() as i32);
-    let of = bind(l, "of", Expr::binary(BinaryOp::Shr, Expr::Reg(number), shift), &mut body);
-    let is_before = Expr::binary(BinaryOp::Lt, of.clone(), before.clone());
-    let behind = of.clone().plus(from.minus(before));
-    let of = Expr::Select(Box::new(is_before), Box::new(of), Box::new(behind));
-    let own = Expr::binary(BinaryOp::And, Expr::Reg(number), int32(tiling.v as i32 - 1));
-    let own = if tiling.column_stride == 1 { own } else { own.times(int32(tiling.column_stride as i32)) };
-    let right = of.times(int32(tiling.lane_stride() as i32)).plus(own);
+    let boundary_lane = bind(l, "of", Expr::binary(BinaryOp::Shr, Expr::Reg(number), shift), &mut body);
+    let is_before = Expr::binary(BinaryOp::Lt, boundary_lane.clone(), before.clone());
+    let behind = boundary_lane.clone().plus(first_behind.minus(before));
+    let lane_in_row = Expr::Select(Box::new(is_before), Box::new(boundary_lane), Box::new(behind));
+    let column = Expr::binary(BinaryOp::And, Expr::Reg(number), int32(tiling.v as i32 - 1));
+    let column =
+        if tiling.column_stride == 1 { column } else { column.times(int32(tiling.column_stride as i32)) };
+    let right = lane_in_row.times(int32(tiling.lane_stride() as i32)).plus(column);
     index[rank - 1] = bind(l, "j", position.block[rank - 1].clone().plus(to_i64(right)), &mut body);
     let extents: Vec<Expr> = fused.domain.iter().map(|n| l.launch.host(*n)).collect();
     let inside = |axis: usize| Expr::binary(BinaryOp::Lt, index[axis].clone(), extents[axis].clone());
@@ -82,18 +83,18 @@ fn lanes(
     };
     let before = number(Expr::int(bounds.left + step - 1).minus(left.clone()));
     let before = bind(l, "before", before, out);
-    let from = number(bounds.right.clone().minus(left).plus(Expr::int(step - tiling.span())));
-    let from = bind(l, "from", from, out);
-    let mut some = Expr::binary(BinaryOp::Lt, before.clone(), from.clone());
+    let first_behind = number(bounds.right.clone().minus(left).plus(Expr::int(step - tiling.span())));
+    let first_behind = bind(l, "from", first_behind, out);
+    let mut any_interior = Expr::binary(BinaryOp::Lt, before.clone(), first_behind.clone());
     if let Some(rows) = &bounds.rows {
-        some = Expr::binary(BinaryOp::And, rows.clone(), some);
+        any_interior = Expr::binary(BinaryOp::And, rows.clone(), any_interior);
     }
-    let some = bind(l, "some", some, out);
+    let any_interior = bind(l, "some", any_interior, out);
     let mut lanes_or_zero = |e: Expr| {
         let e = Expr::Cast(Ty::I32, Box::new(e));
-        bind(l, "lanes", Expr::Select(Box::new(some.clone()), Box::new(e), Box::new(int32(0))), out)
+        bind(l, "lanes", Expr::Select(Box::new(any_interior.clone()), Box::new(e), Box::new(int32(0))), out)
     };
-    (lanes_or_zero(before), lanes_or_zero(from))
+    (lanes_or_zero(before), lanes_or_zero(first_behind))
 }
 
 /// Computes the items' values at these indices, and stores them.

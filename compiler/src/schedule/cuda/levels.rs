@@ -12,7 +12,7 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, Place, named as bind};
+use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::scalars as values;
 
@@ -99,7 +99,10 @@ pub fn complete(
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
     for (r, v) in reductions.iter().zip(totals) {
         let some = Expr::binary(BinaryOp::Gt, b.count.clone(), Expr::int(0));
-        known.push((r.node, values::join_initial(l, r, &Place::NONE, some, Expr::Reg(v), &mut epilogue)?));
+        known.push((
+            r.node,
+            values::join_initial(l, r, &Surroundings::NONE, some, Expr::Reg(v), &mut epilogue)?,
+        ));
     }
     values::store(l, &known, scalars, &mut epilogue)?;
     let mine = Expr::binary(BinaryOp::And, Expr::Reg(done), is_zero(&thread()));

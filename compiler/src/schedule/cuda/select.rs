@@ -3,8 +3,10 @@
 //! hold for it to be the fastest of those that are right). The launch policy (`plan/policy.rs`)
 //! runs the first variant whose guards and profit hold. Nothing is lowered here.
 //!
-//! A new strategy is a file in this folder, an arm of [`Choice`] with its `strategy`, an arm of
-//! `emit`, and the place in [`variants`] where it belongs.
+//! A new strategy is a file in this folder with its `mod` line and its row of the table in `mod.rs`,
+//! an arm of [`Choice`] (`variant.rs`) with its `Strategy` (`schedule/strategy.rs`), an arm of `emit`
+//! in `mod.rs`, and its place in the order: in [`variants`] or [`elements`] here, or, if it computes
+//! element by element, in `select_elements::choose`. `ARCHITECTURE.md` has the whole list.
 
 use super::elements::MAX_UNROLLED;
 use super::segments;

@@ -77,7 +77,7 @@ impl Region {
 
 /// The surroundings of a nested operation's code: known values, and the element that error records
 /// name.
-pub struct Place<'a> {
+pub struct Surroundings<'a> {
     /// Nodes whose values are known.
     pub vars: &'a [(NodeId, Expr)],
     /// The number of the element that error records name.

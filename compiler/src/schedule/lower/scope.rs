@@ -1,6 +1,7 @@
 //! The state of the code that is being generated: which elements are in registers, whether this is
-//! a fast path or a slow path, and how deep the code is nested. The functions of [`Lower`] here
-//! change a part of the state while a closure generates code, and restore it afterwards.
+//! a fast path or a slow path, and how deep the code is nested. Methods of [`super::Lower`]
+//! (`with_loaded`, `in_block`, `on_path`, ..) change a part of the state while a closure generates
+//! code, and restore it afterwards.
 
 use crate::core::NodeId;
 use crate::kernel::{Expr, Reg};

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{Lit, Ty};
-use crate::schedule::lower::Place;
+use crate::schedule::lower::Surroundings;
 use crate::schedule::lower::{Lower, named};
 use crate::schedule::reduction::Reduction;
 
@@ -54,7 +54,7 @@ pub type Join<'a> = dyn FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> 
 /// Returns the function that emits the join of two values of a reduction.
 pub fn joining<'a>(
     r: &'a Reduction,
-    place: &'a Place<'a>,
+    place: &'a Surroundings<'a>,
 ) -> impl FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a {
     move |l, _, a, b, out| {
         let (_, x) = l.launch.g.fresh_var(r.ty);

@@ -185,7 +185,8 @@ pub fn warp() -> Expr {
 /// The bounds of the interior: where all elements of a thread, or block, keep the boundary widths,
 /// and all that they load is in bounds.
 pub struct InteriorBounds {
-    /// Along all axes but the last.
+    /// The condition that the position is in the interior along all axes but the last. `None` if it
+    /// always holds.
     pub rows: Option<Expr>,
     /// The least first column.
     pub left: i64,
@@ -256,7 +257,7 @@ fn and(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
 pub struct Line {
     /// The array.
     pub array: NodeId,
-    /// Along all axes but the last.
+    /// The offsets along all axes but the last.
     pub at: Vec<i64>,
     /// The start and the number of elements of each access.
     pub pieces: Vec<(i64, i64)>,

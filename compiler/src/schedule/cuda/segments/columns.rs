@@ -2,11 +2,11 @@
 //! segments side by side.
 //!
 //! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself. Longer
-//! segments: a block takes a strip of `32 v` segments. Lane l has the `v` segments from `v l` on,
-//! and each warp `span` of the 128 columns of one tile of the segments' elements. It folds a column
-//! with 8 loads in flight, and joins columns as a binary counter counts (`schedule/counter.rs`).
-//! The block's 8 warps join through shared memory. So 16 / `span` blocks share the columns of a
-//! tile; a small span serves segments of few tiles. The last block of a strip to arrive joins the
+//! segments: a block takes a strip of `32 v` segments. Lane l has the `v` segments from `v l` on.
+//! The elements of a segment are tiles of 16 rows by 128 columns of the tree (semantics 5.1), and
+//! each warp has `span` of the 128 tree columns of one tile. It folds a tree column with 8 loads in
+//! flight, and joins tree columns as a binary counter counts (`schedule/counter.rs`). The block's 8
+//! warps join through shared memory. So 16 / `span` blocks share the tree columns of a tile; a small span serves segments of few tiles. The last block of a strip to arrive joins the
 //! results of the others: up to 2048 values per segment, by the same tree, with 16 columns per
 //! warp. The cost is that of reading memory once.
 
@@ -22,7 +22,7 @@ use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variable;
-use crate::schedule::lower::{Lower, Place, named as bind};
+use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::reduction::tiles;
 
 /// Threads of a block.
@@ -132,14 +132,14 @@ pub(super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
         let values = s.batch(l, j, &at, v, &mut body)?;
         for (per_reduction, counters) in values.iter().zip(&mut counters) {
             for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
-                counter.push(l, r, &Place::NONE, Expr::Reg(g), value.clone(), &mut body)?;
+                counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), value.clone(), &mut body)?;
             }
         }
         out.push(Stmt::Seq(g, zero.clone(), batches.clone(), body));
         for (q, counters) in (0..).zip(&counters) {
             let mut totals = Vec::new();
             for (r, counter) in job.reductions.iter().zip(counters) {
-                totals.push(counter.total(l, r, &Place::NONE, batches.clone(), out)?);
+                totals.push(counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?);
             }
             let j = bind(l, "j", j.clone().plus(Expr::int(q)), out);
             job.store(l, &j, &totals, out)?;
@@ -289,14 +289,14 @@ impl Strip<'_> {
         let c = bind(l, "c", to_i64(Expr::Reg(g)), &mut body);
         for (accs, counters) in accs.iter().zip(&mut counters) {
             for ((acc, r), counter) in accs.iter().zip(&self.job.reductions).zip(counters) {
-                counter.push(l, r, &Place::NONE, c.clone(), Expr::Reg(*acc), &mut body)?;
+                counter.push(l, r, &Surroundings::NONE, c.clone(), Expr::Reg(*acc), &mut body)?;
             }
         }
         out.push(Stmt::Seq(g, int32(0), Expr::Place(Gpu::Span), body));
         let span = bind(l, "span", to_i64(Expr::Place(Gpu::Span)), out);
         for (per_reduction, counters) in values.iter().zip(&counters) {
             for ((value, r), counter) in per_reduction.iter().zip(&self.job.reductions).zip(counters) {
-                let total = counter.total(l, r, &Place::NONE, span.clone(), out)?;
+                let total = counter.total(l, r, &Surroundings::NONE, span.clone(), out)?;
                 out.push(Stmt::Assign(*value, total));
             }
         }

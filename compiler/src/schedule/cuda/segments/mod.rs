@@ -44,13 +44,16 @@ pub fn main(
     let body = match mapping {
         SegmentMapping::Strips => columns::main(l, &job)?,
         SegmentMapping::NeighboursPerThread => columns::short_segments(l, &job)?,
-        _ => rows::main(l, &job, mapping)?,
+        SegmentMapping::Warp { .. } | SegmentMapping::SegmentTiles => rows::main(l, &job, mapping)?,
+        SegmentMapping::OnePerThread => unreachable!("selected as a map"),
     };
     let grid = match mapping {
         SegmentMapping::Warp { lanes, segments } => Grid::Segments(rows::THREADS / lanes * segments as u32),
         SegmentMapping::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
         SegmentMapping::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MAX_SPAN },
-        _ => Grid::Strips { columns: 32 * job.v as u32, min_span: 1, max_span: columns::MAX_SPAN },
+        SegmentMapping::Strips | SegmentMapping::OnePerThread => {
+            Grid::Strips { columns: 32 * job.v as u32, min_span: 1, max_span: columns::MAX_SPAN }
+        }
     };
     Ok((body, grid))
 }
