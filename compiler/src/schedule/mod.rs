@@ -54,8 +54,8 @@ use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
 use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
-use scheduler::Scheduler;
 pub use scheduler::Scope;
+use scheduler::{CodeSize, Scheduler};
 
 /// The schedule of one function.
 pub struct Scheduled {
@@ -94,7 +94,6 @@ fn scheduled(
         plan: Plan::default(),
         host: host::Hosts::default(),
         places: HashMap::default(),
-        slots: HashMap::default(),
         equations,
         scope,
         // several steps can run in one launch only if a step is one fused group
@@ -102,9 +101,7 @@ fn scheduled(
         kernels: Vec::new(),
         previous_arrays: Vec::new(),
         warnings: Vec::new(),
-        written: [0; 2],
-        variant_operations: 0,
-        in_products: 0,
+        size: CodeSize::default(),
     };
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&fused_groups);
@@ -252,7 +249,7 @@ impl Scheduler<'_> {
         let line = |n: NodeId| g.node(n).loc.first().map(|loc| loc.to_string());
         let of_item = |it: &Item| {
             let stored = groups::is_store(g, it);
-            let place = if stored { Some(self.destination(it)) } else { self.slots.get(&it.node).copied() };
+            let place = if stored { Some(self.destination(it)) } else { self.places.get(&it.node).copied() };
             let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
             let element = g.op(array).lambda().filter(|_| stored).and_then(|l| line(l.body));
             Some((place?, element.or_else(|| line(it.node)).unwrap_or_default()))

@@ -43,10 +43,9 @@ pub struct Scheduler<'a> {
     pub(super) steps: u32,
     pub(super) plan: Plan,
     pub(super) host: crate::schedule::host::Hosts,
-    /// The place of each array that kernels read: parameters and stored temporaries.
+    /// The place of each array that kernels read (parameters and stored temporaries), and the scalar
+    /// temporary of each reduction that another fused group needs.
     pub(super) places: HashMap<NodeId, Place>,
-    /// The scalar temporary of each reduction that another fused group needs.
-    pub(super) slots: HashMap<NodeId, Place>,
     /// Which lengths are equal, according to the shape rules.
     pub(super) equations: Equations,
     /// The targets for which code is generated.
@@ -59,11 +58,18 @@ pub struct Scheduler<'a> {
     /// empty.
     pub(super) previous_arrays: Vec<Place>,
     pub(super) warnings: Vec<String>,
-    /// Number of operations in the code generated so far: for CPUs, for GPUs.
-    pub(super) written: [usize; 2],
-    /// Number of operations in the variants of GPU kernels so far.
-    pub(super) variant_operations: usize,
-    /// Number of operations in the GPU variants of matrix products so far. They are not part of
-    /// `variant_operations`, because a product's register tiles are unrolled on purpose.
-    pub(super) in_products: usize,
+    /// The size of the function's code so far.
+    pub(super) size: CodeSize,
+}
+
+/// The number of operations in the code that was generated for a function so far.
+#[derive(Default)]
+pub struct CodeSize {
+    /// All code: for CPUs, for GPUs.
+    pub written: [usize; 2],
+    /// The variants of GPU kernels.
+    pub variants: usize,
+    /// The GPU variants of matrix products. They are not part of `variants`, because a product's
+    /// register tiles are unrolled on purpose.
+    pub products: usize,
 }

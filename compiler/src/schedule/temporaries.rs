@@ -15,9 +15,9 @@ impl Scheduler<'_> {
             let bodies = fused.items.iter().flat_map(|it| groups::needs_of_item(g, it));
             let results = scalars[i].iter().flat_map(|r| groups::needs(g, self.f.results[*r as usize].value));
             for n in bodies.chain(results).filter(|n| owner(*n) != Some(i)) {
-                if g.ty(n).is_scalar() && !self.slots.contains_key(&n) {
+                if g.ty(n).is_scalar() && !self.places.contains_key(&n) {
                     let place = self.temp(format!("s{}", self.plan.temps.len()), g.ty(n), Vec::new());
-                    self.slots.insert(n, place);
+                    self.places.insert(n, place);
                 }
             }
             // an iteration declares its states itself

@@ -77,10 +77,10 @@ pub fn kernels(
         // the size of a product does not count: its code is long because thread tiles are unrolled
         let mut size = k.kernel.main.as_deref().map_or(0, operations);
         if strategy == Strategy::Product {
-            *c.in_products() += std::mem::take(&mut size);
+            c.code_size().products += std::mem::take(&mut size);
         }
         if group.may_be_left_out {
-            let (so_far, wanted) = (*c.variant_operations() + 4 * size, c.wanted);
+            let (so_far, wanted) = (c.code_size().variants + 4 * size, c.wanted);
             group.variants.retain(|v| !is_left_out(size, so_far, &v.guards, wanted));
             added += size * group.variants.len();
         }
@@ -91,7 +91,7 @@ pub fn kernels(
     if launch.absent.is_some() {
         return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils });
     }
-    *c.variant_operations() += added;
+    c.code_size().variants += added;
     // the signature is complete now, so the kernels can be finished
     for mut w in written {
         stencils.append(&mut w.group.stencils);

@@ -7,7 +7,7 @@ use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::facts::{Accesses, Along, Facts};
 use crate::schedule::groups::{self, FusedGroup, is_store};
-use crate::schedule::scheduler::{Scheduler, Scope};
+use crate::schedule::scheduler::{CodeSize, Scheduler, Scope};
 use crate::schedule::strategy::Strategy;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap as HashMap;
@@ -136,15 +136,9 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         h
     }
 
-    /// Returns the number of operations in the variants of the function's GPU kernels so far.
-    pub fn variant_operations(&mut self) -> &mut usize {
-        &mut self.scheduler.variant_operations
-    }
-
-    /// Returns the number of operations in the GPU variants of the function's matrix products so
-    /// far.
-    pub fn in_products(&mut self) -> &mut usize {
-        &mut self.scheduler.in_products
+    /// Returns the size of the function's code so far.
+    pub fn code_size(&mut self) -> &mut CodeSize {
+        &mut self.scheduler.size
     }
 
     /// Returns `roots` with the indices of all proven reads (`elem`) in linear normal form, so that

@@ -88,7 +88,7 @@ impl LaunchContext<'_, '_> {
 
     /// Returns the scalar temporary of a reduction that other fused groups need.
     pub fn crossing(&self, reduction: NodeId) -> Option<Place> {
-        self.scheduler.slots.get(&reduction).copied()
+        self.scheduler.places.get(&reduction).copied()
     }
 
     /// Returns scratch array number `i` of this launch.

@@ -91,7 +91,7 @@ impl Lower<'_, '_, '_> {
     /// Counts an operation that is generated, and returns an error if the function has too many.
     fn written(&mut self, n: NodeId) -> Result<()> {
         let s = &mut *self.launch.scheduler;
-        let written = &mut s.written[usize::from(self.k.is_gpu())];
+        let written = &mut s.size.written[usize::from(self.k.is_gpu())];
         *written += 1;
         if *written <= MOST_WRITTEN + MOST_OF_EACH * s.f.graph.len() {
             return Ok(());

@@ -36,7 +36,7 @@ pub fn variants(
     p: &Rc<Product>,
     inner: &Rc<Interior>,
 ) -> Vec<VariantGroup> {
-    if p.of.order != Order::Panels || *l.in_products() > MAX_PRODUCT_OPERATIONS {
+    if p.of.order != Order::Panels || l.code_size().products > MAX_PRODUCT_OPERATIONS {
         return Vec::new();
     }
     let v = 16 / staged(l, p).0.max(4) as i64;
