@@ -20,8 +20,8 @@ if [ -z "$devices" ]; then
 fi
 [ ! -e data/random.tar.gz ] || tar -xzf data/random.tar.gz -C "$OUT" || exit 2
 passed=0 failed=0
-# Times that a Rust test program prints are no results.
-steady() { sed 's/finished in .*//; s/(took .*)//' "$1"; }
+# Times that a test program prints are no results.
+steady() { sed 's/finished in .*//; s/(took .*)//; s/, [0-9]* s ([0-9]* programs a second)//' "$1"; }
 for device in $devices; do
     while read -r program arguments; do
         case $program in *"$only"*) ;; *) continue ;; esac
