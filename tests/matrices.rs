@@ -166,9 +166,9 @@ fn products_have_the_interpreters_bits() {
             .enumerate()
             {
                 let shapes = match f.name.as_str() {
-                    "product" => vec![vec![m, k], vec![k, n]],
+                    "product" | "unlikely" | "unlikely_f64" => vec![vec![m, k], vec![k, n]],
                     "transposed" => vec![vec![k, m], vec![n, k], vec![m, n]],
-                    "by_vector" => vec![vec![m, k], vec![k], vec![m]],
+                    "by_vector" | "unlikely_by_vector" => vec![vec![m, k], vec![k], vec![m]],
                     "of_vector" => vec![vec![k], vec![k, n]],
                     _ => vec![vec![m, k], vec![n, k], vec![m]],
                 };

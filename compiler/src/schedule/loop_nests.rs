@@ -72,21 +72,26 @@ pub struct Nest {
 }
 
 /// Returns the nested operations in `roots`, the values of an element. Returns `None` if there are
-/// none, or if some leave error records, have unlikely parts, or contain further loops over the
-/// inner index.
+/// none, or if some leave error records, have unlikely parts in the loops, or contain further loops
+/// over the inner index. What another launch has computed is a load here, whatever it was computed
+/// from.
 pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
-    let unfit = |n: NodeId| {
-        l.g.op(n).may_record(&l.g)
-            || matches!(l.g.op(n), Op::Unary(UnaryOp::Unlikely, _) | Op::Materialize(_))
-    };
-    let open = |n: &NodeId| !l.g.is_closed(*n);
-    if l.g.reachable(roots.iter().copied()).into_iter().filter(open).any(unfit) {
+    let g = &l.g;
+    let is_known = |n: NodeId| g.is_closed(n) && g.op(n).needs_launch();
+    let unfit = |n: NodeId| g.op(n).may_record(g) || matches!(g.op(n), Op::Materialize(_));
+    if g.reachable_until(roots.iter().copied(), is_known).into_iter().any(unfit) {
         return None;
     }
     let (k, node) = l.g.fresh_var(Ty::I64);
     let mut finder = Finder { l, k, node, known: HashSet::default(), loops: Vec::new() };
     finder.walk(roots)?;
     let loops = finder.loops;
+    let g = &l.g;
+    let in_loops: Vec<NodeId> = loops.iter().flat_map(Loop::roots).collect();
+    let unlikely = |n: NodeId| !g.is_closed(n) && matches!(g.op(n), Op::Unary(UnaryOp::Unlikely, _));
+    if g.reachable_until(in_loops, |n| g.is_closed(n)).into_iter().any(unlikely) {
+        return None;
+    }
     (!loops.is_empty()).then_some(Nest { k: node, loops })
 }
 

@@ -8,6 +8,7 @@
 //! to the same fraction of the block tiles. A matrix with few columns is computed element by
 //! element, because such short loops do not vectorise.
 
+use super::element_loop::each;
 use super::map;
 use crate::core::{NodeId, PANEL};
 use crate::error::Result;
@@ -141,24 +142,27 @@ impl Square<'_> {
     /// behind the edge of the matrix are filled with 0.
     fn pack(&self, l: &mut Lower, base: &Expr, depth: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let side = &self.p.sides[1];
-        let [kk, c] = ["kk", "c"].map(|name| l.k.reg(name, Ty::I64));
+        // the inner loop walks through what is contiguous in memory
+        let (outer_name, inner_name) = if side.along_k { ("c", "kk") } else { ("kk", "c") };
+        let outer = l.k.reg(outer_name, Ty::I64);
+        let (outer_count, inner_count) =
+            if side.along_k { (&self.counts[1], depth) } else { (depth, &self.counts[1]) };
         let [j, k] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
         let env = Env::default().with(&l.launch.g, self.p.outer[1], j).with(&l.launch.g, self.p.k, k);
         let roots: Vec<NodeId> = side.parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-        let column = self.first[1].clone().plus(Expr::Reg(c));
-        let vars = [(j, column), (k, base.clone().plus(Expr::Reg(kk)))];
-        let mut body = Vec::new();
-        let values = l.region(&vars, &roots, &Expr::int(0), &mut body)?;
-        let to = Expr::Reg(kk).times(Expr::int(SIZE)).plus(Expr::Reg(c));
-        body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
-        let (count, inner) = if side.along_k {
-            // the inner index is contiguous in memory
-            (self.counts[1].clone(), Stmt::For(kk, Expr::int(0), depth.clone(), body))
-        } else {
-            (depth.clone(), Stmt::For(c, Expr::int(0), self.counts[1].clone(), body))
-        };
-        let outer = if side.along_k { c } else { kk };
-        out.push(Stmt::Seq(outer, Expr::int(0), count, vec![inner]));
+        let inner = each(l, inner_name, &Expr::int(0), inner_count, &mut |l, inner, conditions, body| {
+            let outer = Expr::Reg(outer);
+            let (kk, c) = if side.along_k { (inner.clone(), outer) } else { (outer, inner.clone()) };
+            let vars = [(j, self.first[1].clone().plus(c.clone())), (k, base.clone().plus(kk.clone()))];
+            if let Some(conditions) = conditions {
+                return l.conditions(&vars, conditions, body);
+            }
+            let values = l.region(&vars, &roots, &Expr::int(0), body)?;
+            let to = kk.times(Expr::int(SIZE)).plus(c);
+            body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+            Ok(vec![])
+        })?;
+        out.push(Stmt::Seq(outer, Expr::int(0), outer_count.clone(), inner));
         let row = l.k.reg("kk", Ty::I64);
         let rest = self.zeros(l, Expr::Reg(row));
         out.push(Stmt::Seq(row, Expr::int(0), depth.clone(), vec![rest]));
@@ -267,31 +271,35 @@ impl Square<'_> {
     /// Emits the elements that follow from the results, and their stores.
     fn store(&self, l: &mut Lower, fused: &FusedGroup, out: &mut Vec<Stmt>) -> Result<()> {
         let inner = &self.p.of.inner[0];
-        let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
-        let mut body = Vec::new();
+        let r = l.k.reg("r", Ty::I64);
         let [i, j] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
-        let at = [self.first[0].clone().plus(Expr::Reg(r)), self.first[1].clone().plus(Expr::Reg(c))];
-        let at = at.map(|e| named(l, "at", e, &mut body));
         let env = Env::default().with(&l.launch.g, self.p.outer[0], i).with(&l.launch.g, self.p.outer[1], j);
-        let mut vars = vec![(i, at[0].clone()), (j, at[1].clone())];
-        let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(Expr::Reg(c));
-        let mut value = Expr::load(self.sums.unwrap_or(self.chains), from);
-        if self.sums.is_some() {
-            let init = env.of(&mut l.launch.g, inner.init);
-            value = l.region(&vars, &[init], &Expr::int(0), &mut body)?.remove(0).plus(value);
-        }
-        let value = named(l, "result", value, &mut body);
-        vars.push((env.of(&mut l.launch.g, inner.node), value));
+        let init = env.of(&mut l.launch.g, inner.init);
+        let result = env.of(&mut l.launch.g, inner.node);
         let roots: Vec<NodeId> = self.p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-        let values = l.region(&vars, &roots, &Expr::int(0), &mut body)?;
-        for (item, e) in fused.items.iter().zip(values) {
-            let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-            let to = at[0].clone().times(l.launch.stride(mem, 0)).plus(at[1].clone());
-            let e = canonical(e, ty, &mut l.k.kernel, &mut body);
-            body.push(Stmt::Store(mem, to, e));
-        }
-        let columns = Stmt::For(c, Expr::int(0), self.counts[1].clone(), body);
-        out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), vec![columns]));
+        let columns = each(l, "c", &Expr::int(0), &self.counts[1], &mut |l, c, conditions, body| {
+            let at = [self.first[0].clone().plus(Expr::Reg(r)), self.first[1].clone().plus(c.clone())];
+            let at = at.map(|e| named(l, "at", e, body));
+            let mut vars = vec![(i, at[0].clone()), (j, at[1].clone())];
+            let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(c.clone());
+            let mut value = Expr::load(self.sums.unwrap_or(self.chains), from);
+            if self.sums.is_some() {
+                value = l.region(&vars, &[init], &Expr::int(0), body)?.remove(0).plus(value);
+            }
+            vars.push((result, named(l, "result", value, body)));
+            if let Some(conditions) = conditions {
+                return l.conditions(&vars, conditions, body);
+            }
+            let values = l.region(&vars, &roots, &Expr::int(0), body)?;
+            for (item, e) in fused.items.iter().zip(values) {
+                let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+                let to = at[0].clone().times(l.launch.stride(mem, 0)).plus(at[1].clone());
+                let e = canonical(e, ty, &mut l.k.kernel, body);
+                body.push(Stmt::Store(mem, to, e));
+            }
+            Ok(vec![])
+        })?;
+        out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), columns));
         Ok(())
     }
 }

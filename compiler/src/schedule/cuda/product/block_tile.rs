@@ -1,5 +1,9 @@
 //! The shape of block tiles and thread tiles of a product.
 
+use crate::kernel::Expr;
+use crate::scalar::BinaryOp;
+use crate::schedule::cuda::expressions::int32;
+
 /// A block tile: its rows (side 0), its columns (side 1) and its depth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockTile {
@@ -76,6 +80,18 @@ impl BlockTile {
     pub fn offset(self, side: usize, r: i64) -> i64 {
         let group = self.group(side);
         r / group * self.sides[side].threads * group + r % group
+    }
+
+    /// Returns the same offset for a row or column whose number (i32) is known in the kernel only.
+    pub fn offset_of(self, side: usize, r: Expr) -> Expr {
+        let (group, threads) = (self.group(side), self.sides[side].threads);
+        if group == self.sides[side].per_thread() {
+            return r;
+        }
+        let shift = int32(group.ilog2() as i32);
+        let number = Expr::binary(BinaryOp::Shr, r.clone(), shift);
+        let rest = Expr::binary(BinaryOp::And, r, int32(group as i32 - 1));
+        number.times(int32((threads * group) as i32)).plus(rest)
     }
 
     /// Returns the distance in shared memory from one inner index to the next. The padding keeps

@@ -4,13 +4,19 @@ use super::{Panel, ProductBlock, Results, Sums, and, scratch_address};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
-use crate::scalar::BinaryOp;
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::Item;
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named, named as bind};
 use crate::schedule::products::Product;
+
+/// The maximum number of operations of an epilogue that is repeated for each result of a thread. A
+/// longer one is a loop.
+const MAX_UNROLLED: usize = 768;
+/// The maximum bytes of shared memory for the results of a block, beside the two sides.
+const MAX_RESULT_BYTES: i64 = 24 << 10;
 
 /// Returns the index of an element in memory.
 pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr {
@@ -73,22 +79,94 @@ impl ProductBlock<'_> {
             Sums::Shared(m) => Expr::load(*m, self.sum_at(i)),
         };
         let [rows, cols] = &self.vars;
+        if self.operations_of_element(l) * results.accumulators.len() > MAX_UNROLLED {
+            return self.epilogue_loop(l, results, items, full, out);
+        }
         for (r, i) in (0..).zip(rows) {
             for (c, j) in (0..).zip(cols) {
                 let at = [self.index(0, r), self.index(1, c)];
-                let mut body = Vec::new();
-                let value = value(r * cols.len() as i64 + c);
-                let element = ([*i, *j], at.clone());
-                let sum = (value, is_sum);
-                store(l, self.p, self.strided, items, element, &self.known, sum, &mut body)?;
-                let below = |s: usize| Expr::binary(BinaryOp::Lt, at[s].clone(), self.extents[s].clone());
-                let is_skinny = |s: &usize| self.tile.sides[*s].skinny;
-                let inside = and((0..2).filter(|s| !is_skinny(s)).map(below)).expect("a long side");
-                let inside = Expr::binary(BinaryOp::Or, full.clone(), inside);
-                let inside = and((0..2).filter(is_skinny).map(below).chain([inside])).expect("one at least");
-                out.push(Stmt::If(inside, body, vec![]));
+                let value = (value(r * cols.len() as i64 + c), is_sum);
+                self.element(l, items, ([*i, *j], at), &self.known, value, full, out)?;
             }
         }
+        Ok(())
+    }
+
+    /// Returns the number of operations that follow from a result.
+    fn operations_of_element(&self, l: &Lower) -> usize {
+        let g = &l.launch.g;
+        let result = self.p.of.inner[0].node;
+        g.reachable_until(self.p.roots.iter().copied(), |n| g.is_closed(n) || n == result).len()
+    }
+
+    /// Does the same as [`ProductBlock::epilogue`], with a loop over the results, so that long code
+    /// is not repeated for each of them. The loop reads the results from shared memory, where only
+    /// their own thread has them: all at once, or row by row if they take too many bytes.
+    fn epilogue_loop(
+        &self,
+        l: &mut Lower,
+        results: &Results,
+        items: &[&Item],
+        full: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let ty = self.p.of.inner[0].ty;
+        let (count, threads) = (self.vars[1].len() as i64, self.tile.threads());
+        let all = results.accumulators.len() as i64;
+        let (registers, shared) = match &results.sums {
+            Sums::None => (&results.accumulators[..], None),
+            Sums::Registers(sums) => (&sums[..], None),
+            Sums::Shared(m) => (&[][..], Some(*m)),
+        };
+        let fits = shared.is_some() || all * threads * ty.size() as i64 <= MAX_RESULT_BYTES;
+        let chunk = if fits { all } else { count };
+        let buffer = shared.unwrap_or_else(|| l.k.share("results", ty, (chunk * threads) as u32));
+        for first in (0..all).step_by(chunk as usize) {
+            for (at, value) in (0..chunk).zip(registers.iter().skip(first as usize)) {
+                out.push(Stmt::Store(buffer, self.sum_at(at), Expr::Reg(*value)));
+            }
+            let (number, mut body) = (l.k.reg("number", Ty::I32), Vec::new());
+            let at = Expr::Reg(number).times(int32(threads as i32)).plus(self.sum_at(0));
+            let value = (Expr::load(buffer, at), !matches!(results.sums, Sums::None));
+            let row = Expr::binary(BinaryOp::Shr, Expr::Reg(number), int32(count.ilog2() as i32));
+            let column = Expr::binary(BinaryOp::And, Expr::Reg(number), int32(count as i32 - 1));
+            let numbers = [row.plus(int32((first / count) as i32)), column];
+            let mut known = self.known.clone();
+            let places = [0, 1].map(|s| {
+                let offset = self.tile.offset_of(s, numbers[s].clone());
+                let at = self.origin[s].clone().plus(to_i64(self.thread_origin[s].clone().plus(offset)));
+                let at = bind(l, "at", at, &mut body);
+                let (_, var) = l.launch.g.fresh_var(Ty::I64);
+                known.push((var, at.clone()));
+                (var, at)
+            });
+            let [(i, at_row), (j, at_column)] = places;
+            let element = ([i, j], [at_row, at_column]);
+            self.element(l, items, element, &known, value, full, &mut body)?;
+            out.push(Stmt::Seq(number, int32(0), int32(chunk as i32), body));
+        }
+        Ok(())
+    }
+
+    /// Computes and stores the element with this result, if it is in bounds.
+    fn element(
+        &self,
+        l: &mut Lower,
+        items: &[&Item],
+        (vars, at): ([NodeId; 2], [Expr; 2]),
+        known: &[(NodeId, Expr)],
+        value: (Expr, bool),
+        full: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let mut body = Vec::new();
+        store(l, self.p, self.strided, items, (vars, at.clone()), known, value, &mut body)?;
+        let below = |s: usize| Expr::binary(BinaryOp::Lt, at[s].clone(), self.extents[s].clone());
+        let is_skinny = |s: &usize| self.tile.sides[*s].skinny;
+        let inside = and((0..2).filter(|s| !is_skinny(s)).map(below)).expect("a long side");
+        let inside = Expr::binary(BinaryOp::Or, full.clone(), inside);
+        let inside = and((0..2).filter(is_skinny).map(below).chain([inside])).expect("one at least");
+        out.push(Stmt::If(inside, body, vec![]));
         Ok(())
     }
 
