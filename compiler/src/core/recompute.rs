@@ -9,6 +9,10 @@
 //! So small stencils of stencils are fused, such as 3 x 3 of 3 x 3, but 5 x 5 of 5 x 5 is not.
 //!
 //! An array whose elements contain reductions is stored if it is read at two places or more.
+//!
+//! An operand of a matrix product, or of any nested operation that does not depend on all indices
+//! around it, is computed again for each value of the other indices. The tiles of a product divide
+//! this by about 64, which hides cheap elements, but not an elementary function.
 
 use super::{Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
@@ -16,15 +20,20 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The number of operations that take as long as one round trip of an element through memory.
 const ROUND_TRIP: f64 = 60.0;
+/// How often an element is counted that is computed for each value of an index on which it does not
+/// depend. An elementary function is stored by it, a scaling by a constant is not.
+const REPEATED: f64 = 4.0;
 /// The least cost of a nested reduction, in operations.
 const NESTED: f64 = 1000.0;
 
 /// Returns the arrays that cost more to recompute than to store. The array with the cheapest
 /// elements comes first, because others may be expensive only because of it. `elements` lists which
-/// array was asked for an element at which indices, and that element.
+/// array was asked for an element at which indices, and that element. `repeated` has the arrays that
+/// a nested operation computes again for each value of an index on which they do not depend.
 pub fn too_expensive<'a>(
     g: &Graph,
     elements: impl Iterator<Item = (NodeId, &'a [NodeId], NodeId)>,
+    repeated: &HashSet<NodeId>,
 ) -> Vec<NodeId> {
     let mut asked: HashMap<NodeId, (HashSet<&[NodeId]>, NodeId)> = HashMap::default();
     for (array, index, element) in elements {
@@ -34,6 +43,7 @@ pub fn too_expensive<'a>(
     }
     let cost = |(array, (places, element)): (&NodeId, &(HashSet<&[NodeId]>, NodeId))| {
         let more = factor(places.len(), g.ty(*array).rank) - 1.0;
+        let more = if repeated.contains(array) { more + REPEATED } else { more };
         (*array, more * element_cost(g, *element))
     };
     let mut expensive: Vec<_> = asked.iter().map(cost).filter(|(_, cost)| *cost > ROUND_TRIP).collect();

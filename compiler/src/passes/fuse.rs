@@ -102,6 +102,15 @@ impl Function {
     }
 }
 
+/// A nested operation.
+struct Nested {
+    /// The variables on which it depends.
+    free: Vec<Var>,
+    /// Whether it is the sum of a matrix product. Its tiles take no slow path before the sums, so an
+    /// operand with an elementary function is stored even if each element is read once.
+    is_product: bool,
+}
+
 #[derive(Default)]
 struct Fuse {
     /// The elements that were made: from an array, indices, and whether these are proven to be
@@ -109,6 +118,12 @@ struct Fuse {
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
     /// The arrays of the original function and their new nodes.
     origins: Vec<(NodeId, NodeId)>,
+    /// The nested operations whose elements are being made.
+    outer: Vec<Nested>,
+    /// The arrays that a nested operation reads at indices that do not depend on all of its
+    /// variables, so that the same elements are computed for each value of the others; and the
+    /// operands of matrix products.
+    repeated: HashSet<NodeId>,
     /// Whether the limit on the number of nodes was exceeded.
     is_full: bool,
 }
@@ -119,7 +134,7 @@ impl Fuse {
     /// theirs, too.
     fn too_expensive(&mut self, g: &Graph) -> Option<NodeId> {
         let asked = self.elements.iter().map(|((array, index, _), element)| (*array, &index[..], *element));
-        let found = recompute::too_expensive(g, asked);
+        let found = recompute::too_expensive(g, asked, &self.repeated);
         if found.is_empty() {
             return None;
         }
@@ -133,6 +148,21 @@ impl Fuse {
     /// Rewrites a scalar operation that consumes arrays: it takes them as `generate`. Array
     /// combinators are not translated until one of their elements is needed.
     fn scalar(&mut self, g: &mut Graph, op: Op) -> NodeId {
+        let is_nested = op.is_reduction();
+        if is_nested {
+            let mut free: Vec<Var> = op.operands().flat_map(|n| g.node(n).free.to_vec()).collect();
+            free.sort_unstable();
+            free.dedup();
+            self.outer.push(Nested { free, is_product: matches!(op, Op::PanelDot { .. }) });
+        }
+        let made = self.translated(g, op);
+        if is_nested {
+            self.outer.pop();
+        }
+        made
+    }
+
+    fn translated(&mut self, g: &mut Graph, op: Op) -> NodeId {
         match op {
             Op::Len(x, axis) => extent(g, x, axis),
             Op::At(x, index) => self.at(g, x, index),
@@ -226,6 +256,10 @@ impl Fuse {
     /// Returns the element of `x` at these indices. If `proven`, they are inside, so reads need no
     /// test.
     fn element(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
+        let of_index = |v: &Var| index.iter().any(|i| g.node(*i).free.contains(v));
+        if self.outer.iter().any(|nested| nested.is_product || nested.free.iter().any(|v| !of_index(v))) {
+            self.repeated.insert(x);
+        }
         let key = (x, index.to_vec(), proven);
         if let Some(&e) = self.elements.get(&key) {
             return e;
