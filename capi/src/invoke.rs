@@ -5,7 +5,7 @@ use crate::abi::{AgpuArg, AgpuCall};
 use crate::arguments::{Args, bind};
 use crate::buffer::On;
 use crate::call_options::{context_in, context_of, options, pick_context, workspace_in};
-use crate::context::{self};
+use crate::context;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, SHAPE, aligned, fail};
 use crate::module::{Entry, Loaded};
 use crate::outputs::{outputs, reserve, reserve_temporaries};

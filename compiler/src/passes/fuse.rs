@@ -148,20 +148,17 @@ impl Fuse {
     /// Rewrites a scalar operation that consumes arrays: it takes them as `generate`. Array
     /// combinators are not translated until one of their elements is needed.
     fn scalar(&mut self, g: &mut Graph, op: Op) -> NodeId {
-        let is_nested = op.is_reduction();
-        if is_nested {
-            let mut free: Vec<Var> = op.operands().flat_map(|n| g.node(n).free.to_vec()).collect();
-            free.sort_unstable();
-            free.dedup();
-            self.outer.push(Nested { free, is_product: matches!(op, Op::PanelDot { .. }) });
+        if !op.is_reduction() {
+            return self.translated(g, op);
         }
+        let free = op.operands().flat_map(|n| g.node(n).free.to_vec()).collect();
+        self.outer.push(Nested { free, is_product: matches!(op, Op::PanelDot { .. }) });
         let made = self.translated(g, op);
-        if is_nested {
-            self.outer.pop();
-        }
+        self.outer.pop();
         made
     }
 
+    /// Does the same, where `outer` has the operation already.
     fn translated(&mut self, g: &mut Graph, op: Op) -> NodeId {
         match op {
             Op::Len(x, axis) => extent(g, x, axis),

@@ -74,8 +74,8 @@ pub struct GpuVariants {
     pub stencils: Vec<Kept>,
 }
 
-/// A kernel as it was lowered. What follows takes as long again, and only what is launched needs
-/// it.
+/// A kernel as it was lowered, before the kernel passes. These take about as long as lowering, and
+/// only variants that are launched need them.
 #[derive(Clone, Debug)]
 pub struct Draft {
     /// Variants of one body share it.

@@ -53,13 +53,7 @@ impl Stores {
         in_tile: &Expr,
         out: &mut Vec<Stmt>,
     ) {
-        for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
-            let e = canonical(e, *ty, &mut l.k.kernel, out);
-            out.push(match buffer {
-                Some(b) => Stmt::Store(*b, in_tile.clone(), e),
-                None => Stmt::Store(*array, l.place(*array, &self.extents, i), e),
-            });
-        }
+        self.store_to(l, values, in_tile, out, |l, array| l.place(array, &self.extents, i));
     }
 
     /// Emits the stores of the values of the element at these indices, which is element `in_tile`
@@ -72,11 +66,23 @@ impl Stores {
         in_tile: &Expr,
         out: &mut Vec<Stmt>,
     ) {
+        self.store_to(l, values, in_tile, out, |l, array| l.place_at(array, index));
+    }
+
+    /// Emits the stores of an element's values to the buffers, or to the arrays at `place`.
+    fn store_to(
+        &self,
+        l: &mut Lower,
+        values: Vec<Expr>,
+        in_tile: &Expr,
+        out: &mut Vec<Stmt>,
+        place: impl Fn(&mut Lower, Mem) -> Expr,
+    ) {
         for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
             let e = canonical(e, *ty, &mut l.k.kernel, out);
             out.push(match buffer {
                 Some(b) => Stmt::Store(*b, in_tile.clone(), e),
-                None => Stmt::Store(*array, l.place_at(*array, index), e),
+                None => Stmt::Store(*array, place(l, *array), e),
             });
         }
     }

@@ -21,7 +21,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{self, Env, Loop, Nest, Order};
-use crate::schedule::lower::{LaunchContext, Lower, named, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -128,7 +128,7 @@ pub fn main(
         let inits: Vec<NodeId> = of.inner.iter().map(|i| i.init).collect();
         let roots: Vec<NodeId> = staged.invariants.iter().chain(&inits).copied().collect();
         let values = l.region(&element.known, &roots, &i, &mut out)?;
-        let values: Vec<Expr> = values.into_iter().map(|e| named(l, "own", e, &mut out)).collect();
+        let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "own", e, &mut out)).collect();
         element.known.extend(staged.invariants.iter().copied().zip(values.iter().cloned()));
         let mut tiled_loop =
             TiledLoop { of, staged, k: params.nest.k, element: &element, shared: Vec::new(), strided };
@@ -213,7 +213,7 @@ impl TiledLoop<'_> {
     /// Folds by the tree of semantics 5.1.
     fn tree(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let count = l.region(&[], &[self.of.extent], &Expr::int(0), out)?.remove(0);
-        let count = named(l, "count", count, out);
+        let count = bind(l, "count", count, out);
         let result: Vec<Reg> = self.types().into_iter().map(|ty| l.k.reg("reduced", ty)).collect();
         out.extend(result.iter().zip(inits).map(|(r, e)| Stmt::Var(*r, e.clone())));
         let join = &mut |l: &mut Lower, lane: usize, a: Expr, b: Expr, out: &mut Vec<Stmt>| {

@@ -9,7 +9,7 @@ use crate::schedule::counter::Counters;
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named, named as bind};
+use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 
 impl TiledLoop<'_> {
@@ -61,7 +61,7 @@ impl TiledLoop<'_> {
             let mut joined = Vec::new();
             for pair in values.chunks(2) {
                 let list = lanes.join(l, &pair[0], &pair[1], &mut inner)?;
-                joined.push(list.into_iter().map(|e| named(l, "pair", e, &mut inner)).collect());
+                joined.push(list.into_iter().map(|e| bind(l, "pair", e, &mut inner)).collect());
             }
             values = joined;
         }
@@ -84,7 +84,7 @@ impl TiledLoop<'_> {
     ) -> Result<Vec<Expr>> {
         let columns = self.columns();
         let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
-        let width = named(l, "width", left.clone().min(Expr::int(COLUMNS)), out);
+        let width = bind(l, "width", left.clone().min(Expr::int(COLUMNS)), out);
         let end = bind(l, "end", base.clone().plus(left.clone()), out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I64));
         let mut body = Vec::new();
@@ -100,11 +100,11 @@ impl TiledLoop<'_> {
             &mut counter,
             &mut inner,
             &mut |l, i, acc, out| {
-                let i = named(l, "i", i, out);
+                let i = bind(l, "i", i, out);
                 let row = Expr::binary(BinaryOp::Shr, i.clone(), Expr::int(COLUMNS.ilog2().into()));
                 let column = Expr::binary(BinaryOp::And, i.clone(), Expr::int(COLUMNS - 1));
                 let s = row.times(Expr::int(columns)).plus(column).minus(first.clone());
-                let s = named(l, "s", s, out);
+                let s = bind(l, "s", s, out);
                 let parts = self.shared.iter().map(|m| Expr::load(*m, s.clone())).collect();
                 self.step(l, parts, base.clone().plus(i), acc, out)
             },
@@ -140,7 +140,7 @@ impl TiledLoop<'_> {
         let mut vars = self.element.known.clone();
         vars.push((index, k));
         for (n, e) in self.staged.parts.iter().zip(parts) {
-            let e = named(l, "s", e, out);
+            let e = bind(l, "s", e, out);
             vars.push((env.of(&mut l.launch.g, *n), e));
         }
         let mut roots = Vec::new();
@@ -157,7 +157,7 @@ impl TiledLoop<'_> {
             });
         }
         let values = l.region(&vars, &roots, &Expr::int(0), out)?;
-        Ok(values.into_iter().map(|e| named(l, "after", e, out)).collect())
+        Ok(values.into_iter().map(|e| bind(l, "after", e, out)).collect())
     }
 
     /// Fills the tile, between two barriers: index s of shared memory holds element `base + of(s)`,

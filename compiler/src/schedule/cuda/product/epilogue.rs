@@ -9,7 +9,7 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::Item;
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::{Lower, named, named as bind};
+use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::products::Product;
 
 /// The maximum number of operations of an epilogue that is repeated for each result of a thread. A
@@ -47,11 +47,11 @@ pub fn store(
         let init = env.of(&mut l.launch.g, inner.init);
         value = l.region(&vars, &[init], &Expr::int(0), out)?.remove(0).plus(value);
     }
-    let value = named(l, "result", value, out);
+    let value = bind(l, "result", value, out);
     vars.push((env.of(&mut l.launch.g, inner.node), value));
     let roots: Vec<NodeId> = p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
     let list = l.region(&vars, &roots, &Expr::int(0), out)?;
-    let list: Vec<Expr> = list.into_iter().map(|e| named(l, "value", e, out)).collect();
+    let list: Vec<Expr> = list.into_iter().map(|e| bind(l, "value", e, out)).collect();
     for (item, e) in items.iter().zip(list) {
         let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node));
         let to = address(l, strided, mem, at[..ty.rank.into()].to_vec());
@@ -84,7 +84,7 @@ impl ProductBlock<'_> {
         }
         for (r, i) in (0..).zip(rows) {
             for (c, j) in (0..).zip(cols) {
-                let at = [self.index(0, r), self.index(1, c)];
+                let at = [0, 1].map(|s| self.index(s, Expr::int(self.tile.offset(s, [r, c][s]))));
                 let value = (value(r * cols.len() as i64 + c), is_sum);
                 self.element(l, items, ([*i, *j], at), &self.known, value, full, out)?;
             }
@@ -133,8 +133,7 @@ impl ProductBlock<'_> {
             let numbers = [row.plus(int32((first / count) as i32)), column];
             let mut known = self.known.clone();
             let places = [0, 1].map(|s| {
-                let offset = self.tile.offset_of(s, numbers[s].clone());
-                let at = self.origin[s].clone().plus(to_i64(self.thread_origin[s].clone().plus(offset)));
+                let at = self.index(s, to_i64(self.tile.offset_of(s, numbers[s].clone())));
                 let at = bind(l, "at", at, &mut body);
                 let (_, var) = l.launch.g.fresh_var(Ty::I64);
                 known.push((var, at.clone()));

@@ -33,7 +33,7 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
-use crate::schedule::lower::{Lower, named, named as bind};
+use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::products::{Product, Side};
 use block_tile::BlockTile;
 pub use emit::emit;
@@ -226,9 +226,9 @@ fn and(list: impl Iterator<Item = Expr>) -> Option<Expr> {
 }
 
 impl ProductBlock<'_> {
-    /// Returns the index of the thread's `r`-th row (side 0) or column (side 1).
-    fn index(&self, side: usize, r: i64) -> Expr {
-        let offset = Expr::int(self.tile.offset(side, r));
+    /// Returns the index of the row (side 0) or column (side 1) that has this offset from the thread's
+    /// first.
+    fn index(&self, side: usize, offset: Expr) -> Expr {
         self.origin[side].clone().plus(to_i64(self.thread_origin[side].clone())).plus(offset)
     }
 
@@ -239,7 +239,7 @@ impl ProductBlock<'_> {
             for r in 0..self.tile.sides[side].per_thread() {
                 let (_, var) = l.launch.g.fresh_var(Ty::I64);
                 let last = self.extents[side].clone().minus(Expr::int(1));
-                let at = self.index(side, r);
+                let at = self.index(side, Expr::int(self.tile.offset(side, r)));
                 self.known.push((var, at.clone()));
                 self.vars[side].push(var);
                 let env = Env::default().with(&l.launch.g, self.p.outer[side], var);
@@ -248,10 +248,10 @@ impl ProductBlock<'_> {
                     let nodes: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
                     // rows and columns out of bounds compute the value of the last one, which is
                     // not used
-                    let at = named(l, "inner", at.min(last), out);
+                    let at = bind(l, "inner", at.min(last), out);
                     let values = l.region(&[(var, at)], &nodes, &Expr::int(0), out)?;
                     for (n, e) in nodes.into_iter().zip(values) {
-                        let e = named(l, "own", e, out);
+                        let e = bind(l, "own", e, out);
                         self.known.push((n, e));
                     }
                 }

@@ -9,7 +9,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::loop_nests::{self, Env};
-use crate::schedule::lower::{Lower, named, named as bind};
+use crate::schedule::lower::{Lower, named as bind};
 
 /// The values that a thread has loaded in a step: for each side, vector and part the neighbouring
 /// values.
@@ -160,7 +160,7 @@ impl ProductBlock<'_> {
             let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
             let values = l.region(vars, &roots, &Expr::int(0), out)?;
             for (list, e) in all.iter_mut().zip(values) {
-                list.push(named(l, "x", e, out));
+                list.push(bind(l, "x", e, out));
             }
         }
         Ok(all)

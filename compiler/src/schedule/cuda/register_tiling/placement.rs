@@ -6,7 +6,7 @@ use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::cuda::register_window::{self};
+use crate::schedule::cuda::register_window;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
