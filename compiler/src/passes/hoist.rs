@@ -32,7 +32,7 @@ pub fn run(f: Function) -> Result<Function> {
         return Ok(f);
     }
     let mut out = f;
-    let mut hoist = Hoist { done: HashMap::default(), nested: HashMap::default() };
+    let mut hoist = Hoist::default();
     for r in &mut out.results {
         r.value = hoist.node(&mut out.graph, r.value, &mut Vec::new());
     }
@@ -51,10 +51,13 @@ struct Around {
     extent: NodeId,
 }
 
+#[derive(Default)]
 struct Hoist {
     /// The new nodes of closed nodes.
     done: HashMap<NodeId, NodeId>,
     nested: HashMap<NodeId, bool>,
+    /// Whether a node, or any array or scalar that it is computed from, contains a nested operation.
+    leads: HashMap<NodeId, bool>,
 }
 
 impl Hoist {
@@ -74,10 +77,14 @@ impl Hoist {
         if let Some(known) = if closed { self.done.get(&n) } else { memo.get(&n) } {
             return *known;
         }
+        if closed && !around.is_empty() {
+            // a stored array is an index space of its own
+            return self.node(g, n, &mut Vec::new());
+        }
         let mut made = n;
         if !closed && let Some(stored) = self.stored(g, n, around) {
             made = stored;
-        } else if self.has_nested(g, n) || closed {
+        } else if self.leads_to_nested(g, n) {
             let op = g.op(n).clone();
             let operands: Vec<NodeId> = op.operands().map(|o| self.rebuilt(g, o, around, memo)).collect();
             let before = g.set_loc(g.node(n).loc.clone());
@@ -140,6 +147,18 @@ impl Hoist {
         let element = g.add(Op::Elem(array, needed.iter().map(|a| a.0.index).collect()));
         g.set_loc(before);
         Some(element)
+    }
+
+    /// Returns whether a node needs a nested operation, its own or one of an array that it reads.
+    fn leads_to_nested(&mut self, g: &Graph, n: NodeId) -> bool {
+        if let Some(known) = self.leads.get(&n) {
+            return *known;
+        }
+        let op = g.op(n);
+        let own = op.is_reduction() && !g.is_closed(n);
+        let found = own || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.leads_to_nested(g, o));
+        self.leads.insert(n, found);
+        found
     }
 
     /// Returns whether a node contains a reduction or a fold that depends on a variable.
