@@ -13,6 +13,7 @@ pub mod graph;
 pub mod index_space;
 pub mod infer;
 pub mod interp;
+pub mod kept_records;
 pub mod linear;
 mod operands;
 pub mod panels;

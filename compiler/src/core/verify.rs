@@ -8,8 +8,8 @@
 //! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body.
 //!    No fresh variable is left.
 //! 5. In *fused* form ([`is_fused`]) the only arrays are parameters, `generate`, `materialize` of a
-//!    `generate`, and `iterate`. Reductions take `generate` only, and array results are `generate`
-//!    or `iterate`. Reads and the states of iterations take stored arrays only. A `panel_dot` is
+//!    `generate`, and `iterate`. Reductions take `generate` only, and array results are `generate`,
+//!    `iterate`, or a `materialize` that other elements read, too. Reads and the states of iterations take stored arrays only. A `panel_dot` is
 //!    part of an element.
 //! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
 //!    author's program.
@@ -170,7 +170,9 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
 pub fn is_fused(f: &Function) -> bool {
     let g = &f.graph;
     let made = |n: NodeId| matches!(g.op(n), Op::Generate(..));
-    let result = |n: NodeId| g.ty(n).is_scalar() || made(n) || matches!(g.op(n), Op::Iterate { .. });
+    let result = |n: NodeId| {
+        g.ty(n).is_scalar() || made(n) || matches!(g.op(n), Op::Iterate { .. } | Op::Materialize(_))
+    };
     f.results.iter().all(|r| result(r.value))
         && f.steps.iter().all(|s| is_fused(s))
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {

@@ -27,72 +27,53 @@ use crate::core::equations::Equations;
 use crate::core::index_space::indices;
 use crate::core::linear;
 use crate::core::prove::prove;
-use crate::core::records::may_record;
 use crate::core::simplify::{extent, extents, simplify};
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_from};
-use crate::core::{panels, recompute};
+use crate::core::{kept_records, panels, recompute};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use rustc_hash::FxHashMap as HashMap;
 
-/// The number of nodes at which fusion stops and looks for arrays that are too expensive to
-/// recompute. Stencils of stencils grow by a factor at each level, so without the limit the
-/// function could become very large before one of them is stored.
-const ROOM: usize = 3_000;
-
-/// Runs the pass. As long as recomputing some array costs more than storing it, that array is
-/// stored and fusion starts again.
+/// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
-    let (mut stored, mut room) = (HashSet::default(), ROOM);
-    loop {
-        let (out, mut fuse) = fused(&f, &stored, room);
-        let before = stored.len();
-        if let Some(array) = fuse.too_expensive(&out.graph) {
-            stored.extend(fuse.origins.iter().filter(|(_, new)| *new == array).map(|(old, _)| *old));
-        }
-        match stored.len() == before {
-            true if fuse.is_full => room = usize::MAX,
-            true => return Ok(out),
-            false => {}
-        }
-    }
-}
-
-/// Fuses a function with the arrays `stored` of it stored. Once there are more than `room` nodes,
-/// all further arrays are stored, and the result is only used to find the arrays that are too
-/// expensive.
-fn fused(f: &Function, stored: &HashSet<NodeId>, room: usize) -> (Function, Fuse) {
+    let stored = recompute::stored(&f);
     let mut fuse = Fuse::default();
-    let mut out = rewrite_from(f, true, &mut |g, op, old| {
+    let mut out = rewrite_from(&f, true, &mut |g, op, old| {
         let made = fuse.scalar(g, op);
-        if g.ty(made).is_scalar() {
-            return made;
+        match stored.get(&old) {
+            // it leaves its records in any case
+            Some(true) => {
+                let made = fuse.generate(g, made);
+                kept_records::once(g, made)
+            }
+            Some(false) => {
+                let element = fuse.generate(g, made);
+                kept_records::stored(g, element).unwrap_or(made)
+            }
+            None => made,
         }
-        fuse.origins.push((old, made));
-        fuse.is_full |= g.len() > room;
-        if !(stored.contains(&old) || fuse.is_full && g.is_closed(made)) {
-            return made;
-        }
-        let array = fuse.stored(g, made);
-        // `too_expensive` has checked that it leaves no error record
-        g.mark_once(array);
-        array
     });
     for i in 0..out.results.len() {
         let value = out.results[i].value;
         if !out.graph.ty(value).is_scalar() {
-            // a result is stored anyway; an array that is stored for other readers, too, is copied
+            // a result is stored anyway, so what else needs the array reads the result
             out.results[i].value = match *out.graph.op(value) {
                 Op::Materialize(x) if !out.is_read(value, i) => x,
+                Op::Materialize(_) if !out.is_result(value, i) => value,
                 Op::Iterate { .. } if !out.is_read(value, i) => value,
                 _ => fuse.generate(&mut out.graph, value),
             };
         }
     }
-    (out, fuse)
+    Ok(out)
 }
 
 impl Function {
+    /// Returns whether an array is a result with a lower number.
+    fn is_result(&self, array: NodeId, result: usize) -> bool {
+        self.results[..result].iter().any(|r| r.value == array)
+    }
+
     /// Returns whether an array is needed by more than the result with that number.
     fn is_read(&self, array: NodeId, result: usize) -> bool {
         let others = || self.results.iter().enumerate().filter(|(i, _)| *i != result);
@@ -102,64 +83,17 @@ impl Function {
     }
 }
 
-/// A nested operation.
-struct Nested {
-    /// The variables on which it depends.
-    free: Vec<Var>,
-    /// Whether it is the sum of a matrix product. Its tiles take no slow path before the sums, so an
-    /// operand with an elementary function is stored even if each element is read once.
-    is_product: bool,
-}
-
 #[derive(Default)]
 struct Fuse {
     /// The elements that were made: from an array, indices, and whether these are proven to be
     /// inside.
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
-    /// The arrays of the original function and their new nodes.
-    origins: Vec<(NodeId, NodeId)>,
-    /// The nested operations whose elements are being made.
-    outer: Vec<Nested>,
-    /// The arrays that a nested operation reads at indices that do not depend on all of its
-    /// variables, so that the same elements are computed for each value of the others; and the
-    /// operands of matrix products.
-    repeated: HashSet<NodeId>,
-    /// Whether the limit on the number of nodes was exceeded.
-    is_full: bool,
 }
 
 impl Fuse {
-    /// Returns an array that costs more to recompute at every read than to store. An array that may
-    /// leave an error record is never stored, because elements that nobody reads would leave
-    /// theirs, too.
-    fn too_expensive(&mut self, g: &Graph) -> Option<NodeId> {
-        let asked = self.elements.iter().map(|((array, index, _), element)| (*array, &index[..], *element));
-        let found = recompute::too_expensive(g, asked, &self.repeated);
-        if found.is_empty() {
-            return None;
-        }
-        let mut g = g.clone();
-        found.into_iter().find(|array| {
-            let generate = self.generate(&mut g, *array);
-            !may_record(&g, generate)
-        })
-    }
-
     /// Rewrites a scalar operation that consumes arrays: it takes them as `generate`. Array
     /// combinators are not translated until one of their elements is needed.
     fn scalar(&mut self, g: &mut Graph, op: Op) -> NodeId {
-        if !op.is_reduction() {
-            return self.translated(g, op);
-        }
-        let free = op.operands().flat_map(|n| g.node(n).free.to_vec()).collect();
-        self.outer.push(Nested { free, is_product: matches!(op, Op::PanelDot { .. }) });
-        let made = self.translated(g, op);
-        self.outer.pop();
-        made
-    }
-
-    /// Does the same, where `outer` has the operation already.
-    fn translated(&mut self, g: &mut Graph, op: Op) -> NodeId {
         match op {
             Op::Len(x, axis) => extent(g, x, axis),
             Op::At(x, index) => self.at(g, x, index),
@@ -253,10 +187,6 @@ impl Fuse {
     /// Returns the element of `x` at these indices. If `proven`, they are inside, so reads need no
     /// test.
     fn element(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
-        let of_index = |v: &Var| index.iter().any(|i| g.node(*i).free.contains(v));
-        if self.outer.iter().any(|nested| nested.is_product || nested.free.iter().any(|v| !of_index(v))) {
-            self.repeated.insert(x);
-        }
         let key = (x, index.to_vec(), proven);
         if let Some(&e) = self.elements.get(&key) {
             return e;

@@ -156,7 +156,8 @@ impl Hoist {
         }
         let op = g.op(n);
         let own = op.is_reduction() && !g.is_closed(n);
-        let found = own || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.leads_to_nested(g, o));
+        let found =
+            own || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.leads_to_nested(g, o));
         self.leads.insert(n, found);
         found
     }

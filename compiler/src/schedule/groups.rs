@@ -196,11 +196,11 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     for n in all {
         let is_item = g.op(n).needs_launch();
         // an operation that depends on an element is part of that element's code
-        let is_state = matches!(g.op(n), Op::Iterate { .. });
-        if is_item && g.is_closed(n) && !(is_state && results.contains(&n)) {
+        let is_result = results.contains(&n) && !g.ty(n).is_scalar();
+        if is_item && g.is_closed(n) && !is_result {
             out.push(Item { node: n, result: None });
         }
-        if results.contains(&n) && !g.ty(n).is_scalar() {
+        if is_result {
             // an array that is the value of two results is stored twice
             let named = f.results.iter().zip(0..).filter(|(r, _)| r.value == n);
             out.extend(named.map(|(_, i)| Item { node: n, result: Some(i) }));

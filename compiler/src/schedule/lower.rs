@@ -28,8 +28,8 @@ pub use scope::{ElementScope, Loaded, SlowPath};
 /// the nesting and people cannot read it.
 const MAX_DEPTH: u32 = 10;
 
-/// All kernels of a function together may contain this many operations on a target, plus
-/// [`MOST_OF_EACH`] for each node of the function's graph. A function at this limit takes the
+/// The kernels of a launch may contain this many operations on a target, plus
+/// [`MOST_OF_EACH`] for each node of the function's graph. A launch at this limit takes the
 /// compiler about a second, and some megabytes of text.
 const MOST_WRITTEN: usize = 30_000;
 const MOST_OF_EACH: usize = 20;

@@ -195,6 +195,7 @@ impl Scheduler<'_> {
         kernel: u32,
     ) -> Result<(Launch, KernelVariants)> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
+        self.size.written = [0; 2];
         let mut c = LaunchContext::new(self, fused);
         c.find_facts(fused);
         let arrays = c.arrays(fused);

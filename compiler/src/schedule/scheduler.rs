@@ -65,7 +65,7 @@ pub struct Scheduler<'a> {
 /// The number of operations in the code that was generated for a function so far.
 #[derive(Default)]
 pub struct CodeSize {
-    /// All code: for CPUs, for GPUs.
+    /// All code of the present launch: for CPUs, for GPUs.
     pub written: [usize; 2],
     /// The variants of GPU kernels.
     pub variants: usize,

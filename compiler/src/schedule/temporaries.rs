@@ -22,6 +22,10 @@ impl Scheduler<'_> {
             }
             // an iteration declares its states itself
             for it in fused.items.iter().filter(|it| matches!(g.op(it.node), Op::Materialize(_))) {
+                if let Some(r) = it.result {
+                    self.places.insert(it.node, Place::Result(r));
+                    continue;
+                }
                 let extents = fused.domain.iter().map(|n| self.host.of(g, *n)).collect();
                 let place = self.temp(format!("tmp{}", self.plan.temps.len()), g.ty(it.node), extents);
                 self.places.insert(it.node, place);

@@ -38,6 +38,7 @@ impl LaunchContext<'_, '_> {
         match self.scheduler.places.get(&x) {
             Some(Place::Param(i)) => self.scheduler.f.params[*i as usize].name.clone(),
             Some(Place::Temp(t)) => self.scheduler.plan.temps[*t as usize].name.clone(),
+            Some(Place::Result(r)) => self.scheduler.f.results[*r as usize].name.clone(),
             _ => "array".into(),
         }
     }

@@ -1,0 +1,326 @@
+//! Stores an array whose elements may leave an error record, without leaving it.
+//!
+//! A record belongs to the element that needs the value (semantics 6), and nobody may need some of
+//! the elements. So their values are computed without records, and beside them an array of bits
+//! says which places would have left one. Whoever reads a value asks for the bits and leaves the
+//! record then.
+//!
+//! ```text
+//! generate n (%i) { 7 / %x[%i] }  ->  %v = materialize (generate n (%i) { %x[%i] == 0 ? 0 : 7 / %x[%i] })
+//!                                     %b = materialize (generate n (%i) { %x[%i] == 0 ? 1 : 0 })
+//!                                     generate n (%i) { %b[%i] & 1 ? 1 / 0 : %v[%i] }
+//! ```
+
+use super::records::may_record;
+use super::simplify::{extent, simplify};
+use super::{Graph, Lambda, NodeId, Op};
+use crate::loc::LocStack;
+use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
+use rustc_hash::FxHashMap as HashMap;
+
+/// The most places of an element that may leave a record.
+const MOST_PLACES: usize = 32;
+
+/// Stores the elements of a `generate` that depends on nothing. Returns the array that takes its
+/// place, or `None` if it cannot be stored: the operator of a reduction leaves a record, or there
+/// are more than [`MOST_PLACES`].
+pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
+    if !may_record(g, generate) {
+        return Some(once(g, generate));
+    }
+    let Op::Generate(extents, lambda) = g.op(generate).clone() else { return None };
+    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+    let mut quiet = Quiet::default();
+    let vars: Vec<_> = types.iter().map(|ty| (g.fresh_var(*ty), *ty)).collect();
+    let index: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
+    let body = g.open(&lambda, &index);
+    let bits = quiet.bits(g, body)?.unwrap_or_else(|| g.lit(Lit::zero(Ty::U32)));
+    let value = quiet.value(g, body);
+    let ty = match quiet.places.len() {
+        0..=8 => Ty::U8,
+        9..=16 => Ty::U16,
+        _ => Ty::U32,
+    };
+    let bits = simplify(g, Op::Cast(ty, bits));
+    let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+    let [values, bits] = [value, bits].map(|element| {
+        let lambda = g.close(&vars, element);
+        let array = g.add(Op::Generate(extents.clone(), lambda));
+        once(g, array)
+    });
+    let lambda = g.lambda(&types, |g, i| {
+        let bits = g.add(Op::Elem(bits, i.to_vec()));
+        let bits = g.add(Op::Cast(Ty::U32, bits));
+        let mut value = g.add(Op::Elem(values, i.to_vec()));
+        // the first place counts
+        for (k, place) in quiet.places.iter().enumerate().rev() {
+            value = place.left(g, bits, k, value);
+        }
+        value
+    });
+    Some(g.add(Op::Generate(extents, lambda)))
+}
+
+/// Returns the stored array. It leaves no record, or leaves it in any case; later passes might not
+/// be able to prove the former, so the node says so.
+pub fn once(g: &mut Graph, generate: NodeId) -> NodeId {
+    let array = g.add(Op::Materialize(generate));
+    g.mark_once(array);
+    array
+}
+
+/// An operation that may leave a record.
+struct RecordingPlace {
+    op: Op,
+    loc: LocStack,
+}
+
+impl RecordingPlace {
+    /// Returns the value, with the record of this place if its bit is set.
+    fn left(&self, g: &mut Graph, bits: NodeId, bit: usize, value: NodeId) -> NodeId {
+        let [zero, mask] = [0, 1u64 << bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));
+        let bit = g.add(Op::Binary(BinaryOp::And, bits, mask));
+        let is_left = g.add(Op::Binary(BinaryOp::Ne, bit, zero));
+        let ty = g.ty(value).elem;
+        let before = g.set_loc(Default::default());
+        g.set_loc(self.loc.within(&before));
+        let either = |g: &mut Graph, ty: Ty, yes: i64, no: i64| {
+            let [yes, no] = [yes, no].map(|n| g.lit(int(ty, n)));
+            g.add(Op::Select(is_left, yes, no))
+        };
+        let made = match self.op {
+            Op::At(x, ref index) => {
+                let outside = either(g, Ty::I64, -1, 0);
+                g.add(Op::At(x, vec![outside; index.len()]))
+            }
+            Op::Within(..) => {
+                let outside = either(g, Ty::I64, -1, 0);
+                let one = g.lit(Lit::i64(1));
+                g.add(Op::Within(outside, one))
+            }
+            Op::Binary(op, _, b) => {
+                let ty = g.ty(b).elem;
+                let divisor = either(g, ty, 0, 1);
+                let one = g.lit(int(ty, 1));
+                g.add(Op::Binary(op, one, divisor))
+            }
+            ref op => unreachable!("{op:?} leaves no record"),
+        };
+        let made = simplify(g, Op::Cast(ty, made));
+        g.set_loc(before);
+        g.add(Op::Select(is_left, made, value))
+    }
+}
+
+/// The rewriting of one element.
+#[derive(Default)]
+struct Quiet {
+    places: Vec<RecordingPlace>,
+    values: HashMap<NodeId, NodeId>,
+    bits: HashMap<NodeId, Option<NodeId>>,
+    /// The known answers of [`Quiet::is_apart`].
+    apart: HashMap<NodeId, bool>,
+}
+
+impl Quiet {
+    /// Whether a node leaves no record, or is computed once for the call and leaves its records
+    /// itself.
+    fn is_apart(&mut self, g: &Graph, n: NodeId) -> bool {
+        if g.is_closed(n) && (g.node(n).once || g.is_stored(n)) {
+            return true;
+        }
+        if let Some(known) = self.apart.get(&n) {
+            return *known;
+        }
+        let op = g.op(n);
+        let apart = !op.may_record(g)
+            && op.operands().chain(op.lambda().map(|l| l.body)).all(|o| self.is_apart(g, o));
+        self.apart.insert(n, apart);
+        apart
+    }
+
+    /// Returns the condition under which an operation leaves no record, if it may leave one. The
+    /// operands are those without records.
+    fn condition(g: &mut Graph, op: &Op) -> Option<NodeId> {
+        if !op.may_record(g) {
+            return None;
+        }
+        let zero = g.lit(Lit::i64(0));
+        let inside = |g: &mut Graph, i: NodeId, n: NodeId| {
+            let low = simplify(g, Op::Binary(BinaryOp::Ge, i, zero));
+            let high = simplify(g, Op::Binary(BinaryOp::Lt, i, n));
+            simplify(g, Op::Binary(BinaryOp::And, low, high))
+        };
+        Some(match *op {
+            Op::At(x, ref index) => {
+                let mut all = g.lit(Lit::bool(true));
+                for (i, axis) in index.iter().zip(0u8..) {
+                    let n = extent(g, x, axis);
+                    let one = inside(g, *i, n);
+                    all = simplify(g, Op::Binary(BinaryOp::And, all, one));
+                }
+                all
+            }
+            Op::Within(i, n) => inside(g, i, n),
+            Op::Binary(_, _, b) => {
+                let zero = g.lit(Lit::zero(g.ty(b).elem));
+                simplify(g, Op::Binary(BinaryOp::Ne, b, zero))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns the value of a node without its records.
+    fn value(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
+        if self.is_apart(g, n) {
+            return n;
+        }
+        if let Some(known) = self.values.get(&n) {
+            return *known;
+        }
+        let before = g.set_loc(g.node(n).loc.clone());
+        let op = g.op(n).clone();
+        let operands: Vec<NodeId> = op.operands().map(|o| self.value(g, o)).collect();
+        let lambda = op.lambda().map(|l| self.within(g, l, |this, g, body| this.value(g, body)));
+        let op = op.with(&operands, lambda);
+        let made = match (Self::condition(g, &op), &op) {
+            (Some(inside), Op::Within(..)) => inside,
+            (Some(fine), Op::Binary(o, a, b)) => {
+                let ty = g.ty(*b).elem;
+                let [zero, one] = [0, 1].map(|k| g.lit(int(ty, k)));
+                let is_zero = g.add(Op::Binary(BinaryOp::Eq, *b, zero));
+                let divisor = g.add(Op::Select(is_zero, one, *b));
+                let quotient = g.add(Op::Binary(*o, *a, divisor));
+                g.add(Op::Select(fine, quotient, zero))
+            }
+            (Some(inside), op) => {
+                let made = g.add(op.clone());
+                let zero = g.lit(Lit::zero(g.ty(made).elem));
+                simplify(g, Op::Select(inside, made, zero))
+            }
+            (None, op) => g.add(op.clone()),
+        };
+        g.set_loc(before);
+        let (bound, is_once) = (g.node(n).bound, g.node(n).once);
+        g.keep_marks(bound, is_once, made);
+        self.values.insert(n, made);
+        made
+    }
+
+    /// Returns the bits of the records that computing a node leaves; the inner `None` says that it
+    /// leaves none. The outer `None` says that they cannot be kept.
+    fn bits(&mut self, g: &mut Graph, n: NodeId) -> Option<Option<NodeId>> {
+        if self.is_apart(g, n) {
+            return Some(None);
+        }
+        if let Some(known) = self.bits.get(&n) {
+            return Some(*known);
+        }
+        let op = g.op(n).clone();
+        let made = match &op {
+            Op::Select(c, a, b) => {
+                let of_condition = self.bits(g, *c)?;
+                let arms = [self.bits(g, *a)?, self.bits(g, *b)?];
+                let of_arms = match arms {
+                    [None, None] => None,
+                    arms => {
+                        let none = g.lit(Lit::zero(Ty::U32));
+                        let [a, b] = arms.map(|arm| arm.unwrap_or(none));
+                        let c = self.value(g, *c);
+                        Some(simplify(g, Op::Select(c, a, b)))
+                    }
+                };
+                either(g, of_condition, of_arms)
+            }
+            Op::Reduce { join: step, init, src } | Op::Fold { step, init, src } => {
+                if may_record(g, step.body) {
+                    return None;
+                }
+                let of_elements = self.of_elements(g, *src)?;
+                let of_init = self.bits(g, *init)?;
+                either(g, of_init, of_elements)
+            }
+            Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
+                let mut all = self.bits(g, *init)?;
+                for x in [a, b] {
+                    let of_elements = self.of_elements(g, *x)?;
+                    all = either(g, all, of_elements);
+                }
+                all
+            }
+            Op::Materialize(_) | Op::Iterate { .. } => return None,
+            op => {
+                let mut all = None;
+                for o in op.operands() {
+                    let of_operand = self.bits(g, o)?;
+                    all = either(g, all, of_operand);
+                }
+                if op.may_record(g) {
+                    let own = self.own(g, n, op)?;
+                    all = either(g, all, Some(own));
+                }
+                all
+            }
+        };
+        self.bits.insert(n, made);
+        Some(made)
+    }
+
+    /// Returns the bit of an operation that may leave a record itself, if it leaves one.
+    fn own(&mut self, g: &mut Graph, n: NodeId, op: &Op) -> Option<NodeId> {
+        if self.places.len() == MOST_PLACES {
+            return None;
+        }
+        let bit = 1u64 << self.places.len();
+        self.places.push(RecordingPlace { op: op.clone(), loc: g.node(n).loc.clone() });
+        let operands: Vec<NodeId> = op.operands().map(|o| self.value(g, o)).collect();
+        let fine = Self::condition(g, &op.with(&operands, None))?;
+        let [zero, bit] = [0, bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));
+        Some(simplify(g, Op::Select(fine, zero, bit)))
+    }
+
+    /// Returns the bits of the records that any element of a `generate` leaves.
+    fn of_elements(&mut self, g: &mut Graph, array: NodeId) -> Option<Option<NodeId>> {
+        let Op::Generate(extents, lambda) = g.op(array).clone() else { return Some(None) };
+        if !may_record(g, lambda.body) {
+            return Some(None);
+        }
+        let mut is_kept = true;
+        let of_element = self.within(g, &lambda, |this, g, body| {
+            let bits = this.bits(g, body);
+            is_kept &= bits.is_some();
+            bits.flatten().unwrap_or_else(|| g.lit(Lit::zero(Ty::U32)))
+        });
+        let src = g.add(Op::Generate(extents, of_element));
+        let join = g.lambda(&[Ty::U32; 2], |g, v| g.add(Op::Binary(BinaryOp::Or, v[0], v[1])));
+        let init = g.lit(Lit::zero(Ty::U32));
+        is_kept.then(|| Some(g.add(Op::Reduce { join, init, src })))
+    }
+
+    /// Rewrites the body of a function inside of the element.
+    fn within(
+        &mut self,
+        g: &mut Graph,
+        l: &Lambda,
+        rewritten: impl FnOnce(&mut Self, &mut Graph, NodeId) -> NodeId,
+    ) -> Lambda {
+        let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
+        g.lambda(&types, |g, v| {
+            let body = g.open(l, v);
+            rewritten(self, g, body)
+        })
+    }
+}
+
+/// Returns a whole number of a type.
+fn int(ty: Ty, n: i64) -> Lit {
+    eval_cast(ty, Lit::i64(n))
+}
+
+/// Returns the bits that are set in either value.
+fn either(g: &mut Graph, a: Option<NodeId>, b: Option<NodeId>) -> Option<NodeId> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(simplify(g, Op::Binary(BinaryOp::Or, a, b))),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,321 @@
+//! Which elements of which arrays an element needs, as far as no stored array lies between.
+//!
+//! The element of an array at some indices is evaluated over symbols: an index is an expression of
+//! a graph of its own, in normal form, so that equal places are found to be equal; the value of an
+//! element is not computed at all. Each pair of an array and indices is evaluated once.
+//!
+//! ```text
+//! %1 = map (%a) over %x { exp %a }               (%2, [i]) needs (%1, [i]) and (%1, [i + 1]),
+//! %2 = generate n (%i) { %1[%i] + %1[%i + 1] }   and these need %x at [i] and at [i + 1]
+//! ```
+
+mod evaluate;
+
+use super::{cost, reuse};
+use crate::core::equations::Equations;
+use crate::core::linear::Linear;
+use crate::core::simplify::extents;
+use crate::core::{Function, Graph, NodeId, Op, Rule, Var};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// One element of an array: the array and its indices.
+type Place = (NodeId, Box<[NodeId]>);
+
+/// What an element needs.
+#[derive(Default)]
+struct Needs {
+    /// Elements of computed arrays. The flag says that the index lacks some index of the loops
+    /// around the read, so that the element is computed again for each value of that index.
+    elements: Vec<(Place, bool)>,
+    /// The number of elements of stored arrays.
+    loads: usize,
+    /// The number of launches that must come before: those that compute what is read.
+    ready: u32,
+}
+
+/// The elements that some elements need, by array.
+#[derive(Clone, Default)]
+pub struct Places {
+    by_array: indexmap::IndexMap<NodeId, (HashSet<Box<[NodeId]>>, bool), rustc_hash::FxBuildHasher>,
+    count: usize,
+    /// The number of elements of stored arrays.
+    loads: usize,
+    /// The number of launches that must come before these elements can be computed.
+    pub ready: u32,
+}
+
+impl Places {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The arrays, each with the number of its elements.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, usize)> {
+        self.by_array.iter().map(|(x, of)| (*x, of.0.len()))
+    }
+
+    /// The arrays, each with whether its elements are computed again for each value of an index.
+    pub fn arrays(&self) -> impl Iterator<Item = (NodeId, bool)> {
+        self.by_array.iter().map(|(x, of)| (*x, of.1))
+    }
+
+    /// Returns whether the element is new.
+    fn insert(&mut self, place: &Place, is_repeated: bool) -> bool {
+        let of = self.by_array.entry(place.0).or_default();
+        of.1 |= is_repeated;
+        let is_new = of.0.insert(place.1.clone());
+        self.count += usize::from(is_new);
+        is_new
+    }
+}
+
+/// The elements that the arrays of one function need.
+pub struct Demand {
+    /// The function's graph, and the extents of its arrays.
+    g: Graph,
+    /// The graph of the indices. Each array, and each scalar that is known only after a launch, is a
+    /// parameter of it.
+    symbols: Graph,
+    /// The parameter that stands for a node.
+    leaves: HashMap<NodeId, NodeId>,
+    /// The symbols of scalars that do not depend on an element.
+    closed: HashMap<NodeId, NodeId>,
+    /// The indices of an element of a context, and of the loops inside of elements.
+    index: Vec<Option<(Var, NodeId)>>,
+    needs: HashMap<Place, Needs>,
+    /// The arrays that are stored by decision.
+    pub stored: HashSet<NodeId>,
+    costs: HashMap<NodeId, f64>,
+    bodies: HashMap<NodeId, Body>,
+    /// Whether an array is needed at several places by some element, or at other indices than the
+    /// element's own.
+    shifts: HashMap<NodeId, bool>,
+    /// The number of launches that it takes to compute stored arrays and reductions.
+    ready: HashMap<NodeId, u32>,
+    equations: Equations,
+}
+
+/// What is known of the function of an array.
+#[derive(Clone, Copy, Default)]
+struct Body {
+    /// The operations of one evaluation, without those of the arrays that it reads.
+    cost: f64,
+    /// Whether it reads arrays itself.
+    reads: bool,
+    /// The number of launches that must come before: those of the scalars that it needs.
+    ready: u32,
+}
+
+/// The number of indices of an element.
+const OF_ELEMENT: usize = 3;
+
+impl Demand {
+    pub fn new(f: &Function) -> Demand {
+        let g = f.graph.clone();
+        let is_leaf = |n: &NodeId| {
+            g.is_closed(*n) && (!g.ty(*n).is_scalar() || g.op(*n).needs_launch()) || is_param(&g, *n)
+        };
+        let leaves: Vec<NodeId> = (0..g.len() as u32).map(NodeId).filter(is_leaf).collect();
+        let mut symbols = Graph::default();
+        symbols.declare_params(leaves.iter().map(|n| g.ty(*n)));
+        let leaves = leaves.into_iter().zip((0..).map(NodeId)).collect();
+        let mut demand = Demand {
+            g,
+            symbols,
+            leaves,
+            closed: HashMap::default(),
+            index: Vec::new(),
+            needs: HashMap::default(),
+            stored: HashSet::default(),
+            costs: HashMap::default(),
+            bodies: HashMap::default(),
+            shifts: HashMap::default(),
+            ready: HashMap::default(),
+            equations: Equations::default(),
+        };
+        for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
+            let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
+            demand.equations.add(&demand.symbols, a, b);
+        }
+        demand
+    }
+
+    /// Returns whether an array is in memory when it is read.
+    pub fn is_leaf(&self, n: NodeId) -> bool {
+        self.g.is_stored(n) || self.stored.contains(&n)
+    }
+
+    pub fn rank(&self, array: NodeId) -> usize {
+        self.g.ty(array).rank.into()
+    }
+
+    /// Stores an array from now on. Returns the number of launches that must come before.
+    pub fn store(&mut self, array: NodeId) -> u32 {
+        let ready = self.places(&[array]).ready;
+        self.stored.insert(array);
+        self.launch(array, ready + 1);
+        self.needs.clear();
+        self.costs.clear();
+        self.shifts.clear();
+        ready
+    }
+
+    /// Returns the extents of an array, in normal form.
+    pub fn extents(&mut self, array: NodeId) -> Vec<NodeId> {
+        let all = extents(&mut self.g, array);
+        let normal = |this: &mut Self, n: NodeId| {
+            let n = this.closed_scalar(n);
+            let form = this.equations.resolve(&Linear::of(&this.symbols, n));
+            form.node(&mut this.symbols)
+        };
+        all.into_iter().map(|n| normal(self, n)).collect()
+    }
+
+    /// Notes how many launches it takes to compute a node that needs a launch.
+    pub fn launch(&mut self, n: NodeId, ready: u32) {
+        self.ready.insert(n, ready);
+    }
+
+    /// Returns the number of launches that it takes to compute what a scalar or a function's body
+    /// needs from outside.
+    pub fn ready_scalar(&self, n: NodeId) -> u32 {
+        let (mut seen, mut stack, mut ready) = (HashSet::default(), vec![n], 0);
+        while let Some(n) = stack.pop() {
+            match self.ready.get(&n) {
+                Some(own) => ready = ready.max(*own),
+                None if self.g.ty(n).is_scalar() && seen.insert(n) => stack.extend(self.g.op(n).operands()),
+                None => {}
+            }
+        }
+        ready
+    }
+
+    /// Returns whether a decision may store the array.
+    pub fn may_be_stored(&self, n: NodeId) -> bool {
+        matches!(self.g.op(n), Op::Map(..) | Op::Generate(..)) && self.g.is_closed(n) && !self.is_leaf(n)
+    }
+
+    /// Returns whether an element of the array may need one element of another array at two places
+    /// more than the arrays that it reads do.
+    pub fn joins_places(&mut self, array: NodeId) -> bool {
+        if self.is_leaf(array) {
+            return false;
+        }
+        let place = self.own_place(array);
+        self.evaluate(&place);
+        let needed: Vec<(Place, bool)> = self.needs[&place].elements.clone();
+        let mut shifted = 0;
+        let mut others = 0;
+        let mut repeated = false;
+        for ((x, index), is_repeated) in &needed {
+            repeated |= *is_repeated;
+            let own = index[..] == place.1[..];
+            shifted += usize::from(!own || self.shifts.get(x).copied().unwrap_or(false));
+            others += usize::from(!own);
+        }
+        self.shifts.insert(array, shifted > 0);
+        repeated || needed.len() > 1 && (others > 0 || shifted > 1)
+    }
+
+    /// Returns all elements that one element of each of these arrays needs, those included.
+    pub fn places(&mut self, roots: &[NodeId]) -> Places {
+        self.places_until(roots, None)
+    }
+
+    /// Returns the same as if `stored` were stored, too.
+    fn places_until(&mut self, roots: &[NodeId], stored: Option<NodeId>) -> Places {
+        let mut out = Places::default();
+        let mut stack: Vec<Place> = Vec::new();
+        for root in roots.iter().rev() {
+            let place = self.own_place(*root);
+            if out.insert(&place, false) {
+                stack.push(place);
+            }
+        }
+        while let Some(place) = stack.pop() {
+            let is_stored = self.is_leaf(place.0) || stored == Some(place.0);
+            if is_stored && !roots.contains(&place.0) {
+                continue;
+            }
+            self.evaluate(&place);
+            let Some(needs) = self.needs.get(&place) else { continue };
+            out.loads += needs.loads;
+            out.ready = out.ready.max(needs.ready);
+            for (next, is_repeated) in needs.elements.iter().rev() {
+                if out.insert(next, *is_repeated) {
+                    stack.push(next.clone());
+                }
+            }
+        }
+        out
+    }
+
+    /// Returns how often an element of an array is computed for one of the context with these
+    /// places.
+    pub fn reuse_of(&self, array: NodeId, places: &Places) -> f64 {
+        let of = places.by_array.get(&array);
+        of.map_or(0.0, |of| reuse::factor(&self.symbols, of.0.iter().map(|p| &p[..])))
+    }
+
+    /// Returns the number of operations and loads of an element of an array.
+    pub fn cost(&mut self, array: NodeId) -> f64 {
+        if let Some(known) = self.costs.get(&array) {
+            return *known;
+        }
+        let cost = self.cost_until(&[array], None);
+        self.costs.insert(array, cost);
+        cost
+    }
+
+    /// Returns the number of operations and loads of one element of each of these arrays, as if
+    /// `stored` were stored.
+    pub fn cost_until(&mut self, roots: &[NodeId], stored: Option<NodeId>) -> f64 {
+        let places = self.places_until(roots, stored);
+        let mut cost = places.loads as f64;
+        for (x, count) in places.iter() {
+            cost += match stored == Some(x) {
+                true => count as f64,
+                false => self.body(x).cost * count as f64,
+            };
+        }
+        cost
+    }
+
+    /// Returns what is known of the function of an array.
+    fn body(&mut self, array: NodeId) -> Body {
+        if let Some(known) = self.bodies.get(&array) {
+            return *known;
+        }
+        let body = match (self.g.op(array), self.g.op(array).lambda()) {
+            (_, Some(l)) => Body {
+                cost: cost::of_body(&self.g, l.body),
+                reads: cost::reads(&self.g, l.body),
+                ready: self.ready_scalar(l.body),
+            },
+            (Op::Fill(_, value), _) => Body { ready: self.ready_scalar(*value), ..Body::default() },
+            _ => Body::default(),
+        };
+        self.bodies.insert(array, body);
+        body
+    }
+
+    /// Returns the place of an array at the indices of a context's element.
+    fn own_place(&mut self, array: NodeId) -> Place {
+        let rank = self.rank(array);
+        (array, (0..rank).map(|axis| self.index(axis).1).collect())
+    }
+
+    /// Returns an index of the element, or from [`OF_ELEMENT`] on of a loop inside.
+    fn index(&mut self, number: usize) -> (Var, NodeId) {
+        if self.index.len() <= number {
+            self.index.resize(number + 1, None);
+        }
+        let symbols = &mut self.symbols;
+        *self.index[number].get_or_insert_with(|| symbols.fresh_var(crate::scalar::Ty::I64))
+    }
+}
+
+fn is_param(g: &Graph, n: NodeId) -> bool {
+    matches!(g.op(n), Op::Param(_))
+}

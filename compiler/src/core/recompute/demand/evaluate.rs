@@ -1,0 +1,285 @@
+//! Evaluates an element over symbols.
+
+use super::{Demand, Needs, OF_ELEMENT, Place};
+use crate::core::simplify::{extent, simplify};
+use crate::core::{Lambda, NodeId, Op, Var, linear};
+use crate::scalar::{BinaryOp, Ty};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// The evaluation of one element.
+struct Element<'d> {
+    demand: &'d mut Demand,
+    needs: Needs,
+    /// The variables of the loops around the present node, those of the element first.
+    scope: Vec<Var>,
+    /// Whether the present node belongs to the sum of a matrix product, whose tiles take no slow
+    /// path, so that an operand with an elementary function is stored in any case.
+    in_product: bool,
+}
+
+/// The symbols of an element's variables and of the nodes that were evaluated with them.
+#[derive(Clone, Default)]
+struct Env {
+    known: HashMap<NodeId, NodeId>,
+    walked: HashSet<NodeId>,
+}
+
+impl Demand {
+    /// Finds what an element needs.
+    pub(super) fn evaluate(&mut self, place: &Place) {
+        if self.needs.contains_key(place) {
+            return;
+        }
+        let mut scope: Vec<Var> = place.1.iter().flat_map(|i| self.symbols.node(*i).free.to_vec()).collect();
+        scope.sort_unstable();
+        scope.dedup();
+        let mut element = Element { demand: self, needs: Needs::default(), scope, in_product: false };
+        element.of(place.0, &place.1, &mut Env::default());
+        let mut needs = element.needs;
+        let mut seen = HashSet::default();
+        needs.elements.retain(|of| seen.insert(of.clone()));
+        self.needs.insert(place.clone(), needs);
+    }
+
+    /// Returns the symbol of a scalar that does not depend on an element.
+    pub(super) fn closed_scalar(&mut self, n: NodeId) -> NodeId {
+        if let Some(known) = self.leaves.get(&n).or_else(|| self.closed.get(&n)) {
+            return *known;
+        }
+        let made = match self.g.op(n).clone() {
+            Op::Len(x, axis) => match extent(&mut self.g, x, axis) {
+                same if same == n => self.symbol_of(&Op::Len(x, axis), &[self.leaves[&x]]),
+                other => self.closed_scalar(other),
+            },
+            op => {
+                let operands: Vec<NodeId> = op.operands().map(|o| self.closed_scalar(o)).collect();
+                self.symbol_of(&op, &operands)
+            }
+        };
+        self.closed.insert(n, made);
+        made
+    }
+
+    /// Returns the operation on symbols, in normal form.
+    fn symbol_of(&mut self, op: &Op, operands: &[NodeId]) -> NodeId {
+        let s = &mut self.symbols;
+        match op.with(operands, None) {
+            Op::Len(x, axis) => s.add(Op::Len(x, axis)),
+            Op::Stage(x) => x,
+            op => simplify(s, op),
+        }
+    }
+}
+
+impl Element<'_> {
+    /// Adds what the element of an array, whose function is `env`'s to see, needs.
+    fn of(&mut self, array: NodeId, index: &[NodeId], env: &mut Env) {
+        let op = self.demand.g.op(array).clone();
+        self.needs.ready = self.needs.ready.max(self.demand.body(array).ready);
+        match op {
+            Op::Map(lambda, srcs) => {
+                for src in &srcs {
+                    self.read(*src, index, env);
+                }
+                if self.demand.body(array).reads {
+                    let args: Vec<NodeId> = srcs.iter().map(|x| self.value(*x, index, env)).collect();
+                    self.apply(&lambda, &args, env);
+                }
+            }
+            Op::Generate(_, lambda) => {
+                if self.demand.body(array).reads {
+                    self.apply(&lambda, index, env);
+                }
+            }
+            Op::Fill(..) | Op::Iota(_) => {}
+            _ => {
+                if let Some((src, index)) = self.source(array, index, env) {
+                    self.read(src, &index, env);
+                }
+            }
+        }
+    }
+
+    /// Adds the read of an element.
+    fn read(&mut self, array: NodeId, index: &[NodeId], env: &mut Env) {
+        if !self.demand.g.is_closed(array) {
+            return self.of(array, index, env);
+        }
+        if self.demand.is_leaf(array) {
+            self.needs.loads += 1;
+            let ready = self.demand.ready.get(&array).copied().unwrap_or(0);
+            self.needs.ready = self.needs.ready.max(ready);
+            return;
+        }
+        let lacks = |v: &Var| !index.iter().any(|i| self.demand.symbols.node(*i).free.contains(v));
+        let varies = index.iter().any(|i| !self.demand.symbols.node(*i).free.is_empty());
+        let is_repeated =
+            self.in_product || varies && index.len() < self.scope.len() && self.scope.iter().any(lacks);
+        self.needs.elements.push(((array, index.into()), is_repeated));
+    }
+
+    /// Evaluates a function's body.
+    fn apply(&mut self, lambda: &Lambda, args: &[NodeId], env: &Env) {
+        let mut inner = Env { known: env.known.clone(), walked: HashSet::default() };
+        for ((var, ty), arg) in lambda.params.iter().zip(args) {
+            if let Some(n) = self.demand.g.find(&Op::Var(*var, *ty)) {
+                inner.known.insert(n, *arg);
+            }
+        }
+        self.walk(lambda.body, &mut inner);
+    }
+
+    /// Adds all reads of a scalar.
+    fn walk(&mut self, root: NodeId, env: &mut Env) {
+        let mut stack = vec![root];
+        while let Some(n) = stack.pop() {
+            if self.demand.g.is_closed(n) || !env.walked.insert(n) {
+                continue;
+            }
+            let op = self.demand.g.op(n).clone();
+            match &op {
+                Op::At(x, index) | Op::Elem(x, index) => {
+                    let symbols: Vec<NodeId> = index.iter().map(|i| self.symbol(*i, env)).collect();
+                    self.read(*x, &symbols, env);
+                    stack.extend(index.iter().rev());
+                }
+                Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => {
+                    self.nested(&[*src], env);
+                    stack.push(*init);
+                }
+                Op::Dot { init, a, b } => {
+                    self.nested(&[*a, *b], env);
+                    stack.push(*init);
+                }
+                Op::PanelDot { init, a, b } => {
+                    let outer = std::mem::replace(&mut self.in_product, true);
+                    self.nested(&[*a, *b], env);
+                    self.in_product = outer;
+                    stack.push(*init);
+                }
+                Op::Len(..) => {}
+                op => {
+                    let first = stack.len();
+                    op.for_operands(|o| stack.push(o));
+                    stack[first..].reverse();
+                }
+            }
+        }
+    }
+
+    /// Adds the reads of a loop over arrays inside of the element.
+    fn nested(&mut self, arrays: &[NodeId], env: &mut Env) {
+        let outer = self.scope.len();
+        let rank = arrays.iter().map(|x| self.demand.rank(*x)).max().unwrap_or(0);
+        // the variables of the loops around this one are taken
+        let (mut index, mut number) = (Vec::with_capacity(rank), OF_ELEMENT);
+        while index.len() < rank {
+            let next = self.demand.index(number);
+            number += 1;
+            if !self.scope.contains(&next.0) {
+                index.push(next);
+            }
+        }
+        self.scope.extend(index.iter().map(|i| i.0));
+        for x in arrays {
+            let index: Vec<NodeId> = index[..self.demand.rank(*x)].iter().map(|i| i.1).collect();
+            self.read(*x, &index, env);
+        }
+        self.scope.truncate(outer);
+    }
+
+    /// Returns the array that a view is taken of, and the indices there.
+    fn source(&mut self, view: NodeId, index: &[NodeId], env: &mut Env) -> Option<(NodeId, Vec<NodeId>)> {
+        let mut index = index.to_vec();
+        let src = match self.demand.g.op(view).clone() {
+            Op::Slice { src, axis, start, stride, .. } => {
+                let [start, stride] = [start, stride].map(|n| self.symbol(n, env));
+                let i = &mut index[usize::from(axis)];
+                let s = &mut self.demand.symbols;
+                let step = linear::mul(s, *i, stride);
+                *i = linear::add(s, start, step);
+                src
+            }
+            Op::Reverse(src, axis) => {
+                let n = self.extent(src, axis, env);
+                let s = &mut self.demand.symbols;
+                let one = s.lit(crate::scalar::Lit::i64(1));
+                let last = linear::sub(s, n, one);
+                let i = &mut index[usize::from(axis)];
+                *i = linear::sub(s, last, *i);
+                src
+            }
+            Op::Permute(src, axes) => {
+                let mut of = index.clone();
+                axes.iter().zip(&index).for_each(|(axis, i)| of[usize::from(*axis)] = *i);
+                index = of;
+                src
+            }
+            Op::Pick { src, axis, index: at } => {
+                let at = self.symbol(at, env);
+                index.insert(axis.into(), at);
+                src
+            }
+            Op::Spread { src, axis, .. } => {
+                index.remove(axis.into());
+                src
+            }
+            _ => return None,
+        };
+        Some((src, index))
+    }
+
+    fn extent(&mut self, array: NodeId, axis: u8, env: &mut Env) -> NodeId {
+        let n = extent(&mut self.demand.g, array, axis);
+        self.symbol(n, env)
+    }
+
+    /// Returns the value of an element as a symbol.
+    fn value(&mut self, array: NodeId, index: &[NodeId], env: &mut Env) -> NodeId {
+        if let Some(leaf) = self.demand.leaves.get(&array) {
+            return self.demand.symbols.add(Op::At(*leaf, index.to_vec()));
+        }
+        match self.source(array, index, env) {
+            Some((src, index)) => self.value(src, &index, env),
+            // an element that is known to nobody else
+            None => self.demand.symbols.fresh_var(self.demand.g.ty(array).elem).1,
+        }
+    }
+
+    /// Returns the symbol of a scalar.
+    fn symbol(&mut self, n: NodeId, env: &mut Env) -> NodeId {
+        if self.demand.g.is_closed(n) {
+            return self.demand.closed_scalar(n);
+        }
+        if let Some(known) = env.known.get(&n) {
+            return *known;
+        }
+        let op = self.demand.g.op(n).clone();
+        let made = match &op {
+            Op::At(x, index) | Op::Elem(x, index) => {
+                let index: Vec<NodeId> = index.iter().map(|i| self.symbol(*i, env)).collect();
+                self.value(*x, &index, env)
+            }
+            Op::Len(x, axis) => match extent(&mut self.demand.g, *x, *axis) {
+                same if same == n => self.demand.symbols.fresh_var(Ty::I64).1,
+                other => self.symbol(other, env),
+            },
+            op if op.is_reduction()
+                || matches!(op, Op::Var(..) | Op::Materialize(_) | Op::Iterate { .. }) =>
+            {
+                self.demand.symbols.fresh_var(self.demand.g.ty(n).elem).1
+            }
+            op => {
+                let operands: Vec<NodeId> = op.operands().map(|o| self.symbol(o, env)).collect();
+                let is_sum = matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub, ..));
+                let made = self.demand.symbol_of(op, &operands);
+                match is_sum && linear::is_i64(&self.demand.symbols, made) {
+                    true => linear::Linear::of(&self.demand.symbols, made).node(&mut self.demand.symbols),
+                    false => made,
+                }
+            }
+        };
+        env.known.insert(n, made);
+        made
+    }
+}

@@ -1,0 +1,272 @@
+//! Decides which arrays are cheaper to store than to compute again at each read. Fusion
+//! (`passes/fuse.rs`) stores the arrays that [`stored`] returns, and no others that the author did
+//! not ask to store.
+//!
+//! The function is read once, operands before users. [`demand`] says which elements of which arrays
+//! one element of an array needs, as far as no stored array lies between. From this follows how
+//! often an element of each array is computed in one *context*, that is by everything that can
+//! share a launch: items over one index space that wait for the same number of launches. As soon as
+//! computing an array again costs more than storing it, it is stored, and everything that was found
+//! out about it so far is forgotten. So no decision starts from the beginning, and the time is
+//! linear in the size of the program, apart from what is computed again on purpose.
+//!
+//! *The costs.* Storing an array is a round trip through memory: 8 bytes for each element, in which
+//! time an H200 makes about [`ROUND_TRIP`] operations (2026-11-21: 0.128 ms for 2^26 elements of 4
+//! bytes, at 30 TFLOP/s of multiply-adds). A result is stored in any case, so that reading it is
+//! cheaper. How often neighbours that a stencil reads are computed is in [`reuse`]. So small
+//! stencils of stencils are fused, such as 3 x 3 of 3 x 3, but 5 x 5 of 5 x 5 is not.
+//!
+//! An array that is read at an index that lacks some index of a loop around it is computed again
+//! for each value of that index. The tiles of a product divide this by about 64, which hides cheap
+//! elements, but not an elementary function. An element that contains a reduction is stored if it
+//! is needed at two places or more.
+
+mod cost;
+mod demand;
+mod reuse;
+
+use super::{Function, NodeId, Op};
+use demand::{Demand, Places};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// The number of operations that take as long as one round trip of an element through memory.
+const ROUND_TRIP: f64 = 60.0;
+/// The same for an array that is a result, or is stored for other readers: it is read once more.
+const READ_AGAIN: f64 = 15.0;
+/// How often an element is counted that is computed for each value of an index on which it does not
+/// depend. An elementary function is stored by it, a scaling by a constant is not.
+const REPEATED: f64 = 4.0;
+/// The most elements of other arrays that one element may need. Beyond this the array that costs
+/// most is stored, whatever it costs to store.
+const MOST_ELEMENTS: usize = 2_000;
+/// The most arrays that are compared before one of them is stored.
+const MOST_CANDIDATES: usize = 16;
+
+/// Returns the arrays of a function that are to be stored, each with whether it is a result, or is
+/// stored by the author elsewhere, so that it leaves its error records in any case.
+pub fn stored(f: &Function) -> HashMap<NodeId, bool> {
+    if !may_repeat(f) {
+        return HashMap::default();
+    }
+    let mut decide = Decide {
+        demand: Demand::new(f),
+        kept_anyway: kept_anyway(f),
+        contexts: HashMap::default(),
+        of_array: HashMap::default(),
+        changed: Vec::new(),
+    };
+    decide.run(f);
+    decide.demand.stored.iter().map(|x| (*x, decide.kept_anyway.contains(x))).collect()
+}
+
+/// Returns whether any computed array could be needed twice. Most small functions have none, and
+/// are compiled while a program runs.
+fn may_repeat(f: &Function) -> bool {
+    let g = &f.graph;
+    let is_made = |n: NodeId| matches!(g.op(n), Op::Map(..) | Op::Generate(..));
+    let mut readers: HashMap<NodeId, u32> = HashMap::default();
+    let (mut made, mut again) = (false, false);
+    for n in g.reachable(f.results.iter().map(|r| r.value)) {
+        let op = g.op(n);
+        made |= is_made(n) && g.is_closed(n);
+        again |= match op {
+            Op::At(..) | Op::Elem(..) | Op::Spread { .. } => true,
+            op => op.is_reduction() && !g.is_closed(n),
+        };
+        let mut count = |o: NodeId| {
+            if !g.ty(o).is_scalar() && !g.is_stored(o) {
+                let readers = readers.entry(o).or_default();
+                *readers += 1;
+                again |= *readers > 1;
+            }
+        };
+        match op {
+            Op::Len(..) => {}
+            op => op.for_operands(&mut count),
+        }
+    }
+    for r in &f.results {
+        again |= readers.contains_key(&r.value);
+    }
+    made && again
+}
+
+/// Returns the arrays that are stored whatever is decided: results, and what the author stores.
+fn kept_anyway(f: &Function) -> HashSet<NodeId> {
+    let g = &f.graph;
+    let mut out: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
+    for n in g.reachable(f.results.iter().map(|r| r.value)) {
+        match g.op(n) {
+            Op::Materialize(x) => drop(out.insert(*x)),
+            Op::Iterate { args, .. } => out.extend(args.iter().copied()),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// What identifies a context: the extents of its index space, whether its elements are counted
+/// through (a reduction of a matrix), and the number of launches that come before.
+type Key = (Vec<NodeId>, bool, u32);
+
+/// Everything that can share a launch.
+#[derive(Clone, Default)]
+struct Context {
+    /// The arrays whose elements are computed.
+    roots: Vec<NodeId>,
+    /// The elements that these need.
+    places: Places,
+}
+
+struct Decide {
+    demand: Demand,
+    kept_anyway: HashSet<NodeId>,
+    contexts: HashMap<Key, Context>,
+    /// The contexts in which elements of an array are computed.
+    of_array: HashMap<NodeId, HashSet<Key>>,
+    /// The contexts that need other elements than they did.
+    changed: Vec<Key>,
+}
+
+impl Decide {
+    fn run(&mut self, f: &Function) {
+        let g = &f.graph;
+        for n in g.reachable(f.results.iter().map(|r| r.value)) {
+            if !g.is_closed(n) {
+                continue;
+            }
+            match g.op(n).clone() {
+                Op::Reduce { src, init, .. } | Op::Fold { src, init, .. } => {
+                    self.launch(n, &[src], &[init], true)
+                }
+                Op::Dot { a, b, init } | Op::PanelDot { a, b, init } => {
+                    self.launch(n, &[a, b], &[init], true)
+                }
+                Op::Materialize(x) => self.launch(n, &[x], &[], false),
+                Op::Iterate { count, args, .. } => {
+                    let is_scalar = |a: &NodeId| g.ty(*a).is_scalar();
+                    let (mut scalars, arrays): (Vec<NodeId>, Vec<NodeId>) =
+                        args.into_iter().partition(is_scalar);
+                    scalars.push(count);
+                    self.launch(n, &arrays, &scalars, false);
+                }
+                _ if g.ty(n).is_scalar() => {}
+                _ => self.alone(n),
+            }
+        }
+        for r in f.results.iter().filter(|r| !g.ty(r.value).is_scalar()) {
+            self.context(&[r.value], false);
+        }
+    }
+
+    /// Adds the context of a node that needs a launch.
+    fn launch(&mut self, n: NodeId, arrays: &[NodeId], scalars: &[NodeId], is_reduced: bool) {
+        let ready = self.context(arrays, is_reduced);
+        let ready = scalars.iter().map(|s| self.demand.ready_scalar(*s)).fold(ready, u32::max);
+        self.demand.launch(n, ready + 1);
+    }
+
+    /// Stores what an element of this array alone would compute too often. Stencils of stencils
+    /// grow by a factor at each level, so this is asked before a context needs them.
+    fn alone(&mut self, array: NodeId) {
+        while self.demand.joins_places(array) {
+            let places = self.demand.places(&[array]);
+            let is_full = places.len() > MOST_ELEMENTS;
+            let more = |this: &mut Self, x: NodeId| match x == array {
+                true => 0.0,
+                false => this.demand.reuse_of(x, &places) - 1.0,
+            };
+            match self.worst((&[array], &places), is_full, more) {
+                Some(x) => self.store(x),
+                None => return,
+            }
+            self.settle();
+        }
+    }
+
+    /// Adds arrays to the context to which they belong, and stores what is computed too often.
+    /// Returns the number of launches that must come before.
+    fn context(&mut self, roots: &[NodeId], is_reduced: bool) -> u32 {
+        let ready = self.demand.places(roots).ready;
+        let roots: Vec<NodeId> = roots.iter().copied().filter(|x| !self.demand.is_leaf(*x)).collect();
+        let Some(first) = roots.first() else { return ready };
+        let extents = self.demand.extents(*first);
+        let key = (extents, is_reduced && self.demand.rank(*first) > 1, ready);
+        self.contexts.entry(key.clone()).or_default().roots.extend(roots);
+        self.changed.push(key);
+        self.settle();
+        ready
+    }
+
+    /// Stores what is computed too often in the contexts that changed.
+    fn settle(&mut self) {
+        while let Some(key) = self.changed.pop() {
+            self.look(&key);
+            let Context { roots, places } = self.contexts[&key].clone();
+            let more = |this: &mut Self, x: NodeId| {
+                let all = this.of_array.get(&x).into_iter().flatten();
+                all.map(|key| this.demand.reuse_of(x, &this.contexts[key].places)).sum::<f64>() - 1.0
+            };
+            if let Some(x) = self.worst((&roots, &places), false, more) {
+                self.store(x);
+            }
+        }
+    }
+
+    /// Finds the elements that a context needs.
+    fn look(&mut self, key: &Key) {
+        let Some(context) = self.contexts.get_mut(key) else { return };
+        let places = self.demand.places(&context.roots);
+        let before = std::mem::replace(&mut context.places, places);
+        for (x, _) in before.iter() {
+            self.of_array.entry(x).or_default().remove(key);
+        }
+        for (x, _) in self.contexts[key].places.iter() {
+            self.of_array.entry(x).or_default().insert(key.clone());
+        }
+    }
+
+    /// Returns an array that costs more to compute again than to store. Of several it is the one
+    /// with which the roots cost least, because others may be expensive only because of it. `more`
+    /// says how often an element is computed beyond the first time. If `is_full`, every array that
+    /// is computed again is taken for too expensive.
+    fn worst(
+        &mut self,
+        (roots, places): (&[NodeId], &Places),
+        is_full: bool,
+        more: impl Fn(&mut Self, NodeId) -> f64,
+    ) -> Option<NodeId> {
+        let mut found: Vec<(f64, NodeId)> = Vec::new();
+        let arrays: Vec<(NodeId, bool)> = places.arrays().collect();
+        for (x, is_repeated) in arrays {
+            let more = more(self, x) + if is_repeated { REPEATED } else { 0.0 };
+            if more <= 0.0 || !self.demand.may_be_stored(x) {
+                continue;
+            }
+            let again = more * self.demand.cost(x);
+            let limit = if self.kept_anyway.contains(&x) { READ_AGAIN } else { ROUND_TRIP };
+            if is_full || again > limit {
+                found.push((again, x));
+            }
+        }
+        if found.len() > MOST_CANDIDATES {
+            found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            found.truncate(MOST_CANDIDATES);
+        }
+        let left = |(_, x): (f64, NodeId)| (self.demand.cost_until(roots, Some(x)) + self.demand.cost(x), x);
+        found.into_iter().map(left).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, x)| x)
+    }
+
+    /// Stores an array. It becomes a context of its own, and the contexts that computed its
+    /// elements read them now.
+    fn store(&mut self, array: NodeId) {
+        let ready = self.demand.store(array);
+        let mut of: Vec<Key> = self.of_array.remove(&array).into_iter().flatten().collect();
+        of.sort();
+        self.changed.extend(of);
+        let extents = self.demand.extents(array);
+        let key = (extents, false, ready);
+        self.contexts.entry(key.clone()).or_default().roots.push(array);
+        self.changed.push(key);
+    }
+}

@@ -1,0 +1,67 @@
+//! How often an element is computed that is needed at several places.
+
+use crate::core::linear::Linear;
+use crate::core::{Graph, NodeId};
+use std::collections::BTreeMap;
+
+/// The elements that a GPU's thread computes side by side along the only axis of a vector, and along
+/// each of the last two axes of other arrays. They share what they need.
+const OF_VECTOR: f64 = 8.0;
+const OF_AXIS: f64 = 4.0;
+
+/// Returns how often an element of an array is computed that is needed at these places, relative to
+/// once. A thread that computes a square of 4 by 4 elements (8 elements of a vector) computes the
+/// square and its halo once, if the places are at constant distances from each other. Places at
+/// other distances, such as those of a gather, share nothing.
+pub fn factor<'p>(g: &Graph, places: impl Iterator<Item = &'p [NodeId]>) -> f64 {
+    // places at constant distances, with the distances of each
+    let mut near: BTreeMap<Vec<BTreeMap<NodeId, i64>>, Vec<Vec<i64>>> = BTreeMap::new();
+    for place in places {
+        let forms: Vec<Linear> = place.iter().map(|i| Linear::of(g, *i)).collect();
+        let distances = forms.iter().map(|l| l.constant).collect();
+        near.entry(forms.into_iter().map(|l| l.terms).collect()).or_default().push(distances);
+    }
+    near.values().map(|distances| of_neighbours(distances)).sum()
+}
+
+/// Returns the same for places at these distances.
+fn of_neighbours(distances: &[Vec<i64>]) -> f64 {
+    let rank = distances[0].len();
+    let mut together = 1.0;
+    for axis in 0..rank {
+        let along = || distances.iter().map(|d| d[axis]);
+        let (first, last) = (along().min().unwrap_or(0), along().max().unwrap_or(0));
+        let halo = last.saturating_sub(first) as f64;
+        together *= match rank - axis {
+            1 if rank == 1 => (OF_VECTOR + halo) / OF_VECTOR,
+            1 | 2 => (OF_AXIS + halo) / OF_AXIS,
+            // planes are computed one after the other
+            _ => 1.0 + halo,
+        };
+    }
+    together.min(distances.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_neighbours;
+
+    fn square(side: i64) -> Vec<Vec<i64>> {
+        (0..side * side).map(|k| vec![k / side, k % side]).collect()
+    }
+
+    #[test]
+    fn more_places_cost_more() {
+        assert_eq!(of_neighbours(&[vec![3]]), 1.0);
+        assert_eq!(of_neighbours(&square(1)), 1.0);
+        assert_eq!(of_neighbours(&(0..9).map(|d| vec![d]).collect::<Vec<_>>()), 2.0);
+        assert_eq!(of_neighbours(&square(5)), 4.0);
+        let cross = [[0, 1], [1, 0], [1, 1], [1, 2], [2, 1]].map(Vec::from);
+        assert_eq!(of_neighbours(&cross), of_neighbours(&square(3)));
+    }
+
+    #[test]
+    fn places_far_apart_share_nothing() {
+        assert_eq!(of_neighbours(&[vec![0], vec![1 << 20]]), 2.0);
+    }
+}
