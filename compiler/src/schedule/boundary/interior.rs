@@ -103,8 +103,7 @@ pub fn decided(
     extents: &[NodeId],
     roots: &[NodeId],
 ) -> (HashMap<NodeId, NodeId>, Vec<BoundaryWidth>) {
-    let forms = extents.iter().map(|n| Linear::of(g, *n)).collect();
-    let mut facts = Facts { index, extents: forms, widths: vec![(0, 0); index.len()] };
+    let mut facts = Facts::new(g, index, extents, vec![(0, 0); index.len()]);
     let memo = rebuilt(g, roots, HashMap::default(), &mut |g, op| facts.decide(g, op));
     (memo, facts.widths)
 }
@@ -146,7 +145,7 @@ pub fn rebuilt(
 }
 
 /// Returns the operands of an operation that boundary widths may decide.
-fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
+pub fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
     match *op {
         Op::Binary(Max | Min | Ge | Gt | Le | Lt | Eq | Ne | Rem, a, b) | Op::Within(a, b)
@@ -166,13 +165,24 @@ fn width(missing: i64, k: i64) -> i64 {
 }
 
 /// The assumptions so far: each index lies within its axis, excluding the boundary widths.
-struct Facts<'a> {
+pub struct Facts<'a> {
     index: &'a [NodeId],
     extents: Vec<Linear>,
     widths: Vec<BoundaryWidth>,
 }
 
-impl Facts<'_> {
+impl<'a> Facts<'a> {
+    /// Returns the assumption that the indices of an element keep these widths from the ends of
+    /// their axes.
+    pub fn new(g: &Graph, index: &'a [NodeId], extents: &[NodeId], widths: Vec<BoundaryWidth>) -> Facts<'a> {
+        Facts { index, extents: extents.iter().map(|n| Linear::of(g, *n)).collect(), widths }
+    }
+
+    /// Whether a form that cannot wrap is not negative, as far as the boundary widths show it.
+    pub fn proves(&self, g: &Graph, form: &Linear) -> bool {
+        self.widened(g, self.widths.clone(), form).is_some_and(|needed| needed == self.widths)
+    }
+
     /// Returns the value of an operation on indices, and widens the boundary as far as this value
     /// needs.
     fn decide(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {

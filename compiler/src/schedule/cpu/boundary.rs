@@ -1,80 +1,116 @@
-//! Rows cut at their edges: the interior part of a row has code of its own, without clamps,
-//! reflections and wraps of indices (`boundary/interior.rs`), which the C compiler vectorises. In a
-//! row at an edge, first = last = end.
+//! Rows cut at their edges: the ranges of a row that need no tests of indices have code of their own
+//! (`ranges.rs`), which the C compiler vectorises.
 //!
 //! ```text
 //! begin           first                                   last       end
-//!   | program's    |               interior                | program's |
+//!   | program's    |                 range                 | program's |
 //! ```
+//!
+//! ```text
+//! while at < end {
+//!     if first <= at && at < last { for j = at to last { the range's element }    at = last }
+//!     else { for j = at to the next range { the program's element }    at = the next range }
+//! }
+//! ```
+//!
+//! So the code of each kind of element is written once, in whatever order the ranges lie.
 
+use super::ranges::{self, Range};
 use crate::core::NodeId;
+use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::boundary::interior::Interior;
-use crate::schedule::element::opened;
-use crate::schedule::groups::{FusedGroup, Item};
+use crate::scalar::BinaryOp;
+use crate::scalar::Ty;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, named};
 
-/// A fused group that has such interior code.
+/// The ranges of the rows of a fused group.
 pub struct RowParts {
-    inner: Interior,
+    ranges: Vec<Range>,
+    /// The program's own elements.
+    roots: Vec<NodeId>,
 }
 
 /// A part of a row.
-pub struct Part {
+pub struct Part<'a> {
     /// The index of the part's first element along the last axis.
     pub begin: Expr,
     /// The index behind the part's last element.
     pub end: Expr,
-    /// Whether all its elements are in the interior.
-    pub inner: bool,
+    /// The elements.
+    pub roots: &'a [NodeId],
+    /// The values of nodes that are the same for the whole row.
+    pub given: Vec<(NodeId, Expr)>,
 }
 
+/// Emits the elements of a part of a row.
+pub type Work<'a> = dyn FnMut(&mut Lower, &Part) -> Result<Vec<Stmt>> + 'a;
+
 impl RowParts {
-    /// Returns `None` if the group has no boundary, or if it does not only store arrays.
-    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, items: &[&Item]) -> Option<RowParts> {
-        let inner = Interior::of(&mut l.g, fused);
-        (items.len() == fused.items.len() && inner.widths.iter().any(|m| *m != (0, 0)))
-            .then_some(RowParts { inner })
+    /// Returns the parts of rows whose elements are `roots` at `index`. Without `cut`, a row is one
+    /// part.
+    pub fn of(
+        l: &mut LaunchContext,
+        fused: &FusedGroup,
+        index: &[NodeId],
+        roots: &[NodeId],
+        cut: bool,
+    ) -> Self {
+        let ranges = if cut { ranges::of(l, &fused.domain, index, roots) } else { Vec::new() };
+        RowParts { ranges, roots: roots.to_vec() }
     }
 
-    /// Returns the elements at an index in the interior.
-    pub fn roots(&self, l: &mut LaunchContext, index: &[NodeId]) -> Vec<NodeId> {
-        self.inner.arrays.iter().map(|x| opened(&mut l.g, *x, index)).collect()
-    }
-
-    /// Cuts a piece of a row, from `begin` to `end`, into the parts before the interior, in it, and
-    /// behind it. `outer` are the row's indices along the axes before the last.
-    pub fn parts(
+    /// Emits a piece of a row, from `begin` to `end`. `outer` are the row's indices along the axes
+    /// before the last.
+    pub fn emit(
         &self,
         l: &mut Lower,
-        extents: &[Expr],
-        outer: &[Expr],
+        outer: &[(NodeId, Expr)],
         (begin, end): (&Expr, &Expr),
         out: &mut Vec<Stmt>,
-    ) -> [Part; 3] {
-        let both = |a: Expr, b: Expr| Expr::binary(BinaryOp::And, a, b);
-        let mut kept: Option<Expr> = None;
-        for ((i, n), (before, behind)) in outer.iter().zip(extents).zip(&self.inner.widths) {
-            let low = Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(*before));
-            let high = Expr::binary(BinaryOp::Lt, i.clone(), n.clone().minus(Expr::int(*behind)));
-            let test = both(low, high);
-            kept = Some(kept.map_or(test.clone(), |all| both(all, test)));
-        }
-        let (before, behind) = self.inner.widths.last().copied().unwrap_or_default();
-        let width = extents.last().cloned().unwrap_or(Expr::int(0));
-        let greater = |a: Expr, b: Expr| Expr::binary(BinaryOp::Max, a, b);
-        let first = greater(begin.clone(), Expr::int(before)).min(end.clone());
-        let last = greater(begin.clone(), width.minus(Expr::int(behind))).min(end.clone());
-        let in_row = |e: Expr| match &kept {
-            Some(kept) => Expr::Select(Box::new(kept.clone()), Box::new(e), Box::new(end.clone())),
-            None => e,
+        work: &mut Work,
+    ) -> Result<()> {
+        let part = |begin: &Expr, end: &Expr, roots, given| Part {
+            begin: begin.clone(),
+            end: end.clone(),
+            roots,
+            given,
         };
-        let first = named(l, "first", in_row(first), out);
-        let last = greater(first.clone(), in_row(last));
-        let last = named(l, "last", last, out);
-        debug_assert_eq!(l.k_ty(&last), Ty::I64);
-        let part = |begin: &Expr, end: &Expr, inner| Part { begin: begin.clone(), end: end.clone(), inner };
-        [part(begin, &first, false), part(&first, &last, true), part(&last, end, false)]
+        if self.ranges.is_empty() {
+            out.append(&mut work(l, &part(begin, end, &self.roots, vec![]))?);
+            return Ok(());
+        }
+        let binary = |op, a: &Expr, b: &Expr| Expr::binary(op, a.clone(), b.clone());
+        let greater = |a: &Expr, b: &Expr| binary(BinaryOp::Max, a, b);
+        let (mut bounds, mut values) = (Vec::new(), Vec::new());
+        for r in &self.ranges {
+            let asked: Vec<NodeId> = [r.first, r.last].into_iter().chain(r.given.iter().copied()).collect();
+            let found = l.conditions(outer, &asked, out)?;
+            let first = named(l, "first", greater(&found[0], begin).min(end.clone()), out);
+            let last = named(l, "last", greater(&found[1].clone().min(end.clone()), &first), out);
+            bounds.push((first, last));
+            values.push(r.given.iter().copied().zip(found.into_iter().skip(2)).collect::<Vec<_>>());
+        }
+        let reg = l.k.reg("at", Ty::I64);
+        let at = Expr::Reg(reg);
+        // the program's elements come up to the next range
+        let mut rest = Vec::new();
+        let next = bounds.iter().fold(end.clone(), |next, (first, _)| {
+            let is_ahead = binary(BinaryOp::Lt, &at, first);
+            Expr::Select(Box::new(is_ahead), Box::new(first.clone().min(next.clone())), Box::new(next))
+        });
+        let next = named(l, "next", next, &mut rest);
+        rest.append(&mut work(l, &part(&at, &next, &self.roots, vec![]))?);
+        rest.push(Stmt::Assign(reg, next));
+        for ((r, (first, last)), given) in self.ranges.iter().zip(&bounds).zip(values).rev() {
+            let is_in =
+                binary(BinaryOp::And, &binary(BinaryOp::Ge, &at, first), &binary(BinaryOp::Lt, &at, last));
+            let mut inside = work(l, &part(&at, last, &r.roots, given))?;
+            inside.push(Stmt::Assign(reg, last.clone()));
+            rest = vec![Stmt::If(is_in, inside, rest)];
+        }
+        out.push(Stmt::Var(reg, begin.clone()));
+        out.push(Stmt::While(binary(BinaryOp::Lt, &at, end), rest));
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! which the C compiler vectorises. The staged variants go unit by unit through local buffers (see
 //! `Stores`).
 
-use super::boundary::{Part, RowParts};
+use super::boundary::RowParts;
 use super::element_loop::each;
 use super::stores::Stores;
 use crate::error::Result;
@@ -26,32 +26,23 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     if !staged {
         let lo = l.k.reg("lo", Ty::I64);
         let hi = l.k.reg("hi", Ty::I64);
-        let row_parts = if fused.domain.len() == 1 { RowParts::of(l.launch, fused, &items) } else { None };
-        let inner = row_parts.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &[index]));
+        let row_parts = RowParts::of(l.launch, fused, &[index], &roots, fused.domain.len() == 1);
         let (mut elements, mut looks) = (Vec::new(), false);
-        let whole = (Expr::Reg(lo), Expr::Reg(hi));
-        let parts = match &row_parts {
-            Some(row_parts) => {
-                let parts =
-                    row_parts.parts(l, std::slice::from_ref(&n), &[], (&whole.0, &whole.1), &mut elements);
-                parts.into_iter().collect()
-            }
-            None => vec![Part { begin: whole.0, end: whole.1, inner: false }],
-        };
-        for part in parts {
-            let roots = if part.inner { &inner } else { &roots };
-            let mut loops = each(l, "i", &part.begin, &part.end, &mut |l, i, conditions, out| {
-                let vars = [(index, i.clone())];
+        let whole = (&Expr::Reg(lo), &Expr::Reg(hi));
+        row_parts.emit(l, &[], whole, &mut elements, &mut |l, part| {
+            let loops = each(l, "i", &part.begin, &part.end, &mut |l, i, conditions, out| {
+                let own = [(index, i.clone())];
+                let vars: Vec<_> = own.iter().chain(&part.given).cloned().collect();
                 if let Some(conditions) = conditions {
                     return l.conditions(&vars, conditions, out);
                 }
-                let values = l.region(&vars, roots, i, out)?;
+                let values = l.region(&vars, part.roots, i, out)?;
                 stores.store(l, values, i, i, out);
                 Ok(vec![])
             })?;
             looks |= loops.len() > 1;
-            elements.append(&mut loops);
-        }
+            Ok(loops)
+        })?;
         let t = l.k.reg("t", Ty::I64);
         // if conditions are tested first, both loops go tile by tile, so that the tile is in the
         // cache when its elements are computed

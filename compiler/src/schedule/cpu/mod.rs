@@ -16,6 +16,7 @@ mod map;
 pub mod nested;
 mod pairwise;
 mod product;
+mod ranges;
 mod reduce;
 mod rows;
 pub mod segmented_columns;

@@ -5,7 +5,7 @@
 //! This strategy is not needed if every array is read at the element's own indices only, and has no
 //! gaps between its rows: then `map` counts through all elements.
 
-use super::boundary::{Part, RowParts};
+use super::boundary::RowParts;
 use super::element_loop::each;
 use super::stores::Stores;
 use crate::core::NodeId;
@@ -50,33 +50,24 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
         }
     };
     // the staged variants compute every element by the program's code
-    let row_parts = if staged || l.k.strided { None } else { RowParts::of(l.launch, fused, &items) };
-    let inner = row_parts.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &index));
+    let row_parts = RowParts::of(l.launch, fused, &index, &roots, !staged && !l.k.strided);
     walk.rows(l, &mut body, &mut |l, piece, out| {
-        let parts = match &row_parts {
-            Some(row_parts) => row_parts
-                .parts(l, &extents, &piece.outer, (&piece.begin, &piece.end), out)
-                .into_iter()
-                .collect(),
-            None => vec![Part { begin: piece.begin.clone(), end: piece.end.clone(), inner: false }],
-        };
-        for part in parts {
-            let roots = if part.inner { &inner } else { &roots };
-            let mut loops = each(l, "j", &part.begin, &part.end, &mut |l, j, conditions, out| {
-                let values = piece.outer.iter().cloned().chain([j.clone()]);
-                let vars: Vec<(NodeId, Expr)> = index.iter().copied().zip(values).collect();
+        let outer: Vec<(NodeId, Expr)> = index.iter().copied().zip(piece.outer.iter().cloned()).collect();
+        row_parts.emit(l, &outer, (&piece.begin, &piece.end), out, &mut |l, part| {
+            each(l, "j", &part.begin, &part.end, &mut |l, j, conditions, out| {
+                let own = [(index[outer.len()], j.clone())];
+                let vars: Vec<(NodeId, Expr)> =
+                    outer.iter().chain(&own).chain(&part.given).cloned().collect();
                 if let Some(conditions) = conditions {
                     return l.conditions(&vars, conditions, out);
                 }
                 let at = piece.row.clone().plus(j.clone());
-                let values = l.region(&vars, roots, &at, out)?;
+                let values = l.region(&vars, part.roots, &at, out)?;
                 let in_tile = at.minus(walk.lo.clone());
                 stores.store_at(l, values, &piece.indices(j), &in_tile, out);
                 Ok(vec![])
-            })?;
-            out.append(&mut loops);
-        }
-        Ok(())
+            })
+        })
     })?;
     if staged {
         walk.rows(l, &mut body, &mut |l, piece, out| {
