@@ -10,6 +10,7 @@ pub mod encode;
 pub mod equations;
 mod function;
 pub mod graph;
+pub mod guarded;
 pub mod index_space;
 pub mod infer;
 pub mod interp;

@@ -7,9 +7,11 @@
 //! ```
 //!
 //! Fusion does this for each `generate` that it makes (`core/prove.rs`). The pass does it again
-//! with the function's shape rules, and for indices that have become constants since.
+//! with the function's shape rules, and for indices that have become constants since. Then come
+//! clamped indices, and reads that conditions keep in bounds (`core/guarded.rs`).
 
 use crate::core::equations::Equations;
+use crate::core::guarded::prove_guarded;
 use crate::core::prove::prove_all;
 use crate::core::{Function, Op, Rule};
 use crate::error::Result;
@@ -26,5 +28,6 @@ pub fn run(f: Function) -> Result<Function> {
     }
     let mut out = f;
     prove_all(&mut out, &equations);
+    prove_guarded(&mut out, &equations);
     Ok(out)
 }

@@ -1,0 +1,285 @@
+//! Total reads (`at`) whose index is clamped, or which a condition keeps in bounds, become plain
+//! reads (`elem`) at clamped indices.
+//!
+//! ```text
+//! at x (max (i - 1) 0)                            ->   elem x (max (i - 1) 0)
+//! select (i > 0) (at x (i - 1)) y                 ->   select (i > 0) (elem x (max (i - 1) 0)) y
+//! ```
+//!
+//! An index of an element lies in its index space, so that space is not empty, and the array that
+//! the clamped index reads has an element. The value of the clamped read beside its condition is
+//! not used. The schedule's interior (`schedule/boundary`) has neither the condition nor the clamp.
+//!
+//! A condition counts if it compares sums of indices, lengths and constants, which cannot wrap.
+
+use super::equations::Equations;
+use super::linear::{self, Linear, is_i64};
+use super::simplify::{settle, simplify};
+use super::{Function, Graph, NodeId, Op};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// The most known conditions that are combined to prove one form.
+const MOST_STEPS: u32 = 4;
+/// The most nodes that are visited for each node of a function: a node is visited once for each
+/// condition under which it is needed.
+const MOST_VISITS: usize = 8;
+
+/// Proves reads in all results of a function, with the help of its shape rules.
+pub fn prove_guarded(f: &mut Function, rules: &Equations) {
+    let order = f.graph.reachable(f.results.iter().map(|r| r.value));
+    let mut leads = HashSet::default();
+    for n in &order {
+        let op = f.graph.op(*n);
+        let below = |o: &NodeId| leads.contains(o);
+        if matches!(op, Op::At(..))
+            || op.operands().any(|o| below(&o))
+            || op.lambda().is_some_and(|l| below(&l.body))
+        {
+            leads.insert(*n);
+        }
+    }
+    if leads.is_empty() {
+        return;
+    }
+    let visits = MOST_VISITS * order.len();
+    let mut guards = Guards { rules, indices: vec![], conditions: vec![], leads, visits };
+    for r in &mut f.results {
+        r.value = guards.node(&mut f.graph, r.value, &mut HashMap::default());
+    }
+}
+
+struct Guards<'a> {
+    /// The equations between lengths that follow from the shape rules.
+    rules: &'a Equations,
+    /// The enclosing indices, each with its extent and the number of its index space.
+    indices: Vec<(NodeId, NodeId, usize)>,
+    /// The forms that are not negative where the current node is needed.
+    conditions: Vec<Linear>,
+    /// The nodes through which a total read is reached.
+    leads: HashSet<NodeId>,
+    /// How many nodes may still be visited.
+    visits: usize,
+}
+
+impl Guards<'_> {
+    fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
+        if !self.leads.contains(&n) || self.visits == 0 {
+            return n;
+        }
+        if let Some(known) = memo.get(&n) {
+            return *known;
+        }
+        self.visits -= 1;
+        let before = g.set_loc(g.node(n).loc.clone());
+        let made = match g.op(n).clone() {
+            Op::Generate(..) => self.inside(g, n),
+            Op::Select(c, a, b) => {
+                let made = self.node(g, c, memo);
+                let (a, b) = (self.arm(g, c, true, a, memo), self.arm(g, c, false, b, memo));
+                settle(g, Op::Select(made, a, b))
+            }
+            op => {
+                let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
+                match op.with(&operands, op.lambda().cloned()) {
+                    Op::At(x, index) => match self.clamped(g, x, &index) {
+                        Some(index) => g.add(Op::Elem(x, index)),
+                        None => g.add(Op::At(x, index)),
+                    },
+                    op => settle(g, op),
+                }
+            }
+        };
+        g.set_loc(before);
+        let (bound, once) = (g.node(n).bound, g.node(n).once);
+        g.keep_marks(bound, once, made);
+        memo.insert(n, made);
+        made
+    }
+
+    /// Proves reads in a `generate` inside the current scope.
+    fn inside(&mut self, g: &mut Graph, generate: NodeId) -> NodeId {
+        let Op::Generate(extents, lambda) = g.op(generate).clone() else { return generate };
+        let outer = self.indices.len();
+        let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, i| {
+            self.indices.extend(i.iter().zip(&extents).map(|(i, n)| (*i, *n, outer)));
+            let body = g.open(&lambda, i);
+            self.lead(g, body);
+            self.node(g, body, &mut HashMap::default())
+        });
+        self.indices.truncate(outer);
+        g.add(Op::Generate(extents, lambda))
+    }
+
+    /// Notes the nodes of an opened body through which a total read is reached.
+    fn lead(&mut self, g: &Graph, body: NodeId) {
+        for n in g.reachable([body]) {
+            let op = g.op(n);
+            let below = |o: NodeId| self.leads.contains(&o);
+            if matches!(op, Op::At(..))
+                || op.operands().any(below)
+                || op.lambda().is_some_and(|l| below(l.body))
+            {
+                self.leads.insert(n);
+            }
+        }
+    }
+
+    /// Returns the arm of a `select` that is needed if the condition has the value `holds`.
+    fn arm(
+        &mut self,
+        g: &mut Graph,
+        condition: NodeId,
+        holds: bool,
+        arm: NodeId,
+        memo: &mut HashMap<NodeId, NodeId>,
+    ) -> NodeId {
+        let before = self.conditions.len();
+        if self.leads.contains(&arm) {
+            self.learn(g, condition, holds);
+        }
+        if self.conditions.len() == before {
+            return self.node(g, arm, memo);
+        }
+        let made = self.node(g, arm, &mut HashMap::default());
+        self.conditions.truncate(before);
+        made
+    }
+
+    /// Adds the forms that are not negative if a condition has the value `holds`.
+    fn learn(&mut self, g: &Graph, condition: NodeId, holds: bool) {
+        use BinaryOp::{And, Eq, Ge, Gt, Le, Lt, Ne, Or};
+        let (op, a, b) = match *g.op(condition) {
+            Op::Unary(UnaryOp::Not, a) => return self.learn(g, a, !holds),
+            Op::Select(c, a, b) if holds && g.as_lit(b).is_some_and(|l| !l.as_bool()) => {
+                self.learn(g, c, true);
+                return self.learn(g, a, true);
+            }
+            Op::Binary(op, a, b) => (op, a, b),
+            _ => return,
+        };
+        if matches!((op, holds), (And, true) | (Or, false)) && g.ty(a).elem == Ty::Bool {
+            self.learn(g, a, holds);
+            return self.learn(g, b, holds);
+        }
+        if !is_i64(g, a) {
+            return;
+        }
+        let Some([a, b]) = self.exact(g, [a, b]) else { return };
+        let less = |a: &Linear, b: &Linear, by: i64| {
+            let form = b.minus(a);
+            Linear { constant: form.constant.wrapping_sub(by), ..form }
+        };
+        match (op, holds) {
+            (Lt, true) | (Ge, false) => self.conditions.push(less(&a, &b, 1)),
+            (Le, true) | (Gt, false) => self.conditions.push(less(&a, &b, 0)),
+            (Gt, true) | (Le, false) => self.conditions.push(less(&b, &a, 1)),
+            (Ge, true) | (Lt, false) => self.conditions.push(less(&b, &a, 0)),
+            (Eq, true) | (Ne, false) => self.conditions.extend([less(&a, &b, 0), less(&b, &a, 0)]),
+            _ => {}
+        }
+    }
+
+    /// Returns the linear forms of two operands if none of their sums can wrap.
+    fn exact(&self, g: &Graph, operands: [NodeId; 2]) -> Option<[Linear; 2]> {
+        let forms = operands.map(|n| self.rules.resolve(&Linear::of(g, n)));
+        forms.iter().all(|form| self.is_small(g, form, MOST_STEPS)).then_some(forms)
+    }
+
+    /// Whether a form has small coefficients, and its terms are indices, lengths, extents that are
+    /// no sums, and clamps of these.
+    fn is_small(&self, g: &Graph, form: &Linear, depth: u32) -> bool {
+        let known = |t: NodeId| {
+            let is_index = self.indices.iter().any(|(i, n, _)| t == *i || t == *n);
+            is_index || matches!(g.op(t), Op::Len(..)) || self.is_clamp(g, t, depth)
+        };
+        form.constant.unsigned_abs() < 1 << 40
+            && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 6 && known(*t))
+    }
+
+    fn is_clamp(&self, g: &Graph, n: NodeId, depth: u32) -> bool {
+        let Op::Binary(BinaryOp::Max | BinaryOp::Min, a, b) = *g.op(n) else { return false };
+        depth > 0 && is_i64(g, a) && [a, b].iter().all(|o| self.is_small(g, &Linear::of(g, *o), depth - 1))
+    }
+
+    /// Returns indices that are in bounds in any case, and are the given ones where the read is
+    /// needed. Returns `None` if the conditions do not prove that the read is in bounds there.
+    fn clamped(&self, g: &mut Graph, x: NodeId, index: &[NodeId]) -> Option<Vec<NodeId>> {
+        if !g.is_stored(x) {
+            return None;
+        }
+        let mut made = Vec::new();
+        for (at, axis) in index.iter().zip(0..) {
+            let len = simplify(g, Op::Len(x, axis));
+            let [low, length] = self.exact(g, [*at, len])?;
+            let one = Linear { constant: 1, ..Linear::default() };
+            let last = length.minus(&one);
+            let high = last.minus(&low);
+            let mut at = *at;
+            let [below, above] = [&low, &high].map(|form| self.holds(g, form, index, false));
+            if !below || !above {
+                let proven = self.holds(g, &low, index, true) && self.holds(g, &high, index, true);
+                if !proven || !self.holds(g, &last, index, false) {
+                    return None;
+                }
+                let zero = g.lit(Lit::i64(0));
+                let one = g.lit(Lit::i64(1));
+                if !below {
+                    at = simplify(g, Op::Binary(BinaryOp::Max, at, zero));
+                }
+                if !above {
+                    let last = linear::sub(g, len, one);
+                    at = simplify(g, Op::Binary(BinaryOp::Min, at, last));
+                }
+            }
+            made.push(at);
+        }
+        Some(made)
+    }
+
+    /// Whether a form is not negative where an element at `index` is read: in any case, or where the
+    /// current node is needed.
+    fn holds(&self, g: &Graph, form: &Linear, index: &[NodeId], here: bool) -> bool {
+        self.follows(g, form, index, if here { &self.conditions } else { &[] }, MOST_STEPS)
+    }
+
+    fn follows(&self, g: &Graph, form: &Linear, index: &[NodeId], conditions: &[Linear], steps: u32) -> bool {
+        if form.at_least(g, 0) {
+            return true;
+        }
+        let Some(left) = steps.checked_sub(1) else { return false };
+        let without = |term: NodeId, value: &Linear| {
+            let mut rest = form.clone();
+            let k = rest.terms.remove(&term).unwrap_or(0);
+            self.rules.resolve(&rest.minus(&value.scaled(-k)))
+        };
+        let is_clamp = |t: NodeId| matches!(g.op(t), Op::Binary(BinaryOp::Max | BinaryOp::Min, ..));
+        if let Some((&term, k)) = form.terms.iter().find(|(t, _)| is_clamp(**t))
+            && let Op::Binary(op, a, b) = *g.op(term)
+        {
+            // a maximum is at least either operand, and at most the greater one
+            let side = |o| self.follows(g, &without(term, &Linear::of(g, o)), index, conditions, left);
+            return if (op == BinaryOp::Max) == (*k > 0) { side(a) || side(b) } else { side(a) && side(b) };
+        }
+        if conditions.iter().any(|known| self.follows(g, &form.minus(known), index, &[], left)) {
+            return true;
+        }
+        let one = Linear { constant: 1, ..Linear::default() };
+        let last = |n: NodeId| self.rules.resolve(&Linear::of(g, n)).minus(&one);
+        self.indices.iter().any(|(i, n, space)| match form.terms.get(i) {
+            Some(k) if *k > 0 => self.follows(g, &without(*i, &Linear::default()), index, conditions, left),
+            Some(_) => self.follows(g, &without(*i, &last(*n)), index, conditions, left),
+            None => self.is_inside(g, index, *space) && form.minus(&last(*n)).at_least(g, 0),
+        })
+    }
+
+    /// Whether a read at `index` stays inside the loop over an index space, because it depends on
+    /// its indices. Where it is computed, the index space is not empty.
+    fn is_inside(&self, g: &Graph, index: &[NodeId], space: usize) -> bool {
+        let own = self.indices.iter().filter(|known| known.2 == space);
+        own.into_iter().any(|(i, ..)| match g.op(*i) {
+            Op::Var(var, _) => index.iter().any(|at| g.node(*at).free.contains(var)),
+            _ => false,
+        })
+    }
+}
