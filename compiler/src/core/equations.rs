@@ -3,6 +3,7 @@
 
 use super::linear::Linear;
 use super::{Graph, NodeId, Op};
+use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
 /// The lengths of parameters (`len` nodes), each with what it equals in terms of the others.
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 pub struct Equations {
     /// The solved lengths, each with the form that it equals.
     pub solved: BTreeMap<NodeId, Linear>,
+    /// For each length that is not solved, the solved ones whose form mentions it.
+    mentioned: HashMap<NodeId, Vec<NodeId>>,
 }
 
 impl Equations {
@@ -29,8 +32,17 @@ impl Equations {
             let mut rest = zero.clone();
             rest.terms.remove(&length);
             let value = rest.scaled(-k);
-            let one = Equations { solved: [(length, value.clone())].into() };
-            self.solved.values_mut().for_each(|v| *v = one.resolve(v));
+            let mut users = self.mentioned.remove(&length).unwrap_or_default();
+            let one = Equations { solved: [(length, value.clone())].into(), ..Equations::default() };
+            for user in &users {
+                if let Some(form) = self.solved.get_mut(user) {
+                    *form = one.resolve(form);
+                }
+            }
+            users.push(length);
+            for term in value.terms.keys() {
+                self.mentioned.entry(*term).or_default().extend(&users);
+            }
             self.solved.insert(length, value);
         }
         true

@@ -9,6 +9,7 @@
 //! captured.
 
 mod add;
+pub mod marks;
 mod memo;
 mod substitute;
 
@@ -16,7 +17,7 @@ use super::{NodeId, Op, Type, Var};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
-use memo::Memo;
+use marks::Visited;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 use std::sync::Arc;
 
@@ -46,6 +47,12 @@ pub struct Node {
 /// The nodes of a function; equal nodes are stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
+    /// The graph whose nodes come first, if this one only adds nodes to it ([`Graph::over`]).
+    base: Option<Arc<Graph>>,
+    /// The number of the base's nodes.
+    first: u32,
+    /// The nodes of the base whose marks have changed here.
+    marked: HashMap<NodeId, Node>,
     ops: IndexSet<Op, FxBuildHasher>,
     info: Vec<Node>,
     params: Vec<Type>,
@@ -61,8 +68,6 @@ pub struct Graph {
     sample: Vec<(Var, NodeId)>,
     /// The results of opening a lambda: from its body and the arguments to the new body.
     opened: HashMap<(NodeId, [Option<NodeId>; 3]), NodeId>,
-    /// Unused tables, which substitutions reuse.
-    memos: Vec<Memo>,
 }
 
 impl Graph {
@@ -72,14 +77,22 @@ impl Graph {
         self.info.reserve(nodes);
     }
 
-    /// Returns a copy with room for `nodes` more nodes, allocated at once.
-    pub fn with_room(&self, nodes: usize) -> Graph {
-        let mut ops = IndexSet::with_capacity_and_hasher(self.len() + nodes, FxBuildHasher);
-        ops.extend(self.ops.iter().cloned());
-        let mut info = Vec::with_capacity(self.len() + nodes);
-        info.extend_from_slice(&self.info);
-        let (params, loc, opened) = (self.params.clone(), self.loc.clone(), self.opened.clone());
-        Graph { ops, info, params, loc, opened, sample: self.sample.clone(), memos: Vec::new(), ..*self }
+    /// Returns a graph that begins with the nodes of `base` and adds further ones. It takes no copy
+    /// of them, so that each launch of a large function has a graph of its own.
+    ///
+    /// Walks over this graph do not go below the values that a launch computes for the whole call,
+    /// unless they begin there: to other launches such a value is a load.
+    pub fn over(base: &Arc<Graph>) -> Graph {
+        Graph {
+            first: base.len() as u32,
+            total: base.total,
+            on_demand: base.on_demand,
+            fresh: base.fresh,
+            loc: base.loc.clone(),
+            sample: base.sample.clone(),
+            base: Some(base.clone()),
+            ..Graph::default()
+        }
     }
 
     /// Declares the parameters. Node i becomes parameter i.
@@ -93,17 +106,37 @@ impl Graph {
 
     /// The types of the parameters.
     pub fn params(&self) -> &[Type] {
-        &self.params
+        self.base.as_ref().map_or(&self.params, |base| &base.params)
     }
 
     /// The operation of a node.
+    #[inline]
     pub fn op(&self, n: NodeId) -> &Op {
-        &self.ops[n.0 as usize]
+        match &self.base {
+            Some(base) if n.0 < self.first => &base.ops[n.0 as usize],
+            _ => &self.ops[(n.0 - self.first) as usize],
+        }
     }
 
     /// Returns type, free variables and location of a node.
+    #[inline]
     pub fn node(&self, n: NodeId) -> &Node {
-        &self.info[n.0 as usize]
+        match &self.base {
+            Some(base) if n.0 < self.first => match self.marked.is_empty() {
+                true => &base.info[n.0 as usize],
+                false => self.marked.get(&n).unwrap_or(&base.info[n.0 as usize]),
+            },
+            _ => &self.info[(n.0 - self.first) as usize],
+        }
+    }
+
+    fn node_mut(&mut self, n: NodeId) -> &mut Node {
+        match &self.base {
+            Some(base) if n.0 < self.first => {
+                self.marked.entry(n).or_insert_with(|| base.info[n.0 as usize].clone())
+            }
+            _ => &mut self.info[(n.0 - self.first) as usize],
+        }
     }
 
     /// The type of a node.
@@ -124,7 +157,8 @@ impl Graph {
 
     /// Returns the node of an operation, if there is one.
     pub fn find(&self, op: &Op) -> Option<NodeId> {
-        self.ops.get_index_of(op).map(|i| NodeId(i as u32))
+        let before = self.base.as_ref().and_then(|base| base.find(op));
+        before.or_else(|| self.ops.get_index_of(op).map(|i| NodeId(self.first + i as u32)))
     }
 
     /// Returns whether any node is a total read (`at`), even one that no result needs.
@@ -134,12 +168,12 @@ impl Graph {
 
     /// Number of nodes.
     pub fn len(&self) -> usize {
-        self.ops.len()
+        self.first as usize + self.ops.len()
     }
 
     /// No nodes.
     pub fn is_empty(&self) -> bool {
-        self.ops.is_empty()
+        self.len() == 0
     }
 
     /// Sets the location of nodes that are made from now on; returns the former location.
@@ -149,12 +183,16 @@ impl Graph {
 
     /// Marks a node as bound by `slet`.
     pub fn mark_bound(&mut self, n: NodeId) {
-        self.info[n.0 as usize].bound = true;
+        if !self.node(n).bound {
+            self.node_mut(n).bound = true;
+        }
     }
 
     /// Marks a node that is computed once for the call in the author's program.
     pub fn mark_once(&mut self, n: NodeId) {
-        self.info[n.0 as usize].once = true;
+        if !self.node(n).once {
+            self.node_mut(n).once = true;
+        }
     }
 
     /// Copies the marks of a node to the node that replaces it. If a node that is computed once
@@ -174,6 +212,7 @@ impl Graph {
 
     /// Removes all nodes but the first `nodes`.
     pub fn truncate(&mut self, nodes: usize) {
+        assert!(self.base.is_none(), "a function's own graph");
         let stays = |n: &NodeId| (n.0 as usize) < nodes;
         self.ops.truncate(nodes);
         self.info.truncate(nodes);
@@ -199,7 +238,7 @@ impl Graph {
     }
 
     /// Returns every node that `roots` need, operands before users, including the bodies of
-    /// lambdas.
+    /// lambdas. In a launch's graph ([`Graph::over`]) what other launches compute is not entered.
     pub fn reachable(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         self.reachable_until(roots, |_| false)
     }
@@ -215,25 +254,28 @@ impl Graph {
         const DONE: u32 = 1 << 31;
         let mut stack: Vec<u32> = roots.into_iter().map(|r| r.0).collect();
         stack.reverse();
-        // operands have lower numbers than their users
-        let most = stack.iter().map(|r| *r as usize + 1).max().unwrap_or(0);
-        let (mut seen, mut order) = (vec![false; most], Vec::with_capacity(most));
-        stack.reserve(most / 2);
+        let roots = stack.clone();
+        let is_root = |n: u32| roots.contains(&n);
+        let (mut seen, mut order) = (Visited::begin(), Vec::new());
         while let Some(n) = stack.pop() {
             if n & DONE != 0 {
                 order.push(NodeId(n & !DONE));
                 continue;
             }
-            if std::mem::replace(&mut seen[n as usize], true) || stops(NodeId(n)) {
+            if !seen.insert(n) || stops(NodeId(n)) {
+                continue;
+            }
+            let op = self.op(NodeId(n));
+            if self.base.is_some() && op.needs_launch() && self.is_closed(NodeId(n)) && !is_root(n) {
+                order.push(NodeId(n));
                 continue;
             }
             stack.push(n | DONE);
-            let op = self.op(NodeId(n));
             // the first operand is popped first, so that texts and kernels follow the author's
             // order
             let first = stack.len();
             op.for_operands(|operand| {
-                if !seen[operand.0 as usize] {
+                if !seen.contains(operand.0) {
                     stack.push(operand.0);
                 }
             });
@@ -242,6 +284,7 @@ impl Graph {
             }
             stack[first..].reverse();
         }
+        marks::count_visited(order.len());
         order
     }
 }

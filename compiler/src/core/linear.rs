@@ -9,7 +9,7 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::collections::BTreeMap;
 
 /// A linear form.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Linear {
     /// The constant term.
     pub constant: i64,

@@ -11,6 +11,7 @@ pub mod equations;
 mod function;
 pub mod graph;
 pub mod guarded;
+pub mod host;
 pub mod index_space;
 pub mod infer;
 pub mod interp;

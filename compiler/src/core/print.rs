@@ -5,12 +5,21 @@
 
 use super::{Function, Lambda, NodeId, Op, Var};
 use crate::text::quote;
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::fmt::Write;
 
 /// Prints a function. If `locs` is set, the locations of a node follow it.
 pub fn print(f: &Function, locs: bool) -> String {
-    let mut p = Printer { f, locs, next: 0, out: String::new(), indent: 1 };
+    let names = vec![None; f.graph.len()];
+    let mut p = Printer {
+        f,
+        locs,
+        next: 0,
+        out: String::new(),
+        indent: 1,
+        names,
+        named: Vec::new(),
+        open: Vec::new(),
+    };
     p.function();
     p.out
 }
@@ -21,19 +30,18 @@ impl std::fmt::Display for Function {
     }
 }
 
-/// The names of nodes and the open binders that are in scope.
-#[derive(Clone, Default)]
-struct Scope {
-    names: HashMap<NodeId, String>,
-    open: HashSet<Var>,
-}
-
 struct Printer<'a> {
     f: &'a Function,
     locs: bool,
     next: u32,
     out: String,
     indent: usize,
+    /// The numbers that are the names of the nodes in scope.
+    names: Vec<Option<u32>>,
+    /// The nodes in scope, in the order of their names, each with the name it had before.
+    named: Vec<(NodeId, Option<u32>)>,
+    /// The binders in scope.
+    open: Vec<Var>,
 }
 
 impl Printer<'_> {
@@ -53,16 +61,15 @@ impl Printer<'_> {
             let lines: Vec<_> = format!("step {text}").lines().map(|l| format!("{pad}{l}\n")).collect();
             self.out.extend(lines);
         }
-        let mut scope = Scope::default();
         for r in &f.requires {
-            self.region(&[r.a, r.b], &mut scope);
-            let (a, b) = (self.operand(r.a, &scope), self.operand(r.b, &scope));
+            self.region(&[r.a, r.b]);
+            let (a, b) = (self.operand(r.a), self.operand(r.b));
             let _ = write!(self.out, "  require {} {a}, {b} {}", r.rule.name(), quote(&r.subject));
             self.place(&r.loc);
         }
         let roots: Vec<_> = f.results.iter().map(|r| r.value).collect();
-        self.region(&roots, &mut scope);
-        let values: Vec<_> = roots.iter().map(|r| self.operand(*r, &scope)).collect();
+        self.region(&roots);
+        let values: Vec<_> = roots.iter().map(|r| self.operand(*r)).collect();
         let _ = writeln!(self.out, "  return {}\n}}", values.join(", "));
     }
 
@@ -73,42 +80,51 @@ impl Printer<'_> {
         self.out.push('\n');
     }
 
-    fn operand(&self, n: NodeId, scope: &Scope) -> String {
+    fn operand(&self, n: NodeId) -> String {
         match self.f.graph.op(n) {
             Op::Const(l) => l.to_string(),
             Op::Param(i) => format!("%{}", self.f.params[*i as usize].name),
-            _ => scope.names.get(&n).cloned().unwrap_or_else(|| format!("<{n:?} out of scope>")),
+            _ => match self.names[n.0 as usize] {
+                Some(name) => format!("%{name}"),
+                None => format!("<{n:?} out of scope>"),
+            },
         }
     }
 
-    fn fresh(&mut self) -> String {
+    /// Returns the next name.
+    fn fresh(&mut self) -> u32 {
         self.next += 1;
-        format!("%{}", self.next - 1)
+        self.next - 1
+    }
+
+    /// Gives a node a name in the present scope.
+    fn name(&mut self, n: NodeId, name: u32) {
+        let before = self.names[n.0 as usize].replace(name);
+        self.named.push((n, before));
     }
 
     /// Prints the nodes that `roots` need and that are not in scope yet, as far as their binders
     /// are open here.
-    fn region(&mut self, roots: &[NodeId], scope: &mut Scope) {
+    fn region(&mut self, roots: &[NodeId]) {
         let g = &self.f.graph;
-        for n in g.reachable(roots.iter().copied()) {
+        // what a node in scope needs is in scope, too
+        for n in g.reachable_until(roots.iter().copied(), |n| self.names[n.0 as usize].is_some()) {
             let leaf = matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..));
-            if leaf || scope.names.contains_key(&n) || !g.node(n).free.iter().all(|v| scope.open.contains(v))
-            {
+            if leaf || !g.node(n).free.iter().all(|v| self.open.contains(v)) {
                 continue;
             }
             let pad = "  ".repeat(self.indent);
-            let operands: Vec<_> = g.op(n).operands().map(|o| self.operand(o, scope)).collect();
+            let operands: Vec<_> = g.op(n).operands().map(|o| self.operand(o)).collect();
             // names are given in the order of the text: binders and body come before the next value
             let name = self.fresh();
-            let head = format!("{pad}{}{name} = ", if g.node(n).bound { "let " } else { "" });
-            self.out.push_str(&head);
-            self.op(g.op(n), &operands, scope);
+            let _ = write!(self.out, "{pad}{}%{name} = ", if g.node(n).bound { "let " } else { "" });
+            self.op(g.op(n), &operands);
             self.place(&g.node(n).loc);
-            scope.names.insert(n, name);
+            self.name(n, name);
         }
     }
 
-    fn op(&mut self, op: &Op, o: &[String], scope: &Scope) {
+    fn op(&mut self, op: &Op, o: &[String]) {
         let text = match op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => String::new(),
             Op::Unary(op, _) => format!("{op} {}", o[0]),
@@ -140,36 +156,42 @@ impl Printer<'_> {
                 let name = self.f.steps.get(*step as usize).map_or("?", |s| &s.name);
                 format!("iterate @{name} {which} by {} from {}", o[0], o[1..].join(", "))
             }
-            Op::Map(l, _) => return self.lambda("map ", l, &format!(" over {}", o.join(", ")), scope),
-            Op::Generate(_, l) => return self.lambda(&format!("generate {} ", o.join(", ")), l, "", scope),
+            Op::Map(l, _) => return self.lambda("map ", l, &format!(" over {}", o.join(", "))),
+            Op::Generate(_, l) => return self.lambda(&format!("generate {} ", o.join(", ")), l, ""),
             Op::Reduce { join, .. } => {
-                return self.lambda("reduce ", join, &format!(" from {} over {}", o[0], o[1]), scope);
+                return self.lambda("reduce ", join, &format!(" from {} over {}", o[0], o[1]));
             }
             Op::Fold { step, .. } => {
-                return self.lambda("fold ", step, &format!(" from {} over {}", o[0], o[1]), scope);
+                return self.lambda("fold ", step, &format!(" from {} over {}", o[0], o[1]));
             }
         };
         self.out.push_str(&text);
     }
 
-    fn lambda(&mut self, head: &str, l: &Lambda, tail: &str, scope: &Scope) {
-        let mut inner = scope.clone();
+    fn lambda(&mut self, head: &str, l: &Lambda, tail: &str) {
+        let (named, open) = (self.named.len(), self.open.len());
         let mut binders = Vec::new();
         for &(v, ty) in &l.params {
             let name = self.fresh();
-            binders.push(format!("{name}: {ty}"));
-            inner.open.insert(v);
+            binders.push(format!("%{name}: {ty}"));
+            self.open.push(v);
             if let Some(n) = self.f.graph.find(&Op::Var(v, ty)) {
-                inner.names.insert(n, name);
+                self.name(n, name);
             }
         }
         let _ = writeln!(self.out, "{head}({}){tail} {{", binders.join(", "));
         self.indent += 1;
-        self.region(&[l.body], &mut inner);
+        self.region(&[l.body]);
         let pad = "  ".repeat(self.indent);
-        let value = self.operand(l.body, &inner);
+        let value = self.operand(l.body);
         self.indent -= 1;
         let _ = write!(self.out, "{pad}yield {value}\n{}}}", "  ".repeat(self.indent));
+        // the names of the lambda go out of scope, the last one first
+        while self.named.len() > named {
+            let (n, before) = self.named.pop().expect("there are more");
+            self.names[n.0 as usize] = before;
+        }
+        self.open.truncate(open);
     }
 }
 

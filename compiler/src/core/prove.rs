@@ -19,8 +19,12 @@ pub fn prove_all(f: &mut Function, rules: &Equations) {
 /// Replaces `at(x, i + c)` in the body of a `generate` by `elem` if 0 <= c and n + c <= len(x),
 /// where i is an index of extent n, of that `generate` or of one inside it.
 pub fn prove(g: &mut Graph, generate: NodeId, rules: &Equations) -> NodeId {
+    let Some(body) = g.op(generate).lambda().map(|l| l.body).filter(|_| g.has_total_reads()) else {
+        return generate;
+    };
+    // what depends on no index is left as it is
     let is_total = |n| matches!(g.op(n), Op::At(..));
-    if !g.has_total_reads() || !g.reachable([generate]).into_iter().any(is_total) {
+    if !g.reachable_until([body], |n| g.is_closed(n)).into_iter().any(is_total) {
         return generate;
     }
     Prover { rules, known: Vec::new(), closed: None }.inside(g, generate)

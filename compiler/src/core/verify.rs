@@ -18,6 +18,7 @@
 //!    scalars are the host's.
 
 use super::graph::FRESH;
+use super::host::HostScalars;
 use super::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 
@@ -33,9 +34,10 @@ pub fn verify(f: &Function) -> Result<()> {
             return bad(format!("result {} has free variables", r.name));
         }
     }
+    let mut hosts = HostScalars::default();
     for r in &f.requires {
         for n in [r.a, r.b] {
-            if !is_host(g, n) {
+            if !hosts.is_host(g, n) {
                 return bad(format!(
                     "the rule `{}` is about {n:?}, which the host cannot compute",
                     r.subject
@@ -49,7 +51,7 @@ pub fn verify(f: &Function) -> Result<()> {
     for n in g.reachable(f.roots()) {
         let op = g.op(n);
         if let Op::Stage(x) = op {
-            staged(f, n, *x)?;
+            staged(f, n, *x, &mut hosts)?;
         }
         if let Op::Iterate { step, args, .. } = op {
             let fits = |s: &Function| {
@@ -64,12 +66,13 @@ pub fn verify(f: &Function) -> Result<()> {
                 return bad(format!("{n:?} has a step that does not fit its states"));
             }
             let scalars = || args.iter().filter(|a| g.ty(**a).is_scalar());
-            if g.is_closed(n) && !g.op(n).operands().take(1).chain(scalars().copied()).all(|s| is_host(g, s))
+            if g.is_closed(n)
+                && !g.op(n).operands().take(1).chain(scalars().copied()).all(|s| hosts.is_host(g, s))
             {
                 return bad(format!("{n:?} gets a scalar that the host cannot compute"));
             }
         }
-        if let Some(length) = lengths(op).into_iter().find(|l| g.is_closed(*l) && !is_host(g, *l)) {
+        if let Some(length) = lengths(op).into_iter().find(|l| g.is_closed(*l) && !hosts.is_host(g, *l)) {
             return bad(format!("{n:?} has a bound or length, {length:?}, that the host cannot compute"));
         }
         if let Op::Var(v, _) = op
@@ -98,8 +101,8 @@ fn lengths(op: &Op) -> Vec<NodeId> {
 }
 
 /// Checks the operand of `stage`: it is known before any launch, and leaves no error record.
-fn staged(f: &Function, n: NodeId, x: NodeId) -> Result<()> {
-    if runs_on_host(&f.graph, x) {
+fn staged(f: &Function, n: NodeId, x: NodeId, hosts: &mut HostScalars) -> Result<()> {
+    if hosts.runs_on_host(&f.graph, x) {
         return Ok(());
     }
     let message = format!(
@@ -110,60 +113,14 @@ fn staged(f: &Function, n: NodeId, x: NodeId) -> Result<()> {
     Err(Error::user("E0311", message).at(f.graph.node(n).loc.first()))
 }
 
-/// Returns whether the host can compute a node before any launch: a host scalar (semantics 4.2).
-/// The length of a computed array is one if the scalars that determine it are.
+/// Returns whether the host can compute a node before any launch ([`HostScalars::is_host`]).
 pub fn is_host(g: &Graph, n: NodeId) -> bool {
-    let (mut stack, mut seen) = (vec![n], rustc_hash::FxHashSet::default());
-    while let Some(n) = stack.pop() {
-        if !seen.insert(n) {
-            continue;
-        }
-        match g.op(n) {
-            Op::Const(_) | Op::Param(_) => {}
-            Op::Unary(..)
-            | Op::Binary(..)
-            | Op::MulAdd(..)
-            | Op::Select(..)
-            | Op::Cast(..)
-            | Op::Stage(_) => {
-                stack.extend(g.op(n).operands());
-            }
-            Op::Len(x, axis) => stack.extend(length_needs(g, *x, *axis)),
-            _ => return false,
-        }
-    }
-    true
+    HostScalars::default().is_host(g, n)
 }
 
-/// Returns whether the host computes a node before a launch: it can, and the node leaves no error
-/// record, which only a kernel can do.
+/// Returns whether the host computes a node before a launch ([`HostScalars::runs_on_host`]).
 pub fn runs_on_host(g: &Graph, n: NodeId) -> bool {
-    g.is_closed(n)
-        && g.ty(n).is_scalar()
-        && is_host(g, n)
-        && g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g))
-}
-
-/// Returns the scalars that determine an array's length.
-fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
-    loop {
-        match g.op(x) {
-            Op::Map(_, srcs) => x = srcs[0],
-            Op::Reverse(y, _) | Op::Materialize(y) => x = *y,
-            Op::Iterate { which, args, .. } => x = args[*which as usize],
-            Op::Generate(extents, _) => return vec![extents[axis as usize]],
-            Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
-            Op::Slice { axis: a, start, stop, stride, .. } if *a == axis => {
-                return vec![*start, *stop, *stride];
-            }
-            Op::Slice { src, .. } => x = *src,
-            Op::Permute(y, axes) => (x, axis) = (*y, axes[axis as usize]),
-            Op::Spread { axis: a, n, .. } if *a == axis => return vec![*n],
-            Op::Spread { src, axis: a, .. } => (x, axis) = (*src, axis - u8::from(axis > *a)),
-            Op::Pick { src, axis: a, .. } => (x, axis) = (*src, axis + u8::from(axis >= *a)),
-            _ => return vec![],
-        }
-    }
+    HostScalars::default().runs_on_host(g, n)
 }
 
 /// Returns whether law 5 holds.

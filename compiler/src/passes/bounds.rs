@@ -12,9 +12,10 @@
 //! the length of the array even outside bounds, where a division by zero would leave an error
 //! record.
 
+use crate::core::host::HostScalars;
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;
-use crate::core::{Function, Graph, NodeId, Op, verify};
+use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit};
 use rustc_hash::FxHashMap as HashMap;
@@ -41,6 +42,7 @@ pub fn run(f: Function) -> Result<Function> {
 struct Bounds {
     /// The rewritten bounds.
     known: HashMap<NodeId, NodeId>,
+    hosts: HostScalars,
 }
 
 impl Bounds {
@@ -66,7 +68,7 @@ impl Bounds {
 
     /// Returns a host scalar without error records; any other node is returned unchanged.
     fn total(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
-        if !g.is_closed(n) || !verify::is_host(g, n) || verify::runs_on_host(g, n) {
+        if !g.is_closed(n) || !self.hosts.is_host(g, n) || self.hosts.runs_on_host(g, n) {
             return n;
         }
         if let Some(known) = self.known.get(&n) {

@@ -10,11 +10,12 @@ use crate::core::equations::Equations;
 use crate::core::linear::Linear;
 use crate::core::{Function, Rule};
 use crate::error::Result;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Runs the pass.
 pub fn run(mut f: Function) -> Result<Function> {
     let mut kept: Vec<crate::core::Require> = Vec::new();
-    let mut known: Vec<(Rule, Linear)> = Vec::new();
+    let mut known: HashSet<(Rule, Linear)> = HashSet::default();
     let mut equations = Equations::default();
     for r in std::mem::take(&mut f.requires) {
         let g = &f.graph;
@@ -22,8 +23,7 @@ pub fn run(mut f: Function) -> Result<Function> {
         let always = if r.rule == Rule::Same { d.as_constant() == Some(0) } else { d.at_least(g, 0) };
         let always = always || r.rule == Rule::Same && !equations.add(g, r.a, r.b);
         // a rule depends on the difference only: 0 <= n - 14 and 3 <= n - 11 are the same rule
-        if !always && !known.contains(&(r.rule, d.clone())) {
-            known.push((r.rule, d));
+        if !always && known.insert((r.rule, d)) {
             kept.push(r);
         }
     }

@@ -12,18 +12,20 @@
 //! such as the range reduction of `sin x` and `cos x`, because equal nodes are one node.
 
 use crate::core::elementary::expand;
+use crate::core::host::HostScalars;
 use crate::core::rewrite::rewrite_scalars;
 use crate::core::simplify::settle;
-use crate::core::{Function, Op, verify};
+use crate::core::{Function, Op};
 use crate::error::Result;
 
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
+    let mut hosts = HostScalars::default();
     Ok(rewrite_scalars(&f, true, &mut |g, op, _| {
         let known = match op {
-            Op::Unary(o, a) => o.is_elementary() && !verify::runs_on_host(g, a),
+            Op::Unary(o, a) => o.is_elementary() && !hosts.runs_on_host(g, a),
             Op::Binary(o, a, b) => {
-                o.is_elementary() && !(verify::runs_on_host(g, a) && verify::runs_on_host(g, b))
+                o.is_elementary() && !(hosts.runs_on_host(g, a) && hosts.runs_on_host(g, b))
             }
             _ => false,
         };

@@ -13,8 +13,9 @@
 //! are: `elementary` expands them later, to exact operations that no backend may contract. Scalars
 //! that the host computes stay precise.
 
+use crate::core::host::HostScalars;
 use crate::core::rewrite::rewrite_scalars;
-use crate::core::{Function, Op, verify};
+use crate::core::{Function, Op};
 use crate::error::Result;
 use crate::scalar::Ty;
 
@@ -23,8 +24,9 @@ pub fn run(f: Function) -> Result<Function> {
     if !f.fast {
         return Ok(f);
     }
+    let mut hosts = HostScalars::default();
     Ok(rewrite_scalars(&f, false, &mut |g, op, _| {
-        let on_host = op.operands().all(|n| verify::runs_on_host(g, n));
+        let on_host = op.operands().all(|n| hosts.runs_on_host(g, n));
         let single = op.operands().next().is_some_and(|n| g.ty(n).elem == Ty::F32);
         let fast = if single && !on_host { approximation(&op) } else { None };
         g.add(fast.unwrap_or(op))

@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// Runs the pass.
 pub fn run(mut f: Function) -> Result<Function> {
     let mut seen = HashSet::default();
+    let mut rules: HashSet<_> = f.requires.iter().map(|r| (r.rule, r.a, r.b)).collect();
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
         let Op::Iterate { step, args, .. } = f.graph.op(n).clone() else { continue };
         if !f.graph.is_closed(n) || !seen.insert((step, args.clone())) {
@@ -28,7 +29,7 @@ pub fn run(mut f: Function) -> Result<Function> {
         for r in &step.requires {
             let [a, b] = [r.a, r.b].map(|n| called(&step, n, &args, &mut f.graph, &mut memo));
             let rule = Require { a, b, ..r.clone() };
-            if !f.requires.iter().any(|r| r.rule == rule.rule && r.a == rule.a && r.b == rule.b) {
+            if rules.insert((rule.rule, rule.a, rule.b)) {
                 f.requires.push(rule);
             }
         }

@@ -169,7 +169,7 @@ fn tree(mut v: Vec<NodeId>, join: &mut dyn FnMut(NodeId, NodeId) -> NodeId) -> O
 
 /// Returns the number of nodes that depend on a variable.
 fn size(g: &Graph, roots: &[NodeId], var: Var) -> usize {
-    g.reachable(roots.iter().copied()).into_iter().filter(|n| g.node(*n).free.contains(&var)).count()
+    g.reachable_until(roots.iter().copied(), |n| !g.node(n).free.contains(&var)).len()
 }
 
 /// Returns the limit for an operation with these elements, whose index is `var`; `None` if it is
@@ -220,7 +220,7 @@ fn reads(g: &Graph, i: NodeId, all: &[NodeId], var: Var) -> Reads {
             |(t, k): (&NodeId, &i64)| matches!(k, 1 | -1) && !has(*t) && matches!(g.op(*t), Op::Var(..));
         form.terms.keys().any(|t| has(*t)) && form.terms.iter().any(by_one)
     };
-    if g.reachable([i]).iter().any(around) {
+    if g.reachable_until([i], |n| !has(n)).iter().any(around) {
         Reads::Around
     } else if all.iter().any(|n| others(*n)) {
         Reads::Along

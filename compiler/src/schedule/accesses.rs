@@ -12,6 +12,7 @@ use super::nested_loop::invariant_nodes;
 use super::products;
 use super::unlikely::arms;
 use super::work::joined;
+use crate::core::graph::marks::Visited;
 use crate::core::{Graph, NodeId, Op};
 use crate::plan::Access;
 use crate::scalar::Ty;
@@ -85,14 +86,10 @@ impl Accesses {
     /// Finds the reads of `roots`: first those of the fast path, then those that only the slow path
     /// has.
     fn walk(&mut self, l: &mut LaunchContext, roots: Vec<NodeId>, index: &[NodeId]) {
-        let (mut stack, mut slow, mut seen) = (roots, Vec::new(), Vec::new());
+        let (mut stack, mut slow, mut seen) = (roots, Vec::new(), Visited::begin());
         stack.reverse();
         while let Some(n) = stack.pop().or_else(|| slow.pop()) {
-            let at = n.0 as usize;
-            if seen.len() <= at {
-                seen.resize(l.g.len().max(at + 1), false);
-            }
-            if std::mem::replace(&mut seen[at], true) {
+            if !seen.insert(n.0) {
                 continue;
             }
             if l.g.is_closed(n) {

@@ -1,6 +1,7 @@
 //! Finds the items that launches must compute (stored arrays, reductions, folds, iterations), and
 //! fuses items over one index space into fused groups.
 
+use crate::core::graph::marks::Visited;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -48,21 +49,12 @@ pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
     fused.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
 }
 
-/// Whether the graph contains any node (needed or not) that takes a fused group of its own or a
-/// loop. Most graphs contain none, and this test is quicker than a search from a value.
-fn has_launches(g: &Graph) -> bool {
-    (0..g.len() as u32).any(|n| g.op(NodeId(n)).needs_launch())
-}
-
 /// Whether the item's elements have reductions or folds of their own.
 pub fn is_nested(g: &Graph, it: &Item) -> bool {
-    if !has_launches(g) {
-        return false;
-    }
     let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
-    let (mut seen, mut stack) = (vec![false; g.len()], Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
+    let (mut seen, mut stack) = (Visited::begin(), Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
     while let Some(n) = stack.pop() {
-        if std::mem::replace(&mut seen[n.0 as usize], true) || g.is_closed(n) {
+        if !seen.insert(n.0) || g.is_closed(n) {
             continue;
         }
         if g.op(n).needs_launch() {
@@ -95,6 +87,8 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     let items = items(f)?;
     let mut levels: HashMap<NodeId, u32> = HashMap::default();
     let mut fused_groups: Vec<(u32, FusedGroup, Option<Size>)> = Vec::new();
+    // the groups with room for another item, by what their items have in common
+    let mut open: HashMap<Common, Vec<usize>> = HashMap::default();
     for it in items {
         let level =
             needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
@@ -104,25 +98,28 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let domain = domain(g, it.node);
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
         let iteration = iteration(g, it.node);
+        let with = open.entry((level, domain.clone(), sequential, iteration.clone())).or_default();
         // computed only if there is a group that the item might share
         let mut own: Option<Size> = None;
-        let mut fits = |p: &mut (u32, FusedGroup, Option<Size>)| {
-            let same = p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
-            let same = same && p.1.iteration == iteration;
+        let mut fits = |i: &usize| {
+            let p = &mut fused_groups[*i];
             // the states of an iteration are computed by one plan, whatever their number
-            same && (iteration.is_some()
-                || p.1.items.len() < MAX_ITEMS && {
-                    let own = own.get_or_insert_with(|| Size::of(g, &it));
-                    p.2.get_or_insert_with(|| Size::of(g, &p.1.items[0])).has_room_for(g, own)
-                })
+            iteration.is_some() || {
+                let own = own.get_or_insert_with(|| Size::of(g, &it));
+                p.2.get_or_insert_with(|| Size::of(g, &p.1.items[0])).has_room_for(own)
+            }
         };
-        match fused_groups.iter_mut().position(&mut fits) {
-            Some(i) => {
-                let p = &mut fused_groups[i];
+        match with.iter().position(&mut fits) {
+            Some(at) => {
+                let p = &mut fused_groups[with[at]];
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
+                if iteration.is_none() && p.1.items.len() >= MAX_ITEMS {
+                    with.remove(at);
+                }
             }
             None => {
+                with.push(fused_groups.len());
                 fused_groups.push((level, FusedGroup { domain, sequential, iteration, items: vec![it] }, own))
             }
         }
@@ -131,16 +128,27 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     Ok(fused_groups.into_iter().map(|p| p.1).collect())
 }
 
-/// The size of a fused group: for each node of the graph, whether the group needs it.
-struct Size(Vec<bool>);
+/// What the items of a fused group have in common: level, domain, whether they are folds, iteration.
+type Common = (u32, Vec<NodeId>, bool, Option<Iteration>);
+
+/// The size of a fused group: the nodes that it needs, up to one more than may share a group, and
+/// how many of them are stored arrays.
+struct Size {
+    nodes: HashSet<NodeId>,
+    arrays: HashSet<NodeId>,
+}
 
 impl Size {
     fn of(g: &Graph, it: &Item) -> Size {
-        let mut part = vec![false; g.len()];
+        let mut size = Size { nodes: HashSet::default(), arrays: HashSet::default() };
         let op = g.op(it.node);
         let mut stack: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).collect();
-        while let Some(n) = stack.pop() {
-            if std::mem::replace(&mut part[n.0 as usize], true) || g.is_stored(n) {
+        while let Some(n) = stack.pop().filter(|_| size.nodes.len() <= MAX_NODES) {
+            if !size.nodes.insert(n) {
+                continue;
+            }
+            if g.is_stored(n) {
+                size.arrays.insert(n);
                 continue;
             }
             let op = g.op(n);
@@ -149,23 +157,21 @@ impl Size {
                 stack.extend(op.lambda().map(|l| l.body));
             }
         }
-        Size(part)
+        size
     }
 
     /// Whether both sizes together stay below [`MAX_NODES`] and [`MAX_ARRAYS`].
-    fn has_room_for(&self, g: &Graph, other: &Size) -> bool {
-        let (mut nodes, mut arrays) = (0, 0);
-        for ((a, b), n) in self.0.iter().zip(&other.0).zip(0..) {
-            if *a || *b {
-                nodes += 1;
-                arrays += usize::from(g.is_stored(NodeId(n)));
-            }
-        }
-        nodes <= MAX_NODES && arrays <= MAX_ARRAYS
+    fn has_room_for(&self, other: &Size) -> bool {
+        let fits = |a: &HashSet<NodeId>, b: &HashSet<NodeId>, most: usize| {
+            let (less, more) = if a.len() < b.len() { (a, b) } else { (b, a) };
+            more.len() <= most && more.len() + less.iter().filter(|n| !more.contains(n)).count() <= most
+        };
+        fits(&self.arrays, &other.arrays, MAX_ARRAYS) && fits(&self.nodes, &other.nodes, MAX_NODES)
     }
 
     fn add(&mut self, other: Size) {
-        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
+        self.nodes.extend(other.nodes);
+        self.arrays.extend(other.arrays);
     }
 }
 
@@ -190,20 +196,22 @@ fn stored_in_an_element(f: &Function, all: &[NodeId]) -> Result<()> {
 fn items(f: &Function) -> Result<Vec<Item>> {
     let g = &f.graph;
     let mut out = Vec::new();
-    let results: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
+    let mut results: HashMap<NodeId, Vec<u32>> = HashMap::default();
+    for (r, i) in f.results.iter().zip(0..) {
+        results.entry(r.value).or_default().push(i);
+    }
     let all = g.reachable(f.results.iter().map(|r| r.value));
     stored_in_an_element(f, &all)?;
     for n in all {
         let is_item = g.op(n).needs_launch();
         // an operation that depends on an element is part of that element's code
-        let is_result = results.contains(&n) && !g.ty(n).is_scalar();
-        if is_item && g.is_closed(n) && !is_result {
+        let named = results.get(&n).filter(|_| !g.ty(n).is_scalar());
+        if is_item && g.is_closed(n) && named.is_none() {
             out.push(Item { node: n, result: None });
         }
-        if is_result {
+        if let Some(named) = named {
             // an array that is the value of two results is stored twice
-            let named = f.results.iter().zip(0..).filter(|(r, _)| r.value == n);
-            out.extend(named.map(|(_, i)| Item { node: n, result: Some(i) }));
+            out.extend(named.iter().map(|i| Item { node: n, result: Some(*i) }));
         }
     }
     Ok(out)
@@ -228,12 +236,9 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
 
 /// Returns the same as [`needs`] for several values.
 fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
-    if !has_launches(g) {
-        return Vec::new();
-    }
-    let (mut out, mut seen) = (Vec::new(), vec![false; g.len()]);
+    let (mut out, mut seen) = (Vec::new(), Visited::begin());
     while let Some(n) = stack.pop() {
-        if std::mem::replace(&mut seen[n.0 as usize], true) {
+        if !seen.insert(n.0) {
             continue;
         }
         let op = g.op(n);

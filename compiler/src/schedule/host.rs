@@ -10,6 +10,11 @@ use rustc_hash::FxHashMap as HashMap;
 #[derive(Default)]
 pub struct Hosts {
     list: IndexMap<HostOp, Ty>,
+    /// The nodes of the function that were converted already.
+    known: HashMap<NodeId, HostId>,
+    /// The number of nodes of the function. Nodes that launches add have other meanings in other
+    /// launches.
+    nodes: u32,
 }
 
 impl Hosts {
@@ -19,10 +24,16 @@ impl Hosts {
         self.once(g, n, &mut HashMap::default())
     }
 
+    /// Begins without host scalars of a function that has so many nodes.
+    pub fn of_function(nodes: usize) -> Hosts {
+        Hosts { nodes: nodes as u32, ..Hosts::default() }
+    }
+
     /// As [`Hosts::of`]. `known` holds the nodes that were converted already, so that a node is
     /// visited once even if several paths lead to it.
     fn once(&mut self, g: &Graph, n: NodeId, known: &mut HashMap<NodeId, HostId>) -> HostId {
-        if let Some(id) = known.get(&n) {
+        let list = if n.0 < self.nodes { &self.known } else { &*known };
+        if let Some(id) = list.get(&n) {
             return *id;
         }
         let ty = g.ty(n).elem;
@@ -47,7 +58,7 @@ impl Hosts {
             ref op => unreachable!("verified: {op:?} is no host scalar"),
         };
         let id = self.add(op, ty);
-        known.insert(n, id);
+        if n.0 < self.nodes { &mut self.known } else { known }.insert(n, id);
         id
     }
 

@@ -22,6 +22,7 @@ pub use launch::{ArrayUse, LaunchContext, Operand, Signature};
 pub(super) use region::Region;
 pub use region::Surroundings;
 use region::Uses;
+use rustc_hash::FxHashSet as HashSet;
 pub use scope::{ElementScope, Loaded, SlowPath};
 
 /// Greatest depth of an expression. A deeper one is bound to a register, because C compilers limit
@@ -107,10 +108,11 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
 
     /// Returns how often each node is used in the region.
     fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> Uses {
-        let mut uses = Uses(vec![0; self.launch.g.len()]);
+        let mut uses = Uses::default();
+        let known: HashSet<NodeId> = vars.iter().map(|v| v.0).collect();
         let mut stack: Vec<NodeId> = roots.to_vec();
         while let Some(n) = stack.pop() {
-            if uses.add(n) == 1 && !vars.iter().any(|v| v.0 == n) {
+            if uses.add(n) == 1 && !known.contains(&n) {
                 self.launch.g.op(n).for_operands(|o| stack.push(o));
             }
         }

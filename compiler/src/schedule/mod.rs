@@ -56,6 +56,7 @@ use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 pub use scheduler::Scope;
 use scheduler::{CodeSize, Scheduler};
+use std::sync::Arc;
 
 /// The schedule of one function.
 pub struct Scheduled {
@@ -89,10 +90,11 @@ fn scheduled(
     }
     let mut s = Scheduler {
         f,
+        graph: Arc::new(f.graph.clone()),
         name,
         steps: 0,
         plan: Plan::default(),
-        host: host::Hosts::default(),
+        host: host::Hosts::of_function(f.graph.len()),
         places: HashMap::default(),
         equations,
         scope,
@@ -161,12 +163,16 @@ impl Scheduler<'_> {
     fn assign_scalars(&self, fused_groups: &[FusedGroup]) -> (Vec<Vec<u32>>, Vec<u32>) {
         let g = &self.f.graph;
         let (mut out, mut alone) = (vec![Vec::new(); fused_groups.len()], Vec::new());
+        let items =
+            fused_groups.iter().zip(0..).flat_map(|(p, i)| p.items.iter().map(move |it| (it.node, i)));
+        // the last group of each item
+        let group: HashMap<NodeId, usize> = items.collect();
         for (r, i) in self.f.results.iter().zip(0..) {
             if !g.ty(r.value).is_scalar() {
                 continue;
             }
             let needs = groups::needs(g, r.value);
-            let last = fused_groups.iter().rposition(|p| p.items.iter().any(|it| needs.contains(&it.node)));
+            let last = needs.iter().filter_map(|n| group.get(n).copied()).max();
             let at = last.or(fused_groups.len().checked_sub(1));
             match at.filter(|at| fused_groups[*at].sequential || groups::has_reduction(g, &fused_groups[*at]))
             {

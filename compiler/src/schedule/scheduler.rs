@@ -2,9 +2,10 @@
 
 use super::kernels::KernelVariants;
 use crate::core::equations::Equations;
-use crate::core::{Function, NodeId};
+use crate::core::{Function, Graph, NodeId};
 use crate::plan::{Place, Plan};
 use rustc_hash::FxHashMap as HashMap;
+use std::sync::Arc;
 
 /// For which targets code is generated. The plan does not depend on it, except for the "in" scalars
 /// of kernels, which follow from the variants that are generated.
@@ -37,6 +38,8 @@ impl Scope {
 /// The state while one function is scheduled.
 pub struct Scheduler<'a> {
     pub(super) f: &'a Function,
+    /// The function's graph, to which each launch adds nodes of its own.
+    pub(super) graph: Arc<Graph>,
     /// The prefix of the names of the function's kernels.
     pub(super) name: String,
     /// Number of iterations scheduled so far.

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use indexmap::IndexSet;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Number of operations of an arm above which it becomes a branch: then a branch costs less than
 /// always computing the arm.
@@ -144,7 +145,6 @@ fn leaves_record(l: &LaunchContext, m: NodeId, r: &Region) -> bool {
 
 /// Returns the nodes that `first` needs and `second` does not.
 fn own(l: &LaunchContext, first: NodeId, second: NodeId) -> Vec<NodeId> {
-    let mut known = vec![false; l.g.len()];
-    l.g.reachable([second]).into_iter().for_each(|n| known[n.0 as usize] = true);
-    l.g.reachable_until([first], |n| known[n.0 as usize])
+    let known: HashSet<NodeId> = l.g.reachable([second]).into_iter().collect();
+    l.g.reachable_until([first], |n| known.contains(&n))
 }

@@ -4,17 +4,21 @@ use super::groups::{self, FusedGroup};
 use super::scheduler::Scheduler;
 use crate::core::{NodeId, Op};
 use crate::plan::{HostId, Place, Slot, Step};
+use rustc_hash::FxHashMap as HashMap;
 
 impl Scheduler<'_> {
     /// Declares the temporaries: materialized arrays, and reductions that are needed by another
     /// fused group than their own.
     pub(super) fn declare_temps(&mut self, fused_groups: &[FusedGroup], scalars: &[Vec<u32>]) {
         let g = &self.f.graph;
-        let owner = |n: NodeId| fused_groups.iter().position(|p| p.items.iter().any(|it| it.node == n));
+        let items = fused_groups.iter().enumerate();
+        let items = items.flat_map(|(i, p)| p.items.iter().map(move |it| (it.node, i)));
+        // the first group of each item
+        let owner: HashMap<NodeId, usize> = items.rev().collect();
         for (i, fused) in fused_groups.iter().enumerate() {
             let bodies = fused.items.iter().flat_map(|it| groups::needs_of_item(g, it));
             let results = scalars[i].iter().flat_map(|r| groups::needs(g, self.f.results[*r as usize].value));
-            for n in bodies.chain(results).filter(|n| owner(*n) != Some(i)) {
+            for n in bodies.chain(results).filter(|n| owner.get(n) != Some(&i)) {
                 if g.ty(n).is_scalar() && !self.places.contains_key(&n) {
                     let place = self.temp(format!("s{}", self.plan.temps.len()), g.ty(n), Vec::new());
                     self.places.insert(n, place);
@@ -49,21 +53,35 @@ impl Scheduler<'_> {
                 ends[i..=end].fill(end);
             }
         }
-        let mut frees: Vec<(usize, u32)> = Vec::new();
-        for t in steps.iter().filter_map(|s| if let Step::Alloc(t) = s { Some(*t) } else { None }) {
-            let is = |p: Place| p == Place::Temp(t);
-            let uses = |s: &Step| match s {
-                Step::Launch(l) => l.arrays.iter().any(|a| is(a.0)),
-                Step::Repeat(r) => r.states.iter().any(|s| is(s.from) || is(s.to) || s.spare == t),
-                _ => false,
+        // the last use of each temporary
+        let mut last: HashMap<u32, usize> = HashMap::default();
+        for (step, end) in steps.iter().zip(&ends) {
+            let mut used = |t: u32| {
+                let last = last.entry(t).or_insert(*end);
+                *last = (*last).max(*end);
             };
-            let last = steps.iter().zip(&ends).filter(|(s, _)| uses(s)).map(|(_, end)| *end).max();
-            frees.extend(last.map(|last| (last, t)));
+            let mut at = |p: Place| {
+                if let Place::Temp(t) = p {
+                    used(t)
+                }
+            };
+            match step {
+                Step::Launch(l) => l.arrays.iter().for_each(|a| at(a.0)),
+                Step::Repeat(r) => r.states.iter().for_each(|s| {
+                    [s.from, s.to, Place::Temp(s.spare)].into_iter().for_each(&mut at);
+                }),
+                _ => {}
+            }
         }
-        // insert from the last position to the first, so that the other positions stay valid
-        frees.sort_by_key(|(last, _)| std::cmp::Reverse(*last));
-        for (last, t) in frees {
-            self.plan.steps.insert(last + 1, Step::Free(t));
+        let mut frees: Vec<Vec<u32>> = vec![Vec::new(); steps.len()];
+        for t in steps.iter().filter_map(|s| if let Step::Alloc(t) = s { Some(*t) } else { None }) {
+            if let Some(last) = last.get(&t) {
+                frees[*last].push(t);
+            }
+        }
+        for (step, frees) in std::mem::take(&mut self.plan.steps).into_iter().zip(frees) {
+            self.plan.steps.push(step);
+            self.plan.steps.extend(frees.into_iter().rev().map(Step::Free));
         }
     }
 }

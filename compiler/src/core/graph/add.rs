@@ -16,8 +16,12 @@ impl Graph {
     /// Does the same as [`Graph::add`], but returns an error with the reason if the operation is
     /// ill-typed.
     pub fn try_add(&mut self, op: Op) -> Result<NodeId, String> {
+        if let Some(known) = self.base.as_ref().and_then(|base| base.find(&op)) {
+            return Ok(known);
+        }
         let (i, is_new) = self.ops.insert_full(op);
         if is_new {
+            super::marks::count_made();
             let op = &self.ops[i];
             let ty = match infer::infer(self, op) {
                 Ok(ty) => ty,
@@ -30,7 +34,7 @@ impl Graph {
             let (free, height) = self.binders(&self.ops[i]);
             self.info.push(Node { ty, free, height, bound: false, once: false, loc: self.loc.clone() });
         }
-        Ok(NodeId(i as u32))
+        Ok(NodeId(self.first + i as u32))
     }
 
     /// Returns the free variables of an operation and the highest binder in it.

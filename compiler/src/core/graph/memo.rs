@@ -1,6 +1,7 @@
 //! The table of a substitution.
 
 use crate::core::NodeId;
+use std::cell::RefCell;
 
 /// Maps nodes to what they become in one substitution.
 #[derive(Default, Debug)]
@@ -31,9 +32,24 @@ impl Memo {
     }
 }
 
-/// A clone starts empty, because the entries are needed during one substitution only.
-impl Clone for Memo {
-    fn clone(&self) -> Memo {
-        Memo::default()
+thread_local! {
+    /// Tables that no substitution uses at present.
+    static UNUSED: RefCell<Vec<Memo>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The most entries of a table that a thread keeps for later substitutions.
+const KEPT: usize = 1 << 21;
+
+impl Memo {
+    /// Returns a table that no substitution uses.
+    pub(super) fn take() -> Memo {
+        UNUSED.with(|all| all.borrow_mut().pop()).unwrap_or_default()
+    }
+
+    /// Keeps the table for a later substitution.
+    pub(super) fn give_back(self) {
+        if self.of.len() <= KEPT && self.round < u32::MAX {
+            UNUSED.with(|all| all.borrow_mut().push(self));
+        }
     }
 }

@@ -37,7 +37,8 @@ impl Graph {
             return self.subst(lambda.body, &env);
         }
         key.iter_mut().zip(args).for_each(|(k, a)| *k = Some(*a));
-        if let Some(&known) = self.opened.get(&(lambda.body, key)) {
+        let before = self.base.as_ref().and_then(|base| base.opened.get(&(lambda.body, key)));
+        if let Some(&known) = before.or_else(|| self.opened.get(&(lambda.body, key))) {
             return known;
         }
         let opened = self.subst(lambda.body, &env);
@@ -68,7 +69,7 @@ impl Graph {
         if !depends(self, n) {
             return n;
         }
-        let mut memo = self.memos.pop().unwrap_or_default();
+        let mut memo = Memo::take();
         // operands have lower numbers than their users
         memo.begin(n.0 as usize + 1);
         let mut stack = vec![(n, false)];
@@ -95,7 +96,7 @@ impl Graph {
             stack[waiting..].reverse();
         }
         let made = memo.get(n).unwrap_or(n);
-        self.memos.push(memo);
+        memo.give_back();
         made
     }
 

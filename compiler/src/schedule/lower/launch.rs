@@ -1,8 +1,9 @@
 //! The state of one launch, which all variants of its kernel share: the graph, the facts about the
 //! fused group, and the signature.
 
+use crate::core::host::HostScalars;
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type, verify};
+use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type};
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::facts::{Accesses, Along, Facts};
@@ -25,7 +26,7 @@ pub struct LaunchContext<'s, 'a> {
     pub signature: Signature,
     /// Warnings for the author of the program.
     pub warnings: IndexSet<String>,
-    host_memo: HashMap<NodeId, bool>,
+    hosts: HostScalars,
     record_memo: HashMap<NodeId, bool>,
     domain: Vec<NodeId>,
 }
@@ -35,8 +36,8 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
     /// have loops.
     pub fn new(scheduler: &'s mut Scheduler<'a>, fused: &FusedGroup) -> Self {
         let nested = fused.items.iter().any(|it| groups::is_nested(&scheduler.f.graph, it));
-        // room for the nodes that are opened for an element, and for its analysis
-        let g = scheduler.f.graph.with_room(2 * scheduler.f.graph.len());
+        // the nodes that are opened for an element, and for its analysis, are the launch's own
+        let g = Graph::over(&scheduler.graph);
         LaunchContext {
             g,
             wanted: scheduler.scope,
@@ -52,7 +53,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
             },
             signature: Signature::default(),
             warnings: IndexSet::new(),
-            host_memo: HashMap::default(),
+            hosts: HostScalars::default(),
             record_memo: HashMap::default(),
             domain: fused.domain.clone(),
         }
@@ -128,12 +129,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
     }
 
     pub(super) fn is_host(&mut self, n: NodeId) -> bool {
-        if let Some(&h) = self.host_memo.get(&n) {
-            return h;
-        }
-        let h = verify::runs_on_host(&self.g, n);
-        self.host_memo.insert(n, h);
-        h
+        self.hosts.runs_on_host(&self.g, n)
     }
 
     /// Returns the size of the function's code so far.

@@ -25,26 +25,25 @@ pub(in crate::schedule) struct Region {
 
 /// The number of uses of each node in a region. It is 0 for a node that was not counted.
 #[derive(Default)]
-pub(in crate::schedule) struct Uses(pub(super) Vec<u32>);
+pub(in crate::schedule) struct Uses(HashMap<NodeId, u32>);
 
 impl Uses {
     /// Counts one more use of a node, and returns the number of uses so far.
     pub(super) fn add(&mut self, n: NodeId) -> u32 {
-        let i = n.0 as usize;
-        if self.0.len() <= i {
-            self.0.resize(i + 1, 0);
-        }
-        self.0[i] += 1;
-        self.0[i]
+        let uses = self.0.entry(n).or_insert(0);
+        *uses += 1;
+        *uses
     }
 
     pub(super) fn of(&self, n: NodeId) -> u32 {
-        self.0.get(n.0 as usize).copied().unwrap_or(0)
+        self.0.get(&n).copied().unwrap_or(0)
     }
 
     /// Returns the nodes that are used, in order.
     pub(in crate::schedule) fn nodes(&self) -> impl Iterator<Item = NodeId> {
-        self.0.iter().zip(0..).filter(|u| *u.0 > 0).map(|u| NodeId(u.1))
+        let mut nodes: Vec<NodeId> = self.0.keys().copied().collect();
+        nodes.sort_unstable();
+        nodes.into_iter()
     }
 }
 

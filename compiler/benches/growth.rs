@@ -1,0 +1,229 @@
+//! Compile time and memory of programs that grow, stage by stage.
+//!
+//! ```sh
+//! cargo bench -p arraygpu-compiler --bench growth -- [--kind NAME] [--most N] [--seconds S] [--jsonl FILE]
+//! ```
+//!
+//! Each kind is compiled at 100, 300, 1000 .. repetitions, until it takes more than `--seconds`. For each stage
+//! the table has the time of the largest size and the exponent between the last two sizes.
+
+#[path = "../tests/common/growth.rs"]
+mod growth;
+
+use arraygpu_compiler::core::{Function, parse, print, verify};
+use arraygpu_compiler::driver::on_big_stack;
+use arraygpu_compiler::passes::pipeline::PASSES;
+use arraygpu_compiler::schedule::{self, Scope, groups};
+use arraygpu_compiler::{backend, passes};
+use growth::Growth;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Counts the bytes in use.
+struct Counting;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is handed to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let used = USED.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(used, Relaxed);
+        // SAFETY: the caller promises a layout that is not empty.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller promises that `at` was allocated with this layout.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The time that this thread has computed, which other programs do not change.
+fn seconds_of_thread() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is one to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// What one stage took.
+#[derive(Clone)]
+struct Row {
+    stage: String,
+    seconds: f64,
+    /// The most bytes in use beside those in use before.
+    bytes: usize,
+}
+
+/// One program of one size.
+struct Measured {
+    kind: &'static str,
+    n: usize,
+    rows: Vec<Row>,
+    /// Instructions of kernel IR of all variants, bytes of C and PTX, launches.
+    instructions: usize,
+    text: usize,
+    launches: usize,
+    error: Option<String>,
+}
+
+impl Measured {
+    fn stage<T>(&mut self, name: &str, f: impl FnOnce() -> T) -> T {
+        let before = USED.load(Relaxed);
+        PEAK.store(before, Relaxed);
+        let begin = seconds_of_thread();
+        let out = f();
+        let seconds = seconds_of_thread() - begin;
+        let bytes = PEAK.load(Relaxed).saturating_sub(before);
+        match self.rows.iter_mut().find(|r| r.stage == name) {
+            Some(row) => {
+                row.seconds += seconds;
+                row.bytes = row.bytes.max(bytes);
+            }
+            None => self.rows.push(Row { stage: name.into(), seconds, bytes }),
+        }
+        out
+    }
+
+    fn total(&self) -> f64 {
+        self.rows.iter().map(|r| r.seconds).sum()
+    }
+}
+
+fn measure(kind: Growth, name: &'static str, n: usize, print_too: bool) -> Measured {
+    let mut m = Measured { kind: name, n, rows: vec![], instructions: 0, text: 0, launches: 0, error: None };
+    let result = on_big_stack(|| {
+        let f = m.stage("build", || kind.program(n));
+        m.stage("verify", || verify::verify(&f))?;
+        let text = m.stage("print", || print::print(&f, true));
+        let again = m.stage("parse", || parse::parse(&text))?;
+        drop(again);
+        let mut f: Function = f;
+        m.stage("pass mark", || passes::guard::mark(&mut f));
+        for pass in PASSES {
+            f = m.stage(&format!("pass {}", pass.name), || (pass.run)(f))?;
+        }
+        m.stage("verify fused", || verify::verify(&f).map(|()| verify::is_fused(&f)))?;
+        let text = m.stage("print fused", || print::print(&f, true));
+        drop(text);
+        m.stage("groups", || groups::fused_groups(&f))?;
+        let cpu = m.stage("schedule cpu", || schedule::schedule(&f, 0, Scope::Cpu))?;
+        drop(cpu);
+        let all = m.stage("schedule all", || schedule::schedule(&f, 0, Scope::All))?;
+        m.launches = all.kernels.len();
+        let text = m.stage("plan text", || all.plan.to_string());
+        m.stage("plan parse", || arraygpu_compiler::plan::parse::parse(&text).map(|_| ()))?;
+        let mut kernels = Vec::new();
+        let mut cpus = Vec::new();
+        for k in all.kernels {
+            cpus.extend(k.cpu);
+            for draft in k.gpu.into_iter().flat_map(|g| g.drafts) {
+                kernels.push(m.stage("kernel passes", || draft.finish())?);
+            }
+        }
+        for kernel in &kernels {
+            m.instructions += instructions(kernel);
+            let ptx = m.stage("ptx", || backend::ptx::emit(kernel));
+            m.text += ptx.len();
+        }
+        for v in &cpus {
+            m.instructions += v.all().into_iter().flatten().map(|v| instructions(&v.kernel)).sum::<usize>();
+        }
+        let c = m.stage("c", || backend::c::emit("grown", cpus.iter()));
+        m.text += c.len();
+        Ok(())
+    });
+    m.error = result.err().map(|e| e.to_string());
+    if print_too {
+        report(&m, None);
+    }
+    m
+}
+
+/// The lines of a kernel's text that are statements.
+fn instructions(kernel: &arraygpu_compiler::kernel::Kernel) -> usize {
+    kernel.to_string().lines().count()
+}
+
+fn report(m: &Measured, before: Option<&Measured>) {
+    println!(
+        "{} n={}: {:.3} s, {} launches, {} instructions, {:.3} ms and {:.1} KB a 1000",
+        m.kind,
+        m.n,
+        m.total(),
+        m.launches,
+        m.instructions,
+        m.total() * 1e6 / m.instructions.max(1) as f64,
+        m.text as f64 / m.instructions.max(1) as f64
+    );
+    for row in &m.rows {
+        let old = before.and_then(|b| b.rows.iter().find(|r| r.stage == row.stage).map(|r| (b.n, r)));
+        let exponent = |now: f64, then: f64, n: usize| (now / then).ln() / (m.n as f64 / n as f64).ln();
+        let (time, space) = old.map_or((0.0, 0.0), |(n, r)| {
+            (exponent(row.seconds, r.seconds, n), exponent(row.bytes as f64, r.bytes as f64, n))
+        });
+        println!(
+            "  {:16} {:9.2} ms  n^{time:.2}  {:9.2} MB  n^{space:.2}",
+            row.stage,
+            row.seconds * 1e3,
+            row.bytes as f64 / 1e6
+        );
+    }
+    if let Some(e) = &m.error {
+        println!("  {e}");
+    }
+}
+
+fn json(m: &Measured) -> String {
+    let stages: Vec<String> =
+        m.rows.iter().map(|r| format!("\"{}\": [{:.6}, {}]", r.stage, r.seconds, r.bytes)).collect();
+    format!(
+        "{{\"kind\": \"{}\", \"n\": {}, \"seconds\": {:.6}, \"launches\": {}, \"instructions\": {}, \"text\": {}, \"error\": {}, \"stages\": {{{}}}}}",
+        m.kind,
+        m.n,
+        m.total(),
+        m.launches,
+        m.instructions,
+        m.text,
+        m.error.as_ref().map_or("null".into(), |e| format!("{e:?}")),
+        stages.join(", ")
+    )
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
+    let most: usize = option("--most").map_or(100_000, |n| n.parse().expect("a number"));
+    let least: usize = option("--least").map_or(100, |n| n.parse().expect("a number"));
+    let seconds: f64 = option("--seconds").map_or(20.0, |n| n.parse().expect("a number"));
+    let only = option("--kind");
+    let mut out = option("--jsonl").map(|p| std::fs::File::create(p).expect("a file"));
+    for (kind, name) in Growth::ALL {
+        if only.is_some_and(|k| !k.split(',').any(|k| k == name)) {
+            continue;
+        }
+        let mut before: Option<Measured> = None;
+        for n in
+            [100, 300, 1000, 3000, 10_000, 30_000, 100_000].into_iter().filter(|n| (least..=most).contains(n))
+        {
+            let m = measure(kind, name, n, false);
+            if let Some(out) = &mut out {
+                writeln!(out, "{}", json(&m)).expect("a row");
+            }
+            let stop = m.total() * 3.5 > seconds || m.error.is_some();
+            if stop || n * 3 > most || args.iter().any(|a| a == "--all") {
+                report(&m, before.as_ref());
+            }
+            if stop {
+                break;
+            }
+            before = Some(m);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Host scalars: what the host can compute before any launch (semantics 4.2).
+
+use super::{Graph, NodeId, Op};
+use rustc_hash::FxHashMap as HashMap;
+
+/// What is known about the scalars of one graph, so that each is asked about once, however many
+/// others are computed from it. Nodes that are added to the graph later change no answer.
+#[derive(Default)]
+pub struct HostScalars {
+    known: HashMap<NodeId, Known>,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    /// Whether the host can compute the node.
+    is_host: bool,
+    /// Whether the node, or what it is computed from, may leave an error record.
+    records: bool,
+}
+
+impl HostScalars {
+    /// Returns whether the host can compute a node before any launch. The length of a computed array
+    /// is one that it can if the scalars that determine it are.
+    pub fn is_host(&mut self, g: &Graph, n: NodeId) -> bool {
+        self.learn(g, n).is_host
+    }
+
+    /// Returns whether the host computes a node before a launch: it can, and the node leaves no
+    /// error record, which only a kernel can do.
+    pub fn runs_on_host(&mut self, g: &Graph, n: NodeId) -> bool {
+        if !g.is_closed(n) || !g.ty(n).is_scalar() {
+            return false;
+        }
+        let Known { is_host, records } = self.learn(g, n);
+        is_host && !records
+    }
+
+    fn learn(&mut self, g: &Graph, n: NodeId) -> Known {
+        let mut stack = vec![n];
+        while let Some(&n) = stack.last() {
+            if self.known.contains_key(&n) {
+                stack.pop();
+                continue;
+            }
+            let Some(needs) = needs(g, n) else {
+                self.known.insert(n, Known { is_host: false, records: false });
+                continue;
+            };
+            let waiting = stack.len();
+            stack.extend(needs.iter().filter(|n| !self.known.contains_key(n)));
+            if stack.len() > waiting {
+                continue;
+            }
+            let mut found = Known { is_host: true, records: records(g, n) };
+            for need in needs {
+                let of = self.known[&need];
+                found.is_host &= of.is_host;
+                found.records |= of.records;
+            }
+            self.known.insert(n, found);
+        }
+        self.known[&n]
+    }
+}
+
+/// Returns the scalars from which the host would compute a node, or nothing if it cannot.
+fn needs(g: &Graph, n: NodeId) -> Option<Vec<NodeId>> {
+    match g.op(n) {
+        Op::Const(_) | Op::Param(_) => Some(Vec::new()),
+        op @ (Op::Unary(..)
+        | Op::Binary(..)
+        | Op::MulAdd(..)
+        | Op::Select(..)
+        | Op::Cast(..)
+        | Op::Stage(_)) => Some(op.operands().collect()),
+        Op::Len(x, axis) => Some(length_needs(g, *x, *axis)),
+        _ => None,
+    }
+}
+
+/// Returns whether a node itself, or an array whose length it is, may leave an error record.
+fn records(g: &Graph, n: NodeId) -> bool {
+    match g.op(n) {
+        Op::Len(x, _) if matches!(g.op(*x), Op::Param(_)) => false,
+        Op::Len(x, _) => g.reachable([*x]).into_iter().any(|m| g.op(m).may_record(g)),
+        op => op.may_record(g),
+    }
+}
+
+/// Returns the scalars that determine an array's length.
+fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
+    loop {
+        match g.op(x) {
+            Op::Map(_, srcs) => x = srcs[0],
+            Op::Reverse(y, _) | Op::Materialize(y) => x = *y,
+            Op::Iterate { which, args, .. } => x = args[*which as usize],
+            Op::Generate(extents, _) => return vec![extents[axis as usize]],
+            Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
+            Op::Slice { axis: a, start, stop, stride, .. } if *a == axis => {
+                return vec![*start, *stop, *stride];
+            }
+            Op::Slice { src, .. } => x = *src,
+            Op::Permute(y, axes) => (x, axis) = (*y, axes[axis as usize]),
+            Op::Spread { axis: a, n, .. } if *a == axis => return vec![*n],
+            Op::Spread { src, axis: a, .. } => (x, axis) = (*src, axis - u8::from(axis > *a)),
+            Op::Pick { src, axis: a, .. } => (x, axis) = (*src, axis + u8::from(axis >= *a)),
+            _ => return vec![],
+        }
+    }
+}
