@@ -2,7 +2,7 @@
 //! division.
 
 use super::linear::Linear;
-use super::{Graph, NodeId, Op};
+use super::{Function, Graph, NodeId, Op, Rule};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
@@ -16,6 +16,15 @@ pub struct Equations {
 }
 
 impl Equations {
+    /// Returns what the shape rules of a function say.
+    pub fn of(f: &Function) -> Equations {
+        let mut equations = Equations::default();
+        for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
+            equations.add(&f.graph, r.a, r.b);
+        }
+        equations
+    }
+
     /// Adds a = b. Returns whether the equation was new: false if it follows from the earlier ones.
     /// An equation that contains anything but lengths of parameters, or has no coefficient of 1 or
     /// -1, counts as new but is not used.

@@ -205,9 +205,6 @@ impl Guards<'_> {
     /// Returns indices that are in bounds in any case, and are the given ones where the read is
     /// needed. Returns `None` if the conditions do not prove that the read is in bounds there.
     fn clamped(&self, g: &mut Graph, x: NodeId, index: &[NodeId]) -> Option<Vec<NodeId>> {
-        if !g.is_stored(x) {
-            return None;
-        }
         let mut made = Vec::new();
         for (at, axis) in index.iter().zip(0..) {
             let len = simplify(g, Op::Len(x, axis));

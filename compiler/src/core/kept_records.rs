@@ -8,14 +8,14 @@
 //! ```text
 //! generate n (%i) { 7 / %x[%i] }  ->  %v = materialize (generate n (%i) { %x[%i] == 0 ? 0 : 7 / %x[%i] })
 //!                                     %b = materialize (generate n (%i) { %x[%i] == 0 ? 1 : 0 })
-//!                                     generate n (%i) { %b[%i] & 1 ? 1 / 0 : %v[%i] }
+//!                                     generate n (%i) { %b[%i] & 1 ? (1 / 0 == 0 ? %v[%i] : 0) : %v[%i] }
 //! ```
 
 use super::records::may_record;
 use super::simplify::{extent, simplify};
 use super::{Graph, Lambda, NodeId, Op};
 use crate::loc::LocStack;
-use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_cast};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The most places of an element that may leave a record.
@@ -88,25 +88,33 @@ impl RecordingPlace {
             let [yes, no] = [yes, no].map(|n| g.lit(int(ty, n)));
             g.add(Op::Select(is_left, yes, no))
         };
-        let made = match self.op {
+        // whether the operation has the value that it has where it leaves a record
+        let is_nothing = match self.op {
             Op::At(x, ref index) => {
                 let outside = either(g, Ty::I64, -1, 0);
-                g.add(Op::At(x, vec![outside; index.len()]))
+                let made = g.add(Op::At(x, vec![outside; index.len()]));
+                let nothing = g.lit(Lit::zero(g.ty(made).elem));
+                g.add(Op::Binary(BinaryOp::Eq, made, nothing))
             }
             Op::Within(..) => {
                 let outside = either(g, Ty::I64, -1, 0);
                 let one = g.lit(Lit::i64(1));
-                g.add(Op::Within(outside, one))
+                let made = g.add(Op::Within(outside, one));
+                g.add(Op::Unary(UnaryOp::Not, made))
             }
             Op::Binary(op, _, b) => {
                 let ty = g.ty(b).elem;
                 let divisor = either(g, ty, 0, 1);
                 let one = g.lit(int(ty, 1));
-                g.add(Op::Binary(op, one, divisor))
+                let made = g.add(Op::Binary(op, one, divisor));
+                let nothing = g.lit(Lit::zero(ty));
+                g.add(Op::Binary(BinaryOp::Eq, made, nothing))
             }
             ref op => unreachable!("{op:?} leaves no record"),
         };
-        let made = simplify(g, Op::Cast(ty, made));
+        // this is the value in any case, but only the operation knows it
+        let zero = g.lit(Lit::zero(ty));
+        let made = g.add(Op::Select(is_nothing, value, zero));
         g.set_loc(before);
         g.add(Op::Select(is_left, made, value))
     }

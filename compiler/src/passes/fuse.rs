@@ -24,6 +24,7 @@
 //! provably inside, the read becomes a plain `elem`.
 
 use crate::core::equations::Equations;
+use crate::core::guarded::prove_guarded;
 use crate::core::index_space::indices;
 use crate::core::linear;
 use crate::core::prove::prove;
@@ -35,7 +36,12 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Runs the pass.
-pub fn run(f: Function) -> Result<Function> {
+pub fn run(mut f: Function) -> Result<Function> {
+    if f.needs(|n| matches!(f.graph.op(n), Op::At(..))) {
+        // what is proven here needs no test in every element that is composed of it
+        let rules = Equations::of(&f);
+        prove_guarded(&mut f, &rules);
+    }
     let stored = recompute::stored(&f);
     let mut fuse = Fuse::default();
     let mut out = rewrite_from(&f, true, &mut |g, op, old| {

@@ -19,17 +19,14 @@ use crate::core::equations::Equations;
 use crate::core::linear::Linear;
 use crate::core::simplify::settle;
 use crate::core::simplify::simplify;
-use crate::core::{Function, Graph, NodeId, Op, Rule, rewrite::rewrite_parts};
+use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite_parts};
 use crate::error::Result;
 use std::collections::BTreeMap;
 
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
     let g = &f.graph;
-    let mut equations = Equations::default();
-    for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
-        equations.add(g, r.a, r.b);
-    }
+    let equations = Equations::of(&f);
     // parameters are the first nodes of each graph, so their numbers agree
     let by_param = equations.solved.into_iter();
     let by_param: BTreeMap<(NodeId, u8), Linear> = by_param

@@ -13,7 +13,7 @@
 use crate::core::equations::Equations;
 use crate::core::guarded::prove_guarded;
 use crate::core::prove::prove_all;
-use crate::core::{Function, Op, Rule};
+use crate::core::{Function, Op};
 use crate::error::Result;
 
 /// Runs the pass.
@@ -22,10 +22,7 @@ pub fn run(f: Function) -> Result<Function> {
     if !f.needs(is_total) {
         return Ok(f);
     }
-    let mut equations = Equations::default();
-    for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
-        equations.add(&f.graph, r.a, r.b);
-    }
+    let equations = Equations::of(&f);
     let mut out = f;
     prove_all(&mut out, &equations);
     prove_guarded(&mut out, &equations);

@@ -46,7 +46,7 @@ mod unlikely;
 pub mod work;
 
 use crate::core::equations::Equations;
-use crate::core::{Function, NodeId, Op, Rule};
+use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
 use crate::interrupt;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
@@ -84,10 +84,7 @@ fn scheduled(
     repeated: bool,
 ) -> Result<Scheduled> {
     let mut fused_groups = groups::fused_groups(f)?;
-    let mut equations = Equations::default();
-    for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
-        equations.add(&f.graph, r.a, r.b);
-    }
+    let equations = Equations::of(f);
     let mut s = Scheduler {
         f,
         graph: Arc::new(f.graph.clone()),

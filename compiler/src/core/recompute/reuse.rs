@@ -1,7 +1,8 @@
 //! How often an element is computed that is needed at several places.
 
 use crate::core::linear::Linear;
-use crate::core::{Graph, NodeId};
+use crate::core::{Graph, NodeId, Op};
+use crate::scalar::BinaryOp;
 use std::collections::BTreeMap;
 
 /// The elements that a GPU's thread computes side by side along the only axis of a vector, and along
@@ -17,11 +18,24 @@ pub fn factor<'p>(g: &Graph, places: impl Iterator<Item = &'p [NodeId]>) -> f64 
     // places at constant distances, with the distances of each
     let mut near: BTreeMap<Vec<BTreeMap<NodeId, i64>>, Vec<Vec<i64>>> = BTreeMap::new();
     for place in places {
-        let forms: Vec<Linear> = place.iter().map(|i| Linear::of(g, *i)).collect();
+        let forms: Vec<Linear> = place.iter().map(|i| Linear::of(g, unclamped(g, *i))).collect();
         let distances = forms.iter().map(|l| l.constant).collect();
         near.entry(forms.into_iter().map(|l| l.terms).collect()).or_default().push(distances);
     }
     near.values().map(|distances| of_neighbours(distances)).sum()
+}
+
+/// Returns an index without the clamps by which it stays inside of an array: in the interior they
+/// change nothing.
+fn unclamped(g: &Graph, mut index: NodeId) -> NodeId {
+    while let Op::Binary(BinaryOp::Max | BinaryOp::Min, a, b) = *g.op(index) {
+        index = match (g.is_closed(a), g.is_closed(b)) {
+            (false, true) => a,
+            (true, false) => b,
+            _ => break,
+        };
+    }
+    index
 }
 
 /// Returns the same for places at these distances.
