@@ -3,6 +3,7 @@
 
 mod bench;
 mod bundle;
+mod cliffs;
 mod cmake;
 mod count;
 mod cuda;
@@ -68,6 +69,9 @@ enum Task {
     /// Make a folder with libraries, tests and benchmarks that runs on a machine with nothing but
     /// NVIDIA's driver
     Bundle,
+    /// Compare what the compiler makes of a corpus of programs with the ideal; writes
+    /// tests/programs/CLIFFS.md
+    Cliffs,
     /// Regenerate include/arraygpu.h and the golden files that tests compare with
     Bless,
     /// Measure the elementary functions: errors against MPFR, and speed; writes rows and the table
@@ -144,6 +148,7 @@ fn main() -> ExitCode {
         Task::Uninstall { prefix } => install::uninstall(&prefix),
         Task::Bench { name } => bench::run(name.as_deref()),
         Task::Bundle => bundle::run(),
+        Task::Cliffs => cliffs::run(),
         Task::Bless => test::bless(),
         Task::Ulp { functions, points, hard, table, measured } => {
             ulp::run(&ulp::Asked { functions, points, hard, table, measured })

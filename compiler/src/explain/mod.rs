@@ -2,6 +2,7 @@
 //! fills the data of [`model`] once; `text` and JSON print it.
 
 mod body;
+pub mod counts;
 mod formula;
 mod kernel;
 mod launched;

@@ -1,0 +1,189 @@
+//! What a node needs, and how often.
+
+use super::sizes::is_rare;
+use super::walk::Walk;
+use crate::core::{Lambda, NodeId, Op, Var};
+use crate::scalar::Ty;
+
+/// A value that a node needs.
+pub struct Edge {
+    pub to: NodeId,
+    /// How often it is needed for one value of the node.
+    pub times: f64,
+    pub kind: Kind,
+}
+
+/// What a value is needed for.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// An operand.
+    Value,
+    /// An index, whose arithmetic does not count.
+    Index,
+    /// The element of an array, or an array that is read: the operations of its elements count,
+    /// even if the node is part of an index.
+    Element,
+    /// An array that an iteration begins with. A parameter's bytes are counted with the step.
+    Begin,
+}
+
+impl Walk<'_> {
+    /// Returns what a node needs.
+    pub fn edges(&mut self, n: NodeId) -> Vec<Edge> {
+        let op = self.g.op(n).clone();
+        let edge = |to: NodeId, times: f64, kind| Edge { to, times, kind };
+        match &op {
+            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Len(..) | Op::Iota(_) => vec![],
+            Op::Within(index, _) => vec![edge(*index, 1.0, Kind::Index)],
+            Op::Select(c, _, usual) if is_rare(self.g.op(*c)) => {
+                vec![edge(*c, 1.0, Kind::Value), edge(*usual, 1.0, Kind::Value)]
+            }
+            Op::At(x, index) | Op::Elem(x, index) => {
+                let mut list: Vec<Edge> = index.iter().map(|i| edge(*i, 1.0, Kind::Index)).collect();
+                if !self.fused {
+                    list.push(edge(*x, 1.0, Kind::Element));
+                }
+                list
+            }
+            // what another launch has left is read
+            op if self.fused && op.needs_launch() && self.g.is_closed(n) && !self.own.contains(&n) => vec![],
+            Op::Reduce { join: lambda, init, src } | Op::Fold { step: lambda, init, src } => {
+                let length = self.elements(*src);
+                let joined = self.joined(n, lambda, *src);
+                let element = self.element(n, *src);
+                vec![
+                    edge(*init, 1.0, Kind::Value),
+                    edge(joined, length, Kind::Element),
+                    edge(element, length, Kind::Element),
+                ]
+            }
+            Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
+                let length = self.elements(*a);
+                let [a, b] = [*a, *b].map(|x| self.element(n, x));
+                let sides = [a, b].map(|x| edge(x, length, Kind::Element));
+                sides.into_iter().chain([edge(*init, 1.0, Kind::Value)]).collect()
+            }
+            Op::Map(lambda, srcs) => {
+                let body = self.mapped(n, lambda);
+                let srcs = srcs.iter().map(|x| edge(*x, 1.0, Kind::Element));
+                srcs.chain([edge(body, 1.0, Kind::Element)]).collect()
+            }
+            Op::Generate(_, lambda) => {
+                let body = self.generated(n, n, lambda);
+                vec![edge(body, 1.0, Kind::Element)]
+            }
+            Op::Pick { src, index, .. } => {
+                vec![edge(*src, 1.0, Kind::Element), edge(*index, 1.0, Kind::Index)]
+            }
+            Op::Slice { src: x, .. }
+            | Op::Reverse(x, _)
+            | Op::Permute(x, _)
+            | Op::Spread { src: x, .. }
+            | Op::Materialize(x) => vec![edge(*x, 1.0, Kind::Element)],
+            Op::Fill(_, x) => vec![edge(*x, 1.0, Kind::Value)],
+            Op::Iterate { args, .. } => args.iter().map(|a| edge(*a, 1.0, Kind::Begin)).collect(),
+            op => op.operands().map(|o| edge(o, 1.0, Kind::Value)).collect(),
+        }
+    }
+
+    /// Returns the element of an array that a reduction goes over. In fused form it is the element
+    /// itself, at the reduction's own indices; else the array.
+    fn element(&mut self, reduction: NodeId, src: NodeId) -> NodeId {
+        match self.g.op(src).clone() {
+            Op::Generate(_, lambda) if self.fused => self.generated(reduction, src, &lambda),
+            _ => src,
+        }
+    }
+
+    /// Returns what a reduction computes for each element.
+    fn joined(&mut self, n: NodeId, lambda: &Lambda, src: NodeId) -> NodeId {
+        if let Some(known) = self.opened.get(&(n, n)) {
+            return *known;
+        }
+        let mut axes = self.axes(n);
+        axes.extend(match self.fused {
+            true => {
+                let extents = self.domain(src);
+                self.index(n, &extents).1
+            }
+            false => self.new_axes(src),
+        });
+        let vars: Vec<NodeId> = lambda.params.iter().map(|p| self.fresh(p.1, &axes).1).collect();
+        let body = self.g.open(lambda, &vars);
+        self.opened.insert((n, n), body);
+        body
+    }
+
+    /// Returns an element of a map.
+    fn mapped(&mut self, n: NodeId, lambda: &Lambda) -> NodeId {
+        if let Some(known) = self.opened.get(&(n, n)) {
+            return *known;
+        }
+        let mut axes = self.axes(n);
+        axes.extend(self.new_axes(n));
+        let vars: Vec<NodeId> = lambda.params.iter().map(|p| self.fresh(p.1, &axes).1).collect();
+        let body = self.g.open(lambda, &vars);
+        self.opened.insert((n, n), body);
+        body
+    }
+
+    /// Returns an element of a generated array that `user` goes over.
+    fn generated(&mut self, user: NodeId, array: NodeId, lambda: &Lambda) -> NodeId {
+        if let Some(known) = self.opened.get(&(user, array)) {
+            return *known;
+        }
+        let index: Vec<NodeId> = match self.fused {
+            true => {
+                let extents = self.domain(array);
+                self.index(user, &extents).0
+            }
+            false => {
+                let axes = self.new_axes(array);
+                axes.iter().map(|axis| self.fresh(Ty::I64, &[*axis]).1).collect()
+            }
+        };
+        let body = self.g.open(lambda, &index);
+        self.opened.insert((user, array), body);
+        body
+    }
+
+    /// Returns the nodes of the extents of an array in fused form.
+    fn domain(&mut self, array: NodeId) -> Vec<NodeId> {
+        match self.g.op(array).clone() {
+            Op::Generate(extents, _) => extents,
+            Op::Materialize(x) => self.domain(x),
+            _ => vec![array],
+        }
+    }
+
+    /// Returns the indices of the loop over these extents in the place of `user`, and the axes that
+    /// values in it depend on. All operations of one place over the same extents share it.
+    fn index(&mut self, user: NodeId, extents: &[NodeId]) -> (Vec<NodeId>, Vec<u32>) {
+        let context = match self.own.contains(&user) {
+            true => vec![],
+            false => self.axes(user),
+        };
+        let key = (context.clone(), extents.to_vec());
+        if let Some(known) = self.loops.get(&key) {
+            return known.clone();
+        }
+        let own: Vec<u32> = extents
+            .iter()
+            .map(|e| {
+                let length = match self.g.ty(*e).is_scalar() {
+                    true => self.length(*e) as f64,
+                    false => self.elements(*e),
+                };
+                self.axis(length)
+            })
+            .collect();
+        let axes: Vec<u32> = context.into_iter().chain(own.iter().copied()).collect();
+        let index: Vec<(Var, NodeId)> = own.iter().map(|_| self.fresh(Ty::I64, &axes)).collect();
+        for ((var, _), axis) in index.iter().zip(own) {
+            self.of_index.insert(*var, axis);
+        }
+        let made = (index.into_iter().map(|i| i.1).collect::<Vec<_>>(), axes);
+        self.loops.insert(key, made.clone());
+        made
+    }
+}

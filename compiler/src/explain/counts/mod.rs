@@ -1,0 +1,98 @@
+//! Counts operations, loads and bytes at given sizes: those that the program asks for ([`asked`]),
+//! and those that its launches make ([`launched`]). The ratio of both says whether fusion computes
+//! anything again.
+//!
+//! What a program asks for has every value once: once for each binding of the indices that it
+//! depends on, however many elements read it, and only where an element is read. What the launches
+//! make has every value as often as the loops around it run: a value inside of a nested loop that
+//! depends on the inner index alone counts for each outer index, too, because nothing stores it.
+//!
+//! Operations are those of `docs/explain.md`: scalar operations with elementary functions written
+//! out, a multiply-add as two, without arithmetic on indices and without rare branches. The length
+//! of a loop that depends on an index is taken in the middle of that index's range.
+
+mod edges;
+mod sizes;
+mod walk;
+
+pub use sizes::Size;
+
+use crate::core::{Function, NodeId, Op};
+use crate::error::Result;
+use crate::passes::{elementary, half, simplify, stages};
+use crate::schedule::groups;
+use std::sync::Arc;
+use walk::Walk;
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Counts {
+    /// Scalar operations.
+    pub operations: f64,
+    /// Elements that are read of parameters and of stored arrays.
+    pub loads: f64,
+    /// Bytes of the parameters' elements that are read at all, each once, of the results, and of
+    /// the arrays that the author stores (written and read once).
+    pub bytes: f64,
+}
+
+impl Counts {
+    fn add(&mut self, other: Counts, times: f64) {
+        self.operations += other.operations * times;
+        self.loads += other.loads * times;
+        self.bytes += other.bytes * times;
+    }
+}
+
+/// Counts what a function asks for, as its author wrote it.
+pub fn asked(source: &Function, sizes: &[Size]) -> Result<Counts> {
+    of_source(&prepared(source)?, sizes)
+}
+
+/// Counts what the launches of a function in fused form make. `bytes` is 0: the plan knows it.
+pub fn launched(fused: &Function, sizes: &[Size]) -> Result<Counts> {
+    let mut all = Counts::default();
+    for group in groups::fused_groups(fused)? {
+        let mut walk = Walk::new(fused, sizes, true);
+        match &group.iteration {
+            Some((step, count, args)) => {
+                let (times, of_args) = (walk.count(*count), walk.sizes(args));
+                all.add(launched(&fused.steps[*step as usize], &of_args)?, times);
+            }
+            None => {
+                let items: Vec<NodeId> = group.items.iter().map(|it| it.node).collect();
+                all.add(walk.group(&items), 1.0);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Writes elementary functions out, as the passes do, so that both forms have the same operations.
+fn prepared(source: &Function) -> Result<Function> {
+    let mut f = source.clone();
+    for step in &mut f.steps {
+        *step = Arc::new(prepared(step)?);
+    }
+    for pass in [stages::run, simplify::run, half::run, elementary::run] {
+        f = pass(f)?;
+    }
+    Ok(f)
+}
+
+fn of_source(f: &Function, sizes: &[Size]) -> Result<Counts> {
+    let mut walk = Walk::new(f, sizes, false);
+    let mut all = walk.results();
+    let mut done: Vec<(u32, NodeId, Vec<NodeId>)> = Vec::new();
+    for n in walk.order.clone() {
+        let Op::Iterate { step, count, args, .. } = walk.g.op(n).clone() else { continue };
+        let key = (step, count, args.clone());
+        if done.contains(&key) {
+            continue;
+        }
+        let (times, of_args) = (walk.count(count), walk.sizes(&args));
+        all.add(of_source(&f.steps[step as usize], &of_args)?, times);
+        done.push(key);
+    }
+    Ok(all)
+}

@@ -1,0 +1,212 @@
+//! Goes through the nodes of a function, users before what they need, and counts how often each is
+//! computed.
+
+use super::Counts;
+use super::edges::Kind;
+use super::sizes::{Size, weight};
+use crate::core::{Function, Graph, NodeId, Op, Var};
+use crate::scalar::{Lit, Ty};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// Indices of a loop, and the axes that values in it depend on.
+pub type Indices = (Vec<NodeId>, Vec<u32>);
+
+/// The state of a count.
+pub struct Walk<'a> {
+    pub f: &'a Function,
+    /// The function's graph, which grows by the bodies of lambdas, opened with variables of their
+    /// own: each variable belongs to one loop.
+    pub g: Graph,
+    pub sizes_of_params: &'a [Size],
+    /// Whether the function is in fused form, and one group of it is counted.
+    pub fused: bool,
+    /// The items of the group.
+    pub own: HashSet<NodeId>,
+    /// The lengths of all axes of all loops.
+    lengths: Vec<f64>,
+    /// The axes that a variable depends on.
+    of_var: HashMap<Var, Vec<u32>>,
+    /// The axis of an index.
+    pub of_index: HashMap<Var, u32>,
+    /// Bodies of lambdas: by the node that goes over the array, and the array.
+    pub opened: HashMap<(NodeId, NodeId), NodeId>,
+    /// The loops of a fused group, by the axes around them and their extents.
+    pub loops: HashMap<(Vec<u32>, Vec<NodeId>), Indices>,
+    pub values: HashMap<NodeId, Option<Lit>>,
+    /// All nodes that are needed, users first.
+    pub order: Vec<NodeId>,
+}
+
+/// How often a node is needed.
+#[derive(Clone, Copy, Default)]
+struct Demand {
+    /// By all users together.
+    all: f64,
+    /// By the user that needs it most often.
+    most: f64,
+    /// Whether its operations count.
+    counts: bool,
+    /// By users other than iterations that begin with it.
+    read: f64,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(f: &'a Function, sizes_of_params: &'a [Size], fused: bool) -> Walk<'a> {
+        Walk {
+            f,
+            g: f.graph.clone(),
+            sizes_of_params,
+            fused,
+            own: HashSet::default(),
+            lengths: Vec::new(),
+            of_var: HashMap::default(),
+            of_index: HashMap::default(),
+            opened: HashMap::default(),
+            loops: HashMap::default(),
+            values: HashMap::default(),
+            order: Vec::new(),
+        }
+    }
+
+    /// Makes an axis of this length.
+    pub fn axis(&mut self, length: f64) -> u32 {
+        self.lengths.push(length);
+        self.lengths.len() as u32 - 1
+    }
+
+    /// Makes an axis for each of an array.
+    pub fn new_axes(&mut self, array: NodeId) -> Vec<u32> {
+        self.extents(array).into_iter().map(|n| self.axis(n as f64)).collect()
+    }
+
+    /// Makes a variable whose values depend on these axes.
+    pub fn fresh(&mut self, ty: Ty, axes: &[u32]) -> (Var, NodeId) {
+        let (var, node) = self.g.fresh_var(ty);
+        self.of_var.insert(var, axes.to_vec());
+        (var, node)
+    }
+
+    /// Returns the axes that a node depends on.
+    pub fn axes(&self, n: NodeId) -> Vec<u32> {
+        let free = self.g.node(n).free.iter().filter_map(|v| self.of_var.get(v));
+        let mut axes: Vec<u32> = free.flatten().copied().collect();
+        axes.sort_unstable();
+        axes.dedup();
+        axes
+    }
+
+    /// Returns the middle of an index's range.
+    pub fn middle(&self, var: Var) -> Option<Lit> {
+        let axis = self.of_index.get(&var).or_else(|| self.of_var.get(&var)?.first())?;
+        Some(Lit::i64((self.lengths[*axis as usize] / 2.0) as i64))
+    }
+
+    /// Returns the number of different values that a node has at most.
+    fn most(&mut self, n: NodeId) -> f64 {
+        let values: f64 = self.axes(n).iter().map(|a| self.lengths[*a as usize]).product();
+        if self.g.ty(n).is_scalar() { values } else { values * self.elements(n) }
+    }
+
+    /// Counts a fused group.
+    pub fn group(&mut self, items: &[NodeId]) -> Counts {
+        self.own = items.iter().copied().collect();
+        self.count_from(items)
+    }
+
+    /// Counts everything that the results need.
+    pub fn results(&mut self) -> Counts {
+        let roots: Vec<NodeId> = self.f.results.iter().map(|r| r.value).collect();
+        let mut counts = self.count_from(&roots);
+        for n in roots {
+            // the last step of an iteration writes its states
+            if !self.g.ty(n).is_scalar() && !matches!(self.g.op(n), Op::Iterate { .. } | Op::Materialize(_)) {
+                counts.bytes += self.elements(n) * self.g.ty(n).elem.size() as f64;
+            }
+        }
+        counts
+    }
+
+    /// Finds all nodes that `roots` need, users first.
+    fn find(&mut self, roots: &[NodeId]) {
+        let (mut seen, mut stack) = (HashSet::default(), Vec::new());
+        stack.extend(roots.iter().map(|n| (*n, false)));
+        while let Some((n, is_done)) = stack.pop() {
+            if is_done {
+                self.order.push(n);
+                continue;
+            }
+            if !seen.insert(n) {
+                continue;
+            }
+            stack.push((n, true));
+            for e in self.edges(n) {
+                if !seen.contains(&e.to) {
+                    stack.push((e.to, false));
+                }
+            }
+        }
+        self.order.reverse();
+    }
+
+    fn count_from(&mut self, roots: &[NodeId]) -> Counts {
+        self.find(roots);
+        let mut demands: HashMap<NodeId, Demand> = HashMap::default();
+        for n in roots {
+            let all = self.most(*n);
+            demands.insert(*n, Demand { all, most: all, counts: true, read: all });
+        }
+        let mut counts = Counts::default();
+        for n in self.order.clone() {
+            let demand = demands.get(&n).copied().unwrap_or_default();
+            let times = self.counted(n, &demand, &mut counts);
+            for e in self.edges(n) {
+                let to = demands.entry(e.to).or_default();
+                to.counts |= match e.kind {
+                    Kind::Value => demand.counts,
+                    Kind::Index => false,
+                    Kind::Element | Kind::Begin => true,
+                };
+                let more = times * e.times;
+                to.all += more;
+                to.most = to.most.max(more);
+                if e.kind != Kind::Begin {
+                    to.read += more;
+                }
+            }
+        }
+        counts
+    }
+
+    /// Counts one node, and returns how often it needs its operands.
+    fn counted(&mut self, n: NodeId, demand: &Demand, counts: &mut Counts) -> f64 {
+        let (op, size) = (self.g.op(n).clone(), self.g.ty(n).elem.size() as f64);
+        let most = self.most(n);
+        let times = if self.fused { most } else { demand.all.min(most) };
+        match &op {
+            Op::Param(_) if !self.g.ty(n).is_scalar() => {
+                counts.loads += demand.read;
+                counts.bytes += demand.read.min(most) * size;
+            }
+            Op::At(x, _) | Op::Elem(x, _) if self.fused => {
+                counts.loads += if self.g.is_stored(*x) { most } else { 0.0 };
+            }
+            // users of one iteration share a read, but each iteration makes its own
+            Op::At(..) | Op::Elem(..) => return if self.g.is_closed(n) { 1.0 } else { demand.most },
+            Op::Materialize(_) if !self.fused => {
+                counts.loads += demand.read;
+                counts.bytes += 2.0 * most * size;
+                return most;
+            }
+            Op::Iterate { .. } => return most,
+            Op::Slice { .. } | Op::Reverse(..) | Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } => {
+                return demand.all;
+            }
+            Op::Dot { a, .. } | Op::PanelDot { a, .. } => {
+                counts.operations += 2.0 * times * self.elements(*a);
+            }
+            op if demand.counts => counts.operations += weight(op) * times,
+            _ => {}
+        }
+        times
+    }
+}

@@ -1,0 +1,21 @@
+//! Programs as people write them, each with a plain reference, and a detector of cliffs: how far
+//! what the compiler makes of a program is from the ideal. `cargo xtask cliffs` writes the worst
+//! into `CLIFFS.md`.
+
+#![allow(missing_docs, reason = "the programs' functions are named after their fields")]
+
+pub mod array;
+pub mod check;
+pub mod figures;
+mod linear_algebra;
+pub mod program;
+pub mod table;
+
+use program::Corpus;
+
+/// Returns all programs.
+pub fn corpus() -> Corpus {
+    let mut corpus = Corpus::default();
+    linear_algebra::add(corpus.field("linear algebra"));
+    corpus
+}

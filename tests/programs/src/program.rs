@@ -1,0 +1,108 @@
+//! A program of the corpus, and its fields.
+
+use crate::array::{Array, Expected, Input};
+use arraygpu::{KernelFn, Package};
+use arraygpu_compiler::core::Function;
+
+/// A program: what its author wrote, a small call of it, and what a plain loop computes there.
+pub struct Program {
+    /// The field that it comes from.
+    pub field: &'static str,
+    /// Its name, which no other program has.
+    pub name: &'static str,
+    /// The function in core IR.
+    pub function: Function,
+    /// The arguments of a small call.
+    pub inputs: Vec<Array>,
+    /// What that call gives.
+    pub expected: Vec<Array>,
+    /// The fewest launches that the dependences allow; of an iteration for each step.
+    pub fewest: f64,
+    /// The greatest error that is allowed, relative to numbers above 1.
+    pub tolerance: f64,
+    /// Extents of the small call that are the same in a large one are below this.
+    pub kept: usize,
+    /// Why it is as it is, where it is not ideal.
+    pub reason: Option<&'static str>,
+}
+
+/// The corpus.
+#[derive(Default)]
+pub struct Corpus {
+    /// The programs in order.
+    pub programs: Vec<Program>,
+    field: &'static str,
+}
+
+impl Corpus {
+    /// Begins a field.
+    pub fn field(&mut self, name: &'static str) -> &mut Corpus {
+        self.field = name;
+        self
+    }
+
+    /// Adds a program: its name, the names of its parameters and results, a small call's inputs,
+    /// the function, and the reference.
+    #[track_caller]
+    pub fn add<const K: usize, A, E: Expected>(
+        &mut self,
+        name: &'static str,
+        params: [&str; K],
+        results: &str,
+        inputs: [Input; K],
+        f: impl KernelFn<K, A>,
+        reference: impl FnOnce([&Array; K]) -> E,
+    ) -> &mut Program {
+        let results: Vec<&str> = results.split(' ').collect();
+        let package = Package::new("p").function(name, params, results, f);
+        let function = package.functions().unwrap_or_else(|e| panic!("{name}: {e}")).remove(0);
+        let inputs: Vec<Array> = inputs.iter().zip(0..).map(|(input, seed)| input.array(seed)).collect();
+        let of_reference = std::array::from_fn(|i| &inputs[i]);
+        let expected = reference(of_reference).arrays();
+        self.programs.push(Program {
+            field: self.field,
+            name,
+            function,
+            inputs,
+            expected,
+            fewest: 1.0,
+            tolerance: 1e-4,
+            kept: 5,
+            reason: None,
+        });
+        let last = self.programs.len() - 1;
+        &mut self.programs[last]
+    }
+}
+
+impl Program {
+    /// Says how many launches the dependences ask for.
+    pub fn fewest(&mut self, launches: u32) -> &mut Program {
+        self.fewest = launches.into();
+        self
+    }
+
+    /// Says why the program is not ideal.
+    pub fn because(&mut self, reason: &'static str) -> &mut Program {
+        self.reason = Some(reason);
+        self
+    }
+
+    /// Allows this error.
+    pub fn within(&mut self, tolerance: f64) -> &mut Program {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// Extents below this stay the same in large calls.
+    pub fn keep(&mut self, below: usize) -> &mut Program {
+        self.kept = below;
+        self
+    }
+
+    /// Returns the extents of a large call: those of the small one that are not kept become `n`.
+    pub fn large(&self, n: i64) -> Vec<Vec<i64>> {
+        let extent = |e: &usize| if *e < self.kept { *e as i64 } else { n };
+        self.inputs.iter().map(|a| a.extents.iter().map(extent).collect()).collect()
+    }
+}

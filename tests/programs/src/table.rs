@@ -1,0 +1,139 @@
+//! The table of the programs that are farthest from the ideal, `CLIFFS.md`.
+
+use crate::figures::{EXTENTS, Figures, figures};
+use crate::program::{Corpus, Program};
+use arraygpu_compiler::driver::{self, Targets};
+use std::fmt::Write;
+
+/// The number of programs in the table.
+const LISTED: usize = 20;
+/// More traffic than this needs a reason.
+pub const MOST_TRAFFIC: f64 = 1.5;
+/// More operations or loads than this need a reason.
+pub const MOST_WORK: f64 = 2.0;
+
+/// The figures of one program.
+pub struct Row<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// At each size, or why there are none.
+    pub figures: Result<Vec<Figures>, String>,
+}
+
+impl Row<'_> {
+    fn most(&self, of: impl Fn(&Figures) -> f64) -> f64 {
+        self.figures.iter().flatten().map(of).fold(0.0, f64::max)
+    }
+
+    /// The greatest ratio of bytes at any size.
+    pub fn traffic(&self) -> f64 {
+        self.most(Figures::traffic)
+    }
+
+    /// The greatest ratio of operations at any size.
+    pub fn work(&self) -> f64 {
+        self.most(Figures::work)
+    }
+
+    /// The greatest ratio of loads at any size.
+    pub fn loads(&self) -> f64 {
+        self.most(Figures::loads)
+    }
+
+    /// The launches, which do not depend on the size.
+    pub fn launches(&self) -> f64 {
+        self.most(|f| f.launches)
+    }
+
+    /// How far the program is from the ideal.
+    pub fn distance(&self) -> f64 {
+        match self.figures {
+            Ok(_) => self.traffic().max(self.work()).max(self.loads()),
+            Err(_) => f64::INFINITY,
+        }
+    }
+
+    /// Whether a reason is needed.
+    pub fn is_far(&self) -> bool {
+        // bytes and operations that small calls have beside their elements do not matter
+        let far = |of: fn(&Figures) -> f64, most: f64| self.most(of) > most * 1.02;
+        self.figures.is_err()
+            || far(Figures::traffic, MOST_TRAFFIC)
+            || far(Figures::work, MOST_WORK)
+            || far(Figures::loads, MOST_WORK)
+    }
+}
+
+/// Returns the figures of a program. No kernel is compiled further than to kernel IR.
+pub fn row(program: &Program) -> Row<'_> {
+    let compiled =
+        driver::compile_for("p", vec![program.function.clone()], Targets { cpu: true, cuda: false });
+    let all = compiled.and_then(|c| EXTENTS.iter().map(|n| figures(program, &c, *n)).collect());
+    Row { program, figures: all.map_err(|e| e.to_string()) }
+}
+
+/// Returns the figures of all programs, the farthest first.
+pub fn rows(corpus: &Corpus) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row> = corpus.programs.iter().map(row).collect();
+    let extra = |r: &Row| r.launches() / r.program.fewest;
+    let key = |x: f64| (x * 100.0).round() / 100.0;
+    rows.sort_by(|a, b| key(b.distance()).total_cmp(&key(a.distance())).then(extra(b).total_cmp(&extra(a))));
+    rows
+}
+
+/// Returns the text of `CLIFFS.md`.
+pub fn text(corpus: &Corpus) -> String {
+    let rows = rows(corpus);
+    let mut out = String::from(HEAD);
+    let count = |is: &dyn Fn(&Row) -> bool| rows.iter().filter(|r| is(r)).count();
+    let _ = writeln!(
+        out,
+        "{} programs. {} move more than {MOST_TRAFFIC} times the ideal bytes, {} make more than {MOST_WORK} times \
+         the program's operations or loads, {} have more launches than they need.\n",
+        rows.len(),
+        count(&|r| r.traffic() > MOST_TRAFFIC * 1.02),
+        count(&|r| r.work().max(r.loads()) > MOST_WORK * 1.02),
+        count(&|r| r.launches() > r.program.fewest),
+    );
+    out += "| program | field | bytes | operations | loads | launches | temporaries | reason |\n";
+    out += "|---|---|---|---|---|---|---|---|\n";
+    for r in rows.iter().take(LISTED) {
+        let p = r.program;
+        let reason = p.reason.unwrap_or_default();
+        let _ = match &r.figures {
+            Ok(all) => writeln!(
+                out,
+                "| `{}` | {} | {} | {} | {} | {} of {} | {} | {reason} |",
+                p.name,
+                p.field,
+                ratio(r.traffic()),
+                ratio(r.work()),
+                ratio(r.loads()),
+                r.launches(),
+                p.fewest,
+                all.iter().map(|f| f.temporaries).max().unwrap_or(0),
+            ),
+            Err(e) => writeln!(out, "| `{}` | {} | refused | | | | | {reason} {e} |", p.name, p.field),
+        };
+    }
+    out
+}
+
+fn ratio(x: f64) -> String {
+    if x < 100.0 { format!("{x:.2}") } else { format!("{x:.0}") }
+}
+
+const HEAD: &str = "\
+# Cliffs
+
+Written by `cargo xtask cliffs`; a test checks that it is current. The programs of the corpus that are farthest from the
+ideal, with every extent 64, 1024 and 16384 in turn (short ones, such as taps of filters, stay as they are); a ratio is
+the greatest of the three.
+
+- *bytes*: what all launches move over inputs and outputs once. An iteration's ideal is its step's inputs and outputs in
+  each step.
+- *operations*, *loads*: those of all launches over those of the program with every shared value computed once.
+- *launches*: those of a call of the fewest that the dependences allow.
+- *temporaries*: arrays that are stored and are no results.
+
+";
