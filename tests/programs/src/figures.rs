@@ -5,7 +5,7 @@ use arraygpu_compiler::Result;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::explain::counts::{self, Counts, Size};
 use arraygpu_compiler::explain::{self, Extent, Options};
-use arraygpu_compiler::scalar::{Lit, eval_cast};
+use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
 
 /// The sizes of each extent, in turn.
 pub const EXTENTS: [i64; 3] = [64, 1024, 16384];
@@ -46,26 +46,35 @@ impl Figures {
 
 /// Returns the figures of a compiled program whose extents are `n`.
 pub fn figures(p: &Program, c: &Compiled, n: i64) -> Result<Figures> {
-    let large = p.large(n);
-    let scalar = |i: usize| p.inputs[i].elements[0];
-    let extents = |i: usize| match &large[i][..] {
-        [] => vec![scalar(i) as i64],
-        extents => extents.to_vec(),
-    };
-    let of_param = |(i, param): (usize, &arraygpu_compiler::core::Param)| Extent {
-        function: None,
-        name: param.name.clone(),
-        extents: extents(i),
-    };
+    let lits: Vec<(Vec<i64>, Option<Lit>)> = p
+        .inputs
+        .iter()
+        .zip(&p.function.params)
+        .map(|(a, param)| {
+            let extents = a.extents.iter().map(|e| p.scaled(*e, n)).collect();
+            let value = match (&a.extents[..], param.ty.elem) {
+                ([], Ty::I64) => Some(Lit::i64(p.scaled(a.elements[0] as usize, n))),
+                ([], ty) => Some(eval_cast(ty, Lit::f64(a.elements[0]))),
+                _ => None,
+            };
+            (extents, value)
+        })
+        .collect();
     let f = &c.functions[0];
-    let options =
-        Options { bandwidth: None, extents: p.function.params.iter().enumerate().map(of_param).collect() };
+    let extents = lits.iter().zip(&p.function.params).filter_map(|((extents, value), param)| {
+        let extents = match value {
+            Some(l) => vec![(l.ty == Ty::I64).then(|| l.as_i64())?],
+            None => extents.clone(),
+        };
+        Some(Extent { function: None, name: param.name.clone(), extents })
+    });
+    let options = Options { bandwidth: None, extents: extents.collect() };
     let report = explain::report(c, &options)?.functions.remove(0);
-    let size = |i: usize| match &large[i][..] {
-        [] => Size::Value(Some(eval_cast(p.function.params[i].ty.elem, Lit::f64(scalar(i))))),
-        extents => Size::Extents(extents.to_vec()),
+    let size = |(extents, value): &(Vec<i64>, Option<Lit>)| match value {
+        None => Size::Extents(extents.clone()),
+        value => Size::Value(*value),
     };
-    let sizes: Vec<Size> = (0..p.inputs.len()).map(size).collect();
+    let sizes: Vec<Size> = lits.iter().map(size).collect();
     Ok(Figures {
         extent: n,
         bytes: report.bytes.value.unwrap_or(0) as f64,

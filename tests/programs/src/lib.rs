@@ -7,8 +7,12 @@
 pub mod array;
 pub mod check;
 pub mod figures;
+mod images;
+mod layers;
 mod linear_algebra;
 pub mod program;
+mod solvers;
+mod stencils;
 pub mod table;
 
 use program::Corpus;
@@ -17,5 +21,9 @@ use program::Corpus;
 pub fn corpus() -> Corpus {
     let mut corpus = Corpus::default();
     linear_algebra::add(corpus.field("linear algebra"));
+    solvers::add(corpus.field("solvers"));
+    stencils::add(corpus.field("stencils"));
+    images::add(corpus.field("images"));
+    layers::add(corpus.field("neural networks"));
     corpus
 }

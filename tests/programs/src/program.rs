@@ -22,8 +22,19 @@ pub struct Program {
     pub tolerance: f64,
     /// Extents of the small call that are the same in a large one are below this.
     pub kept: usize,
+    /// Extents of the small call, and what they are in a large one: so many, or that many of `n`.
+    pub others: Vec<(usize, Large)>,
     /// Why it is as it is, where it is not ideal.
     pub reason: Option<&'static str>,
+}
+
+/// An extent of a large call.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Large {
+    /// This, whatever the others are.
+    Is(i64),
+    /// That many times the others.
+    Times(i64),
 }
 
 /// The corpus.
@@ -68,6 +79,7 @@ impl Corpus {
             fewest: 1.0,
             tolerance: 1e-4,
             kept: 5,
+            others: Vec::new(),
             reason: None,
         });
         let last = self.programs.len() - 1;
@@ -100,9 +112,19 @@ impl Program {
         self
     }
 
-    /// Returns the extents of a large call: those of the small one that are not kept become `n`.
-    pub fn large(&self, n: i64) -> Vec<Vec<i64>> {
-        let extent = |e: &usize| if *e < self.kept { *e as i64 } else { n };
-        self.inputs.iter().map(|a| a.extents.iter().map(extent).collect()).collect()
+    /// Says what an extent of the small call is in a large one.
+    pub fn extent(&mut self, of: usize, large: Large) -> &mut Program {
+        self.others.push((of, large));
+        self
+    }
+
+    /// Returns what an extent of the small call is in a large one, where the others are `n`.
+    pub fn scaled(&self, extent: usize, n: i64) -> i64 {
+        match self.others.iter().find(|(of, _)| *of == extent) {
+            Some((_, Large::Is(size))) => *size,
+            Some((_, Large::Times(factor))) => factor * n,
+            None if extent < self.kept => extent as i64,
+            None => n,
+        }
     }
 }

@@ -38,6 +38,10 @@ impl Walk<'_> {
             Op::Select(c, _, usual) if is_rare(self.g.op(*c)) => {
                 vec![edge(*c, 1.0, Kind::Value), edge(*usual, 1.0, Kind::Value)]
             }
+            Op::Select(c, a, b) if self.is_of_indices(*c) => {
+                let arms = [*a, *b].map(|x| edge(x, 1.0, Kind::Value));
+                arms.into_iter().chain([edge(*c, 1.0, Kind::Index)]).collect()
+            }
             Op::At(x, index) | Op::Elem(x, index) => {
                 let mut list: Vec<Edge> = index.iter().map(|i| edge(*i, 1.0, Kind::Index)).collect();
                 if !self.fused {
@@ -64,7 +68,7 @@ impl Walk<'_> {
                 sides.into_iter().chain([edge(*init, 1.0, Kind::Value)]).collect()
             }
             Op::Map(lambda, srcs) => {
-                let body = self.mapped(n, lambda);
+                let body = self.mapped(n, lambda, srcs);
                 let srcs = srcs.iter().map(|x| edge(*x, 1.0, Kind::Element));
                 srcs.chain([edge(body, 1.0, Kind::Element)]).collect()
             }
@@ -115,16 +119,28 @@ impl Walk<'_> {
     }
 
     /// Returns an element of a map.
-    fn mapped(&mut self, n: NodeId, lambda: &Lambda) -> NodeId {
+    fn mapped(&mut self, n: NodeId, lambda: &Lambda, srcs: &[NodeId]) -> NodeId {
         if let Some(known) = self.opened.get(&(n, n)) {
             return *known;
         }
-        let mut axes = self.axes(n);
-        axes.extend(self.new_axes(n));
-        let vars: Vec<NodeId> = lambda.params.iter().map(|p| self.fresh(p.1, &axes).1).collect();
+        let key = (true, srcs.to_vec());
+        let vars = self.shared_by(n, &key).unwrap_or_else(|| {
+            let own = self.new_axes(n);
+            let axes = [self.axes(n), own.clone()].concat();
+            let vars: Vec<NodeId> = lambda.params.iter().map(|p| self.fresh(p.1, &axes).1).collect();
+            self.shared.entry(key).or_default().push((vars.clone(), own));
+            vars
+        });
         let body = self.g.open(lambda, &vars);
         self.opened.insert((n, n), body);
         body
+    }
+
+    /// Returns the variables of another array over the same, unless this array is inside of it.
+    fn shared_by(&self, n: NodeId, key: &(bool, Vec<NodeId>)) -> Option<Vec<NodeId>> {
+        let around = self.axes(n);
+        let known = self.shared.get(key)?;
+        known.iter().find(|(_, own)| own.iter().all(|a| !around.contains(a))).map(|known| known.0.clone())
     }
 
     /// Returns an element of a generated array that `user` goes over.
@@ -138,13 +154,25 @@ impl Walk<'_> {
                 self.index(user, &extents).0
             }
             false => {
-                let axes = self.new_axes(array);
-                axes.iter().map(|axis| self.fresh(Ty::I64, &[*axis]).1).collect()
+                let key = (false, self.domain(array));
+                self.shared_by(array, &key).unwrap_or_else(|| {
+                    let own = self.new_axes(array);
+                    let vars: Vec<NodeId> = own.iter().map(|axis| self.own_index(*axis)).collect();
+                    self.shared.entry(key).or_default().push((vars.clone(), own));
+                    vars
+                })
             }
         };
         let body = self.g.open(lambda, &index);
         self.opened.insert((user, array), body);
         body
+    }
+
+    /// Returns a new index of an axis.
+    fn own_index(&mut self, axis: u32) -> NodeId {
+        let (var, node) = self.fresh(Ty::I64, &[axis]);
+        self.of_index.insert(var, axis);
+        node
     }
 
     /// Returns the nodes of the extents of an array in fused form.

@@ -8,7 +8,8 @@
 //! depends on the inner index alone counts for each outer index, too, because nothing stores it.
 //!
 //! Operations are those of `docs/explain.md`: scalar operations with elementary functions written
-//! out, a multiply-add as two, without arithmetic on indices and without rare branches. The length
+//! out, a multiply-add as two, without arithmetic and choices by indices and without rare branches.
+//! A load of the program is a read of a parameter, or a further read of an array. The length
 //! of a loop that depends on an index is taken in the middle of that index's range.
 
 mod edges;

@@ -28,10 +28,16 @@ pub struct Walk<'a> {
     of_var: HashMap<Var, Vec<u32>>,
     /// The axis of an index.
     pub of_index: HashMap<Var, u32>,
+    /// Whether a value follows from indices and sizes alone.
+    of_indices: HashMap<NodeId, bool>,
     /// Bodies of lambdas: by the node that goes over the array, and the array.
     pub opened: HashMap<(NodeId, NodeId), NodeId>,
     /// The loops of a fused group, by the axes around them and their extents.
     pub loops: HashMap<(Vec<u32>, Vec<NodeId>), Indices>,
+    /// The variables of what an author's function goes over: those of loops over these extents, or
+    /// of maps of these arrays. Elements at the same indices are the same values, whichever array
+    /// asks for them.
+    pub shared: HashMap<(bool, Vec<NodeId>), Vec<Indices>>,
     pub values: HashMap<NodeId, Option<Lit>>,
     /// All nodes that are needed, users first.
     pub order: Vec<NodeId>,
@@ -61,8 +67,10 @@ impl<'a> Walk<'a> {
             lengths: Vec::new(),
             of_var: HashMap::default(),
             of_index: HashMap::default(),
+            of_indices: HashMap::default(),
             opened: HashMap::default(),
             loops: HashMap::default(),
+            shared: HashMap::default(),
             values: HashMap::default(),
             order: Vec::new(),
         }
@@ -97,8 +105,26 @@ impl<'a> Walk<'a> {
 
     /// Returns the middle of an index's range.
     pub fn middle(&self, var: Var) -> Option<Lit> {
-        let axis = self.of_index.get(&var).or_else(|| self.of_var.get(&var)?.first())?;
+        let axis = self.of_index.get(&var)?;
         Some(Lit::i64((self.lengths[*axis as usize] / 2.0) as i64))
+    }
+
+    /// Returns whether a scalar follows from indices and sizes alone, as the conditions of edges do.
+    pub fn is_of_indices(&mut self, n: NodeId) -> bool {
+        if let Some(known) = self.of_indices.get(&n) {
+            return *known;
+        }
+        let is = match self.g.op(n).clone() {
+            Op::Const(_) | Op::Len(..) => true,
+            Op::Param(_) => self.g.ty(n).is_scalar(),
+            Op::Var(v, _) => self.of_index.contains_key(&v),
+            op @ (Op::Unary(..) | Op::Binary(..) | Op::Select(..) | Op::Cast(..) | Op::Stage(_)) => {
+                op.operands().all(|o| self.is_of_indices(o))
+            }
+            _ => false,
+        };
+        self.of_indices.insert(n, is);
+        is
     }
 
     /// Returns the number of different values that a node has at most.
@@ -197,7 +223,11 @@ impl<'a> Walk<'a> {
                 counts.bytes += 2.0 * most * size;
                 return most;
             }
+            // what stays of an array in a register serves one reader
+            Op::Map(..) | Op::Generate(..) if !self.fused => counts.loads += (demand.all - most).max(0.0),
             Op::Iterate { .. } => return most,
+            // a choice by index is made by the loops
+            Op::Select(c, ..) if self.is_of_indices(*c) => {}
             Op::Slice { .. } | Op::Reverse(..) | Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } => {
                 return demand.all;
             }
