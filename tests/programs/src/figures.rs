@@ -33,9 +33,9 @@ impl Figures {
         self.bytes / self.asked.bytes.max(1.0)
     }
 
-    /// Operations over the program's own.
+    /// Operations over the program's own; over its loads where it has more of these.
     pub fn work(&self) -> f64 {
-        self.launched.operations.max(1.0) / self.asked.operations.max(1.0)
+        self.launched.operations.max(1.0) / self.asked.operations.max(self.asked.loads).max(1.0)
     }
 
     /// Loads over the program's own.

@@ -6,12 +6,16 @@
 
 pub mod array;
 pub mod check;
+mod dynamic_programming;
 pub mod figures;
+mod finance;
 mod images;
 mod layers;
 mod linear_algebra;
+mod physics;
 pub mod program;
 mod solvers;
+mod statistics;
 mod stencils;
 pub mod table;
 
@@ -25,5 +29,9 @@ pub fn corpus() -> Corpus {
     stencils::add(corpus.field("stencils"));
     images::add(corpus.field("images"));
     layers::add(corpus.field("neural networks"));
+    statistics::add(corpus.field("statistics"));
+    finance::add(corpus.field("finance"));
+    dynamic_programming::add(corpus.field("dynamic programming"));
+    physics::add(corpus.field("physics"));
     corpus
 }

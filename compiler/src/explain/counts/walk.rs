@@ -234,7 +234,12 @@ impl<'a> Walk<'a> {
             Op::Dot { a, .. } | Op::PanelDot { a, .. } => {
                 counts.operations += 2.0 * times * self.elements(*a);
             }
-            op if demand.counts => counts.operations += weight(op) * times,
+            op if demand.counts => {
+                counts.operations += weight(op) * times;
+                // what was kept for several iterations is read again
+                let is_kept = !self.fused && weight(op) > 0.0 && !self.g.is_closed(n);
+                counts.loads += if is_kept { (demand.most - most).max(0.0) } else { 0.0 };
+            }
             _ => {}
         }
         times
