@@ -62,6 +62,25 @@ impl Hosts {
         id
     }
 
+    /// Returns the host scalar of a node if there is one already.
+    pub fn find(&self, g: &Graph, n: NodeId) -> Option<HostId> {
+        let op = match *g.op(n) {
+            Op::Const(l) => HostOp::Const(l),
+            Op::Param(p) => HostOp::Arg(p),
+            Op::Len(x, axis) => match g.op(x) {
+                Op::Param(p) => HostOp::Len(*p, axis),
+                _ => return None,
+            },
+            Op::Unary(op, a) => HostOp::Unary(op, self.find(g, a)?),
+            Op::Binary(op, a, b) => HostOp::Binary(op, self.find(g, a)?, self.find(g, b)?),
+            Op::MulAdd(a, b, c) => HostOp::MulAdd(self.find(g, a)?, self.find(g, b)?, self.find(g, c)?),
+            Op::Select(a, b, c) => HostOp::Select(self.find(g, a)?, self.find(g, b)?, self.find(g, c)?),
+            Op::Cast(ty, a) => HostOp::Cast(ty, self.find(g, a)?),
+            _ => return None,
+        };
+        self.list.get_index_of(&op).map(|i| HostId(i as u32))
+    }
+
     /// Adds a host scalar, whose operands are in the list already, and returns its number.
     pub fn add(&mut self, op: HostOp, ty: Ty) -> HostId {
         HostId(self.list.insert_full(op, ty).0 as u32)

@@ -195,6 +195,14 @@ impl Lower<'_, '_, '_> {
         made
     }
 
+    /// Generates code that computes host scalars in the kernel, unless the kernel gets them already.
+    pub fn with_own_hosts<R>(&mut self, code: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.scope.computes_hosts, true);
+        let made = code(self);
+        self.scope.computes_hosts = before;
+        made
+    }
+
     /// Generates code. If `wanted`, its f32 divisions and roots take any operands without a branch.
     pub fn with_full_range<R>(&mut self, wanted: bool, code: impl FnOnce(&mut Self) -> R) -> R {
         let before = std::mem::replace(&mut self.scope.full_range, wanted);

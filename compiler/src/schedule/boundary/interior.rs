@@ -134,7 +134,10 @@ pub fn rebuilt(
             None => n,
         };
         g.set_loc(before);
-        if made != n {
+        // a read that depends on no index any more would be moved out of the loop, where there may
+        // be no element in the interior
+        let is_moved = matches!(g.op(n), Op::Elem(..) | Op::At(..)) && g.is_closed(made);
+        if made != n && !is_moved {
             if g.node(n).bound {
                 g.mark_bound(made);
             }

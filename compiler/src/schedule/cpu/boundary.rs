@@ -15,18 +15,18 @@
 //!
 //! So the code of each kind of element is written once, in whatever order the ranges lie.
 
-use super::ranges::{self, Range};
+use super::element_loop::{Body, each};
+use super::ranges::{self, Place, Range, Ranges};
 use crate::core::NodeId;
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
-use crate::scalar::BinaryOp;
-use crate::scalar::Ty;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, named};
 
 /// The ranges of the rows of a fused group.
 pub struct RowParts {
-    ranges: Vec<Range>,
+    ranges: Ranges,
     /// The program's own elements.
     roots: Vec<NodeId>,
 }
@@ -34,17 +34,113 @@ pub struct RowParts {
 /// A part of a row.
 pub struct Part<'a> {
     /// The index of the part's first element along the last axis.
-    pub begin: Expr,
-    /// The index behind the part's last element.
-    pub end: Expr,
+    begin: Expr,
+    /// The index behind the part's last element; `None` for a part of one element.
+    end: Option<Expr>,
     /// The elements.
     pub roots: &'a [NodeId],
     /// The values of nodes that are the same for the whole row.
     pub given: Vec<(NodeId, Expr)>,
 }
 
+impl Part<'_> {
+    /// Returns the loop over the part's elements. The second value says whether it first tests the
+    /// conditions of unlikely arms.
+    pub fn elements(&self, l: &mut Lower, name: &'static str, body: &mut Body) -> Result<(Vec<Stmt>, bool)> {
+        if let Some(end) = &self.end {
+            return each(l, name, &self.begin, end, body).map(|loops| {
+                let looks = loops.len() > 1;
+                (loops, looks)
+            });
+        }
+        let mut out = Vec::new();
+        body(l, &self.begin, None, &mut out)?;
+        Ok((out, false))
+    }
+}
+
 /// Emits the elements of a part of a row.
 pub type Work<'a> = dyn FnMut(&mut Lower, &Part) -> Result<Vec<Stmt>> + 'a;
+
+/// A row of an index space.
+pub struct RowOf<'a> {
+    /// The extents of all axes.
+    pub extents: &'a [Expr],
+    /// The row's indices along all axes but the last.
+    pub outer: &'a [(NodeId, Expr)],
+}
+
+/// A range of a row: the condition that it has the element at an index, where it begins, and where
+/// it ends unless it is one element.
+struct Bounds {
+    has_at: Expr,
+    first: Expr,
+    last: Option<Expr>,
+    given: Vec<(NodeId, Expr)>,
+}
+
+fn binary(op: BinaryOp, a: &Expr, b: &Expr) -> Expr {
+    Expr::binary(op, a.clone(), b.clone())
+}
+
+fn both(a: Option<Expr>, b: Expr) -> Option<Expr> {
+    Some(match a {
+        Some(a) => Expr::binary(BinaryOp::And, a, b),
+        None => b,
+    })
+}
+
+impl RowOf<'_> {
+    /// Emits what tells where a range lies between `begin` and `end`.
+    fn bounds(
+        &self,
+        l: &mut Lower,
+        r: &Range,
+        at: &Expr,
+        (begin, end): (&Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Bounds> {
+        let none = Vec::new();
+        let (lower, upper) = match &r.place {
+            Place::Within { lower, upper, .. } => (lower, upper),
+            _ => (&none, &none),
+        };
+        let asked: Vec<NodeId> = r.given.iter().chain(lower).chain(upper).chain(&r.test).copied().collect();
+        let mut values = l.conditions(self.outer, &asked, out)?.into_iter();
+        let given = r.given.iter().copied().zip(values.by_ref()).collect();
+        let width = self.extents[self.outer.len()].clone();
+        let Place::Within { widths, .. } = &r.place else {
+            let first = match r.place {
+                Place::Last => width.minus(Expr::int(1)),
+                _ => Expr::int(0),
+            };
+            return Ok(Bounds { has_at: binary(BinaryOp::Eq, at, &first), first, last: None, given });
+        };
+        let (before, behind) = widths[self.outer.len()];
+        let first =
+            values.by_ref().take(lower.len()).fold(Expr::int(before), |a, b| binary(BinaryOp::Max, &a, &b));
+        let last = values.by_ref().take(upper.len()).fold(width.minus(Expr::int(behind)), Expr::min);
+        let mut test = values.next();
+        for (((_, i), n), (before, behind)) in self.outer.iter().zip(self.extents).zip(widths) {
+            if *before > 0 {
+                test = both(test, binary(BinaryOp::Ge, i, &Expr::int(*before)));
+            }
+            if *behind > 0 {
+                test = both(test, binary(BinaryOp::Lt, i, &n.clone().minus(Expr::int(*behind))));
+            }
+        }
+        let first = named(l, "first", binary(BinaryOp::Max, &first, begin).min(end.clone()), out);
+        let last = last.min(end.clone());
+        let last = match test {
+            Some(test) => Expr::Select(Box::new(test), Box::new(last), Box::new(first.clone())),
+            None => last,
+        };
+        let last = named(l, "last", last, out);
+        let has_at =
+            Expr::binary(BinaryOp::And, binary(BinaryOp::Ge, at, &first), binary(BinaryOp::Lt, at, &last));
+        Ok(Bounds { has_at, first, last: Some(last), given })
+    }
+}
 
 impl RowParts {
     /// Returns the parts of rows whose elements are `roots` at `index`. Without `cut`, a row is one
@@ -56,61 +152,68 @@ impl RowParts {
         roots: &[NodeId],
         cut: bool,
     ) -> Self {
-        let ranges = if cut { ranges::of(l, &fused.domain, index, roots) } else { Vec::new() };
+        let ranges = if cut { ranges::of(l, &fused.domain, index, roots) } else { Ranges::default() };
         RowParts { ranges, roots: roots.to_vec() }
     }
 
-    /// Emits a piece of a row, from `begin` to `end`. `outer` are the row's indices along the axes
-    /// before the last.
+    /// Emits a piece of a row, from `begin` to `end`.
     pub fn emit(
         &self,
         l: &mut Lower,
-        outer: &[(NodeId, Expr)],
+        row: &RowOf,
         (begin, end): (&Expr, &Expr),
         out: &mut Vec<Stmt>,
         work: &mut Work,
     ) -> Result<()> {
-        let part = |begin: &Expr, end: &Expr, roots, given| Part {
-            begin: begin.clone(),
-            end: end.clone(),
-            roots,
-            given,
-        };
-        if self.ranges.is_empty() {
-            out.append(&mut work(l, &part(begin, end, &self.roots, vec![]))?);
+        if self.ranges.list.is_empty() {
+            let (begin, end) = (begin.clone(), Some(end.clone()));
+            out.append(&mut work(l, &Part { begin, end, roots: &self.roots, given: vec![] })?);
             return Ok(());
         }
-        let binary = |op, a: &Expr, b: &Expr| Expr::binary(op, a.clone(), b.clone());
-        let greater = |a: &Expr, b: &Expr| binary(BinaryOp::Max, a, b);
-        let (mut bounds, mut values) = (Vec::new(), Vec::new());
-        for r in &self.ranges {
-            let asked: Vec<NodeId> = [r.first, r.last].into_iter().chain(r.given.iter().copied()).collect();
-            let found = l.conditions(outer, &asked, out)?;
-            let first = named(l, "first", greater(&found[0], begin).min(end.clone()), out);
-            let last = named(l, "last", greater(&found[1].clone().min(end.clone()), &first), out);
-            bounds.push((first, last));
-            values.push(r.given.iter().copied().zip(found.into_iter().skip(2)).collect::<Vec<_>>());
-        }
         let reg = l.k.reg("at", Ty::I64);
-        let at = Expr::Reg(reg);
-        // the program's elements come up to the next range
-        let mut rest = Vec::new();
-        let next = bounds.iter().fold(end.clone(), |next, (first, _)| {
-            let is_ahead = binary(BinaryOp::Lt, &at, first);
-            Expr::Select(Box::new(is_ahead), Box::new(first.clone().min(next.clone())), Box::new(next))
-        });
-        let next = named(l, "next", next, &mut rest);
-        rest.append(&mut work(l, &part(&at, &next, &self.roots, vec![]))?);
-        rest.push(Stmt::Assign(reg, next));
-        for ((r, (first, last)), given) in self.ranges.iter().zip(&bounds).zip(values).rev() {
-            let is_in =
-                binary(BinaryOp::And, &binary(BinaryOp::Ge, &at, first), &binary(BinaryOp::Lt, &at, last));
-            let mut inside = work(l, &part(&at, last, &r.roots, given))?;
-            inside.push(Stmt::Assign(reg, last.clone()));
-            rest = vec![Stmt::If(is_in, inside, rest)];
+        let mut bounds = Vec::new();
+        for r in &self.ranges.list {
+            bounds.push(l.with_own_hosts(|l| row.bounds(l, r, &Expr::Reg(reg), (begin, end), out))?);
+        }
+        let mut rest =
+            if self.ranges.are_all { None } else { Some(self.others(l, reg, &bounds, end, work)?) };
+        for (r, b) in self.ranges.list.iter().zip(bounds).rev() {
+            let part = Part { begin: Expr::Reg(reg), end: b.last.clone(), roots: &r.roots, given: b.given };
+            let mut inside = l.with_own_hosts(|l| work(l, &part))?;
+            inside.push(Stmt::Assign(reg, b.last.unwrap_or(Expr::Reg(reg).plus(Expr::int(1)))));
+            // if all elements are in ranges, those that are in no other one are in the last
+            rest = Some(match rest {
+                Some(rest) => vec![Stmt::If(b.has_at, inside, rest)],
+                None => inside,
+            });
         }
         out.push(Stmt::Var(reg, begin.clone()));
-        out.push(Stmt::While(binary(BinaryOp::Lt, &at, end), rest));
+        out.push(Stmt::While(
+            Expr::binary(BinaryOp::Lt, Expr::Reg(reg), end.clone()),
+            rest.unwrap_or_default(),
+        ));
         Ok(())
+    }
+
+    /// Emits the program's own elements up to the next range.
+    fn others(
+        &self,
+        l: &mut Lower,
+        reg: Reg,
+        bounds: &[Bounds],
+        end: &Expr,
+        work: &mut Work,
+    ) -> Result<Vec<Stmt>> {
+        let (at, mut out) = (Expr::Reg(reg), Vec::new());
+        let next = bounds.iter().fold(end.clone(), |next, b| {
+            let is_ahead = binary(BinaryOp::Lt, &at, &b.first);
+            let nearer = b.first.clone().min(next.clone());
+            Expr::Select(Box::new(is_ahead), Box::new(nearer), Box::new(next))
+        });
+        let next = named(l, "next", next, &mut out);
+        let part = Part { begin: at, end: Some(next.clone()), roots: &self.roots, given: vec![] };
+        out.append(&mut work(l, &part)?);
+        out.push(Stmt::Assign(reg, next));
+        Ok(out)
     }
 }

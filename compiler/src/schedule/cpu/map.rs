@@ -5,7 +5,7 @@
 //! which the C compiler vectorises. The staged variants go unit by unit through local buffers (see
 //! `Stores`).
 
-use super::boundary::RowParts;
+use super::boundary::{RowOf, RowParts};
 use super::element_loop::each;
 use super::stores::Stores;
 use crate::error::Result;
@@ -29,8 +29,9 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
         let row_parts = RowParts::of(l.launch, fused, &[index], &roots, fused.domain.len() == 1);
         let (mut elements, mut looks) = (Vec::new(), false);
         let whole = (&Expr::Reg(lo), &Expr::Reg(hi));
-        row_parts.emit(l, &[], whole, &mut elements, &mut |l, part| {
-            let loops = each(l, "i", &part.begin, &part.end, &mut |l, i, conditions, out| {
+        let row = RowOf { extents: std::slice::from_ref(&n), outer: &[] };
+        row_parts.emit(l, &row, whole, &mut elements, &mut |l, part| {
+            let (loops, tests) = part.elements(l, "i", &mut |l, i, conditions, out| {
                 let own = [(index, i.clone())];
                 let vars: Vec<_> = own.iter().chain(&part.given).cloned().collect();
                 if let Some(conditions) = conditions {
@@ -40,7 +41,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
                 stores.store(l, values, i, i, out);
                 Ok(vec![])
             })?;
-            looks |= loops.len() > 1;
+            looks |= tests;
             Ok(loops)
         })?;
         let t = l.k.reg("t", Ty::I64);

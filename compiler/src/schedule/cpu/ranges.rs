@@ -31,30 +31,83 @@ use rustc_hash::FxHashMap as HashMap;
 pub struct Range {
     /// The values of an element in the range.
     pub roots: Vec<NodeId>,
-    /// The index of the range's first element along the last axis, or a lower one.
-    pub first: NodeId,
-    /// The index behind the range's last element, or a higher one.
-    pub last: NodeId,
     /// Nodes of `roots` that are the same for the whole row and leave no error record in the range.
     pub given: Vec<NodeId>,
+    /// Where the range lies.
+    pub place: Place,
+    /// The condition under which the range has elements.
+    pub test: Option<NodeId>,
 }
 
-/// The most ranges of a row.
+/// Where in a row a range lies.
+pub enum Place {
+    /// From the greatest of the lower bounds to the least of the upper ones, and within the boundary
+    /// widths of each axis.
+    Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
+    /// The first element.
+    First,
+    /// The last element.
+    Last,
+}
+
+/// The ranges of a row.
+#[derive(Default)]
+pub struct Ranges {
+    /// The ranges, in order of preference where they overlap.
+    pub list: Vec<Range>,
+    /// Whether each element lies in one of them.
+    pub are_all: bool,
+}
+
+/// The most ranges of a row that comparisons cut.
 const MOST_RANGES: usize = 4;
-/// The most nodes of an element that is written once for each side of a comparison.
+/// The most nodes of an element that is written several times.
 const MOST_NODES: usize = 300;
 /// Terms of forms are tested to be below this value, and above its negative.
 const SMALL: i64 = 1 << 40;
 
 /// Returns the ranges of the element `roots` at `index`. There are none if the element tests
 /// nothing.
-pub fn of(l: &mut LaunchContext, extents: &[NodeId], index: &[NodeId], roots: &[NodeId]) -> Vec<Range> {
+pub fn of(l: &mut LaunchContext, extents: &[NodeId], index: &[NodeId], roots: &[NodeId]) -> Ranges {
     let (inner, widths) = interior_of(&mut l.g, index, extents, roots);
+    let (outer, own) = (index.len() - 1, widths[index.len() - 1]);
     let row = Row { index, extents, widths };
     let mut leaves = Vec::new();
     row.split(l, &inner, Assumed::default(), 0, &mut leaves);
     let ranges = leaves.into_iter().filter_map(|assumed| row.range(l, &inner, assumed));
-    ranges.filter(|r| r.roots != roots || !r.given.is_empty()).collect()
+    let mut list: Vec<Range> = ranges.filter(|r| r.roots != roots || !r.given.is_empty()).collect();
+    if list.is_empty() || l.g.reachable(roots.iter().copied()).len() > MOST_NODES {
+        return Ranges { list, are_all: false };
+    }
+    if row.widths[..outer].iter().any(|w| *w != (0, 0)) {
+        list.extend(row.of_any_row(l, roots));
+    }
+    let is_whole = list.last().is_some_and(|r| r.is_whole(own));
+    let has_single = is_whole && own.0 <= 1 && own.1 <= 1;
+    if has_single {
+        let [zero, one] = [0, 1].map(|k| l.g.lit(Lit::i64(k)));
+        let last = linear::sub(&mut l.g, extents[outer], one);
+        for (width, place, at) in [(own.0, Place::First, zero), (own.1, Place::Last, last)] {
+            if width > 0 {
+                list.push(row.single(l, roots, place, at));
+            }
+        }
+    }
+    Ranges { list, are_all: has_single }
+}
+
+impl Range {
+    /// Whether the range is all of any row between these boundary widths of the last axis.
+    fn is_whole(&self, own: BoundaryWidth) -> bool {
+        match &self.place {
+            Place::Within { widths, lower, upper } => {
+                let (last, outer) = widths.split_last().expect("there are axes");
+                let is_own = *last == own && outer.iter().all(|w| *w == (0, 0));
+                is_own && lower.is_empty() && upper.is_empty() && self.test.is_none()
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What is assumed in a range.
@@ -109,8 +162,25 @@ impl Row<'_> {
         let assumed = std::mem::take(&mut walk.assumed);
         let mut walk = Walk::new(self, l, assumed, true);
         let roots: Vec<NodeId> = roots.iter().map(|n| walk.node(*n, false)).collect();
-        let (first, last) = walk.bounds()?;
-        Some(Range { roots, first, last, given: walk.given })
+        let (place, test) = walk.place()?;
+        Some(Range { roots, given: walk.given, place, test })
+    }
+
+    /// Returns the range of a row that need not keep the boundary widths of the axes before the
+    /// last: what these decide is the same for the whole row.
+    fn of_any_row(&self, l: &mut LaunchContext, roots: &[NodeId]) -> Option<Range> {
+        let last = self.index.len() - 1;
+        let (inner, own) = interior_of(&mut l.g, &self.index[last..], &self.extents[last..], roots);
+        let mut widths = vec![(0, 0); last];
+        widths.extend(own);
+        Row { widths, ..*self }.range(l, &inner, Assumed::default())
+    }
+
+    /// Returns the range of one element.
+    fn single(&self, l: &mut LaunchContext, roots: &[NodeId], place: Place, at: NodeId) -> Range {
+        let own = self.own();
+        let roots: Vec<NodeId> = roots.iter().map(|n| l.replace(*n, own, at)).collect();
+        Range { roots: simplified(&mut l.g, &roots), given: vec![], place, test: None }
     }
 
     fn own(&self) -> NodeId {
@@ -158,7 +228,12 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
             return *known;
         }
         let before = self.l.g.set_loc(self.l.g.node(n).loc.clone());
-        let made = self.varying(n, is_index);
+        let mut made = self.varying(n, is_index);
+        // a read that depends on no index any more would be moved out of the loop, where there may
+        // be no element of the range
+        if matches!(self.l.g.op(n), Op::Elem(..) | Op::At(..)) && self.l.g.is_closed(made) {
+            made = n;
+        }
         self.l.g.set_loc(before);
         if made != n && self.l.g.node(n).bound {
             self.l.g.mark_bound(made);
@@ -400,23 +475,13 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
         None
     }
 
-    /// Returns the first index in the range, and the one behind it. Returns `None` if there is none.
-    fn bounds(&mut self) -> Option<(NodeId, NodeId)> {
-        let (own, axis) = (self.row.own(), self.row.index.len() - 1);
-        let (before, behind) = self.row.widths[axis];
+    /// Returns where the range lies, and the condition under which it has elements. Returns `None`
+    /// if it never has.
+    fn place(&mut self) -> Option<(Place, Option<NodeId>)> {
+        let own = self.row.own();
         let g = &mut self.l.g;
-        let mut first = g.lit(Lit::i64(before));
-        let behind = g.lit(Lit::i64(behind));
-        let mut last = linear::sub(g, self.row.extents[axis], behind);
+        let (mut lower, mut upper) = (Vec::new(), Vec::new());
         let (zero, mut tests) = (g.lit(Lit::i64(0)), std::mem::take(&mut self.tests));
-        for ((i, n), (before, behind)) in
-            self.row.index[..axis].iter().zip(self.row.extents).zip(&self.row.widths)
-        {
-            let [before, behind] = [*before, *behind].map(|k| g.lit(Lit::i64(k)));
-            let end = linear::sub(g, *n, behind);
-            tests.push(simplify(g, Op::Binary(BinaryOp::Ge, *i, before)));
-            tests.push(simplify(g, Op::Binary(BinaryOp::Lt, *i, end)));
-        }
         let assumed = std::mem::take(&mut self.assumed);
         tests.extend(assumed.terms.iter().filter_map(|t| small(g, *t, self.row.index)));
         for mut rest in assumed.forms {
@@ -431,17 +496,37 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
             let divisor = g.lit(Lit::i64(step));
             let bound = if step > 1 { simplify(g, Op::Binary(BinaryOp::Div, bound, divisor)) } else { bound };
             match k.signum() {
-                1 => first = simplify(g, Op::Binary(BinaryOp::Max, first, bound)),
-                -1 => last = simplify(g, Op::Binary(BinaryOp::Min, last, bound)),
+                1 => lower.push(bound),
+                -1 => upper.push(bound),
                 _ => tests.push(simplify(g, Op::Binary(BinaryOp::Ge, bound, zero))),
             }
         }
         let test = conjunction(g, tests);
-        if g.as_lit(test).is_some_and(|l| !l.as_bool()) {
-            return None;
+        let place = Place::Within { widths: self.row.widths.clone(), lower, upper };
+        match g.as_lit(test).map(Lit::as_bool) {
+            Some(true) => Some((place, None)),
+            Some(false) => None,
+            None => Some((place, Some(test))),
         }
-        Some((first, simplify(g, Op::Select(test, last, zero))))
     }
+}
+
+/// Returns scalars whose indices have become values that do not depend on the element.
+fn simplified(g: &mut Graph, roots: &[NodeId]) -> Vec<NodeId> {
+    let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
+    for n in g.reachable_until(roots.iter().copied(), |m| !g.ty(m).is_scalar() || g.op(m).lambda().is_some())
+    {
+        let op = g.op(n).clone();
+        let operands: Vec<NodeId> = op.operands().map(|o| memo.get(&o).copied().unwrap_or(o)).collect();
+        let before = g.set_loc(g.node(n).loc.clone());
+        let made = simplify(g, op.with(&operands, None));
+        g.set_loc(before);
+        if g.node(n).bound {
+            g.mark_bound(made);
+        }
+        memo.insert(n, made);
+    }
+    roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect()
 }
 
 /// Returns the test that a term of a form is small, unless it is known.

@@ -5,8 +5,7 @@
 //! This strategy is not needed if every array is read at the element's own indices only, and has no
 //! gaps between its rows: then `map` counts through all elements.
 
-use super::boundary::RowParts;
-use super::element_loop::each;
+use super::boundary::{RowOf, RowParts};
 use super::stores::Stores;
 use crate::core::NodeId;
 use crate::error::Result;
@@ -53,8 +52,9 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     let row_parts = RowParts::of(l.launch, fused, &index, &roots, !staged && !l.k.strided);
     walk.rows(l, &mut body, &mut |l, piece, out| {
         let outer: Vec<(NodeId, Expr)> = index.iter().copied().zip(piece.outer.iter().cloned()).collect();
-        row_parts.emit(l, &outer, (&piece.begin, &piece.end), out, &mut |l, part| {
-            each(l, "j", &part.begin, &part.end, &mut |l, j, conditions, out| {
+        let row = RowOf { extents: &extents, outer: &outer };
+        row_parts.emit(l, &row, (&piece.begin, &piece.end), out, &mut |l, part| {
+            let elements = part.elements(l, "j", &mut |l, j, conditions, out| {
                 let own = [(index[outer.len()], j.clone())];
                 let vars: Vec<(NodeId, Expr)> =
                     outer.iter().chain(&own).chain(&part.given).cloned().collect();
@@ -66,7 +66,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
                 let in_tile = at.minus(walk.lo.clone());
                 stores.store_at(l, values, &piece.indices(j), &in_tile, out);
                 Ok(vec![])
-            })
+            })?;
+            Ok(elements.0)
         })
     })?;
     if staged {

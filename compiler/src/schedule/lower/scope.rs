@@ -20,6 +20,9 @@ pub struct ElementScope {
     pub path: SlowPath,
     /// On a GPU: whether divisions and roots of f32 are computed for any operands without a branch.
     pub full_range: bool,
+    /// Whether host scalars that the kernel does not get yet are computed in the kernel, so that
+    /// code for one target gives the launch no further parameters.
+    pub computes_hosts: bool,
     /// Number of nested operations around the code.
     pub depth: u32,
 }

@@ -27,6 +27,14 @@ impl LaunchContext<'_, '_> {
         Expr::In(entry.0 as u32)
     }
 
+    /// Whether the kernel gets a host scalar as a parameter, or has to: it is a length or a scalar of
+    /// the call.
+    pub fn is_passed(&self, n: NodeId) -> bool {
+        let is_there = |id| self.signature.ins.contains_key(&ScalarArg::Host(id));
+        matches!(self.g.op(n), Op::Param(_) | Op::Len(..))
+            || self.scheduler.host.find(&self.g, n).is_some_and(is_there)
+    }
+
     /// Returns the number of elements of the index space.
     pub fn count(&mut self) -> Expr {
         let n = self.count_node();

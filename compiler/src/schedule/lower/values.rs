@@ -21,7 +21,7 @@ impl Lower<'_, '_, '_> {
             return Ok((Expr::Lit(l), 0));
         }
         if self.launch.g.is_closed(n) {
-            if self.launch.is_host(n) {
+            if self.launch.is_host(n) && (!self.scope.computes_hosts || self.launch.is_passed(n)) {
                 return Ok((self.launch.host(n), 0));
             }
             if let Some(place) = self.launch.crossing(n)
