@@ -51,12 +51,8 @@ pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
     let lambda = g.lambda(&types, |g, i| {
         let bits = g.add(Op::Elem(bits, i.to_vec()));
         let bits = g.add(Op::Cast(Ty::U32, bits));
-        let mut value = g.add(Op::Elem(values, i.to_vec()));
-        // the first place counts
-        for (k, place) in quiet.places.iter().enumerate().rev() {
-            value = place.left(g, bits, k, value);
-        }
-        value
+        let value = g.add(Op::Elem(values, i.to_vec()));
+        quiet.left(g, bits, value)
     });
     Some(g.add(Op::Generate(extents, lambda)))
 }
@@ -76,6 +72,15 @@ struct RecordingPlace {
 }
 
 impl RecordingPlace {
+    /// Whether both leave the same record.
+    fn is_same(&self, other: &RecordingPlace) -> bool {
+        let line = self.loc.first() == other.loc.first();
+        line && match (&self.op, &other.op) {
+            (Op::At(x, _), Op::At(y, _)) => x == y,
+            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        }
+    }
+
     /// Returns the value, with the record of this place if its bit is set.
     fn left(&self, g: &mut Graph, bits: NodeId, bit: usize, value: NodeId) -> NodeId {
         let [zero, mask] = [0, 1u64 << bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));
@@ -123,6 +128,8 @@ impl RecordingPlace {
 /// The rewriting of one element.
 #[derive(Default)]
 struct Quiet {
+    /// The places that may leave a record, in the order in which they are evaluated. Places of one
+    /// line are one place of a report, so they share a bit.
     places: Vec<RecordingPlace>,
     values: HashMap<NodeId, NodeId>,
     bits: HashMap<NodeId, Option<NodeId>>,
@@ -131,6 +138,18 @@ struct Quiet {
 }
 
 impl Quiet {
+    /// Returns the value, with the records whose bits are set. This is rare, so that the slow path
+    /// does it.
+    fn left(&self, g: &mut Graph, bits: NodeId, value: NodeId) -> NodeId {
+        // the first place counts
+        let places = self.places.iter().enumerate().rev();
+        let left = places.fold(value, |value, (k, place)| place.left(g, bits, k, value));
+        let zero = g.lit(Lit::zero(Ty::U32));
+        let any = g.add(Op::Binary(BinaryOp::Ne, bits, zero));
+        let any = g.add(Op::Unary(UnaryOp::Unlikely, any));
+        g.add(Op::Select(any, left, value))
+    }
+
     /// Whether a node leaves no record, or is computed once for the call and leaves its records
     /// itself.
     fn is_apart(&mut self, g: &Graph, n: NodeId) -> bool {
@@ -276,11 +295,16 @@ impl Quiet {
 
     /// Returns the bit of an operation that may leave a record itself, if it leaves one.
     fn own(&mut self, g: &mut Graph, n: NodeId, op: &Op) -> Option<NodeId> {
-        if self.places.len() == MOST_PLACES {
+        let place = RecordingPlace { op: op.clone(), loc: g.node(n).loc.clone() };
+        let known = self.places.iter().position(|other| other.is_same(&place));
+        let number = known.unwrap_or(self.places.len());
+        if number == MOST_PLACES {
             return None;
         }
-        let bit = 1u64 << self.places.len();
-        self.places.push(RecordingPlace { op: op.clone(), loc: g.node(n).loc.clone() });
+        if known.is_none() {
+            self.places.push(place);
+        }
+        let bit = 1u64 << number;
         let operands: Vec<NodeId> = op.operands().map(|o| self.value(g, o)).collect();
         let fine = Self::condition(g, &op.with(&operands, None))?;
         let [zero, bit] = [0, bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));

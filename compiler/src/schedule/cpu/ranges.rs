@@ -440,7 +440,9 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
     fn guard(&self, roots: &[NodeId]) -> Option<([Linear; 2], IndexSet<NodeId>)> {
         let is_total = |g: &Graph, n: NodeId| matches!(g.op(n), Op::At(..) | Op::Within(..));
         let g = &self.l.g;
-        for n in g.reachable(roots.iter().copied()).into_iter().rev() {
+        // the conditions of loops inside of the element are about other indices
+        let is_loop = |n: NodeId| g.op(n).lambda().is_some();
+        for n in g.reachable_until(roots.iter().copied(), is_loop).into_iter().rev() {
             let Op::Select(c, a, b) = *g.op(n) else { continue };
             if !self.varies(n) || !g.reachable([a, b]).into_iter().any(|m| is_total(g, m) && self.varies(m)) {
                 continue;
