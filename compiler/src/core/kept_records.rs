@@ -57,6 +57,26 @@ pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
     Some(g.add(Op::Generate(extents, lambda)))
 }
 
+/// Takes the records of a nested operation over stored arrays out of its loop: its value is computed
+/// without them, and the bits of its elements are joined by a loop of their own. So the value is
+/// computed by whatever strategy serves it without records. Returns the node itself if its elements
+/// leave records of their own.
+pub fn apart(g: &mut Graph, n: NodeId) -> NodeId {
+    if g.is_closed(n) || !may_record(g, n) {
+        return n;
+    }
+    let mut quiet = Quiet::default();
+    let value = quiet.value(g, n);
+    let is_plain = |n: NodeId| !g.op(n).may_record(g);
+    if !g.reachable_until([value], |m| g.is_closed(m)).into_iter().all(is_plain) {
+        return n;
+    }
+    match quiet.bits(g, n) {
+        Some(Some(bits)) => quiet.left(g, bits, value),
+        _ => n,
+    }
+}
+
 /// Returns the stored array. It leaves no record, or leaves it in any case; later passes might not
 /// be able to prove the former, so the node says so.
 pub fn once(g: &mut Graph, generate: NodeId) -> NodeId {
@@ -197,10 +217,30 @@ impl Quiet {
         })
     }
 
+    /// Returns the value that [`Quiet::left`] was given, if the node comes from it.
+    fn stored_value(g: &Graph, n: NodeId) -> Option<NodeId> {
+        let Op::Select(any, mut left, value) = *g.op(n) else { return None };
+        if !matches!(g.op(any), Op::Unary(UnaryOp::Unlikely, _)) {
+            return None;
+        }
+        while left != value {
+            let Op::Select(_, of_place, next) = *g.op(left) else { return None };
+            let is_value = matches!(*g.op(of_place), Op::Select(_, known, _) if known == value);
+            if !is_value {
+                return None;
+            }
+            left = next;
+        }
+        Some(value)
+    }
+
     /// Returns the value of a node without its records.
     fn value(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
         if self.is_apart(g, n) {
             return n;
+        }
+        if let Some(value) = Self::stored_value(g, n) {
+            return self.value(g, value);
         }
         if let Some(known) = self.values.get(&n) {
             return *known;
@@ -242,6 +282,11 @@ impl Quiet {
         }
         if let Some(known) = self.bits.get(&n) {
             return Some(*known);
+        }
+        if Self::stored_value(g, n).is_some() {
+            let made = self.stored_bits(g, n)?;
+            self.bits.insert(n, made);
+            return Some(made);
         }
         let op = g.op(n).clone();
         let made = match &op {
@@ -293,8 +338,29 @@ impl Quiet {
         Some(made)
     }
 
-    /// Returns the bit of an operation that may leave a record itself, if it leaves one.
-    fn own(&mut self, g: &mut Graph, n: NodeId, op: &Op) -> Option<NodeId> {
+    /// Returns the bits of a node that comes from [`Quiet::left`].
+    fn stored_bits(&mut self, g: &mut Graph, n: NodeId) -> Option<Option<NodeId>> {
+        let Op::Select(_, mut left, value) = *g.op(n) else { return Some(None) };
+        let mut all = self.bits(g, value)?;
+        while let Op::Select(is_left, of_place, next) = *g.op(left)
+            && left != value
+        {
+            let mut place = of_place;
+            while !g.op(place).may_record(g) {
+                place = g.op(place).operands().next()?;
+            }
+            let op = g.op(place).clone();
+            let bit = self.bit(g, place, &op)?;
+            let [zero, bit] = [0, bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));
+            let own = simplify(g, Op::Select(is_left, bit, zero));
+            all = either(g, all, Some(own));
+            left = next;
+        }
+        Some(all)
+    }
+
+    /// Returns the bit of the place of an operation. There is none if there are too many places.
+    fn bit(&mut self, g: &Graph, n: NodeId, op: &Op) -> Option<u64> {
         let place = RecordingPlace { op: op.clone(), loc: g.node(n).loc.clone() };
         let known = self.places.iter().position(|other| other.is_same(&place));
         let number = known.unwrap_or(self.places.len());
@@ -304,7 +370,12 @@ impl Quiet {
         if known.is_none() {
             self.places.push(place);
         }
-        let bit = 1u64 << number;
+        Some(1 << number)
+    }
+
+    /// Returns the bit of an operation that may leave a record itself, if it leaves one.
+    fn own(&mut self, g: &mut Graph, n: NodeId, op: &Op) -> Option<NodeId> {
+        let bit = self.bit(g, n, op)?;
         let operands: Vec<NodeId> = op.operands().map(|o| self.value(g, o)).collect();
         let fine = Self::condition(g, &op.with(&operands, None))?;
         let [zero, bit] = [0, bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));

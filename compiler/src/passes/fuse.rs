@@ -106,22 +106,26 @@ impl Fuse {
             Op::Elem(x, index) => self.element(g, x, &index, true),
             Op::Reduce { join, init, src } => {
                 let src = self.sequence(g, src);
-                g.add(Op::Reduce { join, init, src })
+                let made = g.add(Op::Reduce { join, init, src });
+                kept_records::apart(g, made)
             }
             Op::Fold { step, init, src } => {
                 let src = self.sequence(g, src);
-                g.add(Op::Fold { step, init, src })
+                let made = g.add(Op::Fold { step, init, src });
+                kept_records::apart(g, made)
             }
             Op::Dot { init, a, b } => {
                 let (a, b) = (self.sequence(g, a), self.sequence(g, b));
-                g.add(Op::Dot { init, a, b })
+                let made = g.add(Op::Dot { init, a, b });
+                kept_records::apart(g, made)
             }
             Op::PanelDot { init, a, b } => {
                 let (a, b) = (self.sequence(g, a), self.sequence(g, b));
                 if [init, a, b].iter().all(|n| g.is_closed(*n)) {
                     return panels::sum(g, init, a, b);
                 }
-                g.add(Op::PanelDot { init, a, b })
+                let made = g.add(Op::PanelDot { init, a, b });
+                kept_records::apart(g, made)
             }
             Op::Materialize(x) => self.stored(g, x),
             Op::Iterate { step, which, count, args } => {

@@ -14,8 +14,11 @@
 //! for each element. In a reduction of a whole matrix there is one index k over all elements, and
 //! the row is `k / m`, which counts as an index of its own.
 //!
-//! An operation that may leave an error record stays where it is, because it might not be needed.
+//! An elementary function that depends on some of the indices only is stored likewise: it costs more
+//! than the load of its value. A value that may leave an error record is stored without leaving it
+//! (`core/kept_records.rs`), because it might not be needed.
 
+use crate::core::kept_records;
 use crate::core::linear::{self, Linear};
 use crate::core::records::may_record;
 use crate::core::simplify::simplify;
@@ -24,10 +27,13 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
+/// The most iterations of loops whose elementary functions stay where they are.
+const FEW: i64 = 128;
+
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
     let g = &f.graph;
-    let is_nested = |n: NodeId| !g.is_closed(n) && (g.op(n).lambda().is_some() || is_dot(g.op(n)));
+    let is_nested = |n: NodeId| !g.is_closed(n) && is_costly(g.op(n));
     if !f.needs(is_nested) {
         return Ok(f);
     }
@@ -39,8 +45,21 @@ pub fn run(f: Function) -> Result<Function> {
     Ok(out)
 }
 
-fn is_dot(op: &Op) -> bool {
-    matches!(op, Op::Dot { .. } | Op::PanelDot { .. })
+/// Returns whether an operation costs more than the load of its value.
+fn is_costly(op: &Op) -> bool {
+    match op {
+        Op::Unary(op, _) => op.is_elementary(),
+        Op::Binary(op, ..) => op.is_elementary(),
+        op => op.is_reduction(),
+    }
+}
+
+/// Returns the element of a stored array, or of one that leaves the records of a stored array.
+fn element(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
+    match g.op(array).clone() {
+        Op::Generate(_, lambda) => g.open(&lambda, index),
+        _ => g.add(Op::Elem(array, index.to_vec())),
+    }
 }
 
 /// An index in scope of a node: a variable, or an expression that counts as an index, and its
@@ -58,6 +77,9 @@ struct Hoist {
     nested: HashMap<NodeId, bool>,
     /// Whether a node, or any array or scalar that it is computed from, contains a nested operation.
     leads: HashMap<NodeId, bool>,
+    /// Whether the element leaves error records beside the sums of matrix products. The tiles of a
+    /// product leave none, so the product is stored.
+    splits_products: bool,
 }
 
 impl Hoist {
@@ -100,7 +122,9 @@ impl Hoist {
                         if let ([k], [count]) = (index, &extents[..]) {
                             around.extend(rows(g, *k, *count, body));
                         }
+                        let outside = std::mem::replace(&mut self.splits_products, leaves_records(g, body));
                         let body = self.node(g, body, around);
+                        self.splits_products = outside;
                         around.truncate(outer);
                         body
                     }))
@@ -126,12 +150,26 @@ impl Hoist {
     /// Returns the value as an element of a stored array, if it contains a nested operation that
     /// depends on some of the indices only.
     fn stored(&mut self, g: &mut Graph, n: NodeId, around: &[Around]) -> Option<NodeId> {
-        if around.len() < 2 || !g.ty(n).is_scalar() || !self.has_nested(g, n) {
+        // of conditions and counts, what they are computed from is stored
+        if !g.ty(n).elem.is_float() && !is_costly(g.op(n)) {
             return None;
         }
-        let (needed, value) = dependence(g, n, around)?;
+        let is_one_row = around.len() < 2 && !self.splits_products;
+        if is_one_row || !g.ty(n).is_scalar() || !self.has_nested(g, n) {
+            return None;
+        }
+        let is_product = matches!(g.op(n), Op::PanelDot { .. }) && !may_record(g, n);
+        let (needed, value) = match is_product && self.splits_products {
+            true => everything(g, n, around)?,
+            false => dependence(g, n, around)?,
+        };
         let extents: Vec<NodeId> = needed.iter().map(|a| a.0.extent).collect();
-        if extents.len() > MAX_RANK || extents.iter().any(|n| !g.is_closed(*n)) || may_record(g, n) {
+        if extents.len() > MAX_RANK || extents.iter().any(|n| !g.is_closed(*n)) {
+            return None;
+        }
+        // loops of few iterations are unrolled, and their values may become constants
+        let few = |n: &NodeId| g.as_lit(*n).and_then(Lit::as_int).is_some_and(|n| n <= FEW);
+        if extents.iter().all(few) && !self.has_reduction(g, n) {
             return None;
         }
         let before = g.set_loc(g.node(n).loc.clone());
@@ -140,13 +178,13 @@ impl Hoist {
         let array = g.add(Op::Generate(extents, lambda));
         // the array may contain further operations that depend on fewer indices
         let array = self.node(g, array, &mut Vec::new());
-        let array = g.add(Op::Materialize(array));
-        // the array leaves no error record; later passes might not be able to prove it, because a
-        // divisor that is not 0 may have become an array element
-        g.mark_once(array);
-        let element = g.add(Op::Elem(array, needed.iter().map(|a| a.0.index).collect()));
+        let index: Vec<NodeId> = needed.iter().map(|a| a.0.index).collect();
+        let element = match kept_records::stored(g, array) {
+            Some(array) => element(g, array, &index),
+            None => n,
+        };
         g.set_loc(before);
-        Some(element)
+        (element != n).then_some(element)
     }
 
     /// Returns whether a node needs a nested operation, its own or one of an array that it reads.
@@ -155,7 +193,7 @@ impl Hoist {
             return *known;
         }
         let op = g.op(n);
-        let own = op.is_reduction() && !g.is_closed(n);
+        let own = is_costly(op) && !g.is_closed(n);
         let found =
             own || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.leads_to_nested(g, o));
         self.leads.insert(n, found);
@@ -163,6 +201,13 @@ impl Hoist {
     }
 
     /// Returns whether a node contains a reduction or a fold that depends on a variable.
+    fn has_reduction(&self, g: &Graph, n: NodeId) -> bool {
+        let is_known = |n: NodeId| g.is_closed(n);
+        g.reachable_until([n], is_known).into_iter().any(|n| g.op(n).is_reduction())
+    }
+
+    /// Returns whether a node contains a reduction, a fold or an elementary function that depends on a
+    /// variable.
     fn has_nested(&mut self, g: &Graph, n: NodeId) -> bool {
         if g.is_closed(n) {
             return false;
@@ -171,7 +216,7 @@ impl Hoist {
             return *known;
         }
         let op = g.op(n);
-        let own = op.is_reduction();
+        let own = is_costly(op);
         let found = own || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.has_nested(g, o));
         self.nested.insert(n, found);
         found
@@ -243,6 +288,29 @@ fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Aroun
     let variables = around.iter().filter(|a| matches!(g.op(a.index), Op::Var(..))).count();
     let all = needed.iter().filter(|a| matches!(g.op(a.0.index), Op::Var(..))).count() == variables;
     (only_these && !all && !needed.is_empty()).then_some((needed, value))
+}
+
+/// Returns all indices that a value depends on, as [`dependence`] does.
+fn everything(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Around, Var)>, NodeId)> {
+    let (mut needed, mut value) = (Vec::new(), n);
+    for a in around.iter().filter(|a| matches!(g.op(a.index), Op::Var(..))).copied().collect::<Vec<_>>() {
+        let (var, node) = g.fresh_var(Ty::I64);
+        let with = replaced(g, value, a.index, node, &mut HashMap::default());
+        if with != value {
+            needed.push((a, var));
+            value = with;
+        }
+    }
+    let is_all = g.node(value).free.iter().all(|v| needed.iter().any(|a| a.1 == *v));
+    (is_all && !needed.is_empty()).then_some((needed, value))
+}
+
+/// Returns whether an element has sums of matrix products, and leaves error records beside them.
+fn leaves_records(g: &Graph, element: NodeId) -> bool {
+    let is_product = |n: NodeId| matches!(g.op(n), Op::PanelDot { .. });
+    let outside = g.reachable_until([element], |n| g.is_closed(n) || is_product(n));
+    let records = outside.iter().any(|n| g.op(*n).may_record(g));
+    records && outside.iter().any(|n| g.op(*n).operands().any(is_product))
 }
 
 /// Replaces a node by another one, also inside of lambdas.

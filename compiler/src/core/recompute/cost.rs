@@ -1,14 +1,15 @@
 //! The cost of an element, in operations.
 
+use crate::core::linear::is_i64;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
 use rustc_hash::FxHashSet as HashSet;
 
 /// The least cost of a nested reduction.
-const NESTED: f64 = 1000.0;
+pub const NESTED: f64 = 1000.0;
 
 /// Returns the operations of one evaluation of a function's body, without those of the arrays that
-/// it reads, and without what is computed once for the call.
+/// it reads, without indices, and without what is computed once for the call.
 pub fn of_body(g: &Graph, body: NodeId) -> f64 {
     let (mut seen, mut stack, mut cost) = (HashSet::default(), vec![body], 0.0);
     while let Some(n) = stack.pop() {
@@ -20,6 +21,7 @@ pub fn of_body(g: &Graph, body: NodeId) -> f64 {
             op if op.is_reduction() => NESTED,
             Op::Unary(op, _) if op.is_elementary() => 20.0,
             Op::Binary(op, ..) if op.is_elementary() => 40.0,
+            Op::Binary(_, a, _) if is_i64(g, *a) => 0.0,
             Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 8.0,
             Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) => 1.0,
             _ => 0.0,
@@ -27,6 +29,13 @@ pub fn of_body(g: &Graph, body: NodeId) -> f64 {
         stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
     }
     cost
+}
+
+/// Returns whether evaluating a function's body may leave an error record, apart from those of the
+/// arrays that it reads and of nodes that are computed once for the call.
+pub fn records(g: &Graph, body: NodeId) -> bool {
+    let is_apart = |n: NodeId| g.is_closed(n) && !g.ty(n).is_scalar() || g.node(n).once;
+    g.reachable_until([body], is_apart).into_iter().any(|n| g.op(n).may_record(g))
 }
 
 /// Returns whether evaluating a function's body reads arrays.

@@ -16,6 +16,7 @@ use crate::core::equations::Equations;
 use crate::core::linear::Linear;
 use crate::core::simplify::extents;
 use crate::core::{Function, Graph, NodeId, Op, Rule, Var};
+use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// One element of an array: the array and its indices.
@@ -24,9 +25,9 @@ type Place = (NodeId, Box<[NodeId]>);
 /// What an element needs.
 #[derive(Default)]
 struct Needs {
-    /// Elements of computed arrays. The flag says that the index lacks some index of the loops
-    /// around the read, so that the element is computed again for each value of that index.
-    elements: Vec<(Place, bool)>,
+    /// Elements of computed arrays, each with how often it is computed again because the loops
+    /// around the read have more indices than the array.
+    elements: Vec<(Place, f64)>,
     /// The number of elements of stored arrays.
     loads: usize,
     /// The number of launches that must come before: those that compute what is read.
@@ -36,7 +37,7 @@ struct Needs {
 /// The elements that some elements need, by array.
 #[derive(Clone, Default)]
 pub struct Places {
-    by_array: indexmap::IndexMap<NodeId, (HashSet<Box<[NodeId]>>, bool), rustc_hash::FxBuildHasher>,
+    by_array: indexmap::IndexMap<NodeId, (HashSet<Box<[NodeId]>>, f64), rustc_hash::FxBuildHasher>,
     count: usize,
     /// The number of elements of stored arrays.
     loads: usize,
@@ -55,15 +56,15 @@ impl Places {
         self.by_array.iter().map(|(x, of)| (*x, of.0.len()))
     }
 
-    /// The arrays, each with whether its elements are computed again for each value of an index.
-    pub fn arrays(&self) -> impl Iterator<Item = (NodeId, bool)> {
+    /// The arrays, each with how often an element is computed again in loops around its reads.
+    pub fn arrays(&self) -> impl Iterator<Item = (NodeId, f64)> {
         self.by_array.iter().map(|(x, of)| (*x, of.1))
     }
 
     /// Returns whether the element is new.
-    fn insert(&mut self, place: &Place, is_repeated: bool) -> bool {
+    fn insert(&mut self, place: &Place, repeated: f64) -> bool {
         let of = self.by_array.entry(place.0).or_default();
-        of.1 |= is_repeated;
+        of.1 = of.1.max(repeated);
         let is_new = of.0.insert(place.1.clone());
         self.count += usize::from(is_new);
         is_new
@@ -87,6 +88,7 @@ pub struct Demand {
     /// The arrays that are stored by decision.
     pub stored: HashSet<NodeId>,
     costs: HashMap<NodeId, f64>,
+    records: HashMap<NodeId, bool>,
     bodies: HashMap<NodeId, Body>,
     /// Whether an array is needed at several places by some element, or at other indices than the
     /// element's own.
@@ -103,10 +105,14 @@ struct Body {
     cost: f64,
     /// Whether it reads arrays itself.
     reads: bool,
+    /// Whether it may leave an error record itself.
+    records: bool,
     /// The number of launches that must come before: those of the scalars that it needs.
     ready: u32,
 }
 
+/// The most elements of a table along each axis.
+const MOST_OF_TABLE: i64 = 128;
 /// The number of indices of an element.
 const OF_ELEMENT: usize = 3;
 
@@ -129,6 +135,7 @@ impl Demand {
             needs: HashMap::default(),
             stored: HashSet::default(),
             costs: HashMap::default(),
+            records: HashMap::default(),
             bodies: HashMap::default(),
             shifts: HashMap::default(),
             ready: HashMap::default(),
@@ -157,6 +164,7 @@ impl Demand {
         self.launch(array, ready + 1);
         self.needs.clear();
         self.costs.clear();
+        self.records.clear();
         self.shifts.clear();
         ready
     }
@@ -191,9 +199,19 @@ impl Demand {
         ready
     }
 
-    /// Returns whether a decision may store the array.
-    pub fn may_be_stored(&self, n: NodeId) -> bool {
-        matches!(self.g.op(n), Op::Map(..) | Op::Generate(..)) && self.g.is_closed(n) && !self.is_leaf(n)
+    /// Returns whether a decision may store the array. A short table that reads nothing is left to
+    /// unrolling, which makes constants of it.
+    pub fn may_be_stored(&mut self, n: NodeId) -> bool {
+        let is_table = match self.g.op(n) {
+            Op::Generate(extents, _) => {
+                let few =
+                    |n: &NodeId| self.g.as_lit(*n).and_then(Lit::as_int).is_some_and(|n| n <= MOST_OF_TABLE);
+                extents.iter().all(few)
+            }
+            Op::Map(..) => false,
+            _ => return false,
+        };
+        self.g.is_closed(n) && !self.is_leaf(n) && !(is_table && !self.body(n).reads)
     }
 
     /// Returns whether an element of the array may need one element of another array at two places
@@ -204,12 +222,12 @@ impl Demand {
         }
         let place = self.own_place(array);
         self.evaluate(&place);
-        let needed: Vec<(Place, bool)> = self.needs[&place].elements.clone();
+        let needed: Vec<(Place, f64)> = self.needs[&place].elements.clone();
         let mut shifted = 0;
         let mut others = 0;
         let mut repeated = false;
-        for ((x, index), is_repeated) in &needed {
-            repeated |= *is_repeated;
+        for ((x, index), times) in &needed {
+            repeated |= *times > 0.0;
             let own = index[..] == place.1[..];
             shifted += usize::from(!own || self.shifts.get(x).copied().unwrap_or(false));
             others += usize::from(!own);
@@ -229,7 +247,7 @@ impl Demand {
         let mut stack: Vec<Place> = Vec::new();
         for root in roots.iter().rev() {
             let place = self.own_place(*root);
-            if out.insert(&place, false) {
+            if out.insert(&place, 0.0) {
                 stack.push(place);
             }
         }
@@ -242,8 +260,8 @@ impl Demand {
             let Some(needs) = self.needs.get(&place) else { continue };
             out.loads += needs.loads;
             out.ready = out.ready.max(needs.ready);
-            for (next, is_repeated) in needs.elements.iter().rev() {
-                if out.insert(next, *is_repeated) {
+            for (next, repeated) in needs.elements.iter().rev() {
+                if out.insert(next, *repeated) {
                     stack.push(next.clone());
                 }
             }
@@ -282,6 +300,40 @@ impl Demand {
         cost
     }
 
+    /// Returns whether the elements that one of `root` needs take more work than the law of work
+    /// allows.
+    pub fn is_too_much(&mut self, root: NodeId, places: &Places) -> bool {
+        let several = places.by_array.values().filter(|of| of.0.len() > 1);
+        let most = several.map(|of| reuse::most_again(&self.symbols, &of.0)).reduce(f64::min);
+        let Some(most) = most else { return false };
+        self.cost(root) > most * self.cost_once(places)
+    }
+
+    /// Returns the number of operations and loads of an element of each array that one of the root
+    /// needs, each once, as if all of them were stored.
+    fn cost_once(&self, places: &Places) -> f64 {
+        let mut cost = 0.0;
+        for (x, of) in &places.by_array {
+            let Some(index) = of.0.iter().next() else { continue };
+            let needs = self.needs.get(&(*x, index.clone()));
+            cost += needs.map_or(0, |needs| needs.loads + needs.elements.len()) as f64;
+            cost += self.bodies.get(x).map_or(0.0, |body| body.cost);
+        }
+        cost
+    }
+
+    /// Returns whether computing an element of an array may leave an error record.
+    pub fn may_record(&mut self, array: NodeId) -> bool {
+        if let Some(known) = self.records.get(&array) {
+            return *known;
+        }
+        let places = self.places(&[array]);
+        let arrays: Vec<NodeId> = places.iter().map(|of| of.0).collect();
+        let records = arrays.into_iter().any(|x| self.body(x).records);
+        self.records.insert(array, records);
+        records
+    }
+
     /// Returns what is known of the function of an array.
     fn body(&mut self, array: NodeId) -> Body {
         if let Some(known) = self.bodies.get(&array) {
@@ -291,6 +343,7 @@ impl Demand {
             (_, Some(l)) => Body {
                 cost: cost::of_body(&self.g, l.body),
                 reads: cost::reads(&self.g, l.body),
+                records: cost::records(&self.g, l.body),
                 ready: self.ready_scalar(l.body),
             },
             (Op::Fill(_, value), _) => Body { ready: self.ready_scalar(*value), ..Body::default() },
@@ -312,7 +365,7 @@ impl Demand {
             self.index.resize(number + 1, None);
         }
         let symbols = &mut self.symbols;
-        *self.index[number].get_or_insert_with(|| symbols.fresh_var(crate::scalar::Ty::I64))
+        *self.index[number].get_or_insert_with(|| symbols.fresh_var(Ty::I64))
     }
 }
 

@@ -16,9 +16,9 @@
 //! cheaper. How often neighbours that a stencil reads are computed is in [`reuse`]. So small
 //! stencils of stencils are fused, such as 3 x 3 of 3 x 3, but 5 x 5 of 5 x 5 is not.
 //!
-//! An array that is read at an index that lacks some index of a loop around it is computed again
-//! for each value of that index. The tiles of a product divide this by about 64, which hides cheap
-//! elements, but not an elementary function. An element that contains a reduction is stored if it
+//! An array that has fewer indices than the loops around a read is computed again, as often as the
+//! indices that it lacks have values, and is small beside what these loops compute. The tiles of a
+//! product divide this by about 64, which hides cheap elements, but not an elementary function. An element that contains a reduction is stored if it
 //! is needed at two places or more.
 
 mod cost;
@@ -33,9 +33,6 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 const ROUND_TRIP: f64 = 60.0;
 /// The same for an array that is a result, or is stored for other readers: it is read once more.
 const READ_AGAIN: f64 = 15.0;
-/// How often an element is counted that is computed for each value of an index on which it does not
-/// depend. An elementary function is stored by it, a scaling by a constant is not.
-const REPEATED: f64 = 4.0;
 /// The most elements of other arrays that one element may need. Beyond this the array that costs
 /// most is stored, whatever it costs to store.
 const MOST_ELEMENTS: usize = 2_000;
@@ -171,7 +168,7 @@ impl Decide {
     fn alone(&mut self, array: NodeId) {
         while self.demand.joins_places(array) {
             let places = self.demand.places(&[array]);
-            let is_full = places.len() > MOST_ELEMENTS;
+            let is_full = places.len() > MOST_ELEMENTS || self.demand.is_too_much(array, &places);
             let more = |this: &mut Self, x: NodeId| match x == array {
                 true => 0.0,
                 false => this.demand.reuse_of(x, &places) - 1.0,
@@ -237,9 +234,9 @@ impl Decide {
         more: impl Fn(&mut Self, NodeId) -> f64,
     ) -> Option<NodeId> {
         let mut found: Vec<(f64, NodeId)> = Vec::new();
-        let arrays: Vec<(NodeId, bool)> = places.arrays().collect();
-        for (x, is_repeated) in arrays {
-            let more = more(self, x) + if is_repeated { REPEATED } else { 0.0 };
+        let arrays: Vec<(NodeId, f64)> = places.arrays().collect();
+        for (x, repeated) in arrays {
+            let more = more(self, x) + repeated;
             if more <= 0.0 || !self.demand.may_be_stored(x) {
                 continue;
             }

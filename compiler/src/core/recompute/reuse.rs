@@ -3,12 +3,31 @@
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
+use rustc_hash::FxHashSet as HashSet;
 use std::collections::BTreeMap;
 
 /// The elements that a GPU's thread computes side by side along the only axis of a vector, and along
 /// each of the last two axes of other arrays. They share what they need.
 const OF_VECTOR: f64 = 8.0;
 const OF_AXIS: f64 = 4.0;
+
+/// The most iterations of a loop inside of an element that becomes straight code.
+pub const UNROLLED: i64 = 16;
+/// How often an element is computed again by an unknown number of iterations. An elementary function
+/// is stored by it; a division is not, because loads hide it.
+pub const REPEATED: f64 = 5.0;
+/// The same for an operand of a matrix product, whose tiles share elements.
+pub const OF_PRODUCT: f64 = 4.0;
+
+/// Returns how often an element is computed again that is read in loops with these many iterations
+/// more than the element has indices; `None` stands for an unknown number.
+pub fn repeated(loops: impl Iterator<Item = Option<i64>>) -> f64 {
+    let short = |times: Option<i64>| match times {
+        Some(n) if n <= UNROLLED => (n - 1).max(0) as f64 / OF_VECTOR,
+        _ => REPEATED,
+    };
+    loops.map(short).sum::<f64>().min(REPEATED)
+}
 
 /// Returns how often an element of an array is computed that is needed at these places, relative to
 /// once. A thread that computes a square of 4 by 4 elements (8 elements of a vector) computes the
@@ -18,24 +37,38 @@ pub fn factor<'p>(g: &Graph, places: impl Iterator<Item = &'p [NodeId]>) -> f64 
     // places at constant distances, with the distances of each
     let mut near: BTreeMap<Vec<BTreeMap<NodeId, i64>>, Vec<Vec<i64>>> = BTreeMap::new();
     for place in places {
-        let forms: Vec<Linear> = place.iter().map(|i| Linear::of(g, unclamped(g, *i))).collect();
+        let forms: Vec<Linear> = place.iter().map(|i| unclamped(g, *i)).collect();
         let distances = forms.iter().map(|l| l.constant).collect();
         near.entry(forms.into_iter().map(|l| l.terms).collect()).or_default().push(distances);
     }
     near.values().map(|distances| of_neighbours(distances)).sum()
 }
 
+/// How much work of an element may be done again, relative to what every value once takes: halos
+/// are computed again on purpose, but for what lies anywhere there is no reason (the law of work).
+pub fn most_again(g: &Graph, array: &HashSet<Box<[NodeId]>>) -> f64 {
+    let is_halo = factor(g, array.iter().map(|p| &p[..])) < array.len() as f64;
+    if is_halo { 4.0 } else { 2.0 }
+}
+
 /// Returns an index without the clamps by which it stays inside of an array: in the interior they
 /// change nothing.
-fn unclamped(g: &Graph, mut index: NodeId) -> NodeId {
-    while let Op::Binary(BinaryOp::Max | BinaryOp::Min, a, b) = *g.op(index) {
-        index = match (g.is_closed(a), g.is_closed(b)) {
-            (false, true) => a,
-            (true, false) => b,
-            _ => break,
-        };
+fn unclamped(g: &Graph, index: NodeId) -> Linear {
+    if let Op::Binary(BinaryOp::Max | BinaryOp::Min, a, b) = *g.op(index) {
+        match (g.is_closed(a), g.is_closed(b)) {
+            (false, true) => return unclamped(g, a),
+            (true, false) => return unclamped(g, b),
+            _ => {}
+        }
     }
-    index
+    let form = Linear::of(g, index);
+    let mut out = Linear { constant: form.constant, ..Linear::default() };
+    for (term, k) in form.terms {
+        let own = Linear { constant: 0, terms: [(term, 1)].into() };
+        let of = if term == index { own } else { unclamped(g, term) };
+        out = out.minus(&of.scaled(k.wrapping_neg()));
+    }
+    out
 }
 
 /// Returns the same for places at these distances.

@@ -1,17 +1,21 @@
 //! Evaluates an element over symbols.
 
+use super::super::{cost, reuse};
 use super::{Demand, Needs, OF_ELEMENT, Place};
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Lambda, NodeId, Op, Var, linear};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The evaluation of one element.
 struct Element<'d> {
     demand: &'d mut Demand,
     needs: Needs,
-    /// The variables of the loops around the present node, those of the element first.
-    scope: Vec<Var>,
+    /// The variables of the loops around the present node, those of the element first, each with
+    /// the number of its values if that is a constant.
+    scope: Vec<(Var, Option<i64>)>,
+    /// The number of variables that belong to the element.
+    of_element: usize,
     /// Whether the present node belongs to the sum of a matrix product, whose tiles take no slow
     /// path, so that an operand with an elementary function is stored in any case.
     in_product: bool,
@@ -33,11 +37,15 @@ impl Demand {
         let mut scope: Vec<Var> = place.1.iter().flat_map(|i| self.symbols.node(*i).free.to_vec()).collect();
         scope.sort_unstable();
         scope.dedup();
-        let mut element = Element { demand: self, needs: Needs::default(), scope, in_product: false };
+        let of_element = scope.len();
+        let scope = scope.into_iter().map(|v| (v, None)).collect();
+        let mut element =
+            Element { demand: self, needs: Needs::default(), scope, of_element, in_product: false };
         element.of(place.0, &place.1, &mut Env::default());
         let mut needs = element.needs;
         let mut seen = HashSet::default();
-        needs.elements.retain(|of| seen.insert(of.clone()));
+        needs.elements.sort_by(|a, b| b.1.total_cmp(&a.1));
+        needs.elements.retain(|of| seen.insert(of.0.clone()));
         self.needs.insert(place.clone(), needs);
     }
 
@@ -111,11 +119,29 @@ impl Element<'_> {
             self.needs.ready = self.needs.ready.max(ready);
             return;
         }
-        let lacks = |v: &Var| !index.iter().any(|i| self.demand.symbols.node(*i).free.contains(v));
-        let varies = index.iter().any(|i| !self.demand.symbols.node(*i).free.is_empty());
-        let is_repeated =
-            self.in_product || varies && index.len() < self.scope.len() && self.scope.iter().any(lacks);
-        self.needs.elements.push(((array, index.into()), is_repeated));
+        // an array without records takes the record out of the loop (`core/kept_records.rs`)
+        let is_loop = |of: &(Var, Option<i64>)| of.1.is_none_or(|n| n > reuse::UNROLLED);
+        let is_nested = self.scope[self.of_element..].iter().any(is_loop);
+        let repeated = match is_nested && self.demand.may_record(array) {
+            true => f64::INFINITY,
+            false => self.repeated(index),
+        };
+        self.needs.elements.push(((array, index.into()), repeated));
+    }
+
+    /// Returns how often an element at this index is computed again, because the loops around the
+    /// read have more indices. A loop on whose index the element does not depend comes after it.
+    fn repeated(&self, index: &[NodeId]) -> f64 {
+        let symbols = &self.demand.symbols;
+        let depends = |v: &Var| index.iter().any(|i| symbols.node(*i).free.contains(v));
+        let Some(last) = self.scope.iter().rposition(|of| depends(&of.0)) else { return 0.0 };
+        let loops = &self.scope[..self.of_element.max(last + 1)];
+        let more = loops.len().saturating_sub(index.len());
+        // the loops with the fewest iterations are those that the element lacks
+        let mut times: Vec<Option<i64>> = loops.iter().map(|of| of.1).collect();
+        times.sort_by_key(|n| n.unwrap_or(i64::MAX));
+        let lacks = reuse::repeated(times.into_iter().take(more));
+        if self.in_product { lacks.max(reuse::OF_PRODUCT) } else { lacks }
     }
 
     /// Evaluates a function's body.
@@ -140,7 +166,12 @@ impl Element<'_> {
             match &op {
                 Op::At(x, index) | Op::Elem(x, index) => {
                     let symbols: Vec<NodeId> = index.iter().map(|i| self.symbol(*i, env)).collect();
-                    self.read(*x, &symbols, env);
+                    // a loop over total reads is what no strategy serves
+                    let is_total = matches!(op, Op::At(..)) && self.demand.g.is_closed(*x);
+                    match is_total && !self.demand.is_leaf(*x) && self.demand.cost(*x) >= cost::NESTED {
+                        true => self.needs.elements.push(((*x, symbols.into()), f64::INFINITY)),
+                        false => self.read(*x, &symbols, env),
+                    }
                     stack.extend(index.iter().rev());
                 }
                 Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => {
@@ -176,11 +207,16 @@ impl Element<'_> {
         while index.len() < rank {
             let next = self.demand.index(number);
             number += 1;
-            if !self.scope.contains(&next.0) {
+            if self.scope.iter().all(|of| of.0 != next.0) {
                 index.push(next);
             }
         }
-        self.scope.extend(index.iter().map(|i| i.0));
+        let longest = arrays.iter().copied().find(|x| self.demand.rank(*x) == rank);
+        for (i, axis) in index.iter().zip(0u8..) {
+            let n = longest.map(|x| extent(&mut self.demand.g, x, axis));
+            let n = n.and_then(|n| self.demand.g.as_lit(n)).and_then(Lit::as_int);
+            self.scope.push((i.0, n));
+        }
         for x in arrays {
             let index: Vec<NodeId> = index[..self.demand.rank(*x)].iter().map(|i| i.1).collect();
             self.read(*x, &index, env);
@@ -203,7 +239,7 @@ impl Element<'_> {
             Op::Reverse(src, axis) => {
                 let n = self.extent(src, axis, env);
                 let s = &mut self.demand.symbols;
-                let one = s.lit(crate::scalar::Lit::i64(1));
+                let one = s.lit(Lit::i64(1));
                 let last = linear::sub(s, n, one);
                 let i = &mut index[usize::from(axis)];
                 *i = linear::sub(s, last, *i);
