@@ -3,7 +3,7 @@
 
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
-use crate::core::linear::Linear;
+use super::regions::{Reads, Region};
 use crate::core::{Graph, Lambda, NodeId, Op, Var};
 use crate::scalar::{Ty, UnaryOp};
 use indexmap::IndexMap;
@@ -21,10 +21,6 @@ struct Loop {
     /// Number of scalar operations of one iteration.
     operations: u64,
 }
-
-/// The region of an array that one read accesses. Each axis has the extent that its index runs
-/// over, the index's factor and its other terms, or None if the axis has a single index.
-type Region = Vec<Option<(NodeId, i64, Vec<(NodeId, i64)>)>>;
 
 /// An operation that is taken out of a loop.
 pub struct Out {
@@ -57,7 +53,7 @@ pub struct Body {
     functions: HashMap<NodeId, NodeId>,
     /// The operations that were counted already, because items share operations.
     counted: HashSet<NodeId>,
-    reads: IndexMap<NodeId, Vec<Option<Region>>>,
+    reads: Reads,
     out: IndexMap<NodeId, Out>,
 }
 
@@ -170,8 +166,8 @@ impl Body {
         let op = g.op(n).clone();
         match &op {
             Op::Elem(x, index) | Op::At(x, index) => {
-                let region = self.region(g, index);
-                self.reads.entry(*x).or_default().push(region);
+                let of_var = |v: Var| self.vars.get(&v)?.1;
+                self.reads.add(*x, Region::of(g, index, of_var));
                 self.indices.extend(index.iter().map(|i| (*i, own)));
             }
             Op::Reduce { init, src: array, .. }
@@ -204,7 +200,7 @@ impl Body {
             return;
         }
         if let Op::Elem(x, index) | Op::At(x, index) = g.op(n) {
-            self.reads.entry(*x).or_default().push(Some(index.iter().map(|_| None).collect()));
+            self.reads.add(*x, Region::of(g, index, |_| None));
         }
         g.op(n).operands().for_each(|o| self.read_closed(g, o));
     }
@@ -240,27 +236,6 @@ impl Body {
         }
     }
 
-    /// Returns the region of an array that indices cover, or None if it is not known.
-    fn region(&self, g: &Graph, index: &[NodeId]) -> Option<Region> {
-        let (mut region, mut used) = (Vec::new(), HashSet::default());
-        for i in index {
-            let mut terms: Vec<(NodeId, i64)> = Linear::of(g, *i).terms.into_iter().collect();
-            let Some(at) = terms.iter().position(|(n, _)| !g.is_closed(*n)) else {
-                region.push(None);
-                continue;
-            };
-            let (n, k) = terms.remove(at);
-            let Op::Var(v, _) = g.op(n) else { return None };
-            let extent = self.vars.get(v)?.1?;
-            let closed = terms.iter().all(|(n, _)| g.is_closed(*n));
-            if !matches!(k, 1 | -1) || !closed || !g.is_closed(extent) || !used.insert(*v) {
-                return None;
-            }
-            region.push(Some((extent, k, terms)));
-        }
-        Some(region)
-    }
-
     /// Returns the operations that are taken out of loops, in program order.
     pub fn hoisted(&self) -> impl Iterator<Item = &Out> {
         self.out.values()
@@ -285,17 +260,9 @@ impl Body {
         (!self.loops.is_empty()).then_some(sum)
     }
 
-    /// Returns the arrays that are read.
-    pub fn arrays(&self) -> impl Iterator<Item = NodeId> {
-        self.reads.keys().copied()
-    }
-
-    /// Returns the extents of the region of an array that is read, or None if there are several
-    /// regions or the region is not known.
-    pub fn read(&self, array: NodeId) -> Option<Vec<NodeId>> {
-        let (first, others) = self.reads.get(&array)?.split_first()?;
-        let region = first.as_ref().filter(|_| others.iter().all(|r| r == first))?;
-        Some(region.iter().flatten().map(|axis| axis.0).collect())
+    /// Returns the regions of arrays that are read.
+    pub fn reads(&self) -> &Reads {
+        &self.reads
     }
 }
 

@@ -31,7 +31,7 @@ pub fn kernel(
         fused.domain.clone_from(&copies.extents);
     }
     let body = Body::of(&mut scope.formulas.g, fused.items.iter().map(|it| it.node), &fused.domain);
-    let read: Vec<Vec<NodeId>> = l.arrays.iter().map(|a| extents(scope, a, &fused, &body)).collect();
+    let read: Vec<Vec<Vec<NodeId>>> = l.arrays.iter().map(|a| extents(scope, a, &fused, &body)).collect();
 
     let (unit, scope) = (&units.list[at], &units.scopes[index]);
     let (arrays, bytes) = arrays(units, unit, &read);
@@ -147,7 +147,11 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
         add(n, if verify::runs_on_host(g, n) { "host" } else { "thread" }.into());
     }
     // An array that depends on some of the indices is stored for each value of these indices.
-    for array in body.arrays().filter(|n| body.read(*n).as_ref() != Some(&fused.domain)) {
+    let own = [fused.domain.clone()];
+    for array in body.reads().arrays() {
+        if body.reads().regions(array, &fused.domain).is_some_and(|read| read == own) {
+            continue;
+        }
         let Op::Materialize(x) = *g.op(array) else { continue };
         let nested = groups::is_nested(g, &Item { node: array, result: None });
         if let (true, Some(lambda), Some(launch)) = (nested, g.op(x).lambda(), scope.launch_of(array)) {
@@ -158,13 +162,13 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
 }
 
 /// Returns the arrays that the kernel accesses, and the bytes that all of these accesses move.
-fn arrays(units: &Units, unit: &Unit, read: &[Vec<NodeId>]) -> (Vec<Array>, Sum) {
+fn arrays(units: &Units, unit: &Unit, read: &[Vec<Vec<NodeId>>]) -> (Vec<Array>, Sum) {
     let f = &units.scopes[unit.scope].formulas;
     let (mut list, mut all) = (Vec::new(), Sum::default());
-    for ((place, access), extents) in unit.launch.arrays.iter().zip(read) {
+    for ((place, access), regions) in unit.launch.arrays.iter().zip(read) {
         let elem = units.slot(place).ty.elem;
         let mut bytes = Sum::default();
-        bytes.add(f, elem.size() as u64, extents);
+        regions.iter().for_each(|extents| bytes.add(f, elem.size() as u64, extents));
         all.extend(&bytes);
         let access = match access {
             Access::Pointwise => "pointwise",
@@ -177,17 +181,20 @@ fn arrays(units: &Units, unit: &Unit, read: &[Vec<NodeId>]) -> (Vec<Array>, Sum)
     (list, all)
 }
 
-/// Returns the extents of the part of an array that is accessed: the index space, the region if all
-/// reads have the same one, or else the whole array. A copy reads what it writes.
+/// Returns the extents of the parts of an array that are accessed: the index space, the regions of
+/// the reads if they are known, or else the whole array. A copy reads what it writes.
 fn extents(
     scope: &mut Scope,
     (place, access): &(Place, Access),
     fused: &FusedGroup,
     body: &Body,
-) -> Vec<NodeId> {
+) -> Vec<Vec<NodeId>> {
     let node = scope.stored.get(place).copied();
     match (access, node) {
-        (Access::Pointwise | Access::Write, _) | (_, None) => fused.domain.clone(),
-        (_, Some(node)) => body.read(node).unwrap_or_else(|| scope.formulas.extents(node)),
+        (Access::Pointwise | Access::Write, _) | (_, None) => vec![fused.domain.clone()],
+        (_, Some(node)) => {
+            let whole = scope.formulas.extents(node);
+            body.reads().regions(node, &whole).unwrap_or_else(|| vec![whole])
+        }
     }
 }

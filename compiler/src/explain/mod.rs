@@ -8,6 +8,7 @@ mod kernel;
 mod launched;
 pub mod model;
 mod reason;
+mod regions;
 mod scope;
 mod sizes;
 mod text;

@@ -1,12 +1,18 @@
 //! Prints the figures of programs: all, or those whose name contains the argument. `--write FILE`
-//! writes the table instead.
+//! writes the table instead, `--plan NAME` prints what is decided for a program.
 
+use arraygpu_compiler::driver;
+use arraygpu_compiler::explain::{Format, Options};
+use arraygpu_programs::program::Corpus;
 use arraygpu_programs::{corpus, table};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let corpus = corpus();
+    if let Some(name) = args.strip_prefix(&["--plan".to_string()]).and_then(|rest| rest.first()) {
+        return plan(&corpus, name);
+    }
     if let [option, file] = &args[..] {
         return match option == "--write" && std::fs::write(file, table::text(&corpus)).is_ok() {
             true => ExitCode::SUCCESS,
@@ -38,6 +44,21 @@ fn main() -> ExitCode {
                 }
             }
         }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Prints the report on one program.
+fn plan(corpus: &Corpus, name: &str) -> ExitCode {
+    let Some(p) = corpus.programs.iter().find(|p| p.name == name) else { return ExitCode::FAILURE };
+    let compiled = driver::compile("p", vec![p.function.clone()]);
+    let report = compiled.and_then(|c| {
+        let fused = c.emit("fused")?;
+        Ok(fused + &c.explain(&Options::default(), Format::Text)?)
+    });
+    match report {
+        Ok(text) => println!("{text}"),
+        Err(e) => println!("{e}"),
     }
     ExitCode::SUCCESS
 }

@@ -1,0 +1,112 @@
+//! The regions of arrays that a kernel reads, which say how many of their elements it needs.
+//!
+//! A region has one axis for each of the array: a run of indices, one index, or an index that goes
+//! along with another axis' (a diagonal). Runs at constant distances are one region, so that a
+//! stencil reads its array once. Regions that have one index each on some axis, at a constant
+//! distance, are apart, such as three planes of an array: each counts.
+
+use crate::core::linear::Linear;
+use crate::core::{Graph, NodeId, Op, Var};
+use indexmap::IndexMap;
+
+/// One axis of a region.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Axis {
+    /// The index runs over this extent, with this factor and these other terms.
+    Run(NodeId, i64, Vec<(NodeId, i64)>),
+    /// One index: its terms and its constant.
+    One(Vec<(NodeId, i64)>, i64),
+    /// The index of an earlier axis, with these other terms.
+    Along(usize, i64, Vec<(NodeId, i64)>),
+}
+
+/// The part of an array that one read of a kernel covers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region(Vec<Axis>);
+
+impl Region {
+    /// Returns the region that indices cover, or None if it is not known. `of_var` returns the
+    /// extent that a variable runs over.
+    pub fn of(g: &Graph, index: &[NodeId], of_var: impl Fn(Var) -> Option<NodeId>) -> Option<Region> {
+        let (mut axes, mut used) = (Vec::new(), Vec::<(Var, usize)>::new());
+        for i in index {
+            let form = Linear::of(g, *i);
+            let mut terms: Vec<(NodeId, i64)> = form.terms.into_iter().collect();
+            let Some(at) = terms.iter().position(|(n, _)| !g.is_closed(*n)) else {
+                axes.push(Axis::One(terms, form.constant));
+                continue;
+            };
+            let (n, k) = terms.remove(at);
+            let Op::Var(v, _) = g.op(n) else { return None };
+            let extent = of_var(*v)?;
+            let closed = terms.iter().all(|(n, _)| g.is_closed(*n));
+            if !matches!(k, 1 | -1) || !closed || !g.is_closed(extent) {
+                return None;
+            }
+            match used.iter().find(|(known, _)| known == v) {
+                Some((_, axis)) => axes.push(Axis::Along(*axis, k, terms)),
+                None => {
+                    used.push((*v, axes.len()));
+                    axes.push(Axis::Run(extent, k, terms));
+                }
+            }
+        }
+        Some(Region(axes))
+    }
+
+    /// Whether the region contains the other one, of an array with these extents.
+    fn contains(&self, other: &Region, whole: &[NodeId]) -> bool {
+        let of_axis = |((own, other), n): ((&Axis, &Axis), &NodeId)| match own {
+            Axis::Run(extent, ..) if extent == n => true,
+            own => own == other,
+        };
+        self.0.iter().zip(&other.0).zip(whole).all(of_axis)
+    }
+
+    /// Whether no element is in both regions.
+    fn is_apart(&self, other: &Region) -> bool {
+        let of_axis = |pair: (&Axis, &Axis)| match pair {
+            (Axis::One(a, i), Axis::One(b, j)) => a == b && i != j,
+            _ => false,
+        };
+        self.0.iter().zip(&other.0).any(of_axis)
+    }
+
+    /// Returns the extents of the region.
+    fn extents(&self) -> Vec<NodeId> {
+        let extent = |axis: &Axis| if let Axis::Run(extent, ..) = axis { Some(*extent) } else { None };
+        self.0.iter().filter_map(extent).collect()
+    }
+}
+
+/// The regions of all arrays that are read; None for one that is not known.
+#[derive(Default, Debug)]
+pub struct Reads(IndexMap<NodeId, Vec<Option<Region>>>);
+
+impl Reads {
+    /// Adds a read.
+    pub fn add(&mut self, array: NodeId, region: Option<Region>) {
+        self.0.entry(array).or_default().push(region);
+    }
+
+    /// Returns the arrays that are read.
+    pub fn arrays(&self) -> impl Iterator<Item = NodeId> {
+        self.0.keys().copied()
+    }
+
+    /// Returns the extents of the regions of an array with the extents `whole` that are read: one
+    /// region, or several that are apart. None stands for all of the array.
+    pub fn regions(&self, array: NodeId, whole: &[NodeId]) -> Option<Vec<Vec<NodeId>>> {
+        let mut kept: Vec<&Region> = Vec::new();
+        for region in self.0.get(&array)? {
+            let region = region.as_ref()?;
+            if kept.iter().any(|k| k.contains(region, whole)) {
+                continue;
+            }
+            kept.retain(|k| !region.contains(k, whole));
+            kept.push(region);
+        }
+        let apart = kept.iter().enumerate().all(|(i, a)| kept[..i].iter().all(|b| a.is_apart(b)));
+        apart.then(|| kept.iter().map(|r| r.extents()).collect())
+    }
+}
