@@ -2,6 +2,7 @@
 
 use crate::array::{Array, m, s, v};
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 /// Adds the programs.
@@ -64,7 +65,8 @@ fn rows(c: &mut Corpus) {
             }
             t
         },
-    );
+    )
+    .because(reason::STAGES);
     c.add(
         "knapsack",
         ["weights", "values", "capacity"],
@@ -121,6 +123,7 @@ fn rows(c: &mut Corpus) {
             ways
         },
     )
+    .because(reason::AGAIN)
     .fewest(3);
     c.add(
         "viterbi",
@@ -232,6 +235,7 @@ fn tables(c: &mut Corpus) {
             t
         },
     )
+    .because(reason::FEWER)
     .fewest(4);
     c.add(
         "smith_waterman_scores",
@@ -341,7 +345,8 @@ fn ladders(c: &mut Corpus) {
             })
         },
         |[x]| Array::vector(16, |i| x.elements[..=i].iter().sum()),
-    );
+    )
+    .because(reason::STAGES);
     c.add(
         "butterfly",
         ["x"],
@@ -364,7 +369,8 @@ fn ladders(c: &mut Corpus) {
             }
             z
         },
-    );
+    )
+    .because(reason::STAGES);
     c.add(
         "bitonic_sort",
         ["x"],
@@ -390,7 +396,8 @@ fn ladders(c: &mut Corpus) {
             z.sort_by(f64::total_cmp);
             z
         },
-    );
+    )
+    .because(reason::STAGES);
     c.add(
         "prefix_sum_quadratic",
         ["x"],

@@ -3,6 +3,7 @@
 use crate::array::{Array, m, s, v};
 use crate::linear_algebra::{by_vector, dot};
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 fn normcdf(x: f64) -> f64 {
@@ -203,6 +204,7 @@ fn portfolios(c: &mut Corpus) {
             by_vector(flows, &factors)
         },
     )
+    .because(reason::FEWER)
     .fewest(2);
     c.add(
         "sharpe_ratios",
@@ -225,7 +227,8 @@ fn portfolios(c: &mut Corpus) {
                 (mean - rate.value()) / variance.sqrt()
             })
         },
-    );
+    )
+    .because(reason::PASSES);
     c.add(
         "yield_interpolation",
         ["curve", "times"],
@@ -312,8 +315,7 @@ fn series(c: &mut Corpus) {
             }
             worst
         },
-    )
-    .because("a running maximum has no form of its own in the language: the author compares all pairs");
+    );
 }
 
 fn simulations(c: &mut Corpus) {
@@ -353,7 +355,8 @@ fn simulations(c: &mut Corpus) {
             };
             (0..8).map(payoff).sum::<f64>() / 8.0
         },
-    );
+    )
+    .because(reason::FEWER);
     c.add(
         "hash_random_payoffs",
         ["n"],

@@ -2,6 +2,7 @@
 
 use crate::array::{Array, m, s, t, v};
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 /// A filter of a matrix by weights, the edges repeated.
@@ -58,7 +59,8 @@ fn convolutions(c: &mut Corpus) {
             let w: Vec<f64> = BINOMIAL.iter().map(|w| f64::from(*w)).collect();
             filtered(&filtered(u, &[w.clone()]), &w.iter().map(|w| vec![*w]).collect::<Vec<_>>())
         },
-    );
+    )
+    .because(reason::HALO);
     c.add(
         "unsharp_mask",
         ["u", "amount"],
@@ -115,7 +117,8 @@ fn convolutions(c: &mut Corpus) {
                 (n[5] - n[3]).hypot(n[7] - n[1])
             })
         },
-    );
+    )
+    .because(reason::HALO);
     c.add(
         "difference_of_gaussians",
         ["u"],
@@ -200,7 +203,8 @@ fn neighbourhoods(c: &mut Corpus) {
             let low = Array::matrix(8, 9, |i, j| neighbours(u, i, j).into_iter().fold(f64::MAX, f64::min));
             Array::matrix(8, 9, |i, j| neighbours(&low, i, j).into_iter().fold(f64::MIN, f64::max))
         },
-    );
+    )
+    .because(reason::HALO);
     c.add(
         "median_3x3",
         ["u"],
@@ -340,7 +344,8 @@ fn neighbourhoods(c: &mut Corpus) {
                 a * c - b * b - 0.0625 * (a + c).powi(2)
             })
         },
-    );
+    )
+    .because(reason::HALO);
     c.add(
         "anisotropic_diffusion",
         ["u", "kappa"],
@@ -470,6 +475,7 @@ fn colours(c: &mut Corpus) {
             u.map(|x| if x > mean { 255.0 } else { 0.0 })
         },
     )
+    .because(reason::PASSES)
     .fewest(2);
 }
 
@@ -500,7 +506,8 @@ fn geometry(c: &mut Corpus) {
                     + a * ((1.0 - b) * u.clamped(p + 1, q) + b * u.clamped(p + 1, q + 1))
             })
         },
-    );
+    )
+    .because(reason::FEWER);
     c.add(
         "rotation_90",
         ["u"],
@@ -551,7 +558,8 @@ fn geometry(c: &mut Corpus) {
             let b = half(&a);
             (a, b)
         },
-    );
+    )
+    .because(reason::STAGES);
     c.add(
         "projections",
         ["u"],
@@ -559,5 +567,6 @@ fn geometry(c: &mut Corpus) {
         [m(8, 9)],
         |u: MExp<f32>| (u.sum_rows(), u.sum_cols()),
         |[u]| (Array::vector(8, |i| u.row(i).iter().sum()), Array::vector(9, |j| u.col(j).iter().sum())),
-    );
+    )
+    .because(reason::BOTH);
 }

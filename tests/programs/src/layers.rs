@@ -3,6 +3,7 @@
 use crate::array::{Array, m, s, t, v};
 use crate::linear_algebra::{dot, product, transposed};
 use crate::program::{Corpus, Large};
+use crate::reason;
 use arraygpu::prelude::*;
 
 fn softmax(x: &[f64]) -> Vec<f64> {
@@ -83,7 +84,9 @@ fn activations(c: &mut Corpus) {
 }
 
 fn normalisations(c: &mut Corpus) {
-    c.add("softmax", ["x"], "r", [m(7, 9)], softmax_of, |[x]| by_rows(x, softmax)).fewest(3);
+    c.add("softmax", ["x"], "r", [m(7, 9)], softmax_of, |[x]| by_rows(x, softmax))
+        .fewest(3)
+        .because(reason::PASSES);
     c.add(
         "softmax_of_vector",
         ["x"],
@@ -95,6 +98,7 @@ fn normalisations(c: &mut Corpus) {
         },
         |[x]| softmax(&x.elements),
     )
+    .because(reason::PASSES)
     .fewest(3);
     c.add(
         "softmax_stored",
@@ -108,6 +112,7 @@ fn normalisations(c: &mut Corpus) {
         },
         |[x]| by_rows(x, softmax),
     )
+    .because(reason::AGAIN)
     .fewest(3);
     c.add(
         "log_softmax",
@@ -121,6 +126,7 @@ fn normalisations(c: &mut Corpus) {
         },
         |[x]| by_rows(x, |r| softmax(r).iter().map(|p| p.ln()).collect()),
     )
+    .because(reason::PASSES)
     .fewest(3);
     c.add(
         "layer_norm",
@@ -144,6 +150,7 @@ fn normalisations(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::PASSES)
     .fewest(3);
     c.add(
         "rms_norm",
@@ -212,6 +219,7 @@ fn normalisations(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::AGAIN)
     .fewest(2)
     .within(1e-3);
 }
@@ -246,6 +254,7 @@ fn dense(c: &mut Corpus) {
             Array::matrix(7, 6, |i, j| q[[i, j]] + b2[j])
         },
     )
+    .because(reason::EPILOGUE)
     .fewest(2);
     c.add(
         "gated_mlp",
@@ -261,6 +270,7 @@ fn dense(c: &mut Corpus) {
             product(&Array::matrix(7, 8, |i, j| a[[i, j]] * sigmoid(a[[i, j]]) * b[[i, j]]), w)
         },
     )
+    .because(reason::EPILOGUE)
     .fewest(2)
     .within(1e-3);
     c.add(
@@ -339,6 +349,7 @@ fn attention(c: &mut Corpus) {
             product(&by_rows(&scores, softmax), v)
         },
     )
+    .because(reason::SCORES)
     .fewest(4)
     .within(1e-3)
     .extent(4, Large::Is(64));
@@ -359,6 +370,7 @@ fn attention(c: &mut Corpus) {
             product(&by_rows(&masked, softmax), v)
         },
     )
+    .because(reason::AGAIN)
     .fewest(4)
     .within(1e-3)
     .extent(4, Large::Is(64));
@@ -492,6 +504,7 @@ fn training(c: &mut Corpus) {
             (0..7).map(|i| -softmax(x.row(i))[labels[i] as usize].ln()).sum::<f64>() / 7.0
         },
     )
+    .because(reason::PASSES)
     .fewest(3);
     c.add(
         "softmax_gradient",
@@ -501,6 +514,7 @@ fn training(c: &mut Corpus) {
         |p: MExp<f32>, g: MExp<f32>| p * (g - (p * g).sum_rows().broadcast_cols(p.cols())),
         |[p, g]| Array::matrix(7, 9, |i, j| p[[i, j]] * (g[[i, j]] - dot(p.row(i), g.row(i)))),
     )
+    .because(reason::PASSES)
     .fewest(2);
     c.add(
         "dense_gradients",

@@ -14,6 +14,7 @@ mod layers;
 mod linear_algebra;
 mod physics;
 pub mod program;
+mod reason;
 mod solvers;
 mod statistics;
 mod stencils;

@@ -2,6 +2,7 @@
 
 use crate::array::{Array, m, s, t, v};
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 /// The matrix product.
@@ -77,6 +78,7 @@ fn vectors(c: &mut Corpus) {
             z.iter().map(|z| z / length).collect::<Vec<f64>>()
         },
     )
+    .because(reason::PASSES)
     .fewest(3);
     c.add(
         "givens_rotation",
@@ -164,6 +166,7 @@ fn matrices(c: &mut Corpus) {
             (cols, (0..7).map(|i| sum(a.row(i))).fold(0.0, f64::max))
         },
     )
+    .because(reason::PASSES)
     .fewest(2);
     c.add(
         "normalised_rows",
@@ -200,6 +203,7 @@ fn matrices(c: &mut Corpus) {
             Array::matrix(7, 9, |i, j| m[[i, j]] / sums[j] + 1.0)
         },
     )
+    .because(reason::AGAIN)
     .fewest(2)
     .within(1e-3);
     c.add(
@@ -280,7 +284,8 @@ fn products(c: &mut Corpus) {
         [m(7, 9), v(9), v(7)],
         |a: MExp<f32>, x: VExp<f32>, y: VExp<f32>| (a.map_rows(|r| r.dot(x)), a.map_cols(|c| c.dot(y))),
         |[a, x, y]| (by_vector(a, &x.elements), by_vector(&transposed(a), &y.elements)),
-    );
+    )
+    .because(reason::BOTH);
     c.add(
         "normal_equations_vector",
         ["a", "x"],
@@ -292,6 +297,7 @@ fn products(c: &mut Corpus) {
         },
         |[a, x]| by_vector(&transposed(a), &by_vector(a, &x.elements)),
     )
+    .because(reason::PASSES)
     .fewest(2);
     c.add(
         "two_matrices_by_vector",
@@ -330,6 +336,7 @@ fn products(c: &mut Corpus) {
             (b, x, w)
         },
     )
+    .because(reason::AGAIN)
     .fewest(3);
     c.add(
         "gemm",
@@ -377,6 +384,7 @@ fn products(c: &mut Corpus) {
         |p: MExp<f32>, v: MExp<f32>| p.exp().matmul(v),
         |[p, v]| product(&p.map(f64::exp), v),
     )
+    .because(reason::OPERAND)
     .fewest(2);
     c.add(
         "exponentials_of_product",
@@ -442,6 +450,7 @@ fn products(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::PASSES)
     .fewest(3);
     c.add(
         "mahalanobis",

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         return plan(&corpus, name);
     }
     if let [option, file] = &args[..] {
-        return match option == "--write" && std::fs::write(file, table::text(&corpus)).is_ok() {
+        return match option == "--write" && std::fs::write(file, table::text(&table::rows(&corpus))).is_ok() {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
         };

@@ -3,6 +3,7 @@
 use crate::array::{Array, m, s, t, v};
 use crate::linear_algebra::by_vector;
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 /// Adds the programs.
@@ -124,7 +125,8 @@ fn particles(c: &mut Corpus) {
             let turned = Array::matrix(9, 3, |i, j| v[[i, j]] + cross(v, i, j));
             Array::matrix(9, 3, |i, j| v[[i, j]] + scale * cross(&turned, i, j))
         },
-    );
+    )
+    .because(reason::STAGES);
     c.add(
         "energies",
         ["x", "p", "mass"],
@@ -219,6 +221,7 @@ fn pairs(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::FEWER)
     .fewest(1);
     c.add(
         "coulomb_grid",
@@ -300,7 +303,8 @@ fn fields(c: &mut Corpus) {
             };
             sweep(&sweep(spins, 0), 1)
         },
-    );
+    )
+    .because(reason::HALO);
     c.add(
         "maxwell_2d",
         ["ez", "hx", "hy"],
@@ -334,6 +338,7 @@ fn fields(c: &mut Corpus) {
             (e, x, y)
         },
     )
+    .because(reason::HALO)
     .fewest(2);
     c.add(
         "schroedinger_step",
@@ -364,6 +369,7 @@ fn fields(c: &mut Corpus) {
             (re, im)
         },
     )
+    .because(reason::HALO)
     .fewest(3);
     c.add(
         "elastic_volume_stress",

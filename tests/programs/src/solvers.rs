@@ -3,6 +3,7 @@
 use crate::array::{Array, m, s, v};
 use crate::linear_algebra::{by_vector, dot, product, transposed};
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 /// Adds the programs.
@@ -28,6 +29,7 @@ pub fn add(c: &mut Corpus) {
             x
         },
     )
+    .because(reason::AGAIN)
     .fewest(6);
     c.add(
         "jacobi_iteration",
@@ -70,6 +72,7 @@ pub fn add(c: &mut Corpus) {
             x
         },
     )
+    .because(reason::PASSES)
     .fewest(6);
     c.add(
         "logistic_regression",
@@ -93,6 +96,7 @@ pub fn add(c: &mut Corpus) {
             w
         },
     )
+    .because(reason::PASSES)
     .fewest(6);
     c.add(
         "conjugate_gradients",
@@ -155,6 +159,7 @@ pub fn add(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::OPERAND)
     .fewest(6);
     c.add(
         "elimination_steps",
@@ -202,7 +207,8 @@ pub fn add(c: &mut Corpus) {
                 (0..7).map(|i| if i > 0 { x[i] - l[[i, 0]] * x[0] / l[[0, 0]] } else { x[0] }).collect();
             Array::matrix(7, 7, |i, j| if j <= i { l[[i, j]] + y[i] * y[j] } else { 0.0 })
         },
-    );
+    )
+    .because(reason::FEWER);
     c.add(
         "page_rank",
         ["links", "damping"],

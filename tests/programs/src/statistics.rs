@@ -3,6 +3,7 @@
 use crate::array::{Array, m, s, v};
 use crate::linear_algebra::{dot, product, transposed};
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 fn mean(x: &[f64]) -> f64 {
@@ -36,6 +37,7 @@ fn moments(c: &mut Corpus) {
         },
         |[x]| (mean(&x.elements), variance(&x.elements).sqrt()),
     )
+    .because(reason::PASSES)
     .fewest(2);
     c.add(
         "moments_in_one_pass",
@@ -70,6 +72,7 @@ fn moments(c: &mut Corpus) {
             x.map(|x| (x - m) / s)
         },
     )
+    .because(reason::PASSES)
     .fewest(3);
     c.add(
         "standardise_columns",
@@ -91,6 +94,7 @@ fn moments(c: &mut Corpus) {
             Array::matrix(8, 9, |i, j| (x[[i, j]] - stats[j].0) / stats[j].1)
         },
     )
+    .because(reason::PASSES)
     .fewest(3);
     c.add(
         "correlation",
@@ -109,6 +113,7 @@ fn moments(c: &mut Corpus) {
             sum(|d| d.0 * d.1) / (sum(|d| d.0 * d.0) * sum(|d| d.1 * d.1)).sqrt()
         },
     )
+    .because(reason::PASSES)
     .fewest(2);
     c.add(
         "linear_fit",
@@ -161,6 +166,7 @@ fn moments(c: &mut Corpus) {
             product(&transposed(&z), &z)
         },
     )
+    .because(reason::OPERAND)
     .fewest(3);
 }
 
@@ -206,6 +212,7 @@ fn series(c: &mut Corpus) {
             Array::vector(8, |k| (0..40 - k).map(|i| (x[i] - m) * (x[i + k] - m)).sum())
         },
     )
+    .because(reason::FEWER)
     .fewest(2)
     .within(1e-3);
     c.add(
@@ -332,6 +339,7 @@ fn tables(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::PASSES)
     .fewest(1);
     c.add(
         "entropy",
@@ -347,6 +355,7 @@ fn tables(c: &mut Corpus) {
             x.elements.iter().map(|x| -(x / sum) * (x / sum).ln()).sum::<f64>()
         },
     )
+    .because(reason::PASSES)
     .fewest(2);
     c.add(
         "kendall_concordance",
@@ -500,6 +509,7 @@ fn models(c: &mut Corpus) {
             })
         },
     )
+    .because(reason::FEWER)
     .within(1e-3);
     c.add(
         "forward_algorithm",

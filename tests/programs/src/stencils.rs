@@ -2,6 +2,7 @@
 
 use crate::array::{Array, m, s, t, v};
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 /// Adds the programs.
@@ -161,7 +162,8 @@ fn planes(c: &mut Corpus) {
             };
             laplace(&laplace(u))
         },
-    );
+    )
+    .because(reason::HALO);
     c.add(
         "divergence_and_curl",
         ["u", "v"],

@@ -87,8 +87,7 @@ pub fn rows(corpus: &Corpus) -> Vec<Row<'_>> {
 }
 
 /// Returns the text of `CLIFFS.md`.
-pub fn text(corpus: &Corpus) -> String {
-    let rows = rows(corpus);
+pub fn text(rows: &[Row]) -> String {
     let mut out = String::from(HEAD);
     let count = |is: &dyn Fn(&Row) -> bool| rows.iter().filter(|r| is(r)).count();
     let _ = writeln!(

@@ -1,0 +1,24 @@
+//! Why programs are far from the ideal, where several share the reason.
+
+/// Data are read again.
+pub const PASSES: &str =
+    "a reduction is complete only after a whole pass: what uses it reads the data once more";
+/// Elementary functions before a product.
+pub const OPERAND: &str = "an operand of the product is computed and stored by a launch of its own, or its tiles would compute it again";
+/// Elementary functions behind a product.
+pub const EPILOGUE: &str =
+    "the product is stored first; a launch of its own computes the operand of the next product";
+/// Chains of gathers and stencils.
+pub const STAGES: &str =
+    "the stages are one kernel, which computes each earlier stage again for every read of it";
+/// Stencils of stencils.
+pub const HALO: &str = "the inner stencil is computed again for each neighbour: `core/recompute` takes that for cheaper than storing it";
+/// Values that depend on some indices only.
+pub const FEWER: &str =
+    "a value that depends on some of the indices is computed for all of them; only reductions are hoisted";
+/// Reductions inside of elements.
+pub const AGAIN: &str = "a reduction is computed again for every element that reads its result";
+/// Row and columns.
+pub const BOTH: &str = "the launches over rows and over columns each read the matrix";
+/// A matrix of scores.
+pub const SCORES: &str = "the scores are stored between their products: no strategy keeps a block's scores on the chip (flash attention)";
