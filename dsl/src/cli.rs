@@ -52,7 +52,7 @@ struct Arguments {
 
     /// Print what was decided for each function, and why: kernels, what fused, what is stored,
     /// bytes moved
-    #[arg(long, value_parser = format, num_args = 0..=1, require_equals = true, default_missing_value = "text", value_name = "text|json")]
+    #[arg(long, value_parser = format, num_args = 0..=1, require_equals = true, default_missing_value = "text", value_name = "text|short|json")]
     explain: Option<Format>,
 
     /// With --explain: predict times at this bandwidth in GB/s, of reads and writes together
@@ -227,7 +227,8 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
         print(stdout, &compiled.emit(stage.name())?)?;
     }
     if let Some(format) = arguments.explain {
-        let options = Options { bandwidth: arguments.bandwidth, extents: arguments.extent.clone() };
+        let options =
+            Options { bandwidth: arguments.bandwidth, extents: arguments.extent.clone(), hints: true };
         print(stdout, &compiled.explain(&options, format)?)?;
     }
     let only_prints = arguments.list || arguments.explain.is_some() || !arguments.emit.is_empty();

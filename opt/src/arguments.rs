@@ -34,8 +34,8 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "PASS,..")]
     pub(crate) run: Vec<String>,
 
-    /// Print what was decided for each function, and why: `text` or `json`
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "text", value_name = "text|json")]
+    /// Print what was decided for each function, and why: `text`, `short` or `json`
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "text", value_name = "text|short|json")]
     pub(crate) explain: Option<String>,
 
     /// With --explain: predict times at this bandwidth in GB/s, of reads and writes together

@@ -13,15 +13,25 @@ use crate::driver::Compiled;
 use crate::plan::{Access, Place};
 use crate::schedule::groups::{self, FusedGroup, Item};
 
-/// Returns the kernel of launch `at`, the bytes that all of its launches move, and the number of
-/// these launches.
+/// A kernel and what its launches move.
+pub struct Described {
+    pub kernel: Kernel,
+    /// The bytes that all of its launches move.
+    pub moved: Sum,
+    /// The number of its launches.
+    pub times: Sum,
+    /// The bytes of each array that its scope gets or gives, in one launch.
+    pub outside: Vec<(Place, Sum)>,
+}
+
+/// Describes the kernel of launch `at`.
 pub fn kernel(
     c: &Compiled,
     units: &mut Units,
     sizes: &Sizes,
     at: usize,
     bandwidth: Option<f64>,
-) -> (Kernel, Sum, Sum) {
+) -> Described {
     let unit = &units.list[at];
     let (index, l) = (unit.scope, unit.launch);
     let none = FusedGroup { domain: Vec::new(), sequential: false, iteration: None, items: Vec::new() };
@@ -34,7 +44,7 @@ pub fn kernel(
     let read: Vec<Vec<Vec<NodeId>>> = l.arrays.iter().map(|a| extents(scope, a, &fused, &body)).collect();
 
     let (unit, scope) = (&units.list[at], &units.scopes[index]);
-    let (arrays, bytes) = arrays(units, unit, &read);
+    let (arrays, bytes, outside) = arrays(units, unit, &read);
     let each = bytes.amount();
     let (mut all, mut times) = (bytes.clone(), Sum::default());
     times.add(&scope.formulas, 1, &[]);
@@ -72,7 +82,7 @@ pub fn kernel(
         cpu: variants::cpu(c, l),
         gpu: variants::gpu(c, l, &|place| units.name(place), launched),
     };
-    (kernel, all, times)
+    Described { kernel, moved: all, times, outside }
 }
 
 /// Returns the items of the fused group, and the scalars that are computed at its end.
@@ -161,15 +171,21 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
     list.into_iter().map(|(_, h)| h).collect()
 }
 
-/// Returns the arrays that the kernel accesses, and the bytes that all of these accesses move.
-fn arrays(units: &Units, unit: &Unit, read: &[Vec<Vec<NodeId>>]) -> (Vec<Array>, Sum) {
-    let f = &units.scopes[unit.scope].formulas;
-    let (mut list, mut all) = (Vec::new(), Sum::default());
+/// Returns the arrays that the kernel accesses, the bytes that all of these accesses move, and those
+/// of each array that the scope gets or gives.
+fn arrays(units: &Units, unit: &Unit, read: &[Vec<Vec<NodeId>>]) -> (Vec<Array>, Sum, Vec<(Place, Sum)>) {
+    let scope = &units.scopes[unit.scope];
+    let f = &scope.formulas;
+    let (mut list, mut all, mut outside) = (Vec::new(), Sum::default(), Vec::new());
     for ((place, access), regions) in unit.launch.arrays.iter().zip(read) {
         let elem = units.slot(place).ty.elem;
         let mut bytes = Sum::default();
         regions.iter().for_each(|extents| bytes.add(f, elem.size() as u64, extents));
         all.extend(&bytes);
+        let is_input = scope.stored.get(place).is_some_and(|n| matches!(scope.f.graph.op(*n), Op::Param(_)));
+        if unit.copies.is_none() && (is_input || units.is_output(place)) {
+            outside.push((*place, bytes.clone()));
+        }
         let access = match access {
             Access::Pointwise => "pointwise",
             Access::Anywhere => "anywhere",
@@ -178,7 +194,7 @@ fn arrays(units: &Units, unit: &Unit, read: &[Vec<Vec<NodeId>>]) -> (Vec<Array>,
         let name = units.name(place);
         list.push(Array { name, element: elem.name(), access, bytes: bytes.amount() });
     }
-    (list, all)
+    (list, all, outside)
 }
 
 /// Returns the extents of the parts of an array that are accessed: the index space, the regions of

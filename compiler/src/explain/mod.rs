@@ -4,12 +4,14 @@
 mod body;
 pub mod counts;
 mod formula;
+mod hints;
 mod kernel;
 mod launched;
 pub mod model;
 mod reason;
 mod regions;
 mod scope;
+mod short;
 mod sizes;
 mod text;
 mod time;
@@ -20,8 +22,9 @@ pub use sizes::Extent;
 use crate::core::{NodeId, Require, Rule};
 use crate::driver::{Compiled, CompiledFunction, on_big_stack};
 use crate::error::{Error, Result};
-use crate::plan::{Plan, Slot, Step};
+use crate::plan::{Place, Plan, Slot, Step};
 use formula::{Formulas, Sum};
+use indexmap::IndexMap;
 use model::{Check, Report, Temporary};
 use scope::Units;
 use std::str::FromStr;
@@ -34,6 +37,8 @@ pub enum Format {
     Text,
     /// JSON for programs, described in `docs/explain.md`.
     Json,
+    /// Text with a line for each launch.
+    Short,
 }
 
 impl FromStr for Format {
@@ -43,7 +48,8 @@ impl FromStr for Format {
         match text {
             "text" => Ok(Format::Text),
             "json" => Ok(Format::Json),
-            _ => Err(Error::user("E0110", format!("--explain is `text` or `json`, not `{text}`"))),
+            "short" => Ok(Format::Short),
+            _ => Err(Error::user("E0110", format!("--explain is `text`, `short` or `json`, not `{text}`"))),
         }
     }
 }
@@ -55,6 +61,9 @@ pub struct Options {
     pub bandwidth: Option<f64>,
     /// The sizes of parameters.
     pub extents: Vec<Extent>,
+    /// Whether to try what storing arrays would save, where all sizes are given. The function is
+    /// compiled once more for each array that is computed at several places.
+    pub hints: bool,
 }
 
 impl Options {
@@ -79,6 +88,7 @@ pub fn print(c: &Compiled, options: &Options, format: Format) -> Result<String> 
     let report = report(c, options)?;
     match format {
         Format::Text => Ok(text::print(&report)),
+        Format::Short => Ok(short::print(&report)),
         Format::Json => {
             let text = serde_json::to_string_pretty(&report);
             text.map(|t| t + "\n").map_err(|e| Error::bug("E0112", format!("the report has no JSON: {e}")))
@@ -100,31 +110,84 @@ pub fn report(c: &Compiled, options: &Options) -> Result<Report> {
 }
 
 fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function> {
-    let CompiledFunction { fused: f, plan, warnings, .. } = &c.functions[i];
+    let CompiledFunction { source, fused: f, plan, warnings } = &c.functions[i];
     let mut formulas = Formulas::new(f, plan);
     sizes::apply(&options.extents, f, &mut formulas)?;
+    let known = sizes::known(f, &mut formulas);
     let mut units = Units::of(c, i, formulas)?;
     let sizes = launched::Sizes::of(plan, &mut units.scopes[0].formulas);
     let (mut kernels, mut bytes, mut launches) = (Vec::new(), Sum::default(), Sum::default());
+    let mut least = Least::default();
     for at in 0..units.list.len() {
-        let (kernel, moved, times) = kernel::kernel(c, &mut units, &sizes, at, options.bandwidth);
-        kernels.push(kernel);
-        bytes.extend(&moved);
-        launches.extend(&times);
+        let described = kernel::kernel(c, &mut units, &sizes, at, options.bandwidth);
+        kernels.push(described.kernel);
+        bytes.extend(&described.moved);
+        launches.extend(&described.times);
+        least.add(&mut units, at, described.outside);
     }
-    let (bytes, launches) = (bytes.amount(), launches.amount());
+    let (bytes, launches, least_bytes) = (bytes.amount(), launches.amount(), least.amount(&units));
+    let predicted = predicted(&bytes, &launches, options.bandwidth);
+    let operations = known.as_ref().map(|sizes| hints::operations(source, f, sizes)).transpose()?;
+    let hints = match (&known, operations, bytes.value, options.hints) {
+        (Some(sizes), Some(made), Some(bytes), true) => hints::hints(source, options, sizes, made, bytes)?,
+        _ => Vec::new(),
+    };
+    let share_of_copy = time::share(&least_bytes, predicted.as_ref(), options.bandwidth);
+    let mut warnings = warnings.clone();
+    warnings.extend(kernels.iter().filter_map(variants::warning));
     Ok(model::Function {
         name: f.name.clone(),
         place: f.loc.as_ref().map(Into::into),
         fast_math: f.fast,
-        predicted: predicted(&bytes, &launches, options.bandwidth),
+        predicted,
         bytes,
+        least_bytes,
         launches,
+        share_of_copy,
+        operations,
+        hints,
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
         kernels,
-        warnings: warnings.clone(),
+        warnings,
     })
+}
+
+/// The bytes that must move at least: what scopes get and give.
+#[derive(Default)]
+struct Least(IndexMap<(usize, Place), Sum>);
+
+impl Least {
+    /// Adds the arrays of a launch. Of an array of which launches read different parts, all counts.
+    fn add(&mut self, units: &mut Units, at: usize, arrays: Vec<(Place, Sum)>) {
+        let index = units.list[at].scope;
+        for (place, bytes) in arrays {
+            let Some(known) = self.0.get_mut(&(index, place)) else {
+                self.0.insert((index, place), bytes);
+                continue;
+            };
+            if known.amount().formula == bytes.amount().formula {
+                continue;
+            }
+            let size = units.slot(&place).ty.elem.size() as u64;
+            let scope = &mut units.scopes[index];
+            if let Some(node) = scope.stored.get(&place).copied() {
+                let extents = scope.formulas.extents(node);
+                *known = Sum::default();
+                known.add(&scope.formulas, size, &extents);
+            }
+        }
+    }
+
+    /// Returns the sum. Those of a step count for each launch of it.
+    fn amount(self, units: &Units) -> model::Amount {
+        let mut sum = Sum::default();
+        for ((scope, _), mut bytes) in self.0 {
+            units.scopes[scope].times.iter().for_each(|n| bytes.times(n));
+            sum.extend(&bytes);
+        }
+        sum.amount()
+    }
 }
 
 /// Returns the arrays and scalars that stay on the device between launches.

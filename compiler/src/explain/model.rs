@@ -33,9 +33,17 @@ pub struct Function {
     pub fast_math: bool,
     /// The bytes that all launches move.
     pub bytes: Amount,
+    /// The bytes that any program must move: what is read of parameters, and results, once.
+    pub least_bytes: Amount,
     pub launches: Amount,
     /// The predicted time, if a bandwidth is given.
     pub predicted: Option<Predicted>,
+    /// The least bytes at the given bandwidth over the predicted time.
+    pub share_of_copy: Option<f64>,
+    /// The operations of a call, if the given extents determine them.
+    pub operations: Option<Operations>,
+    /// What storing an array would save.
+    pub hints: Vec<Hint>,
     pub temporaries: Vec<Temporary>,
     /// The kernels, in the order of their launches.
     pub kernels: Vec<Kernel>,
@@ -51,6 +59,26 @@ pub struct Amount {
     pub formula: String,
     /// The value, if the given extents determine it.
     pub value: Option<u64>,
+}
+
+/// The operations of a call.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Operations {
+    /// Those of all launches.
+    pub made: u64,
+    /// Those of the program with every shared value computed once.
+    pub asked: u64,
+}
+
+/// An array that is computed at several places, and would be cheaper to store.
+#[derive(Clone, Debug, Serialize)]
+pub struct Hint {
+    /// Where `.materialize()` would help.
+    pub place: Option<Place>,
+    /// The operations of a call with it.
+    pub operations: u64,
+    /// The bytes that all launches would move with it.
+    pub bytes: u64,
 }
 
 /// The predicted time of memory traffic and launches.

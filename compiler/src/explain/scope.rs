@@ -175,6 +175,11 @@ impl<'a> Units<'a> {
         self.names.get(place).cloned().unwrap_or_else(|| self.slot(place).name.clone())
     }
 
+    /// Whether a place holds a result, or a state of an iteration.
+    pub fn is_output(&self, place: &Place) -> bool {
+        matches!(place, Place::Result(_)) || self.names.contains_key(place)
+    }
+
     /// Returns the slot at a place, which is an array or a scalar.
     pub fn slot(&self, place: &Place) -> &'a Slot {
         self.plan.slot(*place)

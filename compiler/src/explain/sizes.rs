@@ -1,5 +1,6 @@
 //! Reads `--extent`, the sizes for which bytes and times are predicted.
 
+use super::counts::Size;
 use super::formula::Formulas;
 use crate::core::{Function, Op, Rule};
 use crate::error::{Error, Result};
@@ -42,7 +43,7 @@ impl FromStr for Extent {
 
 impl Extent {
     /// Returns the parameter of a function that has this name and as many dimensions.
-    fn parameter(&self, f: &Function) -> Option<u32> {
+    pub(super) fn parameter(&self, f: &Function) -> Option<u32> {
         let of = self.function.as_ref().is_none_or(|name| *name == f.name);
         let fits = |p: &crate::core::Param| {
             p.name == self.name && usize::from(p.ty.rank.max(1)) == self.extents.len()
@@ -114,4 +115,21 @@ pub fn apply(extents: &[Extent], f: &Function, formulas: &mut Formulas) -> Resul
         }
     }
     Ok(())
+}
+
+/// Returns the sizes of all parameters, if those of arrays and of integers are known.
+pub fn known(f: &Function, formulas: &mut Formulas) -> Option<Vec<Size>> {
+    let mut size = |(p, i): (&crate::core::Param, u32)| {
+        let param = formulas.g.add(Op::Param(i));
+        if p.ty.is_scalar() {
+            let value = formulas.value(param);
+            return (value.is_some() || !p.ty.elem.is_int()).then_some(Size::Value(value));
+        }
+        let mut length = |axis| {
+            let length = formulas.g.add(Op::Len(param, axis));
+            formulas.value(length).map(|l| l.as_i64())
+        };
+        (0..p.ty.rank).map(&mut length).collect::<Option<Vec<i64>>>().map(Size::Extents)
+    };
+    f.params.iter().zip(0..).map(&mut size).collect()
 }

@@ -21,14 +21,30 @@ fn function(f: &Function) -> String {
         out,
         "{}{place}: {}, {}, moves {} bytes{fast}",
         f.name,
-        match f.launches.formula.as_str() {
-            "1" => "1 launch".into(),
-            _ => format!("{} launches", f.launches),
-        },
+        launches(f),
         count(f.temporaries.len(), "temporary", "temporaries"),
         f.bytes
     );
+    if f.least_bytes.formula != f.bytes.formula {
+        let _ = writeln!(out, "  needs at least {} bytes: inputs and outputs once", f.least_bytes);
+    }
     prediction(&mut out, "  ", f.predicted.as_ref());
+    if let Some(share) = copy_speed(f) {
+        let _ = writeln!(out, "  {share}");
+    }
+    if let Some(n) = f.operations.filter(|n| n.made as f64 > 1.2 * n.asked as f64) {
+        let times = n.made as f64 / n.asked.max(1) as f64;
+        let _ =
+            writeln!(out, "  makes {} operations, {times:.1} times the {} of the program", n.made, n.asked);
+    }
+    for h in &f.hints {
+        let place = h.place.as_ref().map(|p| format!(" behind {}", short(p))).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "  hint: .materialize(){place} would make {} operations and move {} bytes",
+            h.operations, h.bytes
+        );
+    }
     for t in &f.temporaries {
         let extents: Vec<String> = t.extents.iter().map(|e| e.formula.clone()).collect();
         let of = if extents.is_empty() { "one".into() } else { extents.join(" by ") };
@@ -47,7 +63,19 @@ fn function(f: &Function) -> String {
     out
 }
 
-fn count(n: usize, one: &str, many: &str) -> String {
+pub(super) fn launches(f: &Function) -> String {
+    match f.launches.formula.as_str() {
+        "1" => "1 launch".into(),
+        _ => format!("{} launches", f.launches),
+    }
+}
+
+/// Writes the share of a copy's speed that a call reaches.
+pub(super) fn copy_speed(f: &Function) -> Option<String> {
+    f.share_of_copy.map(|share| format!("at most {:.0}% of the device's copy speed", share * 100.0))
+}
+
+pub(super) fn count(n: usize, one: &str, many: &str) -> String {
     match n {
         0 => format!("no {many}"),
         1 => format!("1 {one}"),

@@ -21,3 +21,19 @@ pub(super) fn predicted(bytes: &Amount, launches: &Amount, bandwidth: Option<f64
     });
     Some(Predicted { formula: format!("{} / {bandwidth} ns + {fixed}", enclosed(bytes.formula.clone())), us })
 }
+
+/// Returns the share of a copy's speed that a call reaches at most: the time of the bytes that must
+/// move, over the predicted time.
+pub(super) fn share(least: &Amount, predicted: Option<&Predicted>, bandwidth: Option<f64>) -> Option<f64> {
+    let (least, us, bandwidth) = (least.value?, predicted?.us?, bandwidth?);
+    let share = least as f64 / bandwidth / 1e3 / us;
+    share.is_finite().then_some((share * 1e3).round() / 1e3)
+}
+
+/// Returns the time that a device takes for these bytes and operations, in nanoseconds: that of the
+/// larger part, of a copy's speed and of the arithmetic of an H200 where no bandwidth is given.
+pub(super) fn roofline(bytes: f64, operations: f64, bandwidth: Option<f64>) -> f64 {
+    const COPY: f64 = 4180.0;
+    const OPERATIONS: f64 = 30_000.0;
+    (bytes / bandwidth.unwrap_or(COPY)).max(operations / OPERATIONS)
+}

@@ -1,11 +1,12 @@
 //! Describes the variants of a kernel and the conditions under which each one runs.
 
-use super::model::{Cpu, CpuVariant, Gpu, GpuVariant, Launched};
+use super::model::{Cpu, CpuVariant, Gpu, GpuVariant, Kernel, Launched};
 use crate::core::TILE;
 use crate::driver::{Compiled, GpuCode};
 use crate::plan::gpu::{self, Grid};
 use crate::plan::{Launch, Place};
 use crate::schedule;
+use crate::schedule::strategy::Strategy;
 use std::num::NonZeroU32;
 
 /// Returns the kernel on CPUs, if it was compiled for them.
@@ -118,4 +119,15 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         (guards.noalias, "outputs apart from inputs".into()),
     ];
     conditions.into_iter().filter(|c| c.0).map(|c| c.1).collect()
+}
+
+/// Returns a warning if the cost of an element contains an extent, and no strategy shares the loop
+/// among threads.
+pub fn warning(k: &Kernel) -> Option<String> {
+    let first = k.gpu.as_ref()?.variants.first()?;
+    let cost = k.operations_per_element.as_ref().filter(|n| n.formula.parse::<u64>().is_err())?;
+    (first.strategy == Strategy::ElementLoops.name()).then(|| {
+        let what = "an element's cost contains an extent, and each thread of a GPU computes it alone";
+        format!("{}: {what}: {} operations", k.name, cost.formula)
+    })
 }

@@ -154,7 +154,7 @@ fn rows(c: &mut Corpus) {
         |a: VExp<i64>, b: VExp<i64>| {
             let n = a.len() + 1;
             // on diagonal d: the distance of the first i and the first d - i elements
-            let state = (fill(n, 0i64), iota(n) * 0, fill(1, 1i64));
+            let state = (fill(n, 0i64), fill(n, 0i64), fill(1, 1i64));
             let (last, _, _) = iterate(2 * (n - 1), state, |(now, before, d)| {
                 let d0 = d.at(0);
                 let next = generate(n, |i| {

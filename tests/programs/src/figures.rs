@@ -44,37 +44,32 @@ impl Figures {
     }
 }
 
+/// Returns the sizes of the parameters of a call whose extents are `n`, as options of `--explain`
+/// and for the counts.
+pub fn sizes(p: &Program, n: i64) -> (Vec<Extent>, Vec<Size>) {
+    let (mut options, mut sizes) = (Vec::new(), Vec::new());
+    for (a, param) in p.inputs.iter().zip(&p.function.params) {
+        let scaled: Vec<i64> = a.extents.iter().map(|e| p.scaled(*e, n)).collect();
+        let given = match (&a.extents[..], param.ty.elem) {
+            ([], Ty::I64) => Some(vec![p.scaled(a.elements[0] as usize, n)]),
+            ([], _) => None,
+            _ => Some(scaled.clone()),
+        };
+        sizes.push(match (&a.extents[..], &given) {
+            ([], Some(value)) => Size::Value(Some(Lit::i64(value[0]))),
+            ([], None) => Size::Value(Some(eval_cast(param.ty.elem, Lit::f64(a.elements[0])))),
+            _ => Size::Extents(scaled),
+        });
+        options.extend(given.map(|extents| Extent { function: None, name: param.name.clone(), extents }));
+    }
+    (options, sizes)
+}
+
 /// Returns the figures of a compiled program whose extents are `n`.
 pub fn figures(p: &Program, c: &Compiled, n: i64) -> Result<Figures> {
-    let lits: Vec<(Vec<i64>, Option<Lit>)> = p
-        .inputs
-        .iter()
-        .zip(&p.function.params)
-        .map(|(a, param)| {
-            let extents = a.extents.iter().map(|e| p.scaled(*e, n)).collect();
-            let value = match (&a.extents[..], param.ty.elem) {
-                ([], Ty::I64) => Some(Lit::i64(p.scaled(a.elements[0] as usize, n))),
-                ([], ty) => Some(eval_cast(ty, Lit::f64(a.elements[0]))),
-                _ => None,
-            };
-            (extents, value)
-        })
-        .collect();
+    let (extents, sizes) = sizes(p, n);
+    let report = explain::report(c, &Options { extents, ..Options::default() })?.functions.remove(0);
     let f = &c.functions[0];
-    let extents = lits.iter().zip(&p.function.params).filter_map(|((extents, value), param)| {
-        let extents = match value {
-            Some(l) => vec![(l.ty == Ty::I64).then(|| l.as_i64())?],
-            None => extents.clone(),
-        };
-        Some(Extent { function: None, name: param.name.clone(), extents })
-    });
-    let options = Options { bandwidth: None, extents: extents.collect() };
-    let report = explain::report(c, &options)?.functions.remove(0);
-    let size = |(extents, value): &(Vec<i64>, Option<Lit>)| match value {
-        None => Size::Extents(extents.clone()),
-        value => Size::Value(*value),
-    };
-    let sizes: Vec<Size> = lits.iter().map(size).collect();
     Ok(Figures {
         extent: n,
         bytes: report.bytes.value.unwrap_or(0) as f64,

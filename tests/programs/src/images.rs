@@ -57,7 +57,7 @@ fn convolutions(c: &mut Corpus) {
         },
         |[u]| {
             let w: Vec<f64> = BINOMIAL.iter().map(|w| f64::from(*w)).collect();
-            filtered(&filtered(u, &[w.clone()]), &w.iter().map(|w| vec![*w]).collect::<Vec<_>>())
+            filtered(&filtered(u, std::slice::from_ref(&w)), &w.iter().map(|w| vec![*w]).collect::<Vec<_>>())
         },
     )
     .because(reason::HALO);

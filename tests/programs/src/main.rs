@@ -1,17 +1,18 @@
 //! Prints the figures of programs: all, or those whose name contains the argument. `--write FILE`
-//! writes the table instead, `--plan NAME` prints what is decided for a program.
+//! writes the table instead, `--explain NAME FORMAT` prints the report on a
+//! program with extents of 4096.
 
 use arraygpu_compiler::driver;
-use arraygpu_compiler::explain::{Format, Options};
+use arraygpu_compiler::explain::Options;
 use arraygpu_programs::program::Corpus;
-use arraygpu_programs::{corpus, table};
+use arraygpu_programs::{corpus, figures, table};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let corpus = corpus();
-    if let Some(name) = args.strip_prefix(&["--plan".to_string()]).and_then(|rest| rest.first()) {
-        return plan(&corpus, name);
+    if let [option, name, format] = &args[..] {
+        return if option == "--explain" { explain(&corpus, name, format) } else { ExitCode::FAILURE };
     }
     if let [option, file] = &args[..] {
         return match option == "--write" && std::fs::write(file, table::text(&table::rows(&corpus))).is_ok() {
@@ -49,14 +50,11 @@ fn main() -> ExitCode {
 }
 
 /// Prints the report on one program.
-fn plan(corpus: &Corpus, name: &str) -> ExitCode {
+fn explain(corpus: &Corpus, name: &str, format: &str) -> ExitCode {
     let Some(p) = corpus.programs.iter().find(|p| p.name == name) else { return ExitCode::FAILURE };
+    let options = Options { bandwidth: Some(4180.0), extents: figures::sizes(p, 4096).0, hints: true };
     let compiled = driver::compile("p", vec![p.function.clone()]);
-    let report = compiled.and_then(|c| {
-        let fused = c.emit("fused")?;
-        Ok(fused + &c.explain(&Options::default(), Format::Text)?)
-    });
-    match report {
+    match compiled.and_then(|c| c.explain(&options, format.parse()?)) {
         Ok(text) => println!("{text}"),
         Err(e) => println!("{e}"),
     }

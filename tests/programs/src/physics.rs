@@ -485,7 +485,7 @@ fn fluids(c: &mut Corpus) {
                 let cu = cx[k] * ux + cy[k] * uy;
                 let eq = w * rho * (1.0 + 3.0 * cu + 4.5 * cu * cu - 1.5 * (ux * ux + uy * uy));
                 let next = rows[k] - 0.5 * (rows[k] - eq);
-                energy = energy + next * next;
+                energy += next * next;
             }
             energy
         },

@@ -69,6 +69,14 @@ pub fn launched(fused: &Function, sizes: &[Size]) -> Result<Counts> {
     Ok(all)
 }
 
+/// Returns the arrays that are read more often than they have elements, those that are read most
+/// often first.
+pub fn repeated(source: &Function, sizes: &[Size]) -> Vec<NodeId> {
+    let mut walk = Walk::new(source, sizes, false);
+    walk.results();
+    walk.repeated()
+}
+
 /// Writes elementary functions out, as the passes do, so that both forms have the same operations.
 fn prepared(source: &Function) -> Result<Function> {
     let mut f = source.clone();

@@ -41,6 +41,8 @@ pub struct Walk<'a> {
     pub values: HashMap<NodeId, Option<Lit>>,
     /// All nodes that are needed, users first.
     pub order: Vec<NodeId>,
+    /// How often an array is read for each of its elements.
+    reads: Vec<(NodeId, f64)>,
 }
 
 /// How often a node is needed.
@@ -73,6 +75,7 @@ impl<'a> Walk<'a> {
             shared: HashMap::default(),
             values: HashMap::default(),
             order: Vec::new(),
+            reads: Vec::new(),
         }
     }
 
@@ -131,6 +134,15 @@ impl<'a> Walk<'a> {
     fn most(&mut self, n: NodeId) -> f64 {
         let values: f64 = self.axes(n).iter().map(|a| self.lengths[*a as usize]).product();
         if self.g.ty(n).is_scalar() { values } else { values * self.elements(n) }
+    }
+
+    /// Returns the arrays of the author's that are read more often than they have elements.
+    pub fn repeated(self) -> Vec<NodeId> {
+        let mut reads = self.reads;
+        reads
+            .retain(|(n, times)| (n.0 as usize) < self.f.graph.len() && self.g.is_closed(*n) && *times > 1.0);
+        reads.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        reads.into_iter().map(|r| r.0).collect()
     }
 
     /// Counts a fused group.
@@ -224,7 +236,10 @@ impl<'a> Walk<'a> {
                 return most;
             }
             // what stays of an array in a register serves one reader
-            Op::Map(..) | Op::Generate(..) if !self.fused => counts.loads += (demand.all - most).max(0.0),
+            Op::Map(..) | Op::Generate(..) if !self.fused => {
+                counts.loads += (demand.all - most).max(0.0);
+                self.reads.push((n, demand.all / most.max(1.0)));
+            }
             Op::Iterate { .. } => return most,
             // a choice by index is made by the loops
             Op::Select(c, ..) if self.is_of_indices(*c) => {}

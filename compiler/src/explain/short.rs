@@ -1,0 +1,48 @@
+//! Prints the report with a line for each function and each launch.
+
+use super::model::{Function, Kernel, Report};
+use super::text::{copy_speed, count, launches};
+use std::fmt::Write;
+
+/// Prints all functions.
+pub fn print(r: &Report) -> String {
+    r.functions.iter().map(function).collect()
+}
+
+fn function(f: &Function) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}: {}, {}, {} bytes of at least {}{}{}",
+        f.name,
+        launches(f),
+        count(f.temporaries.len(), "temporary", "temporaries"),
+        f.bytes,
+        f.least_bytes,
+        us(f.predicted.as_ref().and_then(|p| p.us)),
+        copy_speed(f).map(|s| format!(", {s}")).unwrap_or_default(),
+    );
+    f.kernels.iter().for_each(|k| kernel(&mut out, k));
+    out
+}
+
+/// Writes a launch as `  dot_0: reduction over len(x) = 1024, 8 * len(x) = 8192 bytes, 2.7 us`.
+fn kernel(out: &mut String, k: &Kernel) {
+    let on_gpu = k.gpu.as_ref().and_then(|g| g.variants.first()).map(|v| v.strategy);
+    let strategy = on_gpu.or_else(|| k.cpu.as_ref()?.variants.first().map(|v| v.strategy));
+    let strategy = strategy.unwrap_or("copy");
+    let space: Vec<String> = k.index_space.iter().map(|n| n.to_string()).collect();
+    let over = if space.is_empty() { String::new() } else { format!(" over {}", space.join(" by ")) };
+    let times = match k.launches.formula.as_str() {
+        "1" => String::new(),
+        _ => format!(", {} times", k.launches),
+    };
+    let operations = k.operations_per_element.as_ref();
+    let operations = operations.map(|n| format!(", {} operations an element", n.formula)).unwrap_or_default();
+    let us = us(k.predicted.as_ref().and_then(|p| p.us));
+    let _ = writeln!(out, "  {}: {strategy}{over}{times}, {} bytes{operations}{us}", k.name, k.bytes);
+}
+
+fn us(us: Option<f64>) -> String {
+    us.map(|us| format!(", {us:.1} us")).unwrap_or_default()
+}
