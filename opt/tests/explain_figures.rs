@@ -156,6 +156,7 @@ fn an_elements_cost_with_an_extent_is_a_warning() {
 }
 ";
     let text = run(nested, &Arguments::of_options(["--explain"]).expect("options")).expect("compiled");
-    let warning = "warning: sums_0: an element's cost contains an extent, and each thread of a GPU computes it alone";
+    let warning =
+        "warning: sums_0: an element's cost contains an extent, and each thread of a GPU computes it alone";
     assert!(text.contains(warning), "{text}");
 }

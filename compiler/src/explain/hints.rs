@@ -4,10 +4,9 @@
 use super::counts::{self, Size};
 use super::model::{Hint, Operations};
 use super::time::roofline;
-use super::{Options, report};
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, NodeId, Op};
-use crate::driver::{Targets, compile_for};
+use crate::driver::{Compiled, Targets, compile_for};
 use crate::error::Result;
 
 /// The most arrays that are tried.
@@ -22,28 +21,27 @@ pub fn operations(source: &Function, fused: &Function, sizes: &[Size]) -> Result
 }
 
 /// Returns the hints for a function whose launches make so many operations and move so many bytes,
-/// the best first.
+/// the best first. `moved` returns the bytes of a compiled function.
 pub fn hints(
     source: &Function,
-    options: &Options,
     sizes: &[Size],
     now: Operations,
+    bandwidth: Option<f64>,
+    moved: &dyn Fn(&Compiled) -> Result<Option<u64>>,
     bytes: u64,
 ) -> Result<Vec<Hint>> {
-    let time = |bytes: u64, operations: u64| roofline(bytes as f64, operations as f64, options.bandwidth);
+    let time = |bytes: u64, operations: u64| roofline(bytes as f64, operations as f64, bandwidth);
     let before = time(bytes, now.made);
     if now.made as f64 <= now.asked as f64 * (1.0 + SAVED) {
         return Ok(Vec::new());
     }
-    let of_function = options.extents.iter().filter(|e| e.parameter(source).is_some()).cloned().collect();
-    let options = Options { hints: false, extents: of_function, ..options.clone() };
     let mut hints = Vec::new();
     for array in counts::repeated(source, sizes).into_iter().take(TRIED) {
         let stored = stored(source, array);
         // an array that cannot be stored gives no hint
         let Ok(c) = compile_for("hint", vec![stored], Targets { cpu: true, cuda: false }) else { continue };
         let made = counts::launched(&c.functions[0].fused, sizes)?.operations as u64;
-        let Some(bytes) = report(&c, &options)?.functions[0].bytes.value else { continue };
+        let Some(bytes) = moved(&c)? else { continue };
         let after = time(bytes, made);
         if after < before * (1.0 - SAVED) {
             let place = source.graph.node(array).loc.first().map(Into::into);

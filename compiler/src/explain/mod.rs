@@ -128,8 +128,13 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     let (bytes, launches, least_bytes) = (bytes.amount(), launches.amount(), least.amount(&units));
     let predicted = predicted(&bytes, &launches, options.bandwidth);
     let operations = known.as_ref().map(|sizes| hints::operations(source, f, sizes)).transpose()?;
+    let of_function = options.extents.iter().filter(|e| e.parameter(source).is_some()).cloned();
+    let of_function = Options { hints: false, extents: of_function.collect(), ..options.clone() };
+    let moved = |c: &Compiled| Ok(report(c, &of_function)?.functions[0].bytes.value);
     let hints = match (&known, operations, bytes.value, options.hints) {
-        (Some(sizes), Some(made), Some(bytes), true) => hints::hints(source, options, sizes, made, bytes)?,
+        (Some(sizes), Some(made), Some(bytes), true) => {
+            hints::hints(source, sizes, made, options.bandwidth, &moved, bytes)?
+        }
         _ => Vec::new(),
     };
     let share_of_copy = time::share(&least_bytes, predicted.as_ref(), options.bandwidth);

@@ -9,6 +9,7 @@ pub mod check;
 mod dynamic_programming;
 pub mod figures;
 mod finance;
+mod fluids;
 mod images;
 mod layers;
 mod linear_algebra;
@@ -34,5 +35,6 @@ pub fn corpus() -> Corpus {
     finance::add(corpus.field("finance"));
     dynamic_programming::add(corpus.field("dynamic programming"));
     physics::add(corpus.field("physics"));
+    fluids::add(corpus.field("physics"));
     corpus
 }

@@ -1,31 +1,9 @@
 //! What a node needs, and how often.
 
-use super::sizes::is_rare;
+use super::model::{Edge, Kind, is_rare};
 use super::walk::Walk;
 use crate::core::{Lambda, NodeId, Op, Var};
 use crate::scalar::Ty;
-
-/// A value that a node needs.
-pub struct Edge {
-    pub to: NodeId,
-    /// How often it is needed for one value of the node.
-    pub times: f64,
-    pub kind: Kind,
-}
-
-/// What a value is needed for.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Kind {
-    /// An operand.
-    Value,
-    /// An index, whose arithmetic does not count.
-    Index,
-    /// The element of an array, or an array that is read: the operations of its elements count,
-    /// even if the node is part of an index.
-    Element,
-    /// An array that an iteration begins with. A parameter's bytes are counted with the step.
-    Begin,
-}
 
 impl Walk<'_> {
     /// Returns what a node needs.

@@ -13,10 +13,11 @@
 //! of a loop that depends on an index is taken in the middle of that index's range.
 
 mod edges;
+mod model;
 mod sizes;
 mod walk;
 
-pub use sizes::Size;
+pub use model::{Counts, Size};
 
 use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
@@ -24,26 +25,6 @@ use crate::passes::{elementary, half, simplify, stages};
 use crate::schedule::groups;
 use std::sync::Arc;
 use walk::Walk;
-
-/// What is counted.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Counts {
-    /// Scalar operations.
-    pub operations: f64,
-    /// Elements that are read of parameters and of stored arrays.
-    pub loads: f64,
-    /// Bytes of the parameters' elements that are read at all, each once, of the results, and of
-    /// the arrays that the author stores (written and read once).
-    pub bytes: f64,
-}
-
-impl Counts {
-    fn add(&mut self, other: Counts, times: f64) {
-        self.operations += other.operations * times;
-        self.loads += other.loads * times;
-        self.bytes += other.bytes * times;
-    }
-}
 
 /// Counts what a function asks for, as its author wrote it.
 pub fn asked(source: &Function, sizes: &[Size]) -> Result<Counts> {

@@ -1,17 +1,9 @@
 //! Extents and host scalars as numbers, in any form of core IR.
 
+use super::model::Size;
 use super::walk::Walk;
 use crate::core::{NodeId, Op};
-use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
-
-/// The size of a parameter.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Size {
-    /// The extents of an array, outermost first.
-    Extents(Vec<i64>),
-    /// The value of a scalar, if it is known.
-    Value(Option<Lit>),
-}
+use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 impl Walk<'_> {
     /// Returns the value of a scalar that follows from sizes; that of an index is the middle of its
@@ -102,22 +94,5 @@ impl Walk<'_> {
             false => Size::Extents(self.extents(*a)),
         };
         args.iter().map(size).collect()
-    }
-}
-
-/// Returns whether an operation is unlikely to be needed: the condition of a rare branch.
-pub fn is_rare(op: &Op) -> bool {
-    matches!(op, Op::Unary(crate::scalar::UnaryOp::Unlikely, _))
-}
-
-/// Returns the weight of an operation.
-pub fn weight(op: &Op) -> f64 {
-    match op {
-        Op::MulAdd(..) => 2.0,
-        op if is_rare(op) => 0.0,
-        // a loop
-        Op::Binary(BinaryOp::RemSlow, ..) => 100.0,
-        Op::Unary(..) | Op::Binary(..) | Op::Select(..) | Op::Cast(..) => 1.0,
-        _ => 0.0,
     }
 }

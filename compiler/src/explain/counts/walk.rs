@@ -1,9 +1,7 @@
 //! Goes through the nodes of a function, users before what they need, and counts how often each is
 //! computed.
 
-use super::Counts;
-use super::edges::Kind;
-use super::sizes::{Size, weight};
+use super::model::{Counts, Kind, Size, weight};
 use crate::core::{Function, Graph, NodeId, Op, Var};
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
