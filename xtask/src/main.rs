@@ -71,7 +71,15 @@ enum Task {
     Bundle,
     /// Compare what the compiler makes of a corpus of programs with the ideal; writes
     /// tests/programs/CLIFFS.md
-    Cliffs,
+    Cliffs {
+        /// Measure instead, on one thread of the CPU or on the first GPU, and print predicted and
+        /// measured times
+        #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "cpu", value_name = "cpu|gpu")]
+        time: Option<cliffs::On>,
+        /// With --time: only programs whose name contains this
+        #[arg(requires = "time")]
+        name: Option<String>,
+    },
     /// Regenerate include/arraygpu.h and the golden files that tests compare with
     Bless,
     /// Measure the elementary functions: errors against MPFR, and speed; writes rows and the table
@@ -148,7 +156,8 @@ fn main() -> ExitCode {
         Task::Uninstall { prefix } => install::uninstall(&prefix),
         Task::Bench { name } => bench::run(name.as_deref()),
         Task::Bundle => bundle::run(),
-        Task::Cliffs => cliffs::run(),
+        Task::Cliffs { time: None, .. } => cliffs::run(),
+        Task::Cliffs { time: Some(on), name } => cliffs::time(on, name.as_deref()),
         Task::Bless => test::bless(),
         Task::Ulp { functions, points, hard, table, measured } => {
             ulp::run(&ulp::Asked { functions, points, hard, table, measured })

@@ -231,14 +231,19 @@ impl Input {
 
     /// The input as the program's parameter number `seed`.
     pub fn array(&self, seed: u64) -> Array {
+        self.sized(seed, self.extents.clone())
+    }
+
+    /// The input with other extents.
+    pub fn sized(&self, seed: u64, extents: Vec<usize>) -> Array {
         let number = |k: usize| {
             let mixed = (k as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
                 ^ (seed + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
             let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
             ((mixed >> 40) % 256) as f64 / 64.0 - 2.0
         };
-        let count = self.extents.iter().product();
+        let count = extents.iter().product();
         let elements = (0..count).map(|k| (self.element)(k, number(k))).collect();
-        Array { extents: self.extents.clone(), elements }
+        Array { extents, elements }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod array;
 pub mod check;
+pub mod device;
 mod dynamic_programming;
 pub mod figures;
 mod finance;
@@ -13,6 +14,7 @@ mod fluids;
 mod images;
 mod layers;
 mod linear_algebra;
+pub mod measure;
 mod physics;
 pub mod program;
 mod reason;

@@ -1,16 +1,25 @@
 //! Prints the figures of programs: all, or those whose name contains the argument. `--write FILE`
 //! writes the table instead, `--explain NAME FORMAT` prints the report on a
-//! program with extents of 4096.
+//! program with extents of 4096, `--time [NAME]` measures on one thread of the CPU, `--time=gpu
+//! [NAME]` on the first GPU.
 
 use arraygpu_compiler::driver;
 use arraygpu_compiler::explain::Options;
 use arraygpu_programs::program::Corpus;
-use arraygpu_programs::{corpus, figures, table};
+use arraygpu_programs::{corpus, figures, measure, table};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let corpus = corpus();
+    if let [option, rest @ ..] = &args[..]
+        && ["--time", "--time=gpu"].contains(&option.as_str())
+    {
+        let wanted = rest.first().map_or("", String::as_str);
+        let table = measure::table(&corpus, wanted, option == "--time=gpu");
+        println!("{}", table.as_ref().unwrap_or_else(|e| e));
+        return if table.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     if let [option, name, format] = &args[..] {
         return if option == "--explain" { explain(&corpus, name, format) } else { ExitCode::FAILURE };
     }

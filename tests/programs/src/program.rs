@@ -3,6 +3,7 @@
 use crate::array::{Array, Expected, Input};
 use arraygpu::{KernelFn, Package};
 use arraygpu_compiler::core::Function;
+use arraygpu_compiler::scalar::Ty;
 
 /// A program: what its author wrote, a small call of it, and what a plain loop computes there.
 pub struct Program {
@@ -14,6 +15,8 @@ pub struct Program {
     pub function: Function,
     /// The arguments of a small call.
     pub inputs: Vec<Array>,
+    /// What makes them, of any size.
+    made: Vec<Input>,
     /// What that call gives.
     pub expected: Vec<Array>,
     /// The fewest launches that the dependences allow; of an iteration for each step.
@@ -67,7 +70,8 @@ impl Corpus {
         let results: Vec<&str> = results.split(' ').collect();
         let package = Package::new("p").function(name, params, results, f);
         let function = package.functions().unwrap_or_else(|e| panic!("{name}: {e}")).remove(0);
-        let inputs: Vec<Array> = inputs.iter().zip(0..).map(|(input, seed)| input.array(seed)).collect();
+        let made = Vec::from(inputs);
+        let inputs: Vec<Array> = made.iter().zip(0..).map(|(input, seed)| input.array(seed)).collect();
         let of_reference = std::array::from_fn(|i| &inputs[i]);
         let expected = reference(of_reference).arrays();
         self.programs.push(Program {
@@ -75,6 +79,7 @@ impl Corpus {
             name,
             function,
             inputs,
+            made,
             expected,
             fewest: 1.0,
             tolerance: 1e-4,
@@ -116,6 +121,19 @@ impl Program {
     pub fn extent(&mut self, of: usize, large: Large) -> &mut Program {
         self.others.push((of, large));
         self
+    }
+
+    /// Returns the arguments of a large call.
+    pub fn large_inputs(&self, n: i64) -> Vec<Array> {
+        let large = |(input, seed): (&Input, u64)| {
+            let extents: Vec<usize> = input.extents.iter().map(|e| self.scaled(*e, n) as usize).collect();
+            let mut array = input.sized(seed, extents);
+            if array.extents.is_empty() && self.function.params[seed as usize].ty.elem == Ty::I64 {
+                array.elements[0] = self.scaled(array.elements[0] as usize, n) as f64;
+            }
+            array
+        };
+        self.made.iter().zip(0..).map(large).collect()
     }
 
     /// Returns what an extent of the small call is in a large one, where the others are `n`.

@@ -1,0 +1,135 @@
+//! Predicted beside measured times: each program at a size that fits the device, beside what the
+//! device takes for the bytes and operations that the program asks for.
+
+use crate::device::Device;
+use crate::figures::{Figures, figures};
+use crate::program::{Corpus, Program};
+use arraygpu_compiler::driver::{self, Targets};
+
+/// What a device can do, measured by two programs of the corpus: bytes and operations in a second,
+/// and the time of a launch.
+pub struct Speed {
+    /// Bytes in a second of `axpy`.
+    pub bytes: f64,
+    /// Operations in a second of `gemm`.
+    pub operations: f64,
+    /// Seconds of a call of `axpy` on few elements.
+    pub launch: f64,
+}
+
+/// The time of a program.
+pub struct Time {
+    /// The size of its extents.
+    pub extent: i64,
+    /// Of its launches at the device's speed, in seconds.
+    pub predicted: f64,
+    /// Of what it asks for.
+    pub ideal: f64,
+    /// Measured.
+    pub measured: f64,
+}
+
+/// The greatest sizes that are measured.
+pub struct Limits {
+    /// Operations of all launches.
+    pub operations: f64,
+    /// Bytes of all arrays.
+    pub bytes: f64,
+}
+
+impl Limits {
+    /// What takes tenths of a second at most.
+    pub fn of(is_gpu: bool) -> Limits {
+        match is_gpu {
+            true => Limits { operations: 4e11, bytes: 4e9 },
+            false => Limits { operations: 5e8, bytes: 2.5e8 },
+        }
+    }
+}
+
+fn compiled(p: &Program, is_gpu: bool) -> Result<driver::Compiled, String> {
+    let targets = Targets { cpu: !is_gpu, cuda: is_gpu };
+    driver::compile_for("p", vec![p.function.clone()], targets).map_err(|e| e.to_string())
+}
+
+/// Measures the device.
+pub fn speed(corpus: &Corpus, device: &Device, is_gpu: bool) -> Result<Speed, String> {
+    let program = |name: &str| {
+        let found = corpus.programs.iter().find(|p| p.name == name);
+        found.ok_or_else(|| format!("the corpus has no {name}"))
+    };
+    let run = |name: &str, n: i64| -> Result<(Figures, f64), String> {
+        let (p, c) = (program(name)?, compiled(program(name)?, is_gpu)?);
+        let f = figures(p, &c, n).map_err(|e| e.to_string())?;
+        Ok((f, device.time(&c, &p.large_inputs(n))?))
+    };
+    let (copy, of_copy) = run("axpy", if is_gpu { 1 << 28 } else { 1 << 24 })?;
+    let (product, of_product) = run("gemm", if is_gpu { 4096 } else { 512 })?;
+    let (_, launch) = run("axpy", 64)?;
+    Ok(Speed { bytes: copy.bytes / of_copy, operations: product.launched.operations / of_product, launch })
+}
+
+/// Measures a program at the largest size within the limits; None if there is none of 16 or more.
+pub fn time(
+    p: &Program,
+    device: &Device,
+    speed: &Speed,
+    limits: &Limits,
+    is_gpu: bool,
+) -> Result<Option<Time>, String> {
+    let c = compiled(p, is_gpu)?;
+    let mut n = 1 << 26;
+    let f = loop {
+        let f = figures(p, &c, n).map_err(|e| e.to_string())?;
+        let bytes = f.bytes.max(f.asked.bytes);
+        if f.launched.operations <= limits.operations && bytes <= limits.bytes {
+            break f;
+        }
+        n /= 2;
+        if n < 16 {
+            return Ok(None);
+        }
+    };
+    let of = |bytes: f64, operations: f64, launches: f64| {
+        (bytes / speed.bytes).max(operations / speed.operations) + launches * speed.launch
+    };
+    Ok(Some(Time {
+        extent: n,
+        predicted: of(f.bytes, f.launched.operations, f.launches),
+        ideal: of(f.asked.bytes, f.asked.operations, p.fewest),
+        measured: device.time(&c, &p.large_inputs(n))?,
+    }))
+}
+
+/// Measures all programs whose names contain `wanted`, and returns the table, the farthest from the
+/// ideal first.
+pub fn table(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<String, String> {
+    let device = Device::open(is_gpu)?;
+    let (speed, limits) = (speed(corpus, &device, is_gpu)?, Limits::of(is_gpu));
+    let mut rows = Vec::new();
+    let mut out = format!(
+        "axpy {:.1} GB/s, gemm {:.1} operations a ns, a call {:.2} us\n",
+        speed.bytes / 1e9,
+        speed.operations / 1e9,
+        speed.launch * 1e6
+    );
+    for p in corpus.programs.iter().filter(|p| p.name.contains(wanted)) {
+        match time(p, &device, &speed, &limits, is_gpu) {
+            Ok(Some(t)) => {
+                eprintln!("{}: {:.2} of the ideal", p.name, t.measured / t.ideal);
+                rows.push((p.name, t));
+            }
+            Ok(None) => out += &format!("{}: too much work at any size\n", p.name),
+            Err(e) => out += &format!("{}: {e}\n", p.name),
+        }
+    }
+    let ratio = |t: &Time| t.measured / t.ideal;
+    rows.sort_by(|a, b| ratio(&b.1).total_cmp(&ratio(&a.1)));
+    out += "program | extent | ideal us | predicted us | measured us | of ideal | of predicted\n";
+    for (name, t) in &rows {
+        let us = [t.ideal, t.predicted, t.measured].map(|s| format!("{:.1}", s * 1e6)).join(" | ");
+        let (ideal, predicted) = (ratio(t), t.measured / t.predicted);
+        out += &format!("{name} | {} | {us} | {ideal:.2} | {predicted:.2}\n", t.extent);
+    }
+    Ok(out)
+}
