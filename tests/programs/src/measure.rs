@@ -69,6 +69,15 @@ pub fn speed(corpus: &Corpus, device: &Device, is_gpu: bool) -> Result<Speed, St
     Ok(Speed { bytes: copy.bytes / of_copy, operations: product.launched.operations / of_product, launch })
 }
 
+/// All of the arrays that a program gets, whether or not it reads them.
+fn bytes_of_inputs(p: &Program, n: i64) -> f64 {
+    let scaled = |e: &usize| p.scaled(*e, n) as f64;
+    let of = p.inputs.iter().zip(&p.function.params);
+    let bytes =
+        of.map(|(a, param)| a.extents.iter().map(scaled).product::<f64>() * param.ty.elem.size() as f64);
+    bytes.sum()
+}
+
 /// Measures a program at the largest size within the limits; None if there is none of 16 or more.
 pub fn time(
     p: &Program,
@@ -81,7 +90,7 @@ pub fn time(
     let mut n = 1 << 26;
     let f = loop {
         let f = figures(p, &c, n).map_err(|e| e.to_string())?;
-        let bytes = f.bytes.max(f.asked.bytes);
+        let bytes = f.bytes.max(f.asked.bytes).max(bytes_of_inputs(p, n));
         if f.launched.operations <= limits.operations && bytes <= limits.bytes {
             break f;
         }

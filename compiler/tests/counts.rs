@@ -1,0 +1,156 @@
+//! Operations, loads and bytes: what programs ask for, and what their launches make.
+
+use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::driver;
+use arraygpu_compiler::explain::counts::{Counts, Size, asked, launched};
+
+fn function(text: &str) -> Function {
+    parse::parse(text).unwrap_or_else(|e| panic!("{e}")).remove(0)
+}
+
+fn of_program(text: &str, sizes: &[Size]) -> Counts {
+    asked(&function(text), sizes).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn of_launches(text: &str, sizes: &[Size]) -> Counts {
+    let fused = driver::fuse(&function(text)).unwrap_or_else(|e| panic!("{e}"));
+    launched(&fused, sizes).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn vector(n: i64) -> Size {
+    Size::Extents(vec![n])
+}
+
+#[test]
+fn a_chain_of_maps_is_the_same() {
+    let text = "func @f(%x: [f32]) -> (r: [f32]) {
+  %0 = map (%a: f32) over %x {
+    %1 = mul %a, %a
+    yield %1
+  }
+  %2 = map (%a: f32) over %0 {
+    %3 = add %a, 1f32
+    yield %3
+  }
+  return %2
+}
+";
+    let expected = Counts { operations: 2000.0, loads: 1000.0, bytes: 8000.0 };
+    assert_eq!(of_program(text, &[vector(1000)]), expected);
+    // the plan knows the bytes
+    assert_eq!(of_launches(text, &[vector(1000)]), Counts { bytes: 0.0, ..expected });
+}
+
+#[test]
+fn a_product_reads_each_matrix_once() {
+    let text = "func @f(%a: [[f32]], %b: [[f32]]) -> (r: [[f32]]) {
+  %n = len %a
+  %m = len %b axis 1
+  %0 = generate %n, %m (%i: i64, %j: i64) {
+    %1 = pick %a axis 0 at %i
+    %2 = pick %b axis 1 at %j
+    %3 = panel_dot from 0f32 over %1, %2
+    yield %3
+  }
+  return %0
+}
+";
+    let sizes = [Size::Extents(vec![10, 20]), Size::Extents(vec![20, 30])];
+    let counts = of_program(text, &sizes);
+    let products = 10.0 * 20.0 * 30.0;
+    assert_eq!(counts.operations, 2.0 * products);
+    assert_eq!(counts.bytes, 4.0 * (200.0 + 600.0 + 300.0));
+    assert_eq!(of_launches(text, &sizes).operations, 2.0 * products);
+}
+
+/// A value of the inner index alone: asked for once, made for each outer index.
+#[test]
+fn a_value_of_fewer_indices() {
+    let text = "func @f(%x: [f32]) -> (r: [f32]) {
+  %n = len %x
+  %0 = generate %n (%i: i64) {
+    %1 = at %x, %i
+    %2 = generate %n (%j: i64) {
+      %3 = at %x, %j
+      %4 = sqrt %3
+      %5 = mul %1, %4
+      yield %5
+    }
+    %6 = reduce (%a: f32, %b: f32) from 0f32 over %2 {
+      %7 = max %a, %b
+      yield %7
+    }
+    yield %6
+  }
+  return %0
+}
+";
+    let n = 100.0;
+    assert_eq!(of_program(text, &[vector(100)]).operations, n + 2.0 * n * n);
+    assert_eq!(of_launches(text, &[vector(100)]).operations, 3.0 * n * n);
+}
+
+/// An element that several places read is asked for once, and only where it is read.
+#[test]
+fn only_what_is_read() {
+    let text = "func @f(%x: [f32]) -> (r: [f32]) {
+  %0 = map (%a: f32) over %x {
+    %1 = sqrt %a
+    yield %1
+  }
+  %2 = generate 10i64 (%i: i64) {
+    %3 = at %0, %i
+    %4 = add %i, 1i64
+    %5 = at %0, %4
+    %6 = add %3, %5
+    yield %6
+  }
+  return %2
+}
+";
+    let counts = of_program(text, &[vector(1000)]);
+    // of the map at most the 20 elements that are read
+    assert_eq!(counts.operations, 20.0 + 10.0);
+    assert_eq!(counts.bytes, 4.0 * (20.0 + 10.0));
+    assert_eq!(of_program(text, &[vector(11)]).operations, 11.0 + 10.0);
+}
+
+/// Two results of one loop share what they have in common.
+#[test]
+fn results_over_one_index_space_share() {
+    let text = "func @f(%x: [f32]) -> (p: [f32], q: [f32]) {
+  %0 = map (%a: f32) over %x {
+    %1 = sqrt %a
+    %2 = add %1, 1f32
+    yield %2
+  }
+  %3 = map (%a: f32) over %x {
+    %4 = sqrt %a
+    %5 = mul %4, 2f32
+    yield %5
+  }
+  return %0, %3
+}
+";
+    assert_eq!(of_program(text, &[vector(100)]).operations, 300.0);
+    assert_eq!(of_launches(text, &[vector(100)]).operations, 300.0);
+}
+
+/// A choice by an index is made by the loops, as is the test of an edge.
+#[test]
+fn choices_by_indices_are_free() {
+    let text = "func @f(%x: [f32]) -> (r: [f32]) {
+  %n = len %x
+  %0 = generate %n (%i: i64) {
+    %1 = gt %i, 3i64
+    %2 = at %x, %i
+    %3 = add %2, 1f32
+    %4 = select %1, %3, %2
+    yield %4
+  }
+  return %0
+}
+";
+    assert_eq!(of_program(text, &[vector(100)]).operations, 100.0);
+    assert_eq!(of_launches(text, &[vector(100)]).operations, 100.0);
+}
