@@ -8,6 +8,8 @@
 //! ; temporaries: 0               how many temporaries (vectors and scalars)
 //! ; gpu: load4 2 shared 0        in the first variant of the only GPU kernel, in the code of full blocks: vector loads by their width, shared
 //!                                arrays, barriers; the names are those of `tally`
+//! ; cpu: plain 2 tested 1        in the contiguous variant of the last kernel: innermost loops that only compute and access arrays, that have
+//!                                minima, maxima or choices of integers (`clamped`), and that have total reads or records (`tested`)
 //! ```
 //!
 //! `BLESS=1 cargo test -p arraygpu-opt --test files` writes the `;>` lines anew; read the difference before you commit it.
@@ -15,7 +17,9 @@
 #[path = "../../compiler/tests/common/tally.rs"]
 mod tally;
 
+use arraygpu_compiler::kernel::{Expr, Stmt};
 use arraygpu_compiler::plan::Step;
+use arraygpu_compiler::scalar::BinaryOp;
 use arraygpu_compiler::{core::parse, driver};
 use arraygpu_opt::{Arguments, run};
 use std::path::Path;
@@ -61,6 +65,13 @@ fn check(text: &str, bless: Option<&std::path::PathBuf>) -> Result<(), String> {
             }
         }
     }
+    if let Some(expected) = directive("cpu") {
+        let found = loops(text);
+        let found = format!("plain {} clamped {} tested {}", found[0], found[1], found[2]);
+        if found != expected {
+            return Err(format!("expected {expected}, found {found}"));
+        }
+    }
     let Some(options) = directive("run") else { return Ok(()) };
     let output = Arguments::of_options(options.split_whitespace());
     let output = output.and_then(|a| run(text, &a)).unwrap_or_else(|e| e.to_string());
@@ -81,6 +92,45 @@ fn check(text: &str, bless: Option<&std::path::PathBuf>) -> Result<(), String> {
 fn kernels(text: &str) -> usize {
     let compiled = driver::compile("m", parse::parse(text).unwrap()).unwrap();
     compiled.functions.iter().flat_map(|f| &f.plan.steps).filter(|s| matches!(s, Step::Launch(_))).count()
+}
+
+/// The innermost loops of the last kernel: plain ones, those with clamps, those with tests.
+fn loops(text: &str) -> [usize; 3] {
+    let compiled = driver::compile("m", parse::parse(text).unwrap()).unwrap();
+    let kernel = &compiled.kernels.last().unwrap().cpu.as_ref().unwrap().contiguous.kernel;
+    let (mut counts, mut lists) = ([0; 3], vec![kernel.main.as_deref().unwrap()]);
+    while let Some(list) = lists.pop() {
+        for s in list {
+            lists.extend(s.blocks());
+            if let Stmt::For(_, _, _, body) | Stmt::Seq(_, _, _, body) = s
+                && !body.iter().any(Stmt::has_loop)
+            {
+                counts[body.iter().map(kind).max().unwrap_or(0)] += 1;
+            }
+        }
+    }
+    counts
+}
+
+/// 2 if a statement tests whether a read is in bounds, 1 if it clamps or chooses, else 0.
+fn kind(s: &Stmt) -> usize {
+    fn of(e: &Expr) -> usize {
+        let mut most = match e {
+            Expr::LoadIf(..) => 2,
+            Expr::Binary(BinaryOp::Min | BinaryOp::Max, ..) => 1,
+            // a NaN becomes the canonical one
+            Expr::Select(c, ..) if !matches!(**c, Expr::Binary(BinaryOp::Ne, ..)) => 1,
+            _ => 0,
+        };
+        e.children(&mut |child| most = most.max(of(child)));
+        most
+    }
+    match s {
+        Stmt::Record(..) => 2,
+        Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) => of(e),
+        Stmt::Store(_, at, e) => of(at).max(of(e)),
+        _ => 0,
+    }
 }
 
 fn temporaries(text: &str) -> usize {

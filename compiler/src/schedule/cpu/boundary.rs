@@ -107,7 +107,10 @@ impl RowOf<'_> {
         };
         let asked: Vec<NodeId> = r.given.iter().chain(lower).chain(upper).chain(&r.test).copied().collect();
         let mut values = l.conditions(self.outer, &asked, out)?.into_iter();
-        let given = r.given.iter().copied().zip(values.by_ref()).collect();
+        let mut given = Vec::new();
+        for (n, value) in r.given.iter().zip(values.by_ref()) {
+            given.push((*n, named(l, "given", value, out)));
+        }
         let width = self.extents[self.outer.len()].clone();
         let Place::Within { widths, .. } = &r.place else {
             let first = match r.place {

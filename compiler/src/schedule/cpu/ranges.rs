@@ -80,7 +80,7 @@ pub fn of(l: &mut LaunchContext, extents: &[NodeId], index: &[NodeId], roots: &[
         return Ranges { list, are_all: false };
     }
     if row.widths[..outer].iter().any(|w| *w != (0, 0)) {
-        list.extend(row.of_any_row(l, roots));
+        list.extend(row.of_any_row(l, roots).filter(|r| r.test.is_none()));
     }
     let is_whole = list.last().is_some_and(|r| r.is_whole(own));
     let has_single = is_whole && own.0 <= 1 && own.1 <= 1;
