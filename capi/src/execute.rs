@@ -1,38 +1,22 @@
 //! Runs the steps of a plan on the CPU, after all checks.
 
-use crate::abi::AgpuKernelArgs;
 use crate::arguments::Args;
 use crate::buffer::{self, Buffer, Memory, On};
 use crate::check::{Check, Reader, Values};
 use crate::context::Context;
-use crate::cpu::{Code, Variant};
-use crate::error::{INTERNAL, RECORD, Result, error, fail};
+use crate::error::{RECORD, Result, fail};
 use crate::handle::Pin;
-use crate::log::{self, log};
-use crate::memory::ALIGN;
+use crate::launch::{self, scratch_bytes, tiles};
 use crate::module::{Entry, Loaded};
-use crate::places::{elements, place_of, scalar, writes_an_input};
-use crate::span::{AXES, Span};
+use crate::places::place_of;
+use crate::span::Span;
 use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
-use crate::{guards, interrupt, pool, repeat};
-use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Step};
+use crate::{guards, interrupt, log, repeat};
+use arraygpu_compiler::plan::{Launch, Place, Plan, Repeat, Step};
 use arraygpu_compiler::scalar::Ty;
-use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
-
-/// Returns the number of tiles of a launch.
-fn tiles(launch: &Launch, ws: &Workspace) -> Result<i64> {
-    let grain = i64::from(launch.grain);
-    elements(launch, ws).map(|n| if n == 0 { 0 } else { (n - 1) / grain + 1 })
-}
-
-/// Returns the size of one scratch array in bytes.
-fn scratch_bytes(tiles: i64, size: usize) -> i64 {
-    // This cannot overflow: the number of tiles is at most 2^52.
-    (tiles * size as i64 + ALIGN as i64 - 1) / ALIGN as i64 * ALIGN as i64
-}
 
 /// Returns the size of scratch in bytes. One block serves all launches in turn.
 pub(crate) fn scratch(plan: &Plan, ws: &Workspace) -> Result<i64> {
@@ -62,8 +46,8 @@ pub(crate) fn execute(
         0 => std::ptr::null_mut(),
         bytes => ws.memory.take(usize::MAX, bytes, 1, On::Host(&context.host.memory))?,
     };
-    ws.launch.records.clear();
-    ws.launch.records.resize(entry.sites, i64::MAX);
+    ws.records.clear();
+    ws.records.resize(entry.sites, i64::MAX);
     run(loaded, plan, &plan.steps, &mut At { scratch, site: 0, again: false, pins }, context, ws)?;
     for (place, wanted) in &ws.detours {
         copy_span(wanted, &ws.spans[*place], &context.host.memory)?;
@@ -108,16 +92,64 @@ fn run(
                 at += r.inside();
                 let (first, again) = (now.site, std::mem::replace(&mut now.again, true));
                 let skipped = if count > 0 { 0 } else { r.body as usize };
-                for turn in 0..turns {
-                    now.site = first + sites(&all[..skipped]);
+                let begin = first + sites(&all[..skipped]);
+                let mut turn = 0;
+                while turn < turns {
+                    if turn == 1 && turns >= MANY_TURNS && is_quick(body) {
+                        many_turns(loaded, plan, r, (body, turns), At { site: begin, ..*now }, context, ws)?;
+                        break;
+                    }
+                    now.site = begin;
                     repeat::bind(plan, r, turn, turns, &mut ws.spans);
                     run(loaded, plan, body, now, context, ws)?;
+                    turn += 1;
                 }
                 (now.site, now.again) = (first + sites(all), again);
                 if !again {
-                    check_all(all, &ws.launch.records[first..])?;
+                    check_all(all, &ws.records[first..])?;
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Iterations of at least so many turns fill in the arguments of their launches once.
+const MANY_TURNS: i64 = 6;
+
+/// Whether nothing but the launches themselves is to be done in each turn.
+fn is_quick(body: &[Step]) -> bool {
+    body.iter().all(|s| matches!(s, Step::Launch(_))) && !guards::is_on() && !log::wants(log::Level::Warn)
+}
+
+/// Runs all turns of an iteration but the first. Every second turn reads and writes the same memory,
+/// so the arguments of its launches are filled in once.
+fn many_turns(
+    loaded: &Loaded,
+    plan: &Plan,
+    r: &Repeat,
+    (body, turns): (&[Step], i64),
+    now: At<'_>,
+    context: &Context,
+    ws: &mut Workspace,
+) -> Result<()> {
+    let mut prepared = [Vec::new(), Vec::new()];
+    for turn in [1, 2] {
+        repeat::bind(plan, r, turn, turns, &mut ws.spans);
+        let mut site = now.site;
+        for s in body {
+            if let Step::Launch(l) = s {
+                let ready = launch::prepare(loaded, plan, l, now.scratch, ws)?;
+                prepared[turn as usize % 2].push((ready, std::mem::take(&mut ws.launch), site));
+                site += l.sites.len();
+            }
+        }
+    }
+    for turn in 1..turns {
+        interrupt::check()?;
+        for (ready, args, site) in &prepared[turn as usize % 2] {
+            // SAFETY: the arguments are those of this launch in this turn.
+            unsafe { ready.run(args, &mut ws.records[*site..], context) }?;
         }
     }
     Ok(())
@@ -163,85 +195,10 @@ fn launch_unchecked(
     context: &Context,
     ws: &mut Workspace,
 ) -> Result<()> {
-    let (tiles, mut scratch) = (tiles(launch, ws)?, now.scratch);
-    let a = &mut ws.launch;
-    a.arrays.clear();
-    a.strides.clear();
-    let span = |array: usize| &ws.spans[place_of(plan, launch.arrays[array].0)];
-    let mut contiguous = launch.flat.iter().all(|i| span(*i as usize).is_flat());
-    for span in (0..launch.arrays.len()).map(span) {
-        a.arrays.push(span.base.cast::<c_void>());
-        a.strides.push(span.strides[AXES - 1]);
-        contiguous &= span.is_contiguous();
-    }
-    a.scalars.clear();
-    a.scalars.extend(launch.scalars.iter().map(|s| scalar(*s, &ws.host, span)));
-    a.slots.clear();
-    let words = ws.words.as_mut_ptr();
-    a.slots.extend(launch.slots.iter().map(|p| words.wrapping_add(place_of(plan, *p)).cast::<c_void>()));
-    a.scratch.clear();
-    for ty in &launch.scratch {
-        a.scratch.push(scratch.cast());
-        scratch = scratch.wrapping_add(scratch_bytes(tiles, ty.size()) as usize);
-    }
-    let records = &mut a.records[now.site..now.site + launch.sites.len()];
-    let args = AgpuKernelArgs {
-        arrays: a.arrays.as_ptr(),
-        strides: a.strides.as_ptr(),
-        scalars: a.scalars.as_ptr(),
-        slots: a.slots.as_ptr(),
-        scratch: a.scratch.as_ptr(),
-        records: records.as_mut_ptr(),
-        reserved: [std::ptr::null(); 2],
-    };
-    context.host.launches.add_one();
-    if log::wants(log::Level::Warn) {
-        tell(plan, launch, tiles, variant(launch, ws, contiguous), ws);
-    }
-    if tiles > 0 {
-        let main = code(loaded, launch, variant(launch, ws, contiguous))?;
-        let work = launch.work(launch.segment.map(|n| ws.host[n.0 as usize].as_i64()));
-        // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
-        unsafe {
-            pool::run(&context.host.workers, main, &args, tiles, (!launch.sequential).then_some(work))
-        }?;
-    }
-    if launch.finish {
-        // SAFETY: as above, after all tiles.
-        unsafe { code(loaded, launch, Variant::Finish)?.run(&args, 0, tiles) };
-    }
-    if now.again { Ok(()) } else { check_records(launch, &ws.launch.records[now.site..]) }
-}
-
-/// Logs a launch, and why its fastest variant does not run.
-#[cold]
-fn tell(plan: &Plan, launch: &Launch, tiles: i64, variant: Variant, ws: &Workspace) {
-    log!(Debug, "{}: {tiles} tiles, {variant:?}", launch.name);
-    let strided = |(i, (place, _)): (usize, &(Place, Access))| {
-        let span = &ws.spans[place_of(plan, *place)];
-        let is_dense = if launch.flat.contains(&(i as u32)) { span.is_flat() } else { span.is_contiguous() };
-        (!is_dense).then(|| format!("{} (strides {:?})", plan.slot(*place).name, span.distances()))
-    };
-    let strided: Vec<String> = launch.arrays.iter().enumerate().filter_map(strided).collect();
-    if !strided.is_empty() {
-        log!(Warn, "{} runs its slower version for arrays with strides: {}", launch.name, strided.join(", "));
-    }
-}
-
-/// The kernel's variant: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.
-fn variant(launch: &Launch, ws: &Workspace, contiguous: bool) -> Variant {
-    if !contiguous {
-        Variant::Strided
-    } else if writes_an_input(launch, ws) {
-        Variant::InPlace
-    } else {
-        Variant::Contiguous
-    }
-}
-
-fn code(loaded: &Loaded, launch: &Launch, variant: Variant) -> Result<Code> {
-    let missing = || error(INTERNAL, format!("kernel {} has no version {variant:?}", launch.name));
-    loaded.code(launch.kernel, variant)?.ok_or_else(missing)
+    let ready = launch::prepare(loaded, plan, launch, now.scratch, ws)?;
+    // SAFETY: the arguments are those of this launch.
+    unsafe { ready.run(&ws.launch, &mut ws.records[now.site..], context) }?;
+    if now.again { Ok(()) } else { check_records(launch, &ws.records[now.site..]) }
 }
 
 /// Returns the number of sites of all launches in these steps.

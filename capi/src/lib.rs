@@ -50,6 +50,7 @@ mod handle;
 mod host;
 mod interrupt;
 mod invoke;
+mod launch;
 mod level;
 mod library;
 mod loader;

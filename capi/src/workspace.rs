@@ -53,6 +53,8 @@ pub(crate) struct Workspace {
     pub words: Vec<u64>,
     /// The arguments of a launch.
     pub launch: LaunchArgs,
+    /// The error records of all launches on the CPU: the lowest element of each site.
+    pub records: Vec<i64>,
     /// Memory for temporaries.
     pub memory: Memory,
     /// State of launches on a GPU.
@@ -75,7 +77,6 @@ pub(crate) struct LaunchArgs {
     pub scalars: Vec<u64>,
     pub slots: Vec<*mut c_void>,
     pub scratch: Vec<*mut c_void>,
-    pub records: Vec<i64>,
 }
 
 /// The memory of temporaries: an arena for small ones and allocations for large ones, or a caller's

@@ -117,6 +117,7 @@ const CAPI: [&[&str]; 8] = [
         "places",
         "repeat",
         "check",
+        "launch",
         "execute",
         "cuda/call",
         "cuda/choice",
