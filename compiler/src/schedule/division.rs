@@ -10,7 +10,7 @@
 //! element: the kernel takes 0.486 ms instead of 0.519 ms with `div.rn` and `sqrt.rn`, and the
 //! driver compiles it in 48 ms instead of 63 ms.
 
-use super::boundary::interior::rebuilt;
+use super::boundary::rebuilt::rebuilt;
 use super::lower::Lower;
 use crate::core::{Graph, NodeId, Op, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, near};

@@ -10,6 +10,7 @@
 //! element uses.
 
 use super::interior::{self, Interior};
+use super::rebuilt::rebuilt;
 use crate::core::linear;
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
@@ -56,7 +57,7 @@ impl Halo {
         let reads = reads(g, &index, &roots, &memo)?;
         // apart from the reads, the interior's element must be the program's
         let seeds = reads.iter().map(|r| (r.node, memo.get(&r.node).copied().unwrap_or(r.node))).collect();
-        let made = interior::rebuilt(g, &roots, seeds, &mut |_, _| None);
+        let made = rebuilt(g, &roots, seeds, &mut |_, _| None);
         let same = roots.iter().zip(&wanted).all(|(n, w)| made.get(n).unwrap_or(n) == w);
         if !same {
             return None;
@@ -109,7 +110,7 @@ impl HaloElement {
         if inner != [plain] || widths.iter().any(|m| *m != (0, 0)) {
             return false;
         }
-        let made = interior::rebuilt(&mut l.g, &[self.value], HashMap::default(), &mut |g, op| {
+        let made = rebuilt(&mut l.g, &[self.value], HashMap::default(), &mut |g, op| {
             let Op::Elem(x, index) = op else { return None };
             let index = index.iter().zip(&extents).map(|(i, n)| clamped(g, *i, *n)).collect();
             Some(g.add(Op::Elem(*x, index)))
@@ -170,7 +171,7 @@ fn moved(g: &mut Graph, read: &Read, index: &[NodeId], at: &[NodeId]) -> NodeId 
         }
     }
     let n = g.substitute(read.node, &env);
-    let made = interior::rebuilt(g, &[n], HashMap::default(), &mut |g, op| {
+    let made = rebuilt(g, &[n], HashMap::default(), &mut |g, op| {
         let op = match *op {
             Op::Binary(o, a, b) if o.is_commutative() && b < a => Op::Binary(o, b, a),
             _ => op.clone(),

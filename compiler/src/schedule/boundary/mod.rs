@@ -5,3 +5,4 @@ pub mod decisions;
 pub mod halo;
 pub mod interior;
 pub mod predicated;
+pub mod rebuilt;

@@ -9,6 +9,7 @@
 
 mod boundary;
 mod column_tree;
+mod decide;
 mod element_loop;
 mod finish;
 mod fold;

@@ -16,15 +16,13 @@
 //! and indices. A range whose tests fail is empty, and elements outside of all ranges are computed
 //! by the program's own code, which leaves the error records.
 
-use crate::core::linear::{self, Linear, is_i64};
+use super::decide::{Assumed, Walk};
+use crate::core::linear;
 use crate::core::simplify::simplify;
-use crate::core::{Graph, NodeId, Op};
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use crate::schedule::boundary::decisions::{Answer, DECISIONS, Form};
-use crate::schedule::boundary::interior::{BoundaryWidth, Facts, interior_of, question};
-use crate::schedule::error_records;
+use crate::core::{Graph, NodeId};
+use crate::scalar::Lit;
+use crate::schedule::boundary::interior::{BoundaryWidth, interior_of};
 use crate::schedule::lower::LaunchContext;
-use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 
 /// A range of a row with code of its own.
@@ -63,8 +61,6 @@ pub struct Ranges {
 const MOST_RANGES: usize = 4;
 /// The most nodes of an element that is written several times.
 const MOST_NODES: usize = 300;
-/// Terms of forms are tested to be below this value, and above its negative.
-const SMALL: i64 = 1 << 40;
 
 /// Returns the ranges of the element `roots` at `index`. There are none if the element tests
 /// nothing.
@@ -110,20 +106,14 @@ impl Range {
     }
 }
 
-/// What is assumed in a range.
-#[derive(Clone, Default)]
-struct Assumed {
-    /// Forms that are not negative.
-    forms: Vec<Linear>,
-    /// Terms that must be small.
-    terms: IndexSet<NodeId>,
-}
-
 /// A row of an index space.
-struct Row<'a> {
-    index: &'a [NodeId],
-    extents: &'a [NodeId],
-    widths: Vec<BoundaryWidth>,
+pub struct Row<'a> {
+    /// The indices of an element, the row's own last.
+    pub index: &'a [NodeId],
+    /// The extents of all axes.
+    pub extents: &'a [NodeId],
+    /// The boundary widths of all axes.
+    pub widths: Vec<BoundaryWidth>,
 }
 
 impl Row<'_> {
@@ -183,333 +173,9 @@ impl Row<'_> {
         Range { roots: simplified(&mut l.g, &roots), given: vec![], place, test: None }
     }
 
-    fn own(&self) -> NodeId {
+    /// Returns the index along the row.
+    pub fn own(&self) -> NodeId {
         self.index[self.index.len() - 1]
-    }
-}
-
-/// A walk through an element that replaces what the assumptions decide.
-struct Walk<'w, 'l, 's, 'a> {
-    row: &'w Row<'w>,
-    l: &'l mut LaunchContext<'s, 'a>,
-    facts: Facts<'w>,
-    assumed: Assumed,
-    /// Whether total reads become plain ones, by further assumptions.
-    reads: bool,
-    /// Values that are the same for the whole row, and may leave records outside of the range.
-    given: Vec<NodeId>,
-    /// Conditions that are the same for the whole row, and must hold.
-    tests: Vec<NodeId>,
-    memo: HashMap<(NodeId, bool), NodeId>,
-}
-
-impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
-    fn new(row: &'w Row<'w>, l: &'l mut LaunchContext<'s, 'a>, assumed: Assumed, reads: bool) -> Self {
-        let facts = Facts::new(&l.g, row.index, row.extents, row.widths.clone());
-        Walk { row, l, facts, assumed, reads, given: vec![], tests: vec![], memo: HashMap::default() }
-    }
-
-    /// Whether a node differs between the elements of a row.
-    fn varies(&self, n: NodeId) -> bool {
-        let Op::Var(own, _) = *self.l.g.op(self.row.own()) else { return true };
-        self.l.g.node(n).free.contains(&own)
-    }
-
-    /// Returns the node that replaces a node. `is_index`: it is the index of a read, or a part of
-    /// it.
-    fn node(&mut self, n: NodeId, is_index: bool) -> NodeId {
-        if !self.varies(n) {
-            if self.memo.insert((n, false), n).is_none() {
-                self.uniform(n);
-            }
-            return n;
-        }
-        if let Some(known) = self.memo.get(&(n, is_index)) {
-            return *known;
-        }
-        let before = self.l.g.set_loc(self.l.g.node(n).loc.clone());
-        let mut made = self.varying(n, is_index);
-        // a read that depends on no index any more would be moved out of the loop, where there may
-        // be no element of the range
-        if matches!(self.l.g.op(n), Op::Elem(..) | Op::At(..)) && self.l.g.is_closed(made) {
-            made = n;
-        }
-        self.l.g.set_loc(before);
-        if made != n && self.l.g.node(n).bound {
-            self.l.g.mark_bound(made);
-        }
-        self.memo.insert((n, is_index), made);
-        made
-    }
-
-    fn varying(&mut self, n: NodeId, is_index: bool) -> NodeId {
-        let op = self.l.g.op(n).clone();
-        if op.lambda().is_some() {
-            return n;
-        }
-        match op {
-            Op::Var(..) => n,
-            Op::Select(c, a, b) => {
-                let c = self.node(c, false);
-                match self.l.g.as_lit(c).map(Lit::as_bool) {
-                    Some(true) => self.node(a, is_index),
-                    Some(false) => self.node(b, is_index),
-                    None => {
-                        let (a, b) = (self.node(a, is_index), self.node(b, is_index));
-                        simplify(&mut self.l.g, Op::Select(c, a, b))
-                    }
-                }
-            }
-            Op::At(x, at) => {
-                let at: Vec<NodeId> = at.iter().map(|i| self.node(*i, true)).collect();
-                let is_inside = self.reads && self.inside(x, &at);
-                self.l.g.add(if is_inside { Op::Elem(x, at) } else { Op::At(x, at) })
-            }
-            Op::Elem(x, at) => {
-                let at = at.iter().map(|i| self.node(*i, true)).collect();
-                self.l.g.add(Op::Elem(x, at))
-            }
-            Op::Within(i, n) => {
-                let (i, n) = (self.node(i, true), self.node(n, false));
-                match self.reads && self.within(&[(i, n)]) {
-                    true => self.l.g.lit(Lit::bool(true)),
-                    false => simplify(&mut self.l.g, Op::Within(i, n)),
-                }
-            }
-            op => {
-                let is_index = is_index && is_i64(&self.l.g, n);
-                let operands: Vec<NodeId> = op.operands().map(|o| self.node(o, is_index)).collect();
-                let op = op.with(&operands, None);
-                self.decided(&op, is_index).unwrap_or_else(|| simplify(&mut self.l.g, op))
-            }
-        }
-    }
-
-    /// Returns the value of an operation on indices that the assumptions decide. Clamps of indices
-    /// are decided by further assumptions: in most of a row, the index is the one that moves.
-    fn decided(&mut self, op: &Op, is_index: bool) -> Option<NodeId> {
-        let (a, b) = question(&self.l.g, op)?;
-        let Op::Binary(asked, ..) = *op else { return None };
-        let operands = [a, b].map(|n| Linear::of(&self.l.g, n));
-        if !self.is_exact(&operands) {
-            return None;
-        }
-        let [first, second] = &operands;
-        let known = DECISIONS.iter().filter(|d| d.op == Some(asked)).find(|d| {
-            let holds = |form: &Form| self.holds(&form.of(first, second));
-            d.when.iter().all(holds)
-        });
-        let mut known = known.map(|d| d.is);
-        if known.is_none() && self.reads && is_index {
-            let (form, clamped, is) = match (asked, self.varies(a), self.varies(b)) {
-                (BinaryOp::Max, true, false) => (Form::Ge, b, Answer::First),
-                (BinaryOp::Min, true, false) => (Form::Le, b, Answer::First),
-                (BinaryOp::Max, false, true) => (Form::Le, a, Answer::Second),
-                (BinaryOp::Min, false, true) => (Form::Ge, a, Answer::Second),
-                _ => return None,
-            };
-            // a constant is no far end
-            let is_end = asked == BinaryOp::Max || self.l.g.as_lit(clamped).is_none();
-            known = (is_end && self.assume(&[form.of(first, second)], &operands)).then_some(is);
-        }
-        let known = known?;
-        self.note(&operands);
-        Some(match known {
-            Answer::First => a,
-            Answer::Second => b,
-            Answer::Difference => linear::sub(&mut self.l.g, a, b),
-            Answer::Truth(b) => self.l.g.lit(Lit::bool(b)),
-        })
-    }
-
-    /// Assumes that an element is in bounds. Returns false if that is no condition on linear forms.
-    fn inside(&mut self, x: NodeId, at: &[NodeId]) -> bool {
-        let bounds: Vec<_> = at.iter().zip(0..).map(|(i, axis)| (*i, self.l.extent(x, axis))).collect();
-        self.within(&bounds)
-    }
-
-    /// Assumes 0 <= i < n for each pair of i and n.
-    fn within(&mut self, bounds: &[(NodeId, NodeId)]) -> bool {
-        let (mut forms, mut operands) = (Vec::new(), Vec::new());
-        for (i, n) in bounds {
-            let pair = [i, n].map(|n| Linear::of(&self.l.g, *n));
-            forms.extend([Form::First, Form::Lt].map(|form| form.of(&pair[0], &pair[1])));
-            operands.extend(pair);
-        }
-        self.is_exact(&operands) && self.assume(&forms, &operands)
-    }
-
-    /// Assumes that forms of these operands are not negative. Returns false, and assumes nothing, if
-    /// one of them is no bound of a range, or contradicts the others.
-    fn assume(&mut self, forms: &[Linear], operands: &[Linear]) -> bool {
-        let before = self.assumed.forms.len();
-        for form in forms {
-            if self.holds(form) {
-                continue;
-            }
-            let negative = form.scaled(-1);
-            let negative = Linear { constant: negative.constant.wrapping_sub(1), ..negative };
-            if !self.is_bound(form) || self.holds(&negative) {
-                self.assumed.forms.truncate(before);
-                return false;
-            }
-            self.assumed.forms.push(form.clone());
-        }
-        self.note(operands);
-        true
-    }
-
-    /// Notes that the terms of these operands must be small.
-    fn note(&mut self, operands: &[Linear]) {
-        self.assumed.terms.extend(operands.iter().flat_map(|form| form.terms.keys()));
-    }
-
-    /// Whether the assumptions show that a form is not negative.
-    fn holds(&self, form: &Linear) -> bool {
-        let proves = |form: &Linear| match form.as_constant() {
-            Some(c) => c >= 0,
-            None => self.facts.proves(&self.l.g, form),
-        };
-        proves(form) || self.assumed.forms.iter().any(|known| proves(&form.minus(known)))
-    }
-
-    /// Whether operands are exact if their terms are small, and have no other terms than the row's
-    /// index and values that are the same for the whole row.
-    fn is_exact(&self, operands: &[Linear]) -> bool {
-        operands.iter().all(|form| self.is_bound(form))
-    }
-
-    fn is_bound(&self, form: &Linear) -> bool {
-        let g = &self.l.g;
-        let small = |k: &i64| k.unsigned_abs() < 1 << 6;
-        let is_value = |t: NodeId| {
-            let nested = |n: NodeId| !g.is_closed(n) && g.op(n).lambda().is_some();
-            !self.varies(t) && !g.reachable([t]).into_iter().any(nested)
-        };
-        form.constant.unsigned_abs() < SMALL as u64
-            && form.terms.len() <= 16
-            && form.terms.values().all(small)
-            && form.terms.keys().all(|t| *t == self.row.own() || is_value(*t))
-    }
-
-    /// Takes a value that is the same for the whole row out of its elements if it may leave error
-    /// records: elements are in the range only if it leaves none.
-    fn uniform(&mut self, n: NodeId) {
-        let g = &mut self.l.g;
-        let parts = g.reachable_until([n], |m| g.is_closed(m) && g.op(m).needs_launch());
-        let records: Vec<NodeId> = parts.iter().copied().filter(|m| g.op(*m).may_record(g)).collect();
-        let has_loops = parts.iter().any(|m| g.op(*m).lambda().is_some());
-        if !self.reads || records.is_empty() || has_loops {
-            return;
-        }
-        let needed = error_records::conditions(g, &[n]);
-        for m in records {
-            let Some(condition) = needed.get(&m) else { continue };
-            let fine = self.leaves_none(m);
-            let g = &mut self.l.g;
-            let unneeded = simplify(g, Op::Unary(UnaryOp::Not, *condition));
-            let test = simplify(g, Op::Binary(BinaryOp::Or, unneeded, fine));
-            self.tests.push(test);
-        }
-        self.given.push(n);
-    }
-
-    /// Returns the condition that an operation, if it is computed, leaves no error record.
-    fn leaves_none(&mut self, n: NodeId) -> NodeId {
-        let mut bounds = match self.l.g.op(n).clone() {
-            Op::At(x, at) => at.iter().zip(0..).map(|(i, axis)| (*i, self.l.extent(x, axis))).collect(),
-            Op::Within(i, len) => vec![(i, len)],
-            _ => Vec::new(),
-        };
-        let g = &mut self.l.g;
-        if let Op::Binary(_, _, divisor) = *g.op(n) {
-            let zero = g.lit(Lit::zero(g.ty(divisor).elem));
-            return simplify(g, Op::Binary(BinaryOp::Ne, divisor, zero));
-        }
-        let (zero, mut all) = (g.lit(Lit::i64(0)), g.lit(Lit::bool(!bounds.is_empty())));
-        for (i, len) in bounds.drain(..) {
-            let low = simplify(g, Op::Binary(BinaryOp::Ge, i, zero));
-            let high = simplify(g, Op::Binary(BinaryOp::Lt, i, len));
-            all = conjunction(g, [all, low, high]);
-        }
-        all
-    }
-
-    /// Returns the sides of the first comparison that guards a total read, as the forms that are not
-    /// negative there, and the terms that must be small.
-    fn guard(&self, roots: &[NodeId]) -> Option<([Linear; 2], IndexSet<NodeId>)> {
-        let is_total = |g: &Graph, n: NodeId| matches!(g.op(n), Op::At(..) | Op::Within(..));
-        let g = &self.l.g;
-        // the conditions of loops inside of the element are about other indices
-        let is_loop = |n: NodeId| g.op(n).lambda().is_some();
-        for n in g.reachable_until(roots.iter().copied(), is_loop).into_iter().rev() {
-            let Op::Select(c, a, b) = *g.op(n) else { continue };
-            if !self.varies(n) || !g.reachable([a, b]).into_iter().any(|m| is_total(g, m) && self.varies(m)) {
-                continue;
-            }
-            let mut conditions = vec![c];
-            while let Some(c) = conditions.pop() {
-                match *g.op(c) {
-                    Op::Binary(BinaryOp::And | BinaryOp::Or, a, b) if g.ty(c).elem == Ty::Bool => {
-                        conditions.extend([b, a]);
-                    }
-                    Op::Unary(UnaryOp::Not, a) => conditions.push(a),
-                    Op::Binary(op, a, b) if is_i64(g, a) => {
-                        let sides = match op {
-                            BinaryOp::Ge | BinaryOp::Lt => [Form::Ge, Form::Lt],
-                            BinaryOp::Gt | BinaryOp::Le => [Form::Gt, Form::Le],
-                            _ => continue,
-                        };
-                        let operands = [a, b].map(|n| Linear::of(g, n));
-                        let sides = sides.map(|form| form.of(&operands[0], &operands[1]));
-                        let is_open = |form: &Linear| self.is_bound(form) && !self.holds(form);
-                        if self.is_exact(&operands) && sides.iter().all(is_open) {
-                            return Some((
-                                sides,
-                                operands.iter().flat_map(|f| f.terms.keys().copied()).collect(),
-                            ));
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        None
-    }
-
-    /// Returns where the range lies, and the condition under which it has elements. Returns `None`
-    /// if it never has.
-    fn place(&mut self) -> Option<(Place, Option<NodeId>)> {
-        let own = self.row.own();
-        let g = &mut self.l.g;
-        let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        let (zero, mut tests) = (g.lit(Lit::i64(0)), std::mem::take(&mut self.tests));
-        let assumed = std::mem::take(&mut self.assumed);
-        tests.extend(assumed.terms.iter().filter_map(|t| small(g, *t, self.row.index)));
-        for mut rest in assumed.forms {
-            let k = rest.terms.remove(&own).unwrap_or(0);
-            let step = k.abs();
-            let whole = match k.signum() {
-                1 => Linear { constant: step - 1, ..Linear::default() }.minus(&rest),
-                -1 => rest.minus(&Linear { constant: -step, ..Linear::default() }),
-                _ => rest,
-            };
-            let bound = whole.node(g);
-            let divisor = g.lit(Lit::i64(step));
-            let bound = if step > 1 { simplify(g, Op::Binary(BinaryOp::Div, bound, divisor)) } else { bound };
-            match k.signum() {
-                1 => lower.push(bound),
-                -1 => upper.push(bound),
-                _ => tests.push(simplify(g, Op::Binary(BinaryOp::Ge, bound, zero))),
-            }
-        }
-        let test = conjunction(g, tests);
-        let place = Place::Within { widths: self.row.widths.clone(), lower, upper };
-        match g.as_lit(test).map(Lit::as_bool) {
-            Some(true) => Some((place, None)),
-            Some(false) => None,
-            None => Some((place, Some(test))),
-        }
     }
 }
 
@@ -529,20 +195,4 @@ fn simplified(g: &mut Graph, roots: &[NodeId]) -> Vec<NodeId> {
         memo.insert(n, made);
     }
     roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect()
-}
-
-/// Returns the test that a term of a form is small, unless it is known.
-fn small(g: &mut Graph, term: NodeId, index: &[NodeId]) -> Option<NodeId> {
-    if index.contains(&term) || matches!(g.op(term), Op::Len(..)) {
-        return None;
-    }
-    let [low, high] = [-SMALL, SMALL].map(|k| g.lit(Lit::i64(k)));
-    let above = simplify(g, Op::Binary(BinaryOp::Gt, term, low));
-    let below = simplify(g, Op::Binary(BinaryOp::Lt, term, high));
-    Some(conjunction(g, [above, below]))
-}
-
-fn conjunction(g: &mut Graph, all: impl IntoIterator<Item = NodeId>) -> NodeId {
-    let yes = g.lit(Lit::bool(true));
-    all.into_iter().fold(yes, |a, b| simplify(g, Op::Binary(BinaryOp::And, a, b)))
 }
