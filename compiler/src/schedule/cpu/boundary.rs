@@ -15,8 +15,9 @@
 //!
 //! So the code of each kind of element is written once, in whatever order the ranges lie.
 
+use super::decide::Place;
 use super::element_loop::{Body, each};
-use super::ranges::{self, Place, Range, Ranges};
+use super::ranges::{self, Range, Ranges};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};

@@ -1,13 +1,12 @@
 //! Decides what an element of a row tests, under assumptions that become the bounds of a range
 //! (`ranges.rs`).
 
-use super::ranges::{Place, Row};
 use crate::core::linear::{self, Linear, is_i64};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::boundary::decisions::{Answer, DECISIONS, Form};
-use crate::schedule::boundary::interior::{Facts, question};
+use crate::schedule::boundary::interior::{BoundaryWidth, Facts, question};
 use crate::schedule::error_records;
 use crate::schedule::lower::LaunchContext;
 use indexmap::IndexSet;
@@ -15,6 +14,34 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// Terms of forms are tested to be below this value, and above its negative.
 const SMALL: i64 = 1 << 40;
+
+/// Where in a row a range lies.
+pub enum Place {
+    /// From the greatest of the lower bounds to the least of the upper ones, and within the boundary
+    /// widths of each axis.
+    Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
+    /// The first element.
+    First,
+    /// The last element.
+    Last,
+}
+
+/// A row of an index space.
+pub struct Row<'a> {
+    /// The indices of an element, the row's own last.
+    pub index: &'a [NodeId],
+    /// The extents of all axes.
+    pub extents: &'a [NodeId],
+    /// The boundary widths of all axes.
+    pub widths: Vec<BoundaryWidth>,
+}
+
+impl Row<'_> {
+    /// Returns the index along the row.
+    pub fn own(&self) -> NodeId {
+        self.index[self.index.len() - 1]
+    }
+}
 
 /// What is assumed in a range.
 #[derive(Clone, Default)]

@@ -16,7 +16,7 @@
 //! and indices. A range whose tests fail is empty, and elements outside of all ranges are computed
 //! by the program's own code, which leaves the error records.
 
-use super::decide::{Assumed, Walk};
+use super::decide::{Assumed, Place, Row, Walk};
 use crate::core::linear;
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId};
@@ -35,17 +35,6 @@ pub struct Range {
     pub place: Place,
     /// The condition under which the range has elements.
     pub test: Option<NodeId>,
-}
-
-/// Where in a row a range lies.
-pub enum Place {
-    /// From the greatest of the lower bounds to the least of the upper ones, and within the boundary
-    /// widths of each axis.
-    Within { widths: Vec<BoundaryWidth>, lower: Vec<NodeId>, upper: Vec<NodeId> },
-    /// The first element.
-    First,
-    /// The last element.
-    Last,
 }
 
 /// The ranges of a row.
@@ -106,16 +95,6 @@ impl Range {
     }
 }
 
-/// A row of an index space.
-pub struct Row<'a> {
-    /// The indices of an element, the row's own last.
-    pub index: &'a [NodeId],
-    /// The extents of all axes.
-    pub extents: &'a [NodeId],
-    /// The boundary widths of all axes.
-    pub widths: Vec<BoundaryWidth>,
-}
-
 impl Row<'_> {
     /// Adds the assumptions of each range: the sides of the comparisons that guard total reads.
     /// `waiting` is the number of sides that will be added after this one.
@@ -171,11 +150,6 @@ impl Row<'_> {
         let own = self.own();
         let roots: Vec<NodeId> = roots.iter().map(|n| l.replace(*n, own, at)).collect();
         Range { roots: simplified(&mut l.g, &roots), given: vec![], place, test: None }
-    }
-
-    /// Returns the index along the row.
-    pub fn own(&self) -> NodeId {
-        self.index[self.index.len() - 1]
     }
 }
 
