@@ -2,6 +2,7 @@
 
 use crate::backend;
 use crate::backend::ptx::merge_equal::KnownKernels;
+use crate::budget::{self, Budget};
 use crate::core::{Function, print};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Why};
@@ -104,7 +105,17 @@ pub fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled> {
 
 /// Compiles a package's functions.
 pub fn compile_for(name: &str, functions: Vec<Function>, targets: Targets) -> Result<Compiled> {
-    on_big_stack(|| compile_here(name, functions, targets))
+    compile_within(Budget::default(), name, functions, targets)
+}
+
+/// Compiles a package's functions, each within a budget.
+pub fn compile_within(
+    budget: Budget,
+    name: &str,
+    functions: Vec<Function>,
+    targets: Targets,
+) -> Result<Compiled> {
+    on_big_stack(|| compile_here(budget, name, functions, targets))
 }
 
 /// Runs `f` on a stack for deep programs, on this thread, because waking another thread takes time.
@@ -142,7 +153,7 @@ fn on_enough_stack<T>(function: &Function, each: usize, f: impl FnOnce() -> Resu
     }
 }
 
-fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<Compiled> {
+fn compile_here(budget: Budget, name: &str, sources: Vec<Function>, targets: Targets) -> Result<Compiled> {
     let mut out = Compiled {
         name: name.into(),
         targets,
@@ -150,24 +161,31 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         kernels: Vec::new(),
         c_source: String::new(),
     };
-    let scope = if targets.cuda { Scope::All } else { Scope::Cpu };
     let mut known = KnownKernels::default();
     for source in sources {
         let loc = source.loc.clone();
-        let at = |e: Error| e.at(loc.as_ref());
-        let fused = pipeline::run(&source, &mut |_, _| ()).map_err(at)?;
-        let scheduled = schedule::schedule(&fused, out.kernels.len() as u32, scope).map_err(at)?;
-        let Scheduled { plan, kernels, warnings } = scheduled;
-        out.functions.push(CompiledFunction { source, fused, plan, warnings });
-        for KernelVariants { name, cpu, gpu } in kernels {
-            let gpu = gpu.map(|variants| finished(variants, &mut known)).transpose().map_err(at)?;
-            out.kernels.push(CompiledKernel { name, cpu, gpu });
-        }
+        budget::within(budget, || compile_function(source, &mut out, &mut known))
+            .map_err(|e| e.at(loc.as_ref()))?;
     }
     if targets.cpu {
+        // the C of all functions is one text
         out.c_source = backend::c::emit(name, out.kernels.iter().filter_map(|k| k.cpu.as_ref()));
     }
     Ok(out)
+}
+
+/// Compiles one function, and adds it and its kernels to `out`.
+fn compile_function(source: Function, out: &mut Compiled, known: &mut KnownKernels) -> Result<()> {
+    let scope = if out.targets.cuda { Scope::All } else { Scope::Cpu };
+    let fused = pipeline::run(&source, &mut |_, _| ())?;
+    let scheduled = schedule::schedule(&fused, out.kernels.len() as u32, scope)?;
+    let Scheduled { plan, kernels, warnings } = scheduled;
+    out.functions.push(CompiledFunction { source, fused, plan, warnings });
+    for KernelVariants { name, cpu, gpu } in kernels {
+        let gpu = gpu.map(|variants| finished(variants, known)).transpose()?;
+        out.kernels.push(CompiledKernel { name, cpu, gpu });
+    }
+    Ok(())
 }
 
 /// Writes the PTX of a kernel's variants. A variant gets the entry of an earlier one that has the
@@ -177,6 +195,8 @@ fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledG
     let code = |(draft, launch): (Draft, GpuVariant)| {
         let (strategy, kernel) = (draft.strategy, draft.finish()?);
         let ptx = backend::ptx::emit(&kernel);
+        budget::write(ptx.len());
+        budget::check()?;
         let mut code = GpuCode { launch, strategy, kernel, ptx, is_merged: false };
         if let Some(entry) = known.find(&code.ptx, &code.launch.entry) {
             code.kernel.name.clone_from(&entry);

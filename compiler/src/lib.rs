@@ -10,6 +10,7 @@
 //! of this. Nothing outside `package` does input or output.
 
 pub mod backend;
+pub mod budget;
 pub mod build;
 pub mod core;
 pub mod driver;

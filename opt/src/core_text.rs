@@ -2,6 +2,7 @@
 
 use crate::arguments::Arguments;
 use crate::{listed, usage};
+use arraygpu_compiler::budget;
 use arraygpu_compiler::core::{Function, parse, print, verify};
 use arraygpu_compiler::driver::{self, Compiled};
 use arraygpu_compiler::error::{Error, Result};
@@ -34,15 +35,14 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
             *f = driver::on_big_stack(|| specialised(f, &a.stage))?;
         }
     }
-    let mut out = String::new();
+    let (mut out, budget) = (String::new(), a.budget()?);
     for f in &functions {
-        let done = driver::on_big_stack(|| {
-            pipeline::run(f, &mut |name, f| {
-                if dumps(name) {
-                    out.push_str(&format!("; after {name}\n{}", print::print(f, a.locs)));
-                }
-            })
-        });
+        let mut seen = |name: &str, f: &Function| {
+            if dumps(name) {
+                out.push_str(&format!("; after {name}\n{}", print::print(f, a.locs)));
+            }
+        };
+        let done = driver::on_big_stack(|| budget::within(budget, || pipeline::run(f, &mut seen)));
         // what was to be shown is shown, above all where a pass fails
         done.map_err(|e| Error { message: format!("{}\n{out}", e.message).trim_end().into(), ..e })?;
     }
@@ -53,7 +53,7 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
     if stages.is_empty() && explain.is_none() {
         return Ok(out);
     }
-    let compiled = driver::compile_for("module", functions, a.target.targets())?;
+    let compiled = driver::compile_within(budget, "module", functions, a.target.targets())?;
     for s in stages {
         match (s, a.locs) {
             ("fused", false) => compiled.functions.iter().for_each(|f| out.push_str(&f.fused.to_string())),

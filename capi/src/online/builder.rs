@@ -10,6 +10,7 @@ use arraygpu_compiler::build;
 use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, Type, Var};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::scalar::{Lit, Ty};
+use std::collections::HashSet;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
@@ -23,11 +24,13 @@ pub(super) struct Builder {
     serial: u32,
     name: String,
     fast: bool,
-    pub params: Vec<Param>,
+    params: Vec<Param>,
     loc: LocStack,
     /// The compiler's builder, once there is a node that is no parameter.
     begun: Option<build::Builder>,
-    pub results: Vec<Output>,
+    results: Vec<Output>,
+    /// The names of the parameters and results.
+    names: HashSet<String>,
 }
 
 static BUILDERS: Table<Mutex<Builder>> = Table::new(0b1001, "builder");
@@ -94,6 +97,26 @@ impl Builder {
             fail!(INVALID_ARGUMENT, "the body is a {}, it must be a scalar", self.function().ty(body));
         }
         Ok(self.function().graph().close(variables, body))
+    }
+
+    pub fn result_count(&self) -> usize {
+        self.results.len()
+    }
+
+    /// Adds a result, unless there is a parameter or result of that name.
+    pub fn result(&mut self, name: String, value: NodeId) -> Result<()> {
+        if self.names.contains(&name) {
+            fail!(INVALID_ARGUMENT, "there is a parameter or result {name} already");
+        }
+        if !self.function().function.graph.is_closed(value) {
+            fail!(
+                INVALID_ARGUMENT,
+                "{name} depends on a variable that no map, generate, reduce or fold binds"
+            );
+        }
+        self.names.insert(name.clone());
+        self.results.push(Output { name, value });
+        Ok(())
     }
 
     pub fn finish(&mut self) -> Result<Function> {
@@ -171,6 +194,7 @@ pub unsafe extern "C" fn agpu_builder_create(
             loc: LocStack::default(),
             begun: None,
             results: Vec::new(),
+            names: HashSet::new(),
         };
         out.write(without_provenance_mut(BUILDERS.insert(Mutex::new(made))?));
         Ok(())
@@ -236,12 +260,13 @@ pub unsafe extern "C" fn agpu_builder_param(
         if b.begun.is_some() {
             fail!(INVALID_ARGUMENT, "{name}: parameters come before all other nodes");
         }
-        if b.params.iter().any(|p| p.name == name) {
+        if b.names.contains(&name) {
             fail!(INVALID_ARGUMENT, "there is a parameter {name} already");
         }
         let Some(rank) = u8::try_from(rank).ok().filter(|r| *r <= 3) else {
             fail!(INVALID_ARGUMENT, "{name}: the rank {rank} is not 0 to 3");
         };
+        b.names.insert(name.clone());
         b.params.push(Param { name, ty: Type { elem, rank } });
         Ok(NodeId(n as u32))
     })

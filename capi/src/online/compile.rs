@@ -4,8 +4,7 @@ use super::builder::{identifier, with};
 use super::cache;
 use super::programs::insert;
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuProgram, AgpuStatus};
-use crate::error::{INVALID_ARGUMENT, fail, out};
-use arraygpu_compiler::core::Output;
+use crate::error::out;
 use std::ffi::c_char;
 
 /// Adds a result, an array or a scalar. Results whose name is NULL are named r0, r1 .. by their
@@ -17,20 +16,10 @@ pub unsafe extern "C" fn agpu_builder_result(
     value: AgpuNode,
 ) -> AgpuStatus {
     with("agpu_builder_result", builder, |b| {
-        let n = b.results.len();
+        let n = b.result_count();
         let name = if name.is_null() { format!("r{n}") } else { identifier(name, "the name")? };
         let value = b.node(value, "the value")?;
-        if b.params.iter().map(|p| &p.name).chain(b.results.iter().map(|r| &r.name)).any(|n| *n == name) {
-            fail!(INVALID_ARGUMENT, "there is a parameter or result {name} already");
-        }
-        if !b.function().function.graph.is_closed(value) {
-            fail!(
-                INVALID_ARGUMENT,
-                "{name} depends on a variable that no map, generate, reduce or fold binds"
-            );
-        }
-        b.results.push(Output { name, value });
-        Ok(())
+        b.result(name, value)
     })
 }
 

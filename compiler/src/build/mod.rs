@@ -74,9 +74,11 @@ impl Builder {
     /// Removes all nodes and rules that were added since the mark, and what is known about them,
     /// after a construct that failed half-way.
     pub fn undo(&mut self, mark: Mark) {
+        for n in mark.nodes..self.function.graph.len() {
+            self.extents.remove(&NodeId(n as u32));
+        }
         self.function.graph.truncate(mark.nodes);
         self.function.requires.truncate(mark.rules);
-        self.extents.retain(|n, _| (n.0 as usize) < mark.nodes);
         self.lengths.truncate(mark.lengths);
         self.facts.truncate(mark.nodes);
         self.seen.truncate(mark.seen);

@@ -184,13 +184,19 @@ impl Builder {
         if others.is_empty() { construct } else { format!("{construct}: {}", others.join(", ")) }
     }
 
-    /// Returns the names of the parameters from which the nodes are computed.
+    /// Returns the names of the parameters from which the nodes are computed, the first ones if there
+    /// are many.
     fn names(&mut self, nodes: &[NodeId]) -> Vec<String> {
         let mut params: Vec<u32> = Vec::new();
         for node in nodes {
             join(&mut params, &self.fact(*node).params);
         }
-        params.iter().map(|p| self.function.params[*p as usize].name.clone()).collect()
+        let names = params.iter().take(MOST_NAMES);
+        let mut names: Vec<_> = names.map(|p| self.function.params[*p as usize].name.clone()).collect();
+        if params.len() > MOST_NAMES {
+            names.push("..".into());
+        }
+        names
     }
 
     /// Returns what is known about a node. Operands have lower numbers than their users.
@@ -230,8 +236,16 @@ impl Builder {
     }
 }
 
+/// The most parameters that the subject of a rule names. What is computed from thousands of
+/// parameters would otherwise have a subject as long.
+const MOST_NAMES: usize = 16;
+
+/// Adds parameters to a list, up to one more than are named.
 fn join(all: &mut Vec<u32>, more: &[u32]) {
     for p in more {
+        if all.len() > MOST_NAMES {
+            return;
+        }
         if !all.contains(p) {
             all.push(*p);
         }

@@ -213,6 +213,9 @@ impl Graph {
     /// Removes all nodes but the first `nodes`.
     pub fn truncate(&mut self, nodes: usize) {
         assert!(self.base.is_none(), "a function's own graph");
+        if nodes == self.ops.len() {
+            return;
+        }
         let stays = |n: &NodeId| (n.0 as usize) < nodes;
         self.ops.truncate(nodes);
         self.info.truncate(nodes);

@@ -5,6 +5,7 @@ use super::{
     bounds, dce, elementary, fast, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split,
     stages, steps, unroll,
 };
+use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -59,6 +60,10 @@ pub const PASSES: &[Pass] = &[
 
 /// Runs all passes. `seen` is called with the function after each, for dumps.
 pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
+    budget::within(Budget::default(), || run_all(f, seen))
+}
+
+fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
     verify::verify(f)?;
     let mut f = f.clone();
     // the steps of iterations are compiled as separate functions
@@ -70,6 +75,7 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     for (i, pass) in PASSES.iter().enumerate() {
         interrupt::check()?;
         f = (pass.run)(f)?;
+        budget::check()?;
         // a check takes as long as a pass, so release builds, which also compile while a program
         // runs, check the last one only
         if cfg!(debug_assertions) || i + 1 == PASSES.len() {

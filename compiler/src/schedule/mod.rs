@@ -45,6 +45,7 @@ mod temporaries;
 mod unlikely;
 pub mod work;
 
+use crate::budget::{self, Budget};
 use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
@@ -71,7 +72,7 @@ pub struct Scheduled {
 /// Schedules a function in fused form for the targets in `scope`; one plan serves CPUs and GPUs.
 /// The function's kernels are numbered from `first_kernel` in the module.
 pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Scheduled> {
-    scheduled(f, f.name.clone(), first_kernel, scope, false)
+    budget::within(Budget::default(), || scheduled(f, f.name.clone(), first_kernel, scope, false))
 }
 
 /// Schedules a function whose kernels' names begin with `name`. `repeated` says that the function
@@ -111,6 +112,7 @@ fn scheduled(
     s.declare_temps(&fused_groups, &scalars);
     for (i, fused) in fused_groups.iter().enumerate() {
         interrupt::check()?;
+        budget::check()?;
         let next = first_kernel + s.kernels.len() as u32;
         if let Some(iteration) = &fused.iteration {
             s.repeat(fused, iteration, next)?;

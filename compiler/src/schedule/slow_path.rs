@@ -11,12 +11,12 @@ use super::lower::SlowPath;
 use super::lower::{LaunchContext, Lower, Region};
 use super::unlikely::arms;
 use super::work;
-use crate::core::{NodeId, Op};
+use crate::core::{Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use indexmap::IndexSet;
-use rustc_hash::FxHashSet as HashSet;
+use std::collections::BTreeMap;
 
 /// Number of operations of an arm above which it becomes a branch: then a branch costs less than
 /// always computing the arm.
@@ -78,19 +78,20 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
         let var = l.k.reg("unlikely", ty);
         vars.push((m, unlikely, var, e));
     }
-    let (memo, before) = (r.memo.clone(), std::mem::take(&mut r.out));
+    let (branch, before) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
     let mut assigns = Vec::new();
-    l.in_block(|l| {
+    let made = l.in_block(|l| {
         for (_, unlikely, var, _) in &vars {
             let e = l.value(*unlikely, r)?.0;
             assigns.push(Stmt::Assign(*var, e));
         }
         Ok::<_, Error>(())
-    })?;
+    });
+    // values that were computed in the branch are not available behind it
+    r.memo.leave_branch(branch);
+    made?;
     let mut branch = std::mem::replace(&mut r.out, before);
     branch.append(&mut assigns);
-    // values that were computed in the branch are not available behind it
-    r.memo = memo;
     for (m, _, var, e) in vars {
         r.out.push(Stmt::Var(var, e));
         r.memo.insert(m, (Expr::Reg(var), 1));
@@ -120,20 +121,27 @@ fn is_dear(l: &LaunchContext, n: NodeId) -> bool {
 
 /// Returns the selects of the region that one branch can serve together with `n`: those with the
 /// same condition, none of which needs another.
-fn together(l: &LaunchContext, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> {
+fn together(l: &LaunchContext, n: NodeId, condition: NodeId, r: &mut Region) -> Vec<NodeId> {
     let mut group = vec![n];
-    for m in r.uses.nodes().filter(|m| *m != n && !r.memo.contains_key(m)) {
-        let Some((c, a, b)) = arms(&l.g, m) else { continue };
-        let needs = |from: &[NodeId], to: NodeId| l.g.reachable(from.iter().copied()).contains(&to);
+    for m in r.uses.unlikely(&l.g, condition) {
+        if m == n || r.memo.contains_key(&m) {
+            continue;
+        }
+        let Some((_, a, b)) = arms(&l.g, m) else { continue };
         let apart = |k: &NodeId| {
-            let known = arms(&l.g, *k).is_some_and(|(_, x, y)| needs(&[x, y], m));
-            !known && !needs(&[a, b], *k)
+            let known = arms(&l.g, *k).is_some_and(|(_, x, y)| needs(&l.g, [x, y], m));
+            !known && !needs(&l.g, [a, b], *k)
         };
-        if c == condition && group.iter().all(apart) {
+        if group.iter().all(apart) {
             group.push(m);
         }
     }
     group
+}
+
+/// Whether one of two values is computed from `to`. Operands have lower numbers than their users.
+fn needs(g: &Graph, from: [NodeId; 2], to: NodeId) -> bool {
+    g.reachable_until(from, |n| n < to).contains(&to)
 }
 
 /// Whether the unlikely arm leaves an error record that has not been emitted already: records
@@ -143,8 +151,41 @@ fn leaves_record(l: &LaunchContext, m: NodeId, r: &Region) -> bool {
     own(l, unlikely, likely).into_iter().any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n))
 }
 
-/// Returns the nodes that `first` needs and `second` does not.
+/// Returns the nodes that `first` needs and `second` does not. The nodes that either needs are
+/// visited from the last one back, as far as there are operations that only `first` may need: the
+/// two arms of an elementary function have what comes before the function in common. A constant
+/// that `second` needs only before that counts as one of `first`.
 fn own(l: &LaunchContext, first: NodeId, second: NodeId) -> Vec<NodeId> {
-    let known: HashSet<NodeId> = l.g.reachable([second]).into_iter().collect();
-    l.g.reachable_until([first], |n| known.contains(&n))
+    let g = &l.g;
+    let is_leaf = |n: NodeId| matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..));
+    // whether `second` needs the nodes that are waiting
+    let mut waiting: BTreeMap<NodeId, bool> = [(first, false)].into();
+    *waiting.entry(second).or_default() = true;
+    let mut only = waiting.iter().filter(|(n, is_known)| !**is_known && !is_leaf(**n)).count();
+    let mut own = Vec::new();
+    while only > 0
+        && let Some((n, is_known)) = waiting.pop_last()
+    {
+        if !is_known {
+            only -= usize::from(!is_leaf(n));
+            own.push(n);
+        }
+        let op = g.op(n);
+        let is_load = op.needs_launch() && g.is_closed(n);
+        for o in op.operands().chain(op.lambda().map(|l| l.body)).filter(|_| !is_load) {
+            match waiting.get_mut(&o) {
+                None => {
+                    waiting.insert(o, is_known);
+                    only += usize::from(!is_known && !is_leaf(o));
+                }
+                Some(known) if is_known && !*known => {
+                    *known = true;
+                    only -= usize::from(!is_leaf(o));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    own.extend(waiting.into_iter().filter(|(_, is_known)| !is_known).map(|(n, _)| n));
+    own
 }

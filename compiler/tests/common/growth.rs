@@ -34,6 +34,12 @@ pub enum Growth {
     StoredGathers,
     /// A chain of products of one matrix with a vector.
     Nests,
+    /// A chain of stored windows.
+    StoredStencils,
+    /// A chain of stored windows with repeated edges.
+    StoredPadded,
+    /// A chain of stored products of one matrix with a vector.
+    StoredNests,
     /// As many results, each a map.
     Results,
     /// As many sums, each a result.
@@ -45,26 +51,6 @@ pub enum Growth {
 }
 
 impl Growth {
-    /// Every kind with its name.
-    pub const ALL: [(Growth, &'static str); 16] = [
-        (Growth::Maps, "maps"),
-        (Growth::Element, "element"),
-        (Growth::Stencils, "stencils"),
-        (Growth::Padded, "padded"),
-        (Growth::Sines, "sines"),
-        (Growth::Functions, "functions"),
-        (Growth::Stored, "stored"),
-        (Growth::Zips, "zips"),
-        (Growth::Selects, "selects"),
-        (Growth::Gathers, "gathers"),
-        (Growth::StoredGathers, "stored-gathers"),
-        (Growth::Nests, "nests"),
-        (Growth::Results, "results"),
-        (Growth::Sums, "sums"),
-        (Growth::Scalars, "scalars"),
-        (Growth::Parameters, "parameters"),
-    ];
-
     /// Makes the program with `n` repetitions.
     pub fn program(self, n: usize) -> Function {
         let mut p = Program::new(self, n);
@@ -113,17 +99,13 @@ impl Program {
     fn step(&mut self, k: usize) {
         let x = self.last[0];
         let next = match self.kind {
-            Growth::Maps => self.map(x, |p, x| p.arithmetic(k, x)),
-            Growth::Stored => {
-                let next = self.map(x, |p, x| p.arithmetic(k, x));
-                self.node(Op::Materialize(next))
-            }
+            Growth::Maps | Growth::Stored => self.map(x, |p, x| p.arithmetic(k, x)),
             Growth::Element => {
                 let value = self.arithmetic(k, x);
                 if k % 8 == 7 { self.choice(k, value) } else { value }
             }
-            Growth::Stencils => self.window(x),
-            Growth::Padded => {
+            Growth::Stencils | Growth::StoredStencils => self.window(x),
+            Growth::Padded | Growth::StoredPadded => {
                 let one = self.b.number(1);
                 let wide = self.b.pad(x, 0, [one, one], &Boundary::Clamp).expect("it is a vector");
                 self.window(wide)
@@ -140,12 +122,8 @@ impl Program {
                 self.zip(op, x, with)
             }
             Growth::Selects => self.map(x, |p, x| p.choice(k, x)),
-            Growth::Gathers => self.gather(x, k),
-            Growth::StoredGathers => {
-                let next = self.gather(x, k);
-                self.node(Op::Materialize(next))
-            }
-            Growth::Nests => self.product(x),
+            Growth::Gathers | Growth::StoredGathers => self.gather(x, k),
+            Growth::Nests | Growth::StoredNests => self.product(x),
             Growth::Results => {
                 let x = self.params[X];
                 let next = self.map(x, |p, x| p.arithmetic(k, x));
@@ -162,7 +140,15 @@ impl Program {
             Growth::Scalars => self.arithmetic(k, x),
             Growth::Parameters => self.zip(BinaryOp::Add, x, self.params[k]),
         };
-        self.last = [next, x];
+        let is_stored = matches!(
+            self.kind,
+            Growth::Stored
+                | Growth::StoredGathers
+                | Growth::StoredStencils
+                | Growth::StoredPadded
+                | Growth::StoredNests
+        );
+        self.last = [if is_stored { self.node(Op::Materialize(next)) } else { next }, x];
     }
 
     fn finish(mut self) -> Function {

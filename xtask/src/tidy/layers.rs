@@ -5,10 +5,11 @@ use super::imports::{Files, Import};
 
 /// From the lowest on: a folder (or file) of `compiler/src` imports itself and what stands before
 /// it.
-const COMPILER: [&str; 16] = [
+const COMPILER: [&str; 17] = [
     "loc",
     "error",
     "interrupt",
+    "budget",
     "scalar",
     "text",
     "core",

@@ -1,6 +1,7 @@
 //! Adding nodes: their types are inferred, and equal ones are found.
 
 use super::{Graph, Node};
+use crate::budget;
 use crate::core::{NodeId, Op, Var, infer};
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ impl Graph {
         }
         let (i, is_new) = self.ops.insert_full(op);
         if is_new {
-            super::marks::count_made();
+            budget::make();
             let op = &self.ops[i];
             let ty = match infer::infer(self, op) {
                 Ok(ty) => ty,

@@ -2,14 +2,16 @@
 //! lowered. A region remembers the values that its nodes have already, so that each node is
 //! computed once.
 
-use crate::core::NodeId;
+use crate::core::{Graph, NodeId};
 use crate::kernel::{Expr, Stmt};
+use crate::schedule::unlikely::arms;
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
 
 /// The state of a region that is being lowered.
 pub(in crate::schedule) struct Region {
-    /// The nodes that have a value: the expression and its depth.
-    pub(in crate::schedule) memo: HashMap<NodeId, (Expr, u32)>,
+    /// The nodes that have a value.
+    pub(in crate::schedule) memo: Values,
     pub(in crate::schedule) uses: Uses,
     pub(super) conditions: HashMap<NodeId, NodeId>,
     pub(super) records: Vec<(u32, NodeId, Expr)>,
@@ -23,27 +25,90 @@ pub(in crate::schedule) struct Region {
     pub(in crate::schedule) out: Vec<Stmt>,
 }
 
+/// The values of nodes: for each the expression and its depth.
+#[derive(Default)]
+pub(in crate::schedule) struct Values {
+    of: HashMap<NodeId, (Expr, u32)>,
+    /// What the entries were that have changed since the outermost open branch began.
+    before: Vec<(NodeId, Option<(Expr, u32)>)>,
+    branches: u32,
+}
+
+impl Values {
+    pub(in crate::schedule) fn get(&self, n: &NodeId) -> Option<&(Expr, u32)> {
+        self.of.get(n)
+    }
+
+    pub(in crate::schedule) fn contains_key(&self, n: &NodeId) -> bool {
+        self.of.contains_key(n)
+    }
+
+    pub(in crate::schedule) fn insert(&mut self, n: NodeId, value: (Expr, u32)) {
+        let before = self.of.insert(n, value);
+        if self.branches > 0 {
+            self.before.push((n, before));
+        }
+    }
+
+    /// Begins a branch, whose values are not available behind it.
+    pub(in crate::schedule) fn enter_branch(&mut self) -> usize {
+        self.branches += 1;
+        self.before.len()
+    }
+
+    /// Ends the branch that began with `mark`.
+    pub(in crate::schedule) fn leave_branch(&mut self, mark: usize) {
+        self.branches -= 1;
+        for (n, before) in self.before.drain(mark..).rev() {
+            match before {
+                Some(value) => self.of.insert(n, value),
+                None => self.of.remove(&n),
+            };
+        }
+    }
+}
+
+impl FromIterator<(NodeId, (Expr, u32))> for Values {
+    fn from_iter<I: IntoIterator<Item = (NodeId, (Expr, u32))>>(values: I) -> Values {
+        Values { of: values.into_iter().collect(), ..Values::default() }
+    }
+}
+
 /// The number of uses of each node in a region. It is 0 for a node that was not counted.
 #[derive(Default)]
-pub(in crate::schedule) struct Uses(HashMap<NodeId, u32>);
+pub(in crate::schedule) struct Uses {
+    of: HashMap<NodeId, u32>,
+    /// The nodes that are used, in the order in which they were counted first.
+    order: Vec<NodeId>,
+    /// The unlikely selects among the first `sorted` of these nodes, by their condition.
+    unlikely: HashMap<NodeId, BTreeSet<NodeId>>,
+    sorted: usize,
+}
 
 impl Uses {
     /// Counts one more use of a node, and returns the number of uses so far.
     pub(super) fn add(&mut self, n: NodeId) -> u32 {
-        let uses = self.0.entry(n).or_insert(0);
+        let uses = self.of.entry(n).or_insert(0);
         *uses += 1;
+        if *uses == 1 {
+            self.order.push(n);
+        }
         *uses
     }
 
     pub(super) fn of(&self, n: NodeId) -> u32 {
-        self.0.get(&n).copied().unwrap_or(0)
+        self.of.get(&n).copied().unwrap_or(0)
     }
 
-    /// Returns the nodes that are used, in order.
-    pub(in crate::schedule) fn nodes(&self) -> impl Iterator<Item = NodeId> {
-        let mut nodes: Vec<NodeId> = self.0.keys().copied().collect();
-        nodes.sort_unstable();
-        nodes.into_iter()
+    /// Returns the unlikely selects with this condition that are used, in the order of nodes.
+    pub(in crate::schedule) fn unlikely(&mut self, g: &Graph, condition: NodeId) -> Vec<NodeId> {
+        for n in &self.order[self.sorted..] {
+            if let Some((condition, ..)) = arms(g, *n) {
+                self.unlikely.entry(condition).or_default().insert(*n);
+            }
+        }
+        self.sorted = self.order.len();
+        self.unlikely.get(&condition).into_iter().flatten().copied().collect()
     }
 }
 
@@ -51,7 +116,7 @@ impl Region {
     /// Returns an empty region whose error records name element `at`.
     pub(super) fn at(at: &Expr) -> Region {
         Region {
-            memo: HashMap::default(),
+            memo: Values::default(),
             uses: Uses::default(),
             conditions: HashMap::default(),
             records: Vec::new(),
@@ -70,7 +135,7 @@ impl Region {
 
     /// Returns all nodes that have a value, with these values.
     pub(in crate::schedule) fn known(&self) -> Vec<(NodeId, Expr)> {
-        self.memo.iter().map(|(n, e)| (*n, e.0.clone())).collect()
+        self.memo.of.iter().map(|(n, e)| (*n, e.0.clone())).collect()
     }
 }
 

@@ -4,12 +4,16 @@
 use super::builder::bind;
 use super::region::Region;
 use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, Operand, SlowPath};
+use crate::budget;
 use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
 use crate::plan::Place;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::{approximate, division, nested_loop, slow_path};
+
+/// The operations that are written between two looks at the budget.
+const BETWEEN_CHECKS: usize = 1024;
 
 impl Lower<'_, '_, '_> {
     /// Returns the value of a node, and the depth of its expression.
@@ -69,10 +73,8 @@ impl Lower<'_, '_, '_> {
         if let Some(e) = self.k.invariant.get(&n) {
             return Ok(e.clone());
         }
-        let mut r = Region {
-            memo: self.k.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
-            ..Region::at(&Expr::int(0))
-        };
+        // what this value needs is computed in the prologue, too, and found there
+        let mut r = Region::at(&Expr::int(0));
         // the prologue computes unlikely arms, even if the loop leaves them out
         let (e, _) = self.on_path(SlowPath::default(), |l| match l.launch.crossing(n) {
             Some(place) => l.slot_in(n, place),
@@ -93,6 +95,9 @@ impl Lower<'_, '_, '_> {
         let s = &mut *self.launch.scheduler;
         let written = &mut s.size.written[usize::from(self.k.is_gpu())];
         *written += 1;
+        if written.is_multiple_of(BETWEEN_CHECKS) {
+            budget::check().map_err(|e| e.at(self.launch.g.node(n).loc.first()))?;
+        }
         if *written <= MOST_WRITTEN + MOST_OF_EACH * s.f.graph.len() {
             return Ok(());
         }

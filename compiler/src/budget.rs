@@ -1,0 +1,127 @@
+//! The budget of one compilation: how much a program may make the compiler do before it gives up
+//! with an error at the author's line. A program that grows beyond all bounds while it is compiled,
+//! such as stencils of stencils, ends so, and not in a hang or without memory.
+
+use crate::error::{Error, Result};
+use crate::loc::{Loc, LocStack};
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+/// Code of the error of a compilation that exceeds its budget.
+pub const EXCEEDED: &str = "E0903";
+
+/// How much one compilation may take.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Budget {
+    /// Nodes of core IR that passes and the schedule make, in all.
+    pub nodes: u64,
+    /// Bytes of C and PTX.
+    pub bytes: u64,
+    /// Time.
+    pub time: Duration,
+}
+
+impl Default for Budget {
+    /// About a hundred times what a function of 10,000 operations takes.
+    fn default() -> Budget {
+        Budget { nodes: 40_000_000, bytes: 2 << 30, time: Duration::from_secs(600) }
+    }
+}
+
+/// A compilation that is under way.
+struct Spent {
+    budget: Budget,
+    /// The nodes that this thread had made when it began.
+    nodes: u64,
+    begin: Instant,
+    bytes: u64,
+    /// What was exceeded, once something was, and where.
+    exceeded: Option<(String, Option<Loc>)>,
+}
+
+thread_local! {
+    /// The nodes of core IR that this thread has made.
+    static MADE: Cell<u64> = const { Cell::new(0) };
+    /// The compilation that this thread is in. It has another one's budget if that contains it.
+    static SPENT: RefCell<Option<Spent>> = const { RefCell::new(None) };
+}
+
+/// Compiles within a budget. A compilation inside of another one shares that one's budget.
+pub fn within<T>(budget: Budget, compile: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Ends the compilation, also if it panics.
+    struct End;
+    impl Drop for End {
+        fn drop(&mut self) {
+            SPENT.with_borrow_mut(|spent| *spent = None);
+        }
+    }
+    if SPENT.with_borrow(Option::is_some) {
+        return compile();
+    }
+    let begin = Spent { budget, nodes: made(), begin: Instant::now(), bytes: 0, exceeded: None };
+    SPENT.set(Some(begin));
+    let _end = End;
+    compile()
+}
+
+/// Counts a node of core IR that was made.
+pub fn make() {
+    MADE.set(MADE.get() + 1);
+}
+
+/// Returns how many nodes of core IR this thread has made so far.
+pub fn made() -> u64 {
+    MADE.get()
+}
+
+/// Counts bytes of C or PTX that were written.
+pub fn write(bytes: usize) {
+    SPENT.with_borrow_mut(|spent| {
+        if let Some(spent) = spent {
+            spent.bytes += bytes as u64;
+        }
+    });
+}
+
+/// Whether more nodes were made, or more bytes written, than the budget allows. This is quick, so
+/// that passes can ask for each node; `at` is the author's line of that node.
+pub fn is_exceeded(at: &LocStack) -> bool {
+    SPENT.with_borrow_mut(|spent| spent.as_mut().is_some_and(|s| s.is_exceeded(at.first())))
+}
+
+/// Returns an error if the budget is exceeded, the time included.
+pub fn check() -> Result<()> {
+    SPENT.with_borrow_mut(|spent| {
+        let Some(spent) = spent else { return Ok(()) };
+        let taken = spent.begin.elapsed();
+        if !spent.is_exceeded(None) && taken > spent.budget.time {
+            let limit = spent.budget.time.as_secs_f64();
+            spent.exceeded = Some((format!("takes longer than {limit} s"), None));
+        }
+        match &spent.exceeded {
+            None => Ok(()),
+            Some((what, at)) => {
+                let advice = "`materialize` what is read several times, or compile a smaller function";
+                let message = format!("compiling this {what}, which its budget allows; {advice}");
+                Err(Error::limit(EXCEEDED, message).at(at.as_ref()))
+            }
+        }
+    })
+}
+
+impl Spent {
+    fn is_exceeded(&mut self, at: Option<&Loc>) -> bool {
+        if self.exceeded.is_none() {
+            let nodes = made() - self.nodes;
+            let what = match () {
+                () if nodes > self.budget.nodes => format!("takes more than {} nodes", self.budget.nodes),
+                () if self.bytes > self.budget.bytes => {
+                    format!("writes more than {} bytes of code", self.budget.bytes)
+                }
+                () => return false,
+            };
+            self.exceeded = Some((what, at.cloned()));
+        }
+        true
+    }
+}

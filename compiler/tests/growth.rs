@@ -1,0 +1,211 @@
+//! Compile time grows with the program and no faster. This is measured by counts that are the same on
+//! every machine: the nodes that walks visit, the nodes that are made, and the bytes that are
+//! allocated, stage by stage, for a program and for one four times as large. The times are in
+//! `cargo bench --bench growth`.
+
+#[path = "common/growth.rs"]
+mod growth;
+
+use arraygpu_compiler::budget::{self, Budget};
+use arraygpu_compiler::core::graph::marks;
+use arraygpu_compiler::core::{Function, parse, print, verify};
+use arraygpu_compiler::driver::{Targets, compile_within, on_big_stack};
+use arraygpu_compiler::kernel::Kernel;
+use arraygpu_compiler::kernel::parts::operations;
+use arraygpu_compiler::passes::pipeline::PASSES;
+use arraygpu_compiler::schedule::{self, Scope, groups};
+use arraygpu_compiler::{backend, passes, plan};
+use growth::Growth;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+/// Counts the bytes that each thread allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is handed to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATED.try_with(|all| all.set(all.get() + layout.size() as u64));
+        // SAFETY: the caller promises a layout that is not empty.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller promises that `at` was allocated with this layout.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Visited and made nodes, allocated bytes.
+type Counts = [u64; 3];
+
+fn counts() -> Counts {
+    [marks::visited(), budget::made(), ALLOCATED.get()]
+}
+
+#[derive(Default)]
+struct Stages(BTreeMap<String, Counts>);
+
+impl Stages {
+    fn stage<T>(&mut self, name: &str, run: impl FnOnce() -> T) -> T {
+        let before = counts();
+        let out = run();
+        let of = self.0.entry(name.into()).or_default();
+        of.iter_mut().zip(counts()).zip(before).for_each(|((all, after), before)| *all += after - before);
+        out
+    }
+}
+
+/// Whether the passes that decide what is stored take this program as it grows. They start again for
+/// each array that they store, so chains of arrays that are not stored take longer and longer.
+fn is_stored_early(kind: Growth) -> bool {
+    !matches!(kind, Growth::Stencils | Growth::Padded | Growth::Gathers | Growth::Nests)
+}
+
+fn measured(kind: Growth, n: usize) -> Stages {
+    let mut m = Stages::default();
+    let done = on_big_stack(|| {
+        let f = m.stage("build", || kind.program(n));
+        m.stage("verify", || verify::verify(&f))?;
+        let text = m.stage("print", || print::print(&f, true));
+        m.stage("parse", || parse::parse(&text).map(drop))?;
+        let mut f: Function = f;
+        m.stage("mark", || passes::guard::mark(&mut f));
+        for pass in PASSES {
+            if pass.name == "split" && !is_stored_early(kind) {
+                return Ok(());
+            }
+            f = m.stage(&format!("pass {}", pass.name), || (pass.run)(f))?;
+        }
+        m.stage("verify fused", || verify::verify(&f))?;
+        assert!(m.stage("is fused", || verify::is_fused(&f)));
+        m.stage("groups", || groups::fused_groups(&f).map(drop))?;
+        let all = m.stage("schedule", || schedule::schedule(&f, 0, Scope::All))?;
+        let text = m.stage("print plan", || all.plan.to_string());
+        m.stage("parse plan", || plan::parse::parse(&text).map(drop))?;
+        for variants in all.kernels {
+            for draft in variants.gpu.into_iter().flat_map(|gpu| gpu.drafts) {
+                let kernel = m.stage("kernel passes", || draft.finish())?;
+                m.stage("ptx", || backend::ptx::emit(&kernel));
+            }
+            m.stage("c", || backend::c::emit("grown", variants.cpu.iter()));
+        }
+        Ok(())
+    });
+    done.unwrap_or_else(|e| panic!("{kind:?} {n}: {e}"));
+    m
+}
+
+/// How much more a program of four times the size may take; n log n is 4.8 times as much here. Tables
+/// double, so that a count of bytes jumps.
+const MOST: [f64; 3] = [5.2, 5.2, 8.0];
+/// Counts below these do not matter: what is taken once.
+const SMALL: Counts = [5_000, 5_000, 1_000_000];
+
+/// The passes that decide what is stored; they are judged by what they decide.
+const DECIDE: [&str; 3] = ["pass split", "pass fuse", "pass hoist"];
+
+fn linear(kinds: &[Growth]) {
+    let mut bad = Vec::new();
+    for kind in kinds {
+        // sines and the variants of products are long
+        let is_long = matches!(kind, Growth::Sines | Growth::Functions | Growth::StoredNests);
+        let n = if is_long { 60 } else { 250 };
+        let (small, large) = (measured(*kind, n), measured(*kind, 4 * n));
+        for (stage, of) in large.0.iter().filter(|(stage, _)| !DECIDE.contains(&stage.as_str())) {
+            let before = small.0.get(stage).copied().unwrap_or_default();
+            for (i, what) in ["visits", "makes", "allocates"].into_iter().enumerate() {
+                let (before, now, least) = (before[i], of[i], SMALL[i]);
+                if now > least && now as f64 > MOST[i] * before.max(least / 8) as f64 {
+                    bad.push(format!("{kind:?}: {stage} {what} {before} for {n}, {now} for {}", 4 * n));
+                }
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn maps_are_linear() {
+    linear(&[Growth::Maps, Growth::Element, Growth::Selects, Growth::Zips]);
+}
+
+#[test]
+fn functions_are_linear() {
+    linear(&[Growth::Sines, Growth::Functions]);
+}
+
+#[test]
+fn stored_arrays_are_linear() {
+    linear(&[Growth::Stored, Growth::StoredGathers, Growth::StoredStencils, Growth::StoredPadded]);
+}
+
+#[test]
+fn nests_are_linear() {
+    linear(&[Growth::StoredNests, Growth::Nests]);
+}
+
+#[test]
+fn what_is_not_stored_is_linear_up_to_fusion() {
+    linear(&[Growth::Stencils, Growth::Padded, Growth::Gathers]);
+}
+
+#[test]
+fn results_are_linear() {
+    linear(&[Growth::Results, Growth::Sums]);
+}
+
+#[test]
+fn parameters_and_scalars_are_linear() {
+    linear(&[Growth::Parameters, Growth::Scalars]);
+}
+
+/// What a program costs for each instruction of the kernels that come out.
+#[test]
+fn code_is_not_longer_than_allowed() {
+    for kind in [Growth::Maps, Growth::Stored, Growth::Functions, Growth::Selects, Growth::StoredStencils] {
+        let n = 200;
+        let both = Targets { cpu: true, cuda: true };
+        let out = compile_within(Budget::default(), "grown", vec![kind.program(n)], both).unwrap();
+        let operations = |k: &Kernel| -> usize {
+            [&k.main, &k.finish].into_iter().flatten().map(|body| operations(body)).sum()
+        };
+        let gpu: usize = out.gpu_variants().map(|code| operations(&code.kernel)).sum();
+        let cpu = out.kernels.iter().filter_map(|k| k.cpu.as_ref());
+        let cpu: usize = cpu.flat_map(|v| v.all()).flatten().map(|v| operations(&v.kernel)).sum();
+        let text: usize = out.gpu_variants().map(|code| code.ptx.len()).sum::<usize>() + out.c_source.len();
+        // what every variant has, such as its parameters, counts as 100 operations
+        let variants = out.gpu_variants().count() + 3 * out.kernels.len();
+        let operations = gpu + cpu + 100 * variants;
+        assert!(
+            text < 60 * operations,
+            "{kind:?}: {text} bytes of text for {gpu} + {cpu} operations, {variants} variants"
+        );
+    }
+}
+
+fn refused(kind: Growth, n: usize, budget: Budget) -> String {
+    let both = Targets { cpu: true, cuda: true };
+    let out = compile_within(budget, "grown", vec![kind.program(n)], both);
+    out.err().map(|e| e.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn a_budget_ends_in_an_error_with_the_line() {
+    let all = Budget::default();
+    let nodes = refused(Growth::Padded, 100, Budget { nodes: 20_000, ..all });
+    assert!(nodes.contains("E0903") && nodes.contains("more than 20000 nodes"), "{nodes}");
+    assert!(nodes.contains("--> growth.rs:"), "{nodes}");
+    let bytes = refused(Growth::Stored, 100, Budget { bytes: 10_000, ..all });
+    assert!(bytes.contains("E0903") && bytes.contains("more than 10000 bytes"), "{bytes}");
+    let time = refused(Growth::Maps, 100, Budget { time: std::time::Duration::ZERO, ..all });
+    assert!(time.contains("E0903") && time.contains("longer than 0 s"), "{time}");
+    assert_eq!(refused(Growth::Stored, 100, all), "", "the next compilation has a budget of its own");
+}
