@@ -10,6 +10,7 @@ use arraygpu_compiler::budget::{self, Budget};
 use arraygpu_compiler::core::graph::marks;
 use arraygpu_compiler::core::{Function, parse, print, verify};
 use arraygpu_compiler::driver::{Targets, compile_within, on_big_stack};
+use arraygpu_compiler::explain::{Format, Options};
 use arraygpu_compiler::kernel::Kernel;
 use arraygpu_compiler::kernel::parts::operations;
 use arraygpu_compiler::passes::pipeline::PASSES;
@@ -76,6 +77,11 @@ fn measured(kind: Growth, n: usize) -> Stages {
         m.stage("verify", || verify::verify(&f))?;
         let text = m.stage("print", || print::print(&f, true));
         m.stage("parse", || parse::parse(&text).map(drop))?;
+        if is_stored_early(kind) {
+            let both = Targets { cpu: true, cuda: true };
+            let compiled = compile_within(Budget::default(), "grown", vec![f.clone()], both)?;
+            m.stage("explain", || compiled.explain(&Options::default(), Format::Text).map(drop))?;
+        }
         let mut f: Function = f;
         m.stage("mark", || passes::guard::mark(&mut f));
         for pass in PASSES {

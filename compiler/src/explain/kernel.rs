@@ -89,7 +89,8 @@ pub fn kernel(
 fn computes(units: &Units, unit: &Unit, fused: &FusedGroup, body: &Body) -> Vec<Computed> {
     let f = &units.scopes[unit.scope].f;
     let result = |it: &Item| {
-        let index = it.result.map(|r| r as usize).or(f.results.iter().position(|r| r.value == it.node))?;
+        let position = || f.results.iter().position(|r| r.value == it.node);
+        let index = it.result.map(|r| r as usize).or_else(position)?;
         Some(match unit.scope {
             0 => f.results[index].name.clone(),
             _ => next_of(&f.params[index].name),

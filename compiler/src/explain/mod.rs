@@ -26,6 +26,7 @@ use crate::plan::{Place, Plan, Slot, Step};
 use formula::{Formulas, Sum};
 use indexmap::IndexMap;
 use model::{Check, Report, Temporary};
+use rustc_hash::FxHashSet as HashSet;
 use scope::Units;
 use std::str::FromStr;
 use time::predicted;
@@ -198,7 +199,8 @@ impl Least {
 /// Returns the arrays and scalars that stay on the device between launches.
 fn temporaries(plan: &Plan, formulas: &mut Formulas) -> Vec<Temporary> {
     let host = formulas.host(plan);
-    let has_memory = |t: u32| plan.steps.iter().any(|s| matches!(s, Step::Alloc(n) if *n == t));
+    let allocated = plan.steps.iter().filter_map(|s| if let Step::Alloc(t) = s { Some(*t) } else { None });
+    let allocated: HashSet<u32> = allocated.collect();
     let of = |slot: &Slot| {
         let extents: Vec<NodeId> = slot.extents.iter().map(|h| host[h.0 as usize]).collect();
         let mut bytes = Sum::default();
@@ -210,7 +212,7 @@ fn temporaries(plan: &Plan, formulas: &mut Formulas) -> Vec<Temporary> {
             bytes: bytes.amount(),
         }
     };
-    let kept = plan.temps.iter().zip(0..).filter(|(s, t)| s.ty.is_scalar() || has_memory(*t));
+    let kept = plan.temps.iter().zip(0..).filter(|(s, t)| s.ty.is_scalar() || allocated.contains(t));
     kept.map(|(s, _)| of(s)).collect()
 }
 

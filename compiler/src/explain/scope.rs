@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub struct Scope<'a> {
     pub f: Arc<Function>,
     pub fused_groups: Vec<FusedGroup>,
+    /// The first fused group of each item.
+    group_of: HashMap<NodeId, usize>,
     /// The launch of each fused group.
     pub launches: Vec<Option<&'a Launch>>,
     pub formulas: Formulas,
@@ -68,8 +70,10 @@ impl<'a> Units<'a> {
         let stored = places.collect();
         let mut units =
             Units { compiled, plan, names: HashMap::default(), scopes: Vec::new(), list: Vec::new() };
+        let fused_groups = groups::fused_groups(&f)?;
         let scope = Scope {
-            fused_groups: groups::fused_groups(&f)?,
+            group_of: first_groups(&fused_groups),
+            fused_groups,
             launches: Vec::new(),
             f,
             formulas,
@@ -149,8 +153,8 @@ impl<'a> Units<'a> {
         let at_once = self.steps_of(body, turns.value);
         times.push(launches_of(turns, at_once));
         let fused_groups = groups::fused_groups(&f)?;
-        let launches = Vec::new();
-        self.walk(Scope { f, fused_groups, launches, formulas, stored, times, at_once }, body)?;
+        let (launches, group_of) = (Vec::new(), first_groups(&fused_groups));
+        self.walk(Scope { f, fused_groups, group_of, launches, formulas, stored, times, at_once }, body)?;
         for step in otherwise {
             let Step::Launch(launch) = step else { continue };
             let writes = |p: Place| launch.arrays.iter().any(|(place, _)| *place == p);
@@ -189,8 +193,7 @@ impl<'a> Units<'a> {
 impl<'a> Scope<'a> {
     /// Returns the launch that computes a reduction or a stored array.
     pub fn launch_of(&self, n: NodeId) -> Option<&'a Launch> {
-        let fused = self.fused_groups.iter().position(|p| p.items.iter().any(|it| it.node == n))?;
-        self.launches.get(fused).copied().flatten()
+        self.launches.get(*self.group_of.get(&n)?).copied().flatten()
     }
 
     /// Notes the launch of a fused group, and the places at which it stores its items.
@@ -201,6 +204,17 @@ impl<'a> Scope<'a> {
         let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
         self.stored.extend(written.zip(items).map(|((place, _), it)| (*place, it.node)));
     }
+}
+
+/// Returns the first fused group of each item.
+fn first_groups(fused_groups: &[FusedGroup]) -> HashMap<NodeId, usize> {
+    let mut first = HashMap::default();
+    for (i, fused) in fused_groups.iter().enumerate() {
+        for it in &fused.items {
+            first.entry(it.node).or_insert(i);
+        }
+    }
+    first
 }
 
 /// Returns the name of a state after a step.

@@ -1,17 +1,19 @@
 //! Compile time and memory of programs that grow, stage by stage.
 //!
 //! ```sh
-//! cargo bench -p arraygpu-compiler --bench growth -- [--kind NAME] [--most N] [--seconds S] [--jsonl FILE]
+//! cargo bench -p arraygpu-compiler --bench growth -- [--kind NAME] [--least N] [--most N] [--seconds S]  [--jsonl FILE] [--svg FILE] [--explain]
 //! ```
 //!
 //! Each kind is compiled at 100, 300, 1000 .. repetitions, until it takes more than `--seconds`. For each stage
 //! the table has the time of the largest size and the exponent between the last two sizes.
 
-#[path = "../tests/common/growth.rs"]
+#[path = "../../tests/common/growth.rs"]
 mod growth;
+mod plot;
 
 use arraygpu_compiler::core::{Function, parse, print, verify};
-use arraygpu_compiler::driver::on_big_stack;
+use arraygpu_compiler::driver::{self, on_big_stack};
+use arraygpu_compiler::explain::{Format, Options};
 use arraygpu_compiler::kernel::parts::operations;
 use arraygpu_compiler::passes::pipeline::PASSES;
 use arraygpu_compiler::schedule::{self, Scope, groups};
@@ -120,7 +122,7 @@ impl Measured {
     }
 }
 
-fn measure(kind: Growth, name: &'static str, n: usize, print_too: bool) -> Measured {
+fn measure(kind: Growth, name: &'static str, n: usize, explain: bool) -> Measured {
     let mut m = Measured { kind: name, n, rows: vec![], instructions: 0, text: 0, launches: 0, error: None };
     let result = on_big_stack(|| {
         let f = m.stage("build", || kind.program(n));
@@ -161,12 +163,13 @@ fn measure(kind: Growth, name: &'static str, n: usize, print_too: bool) -> Measu
         }
         let c = m.stage("c", || backend::c::emit("grown", cpus.iter()));
         m.text += c.len();
+        if explain {
+            let compiled = driver::compile("grown", vec![kind.program(n)])?;
+            m.stage("explain", || compiled.explain(&Options::default(), Format::Text).map(drop))?;
+        }
         Ok(())
     });
     m.error = result.err().map(|e| e.to_string());
-    if print_too {
-        report(&m, None);
-    }
     m
 }
 
@@ -227,6 +230,7 @@ fn main() {
     let least: usize = option("--least").map_or(100, |n| n.parse().expect("a number"));
     let seconds: f64 = option("--seconds").map_or(20.0, |n| n.parse().expect("a number"));
     let only = option("--kind");
+    let mut lines: Vec<plot::Line> = Vec::new();
     let mut out = option("--jsonl").map(|p| std::fs::File::create(p).expect("a file"));
     for (kind, name) in KINDS {
         if only.is_some_and(|k| !k.split(',').any(|k| k == name)) {
@@ -236,9 +240,13 @@ fn main() {
         for n in
             [100, 300, 1000, 3000, 10_000, 30_000, 100_000].into_iter().filter(|n| (least..=most).contains(n))
         {
-            let m = measure(kind, name, n, false);
+            let m = measure(kind, name, n, args.iter().any(|a| a == "--explain"));
             if let Some(out) = &mut out {
                 writeln!(out, "{}", json(&m)).expect("a row");
+            }
+            match lines.last_mut().filter(|line| line.name == name) {
+                Some(line) => line.points.push((n as f64, m.total())),
+                None => lines.push(plot::Line { name, points: vec![(n as f64, m.total())] }),
             }
             let stop = m.total() * 3.5 > seconds || m.error.is_some();
             if stop || n * 3 > most || args.iter().any(|a| a == "--all") {
@@ -249,5 +257,8 @@ fn main() {
             }
             before = Some(m);
         }
+    }
+    if let Some(path) = option("--svg") {
+        std::fs::write(path, plot::svg("seconds to compile", &lines)).expect("a file");
     }
 }
