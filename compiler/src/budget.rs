@@ -15,7 +15,7 @@ pub const EXCEEDED: &str = "E0903";
 pub struct Budget {
     /// Nodes of core IR that passes and the schedule make, in all.
     pub nodes: u64,
-    /// Bytes of C and PTX.
+    /// Bytes of PTX.
     pub bytes: u64,
     /// Time.
     pub time: Duration,
@@ -74,7 +74,7 @@ pub fn made() -> u64 {
     MADE.get()
 }
 
-/// Counts bytes of C or PTX that were written.
+/// Counts bytes of PTX that were written.
 pub fn write(bytes: usize) {
     SPENT.with_borrow_mut(|spent| {
         if let Some(spent) = spent {

@@ -22,7 +22,7 @@ pub struct Error {
     /// Who must act.
     pub kind: Kind,
     /// A stable code such as `E0203`. The first two digits name the part: 01 text, 02 dsl, 03 core,
-    /// 04 schedule, 05 package, 06 C compiler and ptxas, 09 interruption from outside.
+    /// 04 schedule, 05 package, 06 C compiler and ptxas, 09 interruption from outside and budgets.
     pub code: &'static str,
     /// What is wrong, with names and sizes.
     pub message: String,
