@@ -17,7 +17,7 @@
  * Version of this interface. A package carries the version that it was made for, and a library
  * runs packages of the versions AGPU_ABI_OLDEST to AGPU_ABI_VERSION.
  */
-#define AGPU_ABI_VERSION 5
+#define AGPU_ABI_VERSION 6
 
 /**
  * The oldest version of packages that this library runs. It is also the number in the library's
@@ -484,21 +484,27 @@ typedef struct agpu_image {
      */
     int32_t version;
     /**
-     * 0 for PTX, which is a C string; 90 for machine code for sm_90.
+     * 0 for PTX; 90 for machine code for sm_90.
      */
     int32_t arch;
     /**
-     * Size in bytes, without the NUL of PTX.
+     * Size of the code in bytes, without a NUL.
      */
     int64_t size;
     /**
-     * The code.
+     * The code. If it is not compressed, PTX ends with a NUL.
      */
     const void *data;
     /**
-     * All 0.
+     * Size of the code in bytes as a Zstandard frame at `data`; 0 if it is not compressed. Not 0
+     * in packages of AGPU_ABI_VERSION 6 or later only.
      */
-    uint64_t reserved[2];
+    int64_t packed;
+    /**
+     * 0, or 1 + the index of the image whose code is the prefix with which the frame was made.
+     * That image has no such prefix itself.
+     */
+    int64_t base;
 } agpu_image;
 
 /**

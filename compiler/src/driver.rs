@@ -33,6 +33,8 @@ pub struct Compiled {
     pub kernels: Vec<CompiledKernel>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
     pub c_source: String,
+    /// The same in several files, so that they can be compiled at the same time.
+    pub c_files: Vec<backend::c::File>,
 }
 
 /// A function of a compiled program.
@@ -160,26 +162,35 @@ fn compile_here(budget: Budget, name: &str, sources: Vec<Function>, targets: Tar
         functions: Vec::with_capacity(sources.len()),
         kernels: Vec::new(),
         c_source: String::new(),
+        c_files: Vec::new(),
     };
+    let mut c = backend::c::Source::new(name);
     let mut known = KnownKernels::default();
     for source in sources {
         let loc = source.loc.clone();
-        budget::within(budget, || compile_function(source, &mut out, &mut known))
+        budget::within(budget, || compile_function(source, &mut out, &mut c, &mut known))
             .map_err(|e| e.at(loc.as_ref()))?;
     }
     if targets.cpu {
-        // the C of all functions is one text
-        out.c_source = backend::c::emit(name, out.kernels.iter().filter_map(|k| k.cpu.as_ref()));
+        (out.c_source, out.c_files) = (c.whole(), c.files());
     }
     Ok(out)
 }
 
 /// Compiles one function, and adds it and its kernels to `out`.
-fn compile_function(source: Function, out: &mut Compiled, known: &mut KnownKernels) -> Result<()> {
+fn compile_function(
+    source: Function,
+    out: &mut Compiled,
+    c: &mut backend::c::Source,
+    known: &mut KnownKernels,
+) -> Result<()> {
     let scope = if out.targets.cuda { Scope::All } else { Scope::Cpu };
     let fused = pipeline::run(&source, &mut |_, _| ())?;
     let scheduled = schedule::schedule(&fused, out.kernels.len() as u32, scope)?;
     let Scheduled { plan, kernels, warnings } = scheduled;
+    if out.targets.cpu {
+        c.add(&source.name, kernels.iter().filter_map(|k| k.cpu.as_ref()));
+    }
     out.functions.push(CompiledFunction { source, fused, plan, warnings });
     for KernelVariants { name, cpu, gpu } in kernels {
         let gpu = gpu.map(|variants| finished(variants, known)).transpose()?;

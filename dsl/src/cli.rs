@@ -10,6 +10,7 @@ use arraygpu_compiler as compiler;
 use arraygpu_compiler::core::{Function, Type};
 use arraygpu_compiler::driver::Targets;
 use arraygpu_compiler::explain::{Extent, Format, Options};
+use arraygpu_compiler::package::cache::Cache;
 use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::package::model::{c_type, cpp_class};
 use arraygpu_compiler::package::ptxas::Arch;
@@ -17,6 +18,7 @@ use arraygpu_compiler::scalar::Ty;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use std::ffi::OsString;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Writes this generator's package: headers, libraries, CMake and pkg-config files for C and C++.
@@ -32,9 +34,24 @@ struct Arguments {
     target: Vec<Target>,
 
     /// Compile kernels for these levels of x86-64 only; a program takes the highest that its
-    /// processor has, and has none below the lowest [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "v2,v3,v4", value_parser = level)]
+    /// processor has, and has none below the lowest. `host` is the highest of this machine: for
+    /// programs that run here, in a third of the time [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "v2,v3,v4|host", value_parser = level)]
     level: Vec<Level>,
+
+    /// Run at most this many C compilers at the same time [default: the number of processors]
+    #[arg(long, short, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    /// Write the C source and the PTX to `share` in the package, to read
+    #[arg(long)]
+    sources: bool,
+
+    /// Keep compiled functions in this folder, so that only those that changed are compiled again;
+    /// `off`: nowhere [default: `packages` in $ARRAYGPU_CACHE, $XDG_CACHE_HOME/arraygpu or
+    /// ~/.cache/arraygpu]
+    #[arg(long, value_name = "DIR|off")]
+    cache: Option<PathBuf>,
 
     /// Add machine code for these GPUs to the PTX, which runs on all from sm_80 on: the first call
     /// need not wait for the driver to make it
@@ -241,6 +258,13 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
         levels,
         cubin: arguments.cubin.clone(),
         ptxas: arguments.ptxas.clone(),
+        cache: match &arguments.cache {
+            None => Cache::of_user(),
+            Some(word) if word.as_os_str() == "off" => None,
+            Some(folder) => Some(Cache::at(folder)),
+        },
+        jobs: arguments.jobs.map_or_else(compiler::package::default_jobs, NonZeroUsize::get),
+        sources: arguments.sources,
         progress: Box::new(move |text| progress.say(text)),
         ..compiler::package::Options::new(out)
     };

@@ -74,14 +74,18 @@ pub struct AgpuImage {
     pub kernel: i32,
     /// The number of the variant in the order of the module's `gpu` text.
     pub version: i32,
-    /// 0 for PTX, which is a C string; 90 for machine code for sm_90.
+    /// 0 for PTX; 90 for machine code for sm_90.
     pub arch: i32,
-    /// Size in bytes, without the NUL of PTX.
+    /// Size of the code in bytes, without a NUL.
     pub size: i64,
-    /// The code.
+    /// The code. If it is not compressed, PTX ends with a NUL.
     pub data: *const c_void,
-    /// All 0.
-    pub reserved: [u64; 2],
+    /// Size of the code in bytes as a Zstandard frame at `data`; 0 if it is not compressed. Not 0
+    /// in packages of AGPU_ABI_VERSION 6 or later only.
+    pub packed: i64,
+    /// 0, or 1 + the index of the image whose code is the prefix with which the frame was made.
+    /// That image has no such prefix itself.
+    pub base: i64,
 }
 
 // SAFETY: the struct is constant data.

@@ -3,7 +3,7 @@
 
 use super::driver::{Api, version_text};
 use super::gpu::{Gpu, Uncaptured};
-use super::images::{Image, Images};
+use super::images::{Image, Images, Stored};
 use super::log::Log;
 use super::state::{Code, Function, Variant};
 use super::table::{Table, lock};
@@ -109,10 +109,9 @@ impl Gpu {
             let (holds, title) = (images.describe(number), self.device.title());
             fail!(MODULE, "kernel {entry}: the package holds {holds}, the device is {title}");
         };
-        // if the driver rejects machine code, try PTX; if that fails, too, report the first error
-        let function = self
-            .load_image(package, *best, entry)
-            .or_else(|e| others.iter().find_map(|i| self.load_image(package, *i, entry).ok()).ok_or(e));
+        // if machine code is damaged or the driver rejects it, try PTX; if that fails, too, report the first error
+        let load = |code: &Stored| code.with(|image| self.load_image(package, image, entry));
+        let function = load(best).or_else(|e| others.iter().find_map(|i| load(i).ok()).ok_or(e));
         let function = function.map_err(of)?;
         let _ = cell.set(Function(function));
         Ok(function)

@@ -3,8 +3,9 @@
 use super::device::Device;
 use super::table::lock;
 use crate::abi::{AgpuImage, AgpuModule};
-use crate::error::{INTERNAL, MODULE, Result, error, fail};
+use crate::error::{INTERNAL, MODULE, OUT_OF_MEMORY, Result, error, fail};
 use arraygpu_compiler::backend::ptx;
+use arraygpu_compiler::package::packed::{self, Unreadable};
 use arraygpu_compiler::plan::gpu::{self, GpuKernel};
 use arraygpu_compiler::schedule::{Draft, GpuVariants};
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ pub(crate) struct Images {
     /// has an entry of its own.
     same: Vec<usize>,
     /// The code of each variant.
-    code: Vec<Vec<Image>>,
+    code: Vec<Vec<Stored>>,
     /// The sources of the variants if the program was compiled in this process. Code is made when a
     /// variant is first launched.
     sources: Vec<Source>,
@@ -46,19 +47,81 @@ impl Source {
     }
 }
 
-/// The code of one variant.
+/// The code of one variant, as the driver takes it.
 #[derive(Clone, Copy)]
 pub(crate) struct Image {
     /// 0 is PTX, which ends with a NUL; 90 is machine code for sm_90.
     pub arch: i32,
-    /// A pointer into the package, which stays loaded while a call runs.
     pub data: *const c_void,
 }
 
+/// The code of one variant in a package, which stays loaded while a call runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Stored {
+    /// As of [`Image`].
+    pub arch: i32,
+    text: Text,
+    /// The text with which this one was compressed.
+    base: Option<Text>,
+}
+
+/// Bytes in a package.
+#[derive(Clone, Copy)]
+struct Text {
+    data: *const c_void,
+    /// Size in bytes, without a NUL.
+    size: usize,
+    /// Size in bytes as it is compressed; 0 if it is not.
+    packed: usize,
+}
+
 // SAFETY: the package's data is constant.
-unsafe impl Send for Image {}
+unsafe impl Send for Text {}
 // SAFETY: the reason is the same as above.
-unsafe impl Sync for Image {}
+unsafe impl Sync for Text {}
+
+impl Text {
+    /// # Safety
+    /// The image's data are as `agpu_image` specifies, or null.
+    unsafe fn of(image: &AgpuImage) -> Option<Text> {
+        let (size, packed) = (usize::try_from(image.size).ok()?, usize::try_from(image.packed).ok()?);
+        (!image.data.is_null()).then_some(Text { data: image.data, size, packed })
+    }
+
+    fn bytes(&self, length: usize) -> &[u8] {
+        // SAFETY: the one who made this value guarantees that so many bytes are there.
+        unsafe { std::slice::from_raw_parts(self.data.cast(), length) }
+    }
+
+    fn unpacked(&self, base: Option<&[u8]>) -> std::result::Result<Vec<u8>, Unreadable> {
+        packed::unpack(self.bytes(self.packed), self.size, base)
+    }
+}
+
+impl Stored {
+    /// Calls `f` with the code as the driver takes it.
+    pub fn with<T>(&self, f: impl FnOnce(Image) -> Result<T>) -> Result<T> {
+        if self.text.packed == 0 {
+            return f(Image { arch: self.arch, data: self.text.data });
+        }
+        let what = if self.arch == 0 { "the PTX".into() } else { format!("the code for sm_{}", self.arch) };
+        let unreadable = |why| match why {
+            Unreadable::Memory => error(OUT_OF_MEMORY, format!("no memory for {what}")),
+            Unreadable::Damaged(why) => error(MODULE, format!("{what} in the package is damaged: {why}")),
+        };
+        let unpacked;
+        let base = match &self.base {
+            None => None,
+            Some(base) if base.packed == 0 => Some(base.bytes(base.size)),
+            Some(base) => {
+                unpacked = base.unpacked(None).map_err(unreadable)?;
+                Some(&unpacked[..base.size])
+            }
+        };
+        let code = self.text.unpacked(base).map_err(unreadable)?;
+        f(Image { arch: self.arch, data: code.as_ptr().cast() })
+    }
+}
 
 impl Images {
     /// Reads a module's contents for GPUs, if it has any.
@@ -88,9 +151,14 @@ impl Images {
         if count > 0 && module.images.is_null() {
             fail!(MODULE, "{name}: the images are NULL");
         }
-        for i in 0..count {
+        let rows: &[AgpuImage] = match count {
+            0 => &[],
             // SAFETY: the contract says that there are that many.
-            out.add(unsafe { &*module.images.add(i) }, name)?;
+            _ => unsafe { std::slice::from_raw_parts(module.images, count) },
+        };
+        for row in rows {
+            // SAFETY: the caller guarantees this.
+            unsafe { out.add(row, rows, name) }?;
         }
         Ok(Some(out))
     }
@@ -118,18 +186,37 @@ impl Images {
         Some(text.as_ref().map(|t| t.as_c_str()).map_err(Clone::clone))
     }
 
-    fn add(&mut self, image: &AgpuImage, name: &str) -> Result<()> {
+    /// # Safety
+    /// The images are as `agpu_module` specifies.
+    unsafe fn add(&mut self, image: &AgpuImage, all: &[AgpuImage], name: &str) -> Result<()> {
         let (kernel, version) = (image.kernel, image.version);
         let at = usize::try_from(kernel).ok().zip(usize::try_from(version).ok());
         let at = at.filter(|(k, v)| self.kernels.get(*k).is_some_and(|k| *v < k.variants.len()));
-        match at {
-            Some((k, v)) if !image.data.is_null() && image.arch >= 0 => {
-                self.code[self.first[k] + v].push(Image { arch: image.arch, data: image.data });
-                Ok(())
+        let Some((k, v)) = at else {
+            fail!(MODULE, "{name}: an image of version {version} of kernel {kernel}, which is none");
+        };
+        // SAFETY: the caller guarantees this.
+        let (Some(text), 0..) = (unsafe { Text::of(image) }, image.arch) else {
+            fail!(MODULE, "{name}: the image of version {version} of kernel {kernel} is empty");
+        };
+        let base = match image.base {
+            0 => None,
+            number => {
+                let row = usize::try_from(number).ok().and_then(|n| all.get(n - 1));
+                // SAFETY: as above.
+                let base = row.filter(|row| row.base == 0).and_then(|row| unsafe { Text::of(row) });
+                if base.is_none() {
+                    fail!(
+                        MODULE,
+                        "{name}: the image of version {version} of kernel {kernel} is compressed with image \
+                         {number}, which is none"
+                    );
+                }
+                base
             }
-            Some(_) => fail!(MODULE, "{name}: the image of version {version} of kernel {kernel} is empty"),
-            None => fail!(MODULE, "{name}: an image of version {version} of kernel {kernel}, which is none"),
-        }
+        };
+        self.code[self.first[k] + v].push(Stored { arch: image.arch, text, base });
+        Ok(())
     }
 
     /// Returns the number of a variant. Variants with the same code share one number, so that it is
@@ -147,17 +234,17 @@ impl Images {
 
     /// Returns the code that runs on the device, best first: machine code for its architecture,
     /// beginning with the highest minor version that is not above its own; then PTX.
-    pub fn candidates(&self, number: usize, device: &Device) -> Vec<Image> {
+    pub fn candidates(&self, number: usize, device: &Device) -> Vec<Stored> {
         let (major, minor) = device.capability;
-        let fits = |i: &&Image| i.arch == 0 || (i.arch / 10 == major && i.arch % 10 <= minor);
-        let mut found: Vec<Image> = self.code[number].iter().filter(fits).copied().collect();
+        let fits = |i: &&Stored| i.arch == 0 || (i.arch / 10 == major && i.arch % 10 <= minor);
+        let mut found: Vec<Stored> = self.code[number].iter().filter(fits).copied().collect();
         found.sort_by_key(|i| std::cmp::Reverse(i.arch));
         found
     }
 
     /// Lists what code a variant has, such as `sm_80, sm_90, PTX`.
     pub fn describe(&self, number: usize) -> String {
-        let word = |i: &Image| if i.arch == 0 { "PTX".into() } else { format!("sm_{}", i.arch) };
+        let word = |i: &Stored| if i.arch == 0 { "PTX".into() } else { format!("sm_{}", i.arch) };
         let list = self.code[number].iter().map(word).collect::<Vec<String>>().join(", ");
         if list.is_empty() { "nothing".into() } else { list }
     }

@@ -68,7 +68,9 @@ pub(super) fn kernels(variants: &[CpuVariants], level: Level) -> Result<Option<K
 fn compiled(variants: &[CpuVariants], level: Level) -> Result<Kernels> {
     let level: package::level::Level = level.name().parse().map_err(refused)?;
     let name = level.name;
-    let source = c::emit("program", variants);
+    let mut source = c::Source::new("program");
+    source.add("main", variants);
+    let source = source.whole();
     let failed = |e: std::io::Error| {
         crate::error::error(crate::error::UNAVAILABLE, format!("a temporary folder: {e}"))
     };

@@ -170,7 +170,8 @@ pub fn with_images(change: impl FnOnce(&mut Vec<AgpuImage>)) -> AgpuModule {
         for (version, text) in versions.into_iter().enumerate() {
             let text: &'static str = text.leak();
             images.push(AgpuImage {
-                reserved: [0; 2],
+                packed: 0,
+                base: 0,
                 kernel: kernel as i32,
                 version: version as i32,
                 arch: 0,

@@ -4,10 +4,13 @@
 //! of the same bits everywhere depends on them: `CFLAGS` and similar variables are not applied. All
 //! commands run in a scratch folder with relative names, so that no path gets into the libraries.
 
+use super::cache::Key;
 use super::images::Images;
 use super::level::Level;
 use super::model::Package;
+use super::objects::{Objects, Work};
 use super::{ABI_VERSION, RUNTIME_SONAME, glue, place};
+use crate::backend::c::File;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use std::io::{self, Read, Seek};
@@ -68,8 +71,8 @@ pub struct Compiler {
 
 /// The sources of a package's libraries.
 pub struct Sources<'a> {
-    /// The C file of the kernels.
-    pub kernels: &'a str,
+    /// The C files of the kernels.
+    pub kernels: &'a [File],
     /// The package's C header.
     pub header: &'a str,
     /// The code for GPUs.
@@ -124,6 +127,7 @@ impl Compiler {
         &self,
         package: &Package,
         sources: &Sources,
+        work: &Work,
         scratch: &Path,
         say: &dyn Fn(&str),
     ) -> Result<Built> {
@@ -131,59 +135,49 @@ impl Compiler {
         let none = package.kernels.is_empty() || !package.targets.cpu;
         let levels = if none { &[] } else { &package.levels[..] };
         let names: Vec<&str> = levels.iter().map(|l| l.name).collect();
-        let (c_file, glue_file) = (format!("{name}_cpu.c"), format!("{name}_glue.c"));
+        let glue_file = format!("{name}_glue.c");
         let (images_file, images) = (format!("{name}_images.s"), sources.images);
         for (file, bytes) in [
-            (&c_file, sources.kernels.as_bytes()),
             (&glue_file, glue::print(package, images, ABI_VERSION, &names).as_bytes()),
             (&images_file, Images::assembly(name).as_bytes()),
             (&format!("{name}_images.bin"), &images.bytes),
             (&format!("{name}.h"), sources.header.as_bytes()),
             (&"arraygpu.h".into(), ARRAYGPU_H.as_bytes()),
-            (&"arraygpu_stub.c".into(), STUB.as_bytes()),
+            (&format!("{name}_stub.c"), STUB.as_bytes()),
         ] {
             let path = scratch.join(file);
             place::write(&path, bytes).map_err(|e| place::failed("write", &path, &e))?;
         }
-
+        let objects = Objects::begin(self, sources.kernels, levels, work.cache, scratch)?;
         if !levels.is_empty() {
             let count = package.kernels.len();
             let kernels = if count == 1 { "kernel" } else { "kernels" };
-            say(&format!("compiling {count} {kernels} for {}", names.join(", ")));
+            let (missing, all) = objects.count();
+            let known = if missing < all {
+                format!(": {missing} of {all} objects, the others are known")
+            } else {
+                String::new()
+            };
+            say(&format!("compiling {count} {kernels} for {}{known}", names.join(", ")));
         }
-        let objects: Vec<String> = names.iter().map(|l| format!("{name}_cpu_{l}.o")).collect();
-        let kernel = |level: &Level, object: &str| self.level(scratch, &c_file, object, level, &[]);
         let mut own_objects = vec![format!("{name}_glue.o")];
         if !images.table.is_empty() {
             own_objects.push(format!("{name}_images.o"));
         }
-        let shared = std::thread::scope(|scope| {
-            let running: Vec<_> =
-                levels.iter().zip(&objects).map(|(l, o)| scope.spawn(move || kernel(l, o))).collect();
-            // The small files are compiled on this thread meanwhile.
-            let mut own = self.run(self.compile(scratch, &glue_file, &own_objects[0]), scratch, &glue_file);
+        let own = || {
+            self.run(self.compile(scratch, &glue_file, &own_objects[0]), scratch, &glue_file)?;
             if let Some(object) = own_objects.get(1) {
-                own = own.and_then(|()| self.run(self.assemble(&images_file, object), scratch, &images_file));
+                self.run(self.assemble(&images_file, object), scratch, &images_file)?;
             }
-            own = own.and_then(|()| self.stub(scratch));
-            let mut scalar = Vec::new();
-            for (thread, level) in running.into_iter().zip(levels) {
-                let done =
-                    thread.join().map_err(|_| Error::bug("E0604", "a thread of the package writer panicked"));
-                match done.and_then(|r| r) {
-                    Ok(Code::Vectors) => {}
-                    Ok(Code::Scalar) => scalar.push(level),
-                    Err(e) => own = own.and(Err(e)),
-                }
-            }
-            own.map(|()| scalar)
-        });
-        for level in shared? {
+            self.stub(scratch, name)
+        };
+        let scalar = objects.compile(self, work, scratch, own)?;
+        for object in scalar {
             let cc = self.cc.display();
-            say(&format!("note: {cc} crashed at the kernels for {level}; they are compiled without vectors"));
+            say(&format!("note: {cc} crashed at {object}, which is compiled without vectors"));
         }
 
-        let all: Vec<&str> = own_objects.iter().chain(&objects).map(String::as_str).collect();
+        let all: Vec<&str> = own_objects.iter().map(String::as_str).chain(objects.names()).collect();
         let (archive, shared) = (format!("lib{name}.a"), format!("lib{name}.so"));
         let mut ar = Command::new(&self.ar);
         // The flag `D` omits times, owners and modes.
@@ -219,7 +213,7 @@ impl Compiler {
 
     /// Compiles kernels for a level. If the C compiler crashes (GCC 13 does for some masked vectors
     /// of 16-bit integers), it is run again without vectorisation, which gives the same bits.
-    fn level(
+    pub(super) fn level(
         &self,
         scratch: &Path,
         source: &str,
@@ -234,10 +228,29 @@ impl Compiler {
         };
         match compile(&[]) {
             Err(e) if e.message.contains("internal compiler error") => {
-                compile(&["-fno-tree-vectorize"]).map(|()| Code::Scalar)
+                compile(&["-fno-tree-vectorize"]).map(|silent| Code { vectors: false, silent })
             }
-            done => done.map(|()| Code::Vectors),
+            done => done.map(|silent| Code { vectors: true, silent }),
         }
+    }
+
+    /// Returns the key of the object of a file for a level: everything that its bytes depend on.
+    pub(super) fn key(&self, file: &File, level: &Level) -> Key {
+        // A compiler that was replaced may still have the same version.
+        let path = std::fs::canonicalize(&self.cc).unwrap_or_else(|_| self.cc.clone());
+        let time = |about: std::fs::Metadata| Some((about.len(), about.modified().ok()?));
+        let stamp = format!("{:?}", std::fs::metadata(&path).ok().and_then(time));
+        Key::of(&[
+            b"object",
+            path.as_os_str().as_encoded_bytes(),
+            stamp.as_bytes(),
+            self.version.as_bytes(),
+            self.flags.join(" ").as_bytes(),
+            level.flags.join(" ").as_bytes(),
+            level.name.as_bytes(),
+            file.name.as_bytes(),
+            file.text.as_bytes(),
+        ])
     }
 
     fn compile(&self, scratch: &Path, source: &str, object: &str) -> Command {
@@ -256,15 +269,17 @@ impl Compiler {
 
     /// Builds a stand-in for libarraygpu, so that the package's library lists it as needed and all
     /// symbols are resolved.
-    fn stub(&self, scratch: &Path) -> Result<()> {
+    fn stub(&self, scratch: &Path, package: &str) -> Result<()> {
+        let source = format!("{package}_stub.c");
         let mut command = Command::new(&self.cc);
         command.args(["-shared", "-fPIC", "-nostdlib", &format!("-Wl,-soname,{RUNTIME_SONAME}")]);
-        command.args(["-o", RUNTIME_SONAME, "arraygpu_stub.c"]);
-        self.run(command, scratch, "arraygpu_stub.c")
+        command.args(["-o", RUNTIME_SONAME, &source]);
+        self.run(command, scratch, &source).map(drop)
     }
 
-    /// Runs a command in the scratch folder. Its output becomes part of the error.
-    fn run(&self, mut command: Command, scratch: &Path, what: &str) -> Result<()> {
+    /// Runs a command in the scratch folder, and returns whether it said nothing. Its output becomes
+    /// part of the error.
+    fn run(&self, mut command: Command, scratch: &Path, what: &str) -> Result<bool> {
         command.current_dir(scratch).env("LC_ALL", "C").stdin(Stdio::null());
         let tool = command.get_program().to_string_lossy().into_owned();
         let failed =
@@ -288,7 +303,7 @@ impl Compiler {
         if self.strict && !said.is_empty() {
             return Err(Error::bug("E0603", format!("{tool} warns at {what}:\n{said}")));
         }
-        Ok(())
+        Ok(said.is_empty())
     }
 }
 
@@ -307,11 +322,13 @@ fn wait(child: &mut Child) -> io::Result<ExitStatus> {
     }
 }
 
-/// The result of compiling the kernels for one level.
+/// The result of compiling a file for one level.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Code {
-    Vectors,
-    Scalar,
+pub(super) struct Code {
+    /// Whether it was compiled as usual; if not, without vectors.
+    pub vectors: bool,
+    /// Whether the compiler said nothing.
+    pub silent: bool,
 }
 
 /// The functions of libarraygpu that packages call. They are never run: the real library replaces
@@ -339,7 +356,8 @@ mod tests {
         let crashing = Compiler { cc: script, ..real };
         let source = "int answer(void); int answer(void) { return 42; }\n";
         std::fs::write(folder.path().join("x.c"), source).unwrap();
-        assert_eq!(crashing.level(folder.path(), "x.c", "x.o", &Level::all()[0], &[]).unwrap(), Code::Scalar);
+        let code = crashing.level(folder.path(), "x.c", "x.o", &Level::all()[0], &[]).unwrap();
+        assert_eq!(code, Code { vectors: false, silent: true });
         std::fs::write(folder.path().join("x.c"), "int answer(void) { return }\n").unwrap();
         let error = crashing.level(folder.path(), "x.c", "x.o", &Level::all()[0], &[]).unwrap_err();
         assert_eq!(error.code, "E0602");

@@ -78,8 +78,13 @@ fn gpu(out: &mut String, package: &Package, images: &Images) -> &'static str {
         let arch = i.arch.map_or(0, |a| a.number());
         let _ = writeln!(
             out,
-            "    {{ .kernel = {}, .version = {}, .arch = {arch}, .size = {}, .data = {name}_images + {} }},",
-            i.number.kernel, i.number.variant, i.size, i.offset
+            "    {{ .kernel = {}, .version = {}, .arch = {arch}, .size = {}, .data = {name}_images + {}, .packed = {}, .base = {} }},",
+            i.number.kernel,
+            i.number.variant,
+            i.size,
+            i.offset,
+            i.packed,
+            i.base.map_or(0, |b| b + 1)
         );
     }
     let _ = writeln!(out, "}};");

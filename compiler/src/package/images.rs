@@ -1,19 +1,20 @@
 //! Collects the code for GPUs of a package: the PTX of every variant of every kernel, and the
 //! machine code for the requested architectures.
 //!
-//! All images lie in one block of bytes, which an assembler file includes in the library unchanged.
-//! A table in the glue describes where each image lies.
+//! Each image is compressed ([`packed`]); the first image of a kernel for an architecture is the base
+//! of the kernel's others. All lie in one block of bytes, which an assembler file includes in the
+//! library unchanged. A table in the glue describes where each image lies.
 
+use super::cache::{Cache, Key};
 use super::model::{Package, Variant};
+use super::packed;
 use super::ptxas::{Arch, Ptxas, Usage};
 use crate::backend::ptx::merge_equal::code;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 use std::path::Path;
-
-/// Alignment of images in bytes, because machine code is an ELF file.
-const ALIGN: usize = 16;
 
 /// The place of a variant in a package.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,10 +34,14 @@ pub struct Image {
     pub arch: Option<Arch>,
     /// The resources that the machine code needs.
     pub usage: Usage,
-    /// The offset of its first byte.
+    /// The offset of its first compressed byte.
     pub offset: usize,
-    /// Its size in bytes, without the NUL behind PTX.
+    /// Its size in bytes.
     pub size: usize,
+    /// Its size in bytes as it is stored, compressed.
+    pub packed: usize,
+    /// The number in the table of the image with which it was compressed, if there is one.
+    pub base: Option<usize>,
 }
 
 /// All images of a package.
@@ -58,15 +63,11 @@ impl Images {
         self.table.extend(rows);
     }
 
-    fn push(&mut self, number: Number, code: &[u8], machine: Option<(Arch, Usage)>) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(ALIGN), 0);
-        let (arch, usage) = machine.unzip();
-        let (offset, size, usage) = (self.bytes.len(), code.len(), usage.unwrap_or_default());
-        self.table.push(Image { number, arch, usage, offset, size });
-        self.bytes.extend_from_slice(code);
-        if arch.is_none() {
-            self.bytes.push(0);
-        }
+    fn push(&mut self, code: &Code, base: Option<usize>, packed: &[u8]) {
+        let (arch, usage) = code.machine.unzip();
+        let (offset, size, usage) = (self.bytes.len(), code.bytes.len(), usage.unwrap_or_default());
+        self.table.push(Image { number: code.number, arch, usage, offset, size, packed: packed.len(), base });
+        self.bytes.extend_from_slice(packed);
     }
 
     /// Returns the machine code of a variant, one for each architecture.
@@ -78,7 +79,7 @@ impl Images {
     /// symbol `NAME_images`.
     pub fn assembly(name: &str) -> String {
         format!(
-            "    .section .rodata\n    .balign {ALIGN}\n    .globl {name}_images\n    .hidden {name}_images\n\
+            "    .section .rodata\n    .globl {name}_images\n    .hidden {name}_images\n\
              {name}_images:\n    .incbin \"{name}_images.bin\"\n    .section .note.GNU-stack,\"\",%progbits\n"
         )
     }
@@ -104,6 +105,7 @@ pub fn make(
     archs: &[Arch],
     ptxas: Option<(&Ptxas, bool)>,
     scratch: &Path,
+    cache: Option<&Cache>,
 ) -> Result<Images> {
     check(package)?;
     let failed = |what: &str, e: std::io::Error| {
@@ -131,20 +133,61 @@ pub fn make(
         None => Vec::new(),
     }
     .into_iter();
-    let mut images = Images { ptxas: ptxas.map(|p| p.0.version.clone()), ..Images::default() };
-    let mut known = FxHashMap::default();
+    let (mut codes, mut shared, mut known) = (Vec::new(), Vec::new(), FxHashMap::default());
     for (number, variant) in variants(package) {
         let first = *known.entry(variant.launch.entry.as_str()).or_insert(number);
         if first != number {
-            images.share(number, first);
+            shared.push((number, first));
             continue;
         }
-        images.push(number, variant.ptx.as_bytes(), None);
+        codes.push(Code { number, machine: None, bytes: variant.ptx.as_bytes().into() });
         for (&arch, (code, usage)) in archs.iter().zip(made.by_ref()) {
-            images.push(number, &code, Some((arch, usage)));
+            codes.push(Code { number, machine: Some((arch, usage)), bytes: code.into() });
         }
     }
+    let mut images = Images { ptxas: ptxas.map(|p| p.0.version.clone()), ..Images::default() };
+    let bases = bases(&codes);
+    let pack = |(code, base): (&Code, &Option<usize>)| {
+        let base = base.map(|b| &*codes[b].bytes);
+        // An absent base and an empty one are not the same.
+        let key = || {
+            let (is_alone, scheme) = ([u8::from(base.is_none())], packed::scheme());
+            Key::of(&[b"image", scheme.as_bytes(), &is_alone, base.unwrap_or_default(), &code.bytes])
+        };
+        let known = cache.map(|cache| (cache, key()));
+        if let Some(packed) = known.and_then(|(cache, key)| cache.get(key)) {
+            return Ok(packed);
+        }
+        let packed = packed::pack(&code.bytes, base).map_err(|e| Error::bug("E0512", e))?;
+        if let Some((cache, key)) = known {
+            cache.put(key, &packed);
+        }
+        Ok(packed)
+    };
+    let packed = codes.par_iter().zip(&bases).map(pack).collect::<Result<Vec<_>>>()?;
+    for ((code, base), packed) in codes.iter().zip(bases).zip(packed) {
+        images.push(code, base, &packed);
+    }
+    shared.into_iter().for_each(|(number, first)| images.share(number, first));
     Ok(images)
+}
+
+/// Code of one variant that is not compressed yet.
+struct Code<'a> {
+    number: Number,
+    /// The architecture of machine code, and what it uses.
+    machine: Option<(Arch, Usage)>,
+    bytes: Cow<'a, [u8]>,
+}
+
+/// Returns for each code the first one of the same kernel and architecture, if that is another one.
+fn bases(codes: &[Code]) -> Vec<Option<usize>> {
+    let mut first = FxHashMap::default();
+    let of = |(i, code): (usize, &Code)| {
+        let base = *first.entry((code.number.kernel, code.machine.map(|m| m.0))).or_insert(i);
+        (base != i).then_some(base)
+    };
+    codes.iter().enumerate().map(of).collect()
 }
 
 /// Checks that every kernel of a program has variants or a reason why not, and that an entry has one

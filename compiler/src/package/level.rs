@@ -35,6 +35,11 @@ impl Level {
         ALL.into_iter().filter(Level::runs).collect()
     }
 
+    /// Returns the highest level that this machine can run.
+    pub fn host() -> Level {
+        Level::here().pop().unwrap_or(ALL[0])
+    }
+
     #[cfg(target_arch = "x86_64")]
     fn runs(&self) -> bool {
         match self.name {
@@ -57,10 +62,14 @@ impl Level {
 impl FromStr for Level {
     type Err = Error;
 
+    /// Parses the name of a level, or `host`.
     fn from_str(text: &str) -> Result<Level> {
+        if text == "host" {
+            return Ok(Level::host());
+        }
         ALL.into_iter().find(|level| level.name == text).ok_or_else(|| {
             let names: Vec<&str> = ALL.iter().map(|level| level.name).collect();
-            Error::user("E0610", format!("`{text}` is no level of the processor: {}", names.join(", ")))
+            Error::user("E0610", format!("`{text}` is no level of the processor: {}, host", names.join(", ")))
         })
     }
 }

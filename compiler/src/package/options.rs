@@ -1,11 +1,12 @@
 //! The options for writing a package, and the versions that a package records.
 
+use super::cache::Cache;
 use super::level::Level;
 use super::ptxas::Arch;
 use std::path::PathBuf;
 
 /// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
-pub const ABI_VERSION: i32 = 5;
+pub const ABI_VERSION: i32 = 6;
 /// The version of the arithmetic: results with one version have the same bits everywhere.
 pub const ARITH_VERSION: i32 = 1;
 /// The version of arraygpu.
@@ -29,6 +30,12 @@ pub struct Options {
     pub cubin: Vec<Arch>,
     /// The ptxas to use; if `None`, `Ptxas::find` searches for one.
     pub ptxas: Option<PathBuf>,
+    /// Keeps what the C compiler and the compression made, so that only what changed is made again.
+    pub cache: Option<Cache>,
+    /// The maximum number of C compilers that run at the same time.
+    pub jobs: usize,
+    /// Whether to write the C source and the PTX beside the libraries, to read.
+    pub sources: bool,
     /// Called with a short line for each step of the work.
     pub progress: Box<dyn Fn(&str)>,
     /// Called with each warning for the user; by default it is written to standard error.
@@ -36,7 +43,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Makes options for a package in this folder that report no progress. `ARRAYGPU_STRICT=1` in
+    /// Makes options for a package in this folder that report no progress and use no cache. `ARRAYGPU_STRICT=1` in
     /// the environment makes warnings errors.
     pub fn new(out: impl Into<PathBuf>) -> Options {
         Options {
@@ -46,8 +53,16 @@ impl Options {
             levels: Level::all().to_vec(),
             cubin: Vec::new(),
             ptxas: None,
+            cache: None,
+            jobs: default_jobs(),
+            sources: false,
             progress: Box::new(|_| ()),
             warn: Box::new(|text| eprintln!("{text}")),
         }
     }
+}
+
+/// Returns the number of C compilers that run at the same time unless the user says otherwise.
+pub fn default_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -15,7 +15,7 @@ use std::str::FromStr;
 const OLDEST: u32 = 80;
 
 /// An architecture of GPUs, such as `sm_90`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Arch(u32);
 
 impl Arch {

@@ -27,7 +27,8 @@ pub struct CpuVariants {
     /// `finish` part of all variants.
     pub contiguous: CpuVariant,
     /// For arrays whose last stride is 1, where an output may be an input that is read at the same
-    /// index only. `None` if the kernel stores no arrays, because `contiguous` serves then.
+    /// index only. `None` if the kernel stores no arrays or reads none so; it is never taken then,
+    /// and `contiguous` stands for it.
     pub in_place: Option<CpuVariant>,
     /// For arrays with any strides, with outputs as in `in_place`. `None` if the kernel has no
     /// index space.

@@ -4,8 +4,8 @@
 #[path = "../common/failing_files/mod.rs"]
 mod failing_files;
 
-use crate::tiny::{KERNELS, files, program, temp};
-use arraygpu_compiler::package::{Options, level::Level, write};
+use crate::tiny::{KERNELS, files, program, temp, with_kernels};
+use arraygpu_compiler::package::{Options, cache::Cache, level::Level, write};
 use failing_files::{Error, Failing, Fault, Seen, Span, Who, below, cases, nothing};
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 /// The folder in which all happens, with the package in `tiny` and the temporary files in `tmp`.
 const ROOT: &str = "PACKAGE_TEST_FAILING";
 
-/// Of one level: less to compile.
+/// Of one level: less to compile. The cache lies beside the package.
 fn options(out: &Path) -> Options {
-    Options { levels: Level::all()[..1].to_vec(), ..Options::new(out) }
+    let cache = Cache::at(out.with_file_name("cache"));
+    Options { levels: Level::all()[..1].to_vec(), sources: true, cache: Some(cache), ..Options::new(out) }
 }
 
 /// The old package.
@@ -36,8 +37,7 @@ fn own(root: &Path) {
 #[test]
 fn failing_child() {
     let Some(root) = std::env::var_os(ROOT) else { return };
-    let mut changed = program();
-    changed.c_source = KERNELS.replace("a * x", "a times x");
+    let changed = with_kernels(KERNELS.replace("a * x", "a times x"));
     let opened = || fs::read_dir("/proc/self/fd").expect("open files").count();
     let before = opened();
     let done = write(&changed, &options(&Path::new(&root).join("tiny")));
@@ -86,7 +86,7 @@ fn run(failing: &Failing, make: fn(&Path), fault: Fault, n: Option<u64>) -> (Str
     // tools may leave their own files in tmp; and where nothing can be removed, nothing is
     let is_ours = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        [&root, &root.join("tmp")].iter().any(|folder| path.parent() == Some(folder))
+        [&root, &root.join("tmp"), &root.join("cache")].iter().any(|folder| path.parent() == Some(folder))
             && (name.ends_with(".tmp") || name.starts_with(".tmp"))
     };
     let left: Vec<_> = below(&root).into_iter().filter(is_ours).collect();

@@ -3,7 +3,7 @@
 use crate::tiny::{files, golden, names, output, program, strict, symbols, temp};
 use arraygpu_compiler::driver::{Compiled, CompiledGpuKernel, GpuCode, Targets};
 use arraygpu_compiler::kernel;
-use arraygpu_compiler::package::{Options, write};
+use arraygpu_compiler::package::{Options, packed, write};
 use arraygpu_compiler::plan::gpu::{GpuVariant, Grid, Guards, Profit};
 use std::fs;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn with_machine_code(out: &Path, archs: &[&str]) -> Options {
     }
 }
 
-/// A C program that prints what a module holds: `levels`, `gpu`, then for each image its place, architecture and first bytes.
+/// A C program that prints what a module holds: `levels`, `gpu`, then for each image its place, architecture, sizes, base and bytes.
 const LOOK: &str = r#"#include "tiny.h"
 #include <stdio.h>
 #include <string.h>
@@ -86,13 +86,31 @@ int main(void)
     printf("%s\n", !m->gpu ? "no gpu" : strlen(m->gpu) == (size_t)m->gpu_length ? "gpu" : "wrong");
     for (int32_t i = 0; i < m->image_count; i++) {
         const agpu_image *p = &m->images[i];
-        const char *data = p->data;
-        int fine = p->arch ? p->size > 100 && (uintptr_t)data % 16 == 0 : strlen(data) == (size_t)p->size;
-        printf("%d.%d %d %.*s %s\n", p->kernel, p->version, p->arch, p->arch ? 3 : 8, data + !!p->arch, fine ? "fine" : "wrong");
+        printf("%d.%d %d %d %d ", p->kernel, p->version, p->arch, (int)p->size, (int)p->base);
+        for (int64_t b = 0; b < p->packed; b++) printf("%02x", ((const unsigned char *)p->data)[b]);
+        printf("\n");
     }
     return 0;
 }
 "#;
+
+/// One line of that program for an image, with the first bytes of the code in place of the compressed ones.
+fn unpacked(line: &str, known: &mut Vec<Vec<u8>>) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let [place, arch, size, base, bytes] = words[..] else { return line.into() };
+    let bytes: Vec<u8> = (0..bytes.len() / 2)
+        .map(|i| u8::from_str_radix(&bytes[2 * i..2 * i + 2], 16).expect("hexadecimal"))
+        .collect();
+    let (size, base) = (size.parse().expect("a size"), base.parse::<usize>().expect("a number"));
+    let base = base.checked_sub(1).map(|i| &known[i][..]);
+    let mut code = packed::unpack(&bytes, size, base).expect("what was compressed");
+    assert_eq!(code.pop(), Some(0));
+    let first =
+        if code.starts_with(b"\x7fELF") { "ELF" } else { std::str::from_utf8(&code[..8]).expect("PTX") };
+    let line = format!("{place} {arch} {first} {}", if base.is_some() { "upon another" } else { "alone" });
+    known.push(code);
+    line
+}
 
 /// What the program sees in the package, linked with the static or the shared library.
 fn look(package: &Path, shared: bool) -> Vec<String> {
@@ -124,7 +142,8 @@ fn look(package: &Path, shared: bool) -> Vec<String> {
     output(Command::new("cc").args(["-shared", "-x", "c", "/dev/null", "-o"]).arg(&stub));
     let mut program = Command::new(program);
     program.env("LD_LIBRARY_PATH", format!("{}:{}", package.join("lib").display(), dir.path().display()));
-    output(&mut program).lines().map(String::from).collect()
+    let mut known = Vec::new();
+    output(&mut program).lines().map(|line| unpacked(line, &mut known)).collect()
 }
 
 #[test]
@@ -132,10 +151,12 @@ fn ptx_and_machine_code_are_in_both_libraries() {
     let dir = temp();
     let out = dir.path().join("tiny");
     write(&with_gpu(BOTH), &with_machine_code(&out, &["sm_90", "sm_80", "sm_90"])).expect("a package");
-    let images = ["0 .version fine", "80 ELF fine", "90 ELF fine"];
-    let of = |version: &'static str| images.iter().map(move |i| format!("0.{version} {i}"));
-    let expected: Vec<String> =
-        ["cpu", "gpu"].map(String::from).into_iter().chain(of("0")).chain(of("1")).collect();
+    let images = ["0 .version", "80 ELF", "90 ELF"];
+    let of = |version: &'static str, how: &'static str| {
+        images.iter().map(move |i| format!("0.{version} {i} {how}"))
+    };
+    let lines = of("0", "alone").chain(of("1", "upon another"));
+    let expected: Vec<String> = ["cpu", "gpu"].map(String::from).into_iter().chain(lines).collect();
     assert_eq!(look(&out, false), expected);
     assert_eq!(look(&out, true), expected);
     let manifest = fs::read_to_string(out.join("share/tiny/manifest.json")).expect("a text");
@@ -168,9 +189,9 @@ fn a_package_for_one_target_has_nothing_of_the_other() {
     let dir = temp();
     let (cuda, cpu) = (dir.path().join("cuda"), dir.path().join("cpu"));
     // without the target there is no C; none may be needed
-    let program = Compiled { c_source: String::new(), ..with_gpu(CUDA) };
+    let program = Compiled { c_source: String::new(), c_files: Vec::new(), ..with_gpu(CUDA) };
     write(&program, &strict(&cuda)).expect("a package");
-    assert_eq!(look(&cuda, false), ["no cpu", "gpu", "0.0 0 .version fine", "0.1 0 .version fine"]);
+    assert_eq!(look(&cuda, false), ["no cpu", "gpu", "0.0 0 .version alone", "0.1 0 .version upon another"]);
     assert!(!names(&cuda).contains(&"share/tiny/tiny_cpu.c".to_string()));
     let manifest = fs::read_to_string(cuda.join("share/tiny/manifest.json")).expect("a text");
     assert!(manifest.contains("\"cuda\": {") && !manifest.contains("\"cpu\""), "{manifest}");

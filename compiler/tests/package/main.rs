@@ -5,6 +5,7 @@
 #[cfg(target_os = "linux")]
 mod failing;
 mod gpu;
+mod objects;
 #[path = "../common/ptxas.rs"]
 mod ptxas;
 mod tiny;
@@ -13,7 +14,7 @@ use arraygpu_compiler::package::{Options, level::Level, write};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use tiny::{KERNELS, files, golden, names, output, program, strict, symbols, temp};
+use tiny::{KERNELS, files, golden, names, output, program, strict, symbols, temp, with_kernels};
 
 #[test]
 fn every_file_is_there_and_nothing_else() {
@@ -121,8 +122,7 @@ fn a_package_is_replaced_and_what_did_not_change_keeps_its_time() {
     let time = |name: &str| fs::metadata(out.join(name)).and_then(|m| m.modified()).expect("a time");
     let (header, cpp) = (time("include/tiny.h"), time("include/tiny.hpp"));
     fs::write(out.join("lib/stale"), "").expect("written");
-    let mut changed = program();
-    changed.c_source = KERNELS.replace("a * x", "a times x");
+    let changed = with_kernels(KERNELS.replace("a * x", "a times x"));
     write(&changed, &strict(&out)).expect("a package");
     assert!(fs::read_to_string(out.join("share/tiny/tiny_cpu.c")).expect("a text").contains("a times x"));
     assert!(!out.join("lib/stale").exists());
@@ -151,8 +151,7 @@ fn a_folder_of_somebody_else_is_left_alone() {
 fn after_an_error_nothing_is_left_and_the_old_package_stays() {
     let dir = temp();
     let out = dir.path().join("tiny");
-    let mut broken = program();
-    broken.c_source = "int f( { }\n".into();
+    let broken = with_kernels("int f( { }\n");
     let e = write(&broken, &strict(&out)).expect_err("wrong C");
     assert_eq!(e.code, "E0602");
     assert!(e.message.contains("tiny_cpu.c:1"), "the compiler's message is in the error: {e}");
@@ -163,8 +162,7 @@ fn after_an_error_nothing_is_left_and_the_old_package_stays() {
     write(&broken, &strict(&out)).expect_err("wrong C");
     assert!(before == files(&out));
 
-    let mut warns = program();
-    warns.c_source += "static int unused;\n";
+    let warns = with_kernels(KERNELS.to_string() + "static int unused;\n");
     assert_eq!(write(&warns, &strict(&out)).expect_err("a warning").code, "E0603");
     write(&warns, &Options { strict: false, ..Options::new(&out) })
         .expect("warnings are no errors for others");

@@ -1,5 +1,6 @@
 //! The program of these tests, and what looks at packages.
 
+use arraygpu_compiler::backend::c::File;
 use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Require, Rule, Type};
 use arraygpu_compiler::driver::{Compiled, CompiledFunction, CompiledKernel, Targets};
 use arraygpu_compiler::loc::LocStack;
@@ -109,8 +110,16 @@ pub fn program() -> Compiled {
         ],
         kernels: vec![CompiledKernel { name: "saxpy".into(), cpu: None, gpu: None }],
         c_source: KERNELS.into(),
+        c_files: vec![File { name: "tiny_cpu".into(), text: KERNELS.into() }],
         targets: Targets { cpu: true, cuda: false },
     }
+}
+
+/// The program with another C file.
+pub fn with_kernels(text: impl Into<String>) -> Compiled {
+    let text = text.into();
+    let files = vec![File { name: "tiny_cpu".into(), text: text.clone() }];
+    Compiled { c_source: text, c_files: files, ..program() }
 }
 
 /// The function, as its author might have written it: with a staged length.
@@ -129,7 +138,7 @@ fn staging(f: &Function) -> Function {
 }
 
 pub fn strict(out: &Path) -> Options {
-    Options { strict: true, ..Options::new(out) }
+    Options { strict: true, sources: true, ..Options::new(out) }
 }
 
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

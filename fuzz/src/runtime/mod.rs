@@ -52,7 +52,7 @@ impl GpuCode {
             for (code, version) in of.gpu_variants().iter().zip(0..) {
                 let text = CString::new(code.ptx.as_str()).unwrap_or_default();
                 let (size, data) = (text.as_bytes().len() as i64, text.as_ptr().cast());
-                images.push(AgpuImage { kernel, version, arch: 0, size, data, reserved: [0; 2] });
+                images.push(AgpuImage { kernel, version, arch: 0, size, data, packed: 0, base: 0 });
                 texts.push(text);
             }
         }

@@ -1,6 +1,7 @@
 //! A package's code: which image is chosen, how often it is loaded, and errors in packages.
 
 use super::*;
+use arraygpu_compiler::package::packed;
 
 pub fn rejected_code() {
     let (fake, context) = (Fake::get(), gpu());
@@ -80,6 +81,7 @@ pub fn images() {
     );
     fails(run(dot_images(&[]), context), AgpuErrorModule, &["holds nothing"]);
     fails(run(&MODULE, context), AgpuErrorModule, &["no code for GPUs", "sm_90"]);
+    packed_images(context);
     // The code is loaded once in each context.
     let (module, other, before) = (dot_images(&[0]), gpu(), fake.counts().ptx);
     [context, other, context, other].into_iter().for_each(|c| ok(run(module, c)));
@@ -114,6 +116,97 @@ pub fn images() {
         fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, AgpuErrorModule, &["stats", words]);
     }
     done();
+}
+
+/// The package with compressed code: the first image is the base of the others.
+fn packed_module(change: impl FnOnce(&mut Vec<AgpuImage>)) -> &'static AgpuModule {
+    let pack = |images: &mut Vec<AgpuImage>| {
+        // SAFETY: the package above has so many bytes.
+        let text = |i: &AgpuImage| unsafe { std::slice::from_raw_parts(i.data.cast::<u8>(), i.size as usize) };
+        let first = text(&images[0]);
+        for (number, i) in images.iter_mut().enumerate() {
+            let base = (number > 0).then_some(first);
+            let packed: &'static [u8] = packed::pack(text(i), base).unwrap().leak();
+            (i.data, i.packed, i.base) = (packed.as_ptr().cast(), packed.len() as i64, i64::from(number > 0));
+        }
+        change(images);
+    };
+    Box::leak(Box::new(with_images(pack)))
+}
+
+/// Compressed code gives what plain code gives, and damaged code an error.
+fn packed_images(context: *mut AgpuContext) {
+    let run = |module: &AgpuModule, n: usize| {
+        let v = Vector::in_context(context, &values(n));
+        let (mut dot, mut version) = (0f32, -1);
+        let args = [input(v.view()), input(v.view()), out_scalar(&mut dot)];
+        // SAFETY: the module and the arguments live.
+        let status = unsafe { agpu_invoke(module, DOT, null(), args.as_ptr(), 3) };
+        if status != AgpuErrorModule {
+            ok(status);
+            let out = Vector::in_context(context, &values(n));
+            let args = [scalar(&2f32), input(v.view()), output(out.view()), out_scalar(&mut version)];
+            // SAFETY: as above.
+            ok(unsafe { agpu_invoke(module, SCALE, null(), args.as_ptr(), 4) });
+            assert_eq!(out.get(), values(n).iter().map(|x| 2.0 * x).collect::<Vec<_>>());
+        }
+        (status, dot)
+    };
+    let plain: &'static AgpuModule = Box::leak(Box::new(with_images(|_| ())));
+    for n in [1, 100] {
+        assert_eq!(run(packed_module(|_| ()), n), run(plain, n));
+    }
+    let fake = Fake::get();
+    let before = fake.counts();
+    let module = packed_module(|_| ());
+    (0..3).for_each(|_| assert_eq!(run(module, 10).0, AgpuOk));
+    assert_eq!(fake.counts().ptx - before.ptx, 2, "unpacked and loaded once");
+    // a base may also be plain
+    let plain_base = packed_module(|images| {
+        let first = with_images(|_| ()).images;
+        // SAFETY: there is one.
+        images[0] = unsafe { *first };
+    });
+    assert_eq!(run(plain_base, 10).0, AgpuOk);
+    let damaged = |change: &dyn Fn(&mut AgpuImage), words: &[&str]| {
+        let module = packed_module(|images| change(&mut images[0]));
+        assert_eq!(run(module, 10).0, AgpuErrorModule);
+        words.iter().for_each(|word| assert!(message().contains(word), "{}", message()));
+    };
+    let flipped = |i: &mut AgpuImage| {
+        // SAFETY: as above.
+        let mut bytes =
+            unsafe { std::slice::from_raw_parts(i.data.cast::<u8>(), i.packed as usize) }.to_vec();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x10;
+        i.data = bytes.leak().as_ptr().cast();
+    };
+    damaged(&flipped, &["stats::dot: kernel dot: the PTX in the package is damaged: "]);
+    damaged(&|i| i.packed -= 1, &["is damaged"]);
+    damaged(&|i| i.size -= 1, &["is damaged"]);
+    damaged(&|i| i.size += 1, &["is damaged: it has another length"]);
+    let module = packed_module(|images| images[0].size = i64::MAX);
+    let v = Vector::in_context(context, &values(10));
+    let mut dot = 0f32;
+    let args = [input(v.view()), input(v.view()), out_scalar(&mut dot)];
+    // SAFETY: as above.
+    fails(unsafe { agpu_invoke(module, DOT, null(), args.as_ptr(), 3) }, AgpuErrorOutOfMemory, &["kernel dot"]);
+    // what is damaged beside machine code is not needed, and the other way round
+    let both = packed_module(|images| {
+        let mut cubin = images[0];
+        (cubin.arch, cubin.packed) = (90, cubin.packed - 1);
+        images.push(cubin);
+    });
+    assert_eq!(run(both, 10).0, AgpuOk);
+    for (base, change) in [(2, 1), (99, 1), (-1, 1), (i64::MIN, 1), (1, 0)] {
+        let module = packed_module(|images| images[change].base = base);
+        let words = format!("is compressed with image {base}, which is none");
+        // SAFETY: as above.
+        fails(unsafe { agpu_invoke(module, 0, null(), null(), 0) }, AgpuErrorModule, &["stats", &words]);
+    }
+    let negative = packed_module(|images| images[0].packed = -1);
+    // SAFETY: as above.
+    fails(unsafe { agpu_invoke(negative, 0, null(), null(), 0) }, AgpuErrorModule, &["is empty"]);
 }
 
 /// A kernel without code for GPUs reports why before anything is written, even if nothing would be

@@ -1,7 +1,8 @@
-//! The C backend writes one self-contained file of kernels, which is compiled once for each x86-64
-//! level with `-DAGPU_LEVEL=v2|v3|v4`.
+//! The C backend writes kernels as C, which is compiled once for each x86-64 level with
+//! `-DAGPU_LEVEL=v2|v3|v4`: as one self-contained file, or as a file for each function of the author,
+//! so that they are compiled at the same time, and only those that changed.
 //!
-//! The file contains names and source lines of the author's program: `a_x` is the parameter x,
+//! The files contain names and source lines of the author's program: `a_x` is the parameter x,
 //! `out_result` is the result, and `n_x` is the length of x.
 
 mod expr;
@@ -11,50 +12,146 @@ pub use expr::ctype;
 
 use crate::kernel::Kernel;
 use crate::schedule::CpuVariants;
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// The text with which every file begins.
 const PRELUDE: &str = include_str!("prelude.h");
 
-/// Writes the C file of a package: the variants of all kernels, and the table `<package>_cpu_<level>` that is
-/// handed to the runtime.
-pub fn emit<'k>(package: &str, kernels: impl IntoIterator<Item = &'k CpuVariants>) -> String {
-    let mut out =
-        format!("/* The kernels of package {package}, made by arraygpu {}. */\n", env!("CARGO_PKG_VERSION"));
-    out.push_str(PRELUDE);
-    let mut table = String::new();
-    for v in kernels {
-        let name = &v.contiguous.kernel.name;
-        let _ = writeln!(out, "\n/* ---- {name} ---- */");
-        let in_place_too = v.in_place.is_none() && v.contiguous.kernel.main.is_some();
-        let mut entries: Vec<String> = Vec::new();
-        for variant in v.all() {
-            entries.push(match variant.and_then(|v| v.kernel.main.as_ref().map(|body| (&v.kernel, body))) {
-                Some((k, body)) => {
-                    stmt::function(&mut out, k, &k.name, body);
-                    k.name.clone()
-                }
-                None if in_place_too && entries.len() == 1 => name.clone(),
-                None => "0".into(),
-            });
-        }
-        let finish = format!("{name}_finish");
-        let once = v.finish();
-        entries.push(match once.as_ref().and_then(|k| k.finish.as_ref().map(|body| (k, body))) {
-            Some((k, body)) => {
-                stmt::function(&mut out, k, &finish, body);
-                finish
-            }
-            None => "0".into(),
-        });
-        let _ = writeln!(table, "\t{{ {}, {{ 0, 0 }} }},", entries.join(", "));
+/// The parameters of every function.
+const PARAMETERS: &str = "(const agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end)";
+
+/// A self-contained C file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// The name, without `.c`.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// The kernels of a package as C functions. Functions with the same code are one.
+#[derive(Clone, Default, Debug)]
+pub struct Source {
+    package: String,
+    parts: Vec<Part>,
+    /// For each kernel the names of its functions: contiguous, in place, strided, finish.
+    table: Vec<[Option<String>; 4]>,
+    /// The name of the function with a body.
+    known: FxHashMap<String, String>,
+}
+
+/// The kernels of one function of the author.
+#[derive(Clone, Default, Debug)]
+struct Part {
+    function: String,
+    kernels: Vec<(String, Vec<Code>)>,
+}
+
+/// A C function.
+#[derive(Clone, Debug)]
+struct Code {
+    name: String,
+    body: String,
+}
+
+impl Source {
+    /// Begins a package without kernels.
+    pub fn new(package: &str) -> Source {
+        Source { package: package.into(), ..Source::default() }
     }
-    let symbol = format!("AGPU_JOIN({package}_cpu_, AGPU_LEVEL)");
-    let _ = write!(
-        out,
-        "\nextern const agpu_cpu_kernel {symbol}[];\nconst agpu_cpu_kernel {symbol}[] = {{\n{table}}};\n"
-    );
-    out
+
+    /// Adds the kernels of a function of the author, in the order of the table.
+    pub fn add<'k>(&mut self, function: &str, kernels: impl IntoIterator<Item = &'k CpuVariants>) {
+        let mut part = Part { function: function.into(), kernels: Vec::new() };
+        for v in kernels {
+            let name = &v.contiguous.kernel.name;
+            let mut codes = Vec::new();
+            let mut entries: Vec<Option<String>> = Vec::new();
+            let mut entry = |name: &str, body: String| {
+                let first = self.known.entry(body).or_insert_with_key(|body| {
+                    codes.push(Code { name: name.into(), body: body.clone() });
+                    name.into()
+                });
+                Some(first.clone())
+            };
+            let [contiguous, in_place, strided] = v.all();
+            for variant in [contiguous, in_place.or(contiguous), strided] {
+                let main = variant.and_then(|v| Some((&v.kernel, v.kernel.main.as_ref()?)));
+                entries.push(main.and_then(|(k, main)| entry(&k.name, stmt::body(k, main))));
+            }
+            let once = v.finish();
+            let finish = once.as_ref().and_then(|k| Some((k, k.finish.as_ref()?)));
+            entries.push(finish.and_then(|(k, body)| entry(&format!("{name}_finish"), stmt::body(k, body))));
+            self.table.push(entries.try_into().unwrap_or_default());
+            part.kernels.push((name.clone(), codes));
+        }
+        self.parts.push(part);
+    }
+
+    /// Returns everything as one file, with the table `<package>_cpu_<level>` that is handed to the
+    /// runtime.
+    pub fn whole(&self) -> String {
+        let mut out = self.head();
+        for (name, codes) in self.parts.iter().flat_map(|p| &p.kernels) {
+            let _ = writeln!(out, "\n/* ---- {name} ---- */");
+            for code in codes {
+                let _ = write!(out, "\nstatic void {}{PARAMETERS}\n{}", code.name, code.body);
+            }
+        }
+        out + &self.table(|name| name.into())
+    }
+
+    /// Returns a file for each function of the author that has code of its own, and then one with
+    /// the table.
+    pub fn files(&self) -> Vec<File> {
+        let symbol = |name: &str| format!("AGPU_JOIN({}, AGPU_LEVEL)", self.symbol(name));
+        let mut files = Vec::new();
+        for part in &self.parts {
+            let mut text = self.head();
+            let before = text.len();
+            for (name, codes) in part.kernels.iter().filter(|(_, codes)| !codes.is_empty()) {
+                let _ = writeln!(text, "\n/* ---- {name} ---- */");
+                for Code { name, body } in codes {
+                    let symbol = symbol(name);
+                    let _ = write!(text, "\nvoid {symbol}{PARAMETERS};\nvoid {symbol}{PARAMETERS}\n{body}");
+                }
+            }
+            if text.len() > before {
+                files.push(File { name: format!("{}_cpu_{}", self.package, part.function), text });
+            }
+        }
+        let mut text = self.head();
+        for code in self.parts.iter().flat_map(|p| &p.kernels).flat_map(|(_, codes)| codes) {
+            let _ = writeln!(text, "void {}{PARAMETERS};", symbol(&code.name));
+        }
+        text += &self.table(symbol);
+        files.push(File { name: format!("{}_cpu", self.package), text });
+        files
+    }
+
+    fn head(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        format!("/* The kernels of package {}, made by arraygpu {version}. */\n{PRELUDE}", self.package)
+    }
+
+    /// Returns the name of a function that other files know, up to the level. No name of the author
+    /// has two underscores in a row.
+    fn symbol(&self, name: &str) -> String {
+        format!("{}__{name}_", self.package)
+    }
+
+    fn table(&self, symbol: impl Fn(&str) -> String) -> String {
+        let table = format!("AGPU_JOIN({}_cpu_, AGPU_LEVEL)", self.package);
+        let mut out =
+            format!("\nextern const agpu_cpu_kernel {table}[];\nconst agpu_cpu_kernel {table}[] = {{\n");
+        for entries in &self.table {
+            let names: Vec<String> =
+                entries.iter().map(|name| name.as_deref().map_or("0".into(), &symbol)).collect();
+            let _ = writeln!(out, "\t{{ {}, {{ 0, 0 }} }},", names.join(", "));
+        }
+        out + "};\n"
+    }
 }
 
 /// Writes one variant of a kernel as C, for `--emit` and tests.
@@ -62,7 +159,7 @@ pub fn kernel(k: &Kernel) -> String {
     let mut out = String::new();
     for (suffix, part) in [("", &k.main), ("_finish", &k.finish)] {
         if let Some(body) = part {
-            stmt::function(&mut out, k, &format!("{}{suffix}", k.name), body);
+            let _ = write!(out, "\nstatic void {}{suffix}{PARAMETERS}\n{}", k.name, stmt::body(k, body));
         }
     }
     out

@@ -4,17 +4,13 @@ use super::expr::{atom, ctype, expr, index, memtype};
 use crate::kernel::{Expr, Kernel, Stmt};
 use std::fmt::Write;
 
-/// Writes one part of a kernel as a C function, and declares only what the body uses.
-pub fn function(out: &mut String, k: &Kernel, name: &str, body: &[Stmt]) {
+/// Returns one part of a kernel as the body of a C function, which declares only what it uses.
+pub fn body(k: &Kernel, body: &[Stmt]) -> String {
     let mut text = String::new();
     let mut p = Printer { k, out: &mut text, line: String::new() };
     p.block(body, 1);
     let sites = sites(body);
-    let start = out.len();
-    let _ = writeln!(
-        out,
-        "\nstatic void {name}(const agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end)\n{{"
-    );
+    let mut out = String::from("{\n");
     for (i, a) in k.arrays.iter().enumerate().filter(|(_, a)| uses(&text, &a.name)) {
         let constant = if a.write { "" } else { "const " };
         let restrict = if a.noalias { "restrict " } else { "" };
@@ -41,7 +37,7 @@ pub fn function(out: &mut String, k: &Kernel, name: &str, body: &[Stmt]) {
             let _ = writeln!(out, "\t(void){bound};");
         }
     }
-    if !out[start..].contains("args->") && sites.is_empty() {
+    if !out.contains("args->") && sites.is_empty() {
         out.push_str("\t(void)args;\n");
     }
     out.push_str(&text);
@@ -49,6 +45,7 @@ pub fn function(out: &mut String, k: &Kernel, name: &str, body: &[Stmt]) {
         let _ = writeln!(out, "\tagpu_record(&args->records[{i}], record{i});");
     }
     out.push_str("}\n");
+    out
 }
 
 /// Whether an identifier occurs in a text as a whole word.

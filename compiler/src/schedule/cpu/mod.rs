@@ -78,8 +78,9 @@ pub fn kernels(
     let contiguous = finished((contiguous, strategy), stores);
     let mut variants = CpuVariants { contiguous, in_place: None, strided: None };
     if let Some((in_place, any)) = others {
-        // without outputs nothing can overlap
-        variants.in_place = stores.then(|| finished(in_place, false));
+        // the runtime takes it only where an output is an input that is read at the same index
+        let overlaps = stores && c.facts.accesses.may_be_in_place();
+        variants.in_place = overlaps.then(|| finished(in_place, false));
         variants.strided = Some(finished(any, false));
     }
     if c.wanted.has_cpu() {
