@@ -10,7 +10,7 @@ use super::level::Level;
 use super::model::Package;
 use super::objects::{Objects, Work};
 use super::{ABI_VERSION, RUNTIME_SONAME, glue, place};
-use crate::backend::c::File;
+use crate::backend::c::{self, File};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use std::io::{self, Read, Seek};
@@ -249,7 +249,7 @@ impl Compiler {
             level.flags.join(" ").as_bytes(),
             level.name.as_bytes(),
             file.name.as_bytes(),
-            file.text.as_bytes(),
+            c::without_comments(&file.text).as_bytes(),
         ])
     }
 

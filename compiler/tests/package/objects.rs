@@ -47,16 +47,21 @@ fn only_what_changed_is_compiled_and_the_bytes_are_those_of_a_first_time() {
     let dir = temp();
     let (out, cache) = (dir.path().join("tiny"), dir.path().join("cache"));
     let levels = Level::all().len();
+    let lib = Path::new("lib/libtiny.so");
     let (first, counts, _) = written(&with_extra("1"), cached(&out, &cache));
     assert_eq!(counts, (2 * levels, 2 * levels));
     let (again, counts, _) = written(&with_extra("1"), cached(&out, &cache));
     assert_eq!(counts, (0, 2 * levels));
     assert!(first == again);
-    let (changed, counts, _) = written(&with_extra("2"), cached(&out, &cache));
+    let (changed, counts, _) = written(&with_extra("2 /* tiny.rs:6:1 */"), cached(&out, &cache));
     assert_eq!(counts, (levels, 2 * levels));
-    let (fresh, counts, _) = written(&with_extra("2"), strict(&dir.path().join("fresh")));
+    let (fresh, counts, _) = written(&with_extra("2 /* tiny.rs:6:1 */"), strict(&dir.path().join("fresh")));
     assert_eq!(counts, (2 * levels, 2 * levels));
     assert!(changed == fresh && changed != first);
+    // comments have the author's lines
+    let (moved, counts, _) = written(&with_extra("2 /* tiny.rs:7:1 */"), cached(&out, &cache));
+    assert_eq!(counts, (0, 2 * levels));
+    assert!(moved.keys().eq(changed.keys()) && moved[lib] == changed[lib]);
     // one level of a package is known from the other packages
     let lowest = Options { levels: Level::all()[..1].to_vec(), ..cached(&out, &cache) };
     assert_eq!(written(&with_extra("1"), lowest).1, (0, 2));
@@ -140,7 +145,7 @@ fn the_cache_forgets_what_was_not_used_for_the_longest_time() {
     // there is no room for a third object, and without the oldest one three quarters are left
     let size = size * 7 / 5;
     assert_eq!(written(&program(), options(size)).1, (0, 1));
-    written(&with_extra("2"), options(size));
+    written(&with_extra("2 /* tiny.rs:6:1 */"), options(size));
     assert_eq!(written(&program(), options(size)).1, (0, 1), "it was used since");
     assert_eq!(written(&with_extra("1"), options(size)).1, (1, 2), "this one is gone");
 }

@@ -37,7 +37,7 @@ pub struct Source {
     parts: Vec<Part>,
     /// For each kernel the names of its functions: contiguous, in place, strided, finish.
     table: Vec<[Option<String>; 4]>,
-    /// The name of the function with a body.
+    /// The name of the function with a body, which is without comments here.
     known: FxHashMap<String, String>,
 }
 
@@ -69,8 +69,8 @@ impl Source {
             let mut codes = Vec::new();
             let mut entries: Vec<Option<String>> = Vec::new();
             let mut entry = |name: &str, body: String| {
-                let first = self.known.entry(body).or_insert_with_key(|body| {
-                    codes.push(Code { name: name.into(), body: body.clone() });
+                let first = self.known.entry(without_comments(&body)).or_insert_with(|| {
+                    codes.push(Code { name: name.into(), body });
                     name.into()
                 });
                 Some(first.clone())
@@ -152,6 +152,20 @@ impl Source {
         }
         out + "};\n"
     }
+}
+
+/// Returns a text of this backend, which has no strings, without comments: they have the author's
+/// lines, which change when lines above them do, and no code depends on them.
+pub fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((code, comment)) = rest.split_once("/*") {
+        out.push_str(code);
+        // a comment separates words
+        out.push(' ');
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    out + rest
 }
 
 /// Writes one variant of a kernel as C, for `--emit` and tests.
