@@ -5,11 +5,8 @@
 //! commands run in a scratch folder with relative names, so that no path gets into the libraries.
 
 use super::cache::Key;
-use super::images::Images;
 use super::level::Level;
-use super::model::Package;
-use super::objects::{Objects, Work};
-use super::{ABI_VERSION, RUNTIME_SONAME, glue, place};
+use super::place;
 use crate::backend::c::{self, File};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -18,9 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
-
-/// The header of the runtime, which the package's own code includes.
-const ARRAYGPU_H: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../include/arraygpu.h"));
 
 /// The flags for every C file.
 const FLAGS: [&str; 12] = [
@@ -60,31 +54,13 @@ pub fn refused_flags(say: impl Fn(&str)) {
 
 /// A C compiler with its archiver.
 pub struct Compiler {
-    cc: PathBuf,
-    ar: PathBuf,
+    pub(super) cc: PathBuf,
+    pub(super) ar: PathBuf,
     strict: bool,
     /// The flags for every C file.
     pub flags: Vec<&'static str>,
     /// The version as the compiler prints it: `gcc (Debian 12.2.0-14) 12.2.0`.
     pub version: String,
-}
-
-/// The sources of a package's libraries.
-pub struct Sources<'a> {
-    /// The C files of the kernels.
-    pub kernels: &'a [File],
-    /// The package's C header.
-    pub header: &'a str,
-    /// The code for GPUs.
-    pub images: &'a Images,
-}
-
-/// The libraries that were built, in the scratch folder.
-pub struct Built {
-    /// The static library.
-    pub archive: PathBuf,
-    /// The shared library.
-    pub shared: PathBuf,
 }
 
 fn triple() -> String {
@@ -120,83 +96,6 @@ impl Compiler {
         let gcc: &[&str] = if tool.is_like_clang() { &[] } else { &GCC_FLAGS };
         let flags = FLAGS.iter().chain(gcc).copied().collect();
         Ok(Compiler { cc, ar, strict, flags, version })
-    }
-
-    /// Compiles the kernels for the package's levels, and the glue, and makes both libraries.
-    pub fn build(
-        &self,
-        package: &Package,
-        sources: &Sources,
-        work: &Work,
-        scratch: &Path,
-        say: &dyn Fn(&str),
-    ) -> Result<Built> {
-        let name = &package.name;
-        let none = package.kernels.is_empty() || !package.targets.cpu;
-        let levels = if none { &[] } else { &package.levels[..] };
-        let names: Vec<&str> = levels.iter().map(|l| l.name).collect();
-        let glue_file = format!("{name}_glue.c");
-        let (images_file, images) = (format!("{name}_images.s"), sources.images);
-        for (file, bytes) in [
-            (&glue_file, glue::print(package, images, ABI_VERSION, &names).as_bytes()),
-            (&images_file, Images::assembly(name).as_bytes()),
-            (&format!("{name}_images.bin"), &images.bytes),
-            (&format!("{name}.h"), sources.header.as_bytes()),
-            (&"arraygpu.h".into(), ARRAYGPU_H.as_bytes()),
-            (&format!("{name}_stub.c"), STUB.as_bytes()),
-        ] {
-            let path = scratch.join(file);
-            place::write(&path, bytes).map_err(|e| place::failed("write", &path, &e))?;
-        }
-        let objects = Objects::begin(self, sources.kernels, levels, work.cache, scratch)?;
-        if !levels.is_empty() {
-            let count = package.kernels.len();
-            let kernels = if count == 1 { "kernel" } else { "kernels" };
-            let (missing, all) = objects.count();
-            let known = if missing < all {
-                format!(": {missing} of {all} objects, the others are known")
-            } else {
-                String::new()
-            };
-            say(&format!("compiling {count} {kernels} for {}{known}", names.join(", ")));
-        }
-        let mut own_objects = vec![format!("{name}_glue.o")];
-        if !images.table.is_empty() {
-            own_objects.push(format!("{name}_images.o"));
-        }
-        let own = || {
-            self.run(self.compile(scratch, &glue_file, &own_objects[0]), scratch, &glue_file)?;
-            if let Some(object) = own_objects.get(1) {
-                self.run(self.assemble(&images_file, object), scratch, &images_file)?;
-            }
-            self.stub(scratch, name)
-        };
-        let scalar = objects.compile(self, work, scratch, own)?;
-        for object in scalar {
-            let cc = self.cc.display();
-            say(&format!("note: {cc} crashed at {object}, which is compiled without vectors"));
-        }
-
-        let all: Vec<&str> = own_objects.iter().map(String::as_str).chain(objects.names()).collect();
-        let (archive, shared) = (format!("lib{name}.a"), format!("lib{name}.so"));
-        let mut ar = Command::new(&self.ar);
-        // The flag `D` omits times, owners and modes.
-        ar.arg(if cfg!(target_os = "linux") { "rcsD" } else { "rcs" }).arg(&archive).args(&all);
-        self.run(ar, scratch, &archive)?;
-        let mut link = Command::new(&self.cc);
-        link.args([
-            "-shared",
-            "-Wl,--build-id=none",
-            "-Wl,-z,defs",
-            &format!("-Wl,-soname,{shared}"),
-            "-o",
-            &shared,
-        ]);
-        // The runtime is often in the same folder as the package.
-        link.arg("-Wl,-rpath,$ORIGIN");
-        link.args(&all).args([&format!("./{RUNTIME_SONAME}"), "-lm"]);
-        self.run(link, scratch, &shared)?;
-        Ok(Built { archive: scratch.join(archive), shared: scratch.join(shared) })
     }
 
     /// Compiles the kernels of a program for one level into a shared library of their own.
@@ -253,7 +152,7 @@ impl Compiler {
         ])
     }
 
-    fn compile(&self, scratch: &Path, source: &str, object: &str) -> Command {
+    pub(super) fn compile(&self, scratch: &Path, source: &str, object: &str) -> Command {
         let mut command = Command::new(&self.cc);
         command.args(&self.flags).arg(format!("-ffile-prefix-map={}=.", scratch.display()));
         command.args(["-I.", "-c", source, "-o", object]);
@@ -261,25 +160,15 @@ impl Compiler {
     }
 
     /// Returns the command for an assembler file, without the flags for C, about which Clang warns.
-    fn assemble(&self, source: &str, object: &str) -> Command {
+    pub(super) fn assemble(&self, source: &str, object: &str) -> Command {
         let mut command = Command::new(&self.cc);
         command.args(["-c", source, "-o", object]);
         command
     }
 
-    /// Builds a stand-in for libarraygpu, so that the package's library lists it as needed and all
-    /// symbols are resolved.
-    fn stub(&self, scratch: &Path, package: &str) -> Result<()> {
-        let source = format!("{package}_stub.c");
-        let mut command = Command::new(&self.cc);
-        command.args(["-shared", "-fPIC", "-nostdlib", &format!("-Wl,-soname,{RUNTIME_SONAME}")]);
-        command.args(["-o", RUNTIME_SONAME, &source]);
-        self.run(command, scratch, &source).map(drop)
-    }
-
     /// Runs a command in the scratch folder, and returns whether it said nothing. Its output becomes
     /// part of the error.
-    fn run(&self, mut command: Command, scratch: &Path, what: &str) -> Result<bool> {
+    pub(super) fn run(&self, mut command: Command, scratch: &Path, what: &str) -> Result<bool> {
         command.current_dir(scratch).env("LC_ALL", "C").stdin(Stdio::null());
         let tool = command.get_program().to_string_lossy().into_owned();
         let failed =
@@ -330,10 +219,6 @@ pub(super) struct Code {
     /// Whether the compiler said nothing.
     pub silent: bool,
 }
-
-/// The functions of libarraygpu that packages call. They are never run: the real library replaces
-/// this one.
-const STUB: &str = "void agpu_invoke(void);\nvoid agpu_invoke(void) {}\n";
 
 #[cfg(all(test, unix))]
 mod tests {

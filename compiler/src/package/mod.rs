@@ -3,7 +3,7 @@
 //! [`write()`] turns a compiled program into headers, libraries, CMake and pkg-config files and a
 //! manifest (the list is in `docs/c-abi.md`). Each part has a file: [`model`] describes the
 //! contents of the package; [`c_header`], [`cpp_header`], [`glue`], [`images`], [`cmake`],
-//! [`pkgconfig`] and [`manifest`] print it; [`cc`] runs the C compiler, [`objects`] for each file and [`level`],
+//! [`pkgconfig`] and [`manifest`] print it; [`cc`] runs the C compiler, [`objects`] for each file and [`level`], [`libraries`] joins what it made,
 //! and [`ptxas`] NVIDIA's assembler; [`packed`] compresses code for GPUs; [`cache`] keeps what was made; and [`place`] moves the finished package to its folder at once.
 //!
 //! The same program and tools give the same bytes in any directory: the output depends neither on
@@ -17,6 +17,7 @@ pub mod cpp_header;
 pub mod glue;
 pub mod images;
 pub mod level;
+pub mod libraries;
 pub mod manifest;
 pub mod model;
 pub mod names;
@@ -59,9 +60,9 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     let compiler = cc::Compiler::find(options.strict)?;
     cc::refused_flags(&options.warn);
     let images = gpu_code(&package, options, staging.scratch(), &say)?;
-    let sources = cc::Sources { kernels: &compiled.c_files, header: &header, images: &images };
+    let sources = libraries::Sources { kernels: &compiled.c_files, header: &header, images: &images };
     let work = objects::Work { jobs: options.jobs, cache: options.cache.as_ref() };
-    let built = compiler.build(&package, &sources, &work, staging.scratch(), &say)?;
+    let built = libraries::build(&compiler, &package, &sources, &work, staging.scratch(), &say)?;
     staging.copy(&built.archive, &format!("lib/lib{name}.a"))?;
     staging.copy(&built.shared, &format!("lib/lib{name}.so"))?;
 

@@ -19,11 +19,11 @@ fn with_extra(extra: &str) -> Compiled {
     program
 }
 
-/// Writes a package and returns its files and what it said about objects: how many were compiled of how many.
-fn written(
-    program: &Compiled,
-    options: Options,
-) -> (BTreeMap<PathBuf, Vec<u8>>, (usize, usize), Vec<String>) {
+/// A package that was written: its files, how many objects were compiled of how many, and what was said.
+type Written = (BTreeMap<PathBuf, Vec<u8>>, (usize, usize), Vec<String>);
+
+/// Writes a package.
+fn written(program: &Compiled, options: Options) -> Written {
     let (said, heard) = mpsc::channel();
     let out = options.out.clone();
     let progress = Box::new(move |text: &str| said.send(text.to_string()).expect("heard"));
