@@ -150,8 +150,9 @@ impl Hoist {
     /// Returns the value as an element of a stored array, if it contains a nested operation that
     /// depends on some of the indices only.
     fn stored(&mut self, g: &mut Graph, n: NodeId, around: &[Around]) -> Option<NodeId> {
-        // of conditions and counts, what they are computed from is stored
-        if !g.ty(n).elem.is_float() && !is_costly(g.op(n)) {
+        // of conditions and counts, and of what leaves records, that is stored from which they are
+        // computed
+        if !is_costly(g.op(n)) && (!g.ty(n).elem.is_float() || may_record(g, n)) {
             return None;
         }
         let is_one_row = around.len() < 2 && !self.splits_products;

@@ -109,7 +109,7 @@ impl Loaded {
             for (code, version) in of.gpu_variants().iter().zip(0..) {
                 let text = CString::new(code.ptx.as_str()).map_err(|e| e.to_string())?;
                 let (size, data) = (text.as_bytes().len() as i64, text.as_ptr().cast());
-                images.push(AgpuImage { kernel, version, arch: 0, size, data, reserved: [0; 2] });
+                images.push(AgpuImage { kernel, version, arch: 0, size, data, packed: 0, base: 0 });
                 texts.push(text);
             }
         }
