@@ -1,7 +1,7 @@
 //! Which nodes may leave an error record (semantics section 6).
 
 use super::{Graph, NodeId};
-use rustc_hash::FxHashSet as HashSet;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Returns whether computing a value may leave an error record, apart from nodes that are computed
 /// once for the call.
@@ -18,4 +18,34 @@ pub fn may_record(g: &Graph, n: NodeId) -> bool {
         stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
     }
     false
+}
+
+/// What is known about the nodes of one graph, so that many can be asked about in one walk. The marks
+/// of the nodes must not change meanwhile.
+#[derive(Default)]
+pub struct Records(HashMap<NodeId, bool>);
+
+impl Records {
+    /// Returns what [`may_record`] returns.
+    pub fn may(&mut self, g: &Graph, n: NodeId) -> bool {
+        let mut stack = vec![n];
+        while let Some(&n) = stack.last() {
+            if self.0.contains_key(&n) {
+                stack.pop();
+                continue;
+            }
+            let op = g.op(n);
+            if g.node(n).once && g.is_closed(n) || op.may_record(g) {
+                self.0.insert(n, !(g.node(n).once && g.is_closed(n)));
+                continue;
+            }
+            let below = || op.operands().chain(op.lambda().map(|l| l.body));
+            let waiting = stack.len();
+            stack.extend(below().filter(|o| !self.0.contains_key(o)));
+            if stack.len() == waiting {
+                self.0.insert(n, below().any(|o| self.0[&o]));
+            }
+        }
+        self.0[&n]
+    }
 }

@@ -164,8 +164,13 @@ impl Formulas {
 
     /// Returns the value of a host scalar, if the sizes that it needs are known.
     pub fn value(&self, n: NodeId) -> Option<Lit> {
+        self.values(&[n])[0]
+    }
+
+    /// Returns the values of several host scalars, as [`Formulas::value`] does.
+    pub fn values(&self, list: &[NodeId]) -> Vec<Option<Lit>> {
         let mut values: HashMap<NodeId, Lit> = HashMap::default();
-        for m in self.g.reachable([n]) {
+        for m in self.g.reachable(list.iter().copied()) {
             let at = |n: NodeId| values.get(&n).copied();
             let value = match *self.g.op(m) {
                 Op::Const(l) => Some(l),
@@ -181,7 +186,7 @@ impl Formulas {
                 values.insert(m, value);
             }
         }
-        values.get(&n).copied()
+        list.iter().map(|n| values.get(n).copied()).collect()
     }
 
     /// Returns a length or a count, which is not negative, as an amount.

@@ -4,7 +4,7 @@
 
 use super::formula::Formulas;
 use super::model::{Launched, Started};
-use crate::core::{NodeId, Op};
+use crate::core::Op;
 use crate::driver::Compiled;
 use crate::plan::policy::{Layout, Space};
 use crate::plan::{HostId, Launch, Place, Plan};
@@ -32,8 +32,8 @@ impl<'a> Sizes<'a> {
         let params = plan.params.iter().zip(0..);
         let params =
             params.map(|(slot, p)| (0..slot.ty.rank).map(|axis| length(p, axis)).collect()).collect();
-        let value = |n: &NodeId| formulas.value(*n).map(|l| l.as_i64());
-        Sizes { plan, host: host.iter().map(value).collect(), params }
+        let values = formulas.values(&host).into_iter();
+        Sizes { plan, host: values.map(|value| value.map(|l| l.as_i64())).collect(), params }
     }
 
     fn scalar(&self, h: &HostId) -> Option<i64> {

@@ -94,14 +94,16 @@ pub fn apply(extents: &[Extent], f: &Function, formulas: &mut Formulas) -> Resul
             }
         }
     }
-    // A length that must be equal to a known one becomes known. One round per rule is enough.
+    // A length that must be equal to a known one becomes known, until a round finds nothing new.
     let equal: Vec<_> = f.requires.iter().filter(|r| r.rule == Rule::Same).collect();
-    for _ in &equal {
+    let mut is_new = true;
+    while std::mem::take(&mut is_new) {
         for r in &equal {
             for (from, to) in [(r.a, r.b), (r.b, r.a)] {
                 let is_unknown = matches!(f.graph.op(to), Op::Len(..)) && !formulas.known.contains_key(&to);
-                if let Some(value) = formulas.value(from).filter(|_| is_unknown) {
+                if is_unknown && let Some(value) = formulas.value(from) {
                     formulas.known.insert(to, value);
+                    is_new = true;
                 }
             }
         }

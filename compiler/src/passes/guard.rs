@@ -15,12 +15,13 @@
 //! A reduction that stands outside of closures in the author's program, or depends on no element
 //! there, leaves its records in any case ([`crate::core::Node::once`]).
 
-use crate::core::records::may_record;
+use crate::core::records::{Records, may_record};
 use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, Lambda, NodeId, Op};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
+use std::cell::RefCell;
 
 /// Marks the nodes that are computed once for the call in the author's program.
 pub fn mark(f: &mut Function) {
@@ -36,10 +37,13 @@ pub fn mark(f: &mut Function) {
 pub fn run(mut f: Function) -> Result<Function> {
     f.graph.on_demand = false;
     let g = &f.graph;
-    if !f.needs(|n| is_target(g, n)) {
+    let records = RefCell::new(Records::default());
+    if !f.needs(|n| is_target(g, n, &mut records.borrow_mut())) {
         return Ok(f);
     }
-    let mut guard = Guard { name: f.name.clone(), holds: HashMap::default(), made: HashMap::default() };
+    let records = records.into_inner();
+    let mut guard =
+        Guard { name: f.name.clone(), records, holds: HashMap::default(), made: HashMap::default() };
     for r in &mut f.results {
         r.value = guard.node(&mut f.graph, r.value, &Context::default())?;
     }
@@ -48,8 +52,8 @@ pub fn run(mut f: Function) -> Result<Function> {
 
 /// Returns whether a node needs a launch of its own, needed none in the author's program, and may
 /// leave an error record.
-fn is_target(g: &Graph, n: NodeId) -> bool {
-    g.op(n).needs_launch() && g.is_closed(n) && !g.node(n).once && may_record(g, n)
+fn is_target(g: &Graph, n: NodeId, records: &mut Records) -> bool {
+    g.op(n).needs_launch() && g.is_closed(n) && !g.node(n).once && records.may(g, n)
 }
 
 /// The context of a value.
@@ -93,6 +97,8 @@ impl Context {
 struct Guard {
     /// The function's name.
     name: String,
+    /// Which nodes of the function may leave an error record.
+    records: Records,
     /// Whether a node is a target or needs one, for nodes that were asked for.
     holds: HashMap<NodeId, bool>,
     made: HashMap<(NodeId, Context), NodeId>,
@@ -104,8 +110,8 @@ impl Guard {
             return *known;
         }
         let op = g.op(n);
-        let found =
-            is_target(g, n) || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.holds(g, o));
+        let found = is_target(g, n, &mut self.records)
+            || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.holds(g, o));
         self.holds.insert(n, found);
         found
     }
@@ -123,7 +129,7 @@ impl Guard {
         let (bound, once) = (g.node(n).bound, g.node(n).once);
         let everywhere = Context::default();
         let mut made = self.rebuilt(g, n, if once { &everywhere } else { around })?;
-        if is_target(g, n) {
+        if is_target(g, n, &mut self.records) {
             made = self.guarded(g, made, around)?;
         }
         g.keep_marks(bound, once, made);
