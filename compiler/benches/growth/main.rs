@@ -2,6 +2,7 @@
 //!
 //! ```sh
 //! cargo bench -p arraygpu-compiler --bench growth -- [--kind NAME] [--least N] [--most N] [--seconds S]  [--jsonl FILE] [--svg FILE] [--explain]
+//! cargo bench -p arraygpu-compiler --bench growth -- --plot FILE --svg FILE
 //! ```
 //!
 //! Each kind is compiled at 100, 300, 1000 .. repetitions, until it takes more than `--seconds`. For each stage
@@ -223,6 +224,18 @@ fn json(m: &Measured) -> String {
     )
 }
 
+/// Returns the lines of a plot from rows that were written before.
+fn plotted(rows: &str) -> Vec<plot::Line> {
+    let rows: Vec<serde_json::Value> =
+        rows.lines().map(|row| serde_json::from_str(row).expect("a row")).collect();
+    let points = |name: &str| -> Vec<(f64, f64)> {
+        let of_kind = rows.iter().filter(|row| row["kind"] == name);
+        of_kind.filter_map(|row| Some((row["n"].as_f64()?, row["seconds"].as_f64()?))).collect()
+    };
+    let lines = KINDS.iter().map(|(_, name)| plot::Line { name, points: points(name) });
+    lines.filter(|line| !line.points.is_empty()).collect()
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
@@ -233,7 +246,7 @@ fn main() {
     let mut lines: Vec<plot::Line> = Vec::new();
     let mut out = option("--jsonl").map(|p| std::fs::File::create(p).expect("a file"));
     for (kind, name) in KINDS {
-        if only.is_some_and(|k| !k.split(',').any(|k| k == name)) {
+        if option("--plot").is_some() || only.is_some_and(|k| !k.split(',').any(|k| k == name)) {
             continue;
         }
         let mut before: Option<Measured> = None;
@@ -257,6 +270,9 @@ fn main() {
             }
             before = Some(m);
         }
+    }
+    if let Some(rows) = option("--plot") {
+        lines = plotted(&std::fs::read_to_string(rows).expect("a file of rows"));
     }
     if let Some(path) = option("--svg") {
         std::fs::write(path, plot::svg("seconds to compile", &lines)).expect("a file");
