@@ -25,7 +25,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Every kind with its name.
-const KINDS: [(Growth, &'static str); 19] = [
+const KINDS: [(Growth, &str); 19] = [
     (Growth::Maps, "maps"),
     (Growth::Element, "element"),
     (Growth::Stencils, "stencils"),
