@@ -33,7 +33,7 @@ use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_fro
 use crate::core::{kept_records, panels, recompute};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Runs the pass.
 pub fn run(mut f: Function) -> Result<Function> {
@@ -59,14 +59,17 @@ pub fn run(mut f: Function) -> Result<Function> {
             None => made,
         }
     });
+    let read = out.arrays_read();
+    let mut seen: HashSet<NodeId> = HashSet::default();
     for i in 0..out.results.len() {
         let value = out.results[i].value;
         if !out.graph.ty(value).is_scalar() {
+            let (is_first, is_read) = (seen.insert(value), read.contains(&value));
             // a result is stored anyway, so what else needs the array reads the result
             out.results[i].value = match *out.graph.op(value) {
-                Op::Materialize(x) if !out.is_read(value, i) => x,
-                Op::Materialize(_) if !out.is_result(value, i) => value,
-                Op::Iterate { .. } if !out.is_read(value, i) => value,
+                Op::Materialize(x) if !is_read => x,
+                Op::Materialize(_) if is_first => value,
+                Op::Iterate { .. } if !is_read => value,
                 _ => fuse.generate(&mut out.graph, value),
             };
         }
@@ -75,17 +78,18 @@ pub fn run(mut f: Function) -> Result<Function> {
 }
 
 impl Function {
-    /// Returns whether an array is a result with a lower number.
-    fn is_result(&self, array: NodeId, result: usize) -> bool {
-        self.results[..result].iter().any(|r| r.value == array)
-    }
-
-    /// Returns whether an array is needed by more than the result with that number.
-    fn is_read(&self, array: NodeId, result: usize) -> bool {
-        let others = || self.results.iter().enumerate().filter(|(i, _)| *i != result);
-        let reads = |n: NodeId| self.graph.op(n).operands().any(|o| o == array);
-        others().any(|(_, r)| r.value == array)
-            || self.graph.reachable(self.results.iter().map(|r| r.value)).into_iter().any(reads)
+    /// Returns the arrays that are needed by other nodes than a single result.
+    fn arrays_read(&self) -> HashSet<NodeId> {
+        let (mut read, mut results) = (HashSet::default(), HashSet::default());
+        for r in &self.results {
+            if !results.insert(r.value) {
+                read.insert(r.value);
+            }
+        }
+        for n in self.graph.reachable(self.results.iter().map(|r| r.value)) {
+            read.extend(self.graph.op(n).operands().filter(|o| !self.graph.ty(*o).is_scalar()));
+        }
+        read
     }
 }
 
