@@ -193,7 +193,7 @@ fn command_lines() {
             .starts_with("{\n  \"version\": 1,")
     );
     for (arguments, says) in [
-        (["--explain=yaml", "--quiet"], "`text` or `json`, not `yaml`"),
+        (["--explain=yaml", "--quiet"], "`text`, `short` or `json`, not `yaml`"),
         (["--explain", "--bandwidth=fast"], "`fast` is no bandwidth"),
         (["--explain", "--extent=x"], "`x` is no extent"),
         (["--explain", "--extent=y=5"], "no function has a parameter `y` of 1 dimension; there are f.x"),

@@ -143,7 +143,8 @@ fn library(c: &Compiled, module: &mut AgpuModule) -> Result<libloading::Library,
 struct Call {
     abi: Vec<AgpuArg>,
     buffers: Vec<*mut AgpuBuffer>,
-    _words: Vec<Box<UnsafeCell<u64>>>,
+    /// A word for each parameter and result, which holds it if it is a scalar.
+    words: Vec<UnsafeCell<u64>>,
 }
 
 impl Drop for Call {
@@ -157,7 +158,9 @@ impl Drop for Call {
 
 impl Call {
     fn new(device: &Device, plan: &Plan, inputs: &[Array]) -> Result<Call, String> {
-        let mut call = Call { abi: vec![], buffers: vec![], _words: vec![] };
+        let count = plan.params.len() + plan.results.len();
+        let words = (0..count).map(|_| UnsafeCell::new(0)).collect();
+        let mut call = Call { abi: vec![], buffers: vec![], words };
         for (slot, a) in plan.params.iter().zip(inputs) {
             let lits = a.elements.iter().map(|x| eval_cast(slot.ty.elem, Lit::f64(*x)));
             if slot.ty.is_scalar() {
@@ -190,10 +193,11 @@ impl Call {
         Ok(call)
     }
 
+    /// Adds a scalar, which is in the word of its place.
     fn scalar(&mut self, kind: AgpuArgKind, bits: u64) {
-        let word = Box::new(UnsafeCell::new(bits));
+        let word = &mut self.words[self.abi.len()];
+        *word.get_mut() = bits;
         self.abi.push(AgpuArg { scalar: word.get().cast_const().cast(), ..AgpuArg::new(kind) });
-        self._words.push(word);
     }
 
     fn array(
