@@ -162,11 +162,7 @@ fn measure(kind: Growth, name: &'static str, n: usize, explain: bool) -> Measure
         for v in &cpus {
             m.instructions += v.all().into_iter().flatten().map(|v| instructions(&v.kernel)).sum::<usize>();
         }
-        let c = m.stage("c", || {
-            let mut c = backend::c::Source::new("grown");
-            c.add("grown", cpus.iter());
-            c.whole()
-        });
+        let c = m.stage("c", || backend::c::emit("grown", cpus.iter()));
         m.text += c.len();
         if explain {
             let compiled = driver::compile("grown", vec![kind.program(n)])?;

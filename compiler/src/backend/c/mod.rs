@@ -154,6 +154,13 @@ impl Source {
     }
 }
 
+/// Returns the C of these kernels as one text.
+pub fn emit<'k>(package: &str, kernels: impl IntoIterator<Item = &'k CpuVariants>) -> String {
+    let mut source = Source::new(package);
+    source.add(package, kernels);
+    source.whole()
+}
+
 /// Returns a text of this backend, which has no strings, without comments: they have the author's
 /// lines, which change when lines above them do, and no code depends on them.
 pub fn without_comments(text: &str) -> String {
