@@ -80,6 +80,8 @@ struct Hoist {
     /// Whether the element leaves error records beside the sums of matrix products. The tiles of a
     /// product leave none, so the product is stored.
     splits_products: bool,
+    /// The number of indices of the element itself.
+    own: usize,
 }
 
 impl Hoist {
@@ -119,6 +121,9 @@ impl Hoist {
                         let outer = around.len();
                         let own = index.iter().zip(&extents).map(|(i, n)| Around { index: *i, extent: *n });
                         around.extend(own);
+                        if outer == 0 {
+                            self.own = around.len();
+                        }
                         if let ([k], [count]) = (index, &extents[..]) {
                             around.extend(rows(g, *k, *count, body));
                         }
@@ -164,6 +169,11 @@ impl Hoist {
             true => everything(g, n, around)?,
             false => dependence(g, n, around)?,
         };
+        // what lacks only the indices of loops inside of the element is computed before these loops
+        let is_needed = |a: &Around| needed.iter().any(|n| n.0.index == a.index);
+        if around[..self.own].iter().all(is_needed) && !self.has_reduction(g, n) {
+            return None;
+        }
         let extents: Vec<NodeId> = needed.iter().map(|a| a.0.extent).collect();
         if extents.len() > MAX_RANK || extents.iter().any(|n| !g.is_closed(*n)) {
             return None;

@@ -6,8 +6,8 @@ use arraygpu_capi::abi::{
     AgpuContextOptions, AgpuCpuKernel, AgpuImage, AgpuModule, AgpuStatus, AgpuType, AgpuView,
 };
 use arraygpu_capi::{
-    agpu_buffer_create, agpu_buffer_free, agpu_context_create, agpu_copy_from_host, agpu_invoke,
-    agpu_last_error_message, agpu_stream_synchronize,
+    agpu_buffer_create, agpu_buffer_free, agpu_context_create, agpu_copy_from_host, agpu_copy_to_host,
+    agpu_invoke, agpu_last_error_message, agpu_stream_synchronize,
 };
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::driver::Compiled;
@@ -47,6 +47,20 @@ impl Device {
         // SAFETY: options and out-pointer live during the call.
         done(unsafe { agpu_context_create(&options, &mut context) })?;
         Ok(Device { context, is_gpu })
+    }
+
+    /// Returns the results of a call.
+    pub fn results(&self, c: &Compiled, inputs: &[Array]) -> Result<Vec<Array>, String> {
+        let loaded = Loaded::new(c, self.is_gpu)?;
+        let plan = &c.functions[0].plan;
+        let mut call = Call::new(self, plan, inputs)?;
+        let on = AgpuCall::on(self.context, null_mut());
+        // SAFETY: module, arguments and what they point at live during the call.
+        done(unsafe { agpu_invoke(&loaded.module, 0, &on, call.abi.as_ptr(), call.abi.len() as i32) })?;
+        // SAFETY: the context is one.
+        done(unsafe { agpu_stream_synchronize(self.context, null_mut()) })?;
+        let results = plan.results.iter().zip(plan.params.len()..);
+        results.map(|(slot, place)| call.result(slot.ty, place)).collect()
     }
 
     /// Returns the time of a call, the least of several, in seconds.
@@ -191,6 +205,25 @@ impl Call {
             }
         }
         Ok(call)
+    }
+
+    /// Returns a result.
+    fn result(&mut self, ty: Type, place: usize) -> Result<Array, String> {
+        let size = ty.elem.size();
+        let number = |bytes: &[u8]| {
+            let value = eval_cast(Ty::F64, Lit::from_bytes(ty.elem, bytes));
+            value.as_float().unwrap_or(f64::NAN)
+        };
+        if ty.is_scalar() {
+            return Ok(Array::scalar(number(&self.words[place].get_mut().to_le_bytes())));
+        }
+        let view = self.abi[place].view;
+        let extents: Vec<usize> = view.extent[..usize::from(ty.rank)].iter().map(|n| *n as usize).collect();
+        let count: usize = extents.iter().product();
+        let mut bytes = vec![0u8; count * size];
+        // SAFETY: `bytes` has room for that many elements.
+        done(unsafe { agpu_copy_to_host(bytes.as_mut_ptr().cast(), view, count as i64) })?;
+        Ok(Array { extents, elements: bytes.chunks(size).map(number).collect() })
     }
 
     /// Adds a scalar, which is in the word of its place.

@@ -123,7 +123,7 @@ fn rows(c: &mut Corpus) {
             ways
         },
     )
-    .because(reason::AGAIN)
+    .because(reason::RECORDS)
     .fewest(3);
     c.add(
         "viterbi",
@@ -370,7 +370,7 @@ fn ladders(c: &mut Corpus) {
             z
         },
     )
-    .because(reason::STAGES);
+    .because(reason::RECORDS);
     c.add(
         "bitonic_sort",
         ["x"],
@@ -397,7 +397,7 @@ fn ladders(c: &mut Corpus) {
             z
         },
     )
-    .because(reason::STAGES);
+    .because(reason::RECORDS);
     c.add(
         "prefix_sum_quadratic",
         ["x"],

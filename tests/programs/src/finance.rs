@@ -204,7 +204,6 @@ fn portfolios(c: &mut Corpus) {
             by_vector(flows, &factors)
         },
     )
-    .because(reason::FEWER)
     .fewest(2);
     c.add(
         "sharpe_ratios",
@@ -355,8 +354,7 @@ fn simulations(c: &mut Corpus) {
             };
             (0..8).map(payoff).sum::<f64>() / 8.0
         },
-    )
-    .because(reason::FEWER);
+    );
     c.add(
         "hash_random_payoffs",
         ["n"],

@@ -112,7 +112,6 @@ fn normalisations(c: &mut Corpus) {
         },
         |[x]| by_rows(x, softmax),
     )
-    .because(reason::AGAIN)
     .fewest(3);
     c.add(
         "log_softmax",
@@ -192,7 +191,8 @@ fn normalisations(c: &mut Corpus) {
             Array::matrix(7, 9, |i, j| (x[[i, j]] - stats[j].0) / (stats[j].1 + 0.0009765625).sqrt())
         },
     )
-    .fewest(2);
+    .fewest(2)
+    .because(reason::APART);
     c.add(
         "group_of_planes_norm",
         ["x"],
@@ -219,7 +219,6 @@ fn normalisations(c: &mut Corpus) {
             })
         },
     )
-    .because(reason::AGAIN)
     .fewest(2)
     .within(1e-3);
 }
@@ -254,7 +253,6 @@ fn dense(c: &mut Corpus) {
             Array::matrix(7, 6, |i, j| q[[i, j]] + b2[j])
         },
     )
-    .because(reason::EPILOGUE)
     .fewest(2);
     c.add(
         "gated_mlp",
@@ -270,7 +268,6 @@ fn dense(c: &mut Corpus) {
             product(&Array::matrix(7, 8, |i, j| a[[i, j]] * sigmoid(a[[i, j]]) * b[[i, j]]), w)
         },
     )
-    .because(reason::EPILOGUE)
     .fewest(2)
     .within(1e-3);
     c.add(
@@ -370,7 +367,7 @@ fn attention(c: &mut Corpus) {
             product(&by_rows(&masked, softmax), v)
         },
     )
-    .because(reason::AGAIN)
+    .because(reason::RECORDS)
     .fewest(4)
     .within(1e-3)
     .extent(4, Large::Is(64));
@@ -580,5 +577,6 @@ fn training(c: &mut Corpus) {
             right.count() as f64 / 7.0
         },
     )
-    .fewest(1);
+    .fewest(1)
+    .because(reason::APART);
 }

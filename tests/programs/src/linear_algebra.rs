@@ -203,7 +203,6 @@ fn matrices(c: &mut Corpus) {
             Array::matrix(7, 9, |i, j| m[[i, j]] / sums[j] + 1.0)
         },
     )
-    .because(reason::AGAIN)
     .fewest(2)
     .within(1e-3);
     c.add(

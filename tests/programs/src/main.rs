@@ -1,7 +1,8 @@
 //! Prints the figures of programs: all, or those whose name contains the argument. `--write FILE`
 //! writes the table instead, `--explain NAME FORMAT` prints the report on a
-//! program with extents of 4096, `--time [NAME]` measures on one thread of the CPU, `--time=gpu
-//! [NAME]` on the first GPU.
+//! program with extents of 4096. `--check [NAME]` runs the small calls on one thread of the CPU,
+//! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
+//! measure large calls there.
 
 use arraygpu_compiler::driver;
 use arraygpu_compiler::explain::Options;
@@ -19,6 +20,22 @@ fn main() -> ExitCode {
         let table = measure::table(&corpus, wanted, option == "--time=gpu");
         println!("{}", table.as_ref().unwrap_or_else(|e| e));
         return if table.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    if let [option, rest @ ..] = &args[..]
+        && ["--check", "--check=gpu"].contains(&option.as_str())
+    {
+        let wanted = rest.first().map_or("", String::as_str);
+        return match measure::check(&corpus, wanted, option == "--check=gpu") {
+            Ok((right, wrong)) => {
+                wrong.iter().for_each(|e| println!("{e}"));
+                println!("{right} passed, {} failed", wrong.len());
+                if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            }
+            Err(e) => {
+                println!("{e}");
+                ExitCode::FAILURE
+            }
+        };
     }
     if let [option, name, format] = &args[..] {
         return if option == "--explain" { explain(&corpus, name, format) } else { ExitCode::FAILURE };

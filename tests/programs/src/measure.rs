@@ -1,6 +1,7 @@
 //! Predicted beside measured times: each program at a size that fits the device, beside what the
 //! device takes for the bytes and operations that the program asks for.
 
+use crate::check;
 use crate::device::Device;
 use crate::figures::{Figures, figures};
 use crate::program::{Corpus, Program};
@@ -108,6 +109,21 @@ pub fn time(
         ideal: of(f.asked.bytes, f.asked.operations, p.fewest),
         measured: device.time(&c, &p.large_inputs(n))?,
     }))
+}
+
+/// Calls all programs whose names contain `wanted` with their small inputs, and returns the number of
+/// those that agree with their references, and what is wrong with the others.
+pub fn check(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<(usize, Vec<String>), String> {
+    let device = Device::open(is_gpu)?;
+    let (mut right, mut wrong) = (0, Vec::new());
+    for p in corpus.programs.iter().filter(|p| p.name.contains(wanted)) {
+        let results = compiled(p, is_gpu).and_then(|c| device.results(&c, &p.inputs));
+        match results.map(|results| check::difference(p, &results)) {
+            Ok(None) => right += 1,
+            Ok(Some(e)) | Err(e) => wrong.push(format!("{}: {e}", p.name)),
+        }
+    }
+    Ok((right, wrong))
 }
 
 /// Measures all programs whose names contain `wanted`, and returns the table, the farthest from the

@@ -220,7 +220,7 @@ fn pairs(c: &mut Corpus) {
             })
         },
     )
-    .because(reason::FEWER)
+    .because(reason::PAIRS)
     .fewest(1);
     c.add(
         "coulomb_grid",

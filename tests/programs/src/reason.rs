@@ -22,3 +22,11 @@ pub const AGAIN: &str = "a reduction is computed again for every element that re
 pub const BOTH: &str = "the launches over rows and over columns each read the matrix";
 /// A matrix of scores.
 pub const SCORES: &str = "the scores are stored between their products: no strategy keeps a block's scores on the chip (flash attention)";
+/// Reductions of rows that an element needs as a whole.
+pub const APART: &str =
+    "the reductions of rows are stored by a launch of their own, which reads the rows once more";
+/// Reads that no condition proves to be in bounds.
+pub const RECORDS: &str = "reads that nothing proves to be in bounds may leave a record: stored values have bits beside them that say so, and readers ask for these";
+/// Large intermediate results.
+pub const PAIRS: &str =
+    "the values of all pairs are stored, or each would be computed again for every element";

@@ -29,7 +29,6 @@ pub fn add(c: &mut Corpus) {
             x
         },
     )
-    .because(reason::AGAIN)
     .fewest(6);
     c.add(
         "jacobi_iteration",
@@ -208,7 +207,7 @@ pub fn add(c: &mut Corpus) {
             Array::matrix(7, 7, |i, j| if j <= i { l[[i, j]] + y[i] * y[j] } else { 0.0 })
         },
     )
-    .because(reason::FEWER);
+    .because(reason::RECORDS);
     c.add(
         "page_rank",
         ["links", "damping"],

@@ -212,7 +212,6 @@ fn series(c: &mut Corpus) {
             Array::vector(8, |k| (0..40 - k).map(|i| (x[i] - m) * (x[i + k] - m)).sum())
         },
     )
-    .because(reason::FEWER)
     .fewest(2)
     .within(1e-3);
     c.add(
@@ -422,7 +421,8 @@ fn models(c: &mut Corpus) {
             let d = |i: usize, k: usize| (0..3).map(|j| (x[[i, j]] - centres[[k, j]]).powi(2)).sum::<f64>();
             Array::vector(40, |i| (0..6).min_by(|a, b| d(i, *a).total_cmp(&d(i, *b))).unwrap() as f64)
         },
-    );
+    )
+    .because(reason::APART);
     c.add(
         "k_means_update",
         ["x", "assigned", "k"],

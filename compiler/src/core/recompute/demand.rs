@@ -17,7 +17,8 @@ use crate::core::linear::Linear;
 use crate::core::simplify::extents;
 use crate::core::{Function, Graph, NodeId, Op, Rule, Var};
 use crate::scalar::{Lit, Ty};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// One element of an array: the array and its indices.
 type Place = (NodeId, Box<[NodeId]>);
@@ -34,10 +35,14 @@ struct Needs {
     ready: u32,
 }
 
+/// The indices of the elements of one array that are needed, and how often they are computed again
+/// in loops around their reads.
+type OfArray = (HashSet<Box<[NodeId]>>, f64);
+
 /// The elements that some elements need, by array.
 #[derive(Clone, Default)]
 pub struct Places {
-    by_array: indexmap::IndexMap<NodeId, (HashSet<Box<[NodeId]>>, f64), rustc_hash::FxBuildHasher>,
+    by_array: IndexMap<NodeId, OfArray, FxBuildHasher>,
     count: usize,
     /// The number of elements of stored arrays.
     loads: usize,
@@ -211,7 +216,7 @@ impl Demand {
             Op::Map(..) => false,
             _ => return false,
         };
-        self.g.is_closed(n) && !self.is_leaf(n) && !(is_table && !self.body(n).reads)
+        self.g.is_closed(n) && !self.is_leaf(n) && (!is_table || self.body(n).reads)
     }
 
     /// Returns whether an element of the array may need one element of another array at two places
