@@ -2,7 +2,7 @@
 //! writes the table instead, `--explain NAME FORMAT` prints the report on a
 //! program with extents of 4096. `--check [NAME]` runs the small calls on one thread of the CPU,
 //! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
-//! measure large calls there.
+//! measure large calls there, `--time NAME LARGEST` with extents up to that number.
 
 use arraygpu_compiler::driver;
 use arraygpu_compiler::explain::Options;
@@ -17,7 +17,8 @@ fn main() -> ExitCode {
         && ["--time", "--time=gpu"].contains(&option.as_str())
     {
         let wanted = rest.first().map_or("", String::as_str);
-        let table = measure::table(&corpus, wanted, option == "--time=gpu");
+        let largest = rest.get(1).and_then(|n| n.parse().ok()).unwrap_or(1 << 26);
+        let table = measure::table(&corpus, wanted, option == "--time=gpu", largest);
         println!("{}", table.as_ref().unwrap_or_else(|e| e));
         return if table.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }

@@ -79,16 +79,17 @@ fn bytes_of_inputs(p: &Program, n: i64) -> f64 {
     bytes.sum()
 }
 
-/// Measures a program at the largest size within the limits; None if there is none of 16 or more.
+/// Measures a program at the largest size within the limits and up to `largest`; None if there is
+/// none of 16 or more.
 pub fn time(
     p: &Program,
     device: &Device,
     speed: &Speed,
     limits: &Limits,
-    is_gpu: bool,
+    (is_gpu, largest): (bool, i64),
 ) -> Result<Option<Time>, String> {
     let c = compiled(p, is_gpu)?;
-    let mut n = 1 << 26;
+    let mut n = largest;
     let f = loop {
         let f = figures(p, &c, n).map_err(|e| e.to_string())?;
         let bytes = f.bytes.max(f.asked.bytes).max(bytes_of_inputs(p, n));
@@ -126,9 +127,9 @@ pub fn check(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<(usize, Vec<
     Ok((right, wrong))
 }
 
-/// Measures all programs whose names contain `wanted`, and returns the table, the farthest from the
+/// Measures all programs whose names contain `wanted`, with extents up to `largest`, and returns the table, the farthest from the
 /// ideal first.
-pub fn table(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<String, String> {
+pub fn table(corpus: &Corpus, wanted: &str, is_gpu: bool, largest: i64) -> Result<String, String> {
     let device = Device::open(is_gpu)?;
     let (speed, limits) = (speed(corpus, &device, is_gpu)?, Limits::of(is_gpu));
     let mut rows = Vec::new();
@@ -139,7 +140,7 @@ pub fn table(corpus: &Corpus, wanted: &str, is_gpu: bool) -> Result<String, Stri
         speed.launch * 1e6
     );
     for p in corpus.programs.iter().filter(|p| p.name.contains(wanted)) {
-        match time(p, &device, &speed, &limits, is_gpu) {
+        match time(p, &device, &speed, &limits, (is_gpu, largest)) {
             Ok(Some(t)) => {
                 eprintln!("{}: {:.2} of the ideal", p.name, t.measured / t.ideal);
                 rows.push((p.name, t));

@@ -5,9 +5,6 @@ pub const PASSES: &str =
     "a reduction is complete only after a whole pass: what uses it reads the data once more";
 /// Elementary functions before a product.
 pub const OPERAND: &str = "an operand of the product is computed and stored by a launch of its own, or its tiles would compute it again";
-/// Elementary functions behind a product.
-pub const EPILOGUE: &str =
-    "the product is stored first; a launch of its own computes the operand of the next product";
 /// Chains of gathers and stencils.
 pub const STAGES: &str =
     "the stages are one kernel, which computes each earlier stage again for every read of it";
