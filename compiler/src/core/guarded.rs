@@ -43,7 +43,8 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
         return;
     }
     let visits = MOST_VISITS * order.len();
-    let mut guards = Guards { rules, indices: vec![], conditions: vec![], leads, visits };
+    let closed = HashMap::default();
+    let mut guards = Guards { rules, indices: vec![], conditions: vec![], leads, visits, closed };
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value, &mut HashMap::default());
     }
@@ -60,6 +61,8 @@ struct Guards<'a> {
     leads: HashSet<NodeId>,
     /// How many nodes may still be visited.
     visits: usize,
+    /// The nodes for those that depend on no index.
+    closed: HashMap<NodeId, NodeId>,
 }
 
 impl Guards<'_> {
@@ -67,7 +70,10 @@ impl Guards<'_> {
         if !self.leads.contains(&n) || self.visits == 0 {
             return n;
         }
-        if let Some(known) = memo.get(&n) {
+        if g.is_closed(n) && !(self.indices.is_empty() && self.conditions.is_empty()) {
+            return self.apart(g, n);
+        }
+        if let Some(known) = memo.get(&n).or_else(|| self.closed.get(&n)) {
             return *known;
         }
         self.visits -= 1;
@@ -93,7 +99,19 @@ impl Guards<'_> {
         g.set_loc(before);
         let (bound, once) = (g.node(n).bound, g.node(n).once);
         g.keep_marks(bound, once, made);
-        memo.insert(n, made);
+        match g.is_closed(n) {
+            true => self.closed.insert(n, made),
+            false => memo.insert(n, made),
+        };
+        made
+    }
+
+    /// Returns the node for one that depends on no index: the conditions around it are about other
+    /// elements.
+    fn apart(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
+        let (indices, conditions) = (std::mem::take(&mut self.indices), std::mem::take(&mut self.conditions));
+        let made = self.node(g, n, &mut HashMap::default());
+        (self.indices, self.conditions) = (indices, conditions);
         made
     }
 
@@ -113,7 +131,8 @@ impl Guards<'_> {
 
     /// Notes the nodes of an opened body through which a total read is reached.
     fn lead(&mut self, g: &Graph, body: NodeId) {
-        for n in g.reachable([body]) {
+        // what depends on no index is known already
+        for n in g.reachable_until([body], |n| g.is_closed(n)) {
             let op = g.op(n);
             let below = |o: NodeId| self.leads.contains(&o);
             if matches!(op, Op::At(..))

@@ -22,7 +22,7 @@ use crate::core::kept_records;
 use crate::core::linear::{self, Linear};
 use crate::core::records::may_record;
 use crate::core::simplify::simplify;
-use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var, verify};
+use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Rule, Var, verify};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -38,7 +38,8 @@ pub fn run(f: Function) -> Result<Function> {
         return Ok(f);
     }
     let mut out = f;
-    let mut hoist = Hoist::default();
+    let rules = out.requires.iter().filter(|r| r.rule == Rule::Extent);
+    let mut hoist = Hoist { lengths: rules.map(|r| r.b).collect(), ..Hoist::default() };
     for r in &mut out.results {
         r.value = hoist.node(&mut out.graph, r.value, &mut Vec::new());
     }
@@ -82,6 +83,8 @@ struct Hoist {
     splits_products: bool,
     /// The number of indices of the element itself.
     own: usize,
+    /// Extents of which a shape rule says that they are not negative.
+    lengths: HashSet<NodeId>,
 }
 
 impl Hoist {
@@ -186,6 +189,7 @@ impl Hoist {
         let before = g.set_loc(g.node(n).loc.clone());
         let vars: Vec<(Var, Ty)> = needed.iter().map(|a| (a.1, Ty::I64)).collect();
         let lambda = g.close(&vars, value);
+        let extents = extents.into_iter().map(|n| self.length(g, n)).collect();
         let array = g.add(Op::Generate(extents, lambda));
         // the array may contain further operations that depend on fewer indices
         let array = self.node(g, array, &mut Vec::new());
@@ -196,6 +200,15 @@ impl Hoist {
         };
         g.set_loc(before);
         (element != n).then_some(element)
+    }
+
+    /// Returns the extent of a stored array: a loop may have a negative number of iterations.
+    fn length(&self, g: &mut Graph, n: NodeId) -> NodeId {
+        if Linear::of(g, n).at_least(g, 0) || self.lengths.contains(&n) {
+            return n;
+        }
+        let zero = g.lit(Lit::i64(0));
+        simplify(g, Op::Binary(BinaryOp::Max, n, zero))
     }
 
     /// Returns whether a node needs a nested operation, its own or one of an array that it reads.

@@ -101,6 +101,8 @@ pub struct Demand {
     /// The number of launches that it takes to compute stored arrays and reductions.
     ready: HashMap<NodeId, u32>,
     equations: Equations,
+    /// Extents of which a shape rule says that they are not negative.
+    lengths: HashSet<NodeId>,
 }
 
 /// What is known of the function of an array.
@@ -145,10 +147,16 @@ impl Demand {
             shifts: HashMap::default(),
             ready: HashMap::default(),
             equations: Equations::default(),
+            lengths: HashSet::default(),
         };
         for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
             let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
             demand.equations.add(&demand.symbols, a, b);
+        }
+        for r in f.requires.iter().filter(|r| r.rule == Rule::Extent) {
+            let n = demand.closed_scalar(r.b);
+            let n = demand.normal(n);
+            demand.lengths.insert(n);
         }
         demand
     }
@@ -177,12 +185,19 @@ impl Demand {
     /// Returns the extents of an array, in normal form.
     pub fn extents(&mut self, array: NodeId) -> Vec<NodeId> {
         let all = extents(&mut self.g, array);
-        let normal = |this: &mut Self, n: NodeId| {
-            let n = this.closed_scalar(n);
-            let form = this.equations.resolve(&Linear::of(&this.symbols, n));
-            form.node(&mut this.symbols)
-        };
-        all.into_iter().map(|n| normal(self, n)).collect()
+        let all: Vec<NodeId> = all.into_iter().map(|n| self.closed_scalar(n)).collect();
+        all.into_iter().map(|n| self.normal(n)).collect()
+    }
+
+    /// Returns a length in normal form, with lengths that are equal replaced by one of them.
+    fn normal(&mut self, n: NodeId) -> NodeId {
+        self.equations.resolve(&Linear::of(&self.symbols, n)).node(&mut self.symbols)
+    }
+
+    /// Returns whether an extent is never negative. An array that is only read in a loop may have a
+    /// negative length, and then nothing of it is read.
+    fn is_length(&self, n: NodeId) -> bool {
+        Linear::of(&self.symbols, n).at_least(&self.symbols, 0) || self.lengths.contains(&n)
     }
 
     /// Notes how many launches it takes to compute a node that needs a launch.
@@ -216,7 +231,10 @@ impl Demand {
             Op::Map(..) => false,
             _ => return false,
         };
-        self.g.is_closed(n) && !self.is_leaf(n) && (!is_table || self.body(n).reads)
+        self.g.is_closed(n)
+            && !self.is_leaf(n)
+            && (!is_table || self.body(n).reads)
+            && self.extents(n).into_iter().all(|n| self.is_length(n))
     }
 
     /// Returns whether an element of the array may need one element of another array at two places

@@ -56,7 +56,7 @@ use crate::scalar::BinaryOp;
 use expressions::{int32, thread};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use variant::{Choice, Guards, VariantGroup};
+use variant::{Choice, Guards, Variant, VariantGroup};
 
 /// The maximum number of parameters of a kernel. Every supported device takes 4096 bytes of
 /// parameters, and each of ours has 8 bytes.
@@ -72,7 +72,17 @@ pub fn kernels(
     let (mut written, mut added) = (Vec::new(), 0);
     for mut group in select::variants(c, fused) {
         interrupt::check()?;
-        let (k, grid) = emit(c, fused, scalars, &group)?;
+        let is_last =
+            |v: &Variant| v.guards == Guards { contiguous: v.guards.contiguous, ..Guards::default() };
+        let is_general = group.variants.iter().any(is_last);
+        let (k, grid) = match emit(c, fused, scalars, &group) {
+            // a variant with fewer guards serves the calls of one with too much code
+            Err(e) if e.code == "E0405" && !is_general => {
+                c.code_size().written[1] = 0;
+                continue;
+            }
+            written => written?,
+        };
         let strategy = group.choice.strategy(fused, c.facts.nested);
         // the size of a product does not count: its code is long because thread tiles are unrolled
         let mut size = k.kernel.main.as_deref().map_or(0, operations);

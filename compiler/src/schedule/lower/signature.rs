@@ -51,6 +51,11 @@ impl LaunchContext<'_, '_> {
         }
     }
 
+    /// Returns whether an array is the caller's.
+    pub fn is_param(&self, x: NodeId) -> bool {
+        matches!(self.scheduler.places.get(&x), Some(Place::Param(_)))
+    }
+
     /// Returns the output array of an item.
     pub fn output(&mut self, it: &Item) -> Mem {
         let place = self.scheduler.destination(it);

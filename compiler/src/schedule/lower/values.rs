@@ -174,7 +174,9 @@ impl Lower<'_, '_, '_> {
         let reg = self.k.reg("inside", Ty::Bool);
         r.out.push(Stmt::Let(reg, Expr::binary(BinaryOp::And, low, high), self.launch.g.node(n).loc.clone()));
         let what = match *self.launch.g.op(n) {
-            Op::At(x, _) => format!("a read of {} is out of range", self.launch.array_name(x)),
+            Op::At(x, _) if self.launch.is_param(x) => {
+                format!("a read of {} is out of range", self.launch.array_name(x))
+            }
             _ => "a read of a computed vector is out of range".into(),
         };
         self.record(n, what, Expr::Unary(UnaryOp::Not, Box::new(Expr::Reg(reg))), r);
