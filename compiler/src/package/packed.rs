@@ -122,7 +122,7 @@ mod tests {
         damaged(&packed, x.len() - 1, Some(&base));
         damaged(&packed, x.len() + 1, Some(&base));
         damaged(&packed, x.len(), None);
-        damaged(&packed, x.len(), Some(&text("RET;")));
+        damaged(&packed, x.len(), Some(&base.to_ascii_uppercase()));
         assert_eq!(unpack(&packed, usize::MAX, Some(&base)), Err(Unreadable::Memory));
         assert_eq!(unpack(&packed, usize::MAX / 4, Some(&base)), Err(Unreadable::Memory));
     }

@@ -167,6 +167,8 @@ fn allowed(name: &str) -> u32 {
         n if n.starts_with("product.core") => 1024,
         n if n.starts_with("nest") => 512,
         n if n.contains("square9_0_any") || n.contains("_steps") => 128,
+        // sums of exponentials of rows with any strides and 64-bit indices, which few calls need
+        n if n.contains("attention_2_any_wide") => 128,
         _ => 64,
     }
 }

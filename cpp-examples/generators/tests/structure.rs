@@ -56,8 +56,8 @@ const EXAMPLES: &[(&str, Example)] = &[
     ),
     ("total_staged", (|| one().function("f", ["x"], "r", staged::total_staged), 1, 0)),
     // the weights' sum is a pass of its own as long as nobody knows the radius
-    ("convolution", (|| one().function("f", ["x", "n"], "r", staged::convolution), 2, 0)),
-    ("convolution_staged", (|| one().function("f", ["x", "n"], "r", staged::convolution_staged), 2, 0)),
+    ("convolution", (|| one().function("f", ["x", "n"], "r", staged::convolution), 2, 1)),
+    ("convolution_staged", (|| one().function("f", ["x", "n"], "r", staged::convolution_staged), 2, 1)),
 ];
 
 /// What staging makes of functions, for some values.
