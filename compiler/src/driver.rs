@@ -33,7 +33,7 @@ pub struct Compiled {
     pub kernels: Vec<CompiledKernel>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
     pub c_source: String,
-    /// The same in several files, so that they can be compiled at the same time.
+    /// The C of `c_source` split into several files, which can be compiled in parallel.
     pub c_files: Vec<backend::c::File>,
 }
 

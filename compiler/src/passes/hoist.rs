@@ -22,13 +22,14 @@ use crate::core::kept_records;
 use crate::core::linear::{self, Linear};
 use crate::core::records::may_record;
 use crate::core::simplify::simplify;
-use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Rule, Var, verify};
+use crate::core::{COLUMNS, Function, Graph, MAX_RANK, NodeId, Op, Rule, Var, verify};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// The most iterations of loops whose elementary functions stay where they are.
-const FEW: i64 = 128;
+/// The most iterations of loops whose elementary functions stay where they are: longer ones are not
+/// unrolled.
+const FEW: i64 = COLUMNS;
 
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
@@ -298,26 +299,25 @@ fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Aroun
     // row
     let mut order: Vec<Around> = around.to_vec();
     order.sort_by_key(|a| matches!(g.op(a.index), Op::Var(..)));
-    let (mut needed, mut value) = (Vec::new(), n);
-    for a in order {
-        let (var, node) = g.fresh_var(Ty::I64);
-        let with = replaced(g, value, a.index, node, &mut HashMap::default());
-        if with != value {
-            needed.push((a, var));
-            value = with;
-        }
-    }
-    let own: HashSet<Var> = needed.iter().map(|a| a.1).collect();
-    let only_these = g.node(value).free.iter().all(|v| own.contains(v));
+    let (needed, value) = by_variables(g, n, order);
+    let only_these = depends_on(g, value, &needed);
     let variables = around.iter().filter(|a| matches!(g.op(a.index), Op::Var(..))).count();
     let all = needed.iter().filter(|a| matches!(g.op(a.0.index), Op::Var(..))).count() == variables;
     (only_these && !all && !needed.is_empty()).then_some((needed, value))
 }
 
-/// Returns all indices that a value depends on, as [`dependence`] does.
+/// Returns all variables that a value depends on, as [`dependence`] does.
 fn everything(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Around, Var)>, NodeId)> {
+    let variables = around.iter().filter(|a| matches!(g.op(a.index), Op::Var(..))).copied().collect();
+    let (needed, value) = by_variables(g, n, variables);
+    (depends_on(g, value, &needed) && !needed.is_empty()).then_some((needed, value))
+}
+
+/// Replaces these indices in a value, in order, by new variables. Returns those that it has, and the
+/// value.
+fn by_variables(g: &mut Graph, n: NodeId, indices: Vec<Around>) -> (Vec<(Around, Var)>, NodeId) {
     let (mut needed, mut value) = (Vec::new(), n);
-    for a in around.iter().filter(|a| matches!(g.op(a.index), Op::Var(..))).copied().collect::<Vec<_>>() {
+    for a in indices {
         let (var, node) = g.fresh_var(Ty::I64);
         let with = replaced(g, value, a.index, node, &mut HashMap::default());
         if with != value {
@@ -325,8 +325,12 @@ fn everything(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Aroun
             value = with;
         }
     }
-    let is_all = g.node(value).free.iter().all(|v| needed.iter().any(|a| a.1 == *v));
-    (is_all && !needed.is_empty()).then_some((needed, value))
+    (needed, value)
+}
+
+/// Returns whether a value depends on no other variables.
+fn depends_on(g: &Graph, value: NodeId, needed: &[(Around, Var)]) -> bool {
+    g.node(value).free.iter().all(|v| needed.iter().any(|a| a.1 == *v))
 }
 
 /// Returns whether an element has sums of matrix products, and leaves error records beside them.

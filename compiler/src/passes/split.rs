@@ -12,7 +12,6 @@
 //! an array is too large, its operand with the largest cone is stored. Arrays that may leave an
 //! error record are not stored, because elements that nobody reads would leave one, too. The
 //! function of a single map is not cut.
-//! map is not cut.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, NodeId, Op};

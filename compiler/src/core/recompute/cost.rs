@@ -3,7 +3,6 @@
 use crate::core::linear::is_i64;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
-use rustc_hash::FxHashSet as HashSet;
 
 /// The least cost of a nested reduction.
 pub const NESTED: f64 = 1000.0;
@@ -11,24 +10,21 @@ pub const NESTED: f64 = 1000.0;
 /// Returns the operations of one evaluation of a function's body, without those of the arrays that
 /// it reads, without indices, and without what is computed once for the call.
 pub fn of_body(g: &Graph, body: NodeId) -> f64 {
-    let (mut seen, mut stack, mut cost) = (HashSet::default(), vec![body], 0.0);
-    while let Some(n) = stack.pop() {
-        if g.is_closed(n) || !seen.insert(n) {
-            continue;
-        }
-        let op = g.op(n);
-        cost += match op {
-            op if op.is_reduction() => NESTED,
-            Op::Unary(op, _) if op.is_elementary() => 20.0,
-            Op::Binary(op, ..) if op.is_elementary() => 40.0,
-            Op::Binary(_, a, _) if is_i64(g, *a) => 0.0,
-            Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 8.0,
-            Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) => 1.0,
-            _ => 0.0,
-        };
-        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
-    }
-    cost
+    let of_node = |n: NodeId| match g.op(n) {
+        op if op.is_reduction() => NESTED,
+        Op::Unary(op, _) if op.is_elementary() => 20.0,
+        Op::Binary(op, ..) if op.is_elementary() => 40.0,
+        Op::Binary(_, a, _) if is_i64(g, *a) => 0.0,
+        Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 8.0,
+        Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) => 1.0,
+        _ => 0.0,
+    };
+    open_part(g, body).into_iter().map(of_node).sum()
+}
+
+/// Returns the nodes of a body that are computed for each evaluation.
+fn open_part(g: &Graph, body: NodeId) -> Vec<NodeId> {
+    g.reachable_until([body], |n| g.is_closed(n))
 }
 
 /// Returns whether evaluating a function's body may leave an error record, apart from those of the
@@ -40,16 +36,6 @@ pub fn records(g: &Graph, body: NodeId) -> bool {
 
 /// Returns whether evaluating a function's body reads arrays.
 pub fn reads(g: &Graph, body: NodeId) -> bool {
-    let (mut seen, mut stack) = (HashSet::default(), vec![body]);
-    while let Some(n) = stack.pop() {
-        if g.is_closed(n) || !seen.insert(n) {
-            continue;
-        }
-        let op = g.op(n);
-        if op.is_reduction() || matches!(op, Op::At(..) | Op::Elem(..)) {
-            return true;
-        }
-        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
-    }
-    false
+    let is_read = |n: NodeId| g.op(n).is_reduction() || matches!(g.op(n), Op::At(..) | Op::Elem(..));
+    open_part(g, body).into_iter().any(is_read)
 }

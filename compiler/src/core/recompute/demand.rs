@@ -15,7 +15,7 @@ use super::{cost, reuse};
 use crate::core::equations::Equations;
 use crate::core::linear::Linear;
 use crate::core::simplify::extents;
-use crate::core::{Function, Graph, NodeId, Op, Rule, Var};
+use crate::core::{COLUMNS, Function, Graph, NodeId, Op, Rule, Var};
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
@@ -119,7 +119,7 @@ struct Body {
 }
 
 /// The most elements of a table along each axis.
-const MOST_OF_TABLE: i64 = 128;
+const MOST_OF_TABLE: i64 = COLUMNS;
 /// The number of indices of an element.
 const OF_ELEMENT: usize = 3;
 
