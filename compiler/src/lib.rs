@@ -13,6 +13,7 @@ pub mod backend;
 pub mod budget;
 pub mod build;
 pub mod core;
+pub mod counts;
 pub mod driver;
 pub mod error;
 pub mod explain;

@@ -1,8 +1,8 @@
 //! Operations, loads and bytes: what programs ask for, and what their launches make.
 
 use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::counts::{Counts, Size, asked, launched};
 use arraygpu_compiler::driver;
-use arraygpu_compiler::explain::counts::{Counts, Size, asked, launched};
 
 fn function(text: &str) -> Function {
     parse::parse(text).unwrap_or_else(|e| panic!("{e}")).remove(0)

@@ -1,11 +1,11 @@
 //! Tries what it would save to store an array that several places compute: the function is compiled
 //! once more with `materialize` there.
 
-use super::counts::{self, Size};
 use super::model::{Hint, Operations};
 use super::time::roofline;
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, NodeId, Op};
+use crate::counts::{self, Size};
 use crate::driver::{Compiled, Targets, compile_for};
 use crate::error::Result;
 

@@ -2,7 +2,6 @@
 //! fills the data of [`model`] once; `text` and JSON print it.
 
 mod body;
-pub mod counts;
 mod formula;
 mod hints;
 mod kernel;

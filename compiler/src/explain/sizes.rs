@@ -1,8 +1,8 @@
 //! Reads `--extent`, the sizes for which bytes and times are predicted.
 
-use super::counts::Size;
 use super::formula::Formulas;
 use crate::core::{Function, Op, Rule};
+use crate::counts::Size;
 use crate::error::{Error, Result};
 use crate::scalar::{Lit, eval_cast};
 use std::str::FromStr;

@@ -2,8 +2,8 @@
 
 use crate::program::Program;
 use arraygpu_compiler::Result;
+use arraygpu_compiler::counts::{self, Counts, Size};
 use arraygpu_compiler::driver::Compiled;
-use arraygpu_compiler::explain::counts::{self, Counts, Size};
 use arraygpu_compiler::explain::{self, Extent, Options};
 use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
 

@@ -1,6 +1,7 @@
 //! Prints the figures of programs: all, or those whose name contains the argument. `--write FILE`
 //! writes the table instead, `--explain NAME FORMAT` prints the report on a
-//! program with extents of 4096. `--check [NAME]` runs the small calls on one thread of the CPU,
+//! program with extents of 4096, `--emit NAME STAGE` one of its forms (`core`, `fused`, `plan`,
+//! `kernel`, `c`, `ptx`). `--check [NAME]` runs the small calls on one thread of the CPU,
 //! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
 //! measure large calls there, `--time NAME LARGEST` with extents up to that number.
 
@@ -38,8 +39,12 @@ fn main() -> ExitCode {
             }
         };
     }
-    if let [option, name, format] = &args[..] {
-        return if option == "--explain" { explain(&corpus, name, format) } else { ExitCode::FAILURE };
+    if let [option, name, form] = &args[..] {
+        return match option.as_str() {
+            "--explain" => explain(&corpus, name, form),
+            "--emit" => emit(&corpus, name, form),
+            _ => ExitCode::FAILURE,
+        };
     }
     if let [option, file] = &args[..] {
         return match option == "--write" && std::fs::write(file, table::text(&table::rows(&corpus))).is_ok() {
@@ -72,6 +77,16 @@ fn main() -> ExitCode {
                 }
             }
         }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Prints one form of a program.
+fn emit(corpus: &Corpus, name: &str, stage: &str) -> ExitCode {
+    let Some(p) = corpus.programs.iter().find(|p| p.name == name) else { return ExitCode::FAILURE };
+    match driver::compile("p", vec![p.function.clone()]).and_then(|c| c.emit(stage)) {
+        Ok(text) => println!("{text}"),
+        Err(e) => println!("{e}"),
     }
     ExitCode::SUCCESS
 }

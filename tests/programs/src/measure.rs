@@ -42,7 +42,7 @@ impl Limits {
     /// What takes tenths of a second at most.
     pub fn of(is_gpu: bool) -> Limits {
         match is_gpu {
-            true => Limits { operations: 4e11, bytes: 4e9 },
+            true => Limits { operations: 4e11, bytes: 5e8 },
             false => Limits { operations: 5e8, bytes: 2.5e8 },
         }
     }

@@ -5,7 +5,7 @@ use super::imports::{Files, Import};
 
 /// From the lowest on: a folder (or file) of `compiler/src` imports itself and what stands before
 /// it.
-const COMPILER: [&str; 17] = [
+const COMPILER: [&str; 18] = [
     "loc",
     "error",
     "interrupt",
@@ -18,6 +18,7 @@ const COMPILER: [&str; 17] = [
     "kernel",
     "plan",
     "schedule",
+    "counts",
     "stage",
     "backend",
     "driver",
