@@ -4,6 +4,7 @@ use crate::backend;
 use crate::backend::ptx::merge_equal::KnownKernels;
 use crate::budget::{self, Budget};
 use crate::core::{Function, print};
+use crate::counts::law;
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Why};
 use crate::kernel::Kernel;
@@ -186,6 +187,9 @@ fn compile_function(
 ) -> Result<()> {
     let scope = if out.targets.cuda { Scope::All } else { Scope::Cpu };
     let fused = pipeline::run(&source, &mut |_, _| ())?;
+    if cfg!(debug_assertions) {
+        law::check(&source, &fused)?;
+    }
     let scheduled = schedule::schedule(&fused, out.kernels.len() as u32, scope)?;
     let Scheduled { plan, kernels, warnings } = scheduled;
     if out.targets.cpu {

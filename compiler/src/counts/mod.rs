@@ -13,6 +13,7 @@
 //! of a loop that depends on an index is taken in the middle of that index's range.
 
 mod edges;
+pub mod law;
 mod model;
 mod sizes;
 mod walk;

@@ -57,7 +57,7 @@ fn is_costly(op: &Op) -> bool {
 }
 
 /// Returns the element of a stored array, or of one that leaves the records of a stored array.
-fn element(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
+pub fn element(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
     match g.op(array).clone() {
         Op::Generate(_, lambda) => g.open(&lambda, index),
         _ => g.add(Op::Elem(array, index.to_vec())),
@@ -190,7 +190,8 @@ impl Hoist {
         let before = g.set_loc(g.node(n).loc.clone());
         let vars: Vec<(Var, Ty)> = needed.iter().map(|a| (a.1, Ty::I64)).collect();
         let lambda = g.close(&vars, value);
-        let extents = extents.into_iter().map(|n| self.length(g, n)).collect();
+        let extents =
+            extents.into_iter().map(|n| if self.lengths.contains(&n) { n } else { length(g, n) }).collect();
         let array = g.add(Op::Generate(extents, lambda));
         // the array may contain further operations that depend on fewer indices
         let array = self.node(g, array, &mut Vec::new());
@@ -201,15 +202,6 @@ impl Hoist {
         };
         g.set_loc(before);
         (element != n).then_some(element)
-    }
-
-    /// Returns the extent of a stored array: a loop may have a negative number of iterations.
-    fn length(&self, g: &mut Graph, n: NodeId) -> NodeId {
-        if Linear::of(g, n).at_least(g, 0) || self.lengths.contains(&n) {
-            return n;
-        }
-        let zero = g.lit(Lit::i64(0));
-        simplify(g, Op::Binary(BinaryOp::Max, n, zero))
     }
 
     /// Returns whether a node needs a nested operation, its own or one of an array that it reads.
@@ -246,6 +238,35 @@ impl Hoist {
         self.nested.insert(n, found);
         found
     }
+}
+
+/// Returns the extent of a stored array: a loop may have a negative number of iterations.
+pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
+    if Linear::of(g, n).at_least(g, 0) {
+        return n;
+    }
+    let zero = g.lit(Lit::i64(0));
+    simplify(g, Op::Binary(BinaryOp::Max, n, zero))
+}
+
+/// Returns row and column of element `k` of a matrix of `count` elements as the body computes them,
+/// each with its extent. Returns nothing if the body computes no row, or rows of several widths, or
+/// if the last row may be shorter than the others.
+pub fn axes_of_sequence(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<(NodeId, NodeId)> {
+    let found = rows(g, k, count, body);
+    let [Around { index: row, extent }] = found[..] else { return Vec::new() };
+    let Op::Binary(BinaryOp::Div, _, width) = *g.op(row) else { return Vec::new() };
+    // without columns there is no element
+    let columns = if let Op::Binary(BinaryOp::Max, columns, _) = *g.op(width) { columns } else { width };
+    let is_whole = match *g.op(count) {
+        Op::Binary(BinaryOp::Mul, a, b) => (a, b) == (extent, columns) || (b, a) == (extent, columns),
+        _ => false,
+    };
+    if !is_whole {
+        return Vec::new();
+    }
+    let column = g.add(Op::Binary(BinaryOp::Rem, k, width));
+    vec![(row, extent), (column, columns)]
 }
 
 /// Finds the rows of element `k` of a row-major index space that the body computes as `k / width`.
@@ -342,7 +363,7 @@ fn leaves_records(g: &Graph, element: NodeId) -> bool {
 }
 
 /// Replaces a node by another one, also inside of lambdas.
-fn replaced(
+pub fn replaced(
     g: &mut Graph,
     n: NodeId,
     old: NodeId,

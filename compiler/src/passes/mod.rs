@@ -5,6 +5,7 @@ pub mod bounds;
 pub mod dce;
 pub mod elementary;
 pub mod fast;
+pub mod flatten;
 pub mod fuse;
 pub mod guard;
 pub mod half;

@@ -2,7 +2,7 @@
 //! after the last one only.
 
 use super::{
-    bounds, dce, elementary, fast, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split,
+    bounds, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split,
     stages, steps, unroll,
 };
 use crate::budget::{self, Budget};
@@ -45,6 +45,8 @@ pub const PASSES: &[Pass] = &[
     // unrolls short loops inside of elements, after which their reads may be provably inside
     Pass { name: "unroll", run: unroll::run },
     Pass { name: "prove", run: prove::run },
+    // comes after short loops are unrolled: stores reductions inside of reductions
+    Pass { name: "flatten", run: flatten::run },
     // comes after the passes by which an inner product may leave an element
     Pass { name: "panels", run: panels::run },
     // comes after the passes by which a reduction may become independent of an element

@@ -14,8 +14,8 @@
 //! share reads. Branches on the index are decided, and weights become constants. The new code is
 //! simplified while it is made.
 //!
-//! Reductions that read an array along an axis of its own stay, because sums of rows and columns,
-//! and products, have their own strategies. So do closed reductions that read any array.
+//! Long reductions that read an array along an axis of its own stay, because sums of rows and
+//! columns, and products, have their own strategies. So do closed reductions that read any array.
 
 use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::settle;
@@ -36,6 +36,9 @@ struct Room {
 /// The limit for loops whose reads are shared by neighbours, and for loops over constants, where
 /// unrolling gains most.
 const SHARED: Room = Room { elements: COLUMNS, nodes: 1024 };
+/// The limit for loops along an axis of an array: longer ones have strategies that share the loop
+/// among lanes.
+const ALONG: Room = Room { elements: 8, nodes: 256 };
 /// The limit for other loops, where unrolling saves only the branch of the loop.
 const OTHER: Room = Room { elements: 16, nodes: 256 };
 
@@ -189,7 +192,7 @@ fn room(g: &Graph, values: &[NodeId], var: Var, closed: bool) -> Option<Room> {
     }
     match (shared, along) {
         (true, _) => Some(SHARED),
-        (false, true) => None,
+        (false, true) => Some(ALONG),
         // a closed loop over constants folds to a constant
         _ if closed && values.iter().all(|v| is_constant(g, *v)) => Some(SHARED),
         _ => Some(OTHER),

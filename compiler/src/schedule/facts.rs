@@ -60,4 +60,6 @@ pub struct Segments {
     pub length: NodeId,
     /// Which elements are contiguous.
     pub along: Along,
+    /// Whether some element may leave an error record.
+    pub may_record: bool,
 }

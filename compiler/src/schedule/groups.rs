@@ -99,10 +99,19 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
         let iteration = iteration(g, it.node);
         let with = open.entry((level, domain.clone(), sequential, iteration.clone())).or_default();
+        let nests = is_store(g, &it) && is_nested(g, &it);
         // computed only if there is a group that the item might share
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
             let p = &mut fused_groups[*i];
+            // the tree of a reduction over the elements and loops in them have different strategies
+            let differs = |other: &Item| match is_store(g, other) {
+                true => !is_store(g, &it) && is_nested(g, other),
+                false => nests,
+            };
+            if iteration.is_none() && p.1.items.iter().any(differs) {
+                return false;
+            }
             // the states of an iteration are computed by one plan, whatever their number
             iteration.is_some() || {
                 let own = own.get_or_insert_with(|| Size::of(g, &it));

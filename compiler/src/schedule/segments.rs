@@ -6,8 +6,9 @@
 //! ```
 //!
 //! This file recognises segmented reductions; each target has its own strategies for them. Groups
-//! with folds, error records, reductions nested in reductions, or operators without an identity are
-//! left to the loops of [`super::nested_loop`].
+//! with folds, reductions nested in reductions, or operators without an identity are left to the
+//! loops of [`super::nested_loop`]. Error records are those of the segment, whichever thread leaves
+//! them: the place of a record is the segment's number.
 
 use super::element::element;
 use super::facts::{Along, Segments};
@@ -52,9 +53,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     }
     let (var, index) = l.g.fresh_var(Ty::I64);
     let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
-    if l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g)) {
-        return None;
-    }
+    let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
     let nested = nested(l, &bodies)?;
     let mut length = None;
     for n in &nested {
@@ -72,7 +71,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
         }
     }
     let along = along(l, &nested, var)?;
-    Some(Segments { index, bodies, nested, length: length?, along })
+    Some(Segments { index, bodies, nested, length: length?, along, may_record })
 }
 
 /// Returns the reductions that the bodies need and that depend on the element, outermost ones only.
@@ -108,11 +107,13 @@ fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
             return None;
         }
         for read in l.g.reachable([first]) {
-            let Op::Elem(_, index) = l.g.op(read) else { continue };
+            let (Op::Elem(_, index) | Op::At(_, index)) = l.g.op(read) else { continue };
             let has = |n: &NodeId, v: Var| l.g.node(*n).free.contains(&v);
             let last = index.last()?;
             let outer = &index[..index.len() - 1];
-            if has(last, k) && outer.iter().any(|n| has(n, i)) {
+            // neighbours in the loop are neighbours in memory
+            let by_one = Linear::of(&l.g, *last).terms.get(&node) == Some(&1) || !has(last, i);
+            if has(last, k) && by_one && outer.iter().any(|n| has(n, i)) {
                 found = Some(Along::Rows);
             } else if has(last, i) && outer.iter().any(|n| has(n, k)) && found.is_none() {
                 found = Some(Along::Columns);

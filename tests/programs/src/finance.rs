@@ -314,7 +314,8 @@ fn series(c: &mut Corpus) {
             }
             worst
         },
-    );
+    )
+    .because(reason::FLATTENED);
 }
 
 fn simulations(c: &mut Corpus) {

@@ -268,6 +268,7 @@ fn dense(c: &mut Corpus) {
             product(&Array::matrix(7, 8, |i, j| a[[i, j]] * sigmoid(a[[i, j]]) * b[[i, j]]), w)
         },
     )
+    .because(reason::FLATTENED)
     .fewest(2)
     .within(1e-3);
     c.add(

@@ -466,6 +466,7 @@ fn products(c: &mut Corpus) {
             Array::vector(7, |i| dot(q.row(i), d.row(i)))
         },
     )
+    .because(reason::FLATTENED)
     .fewest(1)
     .within(1e-3);
 }

@@ -27,3 +27,6 @@ pub const RECORDS: &str = "reads that nothing proves to be in bounds may leave a
 /// Large intermediate results.
 pub const PAIRS: &str =
     "the values of all pairs are stored, or each would be computed again for every element";
+/// Reductions inside of reductions are stored.
+pub const FLATTENED: &str =
+    "reductions inside of reductions, and all but one product of an element, are stored, or each thread would run one alone";

@@ -31,9 +31,9 @@ pub const STRIP: u32 = 128;
 /// times as many. Longer runs of memory gain nothing (bench/NOTES.md).
 const BYTES: u32 = 4096;
 
-/// Whether this strategy serves a fused group.
+/// Whether this strategy serves a fused group. Loops over several segments at once leave no records.
 pub fn fits(s: &Segments) -> bool {
-    s.along == Along::Columns
+    s.along == Along::Columns && !s.may_record
 }
 
 /// Returns the condition that segments have more elements than two levels of the tree.

@@ -20,9 +20,10 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, named};
 use crate::schedule::reduction::Reduction;
 
-/// Whether this strategy serves the contiguous variant of a fused group.
+/// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
+/// at once leave no records.
 pub fn fits(fused: &FusedGroup, s: &Segments) -> bool {
-    s.along == Along::Rows && fused.domain.len() == 1
+    s.along == Along::Rows && fused.domain.len() == 1 && !s.may_record
 }
 
 /// Returns the condition that segments have more elements than a tile.

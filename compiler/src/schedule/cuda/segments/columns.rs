@@ -190,7 +190,8 @@ impl Strip<'_> {
                 self.load(l, &vars, *element, &segments, j, out)?;
             }
             let mut all = Vec::new();
-            for segment in &segments {
+            for (segment, q) in segments.iter().zip(0..) {
+                let place = j.clone().plus(Expr::int(q));
                 let mut per_reduction = Vec::new();
                 for r in &self.job.reductions {
                     let absent = r.absent(l.launch);
@@ -198,7 +199,7 @@ impl Strip<'_> {
                     for (i, element) in (0..).zip(&elements) {
                         let value = r.first(l.launch, *element);
                         let value = l.launch.replace(value, self.job.s.index, *segment);
-                        let value = l.region(&vars, &[value], &Expr::int(0), out)?.remove(0);
+                        let value = l.region(&vars, &[value], &place, out)?.remove(0);
                         let is_present =
                             Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
                         let e = Expr::Select(Box::new(is_present), Box::new(value), Box::new(absent.clone()));
@@ -327,7 +328,8 @@ impl Strip<'_> {
                     segments.push(linear::add(&mut l.launch.g, first, q));
                 }
                 self.load(l, &vars, element, &segments, j, out)?;
-                for (segment, accs) in segments.iter().zip(accs) {
+                for ((segment, accs), q) in segments.iter().zip(accs).zip(0..) {
+                    let place = j.clone().plus(Expr::int(q));
                     let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
                     for (r, acc) in self.job.reductions.iter().zip(accs) {
                         let (_, old) = l.launch.g.fresh_var(r.ty);
@@ -335,7 +337,7 @@ impl Strip<'_> {
                         let step = r.step(l.launch, old, element);
                         roots.push(l.launch.replace(step, self.job.s.index, *segment));
                     }
-                    let values = l.region(&vars, &roots, &Expr::int(0), &mut work)?;
+                    let values = l.region(&vars, &roots, &place, &mut work)?;
                     let values: Vec<Expr> =
                         values.into_iter().map(|e| bind(l, "next", e, &mut work)).collect();
                     work.extend(accs.iter().zip(values).map(|(a, e)| Stmt::Assign(*a, e)));

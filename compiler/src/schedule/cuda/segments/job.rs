@@ -1,6 +1,6 @@
 //! A segmented reduction while it is lowered, and the mappings of segments to threads.
 
-use crate::core::NodeId;
+use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::schedule::cuda::access;
@@ -57,6 +57,10 @@ pub fn load(
     Ok(())
 }
 
+fn depends_on(l: &Lower, n: NodeId, index: NodeId) -> bool {
+    matches!(l.launch.g.op(index), Op::Var(v, _) if l.launch.g.node(n).free.contains(v))
+}
+
 impl<'a> Job<'a> {
     pub(super) fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
         let reductions: Vec<Reduction> =
@@ -68,7 +72,12 @@ impl<'a> Job<'a> {
             let along = if s.along == Along::Rows { k } else { s.index };
             let reads = segments::neighbours(l.launch, &roots, along);
             let widest = reads.iter().map(|(x, _)| l.launch.g.ty(*x).elem.size()).max();
-            job.v = widest.map_or(1, |size| (16 / size as i64).min(4));
+            // each total read is a load of its own, so neighbours belong to neighbouring lanes
+            let has_total_reads = l.launch.g.reachable(roots).into_iter().any(|n| match l.launch.g.op(n) {
+                Op::At(_, index) => index.iter().any(|i| depends_on(l, *i, along)),
+                _ => false,
+            });
+            job.v = widest.filter(|_| !has_total_reads).map_or(1, |size| (16 / size as i64).min(4));
         }
         job
     }

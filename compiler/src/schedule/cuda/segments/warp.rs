@@ -247,7 +247,7 @@ impl Tile<'_> {
                 }
                 for (g, indices) in elements {
                     for (index, column) in indices.into_iter().zip(g.column..) {
-                        self.step(l, &vars, index, column, g.is_present.as_ref(), accs, &mut work)?;
+                        self.step(l, (&vars, segment), index, column, g.is_present.as_ref(), accs, &mut work)?;
                     }
                 }
                 Ok::<_, Error>(())
@@ -272,11 +272,11 @@ impl Tile<'_> {
         job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
-    /// Folds the element at an index into its column.
+    /// Folds the element of a segment at an index into its column.
     fn step(
         &self,
         l: &mut Lower,
-        vars: &[(NodeId, Expr)],
+        (vars, segment): (&[(NodeId, Expr)], &Expr),
         index: NodeId,
         column: usize,
         is_present: Option<&Expr>,
@@ -289,7 +289,7 @@ impl Tile<'_> {
             vars.push((old, Expr::Reg(accs[column])));
             roots.push(r.step(l.launch, old, index));
         }
-        let values = l.region(&vars, &roots, &Expr::int(0), out)?;
+        let values = l.region(&vars, &roots, segment, out)?;
         // all new values are computed before any accumulator changes
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
         for (a, e) in accs.iter().zip(values) {

@@ -1,0 +1,264 @@
+//! Flattening: a reduction inside of another reduction, or beside one of another length, becomes a
+//! stored array. What is left in an element is a reduction that a strategy of the schedule serves,
+//! instead of loops that each thread runs alone (Blelloch 1990; Henriksen et al., "Incremental
+//! flattening for nested data parallelism", 2019).
+//!
+//! ```text
+//! reduce max over (generate n (%i) {           %s = materialize (generate n (%i) { reduce + .. x[%i, %k] .. })
+//!   reduce + over (generate m (%k) {       ->  reduce max over (generate n (%i) { elem %s, %i })
+//!     x[%i, %k] .. }) .. })
+//! ```
+//!
+//! Three shapes are flattened:
+//!
+//! 1. a reduction of elements that contain reductions: the elements are stored;
+//! 2. an element that contains reductions of several lengths, or several matrix products: all but
+//!    those of one length, or one product, are stored;
+//! 3. an element whose reduction contains a reduction again: the inner one is stored if it is a
+//!    matrix product, or if an array with those indices is read anyway, so that the stored array is
+//!    not larger than the program's own.
+//!
+//! Short loops stay, and so do loops that read no array, such as random walks: there may be more
+//! elements than memory has room for.
+
+use super::hoist;
+use crate::core::kept_records;
+use crate::core::rewrite::rewrite;
+use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var};
+use crate::error::Result;
+use crate::scalar::{Lit, Ty};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// The most iterations of a short loop.
+const SHORT: i64 = 32;
+
+/// Runs the pass.
+pub fn run(f: Function) -> Result<Function> {
+    if !f.needs(|n| f.graph.op(n).is_reduction() && !f.graph.is_closed(n)) {
+        return Ok(f);
+    }
+    let mut out = rewrite(&f, false, &mut |g, op| {
+        let op = match op {
+            Op::Materialize(x) => Op::Materialize(element_wise(g, x)),
+            Op::Iterate { step, which, count, args } => {
+                let args = args.into_iter().map(|x| element_wise(g, x)).collect();
+                Op::Iterate { step, which, count, args }
+            }
+            op => reduced(g, op),
+        };
+        g.add(op)
+    });
+    for r in &mut out.results {
+        r.value = element_wise(&mut out.graph, r.value);
+    }
+    Ok(out)
+}
+
+/// Stores the elements of a reduction that depends on no index, if they contain reductions.
+fn reduced(g: &mut Graph, op: Op) -> Op {
+    if !op.is_reduction() || op.operands().any(|o| !g.is_closed(o)) {
+        return op;
+    }
+    let stored = |g: &mut Graph, src: NodeId| match elements_have_loops(g, src) {
+        true => stored_elements(g, src).unwrap_or(src),
+        false => src,
+    };
+    match op {
+        Op::Reduce { join, init, src } => Op::Reduce { join, init, src: stored(g, src) },
+        Op::Fold { step, init, src } => Op::Fold { step, init, src: stored(g, src) },
+        Op::Dot { init, a, b } => Op::Dot { init, a: stored(g, a), b: stored(g, b) },
+        op => op,
+    }
+}
+
+/// Returns whether the elements of a `generate` contain a long reduction that depends on them.
+fn elements_have_loops(g: &mut Graph, src: NodeId) -> bool {
+    let Op::Generate(_, lambda) = g.op(src).clone() else { return false };
+    outermost(g, lambda.body).into_iter().any(|n| is_long(g, n))
+}
+
+/// Returns an array with the elements of a `generate` of one index, which are stored. If they are
+/// those of a matrix as a sequence, the matrix is stored, so that its rows and columns are known.
+fn stored_elements(g: &mut Graph, src: NodeId) -> Option<NodeId> {
+    let Op::Generate(extents, lambda) = g.op(src).clone() else { return None };
+    let (var, k) = g.fresh_var(Ty::I64);
+    let body = g.open(&lambda, &[k]);
+    let axes = hoist::axes_of_sequence(g, k, extents[0], body);
+    let mut element = body;
+    let (mut vars, mut of_array, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, extent) in axes {
+        let (v, node) = g.fresh_var(Ty::I64);
+        element = hoist::replaced(g, element, index, node, &mut HashMap::default());
+        vars.push((v, Ty::I64));
+        of_array.push(extent);
+        places.push(index);
+    }
+    if vars.is_empty() || g.node(element).free.contains(&var) {
+        (vars, of_array, places, element) = (vec![(var, Ty::I64)], vec![extents[0]], vec![k], body);
+    }
+    let array = array(g, &vars, &of_array, element)?;
+    let value = hoist::element(g, array, &places);
+    let lambda = g.close(&[(var, Ty::I64)], value);
+    Some(g.add(Op::Generate(extents, lambda)))
+}
+
+/// Stores the `generate` with these variables and this element, whose own reductions are flattened
+/// first.
+fn array(g: &mut Graph, vars: &[(Var, Ty)], extents: &[NodeId], element: NodeId) -> Option<NodeId> {
+    let lambda = g.close(vars, element);
+    let extents = extents.iter().map(|n| hoist::length(g, *n)).collect();
+    let generate = g.add(Op::Generate(extents, lambda));
+    let generate = element_wise(g, generate);
+    kept_records::stored(g, generate)
+}
+
+/// Flattens the elements of a `generate` that is computed by a launch of its own.
+fn element_wise(g: &mut Graph, generate: NodeId) -> NodeId {
+    let Op::Generate(extents, lambda) = g.op(generate).clone() else { return generate };
+    if !g.is_closed(generate) {
+        return generate;
+    }
+    let vars: Vec<_> = extents.iter().map(|_| g.fresh_var(Ty::I64)).collect();
+    let index: Vec<Axis> = vars.iter().zip(&extents).map(|(v, n)| Axis { var: v.0, node: v.1, extent: *n }).collect();
+    let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
+    let body = g.open(&lambda, &nodes);
+    let mut element = body;
+    for n in beside(g, element) {
+        element = stored_inside(g, element, n, &index);
+    }
+    for n in outermost(g, element) {
+        element = inner_stored(g, element, n, &index);
+    }
+    if element == body {
+        return generate;
+    }
+    let vars: Vec<(Var, Ty)> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
+    let lambda = g.close(&vars, element);
+    g.add(Op::Generate(extents, lambda))
+}
+
+/// An index of an element or of a loop in it.
+#[derive(Clone, Copy)]
+struct Axis {
+    var: Var,
+    node: NodeId,
+    extent: NodeId,
+}
+
+/// Returns the reductions of an element that are to be stored, because it contains another product
+/// or reductions of another length.
+fn beside(g: &Graph, element: NodeId) -> Vec<NodeId> {
+    let all = outermost(g, element);
+    let is_product = |n: &NodeId| matches!(g.op(*n), Op::PanelDot { .. });
+    let (products, others): (Vec<NodeId>, Vec<NodeId>) = all.into_iter().filter(|n| is_long(g, *n)).partition(is_product);
+    let kept = others.iter().find_map(|n| length_of(g, *n));
+    let of_another_length = others.into_iter().filter(|n| length_of(g, *n) != kept);
+    let rest = if kept.is_some() { 0 } else { 1 };
+    of_another_length.chain(products.into_iter().skip(rest)).collect()
+}
+
+/// Stores the long reductions inside of the elements of a nested reduction `n` of `element`, where
+/// the stored array is a product or not larger than an array that is read beside it.
+fn inner_stored(g: &mut Graph, element: NodeId, n: NodeId, index: &[Axis]) -> NodeId {
+    let Some(extent) = length_of(g, n) else { return element };
+    let (var, k) = g.fresh_var(Ty::I64);
+    let mut around = index.to_vec();
+    around.push(Axis { var, node: k, extent });
+    let op = g.op(n).clone();
+    let flattened = |g: &mut Graph, src: NodeId| {
+        let Op::Generate(extents, lambda) = g.op(src).clone() else { return src };
+        let body = g.open(&lambda, &[k]);
+        let mut value = body;
+        for inner in outermost(g, body) {
+            if is_long(g, inner) && (matches!(g.op(inner), Op::PanelDot { .. }) || is_read_there(g, body, inner)) {
+                value = stored_inside(g, value, inner, &around);
+            }
+        }
+        if value == body {
+            return src;
+        }
+        let lambda = g.close(&[(var, Ty::I64)], value);
+        g.add(Op::Generate(extents, lambda))
+    };
+    let made = match op {
+        Op::Reduce { join, init, src } => Op::Reduce { join, init, src: flattened(g, src) },
+        Op::Fold { step, init, src } => Op::Fold { step, init, src: flattened(g, src) },
+        Op::Dot { init, a, b } => Op::Dot { init, a: flattened(g, a), b: flattened(g, b) },
+        _ => return element,
+    };
+    let made = g.add(made);
+    if made == n { element } else { hoist::replaced(g, element, n, made, &mut HashMap::default()) }
+}
+
+/// Replaces a reduction in an element by the element of a stored array over those of the indices
+/// around it on which it depends.
+fn stored_inside(g: &mut Graph, element: NodeId, n: NodeId, around: &[Axis]) -> NodeId {
+    let needed: Vec<Axis> = around.iter().filter(|a| g.node(n).free.contains(&a.var)).copied().collect();
+    let is_known = |v: &Var| needed.iter().any(|a| a.var == *v);
+    if needed.len() > MAX_RANK
+        || !g.node(n).free.iter().all(is_known)
+        || needed.iter().any(|a| !g.is_closed(a.extent))
+    {
+        return element;
+    }
+    let vars: Vec<(Var, Ty)> = needed.iter().map(|a| (a.var, Ty::I64)).collect();
+    let extents: Vec<NodeId> = needed.iter().map(|a| a.extent).collect();
+    let before = g.set_loc(g.node(n).loc.clone());
+    let stored = array(g, &vars, &extents, n);
+    let index: Vec<NodeId> = needed.iter().map(|a| a.node).collect();
+    let value = stored.map(|array| hoist::element(g, array, &index));
+    g.set_loc(before);
+    value.map_or(element, |value| hoist::replaced(g, element, n, value, &mut HashMap::default()))
+}
+
+/// Returns whether `body` reads an array outside of `inner` at exactly the indices on which `inner`
+/// depends.
+fn is_read_there(g: &Graph, body: NodeId, inner: NodeId) -> bool {
+    let free = &g.node(inner).free;
+    g.reachable_until([body], |n| n == inner || g.is_closed(n)).into_iter().any(|n| {
+        let (Op::Elem(_, index) | Op::At(_, index)) = g.op(n) else { return false };
+        let variable = |n: &NodeId| match g.op(*n) {
+            Op::Var(v, _) => Some(*v),
+            _ => None,
+        };
+        let vars: Option<Vec<Var>> = index.iter().map(variable).collect();
+        vars.is_some_and(|vars| free.iter().all(|v| vars.contains(v)))
+    })
+}
+
+/// Returns the reductions that a value needs outside of other reductions, in order.
+fn outermost(g: &Graph, value: NodeId) -> Vec<NodeId> {
+    let (mut stack, mut seen, mut found) = (vec![value], HashSet::default(), Vec::new());
+    while let Some(n) = stack.pop() {
+        if g.is_closed(n) || !seen.insert(n) {
+            continue;
+        }
+        match g.op(n).is_reduction() {
+            true => found.push(n),
+            false => stack.extend(g.op(n).operands()),
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Returns the number of iterations of a reduction.
+fn length_of(g: &Graph, n: NodeId) -> Option<NodeId> {
+    let (Op::Reduce { src, .. } | Op::Fold { src, .. } | Op::Dot { a: src, .. } | Op::PanelDot { a: src, .. }) =
+        g.op(n)
+    else {
+        return None;
+    };
+    match g.op(*src) {
+        Op::Generate(extents, _) => Some(extents[0]),
+        _ => None,
+    }
+}
+
+/// Returns whether a reduction may have many iterations, and reads elements of arrays.
+fn is_long(g: &Graph, n: NodeId) -> bool {
+    let Some(extent) = length_of(g, n) else { return false };
+    let is_short = g.as_lit(extent).and_then(Lit::as_int).is_some_and(|n| n <= SHORT);
+    let is_read = |n: NodeId| !g.is_closed(n) && matches!(g.op(n), Op::Elem(..) | Op::At(..));
+    !is_short && g.reachable([n]).into_iter().any(is_read)
+}
