@@ -187,11 +187,11 @@ fn compile_function(
 ) -> Result<()> {
     let scope = if out.targets.cuda { Scope::All } else { Scope::Cpu };
     let fused = pipeline::run(&source, &mut |_, _| ())?;
-    if cfg!(debug_assertions) {
-        law::check(&source, &fused)?;
-    }
     let scheduled = schedule::schedule(&fused, out.kernels.len() as u32, scope)?;
-    let Scheduled { plan, kernels, warnings } = scheduled;
+    let Scheduled { plan, kernels, mut warnings } = scheduled;
+    if cfg!(debug_assertions) {
+        warnings.extend(law::excess(&source, &fused)?);
+    }
     if out.targets.cpu {
         c.add(&source.name, kernels.iter().filter_map(|k| k.cpu.as_ref()));
     }

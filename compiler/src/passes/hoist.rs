@@ -129,7 +129,7 @@ impl Hoist {
                             self.own = around.len();
                         }
                         if let ([k], [count]) = (index, &extents[..]) {
-                            around.extend(rows(g, *k, *count, body));
+                            around.extend(derived(g, *k, *count, body));
                         }
                         let outside = std::mem::replace(&mut self.splits_products, leaves_records(g, body));
                         let body = self.node(g, body, around);
@@ -253,34 +253,61 @@ pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
 /// each with its extent. Returns nothing if the body computes no row, or rows of several widths, or
 /// if the last row may be shorter than the others.
 pub fn axes_of_sequence(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<(NodeId, NodeId)> {
-    let found = rows(g, k, count, body);
-    let [Around { index: row, extent }] = found[..] else { return Vec::new() };
-    let Op::Binary(BinaryOp::Div, _, width) = *g.op(row) else { return Vec::new() };
-    // without columns there is no element
-    let columns = if let Op::Binary(BinaryOp::Max, columns, _) = *g.op(width) { columns } else { width };
-    let is_whole = match *g.op(count) {
-        Op::Binary(BinaryOp::Mul, a, b) => (a, b) == (extent, columns) || (b, a) == (extent, columns),
-        _ => false,
-    };
-    if !is_whole {
-        return Vec::new();
-    }
-    let column = g.add(Op::Binary(BinaryOp::Rem, k, width));
-    vec![(row, extent), (column, columns)]
+    let widths: Vec<NodeId> = quotients(g, k, body).into_iter().map(|q| q.1).collect();
+    let [width] = widths[..] else { return Vec::new() };
+    let Some((rows, columns)) = whole_rows(g, count, width) else { return Vec::new() };
+    let [row, column] = [BinaryOp::Div, BinaryOp::Rem].map(|op| g.add(Op::Binary(op, k, width)));
+    vec![(row, rows), (column, columns)]
 }
 
-/// Finds the rows of element `k` of a row-major index space that the body computes as `k / width`.
-fn rows(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
+/// Finds the indices that the body computes from element `k` of a row-major index space of `count`
+/// elements: rows `k / width`, columns `k % width`, and the same of rows. What is computed from another
+/// one comes first.
+fn derived(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
     let mut found = Vec::new();
-    for n in g.reachable([body]) {
-        if let Op::Binary(BinaryOp::Div, a, width) = *g.op(n)
-            && a == k
-            && is_positive(g, width)
-        {
-            found.push((n, width));
+    for (index, width) in quotients(g, k, body) {
+        let whole = whole_rows(g, count, width);
+        let extent = match whole {
+            Some((rows, _)) => rows,
+            None => row_count(g, count, width),
+        };
+        if let Some((rows, columns)) = whole {
+            found.extend(derived(g, index, rows, body));
+            if let Some(column) = g.find(&Op::Binary(BinaryOp::Rem, k, width)) {
+                found.push(Around { index: column, extent: columns });
+            }
         }
+        found.push(Around { index, extent });
     }
-    found.into_iter().map(|(index, width)| Around { index, extent: row_count(g, count, width) }).collect()
+    found
+}
+
+/// Returns the quotients of an index that the body computes, each with its divisor, which is at
+/// least 1.
+fn quotients(g: &Graph, k: NodeId, body: NodeId) -> Vec<(NodeId, NodeId)> {
+    let quotient = |n: NodeId| match *g.op(n) {
+        Op::Binary(BinaryOp::Div, a, width) if a == k && is_positive(g, width) => Some((n, width)),
+        _ => None,
+    };
+    g.reachable([body]).into_iter().filter_map(quotient).collect()
+}
+
+/// Returns the numbers of rows and columns if `count` is their product. Without columns there is no
+/// element, and the width is 1.
+fn whole_rows(g: &Graph, count: NodeId, width: NodeId) -> Option<(NodeId, NodeId)> {
+    let columns = if let Op::Binary(BinaryOp::Max, columns, _) = *g.op(width) { columns } else { width };
+    let Op::Binary(BinaryOp::Mul, a, b) = *g.op(count) else { return None };
+    // scalar arguments might both be negative, lengths are not
+    let is_length = |n: NodeId| Linear::of(g, n).terms.keys().all(|t| is_product_of_lengths(g, *t));
+    [(a, b), (b, a)].into_iter().find(|(rows, other)| *other == columns && is_length(*rows))
+}
+
+fn is_product_of_lengths(g: &Graph, n: NodeId) -> bool {
+    match *g.op(n) {
+        Op::Len(..) => true,
+        Op::Binary(BinaryOp::Mul, a, b) => is_product_of_lengths(g, a) && is_product_of_lengths(g, b),
+        _ => false,
+    }
 }
 
 /// Returns whether a width is known to be at least 1; with a negative width the row numbers would
@@ -293,18 +320,6 @@ fn is_positive(g: &Graph, width: NodeId) -> bool {
 
 /// Returns the number of rows of that width that `count` elements have.
 fn row_count(g: &mut Graph, count: NodeId, width: NodeId) -> NodeId {
-    // count is rows times columns, and there is at least one column
-    let columns = if let Op::Binary(BinaryOp::Max, columns, _) = *g.op(width) { columns } else { width };
-    if let Op::Binary(BinaryOp::Mul, a, b) = *g.op(count) {
-        let is_length =
-            |g: &Graph, n: NodeId| Linear::of(g, n).terms.keys().all(|t| matches!(g.op(*t), Op::Len(..)));
-        for (rows, other) in [(a, b), (b, a)] {
-            // scalar arguments might both be negative, lengths are not
-            if other == columns && is_length(g, rows) {
-                return rows;
-            }
-        }
-    }
     let whole = simplify(g, Op::Binary(BinaryOp::Div, count, width));
     let rest = simplify(g, Op::Binary(BinaryOp::Rem, count, width));
     let one = g.lit(Lit::i64(1));
@@ -322,9 +337,22 @@ fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Aroun
     order.sort_by_key(|a| matches!(g.op(a.index), Op::Var(..)));
     let (needed, value) = by_variables(g, n, order);
     let only_these = depends_on(g, value, &needed);
-    let variables = around.iter().filter(|a| matches!(g.op(a.index), Op::Var(..))).count();
-    let all = needed.iter().filter(|a| matches!(g.op(a.0.index), Op::Var(..))).count() == variables;
+    let has = |index: NodeId| needed.iter().any(|a| a.0.index == index);
+    let is_variable = |a: &&Around| matches!(g.op(a.index), Op::Var(..));
+    let all = around.iter().filter(is_variable).all(|a| is_known(g, a.index, around, &has));
     (only_these && !all && !needed.is_empty()).then_some((needed, value))
+}
+
+/// Returns whether an index follows from those that `has` holds for: itself, or row and column.
+fn is_known(g: &Graph, index: NodeId, around: &[Around], has: &dyn Fn(NodeId) -> bool) -> bool {
+    has(index)
+        || around.iter().any(|row| match *g.op(row.index) {
+            Op::Binary(BinaryOp::Div, a, width) if a == index => {
+                let column = g.find(&Op::Binary(BinaryOp::Rem, index, width));
+                column.is_some_and(has) && is_known(g, row.index, around, has)
+            }
+            _ => false,
+        })
 }
 
 /// Returns all variables that a value depends on, as [`dependence`] does.

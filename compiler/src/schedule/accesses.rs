@@ -50,10 +50,18 @@ impl Accesses {
         let g = &mut l.g;
         let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
         let items = fused.items.iter().map(|it| it.node).chain(arrays.iter().copied());
-        let roots: Vec<NodeId> = items
-            .zip(fused.items.iter().chain(&fused.items))
-            .map(|(n, it)| if is_store(g, it) { opened(g, n, &index) } else { joined(g, n, &index).0 })
-            .collect();
+        let mut roots = Vec::new();
+        for (n, it) in items.zip(fused.items.iter().chain(&fused.items)) {
+            match is_store(g, it) {
+                true => roots.push(opened(g, n, &index)),
+                false => {
+                    // an operator may ignore the element, which is read nevertheless
+                    let srcs: Vec<NodeId> = g.op(n).operands().filter(|o| !g.ty(*o).is_scalar()).collect();
+                    roots.push(joined(g, n, &index).0);
+                    roots.extend(srcs.into_iter().map(|src| opened(g, src, &index)));
+                }
+            }
+        }
         let mut found = Accesses { by_rows, is_product, ..Accesses::default() };
         found.walk(l, roots, &index);
         found
