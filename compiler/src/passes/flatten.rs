@@ -259,6 +259,6 @@ fn length_of(g: &Graph, n: NodeId) -> Option<NodeId> {
 fn is_long(g: &Graph, n: NodeId) -> bool {
     let Some(extent) = length_of(g, n) else { return false };
     let is_short = g.as_lit(extent).and_then(Lit::as_int).is_some_and(|n| n <= SHORT);
-    let is_read = |n: NodeId| !g.is_closed(n) && matches!(g.op(n), Op::Elem(..) | Op::At(..));
-    !is_short && g.reachable([n]).into_iter().any(is_read)
+    let is_read = |n: NodeId| matches!(g.op(n), Op::Elem(..) | Op::At(..));
+    !is_short && g.reachable_until([n], |n| g.is_closed(n)).into_iter().any(is_read)
 }

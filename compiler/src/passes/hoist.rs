@@ -289,7 +289,7 @@ fn quotients(g: &Graph, k: NodeId, body: NodeId) -> Vec<(NodeId, NodeId)> {
         Op::Binary(BinaryOp::Div, a, width) if a == k && is_positive(g, width) => Some((n, width)),
         _ => None,
     };
-    g.reachable([body]).into_iter().filter_map(quotient).collect()
+    g.reachable_until([body], |n| g.is_closed(n)).into_iter().filter_map(quotient).collect()
 }
 
 /// Returns the numbers of rows and columns if `count` is their product. Without columns there is no

@@ -82,13 +82,18 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
 
 /// Returns all variants of a fused group if it is a segmented reduction.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
-    let along = l.facts.segments.as_ref()?.along;
+    let (along, may_record) = l.facts.segments.as_ref().map(|s| (s.along, s.may_record))?;
     let strategy = match along {
         Along::Rows => Strategy::SegmentedRows,
         Along::Columns => Strategy::SegmentedColumns,
     };
     let inner = Rc::new(Interior::whole(fused));
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
+        // the bounds of several segments' reads would not stay in registers
+        let mapping = match mapping {
+            SegmentMapping::Warp { lanes, .. } if may_record => SegmentMapping::Warp { lanes, segments: 1 },
+            mapping => mapping,
+        };
         let (strided, threads) = (!guards.contiguous, crate::schedule::cuda::map::THREADS);
         let (layout, choice) = match mapping {
             SegmentMapping::OnePerThread => {
