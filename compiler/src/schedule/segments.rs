@@ -55,6 +55,9 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
     let nested = nested(l, &bodies)?;
+    if may_record && !nested.iter().all(|n| !records(l, *n) || is_always_needed(l, &bodies, *n)) {
+        return None;
+    }
     let mut length = None;
     for n in &nested {
         let (init, src) = match *l.g.op(*n) {
@@ -90,6 +93,30 @@ fn nested(l: &LaunchContext, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
     }
     found.sort_unstable();
     (!found.is_empty()).then_some(found)
+}
+
+/// Returns whether a reduction may leave an error record.
+fn records(l: &LaunchContext, reduction: NodeId) -> bool {
+    l.g.reachable([reduction]).into_iter().any(|n| l.g.op(n).may_record(&l.g))
+}
+
+/// Returns whether some body needs a value whatever the conditions are. Lanes compute a reduction
+/// for every segment, and its records with it.
+fn is_always_needed(l: &LaunchContext, bodies: &[NodeId], value: NodeId) -> bool {
+    let (mut stack, mut seen) = (bodies.to_vec(), HashSet::default());
+    while let Some(n) = stack.pop() {
+        if n == value {
+            return true;
+        }
+        if !seen.insert(n) || l.g.is_closed(n) {
+            continue;
+        }
+        match l.g.op(n) {
+            Op::Select(condition, ..) => stack.push(*condition),
+            op => stack.extend(op.operands()),
+        }
+    }
+    false
 }
 
 fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {

@@ -13,7 +13,7 @@ mod evaluate;
 
 use super::{cost, reuse};
 use crate::core::equations::Equations;
-use crate::core::linear::Linear;
+use crate::core::linear::{self, Linear};
 use crate::core::simplify::extents;
 use crate::core::{COLUMNS, Function, Graph, NodeId, Op, Rule, Var};
 use crate::scalar::{Lit, Ty};
@@ -153,8 +153,10 @@ impl Demand {
             let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
             demand.equations.add(&demand.symbols, a, b);
         }
-        for r in f.requires.iter().filter(|r| r.rule == Rule::Extent) {
-            let n = demand.closed_scalar(r.b);
+        // 0 <= extent of a made array; start <= stop of a slice
+        for r in f.requires.iter().filter(|r| matches!(r.rule, Rule::Extent | Rule::Order)) {
+            let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
+            let n = linear::sub(&mut demand.symbols, b, a);
             let n = demand.normal(n);
             demand.lengths.insert(n);
         }
