@@ -20,7 +20,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         Reduction => SegmentedRows,
         SegmentedRows => SegmentedColumns,
         SegmentedColumns => CooperativeNest,
-        CooperativeNest => Product,
+        CooperativeNest => Contraction,
+        Contraction => Product,
         Product => SequentialFold,
         SequentialFold => TemporalBlocking,
         TemporalBlocking => return None,
@@ -30,7 +31,7 @@ fn next(s: Strategy) -> Option<Strategy> {
 /// Whether CPUs have it, too.
 fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
-    !matches!(s, Stencil(..) | CooperativeNest | TemporalBlocking)
+    !matches!(s, Stencil(..) | CooperativeNest | Contraction | TemporalBlocking)
 }
 
 #[test]

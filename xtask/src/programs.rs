@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// Programs that take longest, the longest first: they begin, so that none of them is left alone at
 /// the end. A quick run leaves them out.
-const LONG: [&str; 13] = [
+const LONG: [&str; 14] = [
     "runner",
     "bits",
     "nested",
@@ -25,6 +25,7 @@ const LONG: [&str; 13] = [
     "cpp",
     "corpus",
     "coverage",
+    "gpu_contraction",
     "gpu_stencil",
     "block",
     "texts",

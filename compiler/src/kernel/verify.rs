@@ -11,8 +11,8 @@
 //!    array.
 //! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU
 //!    kernel.
-//! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end`, `for`, `prefetch` or
-//!    local arrays; only they have shared memory, vector accesses, barriers, shuffles and arrivals.
+//! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end`, `for` or `prefetch`; only
+//!    they have shared memory, vector accesses, barriers, shuffles and arrivals.
 //!    A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
@@ -157,7 +157,6 @@ impl Check<'_> {
                 let new = scope.define(*r, matches!(s, Stmt::Var(..)));
                 if new { Ok(()) } else { Err(format!("{r:?} is defined twice")) }
             }
-            Stmt::Local(_) if self.gpu() => Err("a local array in a GPU kernel".into()),
             Stmt::Local(l) => match scope.locals.get_mut(*l as usize) {
                 None => Err(format!("local {l} does not exist")),
                 Some(true) => Err(format!("local {l} is declared twice")),

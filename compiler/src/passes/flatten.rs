@@ -119,7 +119,8 @@ fn element_wise(g: &mut Graph, generate: NodeId) -> NodeId {
         return generate;
     }
     let vars: Vec<_> = extents.iter().map(|_| g.fresh_var(Ty::I64)).collect();
-    let index: Vec<Axis> = vars.iter().zip(&extents).map(|(v, n)| Axis { var: v.0, node: v.1, extent: *n }).collect();
+    let index: Vec<Axis> =
+        vars.iter().zip(&extents).map(|(v, n)| Axis { var: v.0, node: v.1, extent: *n }).collect();
     let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
     let body = g.open(&lambda, &nodes);
     let mut element = body;
@@ -150,7 +151,8 @@ struct Axis {
 fn beside(g: &Graph, element: NodeId) -> Vec<NodeId> {
     let all = outermost(g, element);
     let is_product = |n: &NodeId| matches!(g.op(*n), Op::PanelDot { .. });
-    let (products, others): (Vec<NodeId>, Vec<NodeId>) = all.into_iter().filter(|n| is_long(g, *n)).partition(is_product);
+    let (products, others): (Vec<NodeId>, Vec<NodeId>) =
+        all.into_iter().filter(|n| is_long(g, *n)).partition(is_product);
     let kept = others.iter().find_map(|n| length_of(g, *n));
     let of_another_length = others.into_iter().filter(|n| length_of(g, *n) != kept);
     let rest = if kept.is_some() { 0 } else { 1 };
@@ -170,7 +172,9 @@ fn inner_stored(g: &mut Graph, element: NodeId, n: NodeId, index: &[Axis]) -> No
         let body = g.open(&lambda, &[k]);
         let mut value = body;
         for inner in outermost(g, body) {
-            if is_long(g, inner) && (matches!(g.op(inner), Op::PanelDot { .. }) || is_read_there(g, body, inner)) {
+            if is_long(g, inner)
+                && (matches!(g.op(inner), Op::PanelDot { .. }) || is_read_there(g, body, inner))
+            {
                 value = stored_inside(g, value, inner, &around);
             }
         }
@@ -244,8 +248,10 @@ fn outermost(g: &Graph, value: NodeId) -> Vec<NodeId> {
 
 /// Returns the number of iterations of a reduction.
 fn length_of(g: &Graph, n: NodeId) -> Option<NodeId> {
-    let (Op::Reduce { src, .. } | Op::Fold { src, .. } | Op::Dot { a: src, .. } | Op::PanelDot { a: src, .. }) =
-        g.op(n)
+    let (Op::Reduce { src, .. }
+    | Op::Fold { src, .. }
+    | Op::Dot { a: src, .. }
+    | Op::PanelDot { a: src, .. }) = g.op(n)
     else {
         return None;
     };

@@ -2,8 +2,8 @@
 //! after the last one only.
 
 use super::{
-    bounds, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split,
-    stages, steps, unroll,
+    bounds, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, panels, prove, shapes,
+    simplify, split, stages, steps, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};

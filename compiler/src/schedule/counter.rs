@@ -33,22 +33,27 @@ enum Bits {
     /// The same registers for a loop over the bits. Registers of a GPU cannot be indexed, so a
     /// chain of selects picks a bit by its number.
     Looped(Vec<Vec<Reg>>),
-    /// On a CPU: one array of bits per lane.
+    /// One array of bits per lane: on a CPU, and in GPU threads with more lanes than registers.
     Arrays(Vec<Mem>),
 }
 
 impl Counters {
     /// Declares a counter for up to 2^`levels` columns.
     pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, out: &mut Vec<Stmt>) -> Counters {
+        if lanes.general && !l.k.is_gpu() {
+            return Counters::in_memory(l, lanes, levels, out);
+        }
         let len = levels as usize + 1;
-        let bits = if lanes.general && !l.k.is_gpu() {
-            let arrays = lanes.types.iter().map(|ty| l.k.local("bits", *ty, len as u32, out));
-            Bits::Arrays(arrays.collect())
-        } else {
-            let bits = (0..len).map(|_| lanes.variables(l, "bit", out)).collect();
-            if lanes.general { Bits::Looped(bits) } else { Bits::Straight(bits) }
-        };
+        let bits = (0..len).map(|_| lanes.variables(l, "bit", out)).collect();
+        let bits = if lanes.general { Bits::Looped(bits) } else { Bits::Straight(bits) };
         Counters { bits, len }
+    }
+
+    /// Declares a counter for up to 2^`levels` columns whose bits lie in local arrays.
+    pub fn in_memory(l: &mut Lower, lanes: &Lanes, levels: u32, out: &mut Vec<Stmt>) -> Counters {
+        let len = levels as usize + 1;
+        let arrays = lanes.types.iter().map(|ty| l.k.local("bits", *ty, len as u32, out));
+        Counters { bits: Bits::Arrays(arrays.collect()), len }
     }
 
     /// Emits the addition of a value (one per lane) of 2^`from` columns, after `c` such values have

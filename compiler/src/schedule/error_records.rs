@@ -7,7 +7,7 @@
 
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -109,6 +109,17 @@ pub fn guard(list: &mut [Stmt], needed: &Expr) {
             *when = Expr::binary(BinaryOp::And, needed.clone(), when.clone());
         }
         s.blocks_mut().for_each(|block| guard(block, needed));
+    }
+}
+
+/// Sets the flag in place of every record among the statements, including those in loops and
+/// branches.
+pub fn flag(list: &mut [Stmt], flag: Reg) {
+    for s in list {
+        if let Stmt::Record(_, when, _) = s {
+            *s = Stmt::Assign(flag, Expr::binary(BinaryOp::Or, Expr::Reg(flag), when.clone()));
+        }
+        s.blocks_mut().for_each(|block| self::flag(block, flag));
     }
 }
 

@@ -76,22 +76,45 @@ pub struct Nest {
 /// over the inner index. What another launch has computed is a load here, whatever it was computed
 /// from.
 pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
+    if may_record(&l.g, roots) {
+        return None;
+    }
+    let nest = find_any(l, roots)?;
     let g = &l.g;
-    let is_known = |n: NodeId| g.is_closed(n) && g.op(n).needs_launch();
-    let unfit = |n: NodeId| g.op(n).may_record(g) || matches!(g.op(n), Op::Materialize(_));
-    if g.reachable_until(roots.iter().copied(), is_known).into_iter().any(unfit) {
+    let in_loops: Vec<NodeId> = nest.loops.iter().flat_map(Loop::roots).collect();
+    let found = g.reachable_until(in_loops, |n| g.is_closed(n)).into_iter().any(|n| is_unlikely(g, n));
+    (!found).then_some(nest)
+}
+
+/// Whether a value is an unlikely condition, which depends on the element.
+pub fn is_unlikely(g: &Graph, n: NodeId) -> bool {
+    !g.is_closed(n) && matches!(g.op(n), Op::Unary(UnaryOp::Unlikely, _))
+}
+
+/// Whether computing these values, and the elements of nested operations in them, may leave an error
+/// record.
+pub fn may_record(g: &Graph, roots: &[NodeId]) -> bool {
+    let needed = g.reachable_until(roots.iter().copied(), |n| is_known(g, n));
+    needed.into_iter().any(|n| g.op(n).may_record(g))
+}
+
+/// Whether another launch has computed a value.
+fn is_known(g: &Graph, n: NodeId) -> bool {
+    g.is_closed(n) && g.op(n).needs_launch()
+}
+
+/// Returns the same as [`find`], also if some operations may leave error records or have unlikely
+/// parts.
+pub fn find_any(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
+    let g = &l.g;
+    let needed = g.reachable_until(roots.iter().copied(), |n| is_known(g, n));
+    if needed.into_iter().any(|n| matches!(g.op(n), Op::Materialize(_))) {
         return None;
     }
     let (k, node) = l.g.fresh_var(Ty::I64);
     let mut finder = Finder { l, k, node, known: HashSet::default(), loops: Vec::new() };
     finder.walk(roots)?;
     let loops = finder.loops;
-    let g = &l.g;
-    let in_loops: Vec<NodeId> = loops.iter().flat_map(Loop::roots).collect();
-    let unlikely = |n: NodeId| !g.is_closed(n) && matches!(g.op(n), Op::Unary(UnaryOp::Unlikely, _));
-    if g.reachable_until(in_loops, |n| g.is_closed(n)).into_iter().any(unlikely) {
-        return None;
-    }
     (!loops.is_empty()).then_some(Nest { k: node, loops })
 }
 

@@ -5,7 +5,8 @@
 //! generate %rows (%i) { %s = reduce (..) over (generate %cols (%k) { elem %a, %i, %k })   yield (mul %s, 0.5f32) }
 //! ```
 //!
-//! This file recognises segmented reductions; each target has its own strategies for them. Groups
+//! This file recognises segmented reductions; each target has its own strategies for them, and
+//! GPUs another one for those whose elements share what they read (`cuda/contraction.rs`). Groups
 //! with folds, reductions nested in reductions, or operators without an identity are left to the
 //! loops of [`super::nested_loop`]. Error records are those of the segment, whichever thread leaves
 //! them: the place of a record is the segment's number.

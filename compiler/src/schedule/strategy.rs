@@ -26,6 +26,9 @@ pub enum Strategy {
     SegmentedColumns,
     /// Loops that all elements of a block walk together, tile by tile through shared memory.
     CooperativeNest,
+    /// A tiled contraction: elements that reduce values of their row and values of their column over
+    /// one inner index, in block tiles that share what they read.
+    Contraction,
     /// A matrix product: block tiles of results are computed from tiles of both factors.
     Product,
     /// A fold in index order. One thread folds; on a GPU the other threads of its block compute the
@@ -52,6 +55,7 @@ impl Strategy {
             Strategy::SegmentedRows => "segmented-rows",
             Strategy::SegmentedColumns => "segmented-columns",
             Strategy::CooperativeNest => "nest",
+            Strategy::Contraction => "contraction",
             Strategy::Product => "product",
             Strategy::SequentialFold => "fold",
             Strategy::TemporalBlocking => "steps",
@@ -64,9 +68,8 @@ impl Strategy {
         use Strategy::*;
         match self {
             SegmentedRows | SegmentedColumns | CooperativeNest | Product => true,
-            Scalars | Map | ElementLoops | Stencil(..) | Reduction | SequentialFold | TemporalBlocking => {
-                false
-            }
+            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold
+            | TemporalBlocking => false,
         }
     }
 }
@@ -87,6 +90,7 @@ impl fmt::Display for Strategy {
             Strategy::SegmentedRows => "segmented reduction by rows",
             Strategy::SegmentedColumns => "segmented reduction by columns",
             Strategy::CooperativeNest => "cooperative loop nest",
+            Strategy::Contraction => "tiled contraction",
             Strategy::Product => "matrix product by tiles",
             Strategy::SequentialFold => "sequential fold",
             Strategy::TemporalBlocking => "temporal blocking in registers",

@@ -3,7 +3,7 @@
 use super::{Gen, ok};
 use arraygpu_compiler::build::Boundary;
 use arraygpu_compiler::core::{NodeId, Op};
-use arraygpu_compiler::scalar::Ty;
+use arraygpu_compiler::scalar::{BinaryOp, Ty};
 
 impl Gen<'_> {
     /// A row, column or plane: at an index that the host knows, or at one that runs over it, or at
@@ -79,13 +79,36 @@ impl Gen<'_> {
             g.next_line();
             let row = ok(g.b.pick("matmul", a, 0, i[0], true));
             let col = ok(g.b.pick("matmul", b, 1 - axis as u8, i[1], true));
-            let panels = !g.rng.one_in(4);
-            let product = ok(if panels { g.b.panel_dot(row, col) } else { g.b.dot(row, col) });
+            let product = match g.rng.below(8) {
+                0 => ok(g.b.dot(row, col)),
+                1 => g.contraction(row, col),
+                _ => ok(g.b.panel_dot(row, col)),
+            };
             g.scalars.push(product);
             if beside { g.scalar(ty, 2) } else { product }
         });
         self.next_line();
         ok(self.b.generate("matmul", vec![rows, cols], lambda))
+    }
+
+    /// A reduction of a function of two vectors of one length.
+    fn contraction(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        let ty = self.ty(a).elem;
+        self.note("contraction");
+        let pair = self.lambda(&[ty, ty], &[], |g, v| {
+            let simple = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Min];
+            let op = g.rng.pick(&simple);
+            let first = g.add(Op::Binary(op, v[0], v[1]));
+            g.scalars.push(first);
+            if g.rng.one_in(2) { g.scalar(ty, 2) } else { first }
+        });
+        self.next_line();
+        let pairs = ok(self.b.map("zip_with", pair, vec![a, b]));
+        let simple = [BinaryOp::Add, BinaryOp::Mul, BinaryOp::Min, BinaryOp::Max];
+        let op = self.rng.pick(&simple);
+        let join = self.lambda(&[ty, ty], &[], |g, v| g.add(Op::Binary(op, v[0], v[1])));
+        let init = self.start(ty);
+        self.add(Op::Reduce { join, init, src: pairs })
     }
 
     pub(super) fn padded(&mut self, x: NodeId) -> NodeId {

@@ -75,7 +75,7 @@ impl Gen<'_> {
         self.add(if panels { Op::PanelDot { init, a: x, b } } else { Op::Dot { init, a: x, b } })
     }
 
-    fn start(&mut self, ty: Ty) -> NodeId {
+    pub(super) fn start(&mut self, ty: Ty) -> NodeId {
         if self.rng.one_in(4) {
             return self.scalar(ty, 1);
         }

@@ -28,5 +28,4 @@ pub const RECORDS: &str = "reads that nothing proves to be in bounds may leave a
 pub const PAIRS: &str =
     "the values of all pairs are stored, or each would be computed again for every element";
 /// Reductions inside of reductions are stored.
-pub const FLATTENED: &str =
-    "reductions inside of reductions, and all but one product of an element, are stored, or each thread would run one alone";
+pub const FLATTENED: &str = "reductions inside of reductions, and all but one product of an element, are stored, or each thread would run one alone";

@@ -58,7 +58,10 @@ impl<'a> Emitter<'a> {
         if let Mem::Shared(s) = m {
             return self.shared_place(s, part, size);
         }
-        let base = self.base(m);
+        let base = match m {
+            Mem::Local(i) => self.local_base(i),
+            _ => self.base(m),
+        };
         let Some(part) = part else { return base };
         let narrow = self.k.ty(part) == Ty::I32;
         let mut index = self.value(part);
@@ -104,11 +107,18 @@ impl<'a> Emitter<'a> {
         address
     }
 
+    /// Returns the address of a local array.
+    fn local_base(&mut self, i: u32) -> Operand<'a> {
+        let base = self.regs.fresh(Ty::I64);
+        code!(self, "mov.u64 {base}, {};", self.k.locals[i as usize].0);
+        base
+    }
+
     fn base(&self, m: Mem) -> Operand<'a> {
         match m {
             Mem::Array(a) => Operand::Arg(a as usize),
             Mem::Scratch(s) => Operand::Arg(self.params.scratch + s as usize),
-            Mem::Shared(_) | Mem::Local(_) => unreachable!("verified: no local memory on a GPU"),
+            Mem::Shared(_) | Mem::Local(_) => unreachable!("{m:?} is no parameter"),
         }
     }
 

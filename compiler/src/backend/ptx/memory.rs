@@ -17,13 +17,14 @@ impl<'a> Emitter<'a> {
             }
             Mem::Shared(_) => "ld.shared",
             Mem::Scratch(_) => "ld.global",
-            Mem::Local(_) => unreachable!("verified: no local memory on a GPU"),
+            Mem::Local(_) => "ld.local",
         }
     }
 
     fn store_to(&self, m: Mem) -> &'static str {
         match m {
             Mem::Shared(_) => "st.shared",
+            Mem::Local(_) => "st.local",
             Mem::Array(_) => "st.global.cs",
             _ => "st.global",
         }

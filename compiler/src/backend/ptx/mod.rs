@@ -70,6 +70,9 @@ pub fn emit(k: &Kernel) -> String {
     for (name, ty, len) in &k.shared {
         let _ = writeln!(out, "    .shared .align 16 .b8 {name}[{}];", ty.size() * *len as usize);
     }
+    for (name, ty, len) in &k.locals {
+        let _ = writeln!(out, "    .local .align 16 .b8 {name}[{}];", ty.size() * *len as usize);
+    }
     e.regs.declare(&mut out);
     out.push_str(&e.text);
     out.push_str("}\n");

@@ -30,7 +30,9 @@ impl<'a> Emitter<'a> {
             Stmt::Note(text) => self.comment(text),
             Stmt::Barrier => code!(self, "bar.sync 0;"),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
-            Stmt::Local(_) | Stmt::For(..) | Stmt::Prefetch { .. } => unreachable!("verified: a GPU kernel"),
+            // declared at the top of the entry
+            Stmt::Local(_) => {}
+            Stmt::For(..) | Stmt::Prefetch { .. } => unreachable!("verified: a GPU kernel"),
         }
     }
 

@@ -124,6 +124,11 @@ impl<'k> Machine<'k, '_> {
     fn gather(&mut self, w: &Warp<'k>, m: Mem, index: &Lanes, mask: u32, at: &'k Stmt) -> Check<Lanes> {
         let mut out = Lanes::none(self.k.mem(m).1);
         for l in lanes(mask) {
+            if let Mem::Local(array) = m {
+                out.bits[l] =
+                    self.load_local(w.who(l, at), m, index.index(l), w.local(array, index.index(l), l))?;
+                continue;
+            }
             self.load(w.who(l, at), m, index.index(l), std::slice::from_mut(&mut out.bits[l]))?;
         }
         Ok(out)

@@ -109,7 +109,7 @@ impl<'k, 'm> Machine<'k, 'm> {
             }
             Mem::Scratch(i) => self.whole(self.args.scratch[i as usize]),
             Mem::Shared(i) => self.whole(Id(who.shared.0 + i)),
-            Mem::Local(_) => unreachable!("verified: {m:?} is the CPU's"),
+            Mem::Local(_) => unreachable!("{m:?} is a warp's"),
         };
         let name = || self.name(Target::Mem(m));
         if index < 0 || index as u64 + count as u64 > len {
@@ -170,6 +170,30 @@ impl<'k, 'm> Machine<'k, 'm> {
             self.store_one(who, Target::Mem(m), id, at, index + i as i64, *v)?;
         }
         Ok(())
+    }
+
+    /// Returns an element of a thread's local array, which was found to be `element`.
+    pub fn load_local(
+        &mut self,
+        who: Who<'k>,
+        m: Mem,
+        index: i64,
+        element: Option<Option<u64>>,
+    ) -> Check<u64> {
+        match element {
+            None => self.beyond_local(who, m, index),
+            Some(Some(bits)) => Ok(bits),
+            Some(None) => {
+                let what = format!("element {index} of {}", self.name(Target::Mem(m)));
+                self.fault(FaultKind::Unwritten, who.thread, who.at, what)
+            }
+        }
+    }
+
+    /// Returns the fault of an access beyond a local array.
+    pub fn beyond_local<T>(&self, who: Who<'k>, m: Mem, index: i64) -> Check<T> {
+        let what = format!("element {index} of {}", self.name(Target::Mem(m)));
+        self.fault(FaultKind::OutOfBounds, who.thread, who.at, what)
     }
 
     pub fn load_slot(&mut self, who: Who<'k>, slot: u32) -> Check<u64> {

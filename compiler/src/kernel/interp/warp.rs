@@ -9,7 +9,7 @@ use super::fault::{Check, FaultKind};
 use super::lanes::{Bits, Lanes, lanes};
 use super::machine::{Machine, Who};
 use super::memory::Id;
-use crate::kernel::{Expr, Kernel, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
 use crate::scalar::Ty;
 
 /// Whether a warp can run.
@@ -46,6 +46,8 @@ pub(super) struct Warp<'k> {
     first: u32,
     shared: Id,
     pub regs: Vec<Bits>,
+    /// The elements of each local array; `None` for those that nothing wrote.
+    locals: Vec<Vec<[Option<u64>; WARP as usize]>>,
     stack: Vec<Frame<'k>>,
     pub state: State,
 }
@@ -58,6 +60,7 @@ impl<'k> Warp<'k> {
             first,
             shared,
             regs: vec![[0; WARP as usize]; k.regs.len()],
+            locals: k.locals.iter().map(|l| vec![[None; WARP as usize]; l.2 as usize]).collect(),
             stack: Vec::new(),
             state: State::Running,
         };
@@ -101,6 +104,17 @@ impl<'k> Warp<'k> {
         }
     }
 
+    /// Returns an element of a lane's local array: `None` out of bounds, else what was written.
+    pub fn local(&self, array: u32, index: i64, lane: usize) -> Option<Option<u64>> {
+        let at = usize::try_from(index).ok()?;
+        Some(self.locals[array as usize].get(at)?[lane])
+    }
+
+    fn local_mut(&mut self, array: u32, index: i64, lane: usize) -> Option<&mut Option<u64>> {
+        let at = usize::try_from(index).ok()?;
+        Some(&mut self.locals[array as usize].get_mut(at)?[lane])
+    }
+
     fn set(&mut self, r: Reg, values: &Bits, mask: u32) {
         let reg = &mut self.regs[r.0 as usize];
         lanes(mask).for_each(|l| reg[l] = values[l]);
@@ -128,6 +142,13 @@ impl<'k> Machine<'k, '_> {
             Stmt::Store(m, i, e) => {
                 let (index, value) = (self.eval(w, i, mask, s)?, self.eval(w, e, mask, s)?);
                 for l in lanes(mask) {
+                    if let Mem::Local(array) = m {
+                        match w.local_mut(*array, index.index(l), l) {
+                            Some(element) => *element = Some(value.bits[l]),
+                            None => return self.beyond_local(w.who(l, s), *m, index.index(l)),
+                        }
+                        continue;
+                    }
                     self.store(w.who(l, s), *m, index.index(l), &[value.bits[l]])?;
                 }
             }
@@ -194,7 +215,10 @@ impl<'k> Machine<'k, '_> {
                 return self.fault(FaultKind::DivergentBarrier, here, s, message);
             }
             Stmt::Note(_) => {}
-            Stmt::For(..) | Stmt::Local(_) | Stmt::Prefetch { .. } => {
+            Stmt::Local(array) => w.locals[*array as usize].iter_mut().for_each(|element| {
+                lanes(mask).for_each(|l| element[l] = None);
+            }),
+            Stmt::For(..) | Stmt::Prefetch { .. } => {
                 unreachable!("verified: {s:?} is the CPU's")
             }
         }

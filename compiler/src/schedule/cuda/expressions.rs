@@ -1,7 +1,7 @@
 //! Short names for the expressions of kernel IR that most strategies need.
 
 use crate::kernel::{Expr, Gpu};
-use crate::scalar::Ty;
+use crate::scalar::{BinaryOp, Ty};
 
 pub fn thread() -> Expr {
     Expr::Place(Gpu::Thread)
@@ -13,4 +13,15 @@ pub fn int32(x: i32) -> Expr {
 
 pub fn to_i64(e: Expr) -> Expr {
     Expr::Cast(Ty::I64, Box::new(e))
+}
+
+/// Returns the quotient by a power of two, of an i32.
+pub fn shifted(e: Expr, power: i64) -> Expr {
+    let shift = int32(power.ilog2() as i32);
+    if power == 1 { e } else { Expr::binary(BinaryOp::Shr, e, shift) }
+}
+
+/// Returns the remainder by a power of two, of an i32.
+pub fn masked(e: Expr, power: i64) -> Expr {
+    Expr::binary(BinaryOp::And, e, int32(power as i32 - 1))
 }

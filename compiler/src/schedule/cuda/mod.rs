@@ -12,12 +12,14 @@
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `segments/` | segmented reductions: of rows or of columns |
 //! | `product/` | matrix products and the like, with split-K |
+//! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
 //! | `fold.rs` | folds in index order, by one block |
 
 mod access;
 mod boundary_blocks;
 mod boundary_elements;
+mod contraction;
 mod cooperative_nest;
 mod elements;
 mod expressions;
@@ -194,6 +196,13 @@ fn emit(
                 reduce::main(l, fused, scalars, layout, cost)?,
                 Grid::Tiles { min_span: 1, max_span: reduce::max_span(l.launch, layout) },
             )
+        }
+        Choice::Contraction(params) => {
+            l.k.kernel.threads = contraction::THREADS;
+            // without a bound a block has a multiprocessor for itself, and its barriers are idle time
+            l.k.kernel.min_resident_blocks = 2;
+            let [rows, columns] = params.block();
+            (contraction::main(l, fused, params)?, Grid::Plane { rows, columns })
         }
         Choice::CooperativeNest(params) => {
             l.k.kernel.threads = cooperative_nest::THREADS;

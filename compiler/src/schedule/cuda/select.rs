@@ -14,7 +14,8 @@ use super::select_elements;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
-    cooperative_nest, fold, levels, map, product, register_tiling, small_map, stencil_cost, temporal_blocking,
+    contraction, cooperative_nest, fold, levels, map, product, register_tiling, small_map, stencil_cost,
+    temporal_blocking,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -46,8 +47,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
             variant,
         )];
     }
-    if let Some(groups) = segments::variants(l, fused) {
-        return groups;
+    if let Some(others) = segments::variants(l, fused) {
+        return contraction::variants(l, fused).into_iter().chain(others).collect();
     }
     let inner = Rc::new(interior(l, fused));
     let mut groups = temporal_blocking(l, fused, &inner);

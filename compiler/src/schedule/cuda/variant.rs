@@ -3,7 +3,7 @@
 
 use super::segments;
 use super::thread_layout::ThreadLayout;
-use super::{cooperative_nest, map, product, register_tiling, temporal_blocking};
+use super::{contraction, cooperative_nest, map, product, register_tiling, temporal_blocking};
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
@@ -33,6 +33,8 @@ pub enum Choice {
     CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.
     RegisterTiling(register_tiling::RegisterTilingParams),
+    /// Reductions over k of values at (i, k) and values at (j, k), with register tiles.
+    Contraction(contraction::ContractionParams),
     /// A map, or a stencil of vectors. The hint says where the stencil's values are kept, if there
     /// is a stencil.
     Map(map::MapParams, Option<StencilHint>),
@@ -73,6 +75,7 @@ impl Choice {
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
             Choice::Reduction => Strategy::Reduction,
+            Choice::Contraction(_) => Strategy::Contraction,
             Choice::CooperativeNest(_) => Strategy::CooperativeNest,
             Choice::RegisterTiling(params) => Strategy::Stencil(params.strategy(), fused.domain.len() as u8),
             Choice::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),

@@ -253,7 +253,15 @@ impl Tile<'_> {
                 }
                 for (g, indices) in elements {
                     for (index, column) in indices.into_iter().zip(g.column..) {
-                        self.step(l, (&vars, segment), index, column, g.is_present.as_ref(), accs, &mut work)?;
+                        self.step(
+                            l,
+                            (&vars, segment),
+                            index,
+                            column,
+                            g.is_present.as_ref(),
+                            accs,
+                            &mut work,
+                        )?;
                     }
                 }
                 Ok::<_, Error>(())

@@ -1,0 +1,157 @@
+//! Recognises contractions, and chooses their tiles.
+
+use super::params::{ContractionParams, ROWS, SIDE_THREADS, Side, THREADS};
+use crate::core::{Graph, NodeId, Op};
+use crate::kernel::WARP;
+use crate::schedule::element::opened;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::loop_nests::{self, Loop, Order};
+use crate::schedule::lower::LaunchContext;
+use rustc_hash::FxHashSet as HashSet;
+
+/// Bytes of shared memory that every device gives a block.
+const MAX_SHARED_BYTES: i64 = 48 << 10;
+/// The register tiles, rows by columns, in order of preference.
+const REGISTER_TILES: [[i64; 2]; 3] = [[4, 4], [2, 4], [2, 2]];
+/// The maximum number of words of a thread's accumulators.
+const MAX_WORDS: i64 = 16;
+/// The maximum number of words of the values that a thread joins in registers.
+const MAX_JOINING_WORDS: i64 = 64;
+/// The maximum number of words of what a thread reads of one inner index, and of what it keeps for
+/// its rows and columns.
+const MAX_OPERAND_WORDS: i64 = 32;
+/// The maximum number of operations of one inner index of a register tile.
+const MAX_STEP: i64 = 512;
+/// The same, if more rows are unrolled.
+const SHORT_STEP: i64 = 160;
+
+/// Returns the fused group as a contraction, if it is one. All of its elements' reductions are known
+/// to have one length and operators with an identity.
+pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ContractionParams> {
+    let axes = fused.domain.len();
+    if l.facts.segments.is_none() || !(2..=3).contains(&axes) {
+        return None;
+    }
+    let index: Vec<NodeId> = l.g.sample_index(axes).into_iter().map(|v| v.1).collect();
+    let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(&mut l.g, it.node, &index)).collect();
+    let mut nest = loop_nests::find_any(l, &roots)?;
+    let (k, of) = (nest.k, nest.loops.pop()?);
+    if !nest.loops.is_empty() || of.order != Order::Tree {
+        return None;
+    }
+    let may_record = loop_nests::may_record(&l.g, &roots);
+    let sides = sides(&l.g, &index, k, &of)?;
+    let mut params = ContractionParams { index, k, of, roots, sides, staged: 0, unrolled: 0, may_record };
+    (choose_tiles(&l.g, &mut params) && !has_unlikely(&l.g, &params)).then_some(params)
+}
+
+/// Whether a value is read from an array, or computed from such a value.
+fn reads(g: &Graph, n: NodeId) -> bool {
+    g.reachable([n]).into_iter().any(|m| matches!(g.op(m), Op::Elem(..) | Op::At(..)))
+}
+
+/// Whether what is computed for each element and inner index has unlikely parts: there is no code
+/// for these.
+fn has_unlikely(g: &Graph, params: &ContractionParams) -> bool {
+    let ready = params.ready();
+    let needed = g.reachable_until(params.of.roots(), |n| g.is_closed(n) || ready.contains(&n));
+    needed.into_iter().any(|n| !ready.contains(&n) && loop_nests::is_unlikely(g, n))
+}
+
+/// Returns the values of the sides. Returns `None` if rows or columns have none, or if some read
+/// depends on both.
+fn sides(g: &Graph, index: &[NodeId], k: NodeId, of: &Loop) -> Option<[Side; 3]> {
+    let (outer, own) = index.split_at(index.len() - 2);
+    let mut known = HashSet::default();
+    // whether a value depends on all variables of `on`, and on no others but the axes before
+    let exactly = |g: &Graph, n: NodeId, on: &[NodeId]| {
+        let all: Vec<NodeId> = on.iter().chain(outer).copied().collect();
+        (0..on.len()).all(|first| {
+            let mut all = all.clone();
+            all.swap(0, first);
+            loop_nests::depends(g, n, &all)
+        })
+    };
+    let mut parts = |on: &[NodeId]| of.parts(g, &mut known, |g, n| exactly(g, n, on) && reads(g, n));
+    let of_k = [parts(&[own[0], k]), parts(&[own[1], k]), parts(&[k])];
+    let kept = |g: &Graph, n: NodeId| reads(g, n) || g.ty(n).elem.is_float();
+    let mut invariants = |on: &[NodeId]| of.parts(g, &mut known, |g, n| exactly(g, n, on) && kept(g, n));
+    let mut others = [invariants(&own[..1]), invariants(&own[1..]), Vec::new()];
+    if let [p] = outer {
+        others[2] = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[*p]) && kept(g, n));
+    }
+    let rest = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..) | Op::At(..)));
+    if of_k[0].is_empty() || of_k[1].is_empty() || !rest.is_empty() {
+        return None;
+    }
+    // whether neighbouring k are neighbours in memory
+    let along_k = |parts: &[NodeId]| {
+        g.reachable(parts.iter().copied()).into_iter().any(|n| match g.op(n) {
+            Op::Elem(_, index) | Op::At(_, index) => {
+                index.last().is_some_and(|n| *n == k || exactly(g, *n, &[k]))
+            }
+            _ => false,
+        })
+    };
+    let mut sides = of_k.into_iter().zip(others).map(|(parts, invariants)| {
+        let along_k = along_k(&parts);
+        Side { parts, invariants, along_k, per_thread: 1, size: 1 }
+    });
+    Some([sides.next()?, sides.next()?, sides.next()?])
+}
+
+/// Chooses the register tile and the number of staged columns. Returns false if none fits.
+fn choose_tiles(g: &Graph, params: &mut ContractionParams) -> bool {
+    let words = |n: &NodeId| g.ty(*n).elem.size().div_ceil(4) as i64;
+    let of_element: i64 = params.of.inner.iter().map(|i| words(&i.node)).sum();
+    let step = operations(g, params);
+    for tile in REGISTER_TILES {
+        for (side, per_thread) in params.sides.iter_mut().zip(tile) {
+            (side.per_thread, side.size) = (per_thread, per_thread * SIDE_THREADS);
+        }
+        let operands: i64 = params
+            .sides
+            .iter()
+            .map(|s| s.per_thread * s.parts.iter().chain(&s.invariants).map(words).sum::<i64>())
+            .sum();
+        let elements = params.elements();
+        if of_element * elements > MAX_WORDS || operands > MAX_OPERAND_WORDS || step * elements > MAX_STEP {
+            continue;
+        }
+        params.unrolled = if step * elements <= SHORT_STEP { 5 } else { 3 };
+        let widest = params.sides.iter().map(|s| s.size).max().unwrap_or(1);
+        for staged in [8, 4, 2] {
+            params.staged = staged;
+            let joining = (1 + i64::from(staged.ilog2())) * elements * of_element;
+            if joining <= MAX_JOINING_WORDS
+                && staged * widest <= THREADS.into()
+                && shared_bytes(g, params) <= MAX_SHARED_BYTES
+            {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Returns the bytes of shared memory of a block.
+fn shared_bytes(g: &Graph, params: &ContractionParams) -> i64 {
+    let bytes = |s: usize| {
+        let of_slot = params.sides[s].parts.iter().map(|n| g.ty(*n).elem.size() as i64).sum::<i64>();
+        // each array begins at a multiple of 16 bytes
+        of_slot * params.pitch(s) * ROWS * params.staged + 16 * params.sides[s].parts.len() as i64
+    };
+    (0..3).map(bytes).sum()
+}
+
+/// Returns the number of operations of one element and inner index, without those of the sides.
+fn operations(g: &Graph, params: &ContractionParams) -> i64 {
+    let ready = params.ready();
+    let next = params.of.inner.iter().map(|i| i.next);
+    let needed = g.reachable_until(next, |n| g.is_closed(n) || ready.contains(&n));
+    let is_operation =
+        |n: &NodeId| !g.is_closed(*n) && !ready.contains(n) && !matches!(g.op(*n), Op::Var(..));
+    (needed.into_iter().filter(is_operation).count() as i64).max(1)
+}
+
+const _: () = assert!(WARP >= 8, "the padding of a slot");

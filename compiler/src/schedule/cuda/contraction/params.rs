@@ -1,0 +1,71 @@
+//! The parameters of a contraction.
+
+use crate::core::{COLUMNS, NodeId, TILE};
+use crate::kernel::WARP;
+use crate::schedule::loop_nests::Loop;
+use rustc_hash::FxHashSet as HashSet;
+
+/// Threads of a block: 16 by 16.
+pub const THREADS: u32 = 256;
+/// Threads along each side of a block.
+pub(super) const SIDE_THREADS: i64 = 16;
+const _: () = assert!((SIDE_THREADS * SIDE_THREADS) as u32 == THREADS);
+/// The rows of a tile of the tree.
+pub(super) const ROWS: i64 = TILE / COLUMNS;
+
+/// A fused group as a contraction, with its tiles.
+pub struct ContractionParams {
+    /// The variables of the element's indices, one per axis.
+    pub(super) index: Vec<NodeId>,
+    /// The variable of the inner index.
+    pub(super) k: NodeId,
+    /// The reductions.
+    pub(super) of: Loop,
+    /// The values of the items' elements.
+    pub(super) roots: Vec<NodeId>,
+    /// What depends on rows, on columns, and on neither.
+    pub(super) sides: [Side; 3],
+    /// The number of columns of k that are joined in registers, and, of a full tile, staged at once.
+    pub(super) staged: i64,
+    /// The number of rows of such a column that are unrolled. The first row is separate.
+    pub(super) unrolled: i64,
+    /// Whether elements may leave error records.
+    pub(super) may_record: bool,
+}
+
+/// The values of one side: of the rows of the result, of its columns, or of all elements.
+pub(super) struct Side {
+    /// Values that depend on k, which are staged.
+    pub(super) parts: Vec<NodeId>,
+    /// Values that do not depend on k.
+    pub(super) invariants: Vec<NodeId>,
+    /// Whether k is the contiguous index of an array.
+    pub(super) along_k: bool,
+    /// The number of rows (or columns) of a thread and of a block.
+    pub(super) per_thread: i64,
+    pub(super) size: i64,
+}
+
+impl ContractionParams {
+    /// Returns the number of rows and of columns of a block.
+    pub fn block(&self) -> [u32; 2] {
+        [0, 1].map(|s| self.sides[s].size as u32)
+    }
+
+    /// Returns the values that are computed for each row or column, or for all elements.
+    pub(super) fn ready(&self) -> HashSet<NodeId> {
+        self.sides.iter().flat_map(|s| s.parts.iter().chain(&s.invariants)).copied().collect()
+    }
+
+    /// Returns the number of elements of a thread.
+    pub(super) fn elements(&self) -> i64 {
+        self.sides[0].per_thread * self.sides[1].per_thread
+    }
+
+    /// Returns the distance in shared memory from one slot to the next. If neighbouring threads have
+    /// neighbouring columns of k, the padding keeps their stores free of bank conflicts.
+    pub(super) fn pitch(&self, side: usize) -> i64 {
+        let s = &self.sides[side];
+        if s.along_k && s.size > 1 { s.size + i64::from(WARP) / self.staged } else { s.size }
+    }
+}

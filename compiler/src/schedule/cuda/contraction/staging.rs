@@ -1,0 +1,175 @@
+//! Staging: the threads of a block load what its rows and columns need of some columns of k into
+//! shared memory. Slot `row * columns + column` holds the values of one inner index. Of a full tile a
+//! few columns fit, with 16 rows each; of a tile with fewer rows more columns are staged at once.
+//! Indices out of bounds load the last value, which is not used, so that no load is behind a branch.
+
+use super::block::Block;
+use super::params::{ROWS, THREADS};
+use crate::core::COLUMNS;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
+use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::nested_loop::rows_of;
+
+/// The number of rounds whose loads are in flight at once in a partial tile.
+const ROUNDS_IN_FLIGHT: i64 = 4;
+
+/// The columns of k that are staged at once.
+#[derive(Clone)]
+pub(super) struct Staged {
+    /// The first inner index of the tile (i64).
+    pub base: Expr,
+    /// The number of the first column in the tile (i32).
+    pub first: Expr,
+    /// Of a tile that is not full.
+    pub partial: Option<Partial>,
+}
+
+/// A tile that is not full.
+#[derive(Clone)]
+pub(super) struct Partial {
+    /// The number of its inner indices (i64), of its columns and of its rows (i32).
+    pub left: Expr,
+    pub width: Expr,
+    pub rows: Expr,
+    /// The number of columns that are staged at once (i32), and its logarithm.
+    pub columns: Expr,
+    pub shift: Expr,
+}
+
+/// What a thread stages of a side.
+struct Share {
+    /// The thread's row or column in the block's tile, and its first slot (both i32).
+    own: Expr,
+    slot: Expr,
+    /// The number of slots of all threads together, which is the distance to the thread's next one.
+    slots: i64,
+}
+
+impl Block<'_> {
+    /// Describes a tile of `left` inner indices (i64).
+    pub fn partial(&self, l: &mut Lower, left: &Expr, out: &mut Vec<Stmt>) -> Partial {
+        let narrow = |e: Expr| Expr::Cast(Ty::I32, Box::new(e));
+        let width = bind(l, "width", narrow(left.clone().min(Expr::int(COLUMNS))), out);
+        let rows = bind(l, "rows", narrow(rows_of(left.clone())), out);
+        // as many columns as fit, if the rows are rounded up to a power of two
+        let mut shift = int32((ROWS * self.params.staged).ilog2() as i32);
+        for power in (0..ROWS.ilog2()).map(|power| 1 << power) {
+            let more = Expr::binary(BinaryOp::Gt, rows.clone(), int32(power));
+            shift = shift.minus(more.select(int32(1), int32(0)));
+        }
+        let shift = bind(l, "shift", shift, out);
+        let columns = bind(l, "columns", Expr::binary(BinaryOp::Shl, int32(1), shift.clone()), out);
+        Partial { left: left.clone(), width, rows, columns, shift }
+    }
+
+    /// Returns what this thread stages. Where k is the contiguous index, neighbouring threads have
+    /// neighbouring slots of one row or column of the result.
+    fn share(&self, side: usize) -> Share {
+        let (s, staged) = (&self.params.sides[side], self.params.staged);
+        let slots = i64::from(THREADS) / s.size;
+        if s.along_k && s.size > 1 {
+            let others = shifted(thread(), staged * s.size).times(int32(staged as i32));
+            let slot = others.plus(masked(thread(), staged));
+            return Share { own: masked(shifted(thread(), staged), s.size), slot, slots };
+        }
+        Share { own: masked(thread(), s.size), slot: shifted(thread(), s.size), slots }
+    }
+
+    /// Stages some columns of k, between two barriers.
+    pub fn stage(&self, l: &mut Lower, staged: &Staged, out: &mut Vec<Stmt>) -> Result<()> {
+        out.push(Stmt::Barrier);
+        // the slots that are needed
+        let needed = staged.partial.as_ref().map(|p| {
+            let present = p.width.clone().minus(staged.first.clone()).min(p.columns.clone());
+            let before = p.rows.clone().minus(int32(1)).times(p.columns.clone());
+            bind(l, "needed", before.plus(present), out)
+        });
+        for side in (0..3).filter(|s| !self.params.sides[*s].parts.is_empty()) {
+            let share = self.share(side);
+            let rounds = (ROWS * self.params.staged / share.slots).max(1);
+            let at_once = if needed.is_some() { ROUNDS_IN_FLIGHT.min(rounds) } else { rounds };
+            for begin in (0..rounds).step_by(at_once as usize) {
+                let mut body = Vec::new();
+                self.rounds(l, staged, (side, &share), begin..begin + at_once, &mut body)?;
+                let first = int32((begin * share.slots) as i32);
+                match &needed {
+                    Some(needed) if begin > 0 => {
+                        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, first, needed.clone()), body, vec![]));
+                    }
+                    _ => out.append(&mut body),
+                }
+            }
+        }
+        out.push(Stmt::Barrier);
+        Ok(())
+    }
+
+    /// Stages some rounds of a side: first all loads, then all stores.
+    fn rounds(
+        &self,
+        l: &mut Lower,
+        staged: &Staged,
+        (side, share): (usize, &Share),
+        rounds: std::ops::Range<i64>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (s, pitch) = (&self.params.sides[side], self.params.pitch(side));
+        let (mut body, mut stores) = (Vec::new(), Vec::new());
+        let mut vars = self.outer.clone();
+        if let Some(variable) = self.variable(side) {
+            let last = self.extents[side].clone().minus(Expr::int(1));
+            let own = bind(l, "own", self.index(side, share.own.clone()).min(last), &mut body);
+            vars.push((variable, own));
+        }
+        let slot = bind(l, "slot", share.slot.clone(), &mut body);
+        let to = slot.clone().times(int32(pitch as i32)).plus(share.own.clone());
+        let to = bind(l, "to", to, &mut body);
+        let k = staged.base.clone().plus(to_i64(staged.first.clone()));
+        let k = bind(l, "k", k, &mut body);
+        for round in rounds {
+            let at = k.clone().plus(to_i64(self.offset_of_slot(staged, &slot, round * share.slots)));
+            let at = match &staged.partial {
+                Some(_) => at.min(self.count.clone().minus(Expr::int(1))),
+                None => at,
+            };
+            let mut vars = vars.clone();
+            vars.push((self.params.k, bind(l, "k", at, &mut body)));
+            let values = self.region(l, &vars, &s.parts, &mut body)?;
+            for (m, e) in self.shared[side].iter().zip(values) {
+                let e = bind(l, "x", e, &mut body);
+                let to = to.clone().plus(int32((round * share.slots * pitch) as i32));
+                stores.push(Stmt::Store(*m, to, e));
+            }
+        }
+        body.append(&mut stores);
+        let all = ROWS * self.params.staged;
+        if share.slots > all {
+            let some = Expr::binary(BinaryOp::Lt, share.slot.clone(), int32(all as i32));
+            out.push(Stmt::If(some, body, vec![]));
+        } else {
+            out.append(&mut body);
+        }
+        Ok(())
+    }
+
+    /// Returns the offset in k of the slot that is `further` slots behind `slot` (i32).
+    fn offset_of_slot(&self, staged: &Staged, slot: &Expr, further: i64) -> Expr {
+        let (columns, rows) = (self.params.staged, int32(COLUMNS as i32));
+        match &staged.partial {
+            // a round has whole rows, if there are several rounds
+            None => {
+                let own = shifted(slot.clone(), columns).times(rows).plus(masked(slot.clone(), columns));
+                own.plus(int32((further / columns * COLUMNS) as i32))
+            }
+            Some(p) => {
+                let slot = slot.clone().plus(int32(further as i32));
+                let row = Expr::binary(BinaryOp::Shr, slot.clone(), p.shift.clone());
+                let column = Expr::binary(BinaryOp::And, slot, p.columns.clone().minus(int32(1)));
+                row.times(rows).plus(column)
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The variant of a contraction, and the shapes for which it is the fastest.
+
+use super::find::find;
+use crate::core::{COLUMNS, TILE};
+use crate::plan::gpu::Profit;
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::cuda::thread_layout::ThreadLayout;
+use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::LaunchContext;
+use std::rc::Rc;
+
+/// The maximum number of inner indices: each tile is then a column of its own of the tree's second
+/// level. Longer reductions are few, because of their memory, and give each element enough work for
+/// several blocks.
+const MAX_LENGTH: u32 = (TILE * COLUMNS) as u32;
+/// The minimum number of blocks. With fewer, one block per element is as fast.
+const MIN_BLOCKS: u32 = 4;
+
+/// Returns the variant of a fused group that is a contraction.
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<VariantGroup> {
+    let params = find(l, fused)?;
+    let guards = Guards { longest: Some(MAX_LENGTH), ..Guards::contiguous().narrow().noalias() };
+    let profit = Profit { min_blocks: Some(MIN_BLOCKS), ..Profit::default() };
+    let variant = Variant { suffix: "_tiled".into(), guards, profit, noalias: true };
+    let layout = ThreadLayout { v: 1, threads: super::params::THREADS, ..ThreadLayout::default() };
+    let inner = Rc::new(Interior::whole(fused));
+    Some(VariantGroup::of((Choice::Contraction(params), Vec::new()), layout, &inner, variant))
+}
