@@ -10,7 +10,11 @@
 //! the clamped index reads has an element. The value of the clamped read beside its condition is
 //! not used. The schedule's interior (`schedule/boundary`) has neither the condition nor the clamp.
 //!
-//! A condition counts if it compares sums of indices, lengths and constants, which cannot wrap.
+//! A condition counts if it compares sums of indices, lengths and constants, which cannot wrap. An
+//! index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and an
+//! integer division whose divisor is proven to be positive leaves no error record.
+
+mod quotients;
 
 use super::equations::Equations;
 use super::linear::{self, Linear, is_i64};
@@ -32,7 +36,7 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     for n in &order {
         let op = f.graph.op(*n);
         let below = |o: &NodeId| leads.contains(o);
-        if matches!(op, Op::At(..))
+        if is_wanted(&f.graph, op)
             || op.operands().any(|o| below(&o))
             || op.lambda().is_some_and(|l| below(&l.body))
         {
@@ -50,6 +54,12 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     }
 }
 
+/// Whether something is to be proven of an operation: that a read is in bounds, or that a divisor
+/// is not 0.
+fn is_wanted(g: &Graph, op: &Op) -> bool {
+    matches!(op, Op::At(..)) || quotients::may_divide_by_zero(g, op)
+}
+
 struct Guards<'a> {
     /// The equations between lengths that follow from the shape rules.
     rules: &'a Equations,
@@ -57,7 +67,7 @@ struct Guards<'a> {
     indices: Vec<(NodeId, NodeId, usize)>,
     /// The forms that are not negative where the current node is needed.
     conditions: Vec<Linear>,
-    /// The nodes through which a total read is reached.
+    /// The nodes through which a total read, or a division that leaves a record, is reached.
     leads: HashSet<NodeId>,
     /// How many nodes may still be visited.
     visits: usize,
@@ -92,6 +102,10 @@ impl Guards<'_> {
                         Some(index) => g.add(Op::Elem(x, index)),
                         None => g.add(Op::At(x, index)),
                     },
+                    Op::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) => {
+                        let b = self.divisor(g, op, a, b);
+                        settle(g, Op::Binary(op, a, b))
+                    }
                     op => settle(g, op),
                 }
             }
@@ -129,16 +143,13 @@ impl Guards<'_> {
         g.add(Op::Generate(extents, lambda))
     }
 
-    /// Notes the nodes of an opened body through which a total read is reached.
+    /// Notes the nodes of an opened body through which something to be proven is reached.
     fn lead(&mut self, g: &Graph, body: NodeId) {
         // what depends on no index is known already
         for n in g.reachable_until([body], |n| g.is_closed(n)) {
             let op = g.op(n);
             let below = |o: NodeId| self.leads.contains(&o);
-            if matches!(op, Op::At(..))
-                || op.operands().any(below)
-                || op.lambda().is_some_and(|l| below(l.body))
-            {
+            if is_wanted(g, op) || op.operands().any(below) || op.lambda().is_some_and(|l| below(l.body)) {
                 self.leads.insert(n);
             }
         }
@@ -206,18 +217,21 @@ impl Guards<'_> {
     }
 
     /// Whether a form has small coefficients, and its terms are indices, lengths, extents that are
-    /// no sums, and clamps of these.
+    /// no sums, and clamps, quotients and remainders of these.
     fn is_small(&self, g: &Graph, form: &Linear, depth: u32) -> bool {
         let known = |t: NodeId| {
             let is_index = self.indices.iter().any(|(i, n, _)| t == *i || t == *n);
-            is_index || matches!(g.op(t), Op::Len(..)) || self.is_clamp(g, t, depth)
+            is_index || matches!(g.op(t), Op::Len(..)) || self.is_small_operation(g, t, depth)
         };
         form.constant.unsigned_abs() < 1 << 40
             && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 6 && known(*t))
     }
 
-    fn is_clamp(&self, g: &Graph, n: NodeId, depth: u32) -> bool {
-        let Op::Binary(BinaryOp::Max | BinaryOp::Min, a, b) = *g.op(n) else { return false };
+    /// Whether a node is a clamp, a quotient or a remainder of small operands. A quotient and a
+    /// remainder are no greater than the dividend, whatever the divisor is.
+    fn is_small_operation(&self, g: &Graph, n: NodeId, depth: u32) -> bool {
+        use BinaryOp::{Div, Max, Min, Rem};
+        let Op::Binary(Max | Min | Div | Rem, a, b) = *g.op(n) else { return false };
         depth > 0 && is_i64(g, a) && [a, b].iter().all(|o| self.is_small(g, &Linear::of(g, *o), depth - 1))
     }
 
@@ -276,6 +290,10 @@ impl Guards<'_> {
             // a maximum is at least either operand, and at most the greater one
             let side = |o| self.follows(g, &without(term, &Linear::of(g, o)), index, conditions, left);
             return if (op == BinaryOp::Max) == (*k > 0) { side(a) || side(b) } else { side(a) && side(b) };
+        }
+        let mut terms = form.terms.keys();
+        if terms.any(|t| self.follows_by_quotient(g, (form, *t), index, conditions, left)) {
+            return true;
         }
         if conditions.iter().any(|known| self.follows(g, &form.minus(known), index, &[], left)) {
             return true;
