@@ -210,6 +210,10 @@ pub struct Kernel {
     /// Whether the program promises that every index, times its array's stride, fits in 31 bits and
     /// a sign. Then the pass [`narrow`] computes indices in i32.
     pub narrow: bool,
+    /// Registers and scalar parameters, of i64, that are indices or extents of the index space:
+    /// never negative where elements are computed, and below 2^31 - 2^19 if indices fit in 32 bits.
+    /// The first pass that needs them takes them; they are no part of the text.
+    pub in_space: Vec<Expr>,
     /// Whether it makes several steps of an iteration; [`Gpu::Span`] is their number.
     pub is_multi_step: bool,
     /// The number of bytes that a vector load of an array brings into a GPU's L2 cache, a power of

@@ -10,16 +10,24 @@
 //! differences and products depend only on the low bits of the operands. So the pass starts at the
 //! index and pushes the truncation down to operands that are not such operations. (gpucc, section
 //! 3: 64-bit index arithmetic costs two to four instructions for one.)
+//!
+//! Values that are known to be at least 0 and to fit in 31 bits (`narrow/bounds.rs`) are computed
+//! in 32 bits altogether: divided, compared, and converted to floats. A 64-bit division takes about
+//! seventy instructions, a 32-bit one about twenty, and one by a constant a few.
+
+mod bounds;
 
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use bounds::Bounds;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
     k.narrow = true;
     k.rewrite_main(|k, body| {
         let (low, lets) = (vec![None; k.regs.len()], vec![false; k.regs.len()]);
-        let mut pass = Narrow { k, low, lets };
+        let bounds = Bounds::of(k);
+        let mut pass = Narrow { k, low, lets, bounds };
         pass.collect(body);
         pass.block(body);
     });
@@ -32,6 +40,8 @@ struct Narrow<'a> {
     /// Whether each register is a `let` of ring operations of i64; only these are worth a register
     /// for the low half.
     lets: Vec<bool>,
+    /// What is known of values.
+    bounds: Bounds,
 }
 
 impl Narrow<'_> {
@@ -63,6 +73,18 @@ impl Narrow<'_> {
             match &mut s {
                 Stmt::Let(r, e, loc) => {
                     self.indices(e);
+                    if let Some(most) = self.bounds.of_let(*r, e)
+                        && self.k.regs[r.0 as usize].1 == Ty::I64
+                    {
+                        let low = self.low(e);
+                        let half = self.half(*r);
+                        self.low[r.0 as usize] = Some(half);
+                        self.bounds.set(half, most);
+                        let loc = loc.clone();
+                        *e = Expr::Cast(Ty::I64, Box::new(Expr::Reg(half)));
+                        out.extend([Stmt::Let(half, low, loc), s]);
+                        continue;
+                    }
                     if self.lets[r.0 as usize] {
                         let low = self.low(e);
                         let half = self.half(*r);
@@ -118,7 +140,7 @@ impl Narrow<'_> {
         Reg(self.k.regs.len() as u32 - 1)
     }
 
-    /// Narrows the indices of the loads in an expression.
+    /// Narrows the indices of the loads in an expression, and what is computed with bounded values.
     fn indices(&mut self, e: &mut Expr) {
         match e {
             Expr::Load(_, i) => self.index(i),
@@ -126,8 +148,38 @@ impl Narrow<'_> {
                 self.indices(c);
                 self.index(i);
             }
-            e => e.children_mut(|child| self.indices(child)),
+            _ => e.children_mut(|child| self.indices(child)),
         }
+        self.bounded(e);
+    }
+
+    /// Computes an operation of bounded values in 32 bits.
+    fn bounded(&mut self, e: &mut Expr) {
+        use BinaryOp::{And, Div, Eq, Ge, Gt, Le, Lt, Ne, Or, Rem};
+        let is_bounded = |e: &Expr| self.k.ty(e) == Ty::I64 && self.bounds.most(e).is_some();
+        *e = match &*e {
+            Expr::Binary(Div | Rem, ..) if is_bounded(e) => Expr::Cast(Ty::I64, Box::new(self.low(e))),
+            Expr::Binary(op @ (Eq | Ne | Lt | Le | Gt | Ge), a, b) if is_bounded(a) && is_bounded(b) => {
+                match (op, &**b) {
+                    (Ge, Expr::Lit(zero)) if zero.as_i64() == 0 => Expr::Lit(Lit::bool(true)),
+                    (Lt, Expr::Lit(zero)) if zero.as_i64() == 0 => Expr::Lit(Lit::bool(false)),
+                    _ => Expr::binary(*op, self.low(a), self.low(b)),
+                }
+            }
+            // what such comparisons decide
+            Expr::Binary(op @ (And | Or), a, b) if self.k.ty(a) == Ty::Bool => match (&**a, &**b) {
+                (Expr::Lit(l), other) | (other, Expr::Lit(l)) if l.as_bool() == (*op == And) => other.clone(),
+                _ => return,
+            },
+            Expr::Select(c, a, b) => match &**c {
+                Expr::Lit(l) => if l.as_bool() { a } else { b }.as_ref().clone(),
+                _ => return,
+            },
+            Expr::Cast(ty @ (Ty::F32 | Ty::F64), a) if is_bounded(a) => {
+                Expr::Cast(*ty, Box::new(self.low(a)))
+            }
+            _ => return,
+        };
     }
 
     fn index(&mut self, i: &mut Expr) {
@@ -139,7 +191,25 @@ impl Narrow<'_> {
 
     /// Returns the low 32 bits of an i64 expression, as i32.
     fn low(&mut self, e: &Expr) -> Expr {
+        use BinaryOp::{And, Div, Max, Min, Rem, Shr};
         match e {
+            // the bounds of a quotient hold only if those of its operands do
+            Expr::Binary(op @ (Div | Rem), a, b) if self.bounds.most(e).is_some() => match power(b) {
+                Some(shift) if *op == Div => Expr::binary(Shr, self.low(a), Expr::Lit(Lit::i32(shift))),
+                Some(shift) => Expr::binary(And, self.low(a), Expr::Lit(Lit::i32((1 << shift) - 1))),
+                None => {
+                    let [a, b] = [a, b].map(|e| match self.low(e) {
+                        Expr::Lit(l) => Expr::Lit(Lit::u32(l.as_i32() as u32)),
+                        low => Expr::Cast(Ty::U32, Box::new(low)),
+                    });
+                    Expr::Cast(Ty::I32, Box::new(Expr::binary(*op, a, b)))
+                }
+            },
+            Expr::Binary(op @ (Min | Max | Shr | And), a, b)
+                if [a, b].iter().all(|e| self.bounds.most(e).is_some()) =>
+            {
+                Expr::binary(*op, self.low(a), self.low(b))
+            }
             Expr::Lit(l) => Expr::Lit(Lit::i32(l.as_i64() as i32)),
             Expr::Reg(r) => match self.low.get(r.0 as usize) {
                 Some(Some(half)) => Expr::Reg(*half),
@@ -154,6 +224,13 @@ impl Narrow<'_> {
             e => cut(e),
         }
     }
+}
+
+/// Returns k of the constant 2^k, which fits in 31 bits.
+fn power(e: &Expr) -> Option<i32> {
+    let Expr::Lit(l) = e else { return None };
+    let n = u32::try_from(l.as_int()?).ok()?;
+    (n.is_power_of_two() && n < 1 << 31).then(|| n.trailing_zeros() as i32)
 }
 
 fn cut(e: &Expr) -> Expr {

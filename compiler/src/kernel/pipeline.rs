@@ -40,6 +40,9 @@ pub const PASSES: [Pass; 7] = [
 /// Runs all passes over a kernel. If `narrow` is set, its indices fit in 32 bits. The result is
 /// verified; in debug builds after each pass.
 pub fn run(k: &mut Kernel, narrow: bool) -> Result<()> {
+    if !narrow {
+        k.in_space.clear();
+    }
     for (i, pass) in PASSES.iter().enumerate() {
         if pass.only_narrow && !narrow {
             continue;

@@ -73,6 +73,11 @@ impl Accesses {
         self.own.iter().filter(|_| !self.by_rows)
     }
 
+    /// Whether the elements of a map of several dimensions need their indices along single axes.
+    pub fn needs_indices(&self) -> bool {
+        self.by_rows
+    }
+
     /// Returns how an array is read. The tiles of a product are read by several threads, so no
     /// array of a product is pointwise.
     pub fn access(&self, x: NodeId) -> Access {

@@ -7,8 +7,8 @@
 
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
-use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::{BinaryOp, Lit, UnaryOp};
+use crate::kernel::{Expr, Kernel, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Maximum number of pairs of conditions that are compared to prove an implication.
@@ -127,6 +127,27 @@ pub fn flag(list: &mut [Stmt], flag: Reg) {
 pub fn remove(list: &mut Vec<Stmt>) {
     list.retain(|s| !matches!(s, Stmt::Record(..)));
     list.iter_mut().flat_map(Stmt::blocks_mut).for_each(remove);
+}
+
+/// Replaces all records among the statements, including those in loops and branches, by a flag that
+/// becomes true if one of them would be left. Returns `None` if there are none.
+pub fn to_flag(k: &mut Kernel, list: &mut Vec<Stmt>) -> Option<Reg> {
+    if !any(list) {
+        return None;
+    }
+    let flag = k.reg("recorded", Ty::Bool);
+    set(list, flag);
+    list.insert(0, Stmt::Var(flag, Expr::Lit(Lit::bool(false))));
+    Some(flag)
+}
+
+fn set(list: &mut [Stmt], flag: Reg) {
+    for s in list {
+        if let Stmt::Record(_, when, _) = s {
+            *s = Stmt::Assign(flag, Expr::binary(BinaryOp::Or, Expr::Reg(flag), when.clone()));
+        }
+        s.blocks_mut().for_each(|block| set(block, flag));
+    }
 }
 
 /// Whether any of the statements may leave an error record.

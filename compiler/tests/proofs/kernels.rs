@@ -110,6 +110,7 @@ pub fn kernel(ins: &str, main: &str) -> Kernel {
 pub fn claims() -> Vec<Claim> {
     let mut out = shared();
     out.extend(narrowed());
+    out.extend(bounded());
     out.extend(divided());
     out.extend(predicated());
     out.extend(negated());
@@ -190,6 +191,46 @@ fn narrowed() -> Vec<Claim> {
         let back = s.cast(Ty::I64, &low);
         let says = format!("{form} within 31 bits is its low half");
         Claim::solved("narrow", case, &says, s.prove(&format!("(= {} {})", back.term, wide.term)))
+            .at("compiler/src/kernel/narrow.rs")
+    });
+    each.into()
+}
+
+/// What is computed in 32 bits with indices and extents that the kernel names is what was computed in 64. A quotient of two of them is the short one of
+/// `divided` below.
+fn bounded() -> Vec<Claim> {
+    let forms = [
+        ("quotient by a constant", "div(add(a, 1i64), 3i64)"),
+        ("half", "div(a, 2i64)"),
+        ("remainder by a power of 2", "rem(a, 8i64)"),
+        ("least and greatest", "min(max(a, 7i64), shr(add(b, 2047i64), 11i64))"),
+        (
+            "comparisons",
+            "select(lt(a, b), select(ge(a, 0i64), a, 1i64), select(eq(add(a, 1i64), b), 0i64, b))",
+        ),
+        (
+            "what they decide",
+            "select(and(ge(a, 0i64), le(a, b)), a, select(or(lt(b, 0i64), gt(a, 3i64)), b, 2i64))",
+        ),
+        ("not bounded", "select(lt(sub(a, b), 0i64), mul(a, b), sub(a, 1i64))"),
+    ];
+    let each = forms.map(|(case, form)| {
+        let mut before = kernel(
+            "i64 in a: i64 in b: i64 threads 128",
+            &format!("let %i: i64 = {form} out[0i64] = add(%i, 1i64)"),
+        );
+        before.in_space = vec![Expr::In(0), Expr::In(1)];
+        let mut after = before.clone();
+        narrow::run(&mut after);
+        assert_ne!(before.main, after.main, "the pass took {form}");
+        let mut s = Script::default();
+        let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
+        for v in &ins {
+            s.assume(&format!("(bvule {} (_ bv{} 64))", v.term, (1u64 << 31) - (1 << 19)));
+        }
+        let [wide, low] = [&before, &after].map(|k| State::of(&mut s, k, &ins).stored[0][1].clone());
+        let says = format!("{form} of indices is the same in 32 bits");
+        Claim::solved("bounded", case, &says, s.prove(&format!("(= {} {})", wide.term, low.term)))
             .at("compiler/src/kernel/narrow.rs")
     });
     each.into()

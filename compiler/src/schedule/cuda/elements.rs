@@ -2,6 +2,8 @@
 //! fast path of several elements with one test for the slow path.
 
 use super::access;
+use super::coordinates::{Coordinates, coordinates};
+use super::paths::{branch_free_values, fast_path_values, fast_then_slow, slow_path_flag};
 use super::thread_layout::ThreadLayout;
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
@@ -9,14 +11,17 @@ use crate::kernel::clone_body::Renaming;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
+use crate::schedule::error_records;
 use crate::schedule::groups::{Item, domain};
-use crate::schedule::lower::{LaunchContext, Lower, SlowPath, named as bind};
-use crate::schedule::{division, slow_path};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
 /// The maximum number of elements of a thread for which f32 divisions have no branches: the test of
 /// each division's operands follows right where they are in registers. Eight elements of an `acos`
 /// need 73 registers by it, and take 0.213 ms in place of 0.162 ms.
 const MAX_BRANCH_FREE_ELEMENTS: usize = 4;
+
+/// The values of each element.
+pub type Values = Vec<Vec<Expr>>;
 
 /// The elements of a thread, at constant offsets from one index.
 pub struct Elements {
@@ -34,6 +39,7 @@ impl Elements {
     /// Returns the elements `groups[g] + 0..v` from `base`, an i64 register.
     pub fn new(l: &mut Lower, base: Expr, groups: Vec<i64>, v: i64) -> Elements {
         let (_, node) = l.launch.g.fresh_var(Ty::I64);
+        l.k.kernel.in_space.push(base.clone());
         let mut indices = Vec::new();
         for offset in groups.iter().flat_map(|g| (0..v).map(move |k| g + k)) {
             let offset = l.launch.g.lit(Lit::i64(offset));
@@ -51,6 +57,11 @@ impl Elements {
     /// Returns the index from which the offsets count: its node, and its register.
     pub fn base(&self) -> &(NodeId, Expr) {
         &self.base
+    }
+
+    /// Returns the number of elements of a group.
+    pub fn width(&self) -> usize {
+        self.v as usize
     }
 
     /// Returns the number of the first element of each group.
@@ -118,6 +129,7 @@ impl Elements {
         let mut vars = vars.to_vec();
         vars.push(self.base.clone());
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
+        vars.extend(coordinates(l, self, out).concat());
         if l.launch.signature.sites.is_empty() {
             let roots = l.launch.shared(&each.concat());
             let mut values = fast_then_slow(l, &vars, &roots, out)?.into_iter();
@@ -127,14 +139,30 @@ impl Elements {
         each.iter().enumerate().map(|(j, e)| l.region(&vars, e, &self.at(j), out)).collect()
     }
 
-    /// Returns the values of the fast path, and whether an element needs the slow path. `None` if
-    /// there is no slow path. The caller computes the elements again where they need it.
+    /// Returns the values of the fast path, whether an element needs the slow path, and whether one
+    /// leaves an error record; `None` if none can. The caller computes the elements again where
+    /// either holds.
     pub fn fast_path(
+        &self,
+        l: &mut Lower,
+        roots: impl FnMut(&mut Lower, NodeId) -> Vec<NodeId>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(Values, [Option<Expr>; 2])> {
+        let mut own = Vec::new();
+        let (values, needs_slow_path) = self.with_records(l, roots, &mut own)?;
+        let recorded = error_records::to_flag(&mut l.k.kernel, &mut own).map(Expr::Reg);
+        out.append(&mut own);
+        Ok((values, [needs_slow_path, recorded]))
+    }
+
+    /// Returns the values of the fast path, and whether an element needs the slow path. The code
+    /// leaves records that name no element.
+    fn with_records(
         &self,
         l: &mut Lower,
         mut roots: impl FnMut(&mut Lower, NodeId) -> Vec<NodeId>,
         out: &mut Vec<Stmt>,
-    ) -> Result<(Vec<Vec<Expr>>, Option<Expr>)> {
+    ) -> Result<(Values, Option<Expr>)> {
         let first = roots(l, self.indices[0]);
         if self.divide_without_branches() && self.indices.len() > 1 && self.reads_own_elements_only(l, &first)
         {
@@ -143,7 +171,9 @@ impl Elements {
         let others = self.indices[1..].iter().map(|i| roots(l, *i));
         let each: Vec<Vec<NodeId>> = std::iter::once(first).chain(others).collect();
         let roots = l.launch.shared(&each.concat());
-        let vars = std::slice::from_ref(&self.base);
+        let mut vars = vec![self.base.clone()];
+        vars.extend(coordinates(l, self, out).concat());
+        let vars = vars.as_slice();
         let (values, needs_slow_path) = if self.divide_without_branches() {
             let needs_slow_path = slow_path_flag(l, &roots, out);
             (branch_free_values(l, vars, &roots, needs_slow_path, out)?, needs_slow_path.map(Expr::Reg))
@@ -186,14 +216,15 @@ impl Elements {
         l: &mut Lower,
         roots: &[NodeId],
         out: &mut Vec<Stmt>,
-    ) -> Result<(Vec<Vec<Expr>>, Option<Expr>)> {
+    ) -> Result<(Values, Option<Expr>)> {
         let needs_slow_path = slow_path_flag(l, roots, out);
+        let coordinates = coordinates(l, self, out);
+        let vars: Coordinates = coordinates[0].iter().chain([&self.base]).cloned().collect();
         let mut own = Vec::new();
-        let first =
-            branch_free_values(l, std::slice::from_ref(&self.base), roots, needs_slow_path, &mut own)?;
+        let first = branch_free_values(l, &vars, roots, needs_slow_path, &mut own)?;
         let mut values = vec![first.clone()];
         let renamings: Vec<Renaming> =
-            (1..self.indices.len()).map(|j| self.renaming(l, j, &own, out)).collect();
+            (1..self.indices.len()).map(|j| self.renaming(l, j, &coordinates, &own, out)).collect();
         out.extend_from_slice(&own);
         for renaming in &renamings {
             out.append(&mut renaming.block(&own));
@@ -204,8 +235,20 @@ impl Elements {
 
     /// Returns the renaming of registers that turns the first element's code into that of element
     /// `j`.
-    fn renaming(&self, l: &mut Lower, j: usize, own: &[Stmt], out: &mut Vec<Stmt>) -> Renaming {
+    fn renaming(
+        &self,
+        l: &mut Lower,
+        j: usize,
+        coordinates: &[Coordinates],
+        own: &[Stmt],
+        out: &mut Vec<Stmt>,
+    ) -> Renaming {
         let mut renaming = Renaming::default();
+        for (first, other) in coordinates[0].iter().zip(&coordinates[j]) {
+            if let (Expr::Reg(first), Expr::Reg(other)) = (&first.1, &other.1) {
+                renaming.replace(*first, *other);
+            }
+        }
         if let (Expr::Reg(base), Expr::Reg(at)) = (&self.base.1, bind(l, "index", self.at(j), out)) {
             renaming.replace(*base, at);
         }
@@ -269,77 +312,6 @@ pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Ve
     regs
 }
 
-/// Declares the flag that becomes true if an element needs the slow path. Returns `None` if there
-/// is no slow path.
-fn slow_path_flag(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Option<Reg> {
-    if slow_path::conditions(l.launch, roots).is_empty() {
-        return None;
-    }
-    let needs_slow_path = l.k.reg("rare", Ty::Bool);
-    out.push(Stmt::Var(needs_slow_path, Expr::Lit(Lit::bool(false))));
-    Some(needs_slow_path)
-}
-
-/// Returns the values of the fast path, and whether the slow path is needed, which makes the values
-/// wrong. `None` if there is no slow path.
-fn fast_path_values(
-    l: &mut Lower,
-    vars: &[(NodeId, Expr)],
-    roots: &[NodeId],
-    out: &mut Vec<Stmt>,
-) -> Result<(Vec<Expr>, Option<Expr>)> {
-    let conditions = slow_path::conditions(l.launch, roots);
-    let all_roots: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
-    let path = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
-    let mut values = l.on_path(path, |l| l.region(vars, &all_roots, &Expr::int(0), out)).0?;
-    let needs_slow_path =
-        values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
-    Ok((values, needs_slow_path))
-}
-
-/// Returns the values of the fast path, with divisions that have no branches. They are wrong if the
-/// flag `needs_slow_path` becomes true.
-fn branch_free_values(
-    l: &mut Lower,
-    vars: &[(NodeId, Expr)],
-    roots: &[NodeId],
-    needs_slow_path: Option<Reg>,
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
-    let Some(needs_slow_path) = needs_slow_path else { return l.region(vars, roots, &Expr::int(0), out) };
-    let roots = division::fast_path(l, roots);
-    l.on_path(SlowPath::Flag(needs_slow_path, Default::default()), |l| {
-        l.region(vars, &roots, &Expr::int(0), out)
-    })
-    .0
-}
-
-/// Computes the values on the fast path; if the slow path is needed, a branch computes all of them
-/// again.
-fn fast_then_slow(
-    l: &mut Lower,
-    vars: &[(NodeId, Expr)],
-    roots: &[NodeId],
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
-    let before = l.scope.loaded.clone();
-    let (values, needs_slow_path) = fast_path_values(l, vars, roots, out)?;
-    let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
-    // the slow path loads its operands again, so that their registers are free in the fast path
-    l.scope.loaded = before;
-    let mut complete = Vec::new();
-    let exact = l.region(vars, roots, &Expr::int(0), &mut complete)?;
-    let mut vars = Vec::new();
-    for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
-        let var = l.k.reg("usual", l.launch.g.ty(*root).elem);
-        out.push(Stmt::Var(var, value));
-        complete.push(Stmt::Assign(var, exact));
-        vars.push(Expr::Reg(var));
-    }
-    out.push(Stmt::If(needs_slow_path, complete, vec![]));
-    Ok(vars)
-}
-
 /// Computes one element of the items at the index `at` and stores it. If `is_slow_path`, its
 /// divisions take any operands without a branch.
 pub fn single(
@@ -350,6 +322,7 @@ pub fn single(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let index = l.launch.index();
+    l.k.kernel.in_space.push(at.clone());
     let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
     let vars = [(index, at.clone())];
     let values = l.with_full_range(is_slow_path, |l| l.region(&vars, &roots, at, out))?;

@@ -146,9 +146,15 @@ fn unroll(l: &LaunchContext, windows: &[Window], layout: ThreadLayout) -> i64 {
     if (COMPUTE_BOUND_COST..=MAX_COMPUTE_BOUND_COST).contains(&cost) && layout.v > 1 && windows.is_empty() {
         return 2;
     }
-    let others = l.facts.accesses.pointwise().filter(|x| windows.iter().all(|w| w.array != **x));
+    let accesses = &l.facts.accesses;
+    // elements that need their indices read each array one by one, mostly from the caches
+    let (loaded, fewest): (Vec<&NodeId>, i64) = match accesses.needs_indices() {
+        true => (accesses.arrays().collect(), WORDS_IN_FLIGHT / layout.v),
+        false => (accesses.pointwise().collect(), 1),
+    };
+    let others = loaded.into_iter().filter(|x| windows.iter().all(|w| w.array != **x));
     let words = words(l, others, layout) + register_window::words(l, windows);
-    let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MAX_ELEMENTS / layout.v).clamp(1, 4);
+    let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MAX_ELEMENTS / layout.v).clamp(1, 4).max(fewest);
     let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * layout.v);
     1 << wanted.min(allowed.max(1)).ilog2()
 }
@@ -185,7 +191,7 @@ pub fn main(
         block_elements.elements(l, Some(is_full), &mut out)?;
         return Ok(out);
     }
-    if params.has_no_boundary() && l.launch.signature.sites.is_empty() {
+    if params.has_no_boundary() {
         block_elements.fast_then_slow(l, is_full, &mut out)?;
         return Ok(out);
     }
@@ -227,8 +233,9 @@ impl BlockElements<'_> {
     }
 
     /// Computes the thread's elements together on the fast path. If a thread needs the slow path
-    /// for one of them, or if the block is partial, a loop computes all its elements one by one
-    /// with the slow path, so that the code of the slow path is there once.
+    /// for one of them, or if one leaves an error record, which names the element, or if the block
+    /// is partial, a loop computes all its elements one by one, so that the code of the slow path
+    /// is there once.
     fn fast_then_slow(&self, l: &mut Lower, is_full: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let &BlockElements { items, layout, params, .. } = self;
         let group_stride = i64::from(layout.threads) * layout.v;
@@ -241,11 +248,13 @@ impl BlockElements<'_> {
         elements.load(l, &[], &mut full);
         let make =
             |l: &mut Lower, i| params.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect();
-        let (values, needs_slow_path) = elements.fast_path(l, make, &mut full)?;
+        let (values, reasons) = elements.fast_path(l, make, &mut full)?;
         let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();
         elements.store(l, items, &values, None, &mut stores);
         l.scope.loaded = None;
-        let Some(needs_slow_path) = needs_slow_path else {
+        let has_slow_path = reasons[0].is_some() && elements.divide_without_branches();
+        let any = |a, b| Expr::binary(BinaryOp::Or, a, b);
+        let Some(needs_again) = reasons.into_iter().flatten().reduce(any) else {
             full.append(&mut stores);
             let mut partial = Vec::new();
             self.one_by_one(l, &mut partial)?;
@@ -253,14 +262,14 @@ impl BlockElements<'_> {
             return Ok(());
         };
         let fits = words(l.launch, l.launch.facts.accesses.pointwise(), layout) <= MAX_WORDS_LOADED;
-        if elements.divide_without_branches() && l.k.kernel.min_resident_blocks > 0 && fits {
+        if has_slow_path && l.k.kernel.min_resident_blocks > 0 && fits {
             l.k.kernel.min_resident_blocks = BRANCH_FREE_RESIDENT_BLOCKS;
         }
         let recompute = l.k.reg("again", Ty::Bool);
         let not_full = Expr::Unary(UnaryOp::Not, Box::new(is_full.clone()));
         out.push(Stmt::Var(recompute, not_full));
         let set_recompute = vec![Stmt::Assign(recompute, Expr::Lit(Lit::bool(true)))];
-        full.push(Stmt::If(needs_slow_path, set_recompute, stores));
+        full.push(Stmt::If(needs_again, set_recompute, stores));
         out.push(Stmt::If(is_full, full, vec![]));
         // the loop over the thread's elements, by their number k
         let k = l.k.reg("k", Ty::I32);
@@ -270,7 +279,7 @@ impl BlockElements<'_> {
         let at = first.plus(to_i64(group.times(int32(group_stride as i32)).plus(in_group)));
         let at = bind(l, "at", at, &mut body);
         let mut inside = Vec::new();
-        single(l, items, &at, elements.divide_without_branches(), &mut inside)?;
+        single(l, items, &at, has_slow_path, &mut inside)?;
         body.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, self.end.clone()), inside, vec![]));
         body.push(Stmt::Assign(k, Expr::Reg(k).plus(int32(1))));
         let more = Expr::binary(BinaryOp::Lt, Expr::Reg(k), int32(per_thread as i32));

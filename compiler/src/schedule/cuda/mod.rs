@@ -21,11 +21,13 @@ mod boundary_blocks;
 mod boundary_elements;
 mod contraction;
 mod cooperative_nest;
+mod coordinates;
 mod elements;
 mod expressions;
 mod fold;
 mod levels;
 mod map;
+mod paths;
 mod product;
 mod reduce;
 mod register_pressure;
@@ -231,6 +233,8 @@ fn emit(
         }
     };
     l.k.kernel.main = Some(l.k.with_prologue(body));
+    let extents = l.launch.passed_extents();
+    l.k.kernel.in_space.extend(extents);
     let mut k = lower.k;
     dce::run(&mut k.kernel);
     Ok((k, grid))

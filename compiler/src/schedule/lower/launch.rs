@@ -94,6 +94,11 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         }
     }
 
+    /// Returns the extents of the index space, outermost first.
+    pub fn domain(&self) -> &[NodeId] {
+        &self.domain
+    }
+
     /// Returns the number of elements of the index space, as a node.
     pub fn count_node(&mut self) -> NodeId {
         let extents = self.domain.clone();

@@ -4,10 +4,11 @@
 
 use super::{ArrayUse, KernelBuilder, LaunchContext, Lower, Operand, Signature};
 
+use crate::core::simplify::simplify;
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::plan::{Access, Place, ScalarArg};
-use crate::scalar::Ty;
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::groups::Item;
 
 impl LaunchContext<'_, '_> {
@@ -33,6 +34,21 @@ impl LaunchContext<'_, '_> {
         let is_there = |id| self.signature.ins.contains_key(&ScalarArg::Host(id));
         matches!(self.g.op(n), Op::Param(_) | Op::Len(..))
             || self.scheduler.host.find(&self.g, n).is_some_and(is_there)
+    }
+
+    /// Returns the scalars, among those that the kernel gets so far, that are extents of the index
+    /// space, or the number of its elements.
+    pub fn passed_extents(&mut self) -> Vec<Expr> {
+        let one = self.g.lit(Lit::i64(1));
+        let mut nodes = vec![self.count_node()];
+        for n in self.domain().to_vec() {
+            nodes.extend([n, simplify(&mut self.g, Op::Binary(BinaryOp::Max, n, one))]);
+        }
+        let position = |n| {
+            let id = self.scheduler.host.find(&self.g, n)?;
+            self.signature.ins.get_index_of(&ScalarArg::Host(id))
+        };
+        nodes.into_iter().filter_map(position).map(|i| Expr::In(i as u32)).collect()
     }
 
     /// Returns the number of elements of the index space.
