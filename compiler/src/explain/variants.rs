@@ -99,6 +99,8 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
     let conditions = [
         limit(p.max_rows, |n| format!("{n} rows or fewer")),
         limit(p.max_columns, |n| format!("{n} columns or fewer")),
+        limit(p.min_rows, |n| format!("{n} rows or more")),
+        limit(p.min_columns, |n| format!("{n} columns or more")),
         limit(
             p.max_blocks,
             if is_panel {

@@ -114,6 +114,8 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
             "shortest": v.profit.min_inner_length,
             "rows": v.profit.max_rows,
             "columns": v.profit.max_columns,
+            "tall": v.profit.min_rows,
+            "wide": v.profit.min_columns,
         },
         "flat": v.flat,
         "separate": guards.noalias,

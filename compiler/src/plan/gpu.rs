@@ -339,7 +339,7 @@ gpu @g_0 {
   version g_0 threads 32 one
 }
 gpu @p_0 {
-  version p_0 threads 256 plane 32 by 128 contiguous aligned 0
+  version p_0 threads 256 plane 32 by 128 tall 5 wide 17 contiguous aligned 0
 }
 gpu @m_0 {
   version m_0_panels threads 64 panels 64 by 64 most 132 shortest 1024 contiguous narrow aligned 1, 2

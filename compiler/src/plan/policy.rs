@@ -10,7 +10,7 @@
 //! and strides. A [`Decision`] therefore lists the kernel launches of one launch of the plan, in
 //! order, and its executor treats all of them alike.
 
-use super::gpu::{GpuKernel, GpuVariant, Grid, Guards, Profit};
+use super::gpu::{GpuKernel, GpuVariant, Grid, Guards};
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::scalar::Ty;
 
@@ -219,7 +219,7 @@ impl GpuVariant {
     pub fn is_profitable(&self, extents: &[u64], segment: u64) -> bool {
         // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits
         const MOST_SCRATCH: u64 = 1 << 26;
-        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns } = self.profit;
+        let p = self.profit;
         let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
         let of_panel = if let Grid::Panels { .. } = self.grid { 1 } else { segment };
         let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
@@ -230,11 +230,13 @@ impl GpuVariant {
             Grid::Sums { .. } => false,
             _ => true,
         };
-        fits && min_blocks.is_none_or(|n| blocks(segment) >= n.into())
-            && max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
-            && min_inner_length.is_none_or(|n| segment >= n.into())
-            && max_rows.is_none_or(|n| axis(1) <= n.into())
-            && max_columns.is_none_or(|n| axis(0) <= n.into())
+        fits && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
+            && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
+            && p.min_inner_length.is_none_or(|n| segment >= n.into())
+            && p.max_rows.is_none_or(|n| axis(1) <= n.into())
+            && p.max_columns.is_none_or(|n| axis(0) <= n.into())
+            && p.min_rows.is_none_or(|n| axis(1) >= n.into())
+            && p.min_columns.is_none_or(|n| axis(0) >= n.into())
     }
 
     /// Whether the variant's code is right for a launch: strides of 1, no output that is an input

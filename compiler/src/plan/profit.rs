@@ -18,17 +18,21 @@ pub struct Profit {
     pub max_rows: Option<u32>,
     /// Maximum number of columns.
     pub max_columns: Option<u32>,
+    /// Minimum number of rows.
+    pub min_rows: Option<u32>,
+    /// Minimum number of columns.
+    pub min_columns: Option<u32>,
 }
 
 /// The words of the conditions in texts, in the order of the fields.
-const WORDS: [&str; 5] = ["blocks", "most", "shortest", "rows", "columns"];
+const WORDS: [&str; 7] = ["blocks", "most", "shortest", "rows", "columns", "tall", "wide"];
 
 impl Display for Profit {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns } = self;
-        for (word, limit) in
-            WORDS.iter().zip([min_blocks, max_blocks, min_inner_length, max_rows, max_columns])
-        {
+        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns } =
+            self;
+        let limits = [min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns];
+        for (word, limit) in WORDS.iter().zip(limits) {
             if let Some(n) = limit {
                 write!(f, " {word} {n}")?;
             }
@@ -39,11 +43,37 @@ impl Display for Profit {
 
 impl Profit {
     pub(super) fn parse(c: &mut Cursor) -> Result<Profit> {
-        let mut limits = [None; 5];
+        let mut limits = [None; 7];
         for (word, limit) in WORDS.iter().zip(&mut limits) {
             *limit = if c.eat(word) { Some(c.u32()?) } else { None };
         }
-        let [min_blocks, max_blocks, min_inner_length, max_rows, max_columns] = limits;
-        Ok(Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns })
+        let [min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns] = limits;
+        Ok(Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::gpu;
+    use crate::plan::policy::{Layout, Space};
+
+    #[test]
+    fn few_rows_or_columns_have_a_variant_of_their_own() {
+        let text = "gpu @s {
+  version tiles threads 256 plane 32 by 128 tall 5 wide 17
+  version flat threads 256 elements 1024 flat 0
+  version any threads 256 plane 32 by 32
+}";
+        let kernel = &gpu::parse(text).unwrap()[0];
+        let chosen = |extents: &[u64]| {
+            let space = Space { extents, inner_length: 0 };
+            let dense = Layout { extents: &[8], strides: &[1], size: 4, address: 0 };
+            kernel.choose(&space, 1, |i| (i == 0).then_some(dense), || false)
+        };
+        assert_eq!(chosen(&[1 << 20, 3]), Some(1));
+        assert_eq!(chosen(&[1, 1 << 20]), Some(1));
+        assert_eq!(chosen(&[7, 4, 4096]), Some(1));
+        assert_eq!(chosen(&[3, 5, 17]), Some(0));
+        assert_eq!(chosen(&[4096, 4096]), Some(0));
     }
 }

@@ -29,6 +29,11 @@ impl Scope {
         self != Scope::Cpu
     }
 
+    /// Whether kernels have variants for arrays with any strides.
+    pub fn is_general(self) -> bool {
+        !matches!(self, Scope::ContiguousGpu | Scope::ShortGpu)
+    }
+
     /// Whether code for CPUs is generated.
     pub fn has_cpu(self) -> bool {
         matches!(self, Scope::Cpu | Scope::All)

@@ -27,7 +27,8 @@ use crate::core::linear::is_i64;
 use crate::core::{NodeId, Op, StencilHint};
 use crate::error;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::Ty;
+use crate::plan::gpu::Profit;
+use crate::scalar::{Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
@@ -91,6 +92,9 @@ impl RegisterTilingParams {
         let v = if layout.unaligned && taps > MAX_TAPS_FULL_WIDTH { layout.v.min(2) } else { layout.v };
         let tiling =
             PlaneTiling::new(if height < MANY_ROWS { 4 } else { 8 }, v, !layout.unaligned, layout.threads);
+        if profit(l, fused, tiling).is_none() {
+            return Err(Some("a block has many more rows or columns than the index space"));
+        }
         let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, tiling)).collect();
         // with the first line of a row comes all else that is read of that row
         lines.sort_by_key(Line::row);
@@ -170,10 +174,31 @@ impl RegisterTilingParams {
         }
     }
 
+    /// Returns for which extents the blocks have enough elements.
+    pub fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
+        profit(l, fused, self.tiling).unwrap_or_default()
+    }
+
     /// Returns the number of rows and of columns of a block.
     pub fn block(&self) -> (i64, i64) {
         (self.tiling.block_rows, self.tiling.block_columns)
     }
+}
+
+/// Returns for which extents blocks have enough elements, as far as it is not known here; `None` if
+/// they never have.
+fn profit(l: &LaunchContext, fused: &FusedGroup, tiling: PlaneTiling) -> Option<Profit> {
+    let last = fused.domain.len().checked_sub(2)?;
+    let mut limits = tiling.least().map(Some);
+    for (n, limit) in fused.domain[last..].iter().zip(&mut limits) {
+        if let Some(known) = l.g.as_lit(*n).map(Lit::as_i64)
+            && limit.take().is_some_and(|least| known < least.into())
+        {
+            return None;
+        }
+    }
+    let [min_rows, min_columns] = limits;
+    Some(Profit { min_rows, min_columns, ..Profit::default() })
 }
 
 /// Returns the lines of one array that a thread's rows read.

@@ -108,12 +108,15 @@ fn elements(
         };
         list.iter().map(variant).collect::<Vec<_>>()
     };
+    let of_map = select_elements::layout_of_map(l, fused, layout);
     let group = |(choice, stencils): (Choice, Vec<Kept>), layout: ThreadLayout, variants: Vec<Variant>| {
+        let is_map = matches!(choice, Choice::Map(..)) && !layout.strided;
+        let layout = if is_map { of_map } else { layout };
         VariantGroup { layout, choice, inner: inner.clone(), variants, may_be_left_out: true, stencils }
     };
     let mut groups = Vec::new();
     let small = v > 1 && small_map::serves(l, fused, inner);
-    let only_contiguous = matches!(l.wanted, Scope::ContiguousGpu | Scope::ShortGpu);
+    let only_contiguous = !l.wanted.is_general();
     if small && l.wanted != Scope::ContiguousGpu {
         groups.push(group(
             (Choice::SmallMap, Vec::new()),
@@ -140,15 +143,20 @@ fn elements(
         }
         contiguous.push(("_wide", Guards::contiguous()));
         let choice = select_elements::choose(l, (fused, inner), product.as_ref(), layout);
-        groups.push(group(choice, layout, list(&contiguous, Profit::default())));
+        let profit = profit(l, fused, &choice.0);
+        groups.push(group(choice, layout, list(&contiguous, profit)));
         let unaligned = ThreadLayout { unaligned: true, ..layout };
         if v > 1 && product.is_none() && is_register_tiled(l, fused, inner, unaligned) {
             let choice = select_elements::choose(l, (fused, inner), product.as_ref(), unaligned);
-            let variants = list(
-                &[("_unaligned", Guards { noalias: writes, ..Guards::contiguous().narrow() })],
-                Profit::default(),
-            );
+            let guards = Guards { noalias: writes, ..Guards::contiguous().narrow() };
+            let variants = list(&[("_unaligned", guards)], self::profit(l, fused, &choice.0));
             groups.push(group(choice, unaligned, variants));
+            if profit != Profit::default() {
+                // few rows or columns, because rows of any alignment have had a variant
+                let flat = select_elements::flat(l, (fused, inner), of_map);
+                let variants = list(&[("_flat", guards)], Profit::default());
+                groups.push(group((flat, Vec::new()), layout, variants));
+            }
         }
     }
     if !only_contiguous || groups.is_empty() {
@@ -161,6 +169,15 @@ fn elements(
         groups.push(group(choice, strided, variants));
     }
     groups
+}
+
+/// Returns for which extents the blocks of a choice have enough elements. There is no condition if
+/// there are no variants for any strides, which serve all other extents.
+fn profit(l: &LaunchContext, fused: &FusedGroup, choice: &Choice) -> Profit {
+    match choice {
+        Choice::RegisterTiling(params) if l.wanted.is_general() => params.profit(l, fused),
+        _ => Profit::default(),
+    }
 }
 
 /// Whether a map keeps rows in registers even where arrays may have any alignment.

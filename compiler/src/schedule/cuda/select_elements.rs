@@ -4,8 +4,9 @@
 use super::thread_layout::ThreadLayout;
 use super::variant::Choice;
 use super::{cooperative_nest, map, product, register_tiling, stencil_cost};
-use crate::core::StencilHint;
+use crate::core::{NodeId, Op, StencilHint};
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, has_reduction};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
@@ -40,12 +41,43 @@ pub fn choose(
         let kept = report(l, &stencils, layout, |l, s| (params.strategy(), params.loaded(l, s)), &why);
         return (Choice::RegisterTiling(params), kept);
     }
+    let layout = layout_of_map(l, fused, layout);
     let params = map::MapParams::of(l, (fused, inner), &stencils, strategy, layout);
     let kept = report(l, &stencils, layout, |l, s| params.loaded(l, s, layout), &why);
     let storages: Vec<StencilHint> =
         stencils.iter().filter(|s| s.overlaps()).map(|s| params.loaded(l, s, layout).0).collect();
     let storage = storages.iter().find(|s| **s != StencilHint::Direct).or(storages.first()).copied();
     (Choice::Map(params, storage), kept)
+}
+
+/// The number of elements of matrices that an element reads, each by its own indices, from which on
+/// a thread's elements are a block's width apart. If they are neighbours, a load of a warp takes
+/// four lines of the first-level cache in place of one. The number is by counting, not measured:
+/// four loads of 128 elements then take 64 cycles of the cache, and memory takes 54 for them.
+const MANY_READS: usize = 5;
+
+/// Returns the layout of a map for one layout of elements in threads.
+pub fn layout_of_map(l: &mut LaunchContext, fused: &FusedGroup, layout: ThreadLayout) -> ThreadLayout {
+    if !l.facts.accesses.needs_indices() {
+        return layout;
+    }
+    let index: Vec<NodeId> = l.g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
+    let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(&mut l.g, it.node, &index)).collect();
+    let is_read = |n: &NodeId| match l.g.op(*n) {
+        Op::Elem(x, _) | Op::At(x, _) => l.g.ty(*x).rank > 1 && !l.g.is_closed(*n),
+        _ => false,
+    };
+    match l.g.reachable(roots).iter().filter(|n| is_read(n)).count() {
+        0..MANY_READS => layout,
+        _ => ThreadLayout { v: 1, ..layout },
+    }
+}
+
+/// Returns the map that computes a stencil of matrices element by element, counted through the rows.
+pub fn flat(l: &mut LaunchContext, (fused, inner): (&FusedGroup, &Interior), layout: ThreadLayout) -> Choice {
+    let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
+    let direct = StencilHint::Direct;
+    Choice::Map(map::MapParams::of(l, (fused, inner), &stencils, direct, layout), Some(direct))
 }
 
 /// Returns what was decided about the stencils, for reports. Only the layout for contiguous,

@@ -37,6 +37,12 @@ impl PlaneTiling {
         }
     }
 
+    /// Returns the least numbers of rows and of columns for which most threads of a block need not
+    /// idle: less than an eighth of a block is better computed element by element.
+    pub fn least(self) -> [u32; 2] {
+        [self.block_rows, self.block_columns].map(|n| (n / 8 + 1) as u32)
+    }
+
     /// Returns the offsets of the thread's columns from its first.
     pub fn thread_columns(self) -> impl Iterator<Item = i64> {
         (0..self.v).map(move |k| k * self.column_stride)
