@@ -57,7 +57,12 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
 /// Whether something is to be proven of an operation: that a read is in bounds, or that a divisor
 /// is not 0.
 fn is_wanted(g: &Graph, op: &Op) -> bool {
-    matches!(op, Op::At(..)) || quotients::may_divide_by_zero(g, op)
+    matches!(op, Op::At(..)) || may_divide_by_zero(g, op)
+}
+
+/// Whether an operation divides indices and leaves an error record if the divisor is 0.
+fn may_divide_by_zero(g: &Graph, op: &Op) -> bool {
+    matches!(op, Op::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) if is_i64(g, *a)) && op.may_record(g)
 }
 
 struct Guards<'a> {

@@ -8,8 +8,8 @@
 //! A divisor need not be a constant: if an index has the extent `m * d`, its index space is not
 //! empty where the index is used, so the lengths m and d are at least 1.
 
-use super::Guards;
-use crate::core::linear::{Linear, is_i64};
+use super::{Guards, may_divide_by_zero};
+use crate::core::linear::Linear;
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
@@ -18,11 +18,6 @@ use crate::scalar::{BinaryOp, Lit};
 const MAX_FACTOR: i64 = 64;
 /// The greatest constant of a form that is multiplied.
 const MAX_CONSTANT: u64 = 1 << 40;
-
-/// Whether an operation divides indices and leaves an error record if the divisor is 0.
-pub(super) fn may_divide_by_zero(g: &Graph, op: &Op) -> bool {
-    matches!(op, Op::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) if is_i64(g, *a)) && op.may_record(g)
-}
 
 /// Returns the node without a lower bound of 1 on it: x of `max(x, 1)`.
 fn unbounded(g: &Graph, n: NodeId) -> NodeId {

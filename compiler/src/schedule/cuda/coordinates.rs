@@ -6,7 +6,6 @@
 //! next:  column + 1; if that is n: column 0, row + 1
 //! ```
 
-use super::elements::Elements;
 use crate::core::index_space::indices;
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Stmt};
@@ -16,16 +15,22 @@ use crate::schedule::lower::{Lower, named as bind};
 /// The nodes of an element's indices along each axis, outermost first, with their registers.
 pub type Coordinates = Vec<(NodeId, Expr)>;
 
-/// Returns the coordinates of each element. There are none if the values need none of them, or if
+/// Returns the coordinates of each element: of its number in row-major order, as a node and as its
+/// value, in groups of `width` neighbours. There are none if the values need none of them, or if
 /// groups have one element.
-pub fn coordinates(l: &mut Lower, elements: &Elements, out: &mut Vec<Stmt>) -> Vec<Coordinates> {
+pub fn coordinates(
+    l: &mut Lower,
+    elements: &[(NodeId, Expr)],
+    width: usize,
+    out: &mut Vec<Stmt>,
+) -> Vec<Coordinates> {
     let domain = l.launch.domain().to_vec();
-    let none = || vec![Vec::new(); elements.indices.len()];
-    if !l.launch.facts.accesses.needs_indices() || elements.width() < 2 {
+    let none = || vec![Vec::new(); elements.len()];
+    if !l.launch.facts.accesses.needs_indices() || width < 2 {
         return none();
     }
     let nodes: Vec<Vec<NodeId>> =
-        elements.indices.iter().map(|k| indices(&mut l.launch.g, *k, &domain)).collect();
+        elements.iter().map(|(k, _)| indices(&mut l.launch.g, *k, &domain)).collect();
     // an index along an axis of one element is no quotient and no remainder
     let is_divided = |n: &NodeId| matches!(l.launch.g.op(*n), Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..));
     if !nodes.iter().flatten().all(is_divided) {
@@ -40,11 +45,11 @@ pub fn coordinates(l: &mut Lower, elements: &Elements, out: &mut Vec<Stmt>) -> V
     let mut all: Vec<Coordinates> = Vec::new();
     for (i, nodes) in nodes.into_iter().enumerate() {
         let values = match all.last() {
-            Some(before) if i % elements.width() > 0 => {
+            Some(before) if i % width > 0 => {
                 let before = before.iter().map(|c| c.1.clone()).collect();
                 next(l, before, &extents, out)
             }
-            _ => first(l, elements.at(i), &extents, out),
+            _ => first(l, elements[i].1.clone(), &extents, out),
         };
         l.k.kernel.in_space.extend(values.iter().cloned());
         all.push(nodes.into_iter().zip(values).collect());

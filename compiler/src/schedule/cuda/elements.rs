@@ -59,9 +59,11 @@ impl Elements {
         &self.base
     }
 
-    /// Returns the number of elements of a group.
-    pub fn width(&self) -> usize {
-        self.v as usize
+    /// Returns the coordinates of each element, if the values need them.
+    fn coordinates(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Vec<Coordinates> {
+        let each: Vec<(NodeId, Expr)> =
+            self.indices.iter().enumerate().map(|(i, node)| (*node, self.at(i))).collect();
+        coordinates(l, &each, self.v as usize, out)
     }
 
     /// Returns the number of the first element of each group.
@@ -129,7 +131,7 @@ impl Elements {
         let mut vars = vars.to_vec();
         vars.push(self.base.clone());
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
-        vars.extend(coordinates(l, self, out).concat());
+        vars.extend(self.coordinates(l, out).concat());
         if l.launch.signature.sites.is_empty() {
             let roots = l.launch.shared(&each.concat());
             let mut values = fast_then_slow(l, &vars, &roots, out)?.into_iter();
@@ -172,7 +174,7 @@ impl Elements {
         let each: Vec<Vec<NodeId>> = std::iter::once(first).chain(others).collect();
         let roots = l.launch.shared(&each.concat());
         let mut vars = vec![self.base.clone()];
-        vars.extend(coordinates(l, self, out).concat());
+        vars.extend(self.coordinates(l, out).concat());
         let vars = vars.as_slice();
         let (values, needs_slow_path) = if self.divide_without_branches() {
             let needs_slow_path = slow_path_flag(l, &roots, out);
@@ -218,7 +220,7 @@ impl Elements {
         out: &mut Vec<Stmt>,
     ) -> Result<(Values, Option<Expr>)> {
         let needs_slow_path = slow_path_flag(l, roots, out);
-        let coordinates = coordinates(l, self, out);
+        let coordinates = self.coordinates(l, out);
         let vars: Coordinates = coordinates[0].iter().chain([&self.base]).cloned().collect();
         let mut own = Vec::new();
         let first = branch_free_values(l, &vars, roots, needs_slow_path, &mut own)?;

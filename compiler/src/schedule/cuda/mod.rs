@@ -233,8 +233,13 @@ fn emit(
         }
     };
     l.k.kernel.main = Some(l.k.with_prologue(body));
-    let extents = l.launch.passed_extents();
-    l.k.kernel.in_space.extend(extents);
+    if matches!(group.choice, Choice::Reduction) && fused.domain.len() == 1 {
+        // nothing is divided, and the bounds would only cost registers
+        l.k.kernel.in_space.clear();
+    } else {
+        let extents = l.launch.passed_extents();
+        l.k.kernel.in_space.extend(extents);
+    }
     let mut k = lower.k;
     dce::run(&mut k.kernel);
     Ok((k, grid))
