@@ -143,10 +143,12 @@ impl MapParams {
 
 fn unroll(l: &LaunchContext, windows: &[Window], layout: ThreadLayout) -> i64 {
     let cost = l.facts.cost;
-    if (COMPUTE_BOUND_COST..=MAX_COMPUTE_BOUND_COST).contains(&cost) && layout.v > 1 && windows.is_empty() {
+    let accesses = &l.facts.accesses;
+    let is_compute_bound = (COMPUTE_BOUND_COST..=MAX_COMPUTE_BOUND_COST).contains(&cost);
+    // groups share nothing if each needs its indices
+    if is_compute_bound && layout.v > 1 && windows.is_empty() && !accesses.needs_indices() {
         return 2;
     }
-    let accesses = &l.facts.accesses;
     // elements that need their indices read each array one by one, mostly from the caches
     let (loaded, fewest): (Vec<&NodeId>, i64) = match accesses.needs_indices() {
         true => (accesses.arrays().collect(), WORDS_IN_FLIGHT / layout.v),
