@@ -11,6 +11,7 @@
 mod add;
 pub mod marks;
 mod memo;
+pub mod replace;
 mod substitute;
 
 use super::{NodeId, Op, Type, Var};

@@ -1,5 +1,6 @@
 //! Index spaces: the elements of an array in row-major order.
 
+use super::linear::Linear;
 use super::simplify::simplify;
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
@@ -18,4 +19,13 @@ pub fn indices(g: &mut Graph, k: NodeId, extents: &[NodeId]) -> Vec<NodeId> {
     out.push(rest);
     out.reverse();
     out
+}
+
+/// Returns the extent of a stored array: a loop may have a negative number of iterations.
+pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
+    if Linear::of(g, n).at_least(g, 0) {
+        return n;
+    }
+    let zero = g.lit(Lit::i64(0));
+    simplify(g, Op::Binary(BinaryOp::Max, n, zero))
 }

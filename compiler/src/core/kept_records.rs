@@ -56,6 +56,14 @@ pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
     Some(g.add(Op::Generate(extents, lambda)))
 }
 
+/// Returns the element of a stored array, or of one that leaves the records of a stored array.
+pub fn element(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
+    match g.op(array).clone() {
+        Op::Generate(_, lambda) => g.open(&lambda, index),
+        _ => g.add(Op::Elem(array, index.to_vec())),
+    }
+}
+
 /// Takes the records of a nested operation over stored arrays out of its loop: its value is computed
 /// without them, and the bits of its elements are joined by a loop of their own. So the value is
 /// computed by whatever strategy serves it without records. Returns the node itself if its elements

@@ -26,6 +26,7 @@ pub mod recompute;
 pub mod records;
 pub mod rewrite;
 pub mod rules;
+pub mod sequence;
 pub mod simplify;
 mod stencil_hint;
 pub mod term;

@@ -21,10 +21,11 @@
 //! Short loops stay, and so do loops that read no array, such as random walks: there may be more
 //! elements than memory has room for.
 
-use super::hoist;
-use crate::core::kept_records;
+use crate::core::graph::replace::replaced;
+use crate::core::index_space::length;
 use crate::core::rewrite::rewrite;
 use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var};
+use crate::core::{kept_records, sequence};
 use crate::error::Result;
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -83,12 +84,12 @@ fn stored_elements(g: &mut Graph, src: NodeId) -> Option<NodeId> {
     let Op::Generate(extents, lambda) = g.op(src).clone() else { return None };
     let (var, k) = g.fresh_var(Ty::I64);
     let body = g.open(&lambda, &[k]);
-    let axes = hoist::axes_of_sequence(g, k, extents[0], body);
+    let axes = sequence::row_and_column(g, k, extents[0], body);
     let mut element = body;
     let (mut vars, mut of_array, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for (index, extent) in axes {
         let (v, node) = g.fresh_var(Ty::I64);
-        element = hoist::replaced(g, element, index, node, &mut HashMap::default());
+        element = replaced(g, element, index, node, &mut HashMap::default());
         vars.push((v, Ty::I64));
         of_array.push(extent);
         places.push(index);
@@ -97,7 +98,7 @@ fn stored_elements(g: &mut Graph, src: NodeId) -> Option<NodeId> {
         (vars, of_array, places, element) = (vec![(var, Ty::I64)], vec![extents[0]], vec![k], body);
     }
     let array = array(g, &vars, &of_array, element)?;
-    let value = hoist::element(g, array, &places);
+    let value = kept_records::element(g, array, &places);
     let lambda = g.close(&[(var, Ty::I64)], value);
     Some(g.add(Op::Generate(extents, lambda)))
 }
@@ -106,7 +107,7 @@ fn stored_elements(g: &mut Graph, src: NodeId) -> Option<NodeId> {
 /// first.
 fn array(g: &mut Graph, vars: &[(Var, Ty)], extents: &[NodeId], element: NodeId) -> Option<NodeId> {
     let lambda = g.close(vars, element);
-    let extents = extents.iter().map(|n| hoist::length(g, *n)).collect();
+    let extents = extents.iter().map(|n| length(g, *n)).collect();
     let generate = g.add(Op::Generate(extents, lambda));
     let generate = element_wise(g, generate);
     kept_records::stored(g, generate)
@@ -191,7 +192,7 @@ fn inner_stored(g: &mut Graph, element: NodeId, n: NodeId, index: &[Axis]) -> No
         _ => return element,
     };
     let made = g.add(made);
-    if made == n { element } else { hoist::replaced(g, element, n, made, &mut HashMap::default()) }
+    if made == n { element } else { replaced(g, element, n, made, &mut HashMap::default()) }
 }
 
 /// Replaces a reduction in an element by the element of a stored array over those of the indices
@@ -210,9 +211,9 @@ fn stored_inside(g: &mut Graph, element: NodeId, n: NodeId, around: &[Axis]) -> 
     let before = g.set_loc(g.node(n).loc.clone());
     let stored = array(g, &vars, &extents, n);
     let index: Vec<NodeId> = needed.iter().map(|a| a.node).collect();
-    let value = stored.map(|array| hoist::element(g, array, &index));
+    let value = stored.map(|array| kept_records::element(g, array, &index));
     g.set_loc(before);
-    value.map_or(element, |value| hoist::replaced(g, element, n, value, &mut HashMap::default()))
+    value.map_or(element, |value| replaced(g, element, n, value, &mut HashMap::default()))
 }
 
 /// Returns whether `body` reads an array outside of `inner` at exactly the indices on which `inner`

@@ -18,11 +18,10 @@
 //! than the load of its value. A value that may leave an error record is stored without leaving it
 //! (`core/kept_records.rs`), because it might not be needed.
 
-use crate::core::kept_records;
-use crate::core::linear::{self, Linear};
+use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
-use crate::core::simplify::simplify;
-use crate::core::{COLUMNS, Function, Graph, MAX_RANK, NodeId, Op, Rule, Var, verify};
+use crate::core::{COLUMNS, Function, Graph, MAX_RANK, NodeId, Op, Rule, Var};
+use crate::core::{index_space, kept_records, sequence};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -53,14 +52,6 @@ fn is_costly(op: &Op) -> bool {
         Op::Unary(op, _) => op.is_elementary(),
         Op::Binary(op, ..) => op.is_elementary(),
         op => op.is_reduction(),
-    }
-}
-
-/// Returns the element of a stored array, or of one that leaves the records of a stored array.
-pub fn element(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
-    match g.op(array).clone() {
-        Op::Generate(_, lambda) => g.open(&lambda, index),
-        _ => g.add(Op::Elem(array, index.to_vec())),
     }
 }
 
@@ -129,7 +120,9 @@ impl Hoist {
                             self.own = around.len();
                         }
                         if let ([k], [count]) = (index, &extents[..]) {
-                            around.extend(derived(g, *k, *count, body));
+                            let indices = sequence::derived(g, *k, *count, body);
+                            around
+                                .extend(indices.into_iter().map(|(index, extent)| Around { index, extent }));
                         }
                         let outside = std::mem::replace(&mut self.splits_products, leaves_records(g, body));
                         let body = self.node(g, body, around);
@@ -190,14 +183,16 @@ impl Hoist {
         let before = g.set_loc(g.node(n).loc.clone());
         let vars: Vec<(Var, Ty)> = needed.iter().map(|a| (a.1, Ty::I64)).collect();
         let lambda = g.close(&vars, value);
-        let extents =
-            extents.into_iter().map(|n| if self.lengths.contains(&n) { n } else { length(g, n) }).collect();
+        let extents = extents
+            .into_iter()
+            .map(|n| if self.lengths.contains(&n) { n } else { index_space::length(g, n) })
+            .collect();
         let array = g.add(Op::Generate(extents, lambda));
         // the array may contain further operations that depend on fewer indices
         let array = self.node(g, array, &mut Vec::new());
         let index: Vec<NodeId> = needed.iter().map(|a| a.0.index).collect();
         let element = match kept_records::stored(g, array) {
-            Some(array) => element(g, array, &index),
+            Some(array) => kept_records::element(g, array, &index),
             None => n,
         };
         g.set_loc(before);
@@ -238,93 +233,6 @@ impl Hoist {
         self.nested.insert(n, found);
         found
     }
-}
-
-/// Returns the extent of a stored array: a loop may have a negative number of iterations.
-pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
-    if Linear::of(g, n).at_least(g, 0) {
-        return n;
-    }
-    let zero = g.lit(Lit::i64(0));
-    simplify(g, Op::Binary(BinaryOp::Max, n, zero))
-}
-
-/// Returns row and column of element `k` of a matrix of `count` elements as the body computes them,
-/// each with its extent. Returns nothing if the body computes no row, or rows of several widths, or
-/// if the last row may be shorter than the others.
-pub fn axes_of_sequence(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<(NodeId, NodeId)> {
-    let widths: Vec<NodeId> = quotients(g, k, body).into_iter().map(|q| q.1).collect();
-    let [width] = widths[..] else { return Vec::new() };
-    let Some((rows, columns)) = whole_rows(g, count, width) else { return Vec::new() };
-    let [row, column] = [BinaryOp::Div, BinaryOp::Rem].map(|op| g.add(Op::Binary(op, k, width)));
-    vec![(row, rows), (column, columns)]
-}
-
-/// Finds the indices that the body computes from element `k` of a row-major index space of `count`
-/// elements: rows `k / width`, columns `k % width`, and the same of rows. What is computed from another
-/// one comes first.
-fn derived(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
-    let mut found = Vec::new();
-    for (index, width) in quotients(g, k, body) {
-        let whole = whole_rows(g, count, width);
-        let extent = match whole {
-            Some((rows, _)) => rows,
-            None => row_count(g, count, width),
-        };
-        if let Some((rows, columns)) = whole {
-            found.extend(derived(g, index, rows, body));
-            if let Some(column) = g.find(&Op::Binary(BinaryOp::Rem, k, width)) {
-                found.push(Around { index: column, extent: columns });
-            }
-        }
-        found.push(Around { index, extent });
-    }
-    found
-}
-
-/// Returns the quotients of an index that the body computes, each with its divisor, which is at
-/// least 1.
-fn quotients(g: &Graph, k: NodeId, body: NodeId) -> Vec<(NodeId, NodeId)> {
-    let quotient = |n: NodeId| match *g.op(n) {
-        Op::Binary(BinaryOp::Div, a, width) if a == k && is_positive(g, width) => Some((n, width)),
-        _ => None,
-    };
-    g.reachable_until([body], |n| g.is_closed(n)).into_iter().filter_map(quotient).collect()
-}
-
-/// Returns the numbers of rows and columns if `count` is their product. Without columns there is no
-/// element, and the width is 1.
-fn whole_rows(g: &Graph, count: NodeId, width: NodeId) -> Option<(NodeId, NodeId)> {
-    let columns = if let Op::Binary(BinaryOp::Max, columns, _) = *g.op(width) { columns } else { width };
-    let Op::Binary(BinaryOp::Mul, a, b) = *g.op(count) else { return None };
-    // scalar arguments might both be negative, lengths are not
-    let is_length = |n: NodeId| Linear::of(g, n).terms.keys().all(|t| is_product_of_lengths(g, *t));
-    [(a, b), (b, a)].into_iter().find(|(rows, other)| *other == columns && is_length(*rows))
-}
-
-fn is_product_of_lengths(g: &Graph, n: NodeId) -> bool {
-    match *g.op(n) {
-        Op::Len(..) => true,
-        Op::Binary(BinaryOp::Mul, a, b) => is_product_of_lengths(g, a) && is_product_of_lengths(g, b),
-        _ => false,
-    }
-}
-
-/// Returns whether a width is known to be at least 1; with a negative width the row numbers would
-/// decrease. The host must know the width, because the number of rows is a length.
-fn is_positive(g: &Graph, width: NodeId) -> bool {
-    let at_least_one = |n: NodeId| g.as_lit(n).and_then(Lit::as_int).is_some_and(|c| c > 0);
-    let is_max = |n: NodeId| matches!(*g.op(n), Op::Binary(BinaryOp::Max, _, c) if at_least_one(c));
-    verify::runs_on_host(g, width) && (at_least_one(width) || is_max(width))
-}
-
-/// Returns the number of rows of that width that `count` elements have.
-fn row_count(g: &mut Graph, count: NodeId, width: NodeId) -> NodeId {
-    let whole = simplify(g, Op::Binary(BinaryOp::Div, count, width));
-    let rest = simplify(g, Op::Binary(BinaryOp::Rem, count, width));
-    let one = g.lit(Lit::i64(1));
-    let last = simplify(g, Op::Binary(BinaryOp::Min, rest, one));
-    linear::add(g, whole, last)
 }
 
 /// Returns the indices that a value depends on, with a new variable for each, and the value with
@@ -388,42 +296,4 @@ fn leaves_records(g: &Graph, element: NodeId) -> bool {
     let outside = g.reachable_until([element], |n| g.is_closed(n) || is_product(n));
     let records = outside.iter().any(|n| g.op(*n).may_record(g));
     records && outside.iter().any(|n| g.op(*n).operands().any(is_product))
-}
-
-/// Replaces a node by another one, also inside of lambdas.
-pub fn replaced(
-    g: &mut Graph,
-    n: NodeId,
-    old: NodeId,
-    new: NodeId,
-    memo: &mut HashMap<NodeId, NodeId>,
-) -> NodeId {
-    if n == old {
-        return new;
-    }
-    if g.is_closed(n) {
-        return n;
-    }
-    if let Some(known) = memo.get(&n) {
-        return *known;
-    }
-    let op = g.op(n).clone();
-    let operands: Vec<NodeId> = op.operands().map(|o| replaced(g, o, old, new, memo)).collect();
-    let before = g.set_loc(g.node(n).loc.clone());
-    let lambda = op.lambda().map(|l| {
-        let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
-        g.lambda(&types, |g, v| {
-            let body = g.open(l, v);
-            replaced(g, body, old, new, &mut HashMap::default())
-        })
-    });
-    let changed = !op.operands().eq(operands.iter().copied()) || lambda.as_ref() != op.lambda();
-    let made = if changed { g.add(op.with(&operands, lambda)) } else { n };
-    g.set_loc(before);
-    if changed {
-        let (bound, once) = (g.node(n).bound, g.node(n).once);
-        g.keep_marks(bound, once, made);
-    }
-    memo.insert(n, made);
-    made
 }
