@@ -232,12 +232,30 @@ impl Guards<'_> {
             && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 6 && known(*t))
     }
 
-    /// Whether a node is a clamp, a quotient or a remainder of small operands. A quotient and a
-    /// remainder are no greater than the dividend, whatever the divisor is.
+    /// Whether a node is a quotient or a remainder of small operands, which is no greater than the
+    /// dividend, whatever the divisor is, or a clamp to small bounds, whatever is clamped.
     fn is_small_operation(&self, g: &Graph, n: NodeId, depth: u32) -> bool {
-        use BinaryOp::{Div, Max, Min, Rem};
-        let Op::Binary(Max | Min | Div | Rem, a, b) = *g.op(n) else { return false };
-        depth > 0 && is_i64(g, a) && [a, b].iter().all(|o| self.is_small(g, &Linear::of(g, *o), depth - 1))
+        use BinaryOp::{Div, Rem};
+        match *g.op(n) {
+            _ if depth == 0 => false,
+            Op::Binary(Div | Rem, a, b) if is_i64(g, a) => {
+                [a, b].iter().all(|o| self.is_small(g, &Linear::of(g, *o), depth - 1))
+            }
+            _ if is_clamp(g, n) => [false, true].iter().all(|above| self.is_bounded(g, n, *above, depth)),
+            _ => false,
+        }
+    }
+
+    /// Whether a node is no greater (`above`) or no less than something small.
+    fn is_bounded(&self, g: &Graph, n: NodeId, above: bool, depth: u32) -> bool {
+        let Some(left) = depth.checked_sub(1) else { return false };
+        match *g.op(n) {
+            Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b) if is_i64(g, a) => {
+                let side = |o: NodeId| self.is_bounded(g, o, above, left);
+                if (op == BinaryOp::Min) == above { side(a) || side(b) } else { side(a) && side(b) }
+            }
+            _ => self.is_small(g, &Linear::of(g, n), left),
+        }
     }
 
     /// Returns indices that are in bounds in any case, and are the given ones where the read is
@@ -288,12 +306,15 @@ impl Guards<'_> {
             let k = rest.terms.remove(&term).unwrap_or(0);
             self.rules.resolve(&rest.minus(&value.scaled(-k)))
         };
-        let is_clamp = |t: NodeId| matches!(g.op(t), Op::Binary(BinaryOp::Max | BinaryOp::Min, ..));
-        if let Some((&term, k)) = form.terms.iter().find(|(t, _)| is_clamp(**t))
+        if let Some((&term, k)) = form.terms.iter().find(|(t, _)| is_clamp(g, **t))
             && let Op::Binary(op, a, b) = *g.op(term)
         {
-            // a maximum is at least either operand, and at most the greater one
-            let side = |o| self.follows(g, &without(term, &Linear::of(g, o)), index, conditions, left);
+            // a maximum is at least either operand, and at most the greater one; a sum may wrap
+            let side = |o: NodeId| {
+                let value = Linear::of(g, o);
+                (is_clamp(g, o) || self.is_small(g, &value, MOST_STEPS))
+                    && self.follows(g, &without(term, &value), index, conditions, left)
+            };
             return if (op == BinaryOp::Max) == (*k > 0) { side(a) || side(b) } else { side(a) && side(b) };
         }
         let mut terms = form.terms.keys();
@@ -321,4 +342,9 @@ impl Guards<'_> {
             _ => false,
         })
     }
+}
+
+/// Whether a node is the minimum or maximum of two indices.
+fn is_clamp(g: &Graph, n: NodeId) -> bool {
+    matches!(*g.op(n), Op::Binary(BinaryOp::Max | BinaryOp::Min, a, _) if is_i64(g, a))
 }
