@@ -29,3 +29,38 @@ pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
     let zero = g.lit(Lit::i64(0));
     simplify(g, Op::Binary(BinaryOp::Max, n, zero))
 }
+
+/// Makes an index space empty if one of the extents around it is 0, because its element may read
+/// what exists only where these loops have iterations. Returns `None` if such an extent depends on an
+/// element.
+pub fn only_inside(
+    g: &mut Graph,
+    mut extents: Vec<NodeId>,
+    element: NodeId,
+    around: &[NodeId],
+) -> Option<Vec<NodeId>> {
+    if around.is_empty() || !relies_on_loops(g, element) {
+        return Some(extents);
+    }
+    let zero = g.lit(Lit::i64(0));
+    for n in around {
+        if !g.is_closed(*n) {
+            return None;
+        }
+        let some = simplify(g, Op::Binary(BinaryOp::Gt, *n, zero));
+        extents[0] = simplify(g, Op::Select(some, extents[0], zero));
+    }
+    Some(extents)
+}
+
+/// Returns whether an element has plain reads at clamped indices or at those that depend on no loop:
+/// they are in bounds because the loops around them are not empty (`core/guarded.rs`).
+fn relies_on_loops(g: &Graph, element: NodeId) -> bool {
+    let is_clamp = |n: NodeId| matches!(g.op(n), Op::Binary(BinaryOp::Max | BinaryOp::Min, ..));
+    let relies =
+        |i: NodeId| g.is_closed(i) || g.reachable_until([i], |n| g.is_closed(n)).into_iter().any(is_clamp);
+    g.reachable_until([element], |n| g.is_closed(n)).into_iter().any(|n| match g.op(n) {
+        Op::Elem(_, index) => index.iter().any(|i| relies(*i)),
+        _ => false,
+    })
+}

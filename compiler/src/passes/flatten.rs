@@ -22,7 +22,7 @@
 //! elements than memory has room for.
 
 use crate::core::graph::replace::replaced;
-use crate::core::index_space::length;
+use crate::core::index_space::{length, only_inside};
 use crate::core::rewrite::rewrite;
 use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var};
 use crate::core::{kept_records, sequence};
@@ -207,7 +207,10 @@ fn stored_inside(g: &mut Graph, element: NodeId, n: NodeId, around: &[Axis]) -> 
         return element;
     }
     let vars: Vec<(Var, Ty)> = needed.iter().map(|a| (a.var, Ty::I64)).collect();
-    let extents: Vec<NodeId> = needed.iter().map(|a| a.extent).collect();
+    let extents: Vec<NodeId> = needed.iter().map(|a| length(g, a.extent)).collect();
+    let dropped: Vec<NodeId> =
+        around.iter().filter(|a| !g.node(n).free.contains(&a.var)).map(|a| a.extent).collect();
+    let Some(extents) = only_inside(g, extents, n, &dropped) else { return element };
     let before = g.set_loc(g.node(n).loc.clone());
     let stored = array(g, &vars, &extents, n);
     let index: Vec<NodeId> = needed.iter().map(|a| a.node).collect();

@@ -116,9 +116,11 @@ impl Hoist {
                         let outer = around.len();
                         let own = index.iter().zip(&extents).map(|(i, n)| Around { index: *i, extent: *n });
                         around.extend(own);
-                        if outer == 0 {
-                            self.own = around.len();
-                        }
+                        let own = match outer {
+                            0 => around.len(),
+                            _ => self.own,
+                        };
+                        let own = std::mem::replace(&mut self.own, own);
                         if let ([k], [count]) = (index, &extents[..]) {
                             let indices = sequence::derived(g, *k, *count, body);
                             around
@@ -126,7 +128,7 @@ impl Hoist {
                         }
                         let outside = std::mem::replace(&mut self.splits_products, leaves_records(g, body));
                         let body = self.node(g, body, around);
-                        self.splits_products = outside;
+                        (self.splits_products, self.own) = (outside, own);
                         around.truncate(outer);
                         body
                     }))
@@ -182,11 +184,20 @@ impl Hoist {
         }
         let before = g.set_loc(g.node(n).loc.clone());
         let vars: Vec<(Var, Ty)> = needed.iter().map(|a| (a.1, Ty::I64)).collect();
-        let lambda = g.close(&vars, value);
         let extents = extents
             .into_iter()
             .map(|n| if self.lengths.contains(&n) { n } else { index_space::length(g, n) })
             .collect();
+        let dropped: Vec<NodeId> = around
+            .iter()
+            .filter(|a| !is_needed(a) && matches!(g.op(a.index), Op::Var(..)))
+            .map(|a| a.extent)
+            .collect();
+        let Some(extents) = index_space::only_inside(g, extents, value, &dropped) else {
+            g.set_loc(before);
+            return None;
+        };
+        let lambda = g.close(&vars, value);
         let array = g.add(Op::Generate(extents, lambda));
         // the array may contain further operations that depend on fewer indices
         let array = self.node(g, array, &mut Vec::new());
