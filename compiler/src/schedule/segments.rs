@@ -169,3 +169,19 @@ pub fn neighbours(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> Vec
     list.dedup();
     list
 }
+
+/// Returns how many reads of the elements at `index` are loads of their own: those that may leave a
+/// record, and those whose neighbours along the loop lie apart in memory.
+pub fn scattered(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> usize {
+    let contiguous = neighbours(l, roots, index);
+    let Op::Var(var, _) = *l.g.op(index) else { return 0 };
+    let is_scattered = |n: NodeId| match l.g.op(n) {
+        Op::At(..) => !l.g.is_closed(n),
+        Op::Elem(x, at) => {
+            let outer = &at[..at.len() - 1];
+            l.g.node(n).free.contains(&var) && !contiguous.iter().any(|of| of.0 == *x && of.1 == outer)
+        }
+        _ => false,
+    };
+    l.g.reachable(roots.iter().copied()).into_iter().filter(|n| is_scattered(*n)).count()
+}

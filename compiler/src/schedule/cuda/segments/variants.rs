@@ -1,7 +1,9 @@
 //! The variants of a segmented reduction, by the length of its segments.
 
 use super::job::SegmentMapping;
+use crate::core::NodeId;
 use crate::plan::gpu::Profit;
+use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::select_elements;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
@@ -10,6 +12,8 @@ use crate::schedule::facts::Along;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products;
+use crate::schedule::reduction::Reduction;
+use crate::schedule::segments;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
@@ -82,16 +86,22 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
 
 /// Returns all variants of a fused group if it is a segmented reduction.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
-    let (along, may_record) = l.facts.segments.as_ref().map(|s| (s.along, s.may_record))?;
+    let s = l.facts.segments.clone()?;
+    let along = s.along;
+    let (_, k) = l.g.fresh_var(Ty::I64);
+    let roots: Vec<NodeId> = s.nested.iter().map(|n| Reduction::nested(l, *n).first(l, k)).collect();
+    // rows of several arrays, at two indices each
+    let several = fused.domain.len() > 1 && segments::neighbours(l, &roots, k).len() > 1;
+    let is_scattered = several || segments::scattered(l, &roots, k) > 0;
     let strategy = match along {
         Along::Rows => Strategy::SegmentedRows,
         Along::Columns => Strategy::SegmentedColumns,
     };
     let inner = Rc::new(Interior::whole(fused));
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
-        // the bounds of several segments' reads would not stay in registers
+        // the addresses of several segments' reads would not stay in registers
         let mapping = match mapping {
-            SegmentMapping::Warp { lanes, .. } if may_record => SegmentMapping::Warp { lanes, segments: 1 },
+            SegmentMapping::Warp { lanes, .. } if is_scattered => SegmentMapping::Warp { lanes, segments: 1 },
             mapping => mapping,
         };
         let (strided, threads) = (!guards.contiguous, crate::schedule::cuda::map::THREADS);

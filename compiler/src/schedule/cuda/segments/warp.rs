@@ -3,21 +3,22 @@
 //! are loaded in batches, all loads of a batch before the first use.
 
 use super::job::{self, Job};
-use crate::core::{COLUMNS, NodeId, Op, linear};
+use crate::core::{COLUMNS, NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::segments::neighbours;
+use crate::schedule::segments::{neighbours, scattered};
 
 /// The columns of a lane.
 const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
-/// Words that a total read keeps: its value, its address, and whether it is in bounds.
-const WORDS_OF_TOTAL_READ: i64 = 4;
+/// Words that a read apart from its neighbours keeps: its value, its address, and whether it is in
+/// bounds.
+const WORDS_OF_SCATTERED_READ: i64 = 4;
 
 /// The accumulators of a lane, by segment, reduction and column.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
@@ -126,10 +127,8 @@ impl Tile<'_> {
             .iter()
             .map(|(x, _)| COLUMNS_PER_LANE * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4)
             .sum();
-        // the address and the bounds of a total read stay in registers, too
-        let is_total = |n: &NodeId| matches!(l.launch.g.op(*n), Op::At(..)) && !l.launch.g.is_closed(*n);
-        let total = l.launch.g.reachable(roots).iter().filter(|n| is_total(n)).count() as i64;
-        let words = words + total * COLUMNS_PER_LANE * WORDS_OF_TOTAL_READ;
+        let scattered = scattered(l.launch, &roots, k) as i64;
+        let words = words + scattered * COLUMNS_PER_LANE * WORDS_OF_SCATTERED_READ;
         let rows = WORDS_IN_FLIGHT / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
