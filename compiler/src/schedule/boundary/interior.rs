@@ -121,6 +121,18 @@ pub fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     }
 }
 
+/// Returns an extent for its maximum with 1: an element exists, so no extent is 0.
+pub fn divisor(g: &Graph, n: NodeId, is_extent: impl Fn(NodeId) -> bool) -> NodeId {
+    match *g.op(n) {
+        Op::Binary(BinaryOp::Max, a, one)
+            if g.as_lit(one).and_then(Lit::as_int) == Some(1) && is_extent(a) =>
+        {
+            a
+        }
+        _ => n,
+    }
+}
+
 /// Returns for how many indices at the end of an axis a form is negative, if the index has the
 /// coefficient `k` and the form is -`missing` at the end: ceil(missing / |k|).
 fn width(missing: i64, k: i64) -> i64 {
@@ -151,6 +163,8 @@ impl<'a> Facts<'a> {
     /// needs.
     fn decide(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let (a, b) = question(g, op)?;
+        let is_extent = |n: NodeId| self.extents.contains(&Linear::of(g, n));
+        let b = if matches!(op, Op::Binary(BinaryOp::Rem, ..)) { divisor(g, b, is_extent) } else { b };
         let (first, second) = (Linear::of(g, a), Linear::of(g, b));
         if !self.is_small(g, &first) || !self.is_small(g, &second) {
             return None;

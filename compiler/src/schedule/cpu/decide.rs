@@ -6,7 +6,7 @@ use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::boundary::decisions::{Answer, DECISIONS, Form};
-use crate::schedule::boundary::interior::{BoundaryWidth, Facts, question};
+use crate::schedule::boundary::interior::{BoundaryWidth, Facts, divisor, question};
 use crate::schedule::error_records;
 use crate::schedule::lower::LaunchContext;
 use indexmap::IndexSet;
@@ -152,8 +152,11 @@ impl<'w, 'l, 's, 'a> Walk<'w, 'l, 's, 'a> {
     /// Returns the value of an operation on indices that the assumptions decide. Clamps of indices
     /// are decided by further assumptions: in most of a row, the index is the one that moves.
     fn decided(&mut self, op: &Op, is_index: bool) -> Option<NodeId> {
-        let (a, b) = question(&self.l.g, op)?;
+        let (a, mut b) = question(&self.l.g, op)?;
         let Op::Binary(asked, ..) = *op else { return None };
+        if asked == BinaryOp::Rem {
+            b = divisor(&self.l.g, b, |n| self.l.domain().contains(&n));
+        }
         let operands = [a, b].map(|n| Linear::of(&self.l.g, n));
         if !self.is_exact(&operands) {
             return None;
