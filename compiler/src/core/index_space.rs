@@ -21,6 +21,14 @@ pub fn indices(g: &mut Graph, k: NodeId, extents: &[NodeId]) -> Vec<NodeId> {
     out
 }
 
+/// Returns x of `max(x, 1)`, and any other node itself.
+pub fn without_bound(g: &Graph, n: NodeId) -> NodeId {
+    match *g.op(n) {
+        Op::Binary(BinaryOp::Max, x, one) if g.as_lit(one) == Some(Lit::i64(1)) => x,
+        _ => n,
+    }
+}
+
 /// Returns the extent of a stored array: a loop may have a negative number of iterations.
 pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
     if Linear::of(g, n).at_least(g, 0) {
@@ -53,12 +61,13 @@ pub fn only_inside(
     Some(extents)
 }
 
-/// Returns whether an element has plain reads at clamped indices or at those that depend on no loop:
-/// they are in bounds because the loops around them are not empty (`core/guarded.rs`).
+/// Returns whether an element has plain reads at clamps, quotients or remainders of indices, or at
+/// those that depend on no loop: they are in bounds because the loops around them are not empty (`core/guarded.rs`).
 fn relies_on_loops(g: &Graph, element: NodeId) -> bool {
-    let is_clamp = |n: NodeId| matches!(g.op(n), Op::Binary(BinaryOp::Max | BinaryOp::Min, ..));
+    use BinaryOp::{Div, Max, Min, Rem};
+    let is_bounded = |n: NodeId| matches!(g.op(n), Op::Binary(Max | Min | Div | Rem, ..));
     let relies =
-        |i: NodeId| g.is_closed(i) || g.reachable_until([i], |n| g.is_closed(n)).into_iter().any(is_clamp);
+        |i: NodeId| g.is_closed(i) || g.reachable_until([i], |n| g.is_closed(n)).into_iter().any(is_bounded);
     g.reachable_until([element], |n| g.is_closed(n)).into_iter().any(|n| match g.op(n) {
         Op::Elem(_, index) => index.iter().any(|i| relies(*i)),
         _ => false,

@@ -9,6 +9,7 @@
 //! empty where the index is used, so the lengths m and d are at least 1.
 
 use super::{Guards, may_divide_by_zero};
+use crate::core::index_space::without_bound;
 use crate::core::linear::Linear;
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
@@ -18,14 +19,6 @@ use crate::scalar::{BinaryOp, Lit};
 const MAX_FACTOR: i64 = 64;
 /// The greatest constant of a form that is multiplied.
 const MAX_CONSTANT: u64 = 1 << 40;
-
-/// Returns the node without a lower bound of 1 on it: x of `max(x, 1)`.
-fn unbounded(g: &Graph, n: NodeId) -> NodeId {
-    match *g.op(n) {
-        Op::Binary(BinaryOp::Max, x, one) if g.as_lit(one) == Some(Lit::i64(1)) => x,
-        _ => n,
-    }
-}
 
 impl Guards<'_> {
     /// Returns the divisor `b` of `a`, in a form that leaves no error record if it is proven to be
@@ -50,7 +43,7 @@ impl Guards<'_> {
     /// Returns the extents `m * d` of the indices that `index` depends on, each with its m. Lengths
     /// are not negative, so m and d are at least 1.
     fn cofactors(&self, g: &Graph, d: NodeId, index: &[NodeId]) -> impl Iterator<Item = (NodeId, NodeId)> {
-        let d = unbounded(g, d);
+        let d = without_bound(g, d);
         let is_length = |n: NodeId| self.rules.resolve(&Linear::of(g, n)).at_least(g, 0);
         self.indices
             .iter()
@@ -104,7 +97,7 @@ impl Guards<'_> {
                 holds(&n.minus(&dividend)) && with(&m)
             }),
             _ => {
-                let last = Linear::of(g, unbounded(g, b)).minus(&constant(1));
+                let last = Linear::of(g, without_bound(g, b)).minus(&constant(1));
                 with(&last)
                     && (holds(&last) || with(&constant(0)) || self.cofactors(g, b, index).next().is_some())
             }

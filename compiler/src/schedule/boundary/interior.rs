@@ -16,6 +16,7 @@
 
 use super::decisions::{Answer, DECISIONS};
 use super::rebuilt::rebuilt;
+use crate::core::index_space::without_bound;
 use crate::core::linear::{self, Linear, is_i64};
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -123,14 +124,8 @@ pub fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
 
 /// Returns an extent for its maximum with 1: an element exists, so no extent is 0.
 pub fn divisor(g: &Graph, n: NodeId, is_extent: impl Fn(NodeId) -> bool) -> NodeId {
-    match *g.op(n) {
-        Op::Binary(BinaryOp::Max, a, one)
-            if g.as_lit(one).and_then(Lit::as_int) == Some(1) && is_extent(a) =>
-        {
-            a
-        }
-        _ => n,
-    }
+    let extent = without_bound(g, n);
+    if is_extent(extent) { extent } else { n }
 }
 
 /// Returns for how many indices at the end of an axis a form is negative, if the index has the

@@ -23,7 +23,7 @@ pub(super) struct Staged {
     pub base: Expr,
     /// The number of the first column in the tile (i32).
     pub first: Expr,
-    /// Of a tile that is not full.
+    /// Of the remainder: a tile with fewer elements than fit.
     pub partial: Option<Partial>,
 }
 
