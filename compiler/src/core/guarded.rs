@@ -19,7 +19,7 @@ mod quotients;
 use super::equations::Equations;
 use super::linear::{self, Linear, is_i64};
 use super::simplify::{settle, simplify};
-use super::{Function, Graph, NodeId, Op};
+use super::{Function, Graph, NodeId, Op, Var};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -52,6 +52,31 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value, &mut HashMap::default());
     }
+}
+
+/// Whether all plain reads of an element are proven to be in bounds by `loops`, which are its variables
+/// with the extents of their loops, and by the loops inside of it. Otherwise a read may be in bounds
+/// only because loops around these are not empty.
+pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], rules: &Equations) -> bool {
+    let inside = g.reachable_until([element], |n| g.is_closed(n));
+    let mut extents: HashMap<Var, (NodeId, usize)> = loops.iter().map(|(v, n)| (*v, (*n, 0))).collect();
+    for n in &inside {
+        if let Op::Generate(sizes, lambda) = g.op(*n) {
+            let space = extents.len() + 1;
+            extents.extend(lambda.params.iter().zip(sizes).map(|((v, _), n)| (*v, (*n, space))));
+        }
+    }
+    let indices = inside.iter().filter_map(|n| match g.op(*n) {
+        Op::Var(v, _) => extents.get(v).map(|(extent, space)| (*n, *extent, *space)),
+        _ => None,
+    });
+    let indices = indices.collect();
+    let (leads, closed) = (HashSet::default(), HashMap::default());
+    let guards = Guards { rules, indices, conditions: vec![], leads, visits: 0, closed };
+    inside.into_iter().all(|n| match g.op(n).clone() {
+        Op::Elem(x, index) => guards.clamped(g, x, &index).is_some_and(|made| made == index),
+        _ => true,
+    })
 }
 
 /// Whether something is to be proven of an operation: that a read is in bounds, or that a divisor

@@ -1,8 +1,10 @@
 //! Index spaces: the elements of an array in row-major order.
 
+use super::equations::Equations;
+use super::guarded::reads_in_bounds;
 use super::linear::Linear;
 use super::simplify::simplify;
-use super::{Graph, NodeId, Op};
+use super::{Graph, NodeId, Op, Var};
 use crate::scalar::{BinaryOp, Lit};
 
 /// The indices of element `k` in row-major order.
@@ -38,20 +40,29 @@ pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
     simplify(g, Op::Binary(BinaryOp::Max, n, zero))
 }
 
-/// Makes an index space empty if one of the extents around it is 0, because its element may read
-/// what exists only where these loops have iterations. Returns `None` if such an extent depends on an
-/// element.
+/// The loops around a value that becomes an element of a stored array.
+#[derive(Clone, Copy)]
+pub struct Loops<'a> {
+    /// The variables of the array's index space, each with the extent of its loop.
+    pub kept: &'a [(Var, NodeId)],
+    /// The extents of the other loops.
+    pub dropped: &'a [NodeId],
+}
+
+/// Makes an index space empty if a dropped loop has no iterations, because the element may read what
+/// exists only where it has some. Returns `None` if the extent of such a loop depends on an element.
 pub fn only_inside(
     g: &mut Graph,
     mut extents: Vec<NodeId>,
     element: NodeId,
-    around: &[NodeId],
+    loops: Loops,
+    rules: &Equations,
 ) -> Option<Vec<NodeId>> {
-    if around.is_empty() || !relies_on_loops(g, element) {
+    if loops.dropped.is_empty() || reads_in_bounds(g, element, loops.kept, rules) {
         return Some(extents);
     }
     let zero = g.lit(Lit::i64(0));
-    for n in around {
+    for n in loops.dropped {
         if !g.is_closed(*n) {
             return None;
         }
@@ -59,17 +70,4 @@ pub fn only_inside(
         extents[0] = simplify(g, Op::Select(some, extents[0], zero));
     }
     Some(extents)
-}
-
-/// Returns whether an element has plain reads at clamps, quotients or remainders of indices, or at
-/// those that depend on no loop: they are in bounds because the loops around them are not empty (`core/guarded.rs`).
-fn relies_on_loops(g: &Graph, element: NodeId) -> bool {
-    use BinaryOp::{Div, Max, Min, Rem};
-    let is_bounded = |n: NodeId| matches!(g.op(n), Op::Binary(Max | Min | Div | Rem, ..));
-    let relies =
-        |i: NodeId| g.is_closed(i) || g.reachable_until([i], |n| g.is_closed(n)).into_iter().any(is_bounded);
-    g.reachable_until([element], |n| g.is_closed(n)).into_iter().any(|n| match g.op(n) {
-        Op::Elem(_, index) => index.iter().any(|i| relies(*i)),
-        _ => false,
-    })
 }

@@ -21,8 +21,9 @@
 //! Short loops stay, and so do loops that read no array, such as random walks: there may be more
 //! elements than memory has room for.
 
+use crate::core::equations::Equations;
 use crate::core::graph::replace::replaced;
-use crate::core::index_space::{length, only_inside};
+use crate::core::index_space::{Loops, length, only_inside};
 use crate::core::rewrite::rewrite;
 use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var};
 use crate::core::{kept_records, sequence};
@@ -210,7 +211,11 @@ fn stored_inside(g: &mut Graph, element: NodeId, n: NodeId, around: &[Axis]) -> 
     let extents: Vec<NodeId> = needed.iter().map(|a| length(g, a.extent)).collect();
     let dropped: Vec<NodeId> =
         around.iter().filter(|a| !g.node(n).free.contains(&a.var)).map(|a| a.extent).collect();
-    let Some(extents) = only_inside(g, extents, n, &dropped) else { return element };
+    let kept: Vec<(Var, NodeId)> = needed.iter().map(|a| (a.var, a.extent)).collect();
+    let loops = Loops { kept: &kept, dropped: &dropped };
+    // what only a shape rule proves costs a condition of the extent
+    let extents = only_inside(g, extents, n, loops, &Equations::default());
+    let Some(extents) = extents else { return element };
     let before = g.set_loc(g.node(n).loc.clone());
     let stored = array(g, &vars, &extents, n);
     let index: Vec<NodeId> = needed.iter().map(|a| a.node).collect();

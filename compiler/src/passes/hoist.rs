@@ -18,6 +18,7 @@
 //! than the load of its value. A value that may leave an error record is stored without leaving it
 //! (`core/kept_records.rs`), because it might not be needed.
 
+use crate::core::equations::Equations;
 use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
 use crate::core::{COLUMNS, Function, Graph, MAX_RANK, NodeId, Op, Rule, Var};
@@ -38,8 +39,8 @@ pub fn run(f: Function) -> Result<Function> {
         return Ok(f);
     }
     let mut out = f;
-    let rules = out.requires.iter().filter(|r| r.rule == Rule::Extent);
-    let mut hoist = Hoist { lengths: rules.map(|r| r.b).collect(), ..Hoist::default() };
+    let lengths = out.requires.iter().filter(|r| r.rule == Rule::Extent).map(|r| r.b).collect();
+    let mut hoist = Hoist { lengths, rules: Equations::of(&out), ..Hoist::default() };
     for r in &mut out.results {
         r.value = hoist.node(&mut out.graph, r.value, &mut Vec::new());
     }
@@ -77,6 +78,8 @@ struct Hoist {
     own: usize,
     /// Extents of which a shape rule says that they are not negative.
     lengths: HashSet<NodeId>,
+    /// The equations between lengths that follow from the shape rules.
+    rules: Equations,
 }
 
 impl Hoist {
@@ -193,7 +196,9 @@ impl Hoist {
             .filter(|a| !is_needed(a) && matches!(g.op(a.index), Op::Var(..)))
             .map(|a| a.extent)
             .collect();
-        let Some(extents) = index_space::only_inside(g, extents, value, &dropped) else {
+        let kept: Vec<(Var, NodeId)> = needed.iter().map(|a| (a.1, a.0.extent)).collect();
+        let loops = index_space::Loops { kept: &kept, dropped: &dropped };
+        let Some(extents) = index_space::only_inside(g, extents, value, loops, &self.rules) else {
             g.set_loc(before);
             return None;
         };
