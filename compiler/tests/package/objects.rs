@@ -15,7 +15,11 @@ fn with_extra(extra: &str) -> Compiled {
     let text = format!("int tiny__extra(void);\nint tiny__extra(void) {{ return {extra}; }}\n");
     let text = text.replace("tiny__extra", "PASTE(tiny__extra_, AGPU_LEVEL)");
     let head = KERNELS.split("/* saxpy").next().expect("a beginning");
-    program.c_files.push(File { name: "tiny_cpu_extra".into(), text: format!("{head}{text}") });
+    program.c_files.push(File {
+        name: "tiny_cpu_extra".into(),
+        text: format!("{head}{text}"),
+        is_strided: false,
+    });
     program
 }
 

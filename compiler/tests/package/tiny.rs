@@ -110,7 +110,7 @@ pub fn program() -> Compiled {
         ],
         kernels: vec![CompiledKernel { name: "saxpy".into(), cpu: None, gpu: None }],
         c_source: KERNELS.into(),
-        c_files: vec![File { name: "tiny_cpu".into(), text: KERNELS.into() }],
+        c_files: vec![File { name: "tiny_cpu".into(), text: KERNELS.into(), is_strided: false }],
         targets: Targets { cpu: true, cuda: false },
     }
 }
@@ -118,7 +118,7 @@ pub fn program() -> Compiled {
 /// The program with another C file.
 pub fn with_kernels(text: impl Into<String>) -> Compiled {
     let text = text.into();
-    let files = vec![File { name: "tiny_cpu".into(), text: text.clone() }];
+    let files = vec![File { name: "tiny_cpu".into(), text: text.clone(), is_strided: false }];
     Compiled { c_source: text, c_files: files, ..program() }
 }
 

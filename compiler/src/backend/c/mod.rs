@@ -28,6 +28,9 @@ pub struct File {
     pub name: String,
     /// The text.
     pub text: String,
+    /// Whether its functions are the variants for arrays with any strides. They are called rarely and
+    /// are the slowest to compile, so that the C compiler spends less effort on them.
+    pub is_strided: bool,
 }
 
 /// The kernels of a package as C functions. Functions with the same code are one.
@@ -53,6 +56,7 @@ struct Part {
 struct Code {
     name: String,
     body: String,
+    is_strided: bool,
 }
 
 impl Source {
@@ -68,21 +72,23 @@ impl Source {
             let name = &v.contiguous.kernel.name;
             let mut codes = Vec::new();
             let mut entries: Vec<Option<String>> = Vec::new();
-            let mut entry = |name: &str, body: String| {
+            let mut entry = |name: &str, body: String, is_strided: bool| {
                 let first = self.known.entry(without_comments(&body)).or_insert_with(|| {
-                    codes.push(Code { name: name.into(), body });
+                    codes.push(Code { name: name.into(), body, is_strided });
                     name.into()
                 });
                 Some(first.clone())
             };
             let [contiguous, in_place, strided] = v.all();
-            for variant in [contiguous, in_place.or(contiguous), strided] {
+            let variants = [(contiguous, false), (in_place.or(contiguous), false), (strided, true)];
+            for (variant, is_strided) in variants {
                 let main = variant.and_then(|v| Some((&v.kernel, v.kernel.main.as_ref()?)));
-                entries.push(main.and_then(|(k, main)| entry(&k.name, stmt::body(k, main))));
+                entries.push(main.and_then(|(k, main)| entry(&k.name, stmt::body(k, main), is_strided)));
             }
             let once = v.finish();
             let finish = once.as_ref().and_then(|k| Some((k, k.finish.as_ref()?)));
-            entries.push(finish.and_then(|(k, body)| entry(&format!("{name}_finish"), stmt::body(k, body))));
+            let name = format!("{name}_finish");
+            entries.push(finish.and_then(|(k, body)| entry(&name, stmt::body(k, body), false)));
             self.table.push(entries.try_into().unwrap_or_default());
             part.kernels.push((name.clone(), codes));
         }
@@ -102,23 +108,29 @@ impl Source {
         out + &self.table(|name| name.into())
     }
 
-    /// Returns a file for each function of the author that has code of its own, and then one with
-    /// the table.
+    /// Returns a file for each function of the author that has code of its own, another for its
+    /// variants for arrays with any strides, and then one with the table. No name of the author has
+    /// two underscores in a row.
     pub fn files(&self) -> Vec<File> {
         let symbol = |name: &str| format!("AGPU_JOIN({}, AGPU_LEVEL)", self.symbol(name));
         let mut files = Vec::new();
-        for part in &self.parts {
+        for (part, is_strided) in self.parts.iter().flat_map(|p| [(p, false), (p, true)]) {
             let mut text = self.head();
             let before = text.len();
-            for (name, codes) in part.kernels.iter().filter(|(_, codes)| !codes.is_empty()) {
-                let _ = writeln!(text, "\n/* ---- {name} ---- */");
-                for Code { name, body } in codes {
+            for (name, codes) in &part.kernels {
+                let codes: Vec<&Code> = codes.iter().filter(|c| c.is_strided == is_strided).collect();
+                if !codes.is_empty() {
+                    let _ = writeln!(text, "\n/* ---- {name} ---- */");
+                }
+                for Code { name, body, .. } in codes {
                     let symbol = symbol(name);
                     let _ = write!(text, "\nvoid {symbol}{PARAMETERS};\nvoid {symbol}{PARAMETERS}\n{body}");
                 }
             }
             if text.len() > before {
-                files.push(File { name: format!("{}_cpu_{}", self.package, part.function), text });
+                let suffix = if is_strided { "__strided" } else { "" };
+                let name = format!("{}_cpu_{}{suffix}", self.package, part.function);
+                files.push(File { name, text, is_strided });
             }
         }
         let mut text = self.head();
@@ -126,7 +138,7 @@ impl Source {
             let _ = writeln!(text, "void {}{PARAMETERS};", symbol(&code.name));
         }
         text += &self.table(symbol);
-        files.push(File { name: format!("{}_cpu", self.package), text });
+        files.push(File { name: format!("{}_cpu", self.package), text, is_strided: false });
         files
     }
 
