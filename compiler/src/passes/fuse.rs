@@ -23,6 +23,8 @@
 //! reads must be total as well. If the index is an index of the index space plus a constant, and is
 //! provably inside, the read becomes a plain `elem`.
 
+mod postponed;
+
 use crate::core::equations::Equations;
 use crate::core::guarded::prove_guarded;
 use crate::core::index_space::indices;
@@ -33,6 +35,7 @@ use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_fro
 use crate::core::{kept_records, panels, recompute};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
+use postponed::{Opened, Postponed};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Runs the pass.
@@ -43,9 +46,16 @@ pub fn run(mut f: Function) -> Result<Function> {
         prove_guarded(&mut f, &rules);
     }
     let stored = recompute::stored(&f);
+    let postponed = Postponed::of(&f, |n| stored.contains_key(&n));
     let mut fuse = Fuse::default();
     let mut out = rewrite_from(&f, true, &mut |g, op, old| {
+        if postponed.nodes.contains(&old) {
+            return g.add(op);
+        }
         let made = fuse.scalar(g, op);
+        if postponed.arrays.contains(&old) {
+            fuse.postponed.insert(made);
+        }
         match stored.get(&old) {
             // it leaves its records in any case
             Some(true) => {
@@ -98,6 +108,10 @@ struct Fuse {
     /// The elements that were made: from an array, indices, and whether these are proven to be
     /// inside.
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
+    /// The arrays whose bodies are not composed yet.
+    postponed: HashSet<NodeId>,
+    /// The opened bodies of these.
+    opened: HashMap<NodeId, Opened>,
 }
 
 impl Fuse {
@@ -152,7 +166,8 @@ impl Fuse {
 
     /// Returns the array as a function of its indices.
     fn generate(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
-        if matches!(g.op(x), Op::Generate(..)) && g.is_closed(x) {
+        let is_written = matches!(g.op(x), Op::Generate(..)) && !self.postponed.contains(&x);
+        if is_written && g.is_closed(x) {
             // the author wrote this `generate`: only its reads can be improved
             return prove(g, x, &Equations::default());
         }
@@ -215,7 +230,13 @@ impl Fuse {
             }
             Op::Map(lambda, srcs) => {
                 let args: Vec<_> = srcs.iter().map(|s| self.element(g, *s, &index, proven)).collect();
-                g.open(&lambda, &args)
+                match self.postponed.contains(&x) {
+                    true => self.composed(g, x, &lambda, &args, true),
+                    false => g.open(&lambda, &args),
+                }
+            }
+            Op::Generate(_, lambda) if self.postponed.contains(&x) => {
+                self.composed(g, x, &lambda, &index, proven)
             }
             Op::Generate(_, lambda) if proven => g.open(&lambda, &index),
             Op::Generate(_, lambda) => {

@@ -93,7 +93,7 @@ pub struct Demand {
     /// The arrays that are stored by decision.
     pub stored: HashSet<NodeId>,
     costs: HashMap<NodeId, f64>,
-    records: HashMap<NodeId, bool>,
+    contents: HashMap<NodeId, Content>,
     bodies: HashMap<NodeId, Body>,
     /// Whether an array is needed at several places by some element, or at other indices than the
     /// element's own.
@@ -103,6 +103,15 @@ pub struct Demand {
     equations: Equations,
     /// Extents of which a shape rule says that they are not negative.
     lengths: HashSet<NodeId>,
+}
+
+/// What computing an element of an array includes, that of the arrays that it reads, too.
+#[derive(Clone, Copy, Default)]
+pub struct Content {
+    /// Whether it may leave an error record.
+    pub records: bool,
+    /// Whether there is a loop in it.
+    pub loops: bool,
 }
 
 /// What is known of the function of an array.
@@ -142,7 +151,7 @@ impl Demand {
             needs: HashMap::default(),
             stored: HashSet::default(),
             costs: HashMap::default(),
-            records: HashMap::default(),
+            contents: HashMap::default(),
             bodies: HashMap::default(),
             shifts: HashMap::default(),
             ready: HashMap::default(),
@@ -179,7 +188,7 @@ impl Demand {
         self.launch(array, ready + 1);
         self.needs.clear();
         self.costs.clear();
-        self.records.clear();
+        self.contents.clear();
         self.shifts.clear();
         ready
     }
@@ -263,22 +272,22 @@ impl Demand {
 
     /// Returns all elements that one element of each of these arrays needs, those included.
     pub fn places(&mut self, roots: &[NodeId]) -> Places {
-        self.places_until(roots, None)
+        let roots: Vec<Place> = roots.iter().map(|root| self.own_place(*root)).collect();
+        self.places_from(&roots, None)
     }
 
-    /// Returns the same as if `stored` were stored, too.
-    fn places_until(&mut self, roots: &[NodeId], stored: Option<NodeId>) -> Places {
+    /// Returns all elements that these elements need, those included, as if `stored` were stored.
+    fn places_from(&mut self, roots: &[Place], stored: Option<NodeId>) -> Places {
         let mut out = Places::default();
         let mut stack: Vec<Place> = Vec::new();
-        for root in roots.iter().rev() {
-            let place = self.own_place(*root);
-            if out.insert(&place, 0.0) {
-                stack.push(place);
+        for place in roots.iter().rev() {
+            if out.insert(place, 0.0) {
+                stack.push(place.clone());
             }
         }
         while let Some(place) = stack.pop() {
             let is_stored = self.is_leaf(place.0) || stored == Some(place.0);
-            if is_stored && !roots.contains(&place.0) {
+            if is_stored && !roots.iter().any(|root| root.0 == place.0) {
                 continue;
             }
             self.evaluate(&place);
@@ -306,7 +315,24 @@ impl Demand {
         if let Some(known) = self.costs.get(&array) {
             return *known;
         }
-        let cost = self.cost_until(&[array], None);
+        let place = self.own_place(array);
+        self.cost_at(place)
+    }
+
+    /// Does the same for an array of these places. What its elements need is known already, while its
+    /// element at other indices would have to be evaluated.
+    pub fn cost_within(&mut self, array: NodeId, places: &Places) -> f64 {
+        if let Some(known) = self.costs.get(&array) {
+            return *known;
+        }
+        let index = places.by_array.get(&array).and_then(|of| of.0.iter().next());
+        index.map_or(0.0, |index| self.cost_at((array, index.clone())))
+    }
+
+    fn cost_at(&mut self, place: Place) -> f64 {
+        let array = place.0;
+        let places = self.places_from(&[place], None);
+        let cost = self.cost_of(&places, None);
         self.costs.insert(array, cost);
         cost
     }
@@ -314,7 +340,12 @@ impl Demand {
     /// Returns the number of operations and loads of one element of each of these arrays, as if
     /// `stored` were stored.
     pub fn cost_until(&mut self, roots: &[NodeId], stored: Option<NodeId>) -> f64 {
-        let places = self.places_until(roots, stored);
+        let roots: Vec<Place> = roots.iter().map(|root| self.own_place(*root)).collect();
+        let places = self.places_from(&roots, stored);
+        self.cost_of(&places, stored)
+    }
+
+    fn cost_of(&mut self, places: &Places, stored: Option<NodeId>) -> f64 {
         let mut cost = places.loads as f64;
         for (x, count) in places.iter() {
             cost += match stored == Some(x) {
@@ -347,16 +378,22 @@ impl Demand {
         cost
     }
 
-    /// Returns whether computing an element of an array may leave an error record.
-    pub fn may_record(&mut self, array: NodeId) -> bool {
-        if let Some(known) = self.records.get(&array) {
+    /// Returns what computing an element of an array includes.
+    pub fn content(&mut self, array: NodeId) -> Content {
+        if let Some(known) = self.contents.get(&array) {
             return *known;
         }
-        let places = self.places(&[array]);
-        let arrays: Vec<NodeId> = places.iter().map(|of| of.0).collect();
-        let records = arrays.into_iter().any(|x| self.body(x).records);
-        self.records.insert(array, records);
-        records
+        let Body { cost, records, .. } = self.body(array);
+        let mut content = Content { records, loops: cost >= cost::NESTED };
+        let place = self.own_place(array);
+        self.evaluate(&place);
+        let arrays: Vec<NodeId> = self.needs[&place].elements.iter().map(|of| of.0.0).collect();
+        for x in arrays.into_iter().filter(|x| *x != array) {
+            let of = self.content(x);
+            content = Content { records: content.records | of.records, loops: content.loops | of.loops };
+        }
+        self.contents.insert(array, content);
+        content
     }
 
     /// Returns what is known of the function of an array.

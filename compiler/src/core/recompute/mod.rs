@@ -240,7 +240,7 @@ impl Decide {
             if more <= 0.0 || !self.demand.may_be_stored(x) {
                 continue;
             }
-            let again = more * self.demand.cost(x);
+            let again = more * self.demand.cost_within(x, places);
             let limit = if self.kept_anyway.contains(&x) { READ_AGAIN } else { ROUND_TRIP };
             if is_full || again > limit {
                 found.push((again, x));
@@ -250,7 +250,10 @@ impl Decide {
             found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             found.truncate(MOST_CANDIDATES);
         }
-        let left = |(_, x): (f64, NodeId)| (self.demand.cost_until(roots, Some(x)) + self.demand.cost(x), x);
+        let left = |(_, x): (f64, NodeId)| {
+            let own = self.demand.cost_within(x, places);
+            (self.demand.cost_until(roots, Some(x)) + own, x)
+        };
         found.into_iter().map(left).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, x)| x)
     }
 

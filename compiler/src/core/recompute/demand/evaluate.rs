@@ -1,6 +1,6 @@
 //! Evaluates an element over symbols.
 
-use super::super::{cost, reuse};
+use super::super::reuse;
 use super::{Demand, Needs, OF_ELEMENT, Place};
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Lambda, NodeId, Op, Var, linear};
@@ -122,7 +122,7 @@ impl Element<'_> {
         // an array without records takes the record out of the loop (`core/kept_records.rs`)
         let is_loop = |of: &(Var, Option<i64>)| of.1.is_none_or(|n| n > reuse::UNROLLED);
         let is_nested = self.scope[self.of_element..].iter().any(is_loop);
-        let repeated = match is_nested && self.demand.may_record(array) {
+        let repeated = match is_nested && self.demand.content(array).records {
             true => f64::INFINITY,
             false => self.repeated(index),
         };
@@ -168,7 +168,7 @@ impl Element<'_> {
                     let symbols: Vec<NodeId> = index.iter().map(|i| self.symbol(*i, env)).collect();
                     // a loop over total reads is what no strategy serves
                     let is_total = matches!(op, Op::At(..)) && self.demand.g.is_closed(*x);
-                    match is_total && !self.demand.is_leaf(*x) && self.demand.cost(*x) >= cost::NESTED {
+                    match is_total && !self.demand.is_leaf(*x) && self.demand.content(*x).loops {
                         true => self.needs.elements.push(((*x, symbols.into()), f64::INFINITY)),
                         false => self.read(*x, &symbols, env),
                     }
