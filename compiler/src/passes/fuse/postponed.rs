@@ -5,7 +5,7 @@
 //! bodies of such arrays stay as the author wrote them, and are composed for each index at which an
 //! element is needed.
 
-use super::Fuse;
+use super::{Fuse, total};
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Var};
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -81,6 +81,13 @@ impl Fuse {
         args: &[NodeId],
         proven: bool,
     ) -> NodeId {
+        if !proven && has_arrays(g, lambda) {
+            // which reads depend on the arguments shows when loops over views are composed
+            let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+            let lambda = g.lambda(&types, |g, vars| self.composed(g, x, lambda, vars, true));
+            let lambda = total(g, &lambda);
+            return g.open(&lambda, args);
+        }
         let opened = self.opened.entry(x).or_insert_with(|| {
             let vars: Vec<(Var, NodeId)> = lambda.params.iter().map(|p| g.fresh_var(p.1)).collect();
             let (vars, nodes): (Vec<Var>, Vec<NodeId>) = vars.into_iter().unzip();
@@ -127,4 +134,10 @@ impl Fuse {
         }
         *walk.made.get(&body).unwrap_or(&body)
     }
+}
+
+/// Returns whether a body contains arrays that depend on its variables.
+fn has_arrays(g: &Graph, lambda: &Lambda) -> bool {
+    let body = g.reachable_until([lambda.body], |n| g.is_closed(n));
+    body.into_iter().any(|n| !g.ty(n).is_scalar())
 }
