@@ -13,7 +13,7 @@ use crate::span::Span;
 use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
 use crate::{guards, interrupt, log, repeat};
-use arraygpu_compiler::plan::{Launch, Place, Plan, Repeat, Step};
+use arraygpu_compiler::plan::{Launch, Place, Plan, Repeat, Step, policy};
 use arraygpu_compiler::scalar::Ty;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -85,6 +85,19 @@ fn run(
                 launch(loaded, plan, l, now, context, ws)?;
                 now.site += l.sites.len();
             }
+            Step::Instead(_) => {
+                let all = &steps[at..at + step.inside()];
+                let (first, others) = all.split_at(1);
+                let runs = runs_instead(first, context, ws)?;
+                if !runs {
+                    now.site += sites(first);
+                }
+                run(loaded, plan, if runs { first } else { others }, now, context, ws)?;
+                if runs {
+                    now.site += sites(others);
+                }
+                at += all.len();
+            }
             Step::Repeat(r) => {
                 let all = &steps[at..at + r.inside()];
                 let count = repeat::count(plan, r, ws);
@@ -112,6 +125,12 @@ fn run(
         }
     }
     Ok(())
+}
+
+/// Whether a launch runs instead of the steps behind it.
+fn runs_instead(launch: &[Step], context: &Context, ws: &Workspace) -> Result<bool> {
+    let [Step::Launch(l)] = launch else { return Ok(false) };
+    Ok(policy::runs_instead_on_cpu(tiles(l, ws)?, context.host.workers.threads))
 }
 
 /// Iterations of at least so many turns fill in the arguments of their launches once.

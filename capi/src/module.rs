@@ -227,6 +227,7 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
                     }
                 }
             }
+            Step::Instead(_) => {}
             Step::Alloc(t) => {
                 if std::mem::replace(&mut temps[*t as usize], Temp::Alive) != Temp::Fresh {
                     fail!(MODULE, "{title}: a temporary is allocated twice");

@@ -37,6 +37,13 @@ impl Call<'_> {
         Ok(decision.scratch)
     }
 
+    /// Returns the number of the first variant whose guards and profit hold.
+    pub(super) fn find(&self, l: &Launch, space: &Space, each: i64, ws: &Workspace) -> Option<usize> {
+        let array =
+            |i: usize| l.arrays.get(i).map(|(p, _)| layout(&ws.spans[place_of(&self.entry.plan, *p)]));
+        self.images.kernels[l.kernel as usize].choose(space, each, array, || writes_an_input(l, ws))
+    }
+
     /// Returns the first variant whose guards and profit hold. Of those that make several steps of
     /// an iteration, only a variant that makes that many counts.
     pub(super) fn variant(
@@ -46,13 +53,11 @@ impl Call<'_> {
         each: i64,
         ws: &Workspace,
     ) -> Result<(usize, &'static GpuVariant)> {
-        let array =
-            |i: usize| l.arrays.get(i).map(|(p, _)| layout(&ws.spans[place_of(&self.entry.plan, *p)]));
         let kernel = &self.images.kernels[l.kernel as usize];
         if let Some(why) = &kernel.absent {
             fail!(MODULE, "kernel {} has no code for GPUs: {why}; a CPU context runs it", l.name);
         }
-        match kernel.choose(space, each, array, || writes_an_input(l, ws)) {
+        match self.find(l, space, each, ws) {
             Some(number) => Ok((number, &kernel.variants[number])),
             None => {
                 ws.frame.lacks_variant.set(true);

@@ -130,6 +130,19 @@ impl Call<'_> {
                     memory.records += l.record_bytes();
                     *at += 1;
                 }
+                Step::Instead(_) => {
+                    let all = &steps[next..next + step.inside()];
+                    let (first, others) = all.split_at(1);
+                    let runs = self.instead(step, first, ws)?;
+                    if !runs {
+                        memory.records += sites(first);
+                    }
+                    self.queue_all(if runs { first } else { others }, make, at, memory, pins, ws)?;
+                    if runs {
+                        memory.records += sites(others);
+                    }
+                    next += all.len();
+                }
                 Step::Repeat(r) => {
                     let turns = self.turns(r, &steps[next..], ws)?;
                     let all = &steps[next..next + r.inside()];

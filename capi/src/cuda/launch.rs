@@ -110,6 +110,13 @@ impl Call<'_> {
                     let kernels = (first, decided.kernels.len());
                     decided.launches.push(Prepared { kernels, scratch });
                 }
+                Step::Instead(_) => match self.instead(step, &steps[at..], ws)? {
+                    true => {
+                        self.decide_all(&steps[at..=at], each, ws, needs, decided)?;
+                        at += step.inside();
+                    }
+                    false => at += 1,
+                },
                 Step::Repeat(r) => {
                     let turns = self.turns(r, &steps[at..], ws)?;
                     at += r.inside();
@@ -121,6 +128,14 @@ impl Call<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the first of `steps` runs instead of those behind it.
+    pub(super) fn instead(&self, step: &Step, steps: &[Step], ws: &Workspace) -> Result<bool> {
+        let (Step::Instead(_), Some(Step::Launch(l))) = (step, steps.first()) else { return Ok(false) };
+        let mut room = [0; AXES];
+        let space = space(l, ws, &mut room)?;
+        Ok(self.find(l, &space, 1, ws).is_some())
     }
 
     /// Returns how an iteration runs: by a variant that makes several steps at once, if one fits

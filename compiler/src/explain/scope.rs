@@ -95,6 +95,11 @@ impl<'a> Units<'a> {
             let current = Some(fused).filter(|p| *p < self.scopes[at].fused_groups.len());
             match step {
                 Step::Alloc(_) | Step::Free(_) => continue,
+                // the launch computes what the steps behind it do, which follow from the groups
+                Step::Instead(_) => {
+                    next += 1;
+                    continue;
+                }
                 Step::Launch(launch) => {
                     self.scopes[at].launched(launch, fused);
                     self.list.push(Unit { launch, scope: at, fused: current, copies: None });

@@ -115,6 +115,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
         limit(guards.longest, |n| format!("segments of up to {n}")),
+        limit(guards.multiple.map(NonZeroU32::get), of_a_multiple),
         limit(steps, |n| format!("up to {n} steps at once")),
         limit(guards.extent.map(NonZeroU32::get), |n| format!("axes of {n} or more")),
         (guards.narrow, "31-bit indices".into()),
@@ -132,4 +133,12 @@ pub fn warning(k: &Kernel) -> Option<String> {
         let what = "an element's cost contains an extent, and each thread of a GPU computes it alone";
         format!("{}: {what}: {} operations", k.name, cost.formula)
     })
+}
+
+/// Says which lengths of segments a variant takes.
+fn of_a_multiple(n: u32) -> String {
+    match n {
+        1 => "segments that are not empty".into(),
+        n => format!("segments of a multiple of {n}"),
+    }
 }

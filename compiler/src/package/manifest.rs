@@ -106,6 +106,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         "contiguous": guards.contiguous,
         "narrow": guards.narrow,
         "longest": guards.longest,
+        "multiple": guards.multiple,
         "steps": number(v.steps_per_launch),
         "extent": number(guards.extent),
         "pays": {

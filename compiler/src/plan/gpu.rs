@@ -184,12 +184,15 @@ impl Display for GpuKernel {
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
-            let Guards { contiguous, narrow, noalias, longest, extent } = v.guards;
+            let Guards { contiguous, narrow, noalias, longest, multiple, extent } = v.guards;
             for (word, holds) in [(" contiguous", contiguous), (" narrow", narrow), (" separate", noalias)] {
                 f.write_str(if holds { word } else { "" })?;
             }
             if let Some(n) = longest {
                 write!(f, " longest {n}")?;
+            }
+            if let Some(n) = multiple {
+                write!(f, " multiple {n}")?;
             }
             if let Some(n) = v.steps_per_launch {
                 write!(f, " steps {n}")?;
@@ -297,6 +300,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let profit = Profit::parse(c)?;
     let (contiguous, narrow, noalias) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(c.u32()?) } else { None };
+    let multiple = if c.eat("multiple") { NonZeroU32::new(c.u32()?) } else { None };
     let steps_per_launch = if c.eat("steps") { NonZeroU32::new(c.u32()?) } else { None };
     let extent = if c.eat("extent") { NonZeroU32::new(c.u32()?) } else { None };
     let (flat, aligned, rows) = (numbers(c, "flat")?, numbers(c, "aligned")?, numbers(c, "rows")?);
@@ -305,7 +309,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         threads,
         grid,
         profit,
-        guards: Guards { contiguous, narrow, noalias, longest, extent },
+        guards: Guards { contiguous, narrow, noalias, longest, multiple, extent },
         flat,
         aligned,
         steps_per_launch,
@@ -340,6 +344,7 @@ gpu @g_0 {
 }
 gpu @p_0 {
   version p_0 threads 256 plane 32 by 128 tall 5 wide 17 contiguous aligned 0
+  version p_0_rows threads 128 segments 4 contiguous narrow longest 1024 multiple 4 aligned 0
 }
 gpu @m_0 {
   version m_0_panels threads 64 panels 64 by 64 most 132 shortest 1024 contiguous narrow aligned 1, 2

@@ -16,6 +16,8 @@ pub struct Guards {
     pub noalias: bool,
     /// Segments have at most this many elements.
     pub longest: Option<u32>,
+    /// The length of segments is a positive multiple of this number.
+    pub multiple: Option<NonZeroU32>,
     /// Every extent of the index space is at least this long.
     pub extent: Option<NonZeroU32>,
 }

@@ -175,6 +175,10 @@ pub enum Step {
     Launch(Launch),
     /// Repeats the steps that follow.
     Repeat(Repeat),
+    /// The launch that is the next step computes what this number of steps behind it compute. It runs
+    /// instead of them if the device has code for it and a variant of its kernel serves the call.
+    /// Otherwise it is skipped.
+    Instead(u32),
     /// Frees a temporary.
     Free(u32),
 }
@@ -195,6 +199,17 @@ pub struct Repeat {
     pub otherwise: u32,
     /// The arrays that the iteration changes.
     pub states: Vec<State>,
+}
+
+impl Step {
+    /// Returns the number of the next steps that belong to this one.
+    pub fn inside(&self) -> usize {
+        match self {
+            Step::Repeat(r) => r.inside(),
+            Step::Instead(others) => 1 + *others as usize,
+            Step::Alloc(_) | Step::Launch(_) | Step::Free(_) => 0,
+        }
+    }
 }
 
 impl Repeat {
@@ -250,20 +265,42 @@ impl Plan {
         if self.repeats().any(|r| r.states.iter().any(|s| s.to == result)) {
             return false;
         }
-        let mut written = false;
-        self.steps.iter().all(|step| {
-            let l = match step {
-                // the iteration begins with the parameter's original value
-                Step::Repeat(r) => return !written || r.states.iter().all(|s| s.from != param),
-                Step::Launch(l) => l,
-                Step::Alloc(_) | Step::Free(_) => return true,
-            };
-            let reads = |harmless: bool| {
-                l.arrays.iter().all(|(p, a)| *p != param || (harmless && *a == Access::Pointwise))
-            };
-            let after = written;
-            written |= l.arrays.iter().any(|(p, a)| *p == result && *a == Access::Write);
-            if after { reads(false) } else { !written || reads(true) }
+        self.alternatives().iter().all(|steps| {
+            let mut written = false;
+            steps.iter().all(|step| {
+                let l = match step {
+                    // the iteration begins with the parameter's original value
+                    Step::Repeat(r) => return !written || r.states.iter().all(|s| s.from != param),
+                    Step::Launch(l) => l,
+                    Step::Alloc(_) | Step::Free(_) | Step::Instead(_) => return true,
+                };
+                let reads = |harmless: bool| {
+                    l.arrays.iter().all(|(p, a)| *p != param || (harmless && *a == Access::Pointwise))
+                };
+                let after = written;
+                written |= l.arrays.iter().any(|(p, a)| *p == result && *a == Access::Write);
+                if after { reads(false) } else { !written || reads(true) }
+            })
+        })
+    }
+
+    /// Returns the steps of a call in which every launch that is instead of others runs, and those
+    /// of one in which none does.
+    fn alternatives(&self) -> [Vec<&Step>; 2] {
+        [true, false].map(|instead| {
+            let (mut out, mut at) = (Vec::new(), 0);
+            while let Some(step) = self.steps.get(at) {
+                at += 1;
+                match step {
+                    Step::Instead(_) if instead => {
+                        out.extend(self.steps.get(at));
+                        at += step.inside();
+                    }
+                    Step::Instead(_) => at += 1,
+                    step => out.push(step),
+                }
+            }
+            out
         })
     }
 

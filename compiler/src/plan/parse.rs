@@ -42,6 +42,10 @@ fn plan(c: &mut Cursor) -> Result<Plan> {
             "free" => p.steps.push(Step::Free(index(c)?)),
             "launch" => p.steps.push(Step::Launch(launch(c)?)),
             "repeat" => p.steps.push(Step::Repeat(repeat(c)?)),
+            "instead" => {
+                c.expect("of")?;
+                p.steps.push(Step::Instead(index(c)?));
+            }
             w => return Err(c.error(format!("`{w}` starts no line of a plan"))),
         }
     }
@@ -251,6 +255,12 @@ fn check(p: &Plan) -> Result<()> {
                     && is_whole(&p.steps[at + 1..], r.body as usize)
                     && is_whole(&p.steps[at + 1 + r.body as usize..], r.otherwise as usize)
             }
+            Step::Instead(others) => {
+                let [Step::Launch(l), behind @ ..] = &p.steps[at + 1..] else {
+                    return bad("no launch is instead of others");
+                };
+                l.slots.is_empty() && !l.finish && is_whole(behind, *others as usize)
+            }
             Step::Alloc(t) | Step::Free(t) => p.temps.get(*t as usize).is_some_and(|t| !t.ty.is_scalar()),
             Step::Launch(l) => {
                 let rank =
@@ -276,12 +286,9 @@ fn check(p: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Whether there are at least `body` steps, and no iteration among the first `body` steps extends
-/// behind these.
+/// Whether there are at least `body` steps, and none of the first `body` steps has steps behind
+/// these that belong to it.
 fn is_whole(steps: &[Step], body: usize) -> bool {
-    let inside = |(i, s): (usize, &Step)| match s {
-        Step::Repeat(r) => i + 1 + r.inside() <= body,
-        _ => true,
-    };
+    let inside = |(i, s): (usize, &Step)| i + 1 + s.inside() <= body;
     body <= steps.len() && steps[..body].iter().enumerate().all(inside)
 }

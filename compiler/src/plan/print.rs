@@ -140,6 +140,7 @@ impl Display for Plan {
                 Step::Free(t) => writeln!(f, "  free {t}")?,
                 Step::Launch(l) => launch(f, l)?,
                 Step::Repeat(r) => repeat(f, r)?,
+                Step::Instead(n) => writeln!(f, "  instead of {n}")?,
             }
         }
         writeln!(f, "}}")

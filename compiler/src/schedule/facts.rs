@@ -1,6 +1,7 @@
 //! The facts about a fused group, as values. They follow from the graph alone and are found before
 //! any code is generated (`find_facts.rs`); every strategy of every target reads them.
 
+use super::resident_rows::ResidentRows;
 use crate::core::NodeId;
 use indexmap::IndexSet;
 use std::rc::Rc;
@@ -17,6 +18,8 @@ pub struct Facts {
     pub nested: bool,
     /// The group as a segmented reduction, if it is one.
     pub segments: Option<Rc<Segments>>,
+    /// The launch as one that keeps the rows of several groups, if it is one.
+    pub resident_rows: Option<Rc<ResidentRows>>,
     /// Number of elements in a CPU's unit of work.
     pub grain: u32,
     /// Whether the previous launch accessed an array that this one accesses as well.

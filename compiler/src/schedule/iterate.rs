@@ -144,9 +144,20 @@ impl Scheduler<'_> {
     /// Returns `steps` with the numbers of the calling plan. Temporaries of the steps are allocated
     /// once, before the first repetition.
     fn inlined(&mut self, steps: Vec<Step>, names: &Names) -> Vec<Step> {
+        let is_kept = |s: &&Step| !matches!(s, Step::Alloc(_) | Step::Free(_));
+        let kept = |steps: &[Step]| steps.iter().filter(is_kept).count() as u32;
+        let others: Vec<u32> = steps
+            .iter()
+            .enumerate()
+            .map(|(at, s)| match s {
+                Step::Instead(n) => kept(&steps[at + 2..][..*n as usize]),
+                _ => 0,
+            })
+            .collect();
         let mut inlined = Vec::new();
-        for s in steps {
+        for (s, others) in steps.into_iter().zip(others) {
             match s {
+                Step::Instead(_) => inlined.push(Step::Instead(others)),
                 Step::Alloc(t) => self.plan.steps.push(Step::Alloc(names.temps[t as usize])),
                 Step::Free(_) => {}
                 Step::Launch(l) => inlined.push(Step::Launch(names.launch(l))),

@@ -34,6 +34,7 @@ pub mod lower;
 pub mod nested_loop;
 pub mod products;
 pub mod reduction;
+pub mod resident_rows;
 pub mod scalars;
 mod scheduler;
 pub mod segments;
@@ -110,6 +111,8 @@ fn scheduled(
         scalars.push(alone);
     }
     s.declare_temps(&fused_groups, &scalars);
+    // the number of groups up to the end of the last chain
+    let mut chained = 0;
     for (i, fused) in fused_groups.iter().enumerate() {
         interrupt::check()?;
         budget::check()?;
@@ -118,10 +121,18 @@ fn scheduled(
             s.repeat(fused, iteration, next)?;
             continue;
         }
+        if i >= chained {
+            chained = i + s.resident_rows(i, &fused_groups, &scalars, next)?;
+        }
+        let next = first_kernel + s.kernels.len() as u32;
         let name = format!("{}_{i}", s.name);
-        let (launch, variants) = s.launch(name, fused, &scalars[i], next)?;
-        s.step(launch);
-        s.kernels.push(variants);
+        if let Some((launch, variants)) = s.launch(name, fused, &scalars[i], next, None)? {
+            s.step(launch);
+            s.kernels.push(variants);
+        }
+        if i + 1 == chained {
+            s.end_alternative();
+        }
     }
     s.free();
     s.plan.host = s.host.into_list();
@@ -190,19 +201,60 @@ impl Scheduler<'_> {
         }
     }
 
+    /// Adds the launch that keeps the rows of several groups, the first of which is number `first`,
+    /// if there is one. Returns the number of these groups, whose launches must follow.
+    fn resident_rows(
+        &mut self,
+        first: usize,
+        fused_groups: &[FusedGroup],
+        scalars: &[Vec<u32>],
+        kernel: u32,
+    ) -> Result<usize> {
+        let (groups, scalars) = (&fused_groups[first..], &scalars[first..]);
+        let most = resident_rows::chain(&self.f.graph, groups, scalars).unwrap_or(0);
+        for count in (2..=most).rev() {
+            let (chain, later) = groups.split_at(count);
+            let Some(fused) = resident_rows::joined(&self.f.graph, chain, later) else { continue };
+            let before = self.previous_arrays.clone();
+            let name = format!("{}_{first}_rows", self.name);
+            let made = self.launch(name, &fused, &[], kernel, Some(chain))?;
+            self.previous_arrays = before;
+            let Some((launch, variants)) = made else { continue };
+            self.plan.steps.push(Step::Instead(0));
+            self.plan.steps.push(Step::Launch(launch));
+            self.kernels.push(variants);
+            return Ok(count);
+        }
+        Ok(0)
+    }
+
+    /// Notes that the steps behind the last launch that is instead of others end here.
+    fn end_alternative(&mut self) {
+        let steps = &mut self.plan.steps;
+        if let Some(at) = steps.iter().rposition(|s| matches!(s, Step::Instead(0))) {
+            steps[at] = Step::Instead((steps.len() - at - 2) as u32);
+        }
+    }
+
     /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
     /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
+    /// Given a `chain` of groups, it is the launch that keeps their rows; `None` if there is none.
     fn launch(
         &mut self,
         name: String,
         fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
-    ) -> Result<(Launch, KernelVariants)> {
+        chain: Option<&[FusedGroup]>,
+    ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
         let mut c = LaunchContext::new(self, fused);
-        c.find_facts(fused);
+        match chain {
+            Some(chain) if c.find_resident_rows(chain).is_none() => return Ok(None),
+            Some(_) => {}
+            None => c.find_facts(fused),
+        }
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
@@ -215,6 +267,7 @@ impl Scheduler<'_> {
             false => None,
         };
         let segment = c.facts.segments.as_ref().map(|s| s.length);
+        let segment = segment.or(c.facts.resident_rows.as_ref().map(|r| r.length));
         let segment = segment.or_else(|| products::length(&mut c, fused));
         let LaunchContext { signature, facts, warnings, .. } = c;
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));
@@ -245,7 +298,7 @@ impl Scheduler<'_> {
             sites: signature.sites.iter().cloned().collect(),
             finish,
         };
-        Ok((launch, variants))
+        Ok(Some((launch, variants)))
     }
 
     /// Returns the place of every stored array and scalar result that a launch computes, each with

@@ -80,7 +80,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
 
 /// Returns the reductions that the bodies need and that depend on the element, outermost ones only.
 /// Returns `None` if there are none, or if one of them is a fold.
-fn nested(l: &LaunchContext, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
+pub fn nested(l: &LaunchContext, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
     let (mut stack, mut seen, mut found) = (bodies.to_vec(), HashSet::default(), Vec::new());
     while let Some(n) = stack.pop() {
         if !seen.insert(n) || l.g.is_closed(n) {
@@ -126,7 +126,7 @@ fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
 
 /// Returns which elements the reads find contiguous. Returns `None` if no array is read by both
 /// indices, or if an element has reductions of its own.
-fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
+pub fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
     let mut found = None;
     for n in nested {
         let (k, node) = l.g.fresh_var(Ty::I64);

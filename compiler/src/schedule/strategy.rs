@@ -24,6 +24,8 @@ pub enum Strategy {
     /// A segmented reduction of columns: the elements of neighbouring segments at one position are
     /// contiguous.
     SegmentedColumns,
+    /// Several passes over each row, which is read from memory once.
+    ResidentRows,
     /// Loops that all elements of a block walk together, tile by tile through shared memory.
     CooperativeNest,
     /// A tiled contraction: elements that reduce values of their row and values of their column over
@@ -54,6 +56,7 @@ impl Strategy {
             Strategy::Reduction => "reduction",
             Strategy::SegmentedRows => "segmented-rows",
             Strategy::SegmentedColumns => "segmented-columns",
+            Strategy::ResidentRows => "resident-rows",
             Strategy::CooperativeNest => "nest",
             Strategy::Contraction => "contraction",
             Strategy::Product => "product",
@@ -67,7 +70,7 @@ impl Strategy {
     pub fn is_row_aligned(self) -> bool {
         use Strategy::*;
         match self {
-            SegmentedRows | SegmentedColumns | CooperativeNest | Product => true,
+            SegmentedRows | SegmentedColumns | ResidentRows | CooperativeNest | Product => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold
             | TemporalBlocking => false,
         }
@@ -89,6 +92,7 @@ impl fmt::Display for Strategy {
             Strategy::Reduction => "reduction by the fixed tree",
             Strategy::SegmentedRows => "segmented reduction by rows",
             Strategy::SegmentedColumns => "segmented reduction by columns",
+            Strategy::ResidentRows => "all passes over a row at once",
             Strategy::CooperativeNest => "cooperative loop nest",
             Strategy::Contraction => "tiled contraction",
             Strategy::Product => "matrix product by tiles",

@@ -43,13 +43,13 @@ impl Scheduler<'_> {
     }
 
     /// Adds a step that frees each allocated temporary behind its last use. A temporary that an
-    /// iteration uses is freed behind the iteration.
+    /// iteration uses, or one of two alternatives, is freed behind these.
     pub(super) fn free(&mut self) {
         let steps = &self.plan.steps;
         let mut ends: Vec<usize> = (0..steps.len()).collect();
         for (i, step) in steps.iter().enumerate() {
-            if let (Step::Repeat(r), true) = (step, ends[i] == i) {
-                let end = i + r.inside();
+            if step.inside() > 0 && ends[i] == i {
+                let end = i + step.inside();
                 ends[i..=end].fill(end);
             }
         }

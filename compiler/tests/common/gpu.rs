@@ -301,6 +301,15 @@ impl Call<'_> {
             match step {
                 Step::Alloc(_) | Step::Free(_) => {}
                 Step::Launch(l) => self.launch(l, several)?,
+                Step::Instead(_) => {
+                    let Some(Step::Launch(l)) = steps.get(at) else { unreachable!("a launch follows") };
+                    if self.choose(l, several).is_some() {
+                        self.launch(l, several)?;
+                        at += step.inside();
+                    } else {
+                        at += 1;
+                    }
+                }
                 Step::Repeat(r) => {
                     self.repeat(r, &steps[at..])?;
                     at += r.inside();

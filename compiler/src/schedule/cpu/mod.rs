@@ -1,6 +1,6 @@
 //! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`), strips of
 //! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`), many
-//! short rows at a time (`short_rows`), matrix products (`product`), the fixed tree (`reduce`), one
+//! short rows at a time (`short_rows`), several passes over a row (`resident_rows`), matrix products (`product`), the fixed tree (`reduce`), one
 //! loop in index order (`fold`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
@@ -19,6 +19,7 @@ mod pairwise;
 mod product;
 mod ranges;
 mod reduce;
+mod resident_rows;
 mod rows;
 pub mod segmented_columns;
 mod select;
@@ -126,6 +127,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
             let short = short_rows::main(l, fused, s)?;
             vec![Stmt::If(long, map::main(l, fused, staged)?, short)]
         }
+        Choice::ResidentRows(rows) => resident_rows::main(l, rows)?,
         Choice::Rows => rows::main(l, fused, staged)?,
         Choice::Map => map::main(l, fused, staged)?,
     })

@@ -6,6 +6,7 @@ use crate::schedule::facts::Segments;
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
+use crate::schedule::resident_rows::ResidentRows;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
@@ -21,6 +22,8 @@ pub enum Choice {
     Strips(Rc<Segments>),
     /// A segmented reduction of rows, many short rows at a time.
     Batches(Rc<Segments>),
+    /// Several passes over a row, before the next row.
+    ResidentRows(Rc<ResidentRows>),
     /// A map over several dimensions, row by row.
     Rows,
     /// A map as one loop over the elements.
@@ -30,6 +33,9 @@ pub enum Choice {
 /// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of
 /// a unit of work go through a buffer.
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
+    if let Some(rows) = &l.facts.resident_rows {
+        return Choice::ResidentRows(rows.clone());
+    }
     if fused.sequential {
         return Choice::SequentialFold;
     }
@@ -54,6 +60,7 @@ impl Choice {
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,
+            Choice::ResidentRows(_) => Strategy::ResidentRows,
             Choice::Strips(_) | Choice::Batches(_) | Choice::Rows | Choice::Map => l.strategy_of_elements(),
         }
     }

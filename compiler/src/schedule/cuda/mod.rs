@@ -11,6 +11,7 @@
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `segments/` | segmented reductions: of rows or of columns |
+//! | `resident_rows/` | several passes over rows that lie in registers |
 //! | `product/` | matrix products and the like, with split-K |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
@@ -33,6 +34,7 @@ mod reduce;
 mod register_pressure;
 mod register_tiling;
 mod register_window;
+mod resident_rows;
 mod segments;
 mod select;
 mod select_elements;
@@ -188,6 +190,12 @@ fn emit(
             (temporal_blocking::main(l, fused, params)?, Grid::Plane { rows, columns })
         }
         Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
+        Choice::ResidentRows(params) => {
+            let rows = l.launch.facts.resident_rows.clone().expect("a launch with resident rows");
+            let sizes = l.launch.facts.accesses.own.iter().map(|x| l.launch.g.ty(*x).elem.size() as i64);
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks(sizes.map(|n| n.max(4) / 4).sum());
+            (resident_rows::main(l, &rows, params)?, Grid::Segments(params.rows_per_block()))
+        }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),

@@ -14,8 +14,8 @@ use super::select_elements;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
-    contraction, cooperative_nest, fold, levels, map, product, register_tiling, small_map, stencil_cost,
-    temporal_blocking,
+    contraction, cooperative_nest, fold, levels, map, product, register_tiling, resident_rows, small_map,
+    stencil_cost, temporal_blocking,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -46,6 +46,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
             &Rc::new(Interior::whole(fused)),
             variant,
         )];
+    }
+    if let Some(resident) = resident_rows::variants(l, fused) {
+        return resident;
     }
     if let Some(others) = segments::variants(l, fused) {
         return contraction::variants(l, fused).into_iter().chain(others).collect();

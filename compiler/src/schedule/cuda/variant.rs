@@ -3,7 +3,7 @@
 
 use super::segments;
 use super::thread_layout::ThreadLayout;
-use super::{contraction, cooperative_nest, map, product, register_tiling, temporal_blocking};
+use super::{contraction, cooperative_nest, map, product, register_tiling, resident_rows, temporal_blocking};
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
@@ -21,6 +21,8 @@ pub enum Choice {
     TemporalBlocking(temporal_blocking::TemporalBlockingParams),
     /// A segmented reduction: how segments are mapped to threads, and the name in reports.
     Segmented(segments::SegmentMapping, Strategy),
+    /// Several passes over rows that lie in registers.
+    ResidentRows(resident_rows::ResidentRowsParams),
     /// A matrix product, or one of the two launches of a split-K product.
     Product(product::ProductParams),
     /// Folds in index order, in one block.
@@ -71,6 +73,7 @@ impl Choice {
             Choice::Scalars => Strategy::Scalars,
             Choice::TemporalBlocking(_) => Strategy::TemporalBlocking,
             Choice::Segmented(_, strategy) => *strategy,
+            Choice::ResidentRows(_) => Strategy::ResidentRows,
             Choice::Product(_) => Strategy::Product,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,

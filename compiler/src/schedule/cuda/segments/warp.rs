@@ -10,6 +10,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::{neighbours, scattered};
 
 /// The columns of a lane.
@@ -316,30 +317,42 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Joins the columns by the tree: those of a lane's group first, then lanes, then groups.
+    /// Joins the columns of each segment by the tree.
     fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let mut all = Vec::new();
         for accs in accs {
             let mut per_reduction = Vec::new();
             for (r, accs) in self.job.reductions.iter().zip(accs) {
-                let mut groups = Vec::new();
-                for group in accs.chunks(self.job.v as usize) {
-                    let regs = group.iter().map(|a| Expr::Reg(*a)).collect();
-                    let mut value = pairs(l, r, regs, out)?;
-                    for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < self.lanes) {
-                        let other =
-                            bind(l, "other", Expr::ShuffleDown(Box::new(value.clone()), distance), out);
-                        let joined = join(l, r, &value, &other, out)?;
-                        value = bind(l, "joined", joined, out);
-                    }
-                    groups.push(value);
-                }
-                per_reduction.push(pairs(l, r, groups, out)?);
+                per_reduction.push(join_columns(l, r, accs, self.job.v, self.lanes, out)?);
             }
             all.push(per_reduction);
         }
         Ok(all)
     }
+}
+
+/// Joins the columns of `lanes` lanes by the tree: those of a lane's group of `v` neighbours first,
+/// then lanes, then groups. The result is in the first lane.
+pub fn join_columns(
+    l: &mut Lower,
+    r: &Reduction,
+    columns: &[Reg],
+    v: i64,
+    lanes: u32,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let mut groups = Vec::new();
+    for group in columns.chunks(v as usize) {
+        let regs = group.iter().map(|a| Expr::Reg(*a)).collect();
+        let mut value = pairs(l, r, regs, out)?;
+        for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < lanes) {
+            let other = bind(l, "other", Expr::ShuffleDown(Box::new(value.clone()), distance), out);
+            let joined = join(l, r, &value, &other, out)?;
+            value = bind(l, "joined", joined, out);
+        }
+        groups.push(value);
+    }
+    pairs(l, r, groups, out)
 }
 
 /// Returns log2 of a power of two.
@@ -348,12 +361,7 @@ fn shift(power: i64) -> Expr {
 }
 
 /// Joins neighbouring values pairwise; their number is a power of two.
-pub fn pairs(
-    l: &mut Lower,
-    r: &crate::schedule::reduction::Reduction,
-    mut values: Vec<Expr>,
-    out: &mut Vec<Stmt>,
-) -> Result<Expr> {
+pub fn pairs(l: &mut Lower, r: &Reduction, mut values: Vec<Expr>, out: &mut Vec<Stmt>) -> Result<Expr> {
     while values.len() > 1 {
         let mut next = Vec::new();
         for pair in values.chunks(2) {

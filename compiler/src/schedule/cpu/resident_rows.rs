@@ -1,0 +1,92 @@
+//! Resident rows on a CPU: all stages of a row before the next row, so that the row comes from memory
+//! once and then from a cache. A unit of work is a row.
+//!
+//! An output may be an input that is read at the same index only: no stage before the last one that
+//! reads an element of the row stores to it.
+
+use super::element_loop::each;
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::Ty;
+use crate::schedule::element::{canonical, opened};
+use crate::schedule::groups::Item;
+use crate::schedule::lower::{Lower, named};
+use crate::schedule::resident_rows::{ResidentRows, RowValue, Stage};
+
+pub(super) fn main(l: &mut Lower, rows: &ResidentRows) -> Result<Vec<Stmt>> {
+    let t = l.k.reg("row", Ty::I64);
+    let (row, mut body) = (Expr::Reg(t), Vec::new());
+    let mut vars = vec![(rows.row, row.clone())];
+    let length = l.launch.host(rows.length);
+    for stage in &rows.stages {
+        match stage {
+            Stage::Reduce { values, .. } => reduce(l, rows, values, &mut vars, &mut body)?,
+            Stage::Store { items } => store(l, rows, items, &vars, &length, &mut body)?,
+        }
+    }
+    Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, body)])
+}
+
+/// Computes the values of a row, and stores those that are results.
+fn reduce(
+    l: &mut Lower,
+    rows: &ResidentRows,
+    values: &[RowValue],
+    vars: &mut Vec<(NodeId, Expr)>,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let row = vars[0].1.clone();
+    let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
+    let outer = l.region(vars, &rows.outer, &row, out)?;
+    let computed = l.region(vars, &roots, &row, out)?;
+    for (v, e) in values.iter().zip(computed) {
+        let ty = l.launch.g.ty(v.read).elem;
+        // what is stored and read again is the canonical NaN
+        let e = canonical(e, ty, &mut l.k.kernel, out);
+        let e = named(l, "result", e, out);
+        vars.push((v.read, e.clone()));
+        if let Some(it) = &v.stored {
+            let mem = l.launch.output(it);
+            let at = l.place_at(mem, &outer);
+            out.push(Stmt::Store(mem, at, e));
+        }
+    }
+    Ok(())
+}
+
+/// Computes and stores the elements of a row.
+fn store(
+    l: &mut Lower,
+    rows: &ResidentRows,
+    items: &[Item],
+    vars: &[(NodeId, Expr)],
+    length: &Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let row = &vars[0].1;
+    let outer = l.region(vars, &rows.outer, row, out)?;
+    let index: Vec<NodeId> = rows.outer.iter().copied().chain([rows.element]).collect();
+    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.launch.g, it.node, &index)).collect();
+    let elements = each(l, "k", &Expr::int(0), length, &mut |l, k, conditions, out| {
+        let mut vars = vars.to_vec();
+        vars.push((rows.element, k.clone()));
+        if let Some(conditions) = conditions {
+            return l.conditions(&vars, conditions, out);
+        }
+        let values = l.region(&vars, &roots, row, out)?;
+        let at: Vec<Expr> = outer.iter().cloned().chain([k.clone()]).collect();
+        let mut stores = Vec::new();
+        for (it, e) in items.iter().zip(values) {
+            let ty = l.launch.g.ty(it.node).elem;
+            let e = canonical(e, ty, &mut l.k.kernel, out);
+            let e = named(l, "value", e, out);
+            let mem = l.launch.output(it);
+            stores.push(Stmt::Store(mem, l.place_at(mem, &at), e));
+        }
+        out.append(&mut stores);
+        Ok(vec![])
+    })?;
+    out.extend(elements);
+    Ok(())
+}

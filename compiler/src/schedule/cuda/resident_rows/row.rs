@@ -1,0 +1,320 @@
+//! One row in registers: its loads, reductions and stores.
+
+use super::{COLUMNS_PER_LANE, Group, ResidentRowsParams};
+use crate::core::{Graph, NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt, WARP};
+use crate::scalar::{BinaryOp, Lit};
+use crate::schedule::cuda::expressions::{int32, to_i64};
+use crate::schedule::cuda::paths::fast_then_slow;
+use crate::schedule::cuda::segments::{join_columns, pairs};
+use crate::schedule::cuda::{access, levels::is_zero};
+use crate::schedule::element::{canonical, opened};
+use crate::schedule::groups::Item;
+use crate::schedule::lower::{Loaded, Lower, Surroundings, named as bind};
+use crate::schedule::reduction::Reduction;
+use crate::schedule::resident_rows::{ResidentRows, RowValue, Stage};
+use crate::schedule::scalars::join_initial;
+use crate::schedule::segments::neighbours;
+use crate::schedule::work;
+use rustc_hash::FxHashSet as HashSet;
+
+/// The least operations of a value that is kept for later stages, and not computed again.
+const KEPT: u32 = 4;
+
+/// A row of this lane.
+pub(super) struct Row<'a> {
+    rows: &'a ResidentRows,
+    p: &'a ResidentRowsParams,
+    lane: Expr,
+    warp: Expr,
+    /// Whether the row exists.
+    exists: Expr,
+    /// The row's indices.
+    outer: Vec<Expr>,
+    /// What is known of the row: its number, its values, and what is kept of its elements.
+    vars: Vec<(NodeId, Expr)>,
+    /// The elements in registers, and the arrays of which all are.
+    loaded: Loaded,
+    arrays: HashSet<(NodeId, Vec<NodeId>)>,
+}
+
+impl<'a> Row<'a> {
+    pub fn begin(
+        l: &mut Lower,
+        rows: &'a ResidentRows,
+        p: &'a ResidentRowsParams,
+        (number, n): (Expr, &Expr),
+        (lane, warp): (&Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Row<'a>> {
+        let exists = Expr::binary(BinaryOp::Lt, number.clone(), n.clone());
+        let exists = bind(l, "exists", exists, out);
+        // lanes without a row compute the last one, and store nothing
+        let row = bind(l, "row", number.min(n.clone().minus(Expr::int(1))), out);
+        l.k.kernel.in_space.push(row.clone());
+        let vars = vec![(rows.row, row.clone())];
+        let mut outer = Vec::new();
+        for e in l.region(&vars, &rows.outer, &row, out)? {
+            outer.push(bind(l, "outer", e, out));
+        }
+        let (loaded, arrays) = (Loaded::default(), HashSet::default());
+        Ok(Row { rows, p, lane: lane.clone(), warp: warp.clone(), exists, outer, vars, loaded, arrays })
+    }
+
+    /// Returns whether this lane has a group of elements of the row.
+    fn has(&self, g: &Group) -> Expr {
+        Expr::binary(BinaryOp::And, self.exists.clone(), g.is_present.clone())
+    }
+
+    /// Returns the nodes that a stage needs of the element at the variable of elements.
+    fn roots(&self, l: &mut Lower, stage: usize) -> Vec<NodeId> {
+        let index: Vec<NodeId> = self.rows.outer.iter().copied().chain([self.rows.element]).collect();
+        match &self.rows.stages[stage] {
+            Stage::Store { items } => {
+                items.iter().map(|it| opened(&mut l.launch.g, it.node, &index)).collect()
+            }
+            Stage::Reduce { reductions, .. } => {
+                let of = |n: &NodeId| Reduction::nested(l.launch, *n).elements(l.launch, self.rows.element);
+                reductions.iter().flat_map(of).collect()
+            }
+        }
+    }
+
+    /// Loads what a stage reads of this lane's elements, as far as it is not in registers.
+    pub fn load(&mut self, l: &mut Lower, stage: usize, groups: &[Group], out: &mut Vec<Stmt>) -> Result<()> {
+        let roots = self.roots(l, stage);
+        let loaded = std::mem::take(&mut self.loaded);
+        for (x, outer) in neighbours(l.launch, &roots, self.rows.element) {
+            // elements apart in memory are loaded one by one where they are used
+            let is_apart = l.k.strided && self.p.v > 1;
+            if is_apart || !self.arrays.insert((x, outer.clone())) {
+                continue;
+            }
+            l.with_loaded(Loaded::default(), |l| {
+                let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
+                let mut regs_of = Vec::new();
+                for g in groups {
+                    // an output may be this array: no lane reads what is another's
+                    let (mut load, nothing) = (Vec::new(), Expr::Lit(Lit::zero(ty)));
+                    let at = l.element_address(mem, &outer, g.first.1.clone(), &self.vars, &mut load)?;
+                    let [regs, own] = ["x", "own"]
+                        .map(|name| g.indices.iter().map(|_| l.k.reg(name, ty)).collect::<Vec<Reg>>());
+                    out.extend(regs.iter().map(|x| Stmt::Var(*x, nothing.clone())));
+                    access::load(l, mem, own.clone(), at, &mut load);
+                    load.extend(regs.iter().zip(own).map(|(x, own)| Stmt::Assign(*x, Expr::Reg(own))));
+                    out.push(Stmt::If(self.has(g), load, vec![]));
+                    regs_of.push(regs);
+                }
+                for (g, regs) in groups.iter().zip(regs_of) {
+                    for (index, r) in g.indices.iter().zip(regs) {
+                        l.note_loaded(x, &outer, *index, Expr::Reg(r));
+                    }
+                }
+                self.loaded.extend(l.scope.loaded.take().unwrap_or_default());
+                Ok::<_, crate::error::Error>(())
+            })?;
+        }
+        self.loaded.extend(loaded);
+        Ok(())
+    }
+
+    /// Returns the nodes that a stage computes of an element, first those that it needs itself, and
+    /// for each whether it is kept.
+    fn nodes(&self, l: &mut Lower, stage: usize) -> (Vec<NodeId>, Vec<bool>) {
+        let (mut nodes, kept) = (self.roots(l, stage), self.kept(l, stage));
+        let more: Vec<NodeId> = kept.iter().filter(|n| !nodes.contains(n)).copied().collect();
+        nodes.extend(more);
+        let is_kept = nodes.iter().map(|n| kept.contains(n)).collect();
+        (nodes, is_kept)
+    }
+
+    /// Keeps nodes of all elements for later stages.
+    fn keep(&mut self, known: impl IntoIterator<Item = (NodeId, Expr)>, kept: &[bool]) {
+        let known = known.into_iter().zip(kept.iter().cycle());
+        self.vars.extend(known.filter(|(_, is_kept)| **is_kept).map(|(v, _)| v));
+    }
+
+    /// Returns the nodes that a stage computes of an element and a later stage needs as well, those
+    /// that cost more than a register.
+    fn kept(&self, l: &mut Lower, stage: usize) -> Vec<NodeId> {
+        let element = self.rows.element;
+        let Op::Var(var, _) = *l.launch.g.op(element) else { return Vec::new() };
+        let known: HashSet<NodeId> = self.vars.iter().map(|v| v.0).collect();
+        let needed = |g: &Graph, roots: &[NodeId]| {
+            let stops = |n: NodeId| known.contains(&n) || !g.node(n).free.contains(&var);
+            g.reachable_until(roots.iter().copied(), stops)
+        };
+        let own = self.roots(l, stage);
+        let own: HashSet<NodeId> = needed(&l.launch.g, &own).into_iter().collect();
+        let later: Vec<NodeId> =
+            (stage + 1..self.rows.stages.len()).flat_map(|stage| self.roots(l, stage)).collect();
+        let g = &l.launch.g;
+        let all = needed(g, &later);
+        let mut asked: HashSet<NodeId> = later.into_iter().collect();
+        for n in all.iter().filter(|n| !own.contains(n)) {
+            asked.extend(g.op(*n).operands());
+        }
+        let cost = |n: NodeId| needed(g, &[n]).into_iter().map(|n| work::of_node(g.op(n))).sum::<u32>();
+        all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && cost(*n) > KEPT).collect()
+    }
+
+    /// Computes nodes of each of this lane's elements, given those of the element at the variable.
+    /// Returns the nodes of each element, which have values from now on.
+    fn compute(
+        &mut self,
+        l: &mut Lower,
+        nodes: &[NodeId],
+        groups: &[Group],
+        out: &mut Vec<Stmt>,
+    ) -> Result<(Vec<Vec<NodeId>>, Vec<Expr>)> {
+        let mut each = Vec::new();
+        let mut vars = self.vars.clone();
+        for g in groups {
+            vars.push(g.first.clone());
+            for index in &g.indices {
+                let of = |n: &NodeId| l.launch.replace(*n, self.rows.element, *index);
+                each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
+            }
+        }
+        let roots = each.concat();
+        let loaded = self.loaded.clone();
+        let values = l.with_loaded(loaded, |l| fast_then_slow(l, &vars, &roots, out))?;
+        let values = values.into_iter().map(|e| bind(l, "value", e, out)).collect();
+        Ok((each, values))
+    }
+
+    /// Computes the reductions of a stage, and the values that follow.
+    pub fn reduce(
+        &mut self,
+        l: &mut Lower,
+        stage: usize,
+        (reductions, values): (&[NodeId], &[RowValue]),
+        groups: &[Group],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (nodes, kept) = self.nodes(l, stage);
+        let (each, computed) = self.compute(l, &nodes, groups, out)?;
+        let known: Vec<(NodeId, Expr)> = each.concat().into_iter().zip(computed).collect();
+        let present: Vec<(&Expr, usize)> =
+            groups.iter().flat_map(|g| (0..g.indices.len()).map(|q| (&g.is_present, g.column + q))).collect();
+        let mut first = 0;
+        for n in reductions {
+            let r = Reduction::nested(l.launch, *n);
+            let start = r.absent(l.launch);
+            let columns: Vec<Reg> = (0..COLUMNS_PER_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
+            out.extend(columns.iter().map(|c| Stmt::Var(*c, start.clone())));
+            let count = r.elements(l.launch, self.rows.element).len();
+            for (at, (is_present, column)) in present.iter().enumerate() {
+                let operands = &known[at * nodes.len() + first..][..count];
+                let (_, old) = l.launch.g.fresh_var(r.ty);
+                let mut vars = operands.to_vec();
+                vars.push((old, Expr::Reg(columns[*column])));
+                let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
+                let step = r.step_of(l.launch, old, &operands);
+                let next = l.region(&vars, &[step], &Expr::int(0), out)?.remove(0);
+                let before = Expr::Reg(columns[*column]);
+                out.push(Stmt::Assign(columns[*column], (*is_present).clone().select(next, before)));
+            }
+            first += count;
+            let total = join_columns(l, &r, &columns, self.p.v, self.p.lanes, out)?;
+            let total = self.of_row(l, &r, total, out)?;
+            let length = l.launch.host(self.rows.length);
+            let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
+            let place = Surroundings { vars: &self.vars, at: &Expr::int(0) };
+            let value = join_initial(l, &r, &place, some, total, out)?;
+            self.vars.push((*n, value));
+        }
+        self.keep(known, &kept);
+        self.values(l, values, out)
+    }
+
+    /// Returns the total of the row in all of its lanes, given that of each tile in its first lane.
+    fn of_row(&self, l: &mut Lower, r: &Reduction, total: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+        let mut value = total;
+        if self.p.lanes < WARP {
+            let mut distance = 1;
+            while distance < self.p.lanes {
+                let other = bind(l, "other", Expr::ShuffleUp(Box::new(value.clone()), distance), out);
+                let takes = Expr::binary(BinaryOp::Ge, self.lane.clone(), int32(distance as i32));
+                value = bind(l, "total", takes.select(other, value), out);
+                distance *= 2;
+            }
+            return Ok(value);
+        }
+        if self.p.warps == 1 {
+            return Ok(bind(l, "total", Expr::Broadcast(Box::new(value)), out));
+        }
+        let tiles = l.k.share("tiles", r.ty, self.p.warps);
+        let store = Stmt::Store(tiles, to_i64(self.warp.clone()), value);
+        out.push(Stmt::If(is_zero(&self.lane), vec![store], vec![]));
+        out.push(Stmt::Barrier);
+        let load = |w: u32| Expr::load(tiles, Expr::int(w.into()));
+        let totals = (0..self.p.warps).map(|w| bind(l, "tile", load(w), out)).collect();
+        pairs(l, r, totals, out)
+    }
+
+    /// Computes the values of the row, and stores those that are results.
+    fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
+        let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
+        let computed = l.region(&self.vars, &roots, &Expr::int(0), out)?;
+        let mut stores = Vec::new();
+        for (v, e) in values.iter().zip(computed) {
+            let ty = l.launch.g.ty(v.read).elem;
+            let e = canonical(e, ty, &mut l.k.kernel, out);
+            let e = bind(l, "result", e, out);
+            self.vars.push((v.read, e.clone()));
+            if let Some(it) = &v.stored {
+                let mem = l.launch.output(it);
+                stores.push(Stmt::Store(mem, l.place_at(mem, &self.outer), e));
+            }
+        }
+        if !stores.is_empty() {
+            let mut leads = Expr::binary(BinaryOp::And, is_zero(&self.lane), self.exists.clone());
+            if self.p.warps > 1 {
+                leads = Expr::binary(BinaryOp::And, leads, is_zero(&self.warp));
+            }
+            out.push(Stmt::If(leads, stores, vec![]));
+        }
+        Ok(())
+    }
+
+    /// Computes and stores elements of the row.
+    pub fn store(
+        &mut self,
+        l: &mut Lower,
+        stage: usize,
+        items: &[Item],
+        groups: &[Group],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (nodes, kept) = self.nodes(l, stage);
+        let (each, computed) = self.compute(l, &nodes, groups, out)?;
+        let of_element: Vec<&[Expr]> = computed.chunks(nodes.len()).collect();
+        let mut at = 0;
+        for g in groups {
+            let mut stores = Vec::new();
+            let index: Vec<Expr> = self.outer.iter().cloned().chain([g.first.1.clone()]).collect();
+            for (i, it) in items.iter().enumerate() {
+                let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+                let of_group = &of_element[at..at + g.indices.len()];
+                let list: Vec<Expr> = of_group
+                    .iter()
+                    .map(|e| canonical(e[i].clone(), ty, &mut l.k.kernel, &mut stores))
+                    .collect();
+                let to = l.place_at(mem, &index);
+                match <[Expr; 1]>::try_from(list) {
+                    Ok([one]) => stores.push(Stmt::Store(mem, to, one)),
+                    Err(list) => {
+                        l.k.vector(mem);
+                        stores.push(Stmt::StoreVec(mem, to, list));
+                    }
+                }
+            }
+            at += g.indices.len();
+            out.push(Stmt::If(self.has(g), stores, vec![]));
+        }
+        self.keep(each.concat().into_iter().zip(computed), &kept);
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! Rows that stay in registers on a simulated GPU, at the edges of lanes, tiles and blocks: all bits are the interpreter's.
+
+#[allow(dead_code, reason = "random programs are not needed")]
+mod common;
+#[allow(dead_code, reason = "few layouts are needed")]
+#[path = "common/gpu.rs"]
+mod gpu;
+#[path = "common/mutants.rs"]
+mod mutants;
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::parse;
+use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
+use arraygpu_compiler::kernel::interp::{FaultKind, Order};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval};
+use common::rng::Rng;
+use gpu::{Failure, How, Layout, call};
+
+/// The lengths of rows: around those of each variant, and beyond what a block keeps.
+const LENGTHS: [usize; 17] = [0, 1, 3, 4, 31, 32, 64, 68, 128, 129, 512, 1020, 1024, 2048, 4100, 8192, 8196];
+
+/// A softmax: two reductions, of which the second needs the first, and the elements.
+const SOFTMAX: &str = "func @f(%m: [[T]]) -> (r: [[T]]) {
+  %n = len %m
+  %k = len %m axis 1
+  %top = generate %n (%i: i64) {
+    %row = pick %m at %i
+    %0 = reduce (%x: T, %y: T) from LEAST over %row { %z = max %x, %y yield %z }
+    yield %0
+  }
+  %e = generate %n, %k (%i: i64, %j: i64) {
+    %x = elem %m, %i, %j
+    %y = elem %top, %i
+    %d = sub %x, %y
+    %z = exp %d
+    yield %z
+  }
+  %sum = generate %n (%i: i64) {
+    %row = pick %e at %i
+    %0 = reduce (%x: T, %y: T) from 0T over %row { %z = add %x, %y yield %z }
+    yield %0
+  }
+  %r = generate %n, %k (%i: i64, %j: i64) {
+    %x = elem %e, %i, %j
+    %y = elem %sum, %i
+    %z = div %x, %y
+    yield %z
+  }
+  return %r
+}";
+
+/// Rows without their mean and with another scale, with weights of the columns and of the rows; the sums are a result, too.
+const SCALED: &str = "func @f(%m: [[T]], %w: [T], %u: [T]) -> (r: [[T]], s: [T], q: [[T]]) {
+  %n = len %m
+  %k = len %m axis 1
+  %0 = len %w
+  require same %k, %0 \"columns: m, w\"
+  %1 = len %u
+  require same %n, %1 \"rows: m, u\"
+  %s = generate %n (%i: i64) {
+    %row = pick %m at %i
+    %x = elem %u, %i
+    %2 = reduce (%x: T, %y: T) from %x over %row { %z = add %x, %y yield %z }
+    yield %2
+  }
+  %squares = generate %n (%i: i64) {
+    %row = pick %m at %i
+    %x = elem %s, %i
+    %d = map (%y: T) over %row { %z = sub %y, %x yield %z }
+    %3 = dot from 1T over %d, %d
+    %4 = dot from 0T over %row, %w
+    %5 = add %3, %4
+    yield %5
+  }
+  %r = generate %n, %k (%i: i64, %j: i64) {
+    %x = elem %m, %i, %j
+    %y = elem %squares, %i
+    %z = elem %w, %j
+    %p = mul %x, %y
+    %q = add %p, %z
+    yield %q
+  }
+  %q = generate %n, %k (%i: i64, %j: i64) {
+    %x = elem %m, %i, %j
+    %y = elem %s, %i
+    %z = sub %x, %y
+    yield %z
+  }
+  return %r, %s, %q
+}";
+
+/// Rows of an array of three dimensions.
+const VOLUME: &str = "func @f(%t: [[[T]]]) -> (r: [[[T]]], l: [[T]]) {
+  %p = len %t
+  %n = len %t axis 1
+  %k = len %t axis 2
+  %l = generate %p, %n (%h: i64, %i: i64) {
+    %row = generate %k (%j: i64) { %x = elem %t, %h, %i, %j yield %x }
+    %0 = reduce (%x: T, %y: T) from 9T over %row { %z = min %x, %y yield %z }
+    yield %0
+  }
+  %r = generate %p, %n, %k (%h: i64, %i: i64, %j: i64) {
+    %x = elem %t, %h, %i, %j
+    %y = elem %l, %h, %i
+    %z = sub %x, %y
+    yield %z
+  }
+  return %r, %l
+}";
+
+fn compiled(text: &str, ty: Ty) -> Compiled {
+    let text = text.replace("[T]", &format!("[{ty}]")).replace(": T", &format!(": {ty}"));
+    let text = text.replace("LEAST", &Lit::least(ty).to_string());
+    let text = ["0T", "1T", "9T"].iter().fold(text, |t, n| t.replace(n, &n.replace('T', &ty.to_string())));
+    let functions = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// Numbers whose sums depend on the order.
+fn numbers(ty: Ty, extents: &[usize], rng: &mut Rng) -> Value {
+    let mut element = |_: usize| {
+        let small = eval::eval_cast(ty, Lit::i64(rng.below(200) as i64 - 100));
+        let scale = eval::eval_cast(ty, Lit::i64(1 << rng.below(6)));
+        if ty.is_float() { eval::eval_binary(BinaryOp::Div, small, scale).0 } else { small }
+    };
+    let all: Vec<Lit> = (0..extents.iter().product()).map(&mut element).collect();
+    match extents {
+        [_] => Value::Vector(all),
+        _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), all),
+    }
+}
+
+/// Calls the function by every variant that fits, in several layouts. Returns the entries that kept rows.
+fn check(c: &Compiled, args: &[Value], length: usize, what: &str) -> Vec<String> {
+    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let variants = c.kernels[0].gpu_variants().len();
+    // long rows take the interpreter long
+    let is_long = length > 600;
+    let mut kept = Vec::new();
+    for version in (if is_long { variants - 1 } else { 0 }..variants).map(Some).chain([None]) {
+        for layout in Layout::ALL {
+            let is_usual = [Layout::Contiguous, Layout::InPlace, Layout::Strided].contains(&layout);
+            if !is_usual && (is_long || version.is_some()) {
+                continue;
+            }
+            let how = How { layout, version, span: 1, order: Order::Random(7) };
+            let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
+            assert!(found.results == wanted, "{what}, {how:?}, {:?}", found.entries);
+            kept.extend(found.entries.into_iter().filter(|e| e.contains("_rows")));
+        }
+    }
+    kept.sort();
+    kept.dedup();
+    kept
+}
+
+#[test]
+fn softmaxes() {
+    let mut rng = Rng::new(1);
+    let c = compiled(SOFTMAX, Ty::F32);
+    let mut kept = Vec::new();
+    for k in LENGTHS {
+        let rows: &[usize] = if k > 600 { &[1] } else { &[1, if k < 100 { 67 } else { 5 }] };
+        for n in rows {
+            let args = [numbers(Ty::F32, &[*n, k], &mut rng)];
+            kept.extend(check(&c, &args, k, &format!("{n} rows of {k}")));
+        }
+    }
+    kept.sort();
+    kept.dedup();
+    let suffixes = ["32", "64", "128", "512", "1024", "2048", "8192", "32768", "any"];
+    let mut all: Vec<String> = suffixes.iter().map(|s| format!("f_0_rows_{s}")).collect();
+    all.sort();
+    assert_eq!(kept, all);
+}
+
+#[test]
+fn other_shapes_and_types() {
+    let mut rng = Rng::new(2);
+    for ty in [Ty::F64, Ty::I32, Ty::U8, Ty::F16] {
+        let c = compiled(SCALED, ty);
+        for (n, k) in [(3, 0), (4, 8), (5, 64), (2, 132), (1, 2052)] {
+            let args =
+                [numbers(ty, &[n, k], &mut rng), numbers(ty, &[k], &mut rng), numbers(ty, &[n], &mut rng)];
+            let kept = check(&c, &args, k, &format!("{n} rows of {k} of {ty}"));
+            assert_eq!(kept.is_empty(), k == 0, "{n} rows of {k} of {ty}");
+        }
+        let c = compiled(VOLUME, ty);
+        for extents in [[2, 3, 16], [3, 1, 33], [1, 4, 200], [0, 3, 4]] {
+            let args = [numbers(ty, &extents, &mut rng)];
+            check(&c, &args, extents[2], &format!("{extents:?} of {ty}"));
+        }
+    }
+}
+
+/// Special numbers are what the formula makes of them.
+#[test]
+fn special_numbers() {
+    let c = compiled(SOFTMAX, Ty::F32);
+    let f = |x: f32| Lit::f32(x);
+    let rows = [
+        [f(f32::NAN), f(1.0), f(2.0), f(3.0)],
+        [f(f32::INFINITY), f(1.0), f(-0.0), f(0.0)],
+        [f(f32::NEG_INFINITY); 4],
+        [f(f32::MAX), f(f32::MIN), f(1e-45), f(200.0)],
+    ];
+    let args = [Value::Array(vec![4, 4], rows.concat())];
+    assert!(!check(&c, &args, 4, "special numbers").is_empty());
+}
+
+/// Without its barrier a row of several warps is a race.
+#[test]
+fn barriers() {
+    let mut c = compiled(SOFTMAX, Ty::F32);
+    let mut rng = Rng::new(5);
+    let args = [numbers(Ty::F32, &[1, 4096], &mut rng)];
+    let at = c.kernels[0].gpu_variants().iter().position(|v| v.kernel.name == "f_0_rows_8192").unwrap();
+    let mutants = mutants::of(&c.kernels[0].gpu_variants()[at].kernel);
+    assert_eq!(mutants.len(), 2, "one for each reduction");
+    for (what, kernel) in mutants {
+        c.kernels[0].gpu.as_mut().expect("code for GPUs").variants[at].kernel = kernel;
+        let how = How { layout: Layout::Contiguous, version: Some(at), span: 1, order: Order::Random(1) };
+        match call(&c, 0, &args, how) {
+            Err(Failure::Fault(f)) if f.kind == FaultKind::Race => {}
+            Err(e) => panic!("{what}: {e}"),
+            Ok(called) => panic!("{what}: {called:?}"),
+        }
+    }
+}
