@@ -11,6 +11,7 @@ pub mod matrices;
 pub mod moving_average;
 pub mod nbody;
 pub mod rmse;
+pub mod rows;
 pub mod saxpy;
 pub mod sdot;
 pub mod staged;

@@ -303,6 +303,16 @@ impl Demand {
         out
     }
 
+    /// Returns the arrays of these places, each with the arrays whose elements its own need.
+    pub fn reads<'p>(&'p self, places: &'p Places) -> impl Iterator<Item = (NodeId, NodeId)> + 'p {
+        let elements =
+            places.by_array.iter().flat_map(|(x, of)| of.0.iter().map(|index| (*x, index.clone())));
+        elements.flat_map(|place| {
+            let needed = self.needs.get(&place).into_iter().flat_map(|needs| &needs.elements);
+            needed.map(move |of| (place.0, of.0.0))
+        })
+    }
+
     /// Returns how often an element of an array is computed for one of the context with these
     /// places.
     pub fn reuse_of(&self, array: NodeId, places: &Places) -> f64 {

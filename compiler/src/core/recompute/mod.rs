@@ -204,10 +204,33 @@ impl Decide {
                 let all = this.of_array.get(&x).into_iter().flatten();
                 all.map(|key| this.demand.reuse_of(x, &this.contexts[key].places)).sum::<f64>() - 1.0
             };
-            if let Some(x) = self.worst((&roots, &places), false, more) {
+            if let Some(x) = self.worst((&roots, &places), false, more)
+                && self.gains(x)
+            {
                 self.store(x);
             }
         }
+    }
+
+    /// Whether storing an array that several contexts compute once each makes them compute less. If the
+    /// array lacks a launch of the one that reads it, what it is computed from is computed twice instead.
+    fn gains(&mut self, x: NodeId) -> bool {
+        let keys: Vec<Key> = self.of_array.get(&x).into_iter().flatten().cloned().collect();
+        let contexts: Vec<Context> = keys.iter().map(|key| self.contexts[key].clone()).collect();
+        let is_once = |c: &Context| {
+            let repeated = c.places.arrays().find(|of| of.0 == x).map_or(0.0, |of| of.1);
+            repeated == 0.0 && self.demand.reuse_of(x, &c.places) <= 1.0
+        };
+        if keys.len() < 2 || !contexts.iter().all(is_once) {
+            return true;
+        }
+        let mut gain = -self.demand.cost(x);
+        for c in contexts {
+            // what reduces the array itself reads it then
+            let others: Vec<NodeId> = c.roots.iter().copied().filter(|root| *root != x).collect();
+            gain += self.demand.cost_until(&c.roots, None) - self.demand.cost_until(&others, Some(x));
+        }
+        gain > if self.kept_anyway.contains(&x) { READ_AGAIN } else { ROUND_TRIP }
     }
 
     /// Finds the elements that a context needs.
@@ -235,11 +258,21 @@ impl Decide {
     ) -> Option<NodeId> {
         let mut found: Vec<(f64, NodeId)> = Vec::new();
         let arrays: Vec<(NodeId, f64)> = places.arrays().collect();
-        for (x, repeated) in arrays {
-            let more = more(self, x) + repeated;
-            if more <= 0.0 || !self.demand.may_be_stored(x) {
-                continue;
+        let mut again: HashMap<NodeId, f64> = HashMap::default();
+        for (x, repeated) in &arrays {
+            let more = more(self, *x) + repeated;
+            if more > 0.0 && self.demand.may_be_stored(*x) {
+                again.insert(*x, more);
             }
+        }
+        // what is computed again only for arrays that are computed again as often is not stored for them
+        let of = |x: &NodeId| again.get(x).copied().unwrap_or(0.0);
+        let wanted: HashSet<NodeId> =
+            self.demand.reads(places).filter(|(reader, x)| of(reader) < of(x)).map(|(_, x)| x).collect();
+        for (x, _) in arrays {
+            let Some(more) = again.get(&x).filter(|_| wanted.contains(&x) || roots.contains(&x)) else {
+                continue;
+            };
             let again = more * self.demand.cost_within(x, places);
             let limit = if self.kept_anyway.contains(&x) { READ_AGAIN } else { ROUND_TRIP };
             if is_full || again > limit {

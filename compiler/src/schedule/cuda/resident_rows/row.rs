@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::cuda::paths::fast_then_slow;
+use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
 use crate::schedule::cuda::segments::{join_columns, pairs};
 use crate::schedule::cuda::{access, levels::is_zero};
 use crate::schedule::element::{canonical, opened};
@@ -168,19 +168,22 @@ impl<'a> Row<'a> {
         groups: &[Group],
         out: &mut Vec<Stmt>,
     ) -> Result<(Vec<Vec<NodeId>>, Vec<Expr>)> {
-        let mut each = Vec::new();
-        let mut vars = self.vars.clone();
+        let (mut each, mut values) = (Vec::new(), Vec::new());
         for g in groups {
+            let mut vars = self.vars.clone();
             vars.push(g.first.clone());
+            let mut roots = Vec::new();
             for index in &g.indices {
                 let of = |n: &NodeId| l.launch.replace(*n, self.rows.element, *index);
                 each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
+                roots.extend_from_slice(each.last().expect("pushed"));
+            }
+            let loaded = self.loaded.clone();
+            let of_group = l.with_loaded(loaded, |l| group_values(l, &vars, &roots, out))?;
+            for e in of_group {
+                values.push(bind(l, "value", e, out));
             }
         }
-        let roots = each.concat();
-        let loaded = self.loaded.clone();
-        let values = l.with_loaded(loaded, |l| fast_then_slow(l, &vars, &roots, out))?;
-        let values = values.into_iter().map(|e| bind(l, "value", e, out)).collect();
         Ok((each, values))
     }
 
@@ -317,4 +320,28 @@ impl<'a> Row<'a> {
         self.keep(each.concat().into_iter().zip(computed), &kept);
         Ok(())
     }
+}
+
+/// Computes the values of neighbouring elements: on the fast path, with divisions that have no branches,
+/// and again in a branch if the slow path is needed.
+fn group_values(
+    l: &mut Lower,
+    vars: &[(NodeId, Expr)],
+    roots: &[NodeId],
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    let needs_slow_path = slow_path_flag(l, roots, out);
+    let values = branch_free_values(l, vars, roots, needs_slow_path, out)?;
+    let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
+    let mut complete = Vec::new();
+    let exact = l.with_full_range(true, |l| l.region(vars, roots, &Expr::int(0), &mut complete))?;
+    let mut all = Vec::new();
+    for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
+        let usual = l.k.reg("usual", l.launch.g.ty(*root).elem);
+        out.push(Stmt::Var(usual, value));
+        complete.push(Stmt::Assign(usual, exact));
+        all.push(Expr::Reg(usual));
+    }
+    out.push(Stmt::If(Expr::Reg(needs_slow_path), complete, vec![]));
+    Ok(all)
 }

@@ -1,0 +1,149 @@
+"""Rows that are needed several times, beside PyTorch in one process: milliseconds a call on one GPU, medians of 7 x 20 calls between events.
+
+    python3 torch_rows.py LIBRARY PACKAGE > rows.jsonl
+
+LIBRARY is libarraygpu, PACKAGE the library of `rows-gen`. `copy_ms` is a device copy of as many bytes as the function must move, and each call
+takes another of several arrays, so that none is in the L2 cache. Results are compared with PyTorch's, and two calls with each other bit by bit.
+Without arguments only PyTorch's rows are printed.
+"""
+
+import ctypes
+import json
+import sys
+
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(1)
+DEV = "cuda"
+BYTES = 1 << 30
+
+
+class View(ctypes.Structure):
+    _fields_ = [
+        ("buffer", ctypes.c_void_p),
+        ("offset", ctypes.c_int64),
+        ("rank", ctypes.c_int64),
+        ("extent", ctypes.c_int64 * 6),
+        ("stride", ctypes.c_int64 * 6),
+        ("element", ctypes.c_int32 * 2),
+        ("length", ctypes.c_void_p),
+        ("reserved", ctypes.c_uint64 * 2),
+    ]
+
+
+class Call(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("context", ctypes.c_void_p),
+        ("stream", ctypes.c_void_p),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
+        ("workspace_needed", ctypes.c_void_p),
+    ]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("threads", ctypes.c_int32)]
+    _fields_ += [("memory_limit", ctypes.c_int64)] + [(name, ctypes.c_void_p) for name in ("allocate", "release", "run_tasks", "user")]
+
+
+class Ours:
+    """The functions of the package, on PyTorch's arrays and stream."""
+
+    def __init__(self, library, package):
+        self.lib = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+        self.lib.agpu_last_error_message.restype = ctypes.c_char_p
+        self.package = ctypes.CDLL(package)
+        self.context = ctypes.c_void_p()
+        options = Options(size=ctypes.sizeof(Options), device=2)
+        self.check(self.lib.agpu_context_create(ctypes.byref(options), ctypes.byref(self.context)))
+        self.views = {}
+
+    def check(self, status):
+        if status != 0:
+            raise RuntimeError(self.lib.agpu_last_error_message().decode())
+
+    def view(self, x):
+        if x.data_ptr() not in self.views:
+            buffer = ctypes.c_void_p()
+            kind = {torch.float32: 0, torch.float64: 1}[x.dtype]
+            wrapped = self.lib.agpu_buffer_wrap(self.context, kind, ctypes.c_void_p(x.data_ptr()), ctypes.c_int64(x.numel()), ctypes.byref(buffer))
+            self.check(wrapped)
+            extent, stride = list(x.shape) + [0] * (6 - x.dim()), list(x.stride()) + [0] * (6 - x.dim())
+            self.views[x.data_ptr()] = View(buffer, 0, x.dim(), (ctypes.c_int64 * 6)(*extent), (ctypes.c_int64 * 6)(*stride))
+        return self.views[x.data_ptr()]
+
+    def function(self, name):
+        call = Call(size=ctypes.sizeof(Call), context=self.context, stream=torch.cuda.current_stream().cuda_stream)
+        function = getattr(self.package, name)
+
+        def run(x, out):
+            self.check(function(ctypes.byref(call), self.view(x), self.view(out)))
+            return out
+
+        return run
+
+
+def timed(f, n=20):
+    f(0), f(1)
+    torch.cuda.synchronize()
+    ts = []
+    for _ in range(7):
+        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        a.record()
+        for i in range(n):
+            f(i)
+        b.record()
+        torch.cuda.synchronize()
+        ts.append(a.elapsed_time(b) / n)
+    return sorted(ts)[3]
+
+
+def softmax(x):
+    return torch.softmax(x, 1)
+
+
+def layer_norm(x):
+    return F.layer_norm(x, (x.shape[1],))
+
+
+def shares(x):
+    return x / x.sum(1, keepdim=True)
+
+
+CASES = [
+    (name, f, torch.float32, shape)
+    for shape in ((65536, 1024), (8192, 8192), (1 << 20, 64), (2048, 32768), (262144, 256), (16384, 4096), (65536, 1000), (65536, 1001))
+    for name, f in (("softmax", softmax), ("layer_norm", layer_norm), ("shares", shares))
+]
+CASES += [("softmax_f64", softmax, torch.float64, shape) for shape in ((32768, 1024), (4096, 8192), (1 << 19, 64))]
+
+
+def main():
+    ours = Ours(*sys.argv[1:3]) if len(sys.argv) > 2 else None
+    print(json.dumps(dict(device=torch.cuda.get_device_name(0), torch=torch.__version__)), flush=True)
+    for name, f, dtype, (rows, cols) in CASES:
+        count = max(2, BYTES // (rows * cols * dtype.itemsize))
+        xs = [torch.rand(rows, cols, device=DEV, dtype=dtype) + 0.5 for _ in range(count)]
+        outs = [torch.empty_like(x) for x in xs]
+        row = dict(name=f"{name} {rows}x{cols}")
+        row["copy_ms"] = round(timed(lambda i: outs[i % count].copy_(xs[i % count])), 4)
+        torch._dynamo.reset()
+        g = torch.compile(f)
+        row["compile_ms"] = round(timed(lambda i: g(xs[i % count])), 4)
+        if ours:
+            run = ours.function(f"rows_{name}")
+            row["ours_ms"] = round(timed(lambda i: run(xs[i % count], outs[i % count])), 4)
+            first = run(xs[0], outs[0]).clone()
+            row["same_bits"] = bool((run(xs[0], outs[1]).view(torch.uint8) == first.view(torch.uint8)).all())
+            row["difference"] = float((first - f(xs[0].double())).abs().max())
+            in_place = xs[0].clone()
+            row["in_place"] = bool((run(in_place, in_place) == first).all())
+            row["of_copy"], row["of_compile"] = (round(row[k] / row["ours_ms"], 3) for k in ("copy_ms", "compile_ms"))
+        print(json.dumps(row), flush=True)
+        del xs, outs
+
+
+if __name__ == "__main__":
+    main()

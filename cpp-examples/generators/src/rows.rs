@@ -1,0 +1,34 @@
+//! Functions of rows that need a row several times: softmax, layer normalisation, division by the sum.
+
+use arraygpu::prelude::*;
+
+/// What the C++ header says.
+pub const SOFTMAX_DOC: &str = "Each row's exponentials of x minus the row's maximum, divided by their sum.";
+
+/// Two reductions of a row, and the row again.
+pub fn softmax<T: Float>(x: MExp<T>) -> MExp<T> {
+    let n = x.cols();
+    let e = (x - x.map_rows(|row| row.max()).broadcast_cols(n)).exp();
+    e / e.sum_rows().broadcast_cols(n)
+}
+
+/// What the C++ header says.
+pub const LAYER_NORM_DOC: &str =
+    "Each row shifted to mean 0 and scaled to variance 1, with 1e-5 added to the variance.";
+
+/// The mean, the variance about it, and the row again.
+pub fn layer_norm(x: MExp<f32>) -> MExp<f32> {
+    let n = x.cols();
+    let count = n.cast::<f32>();
+    let d = x - (x.sum_rows() / count).broadcast_cols(n);
+    let variance = d.map_rows(|row| row.dot(row)) / count;
+    d * (variance + 1e-5).rsqrt().broadcast_cols(n)
+}
+
+/// What the C++ header says.
+pub const SHARES_DOC: &str = "Each row divided by its sum.";
+
+/// One reduction of a row, and the row again.
+pub fn shares(x: MExp<f32>) -> MExp<f32> {
+    x / x.sum_rows().broadcast_cols(x.cols())
+}
