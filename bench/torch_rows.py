@@ -74,6 +74,11 @@ class Ours:
             self.views[x.data_ptr()] = View(buffer, 0, x.dim(), (ctypes.c_int64 * 6)(*extent), (ctypes.c_int64 * 6)(*stride))
         return self.views[x.data_ptr()]
 
+    def forget(self):
+        for view in self.views.values():
+            self.check(self.lib.agpu_buffer_free(ctypes.c_void_p(view.buffer)))
+        self.views.clear()
+
     def function(self, name):
         call = Call(size=ctypes.sizeof(Call), context=self.context, stream=torch.cuda.current_stream().cuda_stream)
         function = getattr(self.package, name)
@@ -121,6 +126,8 @@ CASES += [("softmax_f64", softmax, torch.float64, shape) for shape in ((32768, 1
 
 
 def main():
+    # a call without a stream would use one of the library's own
+    torch.cuda.set_stream(torch.cuda.Stream())
     ours = Ours(*sys.argv[1:3]) if len(sys.argv) > 2 else None
     print(json.dumps(dict(device=torch.cuda.get_device_name(0), torch=torch.__version__)), flush=True)
     for name, f, dtype, (rows, cols) in CASES:
@@ -141,6 +148,8 @@ def main():
             in_place = xs[0].clone()
             row["in_place"] = bool((run(in_place, in_place) == first).all())
             row["of_copy"], row["of_compile"] = (round(row[k] / row["ours_ms"], 3) for k in ("copy_ms", "compile_ms"))
+            torch.cuda.synchronize()
+            ours.forget()
         print(json.dumps(row), flush=True)
         del xs, outs
 

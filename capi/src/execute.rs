@@ -88,7 +88,7 @@ fn run(
             Step::Instead(_) => {
                 let all = &steps[at..at + step.inside()];
                 let (first, others) = all.split_at(1);
-                let runs = runs_instead(first, context, ws)?;
+                let runs = runs_instead(loaded, plan, first, context, ws)?;
                 if !runs {
                     now.site += sites(first);
                 }
@@ -128,9 +128,16 @@ fn run(
 }
 
 /// Whether a launch runs instead of the steps behind it.
-fn runs_instead(launch: &[Step], context: &Context, ws: &Workspace) -> Result<bool> {
+fn runs_instead(
+    loaded: &Loaded,
+    plan: &Plan,
+    launch: &[Step],
+    context: &Context,
+    ws: &Workspace,
+) -> Result<bool> {
     let [Step::Launch(l)] = launch else { return Ok(false) };
-    Ok(policy::runs_instead_on_cpu(tiles(l, ws)?, context.host.workers.threads))
+    let is_wanted = policy::runs_instead_on_cpu(tiles(l, ws)?, context.host.workers.threads);
+    Ok(is_wanted && loaded.code(l.kernel, launch::variant(plan, l, ws))?.is_some())
 }
 
 /// Iterations of at least so many turns fill in the arguments of their launches once.

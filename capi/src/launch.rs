@@ -77,11 +77,9 @@ pub(crate) fn prepare(
     a.arrays.clear();
     a.strides.clear();
     let span = |array: usize| &ws.spans[place_of(plan, launch.arrays[array].0)];
-    let mut contiguous = launch.flat.iter().all(|i| span(*i as usize).is_flat());
     for span in (0..launch.arrays.len()).map(span) {
         a.arrays.push(span.base.cast::<c_void>());
         a.strides.push(span.strides[AXES - 1]);
-        contiguous &= span.is_contiguous();
     }
     a.scalars.clear();
     a.scalars.extend(launch.scalars.iter().map(|s| scalar(*s, &ws.host, span)));
@@ -93,7 +91,7 @@ pub(crate) fn prepare(
         a.scratch.push(scratch.cast());
         scratch = scratch.wrapping_add(scratch_bytes(tiles, ty.size()) as usize);
     }
-    let chosen = variant(launch, ws, contiguous);
+    let chosen = variant(plan, launch, ws);
     if log::wants(log::Level::Warn) {
         tell(plan, launch, tiles, chosen, ws);
     }
@@ -122,8 +120,10 @@ fn tell(plan: &Plan, launch: &Launch, tiles: i64, variant: Variant, ws: &Workspa
 }
 
 /// The kernel's variant: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.
-fn variant(launch: &Launch, ws: &Workspace, contiguous: bool) -> Variant {
-    if !contiguous {
+pub(crate) fn variant(plan: &Plan, launch: &Launch, ws: &Workspace) -> Variant {
+    let span = |array: usize| &ws.spans[place_of(plan, launch.arrays[array].0)];
+    let is_dense = launch.flat.iter().all(|i| span(*i as usize).is_flat());
+    if !is_dense || !(0..launch.arrays.len()).all(|array| span(array).is_contiguous()) {
         Variant::Strided
     } else if writes_an_input(launch, ws) {
         Variant::InPlace

@@ -206,7 +206,7 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
         Freed,
     }
     let mut temps = vec![Temp::Fresh; plan.temps.len()];
-    for step in &plan.steps {
+    for (at, step) in plan.steps.iter().enumerate() {
         match step {
             Step::Repeat(r) => {
                 for s in &r.states {
@@ -252,7 +252,9 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
                 if l.slots.iter().any(|p| matches!(p, Place::Param(_))) {
                     fail!(MODULE, "{title}: kernel {} has a parameter as a slot", l.name);
                 }
-                if !module.has_cpu_code() {
+                // a launch that is instead of others runs if there is code for the call
+                let is_alternative = at > 0 && matches!(plan.steps[at - 1], Step::Instead(_));
+                if !module.has_cpu_code() || is_alternative {
                     continue;
                 }
                 let has = |variant| module.has(l.kernel, variant);

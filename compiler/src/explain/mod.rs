@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Place, Plan, Slot, Step};
 use formula::{Formulas, Sum};
 use indexmap::IndexMap;
-use model::{Check, Report, Temporary};
+use model::{Alternative, Check, Report, Temporary};
 use rustc_hash::FxHashSet as HashSet;
 use scope::Units;
 use std::str::FromStr;
@@ -153,9 +153,29 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         hints,
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
+        alternatives: alternatives(c, &units),
         kernels,
         warnings,
     })
+}
+
+/// Returns the launches that run instead of others.
+fn alternatives(c: &Compiled, units: &Units) -> Vec<Alternative> {
+    let mut out = Vec::new();
+    for (at, step) in units.plan.steps.iter().enumerate() {
+        let (Step::Instead(_), Some(Step::Launch(launch))) = (step, units.plan.steps.get(at + 1)) else {
+            continue;
+        };
+        let others = units.plan.steps[at + 2..at + 1 + step.inside()].iter();
+        let name = |s: &Step| if let Step::Launch(l) = s { Some(l.name.clone()) } else { None };
+        out.push(Alternative {
+            name: launch.name.clone(),
+            instead_of: others.filter_map(name).collect(),
+            cpu: variants::cpu(c, launch),
+            gpu: variants::gpu(c, launch, &|place| units.name(place), None),
+        });
+    }
+    out
 }
 
 /// The bytes that must move at least: what scopes get and give.

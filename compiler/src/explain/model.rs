@@ -47,6 +47,8 @@ pub struct Function {
     pub temporaries: Vec<Temporary>,
     /// The kernels, in the order of their launches.
     pub kernels: Vec<Kernel>,
+    /// The launches that run instead of several others where the device can keep rows.
+    pub alternatives: Vec<Alternative>,
     /// The conditions that the host checks first.
     pub checks: Vec<Check>,
     pub warnings: Vec<String>,
@@ -115,6 +117,19 @@ pub struct Temporary {
     /// The extents, outermost first; empty for a scalar.
     pub extents: Vec<Amount>,
     pub bytes: Amount,
+}
+
+/// A launch that runs instead of several others.
+#[derive(Clone, Debug, Serialize)]
+pub struct Alternative {
+    /// The kernel's name.
+    pub name: String,
+    /// The kernels of the launches that it replaces.
+    pub instead_of: Vec<String>,
+    /// The kernel on CPUs, if they are a target.
+    pub cpu: Option<Cpu>,
+    /// The kernel on GPUs, if they are a target.
+    pub gpu: Option<Gpu>,
 }
 
 /// A kernel and its launch.

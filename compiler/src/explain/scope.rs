@@ -52,7 +52,7 @@ pub struct Copies {
 /// All launches of a function's plan.
 pub struct Units<'a> {
     compiled: &'a Compiled,
-    plan: &'a Plan,
+    pub plan: &'a Plan,
     /// The names of the states of iterations.
     names: HashMap<Place, String>,
     /// The scopes; the first one is the function.

@@ -23,6 +23,9 @@ fn function(f: &Function) -> String {
         copy_speed(f).map(|s| format!(", {s}")).unwrap_or_default(),
     );
     f.kernels.iter().for_each(|k| kernel(&mut out, k));
+    for a in &f.alternatives {
+        let _ = writeln!(out, "  {}: instead of {}", a.name, a.instead_of.join(", "));
+    }
     out
 }
 

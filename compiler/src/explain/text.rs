@@ -53,6 +53,16 @@ fn function(f: &Function) -> String {
     for k in &f.kernels {
         kernel(&mut out, k, f.kernels.len() > 1);
     }
+    for a in &f.alternatives {
+        let others = a.instead_of.join(", ");
+        let _ = writeln!(
+            out,
+            "  {}: instead of {others}: reads each row once, where a variant serves the call",
+            a.name
+        );
+        a.cpu.iter().for_each(|c| on_cpu(&mut out, c));
+        a.gpu.iter().for_each(|g| on_gpu(&mut out, g));
+    }
     for c in &f.checks {
         let at = c.place.as_ref().map(|p| format!(" {}", short(p))).unwrap_or_default();
         let _ = writeln!(out, "  checked before anything runs: {} ({}){at}", c.condition, c.subject);

@@ -15,6 +15,10 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
     let none = || Vec::new();
     let stores = variants.in_place.is_some();
     let first = match (&variants.strided, stores) {
+        // a launch that is instead of others has one variant
+        (None, _) if !l.domain.is_empty() => {
+            vec!["strides of 1".into(), "at least a row for each thread".into()]
+        }
         (None, _) => none(),
         (Some(_), false) => vec!["strides of 1".into()],
         (Some(_), true) => vec!["strides of 1".into(), "outputs apart from inputs".into()],

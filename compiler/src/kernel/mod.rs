@@ -74,6 +74,9 @@ pub enum Expr {
     /// GPU: the value of the lane that is this many lanes lower, or this lane's own value if there
     /// is none. All lanes of the warp take part.
     ShuffleUp(Box<Expr>, u32),
+    /// GPU: the value of the lane whose number differs in this bit, a power of two. All lanes of the
+    /// warp take part.
+    ShuffleXor(Box<Expr>, u32),
     /// GPU: the value of lane 0 of the warp. All lanes of the warp take part.
     Broadcast(Box<Expr>),
 }
@@ -297,7 +300,9 @@ impl Kernel {
             Expr::Cast(ty, _) => *ty,
             Expr::TileBegin | Expr::TileEnd => Ty::I64,
             Expr::Place(_) => Ty::I32,
-            Expr::ShuffleDown(a, _) | Expr::ShuffleUp(a, _) | Expr::Broadcast(a) => self.ty(a),
+            Expr::ShuffleDown(a, _) | Expr::ShuffleUp(a, _) | Expr::ShuffleXor(a, _) | Expr::Broadcast(a) => {
+                self.ty(a)
+            }
         }
     }
 }
@@ -311,6 +316,7 @@ macro_rules! operands {
             | Expr::Cast(_, a)
             | Expr::ShuffleDown(a, _)
             | Expr::ShuffleUp(a, _)
+            | Expr::ShuffleXor(a, _)
             | Expr::Broadcast(a) => $f(a),
             Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => {
                 $f(a);

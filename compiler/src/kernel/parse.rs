@@ -268,12 +268,18 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
         c.expect("]")?;
         return Ok(Expr::Load(m, i));
     }
-    if word == "shuffle_down" || word == "shuffle_up" {
+    let shuffle: Option<fn(Box<Expr>, u32) -> Expr> = match word.as_str() {
+        "shuffle_down" => Some(Expr::ShuffleDown),
+        "shuffle_up" => Some(Expr::ShuffleUp),
+        "shuffle_xor" => Some(Expr::ShuffleXor),
+        _ => None,
+    };
+    if let Some(shuffle) = shuffle {
         let by = u32::try_from(c.number()?).map_err(|_| c.error("a warp has 32 lanes"))?;
         c.expect("(")?;
         let e = boxed(c, k)?;
         c.expect(")")?;
-        return Ok(if word == "shuffle_up" { Expr::ShuffleUp(e, by) } else { Expr::ShuffleDown(e, by) });
+        return Ok(shuffle(e, by));
     }
     let cast = if word == "cast" { Some(c.elem()?) } else { None };
     if c.eat("(") {

@@ -156,6 +156,7 @@ fn expr(k: &Kernel, e: &Expr) -> String {
         Expr::Place(g) => g.name().into(),
         Expr::ShuffleDown(a, by) => format!("shuffle_down {by}({})", x(a)),
         Expr::ShuffleUp(a, by) => format!("shuffle_up {by}({})", x(a)),
+        Expr::ShuffleXor(a, by) => format!("shuffle_xor {by}({})", x(a)),
         Expr::Broadcast(a) => format!("broadcast({})", x(a)),
     }
 }

@@ -357,6 +357,9 @@ impl Check<'_> {
             Expr::TileBegin | Expr::TileEnd if !self.gpu() => Ty::I64,
             Expr::Place(_) if self.gpu() => Ty::I32,
             Expr::ShuffleDown(a, by) if self.gpu() && (1..super::WARP).contains(by) => self.expr(a, scope)?,
+            Expr::ShuffleXor(a, by) if self.gpu() && by.is_power_of_two() && *by < super::WARP => {
+                self.expr(a, scope)?
+            }
             Expr::ShuffleUp(a, by) if self.gpu() && (1..super::WARP).contains(by) => self.expr(a, scope)?,
             Expr::Broadcast(a) if self.gpu() => self.expr(a, scope)?,
             _ => return Err(format!("{e:?} on the wrong kind of device")),

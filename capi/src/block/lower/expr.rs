@@ -54,7 +54,11 @@ impl Lower<'_> {
                 };
             }
             Expr::Cast(ty, a) => return self.of(Kind::Cast(self.k.ty(a), *ty), &[a], to),
-            Expr::Place(_) | Expr::ShuffleDown(..) | Expr::ShuffleUp(..) | Expr::Broadcast(_) => {
+            Expr::Place(_)
+            | Expr::ShuffleDown(..)
+            | Expr::ShuffleUp(..)
+            | Expr::ShuffleXor(..)
+            | Expr::Broadcast(_) => {
                 unreachable!("verified: a CPU kernel")
             }
         };

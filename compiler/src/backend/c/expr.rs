@@ -53,7 +53,11 @@ pub fn expr(k: &Kernel, e: &Expr) -> String {
         Expr::Cast(to, a) => cast(k, *to, a),
         Expr::TileBegin => "tile_begin".into(),
         Expr::TileEnd => "tile_end".into(),
-        Expr::Place(_) | Expr::ShuffleDown(..) | Expr::ShuffleUp(..) | Expr::Broadcast(_) => {
+        Expr::Place(_)
+        | Expr::ShuffleDown(..)
+        | Expr::ShuffleUp(..)
+        | Expr::ShuffleXor(..)
+        | Expr::Broadcast(_) => {
             unreachable!("verified: a CPU kernel")
         }
     }

@@ -55,6 +55,10 @@ impl<'a> Emitter<'a> {
                 let v = self.value(a);
                 self.shuffle(dest, ty, v, ("up", *by, 0));
             }
+            Expr::ShuffleXor(a, by) => {
+                let v = self.value(a);
+                self.shuffle(dest, ty, v, ("bfly", *by, 31));
+            }
             Expr::Broadcast(a) => {
                 let v = self.value(a);
                 // The barrier also makes the memory accesses of the lanes visible to one another.

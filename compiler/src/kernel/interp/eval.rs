@@ -100,6 +100,11 @@ impl<'k> Machine<'k, '_> {
                 self.whole_warp(w, mask, at)?;
                 Lanes::each(a.ty, mask, |l| a.at(l.checked_sub(*by as usize).unwrap_or(l)))
             }
+            Expr::ShuffleXor(a, by) => {
+                let a = self.eval(w, a, mask, at)?;
+                self.whole_warp(w, mask, at)?;
+                Lanes::each(a.ty, mask, |l| a.at(l ^ *by as usize))
+            }
             Expr::Broadcast(a) => {
                 let a = self.eval(w, a, mask, at)?;
                 self.whole_warp(w, mask, at)?;

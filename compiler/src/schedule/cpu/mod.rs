@@ -48,7 +48,9 @@ pub fn kernels(
     let stores = fused.items.iter().any(|it| is_store(&c.g, it));
     // if no code for CPUs is wanted, one variant is lowered, which determines the kernel's
     // signature
-    let staged = c.wanted.has_cpu() && !fused.domain.is_empty();
+    // a launch that is instead of others leaves arrays with any strides to these
+    let is_alternative = c.facts.resident_rows.is_some();
+    let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_alternative;
     let mut others = None;
     if staged {
         let (in_place, strategy) = build(c, &format!("{name}_in_place"), fused, true, false)?;
@@ -76,7 +78,8 @@ pub fn kernels(
         dce::run(&mut kernel);
         CpuVariant { kernel, strategy }
     };
-    let contiguous = finished((contiguous, strategy), stores);
+    // the rows of an output may be those of an input
+    let contiguous = finished((contiguous, strategy), stores && !is_alternative);
     let mut variants = CpuVariants { contiguous, in_place: None, strided: None };
     if let Some((in_place, any)) = others {
         // the runtime takes it only where an output is an input that is read at the same index

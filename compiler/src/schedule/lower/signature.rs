@@ -144,7 +144,9 @@ impl Lower<'_, '_, '_> {
             }
             Expr::Unary(op, a) => op.result(self.k_ty(a)),
             Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
-            Expr::ShuffleDown(a, _) | Expr::ShuffleUp(a, _) | Expr::Broadcast(a) => self.k_ty(a),
+            Expr::ShuffleDown(a, _) | Expr::ShuffleUp(a, _) | Expr::ShuffleXor(a, _) | Expr::Broadcast(a) => {
+                self.k_ty(a)
+            }
             Expr::Binary(op, a, _) => op.result(self.k_ty(a)),
             e => self.k.kernel.ty(e),
         }

@@ -3,11 +3,11 @@
 use super::{COLUMNS_PER_LANE, Group, ResidentRowsParams};
 use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::cuda::expressions::{int32, to_i64};
+use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
-use crate::schedule::cuda::segments::{join_columns, pairs};
+use crate::schedule::cuda::segments::{join_columns_everywhere, pairs};
 use crate::schedule::cuda::{access, levels::is_zero};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::Item;
@@ -86,9 +86,7 @@ impl<'a> Row<'a> {
         let roots = self.roots(l, stage);
         let loaded = std::mem::take(&mut self.loaded);
         for (x, outer) in neighbours(l.launch, &roots, self.rows.element) {
-            // elements apart in memory are loaded one by one where they are used
-            let is_apart = l.k.strided && self.p.v > 1;
-            if is_apart || !self.arrays.insert((x, outer.clone())) {
+            if !self.arrays.insert((x, outer.clone())) {
                 continue;
             }
             l.with_loaded(Loaded::default(), |l| {
@@ -179,7 +177,7 @@ impl<'a> Row<'a> {
                 roots.extend_from_slice(each.last().expect("pushed"));
             }
             let loaded = self.loaded.clone();
-            let of_group = l.with_loaded(loaded, |l| group_values(l, &vars, &roots, out))?;
+            let of_group = l.with_loaded(loaded, |l| group_values(l, &vars, &roots, &self.has(g), out))?;
             for e in of_group {
                 values.push(bind(l, "value", e, out));
             }
@@ -220,7 +218,7 @@ impl<'a> Row<'a> {
                 out.push(Stmt::Assign(columns[*column], (*is_present).clone().select(next, before)));
             }
             first += count;
-            let total = join_columns(l, &r, &columns, self.p.v, self.p.lanes, out)?;
+            let total = join_columns_everywhere(l, &r, &columns, self.p.v, self.p.lanes, out)?;
             let total = self.of_row(l, &r, total, out)?;
             let length = l.launch.host(self.rows.length);
             let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
@@ -232,24 +230,13 @@ impl<'a> Row<'a> {
         self.values(l, values, out)
     }
 
-    /// Returns the total of the row in all of its lanes, given that of each tile in its first lane.
+    /// Returns the total of the row, given that of each tile in its lanes.
     fn of_row(&self, l: &mut Lower, r: &Reduction, total: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-        let mut value = total;
-        if self.p.lanes < WARP {
-            let mut distance = 1;
-            while distance < self.p.lanes {
-                let other = bind(l, "other", Expr::ShuffleUp(Box::new(value.clone()), distance), out);
-                let takes = Expr::binary(BinaryOp::Ge, self.lane.clone(), int32(distance as i32));
-                value = bind(l, "total", takes.select(other, value), out);
-                distance *= 2;
-            }
-            return Ok(value);
-        }
         if self.p.warps == 1 {
-            return Ok(bind(l, "total", Expr::Broadcast(Box::new(value)), out));
+            return Ok(total);
         }
         let tiles = l.k.share("tiles", r.ty, self.p.warps);
-        let store = Stmt::Store(tiles, to_i64(self.warp.clone()), value);
+        let store = Stmt::Store(tiles, to_i64(self.warp.clone()), total);
         out.push(Stmt::If(is_zero(&self.lane), vec![store], vec![]));
         out.push(Stmt::Barrier);
         let load = |w: u32| Expr::load(tiles, Expr::int(w.into()));
@@ -323,11 +310,12 @@ impl<'a> Row<'a> {
 }
 
 /// Computes the values of neighbouring elements: on the fast path, with divisions that have no branches,
-/// and again in a branch if the slow path is needed.
+/// and again in a branch if the slow path is needed. The values of absent elements are not used.
 fn group_values(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
     roots: &[NodeId],
+    are_present: &Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let needs_slow_path = slow_path_flag(l, roots, out);
@@ -342,6 +330,7 @@ fn group_values(
         complete.push(Stmt::Assign(usual, exact));
         all.push(Expr::Reg(usual));
     }
-    out.push(Stmt::If(Expr::Reg(needs_slow_path), complete, vec![]));
+    let needed = Expr::binary(BinaryOp::And, Expr::Reg(needs_slow_path), are_present.clone());
+    out.push(Stmt::If(needed, complete, vec![]));
     Ok(all)
 }

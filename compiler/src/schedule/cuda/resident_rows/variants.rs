@@ -17,11 +17,10 @@ use std::rc::Rc;
 const MOST_WORDS: i64 = 128;
 
 /// Lanes of a row, rows of 128 columns of a tile, warps of a row, and rows that lanes take at once.
-const LEVELS: [(u32, i64, u32, i64); 8] = [
+const LEVELS: [(u32, i64, u32, i64); 7] = [
     (8, 1, 1, 2),
     (16, 1, 1, 2),
-    (WARP, 1, 1, 2),
-    (WARP, 4, 1, 1),
+    (WARP, 2, 1, 1),
     (WARP, 8, 1, 1),
     (WARP, 16, 1, 1),
     (WARP, 16, 4, 1),
@@ -47,16 +46,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             return;
         }
         let longest = params.longest();
-        let suffix = if guards.contiguous { format!("_{longest}") } else { "_any".into() };
+        let suffix = if params.v == v { format!("_{longest}") } else { format!("_{longest}_any") };
         // a lane beyond the row loads its last elements
         let multiple = NonZeroU32::new(params.v as u32);
         let guards = Guards { longest: Some(longest), multiple, ..guards };
-        let layout = ThreadLayout {
-            v: params.v,
-            strided: !guards.contiguous,
-            threads: params.threads(),
-            ..ThreadLayout::default()
-        };
+        let layout = ThreadLayout { v: params.v, threads: params.threads(), ..ThreadLayout::default() };
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: false };
         list.push(VariantGroup::of((Choice::ResidentRows(params), Vec::new()), layout, &inner, variant));
     };
@@ -64,7 +58,12 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let guards = Guards::contiguous().narrow();
         add(ResidentRowsParams { lanes, tile_rows, warps, each, v }, guards);
     }
-    let any = ResidentRowsParams { lanes: WARP, tile_rows: 8, warps: 1, each: 1, v: 1 };
-    add(any, Guards::strided().narrow());
+    // rows that do not begin at multiples of 16 bytes
+    for (tile_rows, warps) in [(8, 1), (16, 4)] {
+        let params = ResidentRowsParams { lanes: WARP, tile_rows, warps, each: 1, v: 1 };
+        if v > 1 {
+            add(params, Guards::contiguous().narrow());
+        }
+    }
     Some(list)
 }

@@ -341,12 +341,36 @@ pub fn join_columns(
     lanes: u32,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
+    joined_by(l, r, columns, (v, lanes), Expr::ShuffleDown, out)
+}
+
+/// Does the same as [`join_columns`]; the operator is commutative, so that both lanes of a pair get its
+/// value.
+pub fn join_columns_everywhere(
+    l: &mut Lower,
+    r: &Reduction,
+    columns: &[Reg],
+    v: i64,
+    lanes: u32,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    joined_by(l, r, columns, (v, lanes), Expr::ShuffleXor, out)
+}
+
+fn joined_by(
+    l: &mut Lower,
+    r: &Reduction,
+    columns: &[Reg],
+    (v, lanes): (i64, u32),
+    shuffle: fn(Box<Expr>, u32) -> Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
     let mut groups = Vec::new();
     for group in columns.chunks(v as usize) {
         let regs = group.iter().map(|a| Expr::Reg(*a)).collect();
         let mut value = pairs(l, r, regs, out)?;
         for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < lanes) {
-            let other = bind(l, "other", Expr::ShuffleDown(Box::new(value.clone()), distance), out);
+            let other = bind(l, "other", shuffle(Box::new(value.clone()), distance), out);
             let joined = join(l, r, &value, &other, out)?;
             value = bind(l, "joined", joined, out);
         }
