@@ -40,6 +40,22 @@ pub fn length(g: &mut Graph, n: NodeId) -> NodeId {
     simplify(g, Op::Binary(BinaryOp::Max, n, zero))
 }
 
+/// Whether a node reads an array that [`only_inside`] may have made empty. Where the loops around the
+/// read have no iterations, the element does not exist.
+pub fn exists_inside_only(g: &Graph, n: NodeId) -> bool {
+    let is_empty = |x: NodeId| match g.op(x) {
+        Op::Generate(extents, _) => {
+            matches!(*g.op(extents[0]), Op::Select(_, _, none) if g.as_lit(none) == Some(Lit::i64(0)))
+        }
+        _ => false,
+    };
+    let is_such = |n: NodeId| match g.op(n) {
+        Op::Elem(x, _) => matches!(*g.op(*x), Op::Materialize(x) if is_empty(x)),
+        _ => false,
+    };
+    g.reachable_until([n], |n| g.is_stored(n)).into_iter().any(is_such)
+}
+
 /// The loops around a value that becomes an element of a stored array.
 #[derive(Clone, Copy)]
 pub struct Loops<'a> {

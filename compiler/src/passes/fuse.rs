@@ -50,11 +50,11 @@ pub fn run(mut f: Function) -> Result<Function> {
     let mut fuse = Fuse::default();
     let mut out = rewrite_from(&f, true, &mut |g, op, old| {
         if postponed.nodes.contains(&old) {
-            return g.add(op);
+            return fuse.postponed(g, op);
         }
         let made = fuse.scalar(g, op);
         if postponed.arrays.contains(&old) {
-            fuse.postponed.insert(made);
+            fuse.as_written.insert(made);
         }
         match stored.get(&old) {
             // it leaves its records in any case
@@ -109,7 +109,7 @@ struct Fuse {
     /// inside.
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
     /// The arrays whose bodies are not composed yet.
-    postponed: HashSet<NodeId>,
+    as_written: HashSet<NodeId>,
     /// The opened bodies of these.
     opened: HashMap<NodeId, Opened>,
 }
@@ -166,7 +166,7 @@ impl Fuse {
 
     /// Returns the array as a function of its indices.
     fn generate(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
-        let is_written = matches!(g.op(x), Op::Generate(..)) && !self.postponed.contains(&x);
+        let is_written = matches!(g.op(x), Op::Generate(..)) && !self.as_written.contains(&x);
         if is_written && g.is_closed(x) {
             // the author wrote this `generate`: only its reads can be improved
             return prove(g, x, &Equations::default());
@@ -230,12 +230,12 @@ impl Fuse {
             }
             Op::Map(lambda, srcs) => {
                 let args: Vec<_> = srcs.iter().map(|s| self.element(g, *s, &index, proven)).collect();
-                match self.postponed.contains(&x) {
+                match self.as_written.contains(&x) {
                     true => self.composed(g, x, &lambda, &args, true),
                     false => g.open(&lambda, &args),
                 }
             }
-            Op::Generate(_, lambda) if self.postponed.contains(&x) => {
+            Op::Generate(_, lambda) if self.as_written.contains(&x) => {
                 self.composed(g, x, &lambda, &index, proven)
             }
             Op::Generate(_, lambda) if proven => g.open(&lambda, &index),

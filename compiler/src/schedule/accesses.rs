@@ -56,8 +56,11 @@ impl Accesses {
                 true => roots.push(opened(g, n, &index)),
                 false => {
                     // an operator may ignore the element, which is read nevertheless
-                    let srcs: Vec<NodeId> = g.op(n).operands().filter(|o| !g.ty(*o).is_scalar()).collect();
+                    let (scalars, srcs): (Vec<NodeId>, Vec<NodeId>) =
+                        g.op(n).operands().partition(|o| g.ty(*o).is_scalar());
                     roots.push(joined(g, n, &index).0);
+                    // the initial value, which is joined when all elements are stored
+                    roots.extend(scalars);
                     roots.extend(srcs.into_iter().map(|src| opened(g, src, &index)));
                 }
             }
@@ -65,6 +68,11 @@ impl Accesses {
         let mut found = Accesses { by_rows, is_product, ..Accesses::default() };
         found.walk(l, roots, &index);
         found
+    }
+
+    /// Adds the reads of a scalar that is computed when all elements are stored.
+    pub fn add_scalar(&mut self, g: &Graph, n: NodeId) {
+        self.elsewhere_of(g, n, &[]);
     }
 
     /// Returns the arrays that are read at the element's own number, which a GPU thread loads by

@@ -255,6 +255,10 @@ impl Scheduler<'_> {
             Some(_) => {}
             None => c.find_facts(fused),
         }
+        for r in scalars {
+            let value = c.result(*r);
+            c.facts.accesses.add_scalar(&c.g, value);
+        }
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));

@@ -16,6 +16,7 @@ use super::lower::Surroundings;
 use super::lower::{Lower, Region, named};
 use super::reduction::Reduction;
 use super::{cpu, error_records, slots};
+use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -89,7 +90,7 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
 /// of their own variables.
 fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
     for n in invariant_nodes(&mut l.launch.g, op) {
-        if !l.launch.may_record(n) {
+        if !l.launch.may_record(n) && !exists_inside_only(&l.launch.g, n) {
             l.value(n, r)?;
         }
     }

@@ -66,8 +66,8 @@ pub struct RowValue {
     pub stored: Option<Item>,
 }
 
-/// Returns the index space of the rows of a chain, and the number of groups from the first one on that
-/// may belong to it, as far as the index spaces tell; at least 2.
+/// Returns the number of groups from the first one on that may go over the same rows, as far as the
+/// index spaces tell: at least 2. `scalars` are the scalar results of each group.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let first = all.first()?;
     let is_plain = |(fused, scalars): (&FusedGroup, &Vec<u32>)| {
@@ -90,8 +90,8 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
     (count > 1).then_some(count)
 }
 
-/// Returns the group of a launch that computes all groups of a chain: its items are those that are
-/// stored. Returns `None` if later groups need an array that the chain would not store.
+/// Returns the group of a launch that computes all groups of a chain: its items are the results. Returns
+/// `None` if later groups need an array that would not be stored then.
 pub fn joined(g: &Graph, chain: &[FusedGroup], later: &[FusedGroup]) -> Option<FusedGroup> {
     let needed = |node: NodeId| {
         let needs = |it: &Item| groups::needs_of_item(g, it).contains(&node);

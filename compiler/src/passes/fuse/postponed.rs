@@ -71,6 +71,26 @@ struct Walk {
 }
 
 impl Fuse {
+    /// Adds a node of a postponed body as it is written. If nothing of it depends on the body's
+    /// variables any more, because an array turned out to be the same everywhere, it is composed now.
+    pub(super) fn postponed(&mut self, g: &mut Graph, op: Op) -> NodeId {
+        let made = g.add(op.clone());
+        if !g.is_closed(made) {
+            return made;
+        }
+        let operands: Vec<NodeId> = op.operands().collect();
+        let lambda = op.lambda().map(|l| {
+            let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
+            g.lambda(&types, |g, v| {
+                let scope = v.iter().flat_map(|v| g.node(*v).free.iter().copied()).collect();
+                let body = g.open(l, v);
+                self.walked(g, body, &mut Walk { made: HashMap::default(), scope, unproven: Vec::new() })
+            })
+        });
+        let op = op.with(&operands, lambda);
+        self.scalar(g, op)
+    }
+
     /// Returns the body of a postponed array with these arguments, and composes the elements that
     /// it reads. Unless they are `proven`, reads that depend on them become total.
     pub(super) fn composed(

@@ -21,22 +21,22 @@ use crate::schedule::resident_rows::{ResidentRows, Stage};
 use row::Row;
 pub use variants::variants;
 
-/// The columns of a lane.
-const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
 /// Threads of a block whose warps have rows of their own.
 const THREADS: u32 = 128;
 /// The registers of a multiprocessor, and those of a thread beside the elements.
 const REGISTERS: i64 = 1 << 16;
-const OTHER_REGISTERS: i64 = 56;
+const OTHER_REGISTERS: i64 = 44;
 
 /// How rows are mapped to threads.
 #[derive(Clone, Copy)]
 pub struct ResidentRowsParams {
     /// The lanes that have a tile of a row.
     pub lanes: u32,
-    /// The rows of a tile: each lane has 4 columns of them.
+    /// The rows of a tile.
     pub tile_rows: i64,
-    /// The warps that have a row, a tile each.
+    /// The columns of a lane: 4, or 2 if two warps share a tile.
+    pub columns: i64,
+    /// The warps that have a row.
     pub warps: u32,
     /// The number of rows that the lanes take at once.
     pub each: i64,
@@ -47,7 +47,7 @@ pub struct ResidentRowsParams {
 impl ResidentRowsParams {
     /// Returns the elements of a row that a lane has.
     pub fn elements_per_lane(&self) -> i64 {
-        COLUMNS_PER_LANE * self.tile_rows
+        self.columns * self.tile_rows
     }
 
     /// Returns the length of the longest row.
@@ -68,7 +68,7 @@ impl ResidentRowsParams {
     /// Returns the number of blocks for which a multiprocessor should have registers.
     pub fn min_resident_blocks(&self, words: i64) -> u32 {
         let of_thread = self.elements_per_lane() * self.each * words + OTHER_REGISTERS;
-        (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 8) as u32
+        (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 16) as u32
     }
 }
 
@@ -94,7 +94,7 @@ pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Resul
     let warp = bind(l, "warp", warp, &mut out);
     let (numbers, base) = match p.warps {
         1 => (rows_of_lanes(l, p, &warp, &mut out), Expr::int(0)),
-        _ => (vec![to_i64(Expr::Place(Gpu::Block))], to_i64(warp.clone()).times(Expr::int(TILE))),
+        _ => (vec![to_i64(Expr::Place(Gpu::Block))], first_of_warp(p, &warp)),
     };
     let groups = groups(l, p, (&base, &lane, &length), &mut out);
     let mut all = Vec::new();
@@ -115,6 +115,15 @@ pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Resul
         }
     }
     Ok(out)
+}
+
+/// Returns the first element of a warp, given the warp's number in the row.
+fn first_of_warp(p: &ResidentRowsParams, warp: &Expr) -> Expr {
+    let columns = p.columns * i64::from(WARP);
+    let warps_of_tile = (COLUMNS / columns) as i32;
+    let tile = Expr::binary(BinaryOp::Shr, warp.clone(), int32(warps_of_tile.trailing_zeros() as i32));
+    let part = Expr::binary(BinaryOp::And, warp.clone(), int32(warps_of_tile - 1));
+    to_i64(tile).times(Expr::int(TILE)).plus(to_i64(part).times(Expr::int(columns)))
 }
 
 /// Returns the numbers of the rows of this lane, which may be beyond the last row.
@@ -141,9 +150,11 @@ fn groups(
     let first = bind(l, "first", first, out);
     let last = bind(l, "last", length.clone().minus(Expr::int(v)), out);
     let mut all = Vec::new();
+    // fewer lanes than a warp have one row of a tile
+    let row_columns = if p.lanes == WARP { COLUMNS } else { lanes * p.columns };
     for row in 0..p.tile_rows {
-        for g in 0..COLUMNS_PER_LANE / v {
-            let offset = row * lanes * COLUMNS_PER_LANE + g * lanes * v;
+        for g in 0..p.columns / v {
+            let offset = row * row_columns + g * lanes * v;
             let at = bind(l, "k", first.clone().plus(Expr::int(offset)), out);
             let is_present = Expr::binary(BinaryOp::Lt, at.clone(), length.clone());
             let is_present = bind(l, "there", is_present, out);

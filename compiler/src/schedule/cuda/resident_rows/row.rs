@@ -1,6 +1,6 @@
 //! One row in registers: its loads, reductions and stores.
 
-use super::{COLUMNS_PER_LANE, Group, ResidentRowsParams};
+use super::{Group, ResidentRowsParams};
 use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -203,7 +203,7 @@ impl<'a> Row<'a> {
         for n in reductions {
             let r = Reduction::nested(l.launch, *n);
             let start = r.absent(l.launch);
-            let columns: Vec<Reg> = (0..COLUMNS_PER_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
+            let columns: Vec<Reg> = (0..self.p.columns).map(|_| l.k.reg("acc", r.ty)).collect();
             out.extend(columns.iter().map(|c| Stmt::Var(*c, start.clone())));
             let count = r.elements(l.launch, self.rows.element).len();
             for (at, (is_present, column)) in present.iter().enumerate() {

@@ -16,15 +16,16 @@ use std::rc::Rc;
 /// rest are accumulators, addresses and what is being computed.
 const MOST_WORDS: i64 = 128;
 
-/// Lanes of a row, rows of 128 columns of a tile, warps of a row, and rows that lanes take at once.
-const LEVELS: [(u32, i64, u32, i64); 7] = [
-    (8, 1, 1, 2),
-    (16, 1, 1, 2),
-    (WARP, 2, 1, 1),
-    (WARP, 8, 1, 1),
-    (WARP, 16, 1, 1),
-    (WARP, 16, 4, 1),
-    (WARP, 16, 16, 1),
+/// Lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once.
+const LEVELS: [(u32, i64, i64, u32, i64); 8] = [
+    (8, 1, 4, 1, 2),
+    (16, 1, 4, 1, 4),
+    (WARP, 2, 4, 1, 2),
+    (WARP, 8, 4, 1, 1),
+    (WARP, 16, 2, 2, 1),
+    (WARP, 16, 2, 4, 1),
+    (WARP, 16, 4, 4, 1),
+    (WARP, 16, 4, 16, 1),
 ];
 
 /// Returns all variants of a launch that keeps its rows.
@@ -41,28 +42,31 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let v = (16 / widest).min(4);
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
-    let mut add = |params: ResidentRowsParams, guards: Guards| {
+    let mut add = |params: ResidentRowsParams| {
         if params.elements_per_lane() * of_element > MOST_WORDS {
             return;
         }
         let longest = params.longest();
-        let suffix = if params.v == v { format!("_{longest}") } else { format!("_{longest}_any") };
+        let suffix = if params.v == 1 && v > 1 { format!("_{longest}_any") } else { format!("_{longest}") };
         // a lane beyond the row loads its last elements
         let multiple = NonZeroU32::new(params.v as u32);
-        let guards = Guards { longest: Some(longest), multiple, ..guards };
+        let guards = Guards { longest: Some(longest), multiple, ..Guards::contiguous().narrow() };
         let layout = ThreadLayout { v: params.v, threads: params.threads(), ..ThreadLayout::default() };
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: false };
         list.push(VariantGroup::of((Choice::ResidentRows(params), Vec::new()), layout, &inner, variant));
     };
-    for (lanes, tile_rows, warps, each) in LEVELS {
-        let guards = Guards::contiguous().narrow();
-        add(ResidentRowsParams { lanes, tile_rows, warps, each, v }, guards);
+    for (lanes, tile_rows, mut columns, mut warps, each) in LEVELS {
+        // two warps share a tile of long elements, or one warp would have too few registers
+        if of_element > 1 && columns * tile_rows > 16 && columns == 4 {
+            (columns, warps) = (2, 2 * warps);
+        }
+        let v = v.min(columns);
+        add(ResidentRowsParams { lanes, tile_rows, columns, warps, each, v });
     }
     // rows that do not begin at multiples of 16 bytes
-    for (tile_rows, warps) in [(8, 1), (16, 4)] {
-        let params = ResidentRowsParams { lanes: WARP, tile_rows, warps, each: 1, v: 1 };
+    for (tile_rows, columns, warps) in [(8, 4, 1), (16, 2, 8)] {
         if v > 1 {
-            add(params, Guards::contiguous().narrow());
+            add(ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: 1, v: 1 });
         }
     }
     Some(list)
