@@ -177,6 +177,11 @@ impl Finder<'_, '_, '_> {
         let mut roots = vec![init, next];
         roots.extend(tree.iter().flat_map(|t| [t.0, t.2]));
         let needed = self.walk(&roots)?;
+        // an operator with loops of its own is no step of one loop
+        let own: Vec<NodeId> = tree.iter().flat_map(|t| t.1).chain([acc]).collect();
+        if needed.iter().any(|n| depends(&self.l.g, *n, &own)) {
+            return None;
+        }
         let inner = InnerOperation { node, ty, init, acc, next, tree };
         let fits = |of: &&mut Loop| {
             let waits = of.inner.iter().any(|i| needed.contains(&i.node));
