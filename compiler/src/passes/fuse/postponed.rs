@@ -109,9 +109,13 @@ impl Fuse {
             return g.open(&lambda, args);
         }
         let opened = self.opened.entry(x).or_insert_with(|| {
+            // its nodes have their own locations, not those of the first reader
+            let asked = g.set_loc(Default::default());
             let vars: Vec<(Var, NodeId)> = lambda.params.iter().map(|p| g.fresh_var(p.1)).collect();
             let (vars, nodes): (Vec<Var>, Vec<NodeId>) = vars.into_iter().unzip();
-            Opened { vars, body: g.open(lambda, &nodes) }
+            let body = g.open(lambda, &nodes);
+            g.set_loc(asked);
+            Opened { vars, body }
         });
         let Opened { vars, body } = opened.clone();
         let made = vars.iter().zip(&lambda.params).zip(args);

@@ -23,9 +23,11 @@ pub use variants::variants;
 
 /// Threads of a block whose warps have rows of their own.
 const THREADS: u32 = 128;
-/// The registers of a multiprocessor, and those of a thread beside the elements.
+/// The registers of a multiprocessor, and those of a thread beside the elements: more if each element
+/// has an address of its own.
 const REGISTERS: i64 = 1 << 16;
 const OTHER_REGISTERS: i64 = 44;
+const OTHERS_OF_SINGLE_ACCESSES: i64 = 72;
 
 /// How rows are mapped to threads.
 #[derive(Clone, Copy)]
@@ -67,7 +69,8 @@ impl ResidentRowsParams {
 
     /// Returns the number of blocks for which a multiprocessor should have registers.
     pub fn min_resident_blocks(&self, words: i64) -> u32 {
-        let of_thread = self.elements_per_lane() * self.each * words + OTHER_REGISTERS;
+        let others = if self.v == 1 { OTHERS_OF_SINGLE_ACCESSES } else { OTHER_REGISTERS };
+        let of_thread = self.elements_per_lane() * self.each * words + others;
         (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 16) as u32
     }
 }

@@ -55,7 +55,10 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: false };
         list.push(VariantGroup::of((Choice::ResidentRows(params), Vec::new()), layout, &inner, variant));
     };
-    for (lanes, tile_rows, mut columns, mut warps, each) in LEVELS {
+    for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
+        if of_element > 1 {
+            each = each.min(2);
+        }
         // two warps share a tile of long elements, or one warp would have too few registers
         if of_element > 1 && columns * tile_rows > 16 && columns == 4 {
             (columns, warps) = (2, 2 * warps);
