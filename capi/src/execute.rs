@@ -13,7 +13,7 @@ use crate::span::Span;
 use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
 use crate::{guards, interrupt, log, repeat};
-use arraygpu_compiler::plan::{Launch, Place, Plan, Repeat, Step, policy};
+use arraygpu_compiler::plan::{Launch, Place, Plan, Repeat, Step};
 use arraygpu_compiler::scalar::Ty;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ fn runs_instead(
     ws: &Workspace,
 ) -> Result<bool> {
     let [Step::Launch(l)] = launch else { return Ok(false) };
-    let is_wanted = policy::runs_instead_on_cpu(tiles(l, ws)?, context.host.workers.threads);
+    let is_wanted = l.runs_instead(tiles(l, ws)?, context.host.workers.threads);
     Ok(is_wanted && loaded.code(l.kernel, launch::variant(plan, l, ws))?.is_some())
 }
 

@@ -20,6 +20,7 @@ pub mod linear;
 mod operands;
 pub mod panels;
 pub mod parse;
+pub mod postponed;
 pub mod print;
 pub mod prove;
 pub mod recompute;

@@ -23,19 +23,17 @@
 //! reads must be total as well. If the index is an index of the index space plus a constant, and is
 //! provably inside, the read becomes a plain `elem`.
 
-mod postponed;
-
 use crate::core::equations::Equations;
 use crate::core::guarded::prove_guarded;
 use crate::core::index_space::indices;
 use crate::core::linear;
+use crate::core::postponed::{self, Opened, Postponed};
 use crate::core::prove::prove;
 use crate::core::simplify::{extent, extents, simplify};
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_from};
 use crate::core::{kept_records, panels, recompute};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
-use postponed::{Opened, Postponed};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Runs the pass.
@@ -115,6 +113,48 @@ struct Fuse {
 }
 
 impl Fuse {
+    /// Adds a node of a postponed body as it is written. If nothing of it depends on the body's
+    /// variables any more, because an array turned out to be the same everywhere, it is composed now.
+    fn postponed(&mut self, g: &mut Graph, op: Op) -> NodeId {
+        let made = g.add(op.clone());
+        if !g.is_closed(made) {
+            return made;
+        }
+        let operands: Vec<NodeId> = op.operands().collect();
+        let mut compose = |g: &mut Graph, op: Op, unproven: bool| self.compose(g, op, unproven);
+        let lambda = op.lambda().map(|l| postponed::composed_lambda(g, l, &mut compose));
+        let op = op.with(&operands, lambda);
+        self.scalar(g, op)
+    }
+
+    /// Returns the body of a postponed array with these arguments, and composes the elements that
+    /// it reads. Unless they are `proven`, reads that depend on them become total.
+    fn composed(
+        &mut self,
+        g: &mut Graph,
+        x: NodeId,
+        lambda: &Lambda,
+        args: &[NodeId],
+        proven: bool,
+    ) -> NodeId {
+        if !proven && postponed::has_arrays(g, lambda) {
+            // which reads depend on the arguments shows when loops over views are composed
+            let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+            let lambda = g.lambda(&types, |g, vars| self.composed(g, x, lambda, vars, true));
+            let lambda = total(g, &lambda);
+            return g.open(&lambda, args);
+        }
+        let opened = self.opened.entry(x).or_insert_with(|| Opened::of(g, lambda)).clone();
+        postponed::composed(g, &opened, args, proven, &mut |g, op, unproven| self.compose(g, op, unproven))
+    }
+
+    fn compose(&mut self, g: &mut Graph, op: Op, unproven: bool) -> NodeId {
+        match op {
+            Op::Elem(x, index) if unproven => self.element(g, x, &index, false),
+            op => self.scalar(g, op),
+        }
+    }
+
     /// Rewrites a scalar operation that consumes arrays: it takes them as `generate`. Array
     /// combinators are not translated until one of their elements is needed.
     fn scalar(&mut self, g: &mut Graph, op: Op) -> NodeId {

@@ -33,6 +33,12 @@ impl Guards {
         Guards::default()
     }
 
+    /// Whether segments may have this length.
+    pub fn allows(&self, length: u64) -> bool {
+        let is_multiple = |n: NonZeroU32| length > 0 && length.is_multiple_of(n.get().into());
+        self.longest.is_none_or(|most| length <= most.into()) && self.multiple.is_none_or(is_multiple)
+    }
+
     /// Adds the guard of 32-bit indices.
     pub fn narrow(self) -> Guards {
         Guards { narrow: true, ..self }

@@ -159,6 +159,12 @@ impl Launch {
         i64::from(self.grain).saturating_mul(of_element.max(1))
     }
 
+    /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number
+    /// of units of work: if there is one for each thread.
+    pub fn runs_instead(&self, units: i64, threads: usize) -> bool {
+        units >= threads as i64
+    }
+
     /// Returns the size of the launch's error records on a GPU, in bytes: one 64-bit word per site.
     pub fn record_bytes(&self) -> u64 {
         self.sites.len() as u64 * 8

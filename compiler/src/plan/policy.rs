@@ -29,12 +29,6 @@ const RESIDENT_BLOCKS: u64 = 4;
 const MOST_ADDERS: u32 = 16;
 const PANELS_IN_FLIGHT: u64 = 16;
 
-/// Whether a launch that computes `units` rows runs on a CPU instead of the steps that each go over
-/// all rows ([`Step::Instead`](super::Step)): if it has a row for each thread.
-pub fn runs_instead_on_cpu(units: i64, threads: usize) -> bool {
-    units >= threads as i64
-}
-
 /// The index space of a launch.
 #[derive(Clone, Copy)]
 pub struct Space<'a> {
@@ -257,7 +251,7 @@ impl GpuVariant {
     ) -> bool {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
-        let Guards { contiguous, narrow, noalias, longest, multiple, extent } = self.guards;
+        let Guards { contiguous, narrow, noalias, extent, .. } = self.guards;
         (!contiguous || arrays().all(|a| a.is_contiguous()))
             && self.steps_per_launch.is_none_or(|n| i64::from(n.get()) == steps)
             && (!noalias || !writes_an_input())
@@ -265,9 +259,7 @@ impl GpuVariant {
             && self.aligned.iter().all(|i| {
                 at(i).is_some_and(|a| a.is_aligned(self.flat.contains(i) && !self.row_aligned.contains(i)))
             })
-            && longest.is_none_or(|most| space.inner_length <= most.into())
-            && multiple
-                .is_none_or(|n| space.inner_length > 0 && space.inner_length.is_multiple_of(n.get().into()))
+            && self.guards.allows(space.inner_length)
             && (!narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
             && extent.is_none_or(|least| space.extents.iter().all(|n| *n >= least.get().into()))
     }

@@ -1,7 +1,7 @@
 //! The facts about a fused group, as values. They follow from the graph alone and are found before
 //! any code is generated (`find_facts.rs`); every strategy of every target reads them.
 
-use super::resident_rows::ResidentRows;
+use super::groups::Item;
 use crate::core::NodeId;
 use indexmap::IndexSet;
 use std::rc::Rc;
@@ -65,4 +65,44 @@ pub struct Segments {
     pub along: Along,
     /// Whether some element may leave an error record.
     pub may_record: bool,
+}
+
+/// A launch that keeps the rows of several fused groups: what one row's code computes.
+pub struct ResidentRows {
+    /// The variable of the row's number.
+    pub row: NodeId,
+    /// The row's indices along all axes but the last.
+    pub outer: Vec<NodeId>,
+    /// The variable of an element's index in the row.
+    pub element: NodeId,
+    /// The length of the rows.
+    pub length: NodeId,
+    /// What is computed of a row, in order.
+    pub stages: Vec<Stage>,
+}
+
+/// What one fused group computes of a row.
+pub enum Stage {
+    /// Reductions of the row, and values that follow from them.
+    Reduce {
+        /// The reductions.
+        reductions: Vec<NodeId>,
+        /// The value of each item, and the read by which later stages get it.
+        values: Vec<RowValue>,
+    },
+    /// Arrays of elements of the row.
+    Store {
+        /// The items whose arrays these are.
+        items: Vec<Item>,
+    },
+}
+
+/// A value of a row.
+pub struct RowValue {
+    /// The read of it in later stages.
+    pub read: NodeId,
+    /// The value.
+    pub value: NodeId,
+    /// The item, if its array is stored.
+    pub stored: Option<Item>,
 }

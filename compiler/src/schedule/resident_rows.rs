@@ -14,7 +14,7 @@
 //! Every reduction has the order of semantics 5.1, as if it were alone.
 
 use super::element::opened;
-use super::facts::{Accesses, Along};
+use super::facts::{Accesses, Along, ResidentRows, RowValue, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
@@ -25,46 +25,6 @@ use crate::plan::GUESSED_LENGTH;
 use crate::scalar::Ty;
 use rustc_hash::FxHashSet as HashSet;
 use std::rc::Rc;
-
-/// What one row's code computes, in order.
-pub struct ResidentRows {
-    /// The variable of the row's number.
-    pub row: NodeId,
-    /// The row's indices along all axes but the last.
-    pub outer: Vec<NodeId>,
-    /// The variable of an element's index in the row.
-    pub element: NodeId,
-    /// The length of the rows.
-    pub length: NodeId,
-    /// What is computed of a row, in order.
-    pub stages: Vec<Stage>,
-}
-
-/// What one fused group computes of a row.
-pub enum Stage {
-    /// Reductions of the row, and values that follow from them.
-    Reduce {
-        /// The reductions.
-        reductions: Vec<NodeId>,
-        /// The value of each item, and the read by which later stages get it.
-        values: Vec<RowValue>,
-    },
-    /// Arrays of elements of the row.
-    Store {
-        /// The items whose arrays these are.
-        items: Vec<Item>,
-    },
-}
-
-/// A value of a row.
-pub struct RowValue {
-    /// The read of it in later stages.
-    pub read: NodeId,
-    /// The value.
-    pub value: NodeId,
-    /// The item, if its array is stored.
-    pub stored: Option<Item>,
-}
 
 /// Returns the number of groups from the first one on that may go over the same rows, as far as the
 /// index spaces tell: at least 2. `scalars` are the scalar results of each group.

@@ -47,18 +47,9 @@ impl<'a> Emitter<'a> {
             }
             Expr::Select(c, a, b) => self.select(dest, ty, c, a, b),
             Expr::Cast(to, a) => self.cast(dest, *to, a),
-            Expr::ShuffleDown(a, by) => {
-                let v = self.value(a);
-                self.shuffle(dest, ty, v, ("down", *by, 31));
-            }
-            Expr::ShuffleUp(a, by) => {
-                let v = self.value(a);
-                self.shuffle(dest, ty, v, ("up", *by, 0));
-            }
-            Expr::ShuffleXor(a, by) => {
-                let v = self.value(a);
-                self.shuffle(dest, ty, v, ("bfly", *by, 31));
-            }
+            Expr::ShuffleDown(a, by) => self.shuffled(dest, ty, a, ("down", *by, 31)),
+            Expr::ShuffleUp(a, by) => self.shuffled(dest, ty, a, ("up", *by, 0)),
+            Expr::ShuffleXor(a, by) => self.shuffled(dest, ty, a, ("bfly", *by, 31)),
             Expr::Broadcast(a) => {
                 let v = self.value(a);
                 // The barrier also makes the memory accesses of the lanes visible to one another.
@@ -361,6 +352,11 @@ impl<'a> Emitter<'a> {
             code!(self, "setp.nan.{f} {nan}, {v}, {v};");
             code!(self, "selp.{} {dest}, 0, {dest}, {nan};", class(to));
         }
+    }
+
+    fn shuffled(&mut self, dest: Operand<'a>, ty: Ty, a: &Expr, how: (&str, u32, u32)) {
+        let v = self.value(a);
+        self.shuffle(dest, ty, v, how);
     }
 
     /// Computes a shuffle; the instruction moves 32 bits at a time. `how` is the mode, the lane

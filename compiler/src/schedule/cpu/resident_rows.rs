@@ -10,9 +10,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::{canonical, opened};
+use crate::schedule::facts::{ResidentRows, RowValue, Stage};
 use crate::schedule::groups::Item;
 use crate::schedule::lower::{Lower, named};
-use crate::schedule::resident_rows::{ResidentRows, RowValue, Stage};
 
 pub(super) fn main(l: &mut Lower, rows: &ResidentRows) -> Result<Vec<Stmt>> {
     let t = l.k.reg("row", Ty::I64);

@@ -2,11 +2,11 @@
 
 use super::{segmented_columns, short_rows};
 use crate::schedule::accesses::needs_indices;
+use crate::schedule::facts::ResidentRows;
 use crate::schedule::facts::Segments;
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
-use crate::schedule::resident_rows::ResidentRows;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 

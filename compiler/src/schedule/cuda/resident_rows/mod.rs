@@ -7,86 +7,22 @@
 //! The cost is that of reading the row and writing the results once. The registers bound the length:
 //! longer rows take the launches that this one replaces.
 
+mod mapping;
 mod row;
 mod variants;
 
 use super::expressions::{int32, thread, to_i64};
 use super::segments::lane;
-use crate::core::{COLUMNS, NodeId, TILE, linear};
+use crate::core::{COLUMNS, TILE, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::facts::{ResidentRows, Stage};
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::resident_rows::{ResidentRows, Stage};
+pub use mapping::ResidentRowsParams;
+use mapping::{Group, THREADS};
 use row::Row;
 pub use variants::variants;
-
-/// Threads of a block whose warps have rows of their own.
-const THREADS: u32 = 128;
-/// The registers of a multiprocessor, and those of a thread beside the elements: more if each element
-/// has an address of its own.
-const REGISTERS: i64 = 1 << 16;
-const OTHER_REGISTERS: i64 = 44;
-const OTHERS_OF_SINGLE_ACCESSES: i64 = 72;
-
-/// How rows are mapped to threads.
-#[derive(Clone, Copy)]
-pub struct ResidentRowsParams {
-    /// The lanes that have a tile of a row.
-    pub lanes: u32,
-    /// The rows of a tile.
-    pub tile_rows: i64,
-    /// The columns of a lane: 4, or 2 if two warps share a tile.
-    pub columns: i64,
-    /// The warps that have a row.
-    pub warps: u32,
-    /// The number of rows that the lanes take at once.
-    pub each: i64,
-    /// The vector width of accesses.
-    pub v: i64,
-}
-
-impl ResidentRowsParams {
-    /// Returns the elements of a row that a lane has.
-    pub fn elements_per_lane(&self) -> i64 {
-        self.columns * self.tile_rows
-    }
-
-    /// Returns the length of the longest row.
-    pub fn longest(&self) -> u32 {
-        self.lanes * self.warps * self.elements_per_lane() as u32
-    }
-
-    /// Returns the number of threads of a block.
-    pub fn threads(&self) -> u32 {
-        if self.warps > 1 { self.warps * WARP } else { THREADS }
-    }
-
-    /// Returns the number of rows of a block.
-    pub fn rows_per_block(&self) -> u32 {
-        if self.warps > 1 { 1 } else { THREADS / self.lanes * self.each as u32 }
-    }
-
-    /// Returns the number of blocks for which a multiprocessor should have registers.
-    pub fn min_resident_blocks(&self, words: i64) -> u32 {
-        let others = if self.v == 1 { OTHERS_OF_SINGLE_ACCESSES } else { OTHER_REGISTERS };
-        let of_thread = self.elements_per_lane() * self.each * words + others;
-        (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 16) as u32
-    }
-}
-
-/// Neighbouring elements of a lane that one access takes.
-pub(super) struct Group {
-    /// The index of each element.
-    pub indices: Vec<NodeId>,
-    /// The variable of the first element's index, and its value. If the elements are absent, this is
-    /// the index of a group that is present.
-    pub first: (NodeId, Expr),
-    /// Whether the row has these elements.
-    pub is_present: Expr,
-    /// The column of the first element.
-    pub column: usize,
-}
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Result<Vec<Stmt>> {

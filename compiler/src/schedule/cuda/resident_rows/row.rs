@@ -1,6 +1,6 @@
 //! One row in registers: its loads, reductions and stores.
 
-use super::{Group, ResidentRowsParams};
+use super::mapping::{Group, ResidentRowsParams};
 use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -10,10 +10,10 @@ use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
 use crate::schedule::cuda::segments::{join_columns_everywhere, pairs};
 use crate::schedule::cuda::{access, levels::is_zero};
 use crate::schedule::element::{canonical, opened};
+use crate::schedule::facts::{ResidentRows, RowValue, Stage};
 use crate::schedule::groups::Item;
 use crate::schedule::lower::{Loaded, Lower, Surroundings, named as bind};
 use crate::schedule::reduction::Reduction;
-use crate::schedule::resident_rows::{ResidentRows, RowValue, Stage};
 use crate::schedule::scalars::join_initial;
 use crate::schedule::segments::neighbours;
 use crate::schedule::work;

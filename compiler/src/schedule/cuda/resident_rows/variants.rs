@@ -1,14 +1,14 @@
 //! The variants of a launch with resident rows, by the length of the rows.
 
-use super::ResidentRowsParams;
+use super::mapping::ResidentRowsParams;
 use crate::kernel::WARP;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::schedule::facts::Stage;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
-use crate::schedule::resident_rows::Stage;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
