@@ -72,7 +72,7 @@ pub fn hold(compiled: &Compiled) -> (Held, *const AgpuCpuKernel) {
         AgpuCpuKernel {
             contiguous: a.filter(|_| main),
             in_place: b.filter(|_| main),
-            strided: c.filter(|_| main),
+            strided: c.filter(|_| v.strided.is_some()),
             finish: d.filter(|_| v.contiguous.kernel.finish.is_some()),
             ..AgpuCpuKernel::NONE
         }

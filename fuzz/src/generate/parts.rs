@@ -57,6 +57,50 @@ impl Gen<'_> {
         ok(self.b.generate("map_rows", vec![extent], lambda))
     }
 
+    /// A function of the elements of each row and of reductions of the row, of which the second may need
+    /// the first.
+    pub(super) fn rows_again(&mut self, ty: Ty) -> NodeId {
+        let all = self.arrays_of(ty);
+        let is_deep = |x: &NodeId| self.ty(*x).rank > 1 && self.is_closed(*x);
+        let all: Vec<NodeId> = all.into_iter().filter(is_deep).collect();
+        if all.is_empty() || ty == Ty::Bool {
+            return self.parts(ty);
+        }
+        let mut x = self.rng.pick(&all);
+        self.note("rows and their reductions");
+        for _ in 0..self.rng.pick(&[1, 2, 2, 3]) {
+            let of_rows = self.reduced_rows(x);
+            let axis = self.ty(x).rank - 1;
+            let n = self.b.extents(x)[usize::from(axis)];
+            let wide = ok(self.b.spread("broadcast_cols", of_rows, axis, n));
+            let simple = [BinaryOp::Sub, BinaryOp::Add, BinaryOp::Mul, BinaryOp::Max];
+            let op = self.rng.pick(&simple);
+            let lambda = self.lambda(&[ty, ty], &[], |g, v| match g.rng.one_in(3) {
+                true => g.scalar(ty, 2),
+                false => g.add(Op::Binary(op, v[0], v[1])),
+            });
+            self.next_line();
+            x = ok(self.b.map("zip_with", lambda, vec![x, wide]));
+        }
+        x
+    }
+
+    /// The reduction of each row, by an operator that has an identity.
+    fn reduced_rows(&mut self, x: NodeId) -> NodeId {
+        let (ty, rank) = (self.ty(x).elem, usize::from(self.ty(x).rank));
+        let outer = self.b.extents(x)[..rank - 1].to_vec();
+        let simple = [BinaryOp::Add, BinaryOp::Mul, BinaryOp::Min, BinaryOp::Max];
+        let op = self.rng.pick(&simple);
+        let join = self.lambda(&[ty, ty], &[], |g, v| g.add(Op::Binary(op, v[0], v[1])));
+        let lambda = self.lambda(&vec![Ty::I64; outer.len()], &outer.clone(), |g, i| {
+            let row = i.iter().fold(x, |part, i| ok(g.b.pick("row", part, 0, *i, true)));
+            let init = g.start(ty);
+            g.add(Op::Reduce { join, init, src: row })
+        });
+        self.next_line();
+        ok(self.b.generate("map_rows", outer, lambda))
+    }
+
     /// Inner products of all rows with all columns, alone or as a part of an element.
     pub(super) fn matrix_product(&mut self, ty: Ty) -> NodeId {
         let all: Vec<NodeId> = self.arrays_of(ty).into_iter().filter(|x| self.ty(*x).rank == 2).collect();
