@@ -120,7 +120,11 @@ impl Spent {
                 }
                 () => return false,
             };
-            self.exceeded = Some((what, at.cloned()));
+            self.exceeded = Some((what, None));
+        }
+        // the first node that has a line
+        if let Some((_, line @ None)) = &mut self.exceeded {
+            *line = at.cloned();
         }
         true
     }

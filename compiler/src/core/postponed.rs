@@ -6,6 +6,7 @@
 //! an element is needed.
 
 use super::{Function, Graph, Lambda, NodeId, Op, Var};
+use crate::budget;
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -63,9 +64,9 @@ pub struct Opened {
 impl Opened {
     /// Opens a lambda. Its nodes have their own locations, not those of a reader.
     pub fn of(g: &mut Graph, lambda: &Lambda) -> Opened {
-        let asked = g.set_loc(Default::default());
         let vars: Vec<(Var, NodeId)> = lambda.params.iter().map(|p| g.fresh_var(p.1)).collect();
         let (vars, nodes): (Vec<Var>, Vec<NodeId>) = vars.into_iter().unzip();
+        let asked = g.set_loc(Default::default());
         let body = g.open(lambda, &nodes);
         g.set_loc(asked);
         Opened { vars, nodes, body }
@@ -114,12 +115,18 @@ impl Walk {
             }
             let op = g.op(n).clone();
             let asked = g.set_loc(Default::default());
-            g.set_loc(g.node(n).loc.within(&asked));
+            let loc = g.node(n).loc.within(&asked);
+            g.set_loc(loc.clone());
             let operands: Vec<NodeId> = op.operands().map(|o| *self.made.get(&o).unwrap_or(&o)).collect();
             let lambda = op.lambda().map(|l| self.lambda(g, l, compose));
             let is_unproven = |i: &NodeId| g.node(*i).free.iter().any(|v| self.unproven.contains(v));
             let unproven = matches!(&op, Op::Elem(_, index) if index.iter().any(is_unproven));
-            let made = compose(g, op.with(&operands, lambda), unproven);
+            let op = op.with(&operands, lambda);
+            // the runner of the passes asks for the budget behind this pass
+            let made = match budget::is_exceeded(&loc) {
+                true => g.add(op),
+                false => compose(g, op, unproven),
+            };
             let (bound, once) = (g.node(n).bound, g.node(n).once);
             g.keep_marks(bound, once, made);
             g.set_loc(asked);

@@ -23,6 +23,7 @@
 //! reads must be total as well. If the index is an index of the index space plus a constant, and is
 //! provably inside, the read becomes a plain `elem`.
 
+use crate::budget;
 use crate::core::equations::Equations;
 use crate::core::guarded::prove_guarded;
 use crate::core::index_space::indices;
@@ -262,7 +263,10 @@ impl Fuse {
         }
         // new nodes get the location of x, inside the location of the node that reads it
         let asked = g.set_loc(Default::default());
-        g.set_loc(g.node(x).loc.within(&asked));
+        let loc = g.node(x).loc.within(&asked);
+        // notes the author's line; the runner of the passes asks for the budget behind this pass
+        budget::is_exceeded(&loc);
+        g.set_loc(loc);
         let mut index = index.to_vec();
         let e = match g.op(x).clone() {
             Op::Param(_) | Op::Materialize(_) | Op::Iterate { .. } => {

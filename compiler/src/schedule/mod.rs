@@ -115,7 +115,8 @@ fn scheduled(
     let mut chained = 0;
     for (i, fused) in fused_groups.iter().enumerate() {
         interrupt::check()?;
-        budget::check()?;
+        let line = fused.items.first().and_then(|it| f.graph.node(it.node).loc.first());
+        budget::check().map_err(|e| e.at(line))?;
         let next = first_kernel + s.kernels.len() as u32;
         if let Some(iteration) = &fused.iteration {
             s.repeat(fused, iteration, next)?;

@@ -26,6 +26,9 @@ use crate::scalar::Ty;
 use rustc_hash::FxHashSet as HashSet;
 use std::rc::Rc;
 
+/// The most groups that one launch computes.
+const MOST_GROUPS: usize = 8;
+
 /// Returns the number of groups from the first one on that may go over the same rows, as far as the
 /// index spaces tell: at least 2. `scalars` are the scalar results of each group.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
@@ -46,7 +49,7 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
         over_rows || fused.domain.len() == rank + 1 && fused.domain[..rank] == first.domain[..]
     };
     let belongs = |of: &(&FusedGroup, &Vec<u32>)| is_plain(*of) && of_rows(of.0);
-    let count = all.iter().zip(scalars).take_while(belongs).count();
+    let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
     (count > 1).then_some(count)
 }
 

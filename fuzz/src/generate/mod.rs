@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 25] = [
+pub const CONSTRUCTS: [&str; 26] = [
     "a chain of scalars",
     "a condition of a reduction",
     "a part replaced",
@@ -45,6 +45,7 @@ pub const CONSTRUCTS: [&str; 25] = [
     "fold to another type",
     "gather",
     "matrix product",
+    "rows and their reductions",
     "nine states",
     "padded: clamp",
     "padded: constant",

@@ -2,6 +2,7 @@
 
 use super::mapping::ResidentRowsParams;
 use crate::kernel::WARP;
+use crate::plan::GUESSED_LENGTH;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
@@ -15,6 +16,9 @@ use std::rc::Rc;
 /// The most words of a thread that hold elements. Of the 255 registers that a thread can have, the
 /// rest are accumulators, addresses and what is being computed.
 const MOST_WORDS: i64 = 128;
+
+/// The most operations of a thread, whose code is written out for each element.
+const MOST_OPERATIONS: i64 = 6000;
 
 /// Lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once.
 const LEVELS: [(u32, i64, i64, u32, i64); 8] = [
@@ -39,11 +43,14 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let size = |x| l.g.ty(x).elem.size() as i64;
     let widest = stored.map(|it| it.node).chain(arrays()).map(size).max()?;
     let of_element: i64 = arrays().map(|x| size(x).max(4) / 4).sum();
+    let cost = i64::from(l.facts.cost / GUESSED_LENGTH);
     let v = (16 / widest).min(4);
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
     let mut add = |params: ResidentRowsParams| {
-        if params.elements_per_lane() * of_element > MOST_WORDS {
+        let elements = params.elements_per_lane();
+        let operations = elements * params.each * cost;
+        if elements * of_element > MOST_WORDS || operations > MOST_OPERATIONS {
             return;
         }
         let longest = params.longest();
