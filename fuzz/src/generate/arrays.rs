@@ -60,7 +60,7 @@ impl Gen<'_> {
             7 => self.matrix_product(ty),
             8 => self.gather(ty),
             9 => self.windows(ty),
-            10 => self.rows_again(ty),
+            10 if self.rng.one_in(2) => self.rows_again(ty),
             _ => self.map(ty),
         }
     }
