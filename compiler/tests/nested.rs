@@ -217,3 +217,28 @@ fn warnings() {
     let text = compiled.explain(&Default::default(), Format::Text).unwrap();
     assert!(text.contains(&format!("  warning: {expected}\n")), "{text}");
 }
+
+/// An operator with a loop of its own, which begins with the accumulator, is no step of a loop that threads share.
+#[test]
+fn operators_with_loops() {
+    let text = "func @f(%x: [f64]) -> (r: [f64]) {
+  %r = map (%e: f64) over %x {
+    %s = reduce (%a: f64, %b: f64) from %e over %x {
+      %c = sub %a, 2.5f64
+      %d = reduce (%p: f64, %q: f64) from %c over %x {
+        %m = mul %p, %q
+        yield %m
+      }
+      yield %d
+    }
+    yield %s
+  }
+  return %r
+}";
+    let functions = parse::parse(text).unwrap();
+    let c = driver::compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap();
+    let args = [Value::Vector([1.5, -0.5, 3.0].map(Lit::f64).to_vec())];
+    let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+    let how = How { layout: Layout::Contiguous, version: None, span: 1, order: Order::Ascending };
+    assert_eq!(call(&c, 0, &args, how).unwrap().results, wanted);
+}
