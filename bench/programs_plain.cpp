@@ -1,5 +1,6 @@
-// Programs of tests/programs as plain C++ loops on one thread, as their users would write them: the best time of each in microseconds, for
-// matrices of N rows and columns and vectors of N * N elements. Beside it: ARRAYGPU_THREADS=1 arraygpu-programs --time NAME N.
+// Programs of tests/programs as plain C++ loops on one thread, as their users would write them:
+// the best time of each in microseconds, for matrices of N rows and columns and vectors of N * N
+// elements. Beside it: ARRAYGPU_THREADS=1 arraygpu-programs --time NAME N.
 //
 //     g++ -std=c++17 -O3 -march=native -ffp-contract=off programs_plain.cpp -o programs_plain && ./programs_plain 2048
 #include <algorithm>

@@ -1,4 +1,5 @@
-//! Rows that stay in registers on a simulated GPU, at the edges of lanes, tiles and blocks: all bits are the interpreter's.
+//! Rows that stay in registers on a simulated GPU, at the edges of lanes, tiles and blocks: all bits
+//! are the interpreter's.
 
 #[allow(dead_code, reason = "random programs are not needed")]
 mod common;
@@ -49,7 +50,8 @@ const SOFTMAX: &str = "func @f(%m: [[T]]) -> (r: [[T]]) {
   return %r
 }";
 
-/// Rows without their mean and with another scale, with weights of the columns and of the rows; the sums are a result, too.
+/// Rows without their mean and with another scale, with weights of the columns and of the rows; the
+/// sums are a result, too.
 const SCALED: &str = "func @f(%m: [[T]], %w: [T], %u: [T]) -> (r: [[T]], s: [T], q: [[T]]) {
   %n = len %m
   %k = len %m axis 1

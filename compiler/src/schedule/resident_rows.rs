@@ -121,8 +121,7 @@ impl LaunchContext<'_, '_> {
                 match self.g.op(n) {
                     op if op.may_record(&self.g) => return None,
                     // what an earlier stage stores is known at the row, and nowhere else
-                    Op::Elem(x, _) if written.contains(x) && !known.contains(&n) => return None,
-                    Op::Elem(_, at) if known.contains(&n) && *at == outer => {}
+                    Op::Elem(x, _) if written.contains(x) => return None,
                     Op::Elem(x, at) if *at == index => drop(of_stage.insert(*x)),
                     Op::Elem(x, _) => drop(accesses.elsewhere.insert(*x)),
                     _ => {}
@@ -132,8 +131,7 @@ impl LaunchContext<'_, '_> {
             read.extend(of_stage.iter().copied());
             written.extend(nodes);
         }
-        let is_stored = stages.iter().any(|s| matches!(s, Stage::Store { .. }));
-        if !shares || !(is_stored || stages.len() > 1) {
+        if !shares {
             return None;
         }
         let mut own: Vec<NodeId> = read.into_iter().collect();

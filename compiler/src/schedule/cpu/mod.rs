@@ -1,7 +1,8 @@
 //! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`), strips of
 //! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`), many
-//! short rows at a time (`short_rows`), several passes over a row (`resident_rows`), matrix products (`product`), the fixed tree (`reduce`), one
-//! loop in index order (`fold`), and the code that runs once at the end (`finish`).
+//! short rows at a time (`short_rows`), several passes over a row (`resident_rows`), matrix
+//! products (`product`), the fixed tree (`reduce`), one loop in index order (`fold`), and the code
+//! that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
 //! in-place and the strided variant are *staged*: the results of a unit of work go to a local

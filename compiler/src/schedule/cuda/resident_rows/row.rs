@@ -7,7 +7,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
-use crate::schedule::cuda::segments::{join_columns_everywhere, pairs};
+use crate::schedule::cuda::segments::{join_columns, pairs};
 use crate::schedule::cuda::{access, levels::is_zero};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ResidentRows, RowValue, Stage};
@@ -218,7 +218,7 @@ impl<'a> Row<'a> {
                 out.push(Stmt::Assign(columns[*column], (*is_present).clone().select(next, before)));
             }
             first += count;
-            let total = join_columns_everywhere(l, &r, &columns, self.p.v, self.p.lanes, out)?;
+            let total = join_columns(l, &r, &columns, (self.p.v, self.p.lanes), Expr::ShuffleXor, out)?;
             let total = self.of_row(l, &r, total, out)?;
             let length = l.launch.host(self.rows.length);
             let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));

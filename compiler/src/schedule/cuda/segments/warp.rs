@@ -323,7 +323,14 @@ impl Tile<'_> {
         for accs in accs {
             let mut per_reduction = Vec::new();
             for (r, accs) in self.job.reductions.iter().zip(accs) {
-                per_reduction.push(join_columns(l, r, accs, self.job.v, self.lanes, out)?);
+                per_reduction.push(join_columns(
+                    l,
+                    r,
+                    accs,
+                    (self.job.v, self.lanes),
+                    Expr::ShuffleDown,
+                    out,
+                )?);
             }
             all.push(per_reduction);
         }
@@ -332,32 +339,9 @@ impl Tile<'_> {
 }
 
 /// Joins the columns of `lanes` lanes by the tree: those of a lane's group of `v` neighbours first,
-/// then lanes, then groups. The result is in the first lane.
+/// then lanes, then groups. The result is in the first lane, and in every lane if the shuffle is
+/// `ShuffleXor`: the operator is commutative, so that both lanes of a pair get its value.
 pub fn join_columns(
-    l: &mut Lower,
-    r: &Reduction,
-    columns: &[Reg],
-    v: i64,
-    lanes: u32,
-    out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    joined_by(l, r, columns, (v, lanes), Expr::ShuffleDown, out)
-}
-
-/// Does the same as [`join_columns`]; the operator is commutative, so that both lanes of a pair get its
-/// value.
-pub fn join_columns_everywhere(
-    l: &mut Lower,
-    r: &Reduction,
-    columns: &[Reg],
-    v: i64,
-    lanes: u32,
-    out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    joined_by(l, r, columns, (v, lanes), Expr::ShuffleXor, out)
-}
-
-fn joined_by(
     l: &mut Lower,
     r: &Reduction,
     columns: &[Reg],
