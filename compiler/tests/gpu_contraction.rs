@@ -7,14 +7,16 @@ mod common;
 mod gpu;
 #[path = "common/mutants.rs"]
 mod mutants;
+#[path = "common/typed.rs"]
+mod typed;
 
 use arraygpu_compiler::core::interp::{self, Value};
-use arraygpu_compiler::core::parse;
-use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
+use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
-use arraygpu_compiler::scalar::{Lit, Ty, eval};
+use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
 use gpu::{Failure, How, Layout, call};
+use typed::{compiled, numbers};
 
 /// The inner extents: of no and one element, around the rows of one and more columns, around a tile, and several tiles.
 const LENGTHS: [usize; 14] = [0, 1, 3, 15, 16, 63, 127, 128, 129, 300, 2047, 2048, 2049, 4100];
@@ -138,32 +140,6 @@ const RECORDS: &str = "func @f(%a: [[T]], %b: [[T]], %d: [i32], %k: i64, %from: 
 fn records_of_some() -> String {
     let some = "    %c = lt %i, %j\n    %t = select %c, %s, 1T\n    yield %t\n  }\n  return %r";
     RECORDS.replace("    yield %s\n  }\n  return %r", some)
-}
-
-fn compiled(text: &str, ty: Ty) -> Compiled {
-    let text = text.replace("[T]", &format!("[{ty}]")).replace(": T", &format!(": {ty}"));
-    let text = text.replace("cast T", &format!("cast {ty}"));
-    let text = ["0T", "1T", "9T"].iter().fold(text, |t, n| t.replace(n, &n.replace('T', &ty.to_string())));
-    let functions = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
-
-/// Numbers whose sums depend on the order.
-fn numbers(ty: Ty, extents: &[usize], rng: &mut Rng) -> Value {
-    let mut element = |_: usize| {
-        let small = eval::eval_cast(ty, Lit::i64(rng.below(200) as i64 - 100));
-        let scale = eval::eval_cast(ty, Lit::i64(1 << rng.below(6)));
-        if ty.is_float() {
-            eval::eval_binary(arraygpu_compiler::scalar::BinaryOp::Div, small, scale).0
-        } else {
-            small
-        }
-    };
-    let all: Vec<Lit> = (0..extents.iter().product()).map(&mut element).collect();
-    match extents {
-        [_] => Value::Vector(all),
-        _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), all),
-    }
 }
 
 /// Calls the contraction, and, if that is not long, what the runtime chooses in another layout.

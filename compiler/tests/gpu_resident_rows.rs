@@ -8,14 +8,16 @@ mod common;
 mod gpu;
 #[path = "common/mutants.rs"]
 mod mutants;
+#[path = "common/typed.rs"]
+mod typed;
 
 use arraygpu_compiler::core::interp::{self, Value};
-use arraygpu_compiler::core::parse;
-use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
+use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
-use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval};
+use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
 use gpu::{Failure, How, Layout, call};
+use typed::{compiled, numbers};
 
 /// The lengths of rows: around those of each variant, and beyond what a block keeps.
 const LENGTHS: [usize; 17] = [0, 1, 3, 4, 31, 32, 64, 68, 128, 1025, 512, 1020, 1024, 2048, 4096, 8192, 8196];
@@ -109,28 +111,6 @@ const VOLUME: &str = "func @f(%t: [[[T]]]) -> (r: [[[T]]], l: [[T]]) {
   }
   return %r, %l
 }";
-
-fn compiled(text: &str, ty: Ty) -> Compiled {
-    let text = text.replace("[T]", &format!("[{ty}]")).replace(": T", &format!(": {ty}"));
-    let text = text.replace("LEAST", &Lit::least(ty).to_string());
-    let text = ["0T", "1T", "9T"].iter().fold(text, |t, n| t.replace(n, &n.replace('T', &ty.to_string())));
-    let functions = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
-
-/// Numbers whose sums depend on the order.
-fn numbers(ty: Ty, extents: &[usize], rng: &mut Rng) -> Value {
-    let mut element = |_: usize| {
-        let small = eval::eval_cast(ty, Lit::i64(rng.below(200) as i64 - 100));
-        let scale = eval::eval_cast(ty, Lit::i64(1 << rng.below(6)));
-        if ty.is_float() { eval::eval_binary(BinaryOp::Div, small, scale).0 } else { small }
-    };
-    let all: Vec<Lit> = (0..extents.iter().product()).map(&mut element).collect();
-    match extents {
-        [_] => Value::Vector(all),
-        _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), all),
-    }
-}
 
 /// Calls the function by every variant that fits, in several layouts. Returns the entries that kept rows.
 fn check(c: &Compiled, args: &[Value], length: usize, what: &str) -> Vec<String> {

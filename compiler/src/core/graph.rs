@@ -69,6 +69,8 @@ pub struct Graph {
     sample: Vec<(Var, NodeId)>,
     /// The results of opening a lambda: from its body and the arguments to the new body.
     opened: HashMap<(NodeId, [Option<NodeId>; 3]), NodeId>,
+    /// The lengths of arrays along an axis that were found through many others.
+    lengths: HashMap<(NodeId, u8), NodeId>,
 }
 
 impl Graph {
@@ -211,6 +213,17 @@ impl Graph {
         }
     }
 
+    /// Returns the length of an array along an axis, if it was kept.
+    pub fn kept_length(&self, array: NodeId, axis: u8) -> Option<NodeId> {
+        let base = || self.base.as_ref().and_then(|base| base.lengths.get(&(array, axis)));
+        self.lengths.get(&(array, axis)).or_else(base).copied()
+    }
+
+    /// Keeps the length of an array along an axis.
+    pub fn keep_length(&mut self, array: NodeId, axis: u8, n: NodeId) {
+        self.lengths.insert((array, axis), n);
+    }
+
     /// Removes all nodes but the first `nodes`.
     pub fn truncate(&mut self, nodes: usize) {
         assert!(self.base.is_none(), "a function's own graph");
@@ -220,6 +233,7 @@ impl Graph {
         let stays = |n: &NodeId| (n.0 as usize) < nodes;
         self.ops.truncate(nodes);
         self.info.truncate(nodes);
+        self.lengths.retain(|(array, _), n| stays(array) && stays(n));
         self.opened
             .retain(|(body, args), opened| stays(body) && args.iter().flatten().all(stays) && stays(opened));
     }

@@ -82,19 +82,46 @@ pub fn extents(g: &mut Graph, x: NodeId) -> Vec<NodeId> {
     (0..g.ty(x).rank).map(|axis| extent(g, x, axis)).collect()
 }
 
+/// The number of arrays through which a length is found again each time.
+const NEAR: usize = 8;
+
 /// Returns the length of an array expression along an axis, in normal form.
 pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
-    match g.op(x).clone() {
-        Op::Map(_, srcs) => extent(g, srcs[0], axis),
-        Op::Reverse(y, _) | Op::Materialize(y) => extent(g, y, axis),
-        Op::Iterate { which, args, .. } => extent(g, args[which as usize], axis),
-        Op::Generate(extents, _) => extents[axis as usize],
-        Op::Iota(n) | Op::Fill(n, _) => n,
-        Op::Permute(y, axes) => extent(g, y, axes[axis as usize]),
-        Op::Pick { src, axis: a, .. } => extent(g, src, axis + u8::from(axis >= a)),
-        Op::Spread { axis: a, n, .. } if a == axis => n,
-        Op::Spread { src, axis: a, .. } => extent(g, src, axis - u8::from(axis > a)),
-        Op::Slice { src, axis: a, .. } if a != axis => extent(g, src, axis),
+    let (mut at, mut path) = ((x, axis), Vec::new());
+    let n = loop {
+        if let Some(n) = g.kept_length(at.0, at.1) {
+            break n;
+        }
+        match length_of(g.op(at.0), at.1) {
+            Some(next) => path.push(std::mem::replace(&mut at, next)),
+            None => break own_extent(g, at.0, at.1),
+        }
+    };
+    if path.len() > NEAR {
+        path.into_iter().for_each(|(x, axis)| g.keep_length(x, axis, n));
+    }
+    n
+}
+
+/// Returns the array and the axis that has the same length as this operation's array along an axis.
+fn length_of(op: &Op, axis: u8) -> Option<(NodeId, u8)> {
+    match op {
+        Op::Map(_, srcs) => Some((srcs[0], axis)),
+        Op::Reverse(y, _) | Op::Materialize(y) => Some((*y, axis)),
+        Op::Iterate { which, args, .. } => Some((args[*which as usize], axis)),
+        Op::Permute(y, axes) => Some((*y, axes[axis as usize])),
+        Op::Pick { src, axis: a, .. } => Some((*src, axis + u8::from(axis >= *a))),
+        Op::Spread { src, axis: a, .. } if *a != axis => Some((*src, axis - u8::from(axis > *a))),
+        Op::Slice { src, axis: a, .. } if *a != axis => Some((*src, axis)),
+        _ => None,
+    }
+}
+
+/// Returns the length along an axis of an array that has no other array's.
+fn own_extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
+    match *g.op(x) {
+        Op::Generate(ref extents, _) => extents[axis as usize],
+        Op::Iota(n) | Op::Fill(n, _) | Op::Spread { n, .. } => n,
         Op::Slice { start, stop, stride, .. } => {
             let span = linear::sub(g, stop, start);
             if g.as_lit(stride).is_some_and(|l| l.bits == 1) {

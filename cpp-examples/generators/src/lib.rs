@@ -9,6 +9,7 @@ pub mod forward_difference;
 pub mod jacobi;
 pub mod matrices;
 pub mod moving_average;
+pub mod narrow;
 pub mod nbody;
 pub mod rmse;
 pub mod rows;

@@ -32,3 +32,14 @@ pub const SHARES_DOC: &str = "Each row divided by its sum.";
 pub fn shares(x: MExp<f32>) -> MExp<f32> {
     x / x.sum_rows().broadcast_cols(x.cols())
 }
+
+/// What the C++ header says.
+pub const DEVIATION_DOC: &str = "The standard deviation of all elements, as one number.";
+
+/// The mean, then the squares about it. The result is a vector of one element, so that it stays on the device.
+pub fn deviation(x: VExp<f32>) -> VExp<f32> {
+    let n = x.len().cast::<f32>();
+    let d = x - x.sum() / n;
+    let deviation = (d.dot(d) / n).sqrt();
+    generate(1, |_| deviation)
+}

@@ -13,7 +13,7 @@ use arraygpu_compiler::core::Type;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::package::cc::Compiler;
 use arraygpu_compiler::package::level::Level;
-use arraygpu_compiler::plan::{Plan, host};
+use arraygpu_compiler::plan::{HostId, Plan, host};
 use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString};
@@ -22,7 +22,7 @@ use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
 /// The least time that calls are repeated for.
-const ENOUGH: Duration = Duration::from_millis(200);
+pub const ENOUGH: Duration = Duration::from_millis(200);
 
 /// A device: a context of one thread of the CPU, or of a GPU.
 pub struct Device {
@@ -153,6 +153,16 @@ fn library(c: &Compiled, module: &mut AgpuModule) -> Result<libloading::Library,
     Ok(library)
 }
 
+/// Returns the extents of the results of a call with these inputs.
+pub fn extents_of_results(plan: &Plan, inputs: &[Array]) -> Vec<Vec<i64>> {
+    let mut values = Vec::new();
+    let length = |p: u32, axis: u8| inputs[p as usize].extents[axis as usize] as i64;
+    let arg = |p: u32| eval_cast(plan.params[p as usize].ty.elem, Lit::f64(inputs[p as usize].elements[0]));
+    host::evaluate(plan, length, arg, &mut values);
+    let of = |h: &HostId| values[h.0 as usize].as_i64();
+    plan.results.iter().map(|slot| slot.extents.iter().map(of).collect()).collect()
+}
+
 /// The arguments and results of a call.
 struct Call {
     abi: Vec<AgpuArg>,
@@ -190,13 +200,7 @@ impl Call {
             // SAFETY: `bytes` holds that many elements.
             done(unsafe { agpu_copy_from_host(view, bytes.as_ptr().cast(), a.len() as i64) })?;
         }
-        let mut values = Vec::new();
-        let length = |p: u32, axis: u8| inputs[p as usize].extents[axis as usize] as i64;
-        let arg =
-            |p: u32| eval_cast(plan.params[p as usize].ty.elem, Lit::f64(inputs[p as usize].elements[0]));
-        host::evaluate(plan, length, arg, &mut values);
-        for slot in &plan.results {
-            let extents: Vec<i64> = slot.extents.iter().map(|h| values[h.0 as usize].as_i64()).collect();
+        for (slot, extents) in plan.results.iter().zip(extents_of_results(plan, inputs)) {
             match slot.ty.is_scalar() {
                 true => call.scalar(AgpuArgKind::AgpuArgResultScalar, 0),
                 false => {

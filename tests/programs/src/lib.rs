@@ -16,6 +16,7 @@ mod layers;
 mod linear_algebra;
 pub mod measure;
 mod physics;
+pub mod plain;
 pub mod program;
 mod reason;
 mod solvers;

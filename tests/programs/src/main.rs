@@ -3,12 +3,14 @@
 //! program with extents of 4096, `--emit NAME STAGE` one of its forms (`core`, `fused`, `plan`,
 //! `kernel`, `c`, `ptx`). `--check [NAME]` runs the small calls on one thread of the CPU,
 //! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
-//! measure large calls there, `--time NAME LARGEST` with extents up to that number.
+//! measure large calls there, `--time NAME LARGEST` with extents up to that number. `--plain LIBRARY [NAME [LARGEST]]`
+//! compares with the plain loops of `bench/plain` on one thread.
 
 use arraygpu_compiler::driver;
 use arraygpu_compiler::explain::Options;
 use arraygpu_programs::program::Corpus;
-use arraygpu_programs::{corpus, figures, measure, table};
+use arraygpu_programs::{corpus, figures, measure, plain, table};
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -20,6 +22,15 @@ fn main() -> ExitCode {
         let wanted = rest.first().map_or("", String::as_str);
         let largest = rest.get(1).and_then(|n| n.parse().ok()).unwrap_or(1 << 26);
         let table = measure::table(&corpus, wanted, option == "--time=gpu", largest);
+        println!("{}", table.as_ref().unwrap_or_else(|e| e));
+        return if table.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    if let [option, library, rest @ ..] = &args[..]
+        && option == "--plain"
+    {
+        let wanted = rest.first().map_or("", String::as_str);
+        let largest = rest.get(1).and_then(|n| n.parse().ok()).unwrap_or(1 << 26);
+        let table = plain::table(&corpus, Path::new(library), wanted, largest);
         println!("{}", table.as_ref().unwrap_or_else(|e| e));
         return if table.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }

@@ -48,7 +48,8 @@ impl Limits {
     }
 }
 
-fn compiled(p: &Program, is_gpu: bool) -> Result<driver::Compiled, String> {
+/// Compiles a program for one kind of device.
+pub fn compiled(p: &Program, is_gpu: bool) -> Result<driver::Compiled, String> {
     let targets = Targets { cpu: !is_gpu, cuda: is_gpu };
     driver::compile_for("p", vec![p.function.clone()], targets).map_err(|e| e.to_string())
 }
@@ -79,6 +80,26 @@ fn bytes_of_inputs(p: &Program, n: i64) -> f64 {
     bytes.sum()
 }
 
+/// Returns the largest size within the limits and up to `largest`, and what the program asks for
+/// there; None if there is none of 16 or more.
+pub fn within(
+    p: &Program,
+    c: &driver::Compiled,
+    limits: &Limits,
+    largest: i64,
+) -> Result<Option<(i64, Figures)>, String> {
+    let mut n = largest;
+    while n >= 16 {
+        let f = figures(p, c, n).map_err(|e| e.to_string())?;
+        let bytes = f.bytes.max(f.asked.bytes).max(bytes_of_inputs(p, n));
+        if f.launched.operations <= limits.operations && bytes <= limits.bytes {
+            return Ok(Some((n, f)));
+        }
+        n /= 2;
+    }
+    Ok(None)
+}
+
 /// Measures a program at the largest size within the limits and up to `largest`; None if there is
 /// none of 16 or more.
 pub fn time(
@@ -89,18 +110,7 @@ pub fn time(
     (is_gpu, largest): (bool, i64),
 ) -> Result<Option<Time>, String> {
     let c = compiled(p, is_gpu)?;
-    let mut n = largest;
-    let f = loop {
-        let f = figures(p, &c, n).map_err(|e| e.to_string())?;
-        let bytes = f.bytes.max(f.asked.bytes).max(bytes_of_inputs(p, n));
-        if f.launched.operations <= limits.operations && bytes <= limits.bytes {
-            break f;
-        }
-        n /= 2;
-        if n < 16 {
-            return Ok(None);
-        }
-    };
+    let Some((n, f)) = within(p, &c, limits, largest)? else { return Ok(None) };
     let of = |bytes: f64, operations: f64, launches: f64| {
         (bytes / speed.bytes).max(operations / speed.operations) + launches * speed.launch
     };

@@ -1,7 +1,8 @@
 //! The package `rows`: what `bench/torch_rows.py` times beside PyTorch.
 
 use arraygpu::prelude::*;
-use arraygpu_examples::rows;
+use arraygpu::{bf16, f16};
+use arraygpu_examples::{narrow, rows};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -13,5 +14,33 @@ fn main() -> arraygpu::Result<()> {
         .doc(rows::LAYER_NORM_DOC)
         .function("shares", ["x"], "result", rows::shares)
         .doc(rows::SHARES_DOC)
+        .function("deviation", ["x"], "result", rows::deviation)
+        .doc(rows::DEVIATION_DOC)
+        .function("grey", ["r", "g", "b"], "result", narrow::grey)
+        .doc(narrow::GREY_DOC)
+        .function("grey_interleaved", ["image"], "result", narrow::grey_interleaved)
+        .doc(narrow::INTERLEAVED_DOC)
+        .function("u8_to_f32", ["x"], "result", narrow::u8_to_f32)
+        .doc(narrow::TO_F32_DOC)
+        .function("f32_to_u8", ["x"], "result", narrow::f32_to_u8)
+        .doc(narrow::TO_U8_DOC)
+        .function("f16_map", ["x", "y"], "result", narrow::f16_map)
+        .doc(narrow::F16_MAP_DOC)
+        .function("u8_box3", ["x"], "result", |x: MExp<u8>| narrow::box3(x, Boundary::Clamp))
+        .doc(narrow::BOX3_DOC)
+        .function("u8_box3_wrapped", ["x"], "result", |x: MExp<u8>| narrow::box3(x, Boundary::Wrap))
+        .doc(narrow::BOX3_WRAPPED_DOC)
+        .function("u8_transpose", ["x"], "result", narrow::transpose)
+        .doc(narrow::TRANSPOSE_DOC)
+        .function("sum_u8", ["x"], "result", narrow::sum::<u8, u32>)
+        .doc(narrow::SUM_DOC)
+        .function("sum_i16", ["x"], "result", narrow::sum::<i16, i32>)
+        .doc(narrow::SUM_DOC)
+        .function("sum_f16", ["x"], "result", narrow::sum::<f16, f32>)
+        .doc(narrow::SUM_DOC)
+        .function("sum_bf16", ["x"], "result", narrow::sum::<bf16, f32>)
+        .doc(narrow::SUM_DOC)
+        .function("sum_f32", ["x"], "result", narrow::sum::<f32, f32>)
+        .doc(narrow::SUM_DOC)
         .run()
 }

@@ -1,0 +1,58 @@
+// What the plain loops of this folder get: the arrays of a call, contiguous and in row-major order.
+//
+// A function PLAIN(name) is the program `name` of tests/programs as a plain C++ loop on one thread:
+// what a good C++ programmer writes in a first version, in the program's own element types.
+// `arraygpu-programs --plain LIBRARY` checks each against the program's reference and measures it
+// beside the compiled program.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+// An argument or a result as it is passed: a scalar is an array of one element.
+struct array {
+    void *data;
+    long extents[3]; // outermost first; 1 where the array has fewer
+};
+
+template <class T> struct vector_view {
+    T *data;
+    long n;
+    T &operator[](long i) const { return data[i]; }
+};
+
+template <class T> struct matrix_view {
+    T *data;
+    long rows, cols;
+    T *operator[](long i) const { return data + i * cols; }
+    // The element nearest to an index that may be outside.
+    T &clamped(long i, long j) const { return (*this)[std::clamp(i, 0l, rows - 1)][std::clamp(j, 0l, cols - 1)]; }
+};
+
+template <class T> struct tensor_view {
+    T *data;
+    long planes, rows, cols;
+    matrix_view<T> operator[](long k) const { return {data + k * rows * cols, rows, cols}; }
+};
+
+struct arrays {
+    const array *all;
+    template <class T> T &scalar(int k) const { return *static_cast<T *>(all[k].data); }
+    template <class T> vector_view<T> vector(int k) const { return {static_cast<T *>(all[k].data), all[k].extents[0]}; }
+    template <class T> matrix_view<T> matrix(int k) const {
+        return {static_cast<T *>(all[k].data), all[k].extents[0], all[k].extents[1]};
+    }
+    template <class T> tensor_view<T> tensor(int k) const {
+        return {static_cast<T *>(all[k].data), all[k].extents[0], all[k].extents[1], all[k].extents[2]};
+    }
+};
+
+#define PLAIN(name)                                                    \
+    static void name(arrays in, arrays out);                           \
+    extern "C" void plain_##name(const array *in, const array *out) {  \
+        name(arrays{in}, arrays{out});                                 \
+    }                                                                  \
+    static void name(arrays in, arrays out)
