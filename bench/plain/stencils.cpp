@@ -1,6 +1,69 @@
 // The programs of tests/programs/src/stencils.rs.
 #include "plain.hpp"
 
+// Calls f(i, j, up, down, left, right) with each element's indices and its neighbours' on a torus.
+template <class F> static void on_torus(long rows, long cols, F f) {
+    for (long i = 0; i < rows; ++i) {
+        const long up = (i > 0 ? i : rows) - 1, down = i < rows - 1 ? i + 1 : 0;
+        f(i, 0, up, down, cols - 1, cols > 1 ? 1 : 0);
+        for (long j = 1; j < cols - 1; ++j) f(i, j, up, down, j - 1, j + 1);
+        if (cols > 1) f(i, cols - 1, up, down, cols - 2, 0);
+    }
+}
+
+PLAIN(three_point) {
+    const auto x = in.vector<const float>(0);
+    const auto r = out.vector<float>(0);
+    const auto mean = [](float a, float b, float c) { return 0.25f * a + 0.5f * b + 0.25f * c; };
+    const long last = x.n - 1;
+    r[0] = mean(x[0], x[0], x[std::min(1l, last)]);
+    for (long i = 1; i < last; ++i) r[i] = mean(x[i - 1], x[i], x[i + 1]);
+    r[last] = mean(x[std::max(last - 1, 0l)], x[last], x[last]);
+}
+
+PLAIN(second_difference) {
+    const auto x = in.vector<const float>(0);
+    const float h = in.scalar<const float>(1), square = h * h;
+    const auto r = out.vector<float>(0);
+    for (long i = 0; i < r.n; ++i) r[i] = (x[i] - 2 * x[i + 1] + x[i + 2]) / square;
+}
+
+PLAIN(upwind_advection) {
+    const auto u = in.vector<const float>(0);
+    const float c = in.scalar<const float>(1);
+    const auto r = out.vector<float>(0);
+    r[0] = u[0] - c * (u[0] - u[u.n - 1]);
+    for (long i = 1; i < u.n; ++i) r[i] = u[i] - c * (u[i] - u[i - 1]);
+}
+
+PLAIN(lax_wendroff) {
+    const auto u = in.vector<const float>(0);
+    const float c = in.scalar<const float>(1), half = 0.5f * c, square = half * c;
+    const auto r = out.vector<float>(0);
+    const auto step = [&](long left, long i, long right) {
+        r[i] = u[i] - half * (u[right] - u[left]) + square * (u[right] - 2 * u[i] + u[left]);
+    };
+    const long last = u.n - 1;
+    step(last, 0, std::min(1l, last));
+    for (long i = 1; i < last; ++i) step(i - 1, i, i + 1);
+    step(std::max(last - 1, 0l), last, 0);
+}
+
+PLAIN(flux_difference) {
+    const auto u = in.vector<const float>(0);
+    const auto r = out.vector<float>(0);
+    const auto flux = [&](long i) {
+        const float a = u[i], b = u[i + 1];
+        return 0.5f * (a * a * 0.5f + b * b * 0.5f) - 0.5f * (b - a) * std::max(std::abs(a), std::abs(b));
+    };
+    float before = flux(0);
+    for (long i = 0; i < r.n; ++i) {
+        const float next = flux(i + 1);
+        r[i] = next - before;
+        before = next;
+    }
+}
+
 PLAIN(five_point) {
     const auto u = in.matrix<const float>(0);
     const auto r = out.matrix<float>(0);
@@ -19,6 +82,51 @@ PLAIN(five_point) {
     }
 }
 
+PLAIN(nine_point) {
+    const auto u = in.matrix<const float>(0);
+    const auto r = out.matrix<float>(0);
+    on_torus(u.rows, u.cols, [&](long i, long j, long up, long down, long left, long right) {
+        r[i][j] = 0.25f * (u[up][left] + u[up][right] + u[down][left] + u[down][right]) +
+                  0.5f * (u[up][j] + u[i][left] + u[i][right] + u[down][j]) - 3 * u[i][j];
+    });
+}
+
+PLAIN(gradient_magnitude) {
+    const auto u = in.matrix<const float>(0);
+    const auto r = out.matrix<float>(0);
+    for (long i = 0; i < r.rows; ++i)
+        for (long j = 0; j < r.cols; ++j) {
+            const float gx = (u[i + 1][j + 2] - u[i + 1][j]) * 0.5f, gy = (u[i + 2][j + 1] - u[i][j + 1]) * 0.5f;
+            r[i][j] = std::sqrt(gx * gx + gy * gy);
+        }
+}
+
+static void laplace_of_inside(matrix_view<const float> u, matrix_view<float> r) {
+    for (long i = 0; i < r.rows; ++i)
+        for (long j = 0; j < r.cols; ++j)
+            r[i][j] = u[i][j + 1] + u[i + 1][j] + u[i + 1][j + 2] + u[i + 2][j + 1] - 4 * u[i + 1][j + 1];
+}
+
+PLAIN(biharmonic) {
+    const auto u = in.matrix<const float>(0);
+    const long rows = u.rows - 2, cols = u.cols - 2;
+    std::vector<float> inside(rows * cols);
+    laplace_of_inside(u, {inside.data(), rows, cols});
+    laplace_of_inside({inside.data(), rows, cols}, out.matrix<float>(0));
+}
+
+PLAIN(divergence_and_curl) {
+    const auto u = in.matrix<const float>(0), v = in.matrix<const float>(1);
+    const auto div = out.matrix<float>(0), curl = out.matrix<float>(1);
+    for (long i = 0; i < div.rows; ++i)
+        for (long j = 0; j < div.cols; ++j) {
+            const float ux = u[i + 1][j + 2] - u[i + 1][j], uy = u[i + 2][j + 1] - u[i][j + 1];
+            const float vx = v[i + 1][j + 2] - v[i + 1][j], vy = v[i + 2][j + 1] - v[i][j + 1];
+            div[i][j] = 0.5f * (ux + vy);
+            curl[i][j] = 0.5f * (vx - uy);
+        }
+}
+
 PLAIN(jacobi_guarded) {
     const auto u = in.matrix<const float>(0);
     const auto r = out.matrix<float>(0);
@@ -28,3 +136,147 @@ PLAIN(jacobi_guarded) {
             r[i][j] = inside ? 0.25f * (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]) : u[i][j];
         }
 }
+
+PLAIN(diffusion_clamped) {
+    const auto u = in.matrix<const float>(0);
+    const auto r = out.matrix<float>(0);
+    const auto next = [](float x, float around) { return x + 0.125f * (around - 4 * x); };
+    const auto edge = [&](long i, long j) {
+        r[i][j] = next(u[i][j], u.clamped(i - 1, j) + u.clamped(i + 1, j) + u.clamped(i, j - 1) + u.clamped(i, j + 1));
+    };
+    for (long i = 0; i < u.rows; ++i) {
+        if (i == 0 || i == u.rows - 1) {
+            for (long j = 0; j < u.cols; ++j) edge(i, j);
+            continue;
+        }
+        edge(i, 0);
+        for (long j = 1; j < u.cols - 1; ++j)
+            r[i][j] = next(u[i][j], u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]);
+        edge(i, u.cols - 1);
+    }
+}
+
+static void next_generation(matrix_view<const int32_t> u, matrix_view<int32_t> r) {
+    on_torus(u.rows, u.cols, [&](long i, long j, long up, long down, long left, long right) {
+        const int32_t sum = u[up][left] + u[up][j] + u[up][right] + u[i][left] + u[i][right] +
+                            u[down][left] + u[down][j] + u[down][right];
+        r[i][j] = sum == 3 || (sum == 2 && u[i][j] == 1);
+    });
+}
+
+PLAIN(life) { next_generation(in.matrix<const int32_t>(0), out.matrix<int32_t>(0)); }
+
+PLAIN(life_by_index) { next_generation(in.matrix<const int32_t>(0), out.matrix<int32_t>(0)); }
+
+PLAIN(heat_steps) {
+    const auto start = in.matrix<const float>(0);
+    const long steps = in.scalar<const int64_t>(1), rows = start.rows, cols = start.cols, count = rows * cols;
+    std::vector<float> now(start.data, start.data + count), next(now);
+    for (long step = 0; step < steps; ++step) {
+        const matrix_view<float> u{now.data(), rows, cols}, r{next.data(), rows, cols};
+        for (long i = 1; i < rows - 1; ++i)
+            for (long j = 1; j < cols - 1; ++j)
+                r[i][j] = 0.25f * (u[i][j - 1] + u[i][j + 1] + u[i - 1][j] + u[i + 1][j]);
+        now.swap(next);
+    }
+    std::copy(now.begin(), now.end(), out.matrix<float>(0).data);
+}
+
+PLAIN(wave_equation) {
+    const auto start = in.matrix<const float>(0), speed = in.matrix<const float>(1);
+    const auto u = out.matrix<float>(0), v = out.matrix<float>(1);
+    const long count = u.rows * u.cols;
+    std::copy_n(start.data, count, u.data);
+    std::copy_n(speed.data, count, v.data);
+    for (int step = 0; step < 3; ++step) {
+        on_torus(u.rows, u.cols, [&](long i, long j, long up, long down, long left, long right) {
+            v[i][j] += 0.125f * (u[up][j] + u[i][left] + u[i][right] + u[down][j] - 4 * u[i][j]);
+        });
+        for (long i = 0; i < count; ++i) u.data[i] += v.data[i];
+    }
+}
+
+PLAIN(staggered_wave) {
+    const auto p = out.vector<float>(0), v = out.vector<float>(1);
+    const long last = p.n - 1;
+    std::copy_n(in.vector<const float>(0).data, p.n, p.data);
+    std::copy_n(in.vector<const float>(1).data, v.n, v.data);
+    for (int step = 0; step < 3; ++step) {
+        for (long i = 0; i < last; ++i) v[i] -= 0.25f * (p[i + 1] - p[i]);
+        v[last] -= 0.25f * (p[0] - p[last]);
+        p[0] -= 0.25f * (v[0] - v[last]);
+        for (long i = 1; i <= last; ++i) p[i] -= 0.25f * (v[i] - v[i - 1]);
+    }
+}
+
+PLAIN(gray_scott) {
+    const auto first = in.matrix<const float>(0), second = in.matrix<const float>(1);
+    const long rows = first.rows, cols = first.cols, count = rows * cols;
+    std::vector<float> now_u(first.data, first.data + count), now_v(second.data, second.data + count);
+    std::vector<float> next_u(count), next_v(count);
+    for (int step = 0; step < 2; ++step) {
+        const matrix_view<float> u{now_u.data(), rows, cols}, v{now_v.data(), rows, cols};
+        const matrix_view<float> a{next_u.data(), rows, cols}, b{next_v.data(), rows, cols};
+        on_torus(rows, cols, [&](long i, long j, long up, long down, long left, long right) {
+            const float x = u[i][j], y = v[i][j], reaction = x * y * y;
+            const float of_u = u[up][j] + u[i][left] + u[i][right] + u[down][j] - 4 * x;
+            const float of_v = v[up][j] + v[i][left] + v[i][right] + v[down][j] - 4 * y;
+            a[i][j] = x + 0.125f * of_u - reaction + 0.03125f * (1 - x);
+            b[i][j] = y + 0.0625f * of_v + reaction - 0.09375f * y;
+        });
+        now_u.swap(next_u);
+        now_v.swap(next_v);
+    }
+    std::copy(now_u.begin(), now_u.end(), out.matrix<float>(0).data);
+    std::copy(now_v.begin(), now_v.end(), out.matrix<float>(1).data);
+}
+
+PLAIN(residual_of_poisson) {
+    const auto u = in.matrix<const float>(0), f = in.matrix<const float>(1);
+    float sum = 0;
+    for (long i = 1; i < u.rows - 1; ++i)
+        for (long j = 1; j < u.cols - 1; ++j) {
+            const float r = f[i][j] - (u[i - 1][j] + u[i][j - 1] + u[i][j + 1] + u[i + 1][j] - 4 * u[i][j]);
+            sum += r * r;
+        }
+    out.scalar<float>(0) = std::sqrt(sum);
+}
+
+PLAIN(multigrid_restriction) {
+    const auto u = in.matrix<const float>(0);
+    const auto r = out.matrix<float>(0);
+    for (long i = 0; i < r.rows; ++i) {
+        const float *a = u[2 * i], *b = u[2 * i + 1];
+        for (long j = 0; j < r.cols; ++j) r[i][j] = (a[2 * j] + a[2 * j + 1] + b[2 * j] + b[2 * j + 1]) * 0.25f;
+    }
+}
+
+PLAIN(multigrid_prolongation) {
+    const auto u = in.matrix<const float>(0);
+    const auto r = out.matrix<float>(0);
+    const long last = u.cols - 1;
+    for (long i = 0; i < r.rows; ++i) {
+        const float *a = u[i / 2], *b = u[(i + 1) / 2];
+        for (long j = 0; j < last; ++j) {
+            r[i][2 * j] = (a[j] + b[j]) * 0.5f;
+            r[i][2 * j + 1] = (a[j] + a[j + 1] + b[j] + b[j + 1]) * 0.25f;
+        }
+        r[i][2 * last] = (a[last] + b[last]) * 0.5f;
+    }
+}
+
+static void seven_points(tensor_view<const float> u, tensor_view<float> r) {
+    for (long z = 0; z < r.planes; ++z)
+        for (long y = 0; y < r.rows; ++y) {
+            const float *here = u[z + 1][y + 1] + 1;
+            const float *before = u[z][y + 1] + 1, *after = u[z + 2][y + 1] + 1;
+            const float *up = u[z + 1][y] + 1, *down = u[z + 1][y + 2] + 1;
+            float *to = r[z][y];
+            for (long x = 0; x < r.cols; ++x)
+                to[x] = before[x] + after[x] + up[x] + down[x] + here[x - 1] + here[x + 1] - 6 * here[x];
+        }
+}
+
+PLAIN(seven_point) { seven_points(in.tensor<const float>(0), out.tensor<float>(0)); }
+
+PLAIN(seven_point_slices) { seven_points(in.tensor<const float>(0), out.tensor<float>(0)); }

@@ -27,6 +27,7 @@ pub mod facts;
 mod find_facts;
 pub mod groups;
 pub mod host;
+mod in_bounds;
 mod iterate;
 mod kernels;
 pub mod loop_nests;

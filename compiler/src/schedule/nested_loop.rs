@@ -15,7 +15,7 @@ use super::element::element;
 use super::lower::Surroundings;
 use super::lower::{Lower, Region, named};
 use super::reduction::Reduction;
-use super::{cpu, error_records, slots};
+use super::{cpu, error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
@@ -32,7 +32,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
         l.launch.warn_of_loop(n);
     }
     r.computing.push(n);
-    let (value, mut out) = loops(l, n, r)?;
+    let (value, mut out) = versions(l, n, r)?;
     if let Some(condition) = r.condition(n).filter(|_| error_records::any(&out)) {
         // if the condition depends on a value that is still being computed, the records are emitted
         // later
@@ -60,6 +60,28 @@ impl Lower<'_, '_, '_> {
         r.out.append(&mut out);
         Ok(())
     }
+}
+
+/// Returns the operation's value, and the loops that compute it. On a CPU there is a second version
+/// for total reads that are all in bounds, which vectorises.
+fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
+    let version = if l.k.is_gpu() { None } else { in_bounds::of(l.launch, &[n], &[]) };
+    let Some(version) = version else { return loops(l, n, r) };
+    let condition = l.value(version.condition, r)?.0;
+    let value = l.k.reg("value", l.launch.g.ty(n).elem);
+    let mut branch = |l: &mut Lower, n: NodeId| -> Result<Vec<Stmt>> {
+        let (mark, before) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
+        let loops = loops(l, n, r);
+        r.memo.leave_branch(mark);
+        let mut out = std::mem::replace(&mut r.out, before);
+        let (e, mut rest) = loops?;
+        out.append(&mut rest);
+        out.push(Stmt::Assign(value, e));
+        Ok(out)
+    };
+    let (fast, slow) = (branch(l, version.roots[0])?, branch(l, n)?);
+    let zero = Expr::Lit(Lit::zero(l.launch.g.ty(n).elem));
+    Ok((Expr::Reg(value), vec![Stmt::Var(value, zero), Stmt::If(condition, fast, slow)]))
 }
 
 /// Returns the operation's value, and the loops that compute it.

@@ -25,25 +25,25 @@ use crate::scalar::{BinaryOp, Ty};
 use rustc_hash::FxHashSet as HashSet;
 
 impl Segments {
-    /// Emits the values of the elements of segment `row`, whose reductions have the totals
+    /// Emits the values of the elements of the segment at `place`, whose reductions have the totals
     /// `totals`: joins the initial values, then computes what follows from the reductions.
     pub fn values(
         &self,
         l: &mut Lower,
         reductions: &[Reduction],
-        row: &Expr,
+        place: &Surroundings,
         totals: &[Expr],
         length: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         let some = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0));
-        let mut vars = vec![(self.index, row.clone())];
+        let mut vars = place.vars.to_vec();
         for (r, total) in reductions.iter().zip(totals) {
-            let place = Surroundings { vars: &vars, at: row };
+            let place = Surroundings { vars: &vars, at: place.at };
             let value = join_initial(l, r, &place, some.clone(), total.clone(), out)?;
             vars.push((r.node, value));
         }
-        l.region(&vars, &self.bodies, row, out)
+        l.region(&vars, &self.bodies, place.at, out)
     }
 }
 
@@ -59,8 +59,16 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     if may_record && !nested.iter().all(|n| !records(l, *n) || is_always_needed(l, &bodies, *n)) {
         return None;
     }
+    let length = common_length(l, &nested)?;
+    let along = along(l, &nested, var)?;
+    Some(Segments { index, bodies, nested, length, along, may_record })
+}
+
+/// Returns the length of these reductions, if it is the same for all elements and all of them, and
+/// if each has an identity and an initial value without loops.
+pub fn common_length(l: &mut LaunchContext, nested: &[NodeId]) -> Option<NodeId> {
     let mut length = None;
-    for n in &nested {
+    for n in nested {
         let (init, src) = match *l.g.op(*n) {
             Op::Reduce { init, src, .. } => (init, src),
             Op::Dot { init, a, .. } => (init, a),
@@ -74,8 +82,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
             return None;
         }
     }
-    let along = along(l, &nested, var)?;
-    Some(Segments { index, bodies, nested, length: length?, along, may_record })
+    length
 }
 
 /// Returns the reductions that the bodies need and that depend on the element, outermost ones only.

@@ -1,7 +1,7 @@
 //! Functions of elements narrower than a word: images and halves.
 
-use arraygpu::prelude::*;
 use arraygpu::f16;
+use arraygpu::prelude::*;
 
 /// What the C++ header says.
 pub const GREY_DOC: &str = "The weighted sum of three planes of bytes, rounded to a byte.";

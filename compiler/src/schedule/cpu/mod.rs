@@ -1,5 +1,6 @@
 //! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`), strips of
-//! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`), many
+//! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`, and
+//! `row_strips`, where the segments are the elements of a row), many
 //! short rows at a time (`short_rows`), several passes over a row (`resident_rows`), matrix
 //! products (`product`), the fixed tree (`reduce`), one loop in index order (`fold`), and the code
 //! that runs once at the end (`finish`).
@@ -21,6 +22,7 @@ mod product;
 mod ranges;
 mod reduce;
 mod resident_rows;
+mod row_strips;
 mod rows;
 pub mod segmented_columns;
 mod select;
@@ -132,6 +134,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
             vec![Stmt::If(long, map::main(l, fused, staged)?, short)]
         }
         Choice::ResidentRows(rows) => resident_rows::main(l, rows)?,
+        Choice::RowStrips(rows) => row_strips::main(l, fused, rows)?,
         Choice::Rows => rows::main(l, fused, staged)?,
         Choice::Map => map::main(l, fused, staged)?,
     })

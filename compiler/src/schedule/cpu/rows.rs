@@ -17,25 +17,21 @@ use crate::schedule::lower::{Lower, named};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
-    let (n, grain) = (l.launch.count(), i64::from(l.launch.facts.grain));
+    let grain = l.launch.facts.grain;
     let stores = Stores::new(l, &items);
     let index: Vec<NodeId> = fused.domain.iter().map(|_| l.launch.g.fresh_var(Ty::I64).1).collect();
     let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.launch.g, it.node, &index)).collect();
     let extents: Vec<Expr> = fused.domain.iter().map(|n| l.launch.host(*n)).collect();
-    let (lo, hi) = (l.k.reg("lo", Ty::I64), l.k.reg("hi", Ty::I64));
-    let range = |begin: Expr, end: Expr| {
-        let end = end.times(Expr::int(grain)).min(n.clone());
-        [
-            Stmt::Let(lo, begin.times(Expr::int(grain)), Default::default()),
-            Stmt::Let(hi, end, Default::default()),
-        ]
-    };
-    let walk = Walk { extents: &extents, lo: Expr::Reg(lo), hi: Expr::Reg(hi) };
     let t = l.k.reg("t", Ty::I64);
     let mut body = Vec::new();
+    let units = match staged {
+        true => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),
+        false => (Expr::TileBegin, Expr::TileEnd),
+    };
+    let (lo, hi) = range(l, units, &mut body);
+    let walk = Walk { extents: &extents, lo, hi };
     let stores = match staged {
         true => {
-            body.extend(range(Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))));
             let stores = stores.begin(l, &mut body);
             if grain == 1 {
                 // C compilers cannot see that a single element is written before it is copied
@@ -43,10 +39,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             }
             stores
         }
-        false => {
-            body.extend(range(Expr::TileBegin, Expr::TileEnd));
-            stores
-        }
+        false => stores,
     };
     // the staged variants compute every element by the program's code
     let row_parts = RowParts::of(l.launch, fused, &index, &roots, !staged && !l.k.strided);
@@ -83,35 +76,42 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     Ok(body)
 }
 
+/// Returns the first element of these units of work, and the one behind the last.
+pub(super) fn range(l: &mut Lower, (begin, end): (Expr, Expr), out: &mut Vec<Stmt>) -> (Expr, Expr) {
+    let (n, grain) = (l.launch.count(), Expr::int(l.launch.facts.grain.into()));
+    let lo = named(l, "lo", begin.times(grain.clone()), out);
+    (lo, named(l, "hi", end.times(grain).min(n), out))
+}
+
 /// A walk row by row over the elements from `lo` up to `hi`.
-struct Walk<'a> {
-    extents: &'a [Expr],
-    lo: Expr,
-    hi: Expr,
+pub(super) struct Walk<'a> {
+    pub extents: &'a [Expr],
+    pub lo: Expr,
+    pub hi: Expr,
 }
 
 /// Emits the code of a piece of a row.
 type Work<'a> = dyn FnMut(&mut Lower, &Piece, &mut Vec<Stmt>) -> Result<()> + 'a;
 
 /// A piece of a row.
-struct Piece {
+pub(super) struct Piece {
     /// The row's indices along all axes but the last.
-    outer: Vec<Expr>,
+    pub outer: Vec<Expr>,
     /// The number of the row's first element, in row-major order.
-    row: Expr,
+    pub row: Expr,
     /// The range of the piece along the last axis.
-    begin: Expr,
-    end: Expr,
+    pub begin: Expr,
+    pub end: Expr,
 }
 
 impl Piece {
-    fn indices(&self, j: &Expr) -> Vec<Expr> {
+    pub fn indices(&self, j: &Expr) -> Vec<Expr> {
         self.outer.iter().cloned().chain([j.clone()]).collect()
     }
 }
 
 impl Walk<'_> {
-    fn rows(&self, l: &mut Lower, out: &mut Vec<Stmt>, work: &mut Work) -> Result<()> {
+    pub fn rows(&self, l: &mut Lower, out: &mut Vec<Stmt>, work: &mut Work) -> Result<()> {
         let at = l.k.reg("at", Ty::I64);
         let mut body = Vec::new();
         let (width, outer) = self.extents.split_last().expect("it has several axes");

@@ -21,7 +21,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::segments::neighbours;
 
@@ -42,6 +42,12 @@ pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE * TILE))
 }
 
+/// Returns the maximum number of segments of a strip.
+pub(super) fn most_segments(reductions: &[Reduction]) -> u32 {
+    let bytes: u32 = reductions.iter().map(|r| r.ty.size() as u32).sum();
+    (1 << (BYTES / bytes).max(64).ilog2()).min(1024)
+}
+
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
     let (n, length) = (l.launch.count(), l.launch.host(s.length));
@@ -56,18 +62,19 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool
     let lo = named(l, "lo", begin.times(grain.clone()), &mut out);
     let hi = named(l, "hi", end.times(grain).min(n), &mut out);
     let stores = if staged { stores.begin(l, &mut out) } else { stores };
-    let bytes: u32 = reductions.iter().map(|r| r.ty.size() as u32).sum();
-    let most = (1 << (BYTES / bytes).max(64).ilog2()).min(1024);
+    let most = most_segments(&reductions);
     let block = reductions.iter().map(|r| l.k.local("block", r.ty, 4 * most, &mut out)).collect();
     let mut body = Vec::new();
     let width = hi.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
     let width = named(l, "width", width, &mut body);
-    let strip = Strip { s, reductions: &reductions, base: Expr::Reg(base), width, length, block, most };
+    let reductions = &reductions[..];
+    let strip = Strip { s, outer: &[], reductions, base: Expr::Reg(base), width, length, block, most };
     strip.totals(l, &mut out, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
     let totals: Vec<Expr> = strip.block.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
-    let values = s.values(l, &reductions, &i, &totals, &strip.length, &mut last)?;
+    let place = Surroundings { vars: &[(s.index, i.clone())], at: &i };
+    let values = s.values(l, reductions, &place, &totals, &strip.length, &mut last)?;
     stores.store(l, values, &i, &i.clone().minus(lo.clone()), &mut last);
     body.push(Stmt::For(q, Expr::int(0), strip.width.clone(), last));
     body.push(Stmt::Assign(base, strip.base.clone().plus(strip.width.clone())));
@@ -80,7 +87,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool
 impl Strip<'_> {
     /// Emits the totals of the strip's segments, if these have elements. They are stored in the
     /// block.
-    fn totals(&self, l: &mut Lower, locals: &mut Vec<Stmt>, out: &mut Vec<Stmt>) -> Result<()> {
+    pub(super) fn totals(&self, l: &mut Lower, locals: &mut Vec<Stmt>, out: &mut Vec<Stmt>) -> Result<()> {
         let of_tile = Pile::new(l, self, locals);
         let of_tiles = Pile::new(l, self, locals);
         let column =
@@ -204,6 +211,7 @@ impl Strip<'_> {
         let to = named(l, "to", at.plus(Expr::Reg(q)), &mut body);
         let mut vars: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows).collect();
         vars.push((self.s.index, i.clone()));
+        vars.extend_from_slice(self.outer);
         let mut roots = Vec::new();
         for (r, m) in self.reductions.iter().zip(&self.block) {
             let (acc, rest) = if begin {
@@ -229,6 +237,7 @@ impl Strip<'_> {
         let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
         let index: [NodeId; 4] = std::array::from_fn(|_| l.launch.g.fresh_var(Ty::I64).1);
         let mut vars = vec![(self.s.index, i.clone())];
+        vars.extend_from_slice(self.outer);
         vars.extend(index.iter().zip(0..).map(|(n, e)| (*n, row.clone().plus(Expr::int(e)))));
         let mut roots = Vec::new();
         for r in self.reductions {
@@ -244,9 +253,9 @@ impl Strip<'_> {
     }
 
     /// Emits prefetches of the elements that follow `rows`: the hardware's own prefetching does not
-    /// follow the jump of 128 rows.
+    /// follow the jump of 128 rows. What the elements of a row read is in the caches mostly.
     fn prefetch(&self, l: &mut Lower, rows: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
-        if l.k.strided {
+        if l.k.strided || !self.outer.is_empty() {
             return Ok(());
         }
         let mut hints = Vec::new();

@@ -1,5 +1,6 @@
 //! Chooses the strategy of each variant of a kernel on a CPU.
 
+use super::row_strips::{self, RowStrips};
 use super::{segmented_columns, short_rows};
 use crate::schedule::accesses::needs_indices;
 use crate::schedule::facts::ResidentRows;
@@ -20,6 +21,8 @@ pub enum Choice {
     Product(Product),
     /// A segmented reduction of columns, by strips of neighbouring segments.
     Strips(Rc<Segments>),
+    /// Reductions of the elements of a row, by strips of the row.
+    RowStrips(RowStrips),
     /// A segmented reduction of rows, many short rows at a time.
     Batches(Rc<Segments>),
     /// Several passes over a row, before the next row.
@@ -45,6 +48,9 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if let Some(p) = products::find(l, fused).filter(|p| p.is_matrix && !staged) {
         return Choice::Product(p);
     }
+    if let Some(rows) = (!staged && !strided).then(|| row_strips::of(l, fused)).flatten() {
+        return Choice::RowStrips(rows);
+    }
     match l.facts.segments.clone() {
         Some(s) if segmented_columns::fits(&s) => Choice::Strips(s),
         Some(s) if !staged && !strided && short_rows::fits(fused, &s) => Choice::Batches(s),
@@ -61,6 +67,7 @@ impl Choice {
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,
             Choice::ResidentRows(_) => Strategy::ResidentRows,
+            Choice::RowStrips(_) => Strategy::SegmentedColumns,
             Choice::Strips(_) | Choice::Batches(_) | Choice::Rows | Choice::Map => l.strategy_of_elements(),
         }
     }

@@ -17,7 +17,7 @@ use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, named};
+use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::reduction::Reduction;
 
 /// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
@@ -71,7 +71,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     let mut last = Vec::new();
     let i = named(l, "i", Expr::Reg(base).plus(Expr::Reg(q)), &mut last);
     let totals: Vec<Expr> = batch.joined.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
-    let values = s.values(l, &reductions, &i, &totals, &batch.length, &mut last)?;
+    let place = Surroundings { vars: &[(s.index, i.clone())], at: &i };
+    let values = s.values(l, &reductions, &place, &totals, &batch.length, &mut last)?;
     stores.store(l, values, &i, &i, &mut last);
     body.push(Stmt::For(q, Expr::int(0), rows.clone(), last));
     body.push(Stmt::Assign(base, Expr::Reg(base).plus(rows)));

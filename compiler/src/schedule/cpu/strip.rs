@@ -1,5 +1,6 @@
 //! A strip: neighbouring segments whose columns are accumulated side by side.
 
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
@@ -10,6 +11,8 @@ use crate::schedule::reduction::Reduction;
 /// A strip of neighbouring segments.
 pub struct Strip<'a> {
     pub(super) s: &'a Segments,
+    /// The indices that all segments have in common.
+    pub(super) outer: &'a [(NodeId, Expr)],
     pub reductions: &'a [Reduction],
     /// The first segment, and the number of segments.
     pub(super) base: Expr,

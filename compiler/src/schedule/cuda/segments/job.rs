@@ -6,7 +6,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::schedule::cuda::access;
 use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, Surroundings};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments;
 
@@ -91,7 +91,8 @@ impl<'a> Job<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let length = l.launch.host(self.s.length);
-        let values = self.s.values(l, &self.reductions, row, totals, &length, out)?;
+        let place = Surroundings { vars: &[(self.s.index, row.clone())], at: row };
+        let values = self.s.values(l, &self.reductions, &place, totals, &length, out)?;
         crate::schedule::cuda::elements::store_single(l, &self.items, values, row, out);
         Ok(())
     }

@@ -1,0 +1,249 @@
+//! Loops without tests of indices (multi-versioning): the condition that all total reads of a loop
+//! are in bounds, whatever the indices are within their ranges, and what the loop computes then.
+//!
+//! ```text
+//! sum of at(a, i, k) * x[k] for k < n    ->    if i < rows && n <= columns { sum of a[i, k] * x[k] } else { the program's loop }
+//! ```
+//!
+//! The bounds of an index follow by interval arithmetic. Values that are the same for all of the
+//! ranges are its leaves; they are tested to be small, so that nothing wraps around.
+
+use super::lower::LaunchContext;
+use crate::core::simplify::simplify;
+use crate::core::{Lambda, NodeId, Op, Var};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::FxHashMap as HashMap;
+
+/// Leaves are tested to be below 2^40, and above the negative of it.
+const LEAF_BITS: u32 = 40;
+/// Factors that are no constants are tested to be below 2^20, and not negative.
+const FACTOR_BITS: u32 = 20;
+/// Bounds have at most so many bits.
+const MOST_BITS: u32 = 62;
+
+/// An index, and its first and last value.
+#[derive(Clone, Copy)]
+pub struct Range {
+    pub var: Var,
+    pub first: NodeId,
+    pub last: NodeId,
+}
+
+/// Values without total reads, and the condition under which they are the program's.
+pub struct InBounds {
+    pub roots: Vec<NodeId>,
+    pub condition: NodeId,
+}
+
+/// Returns these values without their total reads. Returns `None` if there are none, or if some index
+/// has no bounds.
+pub fn of(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<InBounds> {
+    let mut walk =
+        Walk { l, ranges: ranges.to_vec(), plain: HashMap::default(), tests: vec![], reads: false };
+    let roots = roots.iter().map(|n| walk.plain(*n)).collect::<Option<Vec<NodeId>>>()?;
+    let (reads, tests) = (walk.reads, std::mem::take(&mut walk.tests));
+    let yes = l.g.lit(Lit::bool(true));
+    let condition = tests.into_iter().fold(yes, |a, b| simplify(&mut l.g, Op::Binary(BinaryOp::And, a, b)));
+    let never = l.g.as_lit(condition).is_some_and(|l| !l.as_bool());
+    (reads && !never).then_some(InBounds { roots, condition })
+}
+
+/// The least and the greatest value of an index, and a bound of the bits that both have.
+#[derive(Clone, Copy)]
+struct Bounds {
+    least: NodeId,
+    greatest: NodeId,
+    bits: u32,
+}
+
+struct Walk<'w, 's, 'a> {
+    l: &'w mut LaunchContext<'s, 'a>,
+    ranges: Vec<Range>,
+    plain: HashMap<NodeId, NodeId>,
+    tests: Vec<NodeId>,
+    /// Whether there was a total read.
+    reads: bool,
+}
+
+impl Walk<'_, '_, '_> {
+    /// Returns a node without its total reads, which are tested to be in bounds.
+    fn plain(&mut self, n: NodeId) -> Option<NodeId> {
+        if self.l.g.is_closed(n) {
+            return Some(n);
+        }
+        if let Some(known) = self.plain.get(&n) {
+            return Some(*known);
+        }
+        let op = self.l.g.op(n).clone();
+        let made = match &op {
+            Op::At(x, at) => {
+                self.reads = true;
+                let at = at.iter().map(|i| self.plain(*i)).collect::<Option<Vec<NodeId>>>()?;
+                for (i, axis) in at.iter().zip(0..) {
+                    let extent = self.l.extent(*x, axis);
+                    let bounds = self.bounds(*i)?;
+                    let zero = self.l.g.lit(Lit::i64(0));
+                    self.test(BinaryOp::Ge, bounds.least, zero);
+                    self.test(BinaryOp::Lt, bounds.greatest, extent);
+                }
+                self.l.g.add(Op::Elem(*x, at))
+            }
+            Op::Elem(x, at) => {
+                let at = at.iter().map(|i| self.plain(*i)).collect::<Option<Vec<NodeId>>>()?;
+                self.l.g.add(Op::Elem(*x, at))
+            }
+            Op::Generate(extents, lambda) => {
+                let lambda = self.lambda(extents, lambda)?;
+                self.l.g.add(Op::Generate(extents.clone(), lambda))
+            }
+            op => {
+                // an operator computes with elements only
+                if op.lambda().is_some_and(|lambda| self.l.may_record(lambda.body)) {
+                    return None;
+                }
+                let operands = op.operands().map(|o| self.plain(o)).collect::<Option<Vec<NodeId>>>()?;
+                match operands.iter().copied().eq(op.operands()) {
+                    true => n,
+                    false => {
+                        let op = op.with(&operands, op.lambda().cloned());
+                        self.l.g.add(op)
+                    }
+                }
+            }
+        };
+        if made != n && self.l.g.node(n).bound {
+            self.l.g.mark_bound(made);
+        }
+        self.plain.insert(n, made);
+        Some(made)
+    }
+
+    /// The function of an array whose elements are computed in a loop.
+    fn lambda(&mut self, extents: &[NodeId], lambda: &Lambda) -> Option<Lambda> {
+        let one = self.l.g.lit(Lit::i64(1));
+        let first = self.l.g.lit(Lit::i64(0));
+        let vars: Vec<(Var, NodeId)> = extents.iter().map(|_| self.l.g.fresh_var(Ty::I64)).collect();
+        let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
+        let known = self.ranges.len();
+        for (n, (var, _)) in extents.iter().zip(&vars) {
+            if self.varies(*n) {
+                return None;
+            }
+            let last = simplify(&mut self.l.g, Op::Binary(BinaryOp::Sub, *n, one));
+            self.ranges.push(Range { var: *var, first, last });
+        }
+        let body = self.l.g.open(lambda, &nodes);
+        let body = self.plain(body)?;
+        self.ranges.truncate(known);
+        let typed: Vec<(Var, Ty)> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
+        Some(self.l.g.close(&typed, body))
+    }
+
+    /// Whether a value is not the same for all of the ranges.
+    fn varies(&self, n: NodeId) -> bool {
+        self.ranges.iter().any(|r| self.l.g.node(n).free.contains(&r.var))
+    }
+
+    fn test(&mut self, op: BinaryOp, a: NodeId, b: NodeId) {
+        let test = simplify(&mut self.l.g, Op::Binary(op, a, b));
+        self.tests.push(test);
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
+        simplify(&mut self.l.g, Op::Binary(op, a, b))
+    }
+
+    /// Tests that `low` <= n < 2^bits, unless n is known to be.
+    fn small(&mut self, n: NodeId, low: i64, bits: u32) -> Option<()> {
+        if let Some(c) = self.l.g.as_lit(n).and_then(Lit::as_int) {
+            return (i128::from(low) <= c.into() && i128::from(c) < 1 << bits).then_some(());
+        }
+        let is_length = matches!(self.l.g.op(n), Op::Len(..));
+        if is_length && bits >= LEAF_BITS {
+            return Some(());
+        }
+        let [low, high] = [low, 1 << bits].map(|c| self.l.g.lit(Lit::i64(c)));
+        self.test(BinaryOp::Ge, n, low);
+        self.test(BinaryOp::Lt, n, high);
+        Some(())
+    }
+
+    /// Returns the bounds of an index.
+    fn bounds(&mut self, n: NodeId) -> Option<Bounds> {
+        let is_range = |r: &&Range| *self.l.g.op(n) == Op::Var(r.var, Ty::I64);
+        if let Some(r) = self.ranges.iter().find(is_range).copied() {
+            self.small(r.first, -(1 << LEAF_BITS), LEAF_BITS)?;
+            self.small(r.last, -(1 << LEAF_BITS), LEAF_BITS)?;
+            return Some(Bounds { least: r.first, greatest: r.last, bits: LEAF_BITS });
+        }
+        if !self.varies(n) {
+            self.small(n, -(1 << LEAF_BITS), LEAF_BITS)?;
+            return Some(Bounds { least: n, greatest: n, bits: LEAF_BITS });
+        }
+        match *self.l.g.op(n) {
+            Op::Binary(BinaryOp::Mul, a, b) => {
+                let (a, b) = if self.varies(a) { (a, b) } else { (b, a) };
+                self.product(a, b)
+            }
+            Op::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) => self.quotient(op, a, b),
+            Op::Binary(op, a, b) => {
+                let (a, b) = (self.bounds(a)?, self.bounds(b)?);
+                let most = a.bits.max(b.bits);
+                let (first, last, bits) = match op {
+                    BinaryOp::Add => (b.least, b.greatest, most + 1),
+                    BinaryOp::Sub => (b.greatest, b.least, most + 1),
+                    BinaryOp::Max | BinaryOp::Min => (b.least, b.greatest, most),
+                    _ => return None,
+                };
+                let (least, greatest) = (self.binary(op, a.least, first), self.binary(op, a.greatest, last));
+                (bits <= MOST_BITS).then_some(Bounds { least, greatest, bits })
+            }
+            Op::Select(_, a, b) => {
+                let (a, b) = (self.bounds(a)?, self.bounds(b)?);
+                let least = self.binary(BinaryOp::Min, a.least, b.least);
+                let greatest = self.binary(BinaryOp::Max, a.greatest, b.greatest);
+                Some(Bounds { least, greatest, bits: a.bits.max(b.bits) })
+            }
+            _ => None,
+        }
+    }
+
+    /// The bounds of a product with a value that is the same for all of the ranges.
+    fn product(&mut self, a: NodeId, factor: NodeId) -> Option<Bounds> {
+        if self.varies(factor) {
+            return None;
+        }
+        let a = self.bounds(a)?;
+        let literal = self.l.g.as_lit(factor).and_then(Lit::as_int);
+        let own = match literal {
+            Some(c) => i64::BITS - c.unsigned_abs().leading_zeros(),
+            None => {
+                self.small(factor, 0, FACTOR_BITS)?;
+                FACTOR_BITS
+            }
+        };
+        let ends = [a.least, a.greatest].map(|n| self.binary(BinaryOp::Mul, n, factor));
+        let [least, greatest] = if literal.is_some_and(|c| c < 0) { [ends[1], ends[0]] } else { ends };
+        let bits = a.bits + own;
+        (bits <= MOST_BITS).then_some(Bounds { least, greatest, bits })
+    }
+
+    /// The bounds of a quotient or remainder of an index that is not negative.
+    fn quotient(&mut self, op: BinaryOp, a: NodeId, divisor: NodeId) -> Option<Bounds> {
+        if self.varies(divisor) {
+            return None;
+        }
+        let a = self.bounds(a)?;
+        self.small(divisor, 1, LEAF_BITS)?;
+        let zero = self.l.g.lit(Lit::i64(0));
+        self.test(BinaryOp::Ge, a.least, zero);
+        if op == BinaryOp::Div {
+            let [least, greatest] = [a.least, a.greatest].map(|n| self.binary(op, n, divisor));
+            return Some(Bounds { least, greatest, bits: a.bits });
+        }
+        let one = self.l.g.lit(Lit::i64(1));
+        let most = self.binary(BinaryOp::Sub, divisor, one);
+        let greatest = self.binary(BinaryOp::Min, a.greatest, most);
+        Some(Bounds { least: zero, greatest, bits: a.bits })
+    }
+}
