@@ -15,7 +15,8 @@
 use super::pairwise::Pile;
 use super::stores::Stores;
 use super::strip::Strip;
-use crate::core::{COLUMNS, NodeId, Op, TILE};
+use crate::core::index_space::exists_inside_only;
+use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -24,6 +25,7 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::segments::neighbours;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Number of segments in a unit of work.
 pub const STRIP: u32 = 128;
@@ -209,24 +211,56 @@ impl Strip<'_> {
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
         let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
         let to = named(l, "to", at.plus(Expr::Reg(q)), &mut body);
-        let mut vars: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows).collect();
-        vars.push((self.s.index, i.clone()));
-        vars.extend_from_slice(self.outer);
-        let mut roots = Vec::new();
+        let mut fixed: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows).collect();
+        fixed.extend_from_slice(self.outer);
+        let (mut own, mut roots) = (vec![(self.s.index, i.clone())], Vec::new());
         for (r, m) in self.reductions.iter().zip(&self.block) {
             let (acc, rest) = if begin {
                 (r.first(l.launch, index[0]), &index[1..])
             } else {
                 let (_, old) = l.launch.g.fresh_var(r.ty);
-                vars.push((old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
+                own.push((old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
                 (old, &index[..])
             };
             roots.push(rest.iter().fold(acc, |acc, k| r.step(l.launch, acc, *k)));
         }
-        let values = l.region(&vars, &roots, &i, &mut body)?;
+        let values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
         body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         Ok(())
+    }
+
+    /// Emits values of a segment. What depends on the variables `fixed` only is the same for all
+    /// segments and comes before the loop over them: the C compiler does not move all of it, such as
+    /// quotients.
+    fn region(
+        &self,
+        l: &mut Lower,
+        (mut fixed, own): (Vec<(NodeId, Expr)>, Vec<(NodeId, Expr)>),
+        roots: &[NodeId],
+        at: &Expr,
+        (before, body): (&mut Vec<Stmt>, &mut Vec<Stmt>),
+    ) -> Result<Vec<Expr>> {
+        let varying: Vec<Var> = own.iter().flat_map(|(n, _)| l.launch.g.node(*n).free.to_vec()).collect();
+        let (mut stack, mut seen, mut same) = (roots.to_vec(), HashSet::default(), Vec::new());
+        while let Some(n) = stack.pop() {
+            let g = &l.launch.g;
+            if !seen.insert(n) || g.is_closed(n) || matches!(g.op(n), Op::Var(..)) {
+                continue;
+            }
+            if g.node(n).free.iter().any(|v| varying.contains(v)) || !g.ty(n).is_scalar() {
+                stack.extend(g.op(n).operands());
+            } else if !l.launch.may_record(n) && !exists_inside_only(&l.launch.g, n) {
+                same.push(n);
+            }
+        }
+        same.sort_unstable();
+        let values = l.region(&fixed, &same, &Expr::int(0), before)?;
+        for (n, e) in same.into_iter().zip(values) {
+            fixed.push((n, named(l, "same", e, before)));
+        }
+        fixed.extend(own);
+        l.region(&fixed, roots, at, body)
     }
 
     /// Emits the join of four columns that have one element each, from element `first` + 4 `k` on.
@@ -236,16 +270,17 @@ impl Strip<'_> {
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
         let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
         let index: [NodeId; 4] = std::array::from_fn(|_| l.launch.g.fresh_var(Ty::I64).1);
-        let mut vars = vec![(self.s.index, i.clone())];
-        vars.extend_from_slice(self.outer);
-        vars.extend(index.iter().zip(0..).map(|(n, e)| (*n, row.clone().plus(Expr::int(e)))));
+        let mut fixed: Vec<(NodeId, Expr)> =
+            index.iter().zip(0..).map(|(n, e)| (*n, row.clone().plus(Expr::int(e)))).collect();
+        fixed.extend_from_slice(self.outer);
         let mut roots = Vec::new();
         for r in self.reductions {
             let [a, b, c, d] = index.map(|k| r.first(l.launch, k));
             let (low, high) = (r.join(l.launch, a, b), r.join(l.launch, c, d));
             roots.push(r.join(l.launch, low, high));
         }
-        let values = l.region(&vars, &roots, &i, &mut body)?;
+        let own = vec![(self.s.index, i.clone())];
+        let values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
         let to = at.plus(Expr::Reg(q));
         body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
