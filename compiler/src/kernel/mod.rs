@@ -20,6 +20,7 @@ pub mod parse;
 pub mod parts;
 pub mod pipeline;
 pub mod print;
+pub mod split_rows;
 pub mod verify;
 
 use crate::loc::LocStack;

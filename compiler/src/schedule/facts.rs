@@ -18,6 +18,8 @@ pub struct Facts {
     pub nested: bool,
     /// The group as a segmented reduction, if it is one.
     pub segments: Option<Rc<Segments>>,
+    /// The segmented reduction as one of columns, for CPUs.
+    pub strips: Option<Rc<Strips>>,
     /// The launch as one that keeps the rows of several groups, if it is one.
     pub resident_rows: Option<Rc<ResidentRows>>,
     /// Number of elements in a CPU's unit of work.
@@ -65,6 +67,15 @@ pub struct Segments {
     pub along: Along,
     /// Whether some element may leave an error record.
     pub may_record: bool,
+}
+
+/// A segmented reduction of columns whose elements leave no error records.
+pub struct Strips {
+    /// The reduction.
+    pub segments: Rc<Segments>,
+    /// The condition that all reads are in bounds, if it is not known: otherwise the program's own
+    /// code runs.
+    pub condition: Option<NodeId>,
 }
 
 /// A launch that keeps the rows of several fused groups: what one row's code computes.

@@ -35,7 +35,7 @@ use super::kernels::{CpuVariant, CpuVariants};
 use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
 use super::strategy::Strategy;
 use crate::error::Result;
-use crate::kernel::{Stmt, dce, verify};
+use crate::kernel::{Stmt, dce, split_rows, verify};
 use indexmap::IndexSet;
 use select::Choice;
 
@@ -77,7 +77,11 @@ pub fn kernels(
     let dense = others.iter().flat_map(|((a, _), (b, _))| a.dense.iter().chain(&b.dense));
     let dense: IndexSet<u32> = dense.chain(&contiguous.dense).copied().collect();
     let finished = |(k, strategy): (KernelBuilder, Strategy), noalias: bool| {
+        let strided = k.strided;
         let mut kernel = k.finished(s, noalias);
+        if !strided {
+            split_rows::run(&mut kernel);
+        }
         dce::run(&mut kernel);
         CpuVariant { kernel, strategy }
     };
@@ -124,9 +128,11 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
         Choice::Reduction => reduce::main(l, fused, staged)?,
         Choice::Product(p) => product::main(l, fused, p)?,
         Choice::Strips(s) => {
-            let long = segmented_columns::too_long(l, s);
-            let strips = segmented_columns::main(l, fused, s, staged)?;
-            vec![Stmt::If(long, map::main(l, fused, staged)?, strips)]
+            let mut out = Vec::new();
+            let unserved = segmented_columns::unserved(l, s, &mut out)?;
+            let strips = segmented_columns::main(l, fused, &s.segments, staged)?;
+            out.push(Stmt::If(unserved, map::main(l, fused, staged)?, strips));
+            out
         }
         Choice::Batches(s) => {
             let long = short_rows::too_long(l, s);

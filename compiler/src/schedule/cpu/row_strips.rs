@@ -44,7 +44,7 @@ pub struct RowStrips {
 
 /// Returns the fused group as one that this strategy serves.
 pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<RowStrips> {
-    if fused.domain.len() < 2 || !l.facts.nested {
+    if !l.facts.nested || l.facts.strips.is_some() {
         return None;
     }
     let vars: Vec<(Var, NodeId)> = fused.domain.iter().map(|_| l.g.fresh_var(Ty::I64)).collect();

@@ -112,6 +112,10 @@ impl Piece {
 
 impl Walk<'_> {
     pub fn rows(&self, l: &mut Lower, out: &mut Vec<Stmt>, work: &mut Work) -> Result<()> {
+        if self.extents.len() == 1 {
+            let (begin, end) = (self.lo.clone(), self.hi.clone());
+            return work(l, &Piece { outer: vec![], row: Expr::int(0), begin, end }, out);
+        }
         let at = l.k.reg("at", Ty::I64);
         let mut body = Vec::new();
         let (width, outer) = self.extents.split_last().expect("it has several axes");

@@ -16,16 +16,18 @@ use super::pairwise::Pile;
 use super::stores::Stores;
 use super::strip::Strip;
 use crate::core::index_space::exists_inside_only;
-use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
+use crate::core::{COLUMNS, NodeId, Op, TILE, Var, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::facts::{Along, Segments};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::schedule::facts::{Along, Segments, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::in_bounds::{self, Range};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
 use crate::schedule::reduction::{Reduction, tiles};
-use crate::schedule::segments::neighbours;
+use crate::schedule::segments::{neighbours, nested};
 use rustc_hash::FxHashSet as HashSet;
+use std::rc::Rc;
 
 /// Number of segments in a unit of work.
 pub const STRIP: u32 = 128;
@@ -33,9 +35,35 @@ pub const STRIP: u32 = 128;
 /// times as many. Longer runs of memory gain nothing (bench/NOTES.md).
 const BYTES: u32 = 4096;
 
-/// Whether this strategy serves a fused group. Loops over several segments at once leave no records.
-pub fn fits(s: &Segments) -> bool {
-    s.along == Along::Columns && !s.may_record
+/// Returns the segmented reduction as one that this strategy serves. Loops over several segments at
+/// once leave no records.
+pub fn of(l: &mut LaunchContext, s: Rc<Segments>) -> Option<Strips> {
+    if s.along != Along::Columns {
+        return None;
+    }
+    if !s.may_record {
+        return Some(Strips { segments: s, condition: None });
+    }
+    let Op::Var(var, _) = *l.g.op(s.index) else { return None };
+    let (first, one, count) = (l.g.lit(Lit::i64(0)), l.g.lit(Lit::i64(1)), l.count_node());
+    let last = linear::sub(&mut l.g, count, one);
+    let plain = in_bounds::of(l, &s.bodies, &[Range { var, first, last }])?;
+    if plain.roots.iter().any(|n| l.may_record(*n)) {
+        return None;
+    }
+    let (bodies, nested) = (plain.roots.clone(), nested(l, &plain.roots)?);
+    let (index, along, length) = (s.index, s.along, s.length);
+    let segments = Rc::new(Segments { index, bodies, nested, length, along, may_record: false });
+    Some(Strips { segments, condition: Some(plain.condition) })
+}
+
+/// Emits the condition that strips do not serve: segments that are too long, or reads that may be
+/// out of bounds.
+pub(super) fn unserved(l: &mut Lower, s: &Strips, out: &mut Vec<Stmt>) -> Result<Expr> {
+    let long = too_long(l, &s.segments);
+    let Some(condition) = s.condition else { return Ok(long) };
+    let in_bounds = l.conditions(&[], &[condition], out)?.remove(0);
+    Ok(Expr::binary(BinaryOp::Or, long, Expr::Unary(UnaryOp::Not, Box::new(in_bounds))))
 }
 
 /// Returns the condition that segments have more elements than two levels of the tree.

@@ -1,10 +1,9 @@
 //! Chooses the strategy of each variant of a kernel on a CPU.
 
 use super::row_strips::{self, RowStrips};
-use super::{segmented_columns, short_rows};
+use super::short_rows;
 use crate::schedule::accesses::needs_indices;
-use crate::schedule::facts::ResidentRows;
-use crate::schedule::facts::Segments;
+use crate::schedule::facts::{ResidentRows, Segments, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
@@ -20,7 +19,7 @@ pub enum Choice {
     /// A matrix product.
     Product(Product),
     /// A segmented reduction of columns, by strips of neighbouring segments.
-    Strips(Rc<Segments>),
+    Strips(Rc<Strips>),
     /// Reductions of the elements of a row, by strips of the row.
     RowStrips(RowStrips),
     /// A segmented reduction of rows, many short rows at a time.
@@ -51,8 +50,10 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if let Some(rows) = (!staged && !strided).then(|| row_strips::of(l, fused)).flatten() {
         return Choice::RowStrips(rows);
     }
+    if let Some(strips) = &l.facts.strips {
+        return Choice::Strips(strips.clone());
+    }
     match l.facts.segments.clone() {
-        Some(s) if segmented_columns::fits(&s) => Choice::Strips(s),
         Some(s) if !staged && !strided && short_rows::fits(fused, &s) => Choice::Batches(s),
         _ if fused.domain.len() > 1 && (strided || needs_indices(l, fused)) => Choice::Rows,
         _ => Choice::Map,

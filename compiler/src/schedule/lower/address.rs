@@ -4,7 +4,7 @@
 use super::builder::bind;
 use super::{LaunchContext, Lower, Operand, Region};
 use crate::core::index_space::indices;
-use crate::core::linear::Linear;
+use crate::core::linear::{self, Linear};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
@@ -211,8 +211,8 @@ impl LaunchContext<'_, '_> {
         Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)
     }
 
-    /// Returns the number, in row-major order, of the element at these indices, if the indices are
-    /// made of it.
+    /// Returns the number, in row-major order, of the element at these indices, if the last ones, or
+    /// all, are made of one number: `x[i][k / n][k % n]` is element `i * (m * n) + k`.
     pub fn number(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if index.len() < 2 {
             return None;
@@ -220,7 +220,16 @@ impl LaunchContext<'_, '_> {
         // the last index must be `k % n`; the others follow from k
         let Op::Binary(BinaryOp::Rem, k, _) = *self.g.op(*index.last()?) else { return None };
         let extents: Vec<NodeId> = (0..index.len() as u8).map(|axis| self.extent(x, axis)).collect();
-        (indices(&mut self.g, k, &extents) == index).then_some(k)
+        let made = |first: &usize| indices(&mut self.g, k, &extents[*first..]) == index[*first..];
+        let first = (0..index.len() - 1).find(made)?;
+        let mut number = k;
+        for axis in 0..first {
+            let inner = extents[axis + 1..].iter().copied();
+            let stride = inner.reduce(|a, b| linear::mul(&mut self.g, a, b))?;
+            let offset = linear::mul(&mut self.g, index[axis], stride);
+            number = linear::add(&mut self.g, number, offset);
+        }
+        Some(number)
     }
 
     /// Returns the length of an array along an axis, by the node that stands for all lengths equal

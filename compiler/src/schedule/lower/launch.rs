@@ -48,6 +48,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 may_record: false,
                 nested,
                 segments: None,
+                strips: None,
                 resident_rows: None,
                 grain: TILE as u32,
                 follows: false,

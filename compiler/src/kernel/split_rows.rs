@@ -1,0 +1,228 @@
+//! Loops over the numbers of a matrix's elements, cut where a row ends, so that no element divides:
+//! in a piece of one row the quotient stays, and the remainder counts. CPUs have no vectors of
+//! 64-bit divisions, so that only the pieces vectorise.
+//!
+//! ```text
+//! for %c = lo to hi { x[div(add(%base, %c), %n)][rem(add(%base, %c), %n)] }
+//! ->
+//! var %at = lo    var %row = div(add(%base, lo), %n)    var %column = rem(add(%base, lo), %n)
+//! while lt(%at, hi) {
+//!     let %end = add(%at, min(sub(hi, %at), sub(%n, %column)))
+//!     for %c = %at to %end { x[%row][add(%column, sub(%c, %at))] }
+//!     %at = %end    %row = add(%row, 1)    %column = 0
+//! }
+//! ```
+//!
+//! Short rows (fewer than [`SHORTEST`] elements) keep the loop as it is. Divisions by a constant stay,
+//! because C compilers multiply instead.
+
+use super::clone_body::Renaming;
+use super::{Expr, Kernel, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::FxHashMap as HashMap;
+
+/// The length of a row from which on pieces are faster than divisions.
+const SHORTEST: i64 = 16;
+
+/// Runs the pass on `main`.
+pub fn run(k: &mut Kernel) {
+    k.rewrite_main(block);
+}
+
+fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
+    for s in body {
+        s.blocks_mut().for_each(|b| block(k, b));
+        let Stmt::For(c, lo, hi, inner) = s else { continue };
+        let is_loop = |s: &Stmt| s.has_loop() || matches!(s, Stmt::Local(_));
+        if inner.iter().any(is_loop) {
+            continue;
+        }
+        let own = Own::of(*c, inner);
+        let Some(split) = own.split(inner) else { continue };
+        let (lo, hi) = (lo.clone(), hi.clone());
+        let first = split.offset.clone().plus(lo.clone());
+        let not_short = Expr::binary(BinaryOp::Ge, split.divisor.clone(), Expr::int(SHORTEST));
+        let not_negative = Expr::binary(BinaryOp::Ge, first.clone(), Expr::int(0));
+        let pieces = split.pieces(k, (*c, &lo, &hi, inner), first);
+        let condition = Expr::binary(BinaryOp::And, not_short, not_negative);
+        let whole = std::mem::replace(s, Stmt::Note(String::new()));
+        *s = Stmt::If(condition, pieces, vec![whole]);
+    }
+}
+
+/// The registers of a loop's body.
+struct Own<'a> {
+    counter: Reg,
+    /// Those that keep their value, with it; `None` stands for all others.
+    set: HashMap<Reg, Option<&'a Expr>>,
+}
+
+impl<'a> Own<'a> {
+    fn of(counter: Reg, body: &'a [Stmt]) -> Own<'a> {
+        let mut own = Own { counter, set: HashMap::default() };
+        own.set.insert(counter, None);
+        own.add(body);
+        own
+    }
+
+    fn add(&mut self, body: &'a [Stmt]) {
+        for s in body {
+            match s {
+                Stmt::Let(r, e, _) => drop(self.set.insert(*r, Some(e))),
+                Stmt::Var(r, _) | Stmt::Assign(r, _) => drop(self.set.insert(*r, None)),
+                _ => {}
+            }
+            s.blocks().into_iter().for_each(|b| self.add(b));
+        }
+    }
+
+    /// Returns an i64 expression of registers from outside of the loop, if it is one. `quotient`
+    /// stands for the quotients of a piece.
+    fn outside(&self, e: &Expr, piece: Option<(&Split, Reg)>) -> Option<Expr> {
+        if let Some((split, row)) = piece
+            && split.is(self, BinaryOp::Div, e)
+        {
+            return Some(Expr::Reg(row));
+        }
+        match e {
+            Expr::Reg(r) => match self.set.get(r) {
+                None => Some(e.clone()),
+                Some(Some(value)) => self.outside(value, piece),
+                Some(None) => None,
+            },
+            Expr::Lit(_) | Expr::In(_) => Some(e.clone()),
+            Expr::Binary(op, a, b) => {
+                Some(Expr::binary(*op, self.outside(a, piece)?, self.outside(b, piece)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns what an index is beyond the loop's counter, if it counts with it.
+    fn offset(&self, e: &Expr) -> Option<Expr> {
+        match e {
+            Expr::Reg(r) if *r == self.counter => Some(Expr::int(0)),
+            Expr::Reg(r) => self.offset((*self.set.get(r)?)?),
+            Expr::Binary(BinaryOp::Add, a, b) => match (self.outside(a, None), self.outside(b, None)) {
+                (Some(a), None) => Some(a.plus(self.offset(b)?)),
+                (None, Some(b)) => Some(self.offset(a)?.plus(b)),
+                _ => None,
+            },
+            Expr::Binary(BinaryOp::Sub, a, b) => Some(self.offset(a)?.minus(self.outside(b, None)?)),
+            _ => None,
+        }
+    }
+
+    /// Returns the first division of the loop's counter and an offset by a value from outside.
+    fn split(&self, body: &[Stmt]) -> Option<Split> {
+        let mut found = None;
+        visit(body, &mut |e| {
+            let Expr::Binary(BinaryOp::Div | BinaryOp::Rem, a, b) = e else { return };
+            if found.is_some() || matches!(**b, Expr::Lit(_)) {
+                return;
+            }
+            if let (Some(offset), Some(divisor)) = (self.offset(a), self.outside(b, None)) {
+                found = Some(Split { offset, divisor });
+            }
+        });
+        found
+    }
+}
+
+fn visit(body: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+    fn each(e: &Expr, f: &mut dyn FnMut(&Expr)) {
+        f(e);
+        e.children(|child| each(child, f));
+    }
+    for s in body {
+        s.expressions(&mut |e| each(e, f));
+        s.blocks().into_iter().for_each(|b| visit(b, f));
+    }
+}
+
+/// The numbers that are divided: the loop's counter and an offset.
+struct Split {
+    offset: Expr,
+    divisor: Expr,
+}
+
+/// The registers of a piece: its row, and its first column and index.
+#[derive(Clone, Copy)]
+struct Piece {
+    row: Reg,
+    column: Reg,
+    at: Reg,
+}
+
+impl Split {
+    /// Whether an expression is the quotient, or the remainder, of these numbers.
+    fn is(&self, own: &Own, op: BinaryOp, e: &Expr) -> bool {
+        let Expr::Binary(found, a, b) = e else { return false };
+        *found == op
+            && own.outside(b, None).is_some_and(|b| b == self.divisor)
+            && own.offset(a).is_some_and(|a| a == self.offset)
+    }
+
+    /// Returns the loop over the pieces. `first` is the first number.
+    fn pieces(
+        &self,
+        k: &mut Kernel,
+        (c, lo, hi, body): (Reg, &Expr, &Expr, &[Stmt]),
+        first: Expr,
+    ) -> Vec<Stmt> {
+        let [at, row, column, end] = ["at", "row", "column", "end"].map(|name| k.reg(name, Ty::I64));
+        let piece = Piece { row, column, at };
+        let quotient = |op| Expr::binary(op, first.clone(), self.divisor.clone());
+        let own = Own::of(c, body);
+        let (mut inner, mut before) = (body.to_vec(), Vec::new());
+        for s in &mut inner {
+            self.replace(k, &own, s, piece, &mut before);
+        }
+        let mut renaming = Renaming::default();
+        let whole = vec![Stmt::For(c, Expr::Reg(at), Expr::Reg(end), inner)];
+        renaming.set(k, &whole);
+        let left = self.divisor.clone().minus(Expr::Reg(column));
+        let length = hi.clone().minus(Expr::Reg(at)).min(left);
+        let mut of_piece = vec![Stmt::Let(end, Expr::Reg(at).plus(length), Default::default())];
+        of_piece.append(&mut before);
+        of_piece.extend(renaming.block(&whole));
+        of_piece.extend([
+            Stmt::Assign(at, Expr::Reg(end)),
+            Stmt::Assign(row, Expr::Reg(row).plus(Expr::int(1))),
+            Stmt::Assign(column, Expr::Lit(Lit::i64(0))),
+        ]);
+        vec![
+            Stmt::Var(at, lo.clone()),
+            Stmt::Var(row, quotient(BinaryOp::Div)),
+            Stmt::Var(column, quotient(BinaryOp::Rem)),
+            Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(at), hi.clone()), of_piece),
+        ]
+    }
+
+    /// Replaces the quotients and remainders of a statement. Divisions that do not depend on the
+    /// column come before the loop over it.
+    fn replace(&self, k: &mut Kernel, own: &Own, s: &mut Stmt, piece: Piece, before: &mut Vec<Stmt>) {
+        s.expressions_mut(&mut |e| self.expr(k, own, e, piece, before));
+        for s in s.blocks_mut().flatten() {
+            self.replace(k, own, s, piece, before);
+        }
+    }
+
+    fn expr(&self, k: &mut Kernel, own: &Own, e: &mut Expr, piece: Piece, before: &mut Vec<Stmt>) {
+        if let Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), ..) = *e {
+            if self.is(own, op, e) {
+                let column = Expr::Reg(piece.column).plus(Expr::Reg(own.counter).minus(Expr::Reg(piece.at)));
+                *e = if op == BinaryOp::Div { Expr::Reg(piece.row) } else { column };
+                return;
+            }
+            let value = if k.ty(e) == Ty::I64 { own.outside(e, Some((self, piece.row))) } else { None };
+            if let Some(value) = value {
+                let r = k.reg("same", Ty::I64);
+                before.push(Stmt::Let(r, value, Default::default()));
+                *e = Expr::Reg(r);
+                return;
+            }
+        }
+        e.children_mut(|child| self.expr(k, own, child, piece, before));
+    }
+}
