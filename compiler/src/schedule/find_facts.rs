@@ -1,7 +1,7 @@
 //! Finds the facts about a fused group ([`super::facts`]).
 
 use super::boundary::interior::Interior;
-use super::cpu::segmented_columns;
+use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
 use super::groups::{FusedGroup, is_store};
 use super::lower::LaunchContext;
@@ -21,6 +21,8 @@ impl LaunchContext<'_, '_> {
             let segments = self.facts.segments.clone();
             self.facts.strips = segments.and_then(|s| segmented_columns::of(self, s)).map(Rc::new);
             self.facts.grain = if self.facts.strips.is_some() { segmented_columns::STRIP } else { 1 };
+        } else if let Some(length) = unrolled_rows::length(self, fused) {
+            self.facts.grain = unrolled_rows::grain(length);
         }
     }
 }

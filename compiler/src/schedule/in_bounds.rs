@@ -38,8 +38,9 @@ pub struct InBounds {
 /// Returns these values without their total reads. Returns `None` if there are none, or if some index
 /// has no bounds.
 pub fn of(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<InBounds> {
-    let mut walk =
-        Walk { l, ranges: ranges.to_vec(), plain: HashMap::default(), tests: vec![], reads: false };
+    let outermost = ranges.first().map(|r| l.g.add(Op::Var(r.var, Ty::I64)));
+    let ranges = ranges.to_vec();
+    let mut walk = Walk { l, ranges, outermost, plain: HashMap::default(), tests: vec![], reads: false };
     let roots = roots.iter().map(|n| walk.plain(*n)).collect::<Option<Vec<NodeId>>>()?;
     let (reads, tests) = (walk.reads, std::mem::take(&mut walk.tests));
     let yes = l.g.lit(Lit::bool(true));
@@ -59,6 +60,8 @@ struct Bounds {
 struct Walk<'w, 's, 'a> {
     l: &'w mut LaunchContext<'s, 'a>,
     ranges: Vec<Range>,
+    /// The variable of the outermost range, unless that is inside of the values.
+    outermost: Option<NodeId>,
     plain: HashMap<NodeId, NodeId>,
     tests: Vec<NodeId>,
     /// Whether there was a total read.
@@ -68,7 +71,7 @@ struct Walk<'w, 's, 'a> {
 impl Walk<'_, '_, '_> {
     /// Returns a node without its total reads, which are tested to be in bounds.
     fn plain(&mut self, n: NodeId) -> Option<NodeId> {
-        if self.l.g.is_closed(n) {
+        if self.l.g.is_closed(n) && !(self.outermost.is_some() && matches!(self.l.g.op(n), Op::At(..))) {
             return Some(n);
         }
         if let Some(known) = self.plain.get(&n) {
@@ -78,13 +81,19 @@ impl Walk<'_, '_, '_> {
         let made = match &op {
             Op::At(x, at) => {
                 self.reads = true;
-                let at = at.iter().map(|i| self.plain(*i)).collect::<Option<Vec<NodeId>>>()?;
+                let mut at = at.iter().map(|i| self.plain(*i)).collect::<Option<Vec<NodeId>>>()?;
                 for (i, axis) in at.iter().zip(0..) {
                     let extent = self.l.extent(*x, axis);
                     let bounds = self.bounds(*i)?;
                     let zero = self.l.g.lit(Lit::i64(0));
                     self.test(BinaryOp::Ge, bounds.least, zero);
                     self.test(BinaryOp::Lt, bounds.greatest, extent);
+                }
+                if let (true, Some(var), Some(last)) = (self.l.g.is_closed(n), self.outermost, at.last_mut())
+                {
+                    // what depends on no index is read before the condition is tested
+                    let nothing = self.l.g.add(Op::Binary(BinaryOp::Sub, var, var));
+                    *last = self.l.g.add(Op::Binary(BinaryOp::Add, *last, nothing));
                 }
                 self.l.g.add(Op::Elem(*x, at))
             }

@@ -67,11 +67,23 @@ impl Lower<'_, '_, '_> {
 fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let version = if l.k.is_gpu() { None } else { in_bounds::of(l.launch, &[n], &[]) };
     let Some(version) = version else { return loops(l, n, r) };
+    // the initial value is computed before both, and leaves its records there
+    let (mut plain, init) = (l.launch.g.op(version.roots[0]).clone(), parts(l.launch.g.op(n)).0);
+    l.value(init, r)?;
+    match &mut plain {
+        Op::Reduce { init: own, .. } | Op::Fold { init: own, .. } => *own = init,
+        Op::Dot { init: own, .. } | Op::PanelDot { init: own, .. } => *own = init,
+        op => unreachable!("{op:?} is no reduction"),
+    }
+    let plain = l.launch.g.add(plain);
+    if plain == n {
+        return loops(l, n, r);
+    }
     let condition = l.value(version.condition, r)?.0;
     let value = l.k.reg("value", l.launch.g.ty(n).elem);
     let mut branch = |l: &mut Lower, n: NodeId| -> Result<Vec<Stmt>> {
         let (mark, before) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
-        let loops = loops(l, n, r);
+        let loops = l.in_block(|l| loops(l, n, r));
         r.memo.leave_branch(mark);
         let mut out = std::mem::replace(&mut r.out, before);
         let (e, mut rest) = loops?;
@@ -79,19 +91,24 @@ fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>
         out.push(Stmt::Assign(value, e));
         Ok(out)
     };
-    let (fast, slow) = (branch(l, version.roots[0])?, branch(l, n)?);
+    let (fast, slow) = (branch(l, plain)?, branch(l, n)?);
     let zero = Expr::Lit(Lit::zero(l.launch.g.ty(n).elem));
     Ok((Expr::Reg(value), vec![Stmt::Var(value, zero), Stmt::If(condition, fast, slow)]))
+}
+
+/// Returns the initial value of a reduction or fold, and an array that is as long as its loop.
+fn parts(op: &Op) -> (NodeId, NodeId) {
+    match *op {
+        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
+        Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
+        ref op => unreachable!("{op:?} is no reduction"),
+    }
 }
 
 /// Returns the operation's value, and the loops that compute it.
 fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let op = l.launch.g.op(n).clone();
-    let (init, src) = match op {
-        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
-        Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
-        op => unreachable!("{op:?} is no reduction"),
-    };
+    let (init, src) = parts(&op);
     let start = l.value(init, r)?.0;
     let Op::Generate(extents, _) = l.launch.g.op(src).clone() else { unreachable!("fused: a sequence") };
     let count = l.value(extents[0], r)?.0;

@@ -1,4 +1,5 @@
-//! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`), strips of
+//! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`), rows of a few
+//! elements as straight code (`unrolled_rows`), strips of
 //! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`, and
 //! `row_strips`, where the segments are the elements of a row), many
 //! short rows at a time (`short_rows`), several passes over a row (`resident_rows`), matrix
@@ -29,6 +30,7 @@ mod select;
 mod short_rows;
 mod stores;
 mod strip;
+pub mod unrolled_rows;
 
 use super::groups::{FusedGroup, is_store};
 use super::kernels::{CpuVariant, CpuVariants};
@@ -141,6 +143,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
         }
         Choice::ResidentRows(rows) => resident_rows::main(l, rows)?,
         Choice::RowStrips(rows) => row_strips::main(l, fused, rows)?,
+        Choice::UnrolledRows(rows) => unrolled_rows::main(l, fused, rows)?,
         Choice::Rows => rows::main(l, fused, staged)?,
         Choice::Map => map::main(l, fused, staged)?,
     })

@@ -11,12 +11,13 @@ use super::column_tree::{short_tree_of, tree_of};
 use super::element_loop::each;
 use super::nested::rows_by_loops;
 use super::stores::Stores;
-use crate::core::{COLUMNS, NodeId, TILE};
+use crate::core::{COLUMNS, NodeId, TILE, Var, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
+use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::nested_loop::rows_of;
 use crate::schedule::reduction::{Reduction, have_loops};
@@ -52,6 +53,10 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     }
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, tile)])
 }
+
+/// The columns' values and the accumulators of a row that goes on, its first element in the tile, and
+/// the number of its columns.
+type Row<'a> = (&'a [Mem], Vec<NodeId>, Expr, Expr);
 
 /// The parts of the code of one tile.
 struct Tile<'a> {
@@ -207,7 +212,7 @@ impl Tile<'_> {
     /// Emits one row: `count` columns, from element `row` of the tile on. If `first`, the row
     /// begins the columns.
     fn row(&self, l: &mut Lower, columns: &[Mem], row: Expr, count: Expr, first: bool) -> Result<Vec<Stmt>> {
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let (var, index) = l.launch.g.fresh_var(Ty::I64);
         let mut roots: Vec<NodeId> =
             self.items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
         let mut accumulators = Vec::new();
@@ -220,12 +225,39 @@ impl Tile<'_> {
                 reduction.step(l.launch, acc, index)
             });
         }
-        each(l, "c", &Expr::int(0), &count, &mut |l, c, conditions, out| {
+        let columns = (columns, accumulators, row, count);
+        let Some(plain) = self.in_bounds(l, &roots, var) else {
+            return self.columns(l, &columns, index, &roots);
+        };
+        let mut out = Vec::new();
+        let in_bounds = l.conditions(&[], &[plain.condition], &mut out)?.remove(0);
+        let fast = self.columns(l, &columns, index, &plain.roots)?;
+        out.push(Stmt::If(in_bounds, fast, self.columns(l, &columns, index, &roots)?));
+        Ok(out)
+    }
+
+    /// Returns the elements without their total reads, if all indices have bounds.
+    fn in_bounds(&self, l: &mut Lower, roots: &[NodeId], var: Var) -> Option<InBounds> {
+        let count = l.launch.count_node();
+        let [first, one] = [0, 1].map(|n| l.launch.g.lit(Lit::i64(n)));
+        let last = linear::sub(&mut l.launch.g, count, one);
+        in_bounds::of(l.launch, roots, &[Range { var, first, last }])
+    }
+
+    /// Emits the loop over the columns of a row, whose elements at `index` are `roots`.
+    fn columns(
+        &self,
+        l: &mut Lower,
+        (columns, accumulators, row, count): &Row,
+        index: NodeId,
+        roots: &[NodeId],
+    ) -> Result<Vec<Stmt>> {
+        each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
             let i = l.k.reg("i", Ty::I64);
             let in_tile = row.clone().plus(c.clone());
             out.push(Stmt::Let(i, self.base.clone().plus(in_tile.clone()), Default::default()));
             let (i, mut vars) = (Expr::Reg(i), vec![(index, Expr::Reg(i))]);
-            for ((acc, m), reduction) in accumulators.iter().zip(columns).zip(self.reductions) {
+            for ((acc, m), reduction) in accumulators.iter().zip(*columns).zip(self.reductions) {
                 let old = l.k.reg("acc", reduction.ty);
                 out.push(Stmt::Let(old, Expr::load(*m, c.clone()), Default::default()));
                 vars.push((*acc, Expr::Reg(old)));
@@ -233,7 +265,7 @@ impl Tile<'_> {
             if let Some(conditions) = conditions {
                 return l.conditions(&vars, conditions, out);
             }
-            let mut values = l.region(&vars, &roots, &i, out)?;
+            let mut values = l.region(&vars, roots, &i, out)?;
             let sums = values.split_off(self.items.len());
             self.stores.store(l, values, &i, &in_tile, out);
             for (m, e) in columns.iter().zip(sums) {

@@ -2,6 +2,7 @@
 
 use super::row_strips::{self, RowStrips};
 use super::short_rows;
+use super::unrolled_rows::{self, UnrolledRows};
 use crate::schedule::accesses::needs_indices;
 use crate::schedule::facts::{ResidentRows, Segments, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
@@ -26,6 +27,8 @@ pub enum Choice {
     Batches(Rc<Segments>),
     /// Several passes over a row, before the next row.
     ResidentRows(Rc<ResidentRows>),
+    /// A map over rows of a few elements, each row as straight code.
+    UnrolledRows(UnrolledRows),
     /// A map over several dimensions, row by row.
     Rows,
     /// A map as one loop over the elements.
@@ -53,6 +56,9 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if let Some(strips) = &l.facts.strips {
         return Choice::Strips(strips.clone());
     }
+    if let Some(rows) = (!staged && !strided).then(|| unrolled_rows::of(l, fused)).flatten() {
+        return Choice::UnrolledRows(rows);
+    }
     match l.facts.segments.clone() {
         Some(s) if !staged && !strided && short_rows::fits(fused, &s) => Choice::Batches(s),
         _ if fused.domain.len() > 1 && (strided || needs_indices(l, fused)) => Choice::Rows,
@@ -69,7 +75,9 @@ impl Choice {
             Choice::Product(_) => Strategy::Product,
             Choice::ResidentRows(_) => Strategy::ResidentRows,
             Choice::RowStrips(_) => Strategy::SegmentedColumns,
-            Choice::Strips(_) | Choice::Batches(_) | Choice::Rows | Choice::Map => l.strategy_of_elements(),
+            Choice::Strips(_) | Choice::Batches(_) | Choice::UnrolledRows(_) | Choice::Rows | Choice::Map => {
+                l.strategy_of_elements()
+            }
         }
     }
 }
