@@ -241,7 +241,9 @@ impl Tile<'_> {
         let count = l.launch.count_node();
         let [first, one] = [0, 1].map(|n| l.launch.g.lit(Lit::i64(n)));
         let last = linear::sub(&mut l.launch.g, count, one);
-        in_bounds::of(l.launch, roots, &[Range { var, first, last }])
+        let plain = in_bounds::of(l.launch, roots, &[Range { var, first, last }])?;
+        // an operator may read at an index that it gets
+        l.launch.g.is_closed(plain.condition).then_some(plain)
     }
 
     /// Emits the loop over the columns of a row, whose elements at `index` are `roots`.
