@@ -6,6 +6,7 @@
 //! payloads aside (semantics 2.4), and leaves no new error record.
 
 use super::linear::{self, Linear, is_i64};
+use super::records::may_record;
 use super::{Graph, NodeId, Op, rules};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
@@ -36,6 +37,13 @@ pub fn simplify(g: &mut Graph, op: Op) -> NodeId {
 /// Simplifies a scalar operation: constants to their value, i64 sums to a normal form, and the rest
 /// by the rules.
 fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
+    // a choice between equal values keeps a condition that may leave an error record
+    if let Op::Select(c, a, b) = *op
+        && a == b
+        && may_record(g, c)
+    {
+        return None;
+    }
     let lit = |n: NodeId| g.as_lit(n);
     let value = match *op {
         // the bits of a NaN are not folded, because they may differ between devices

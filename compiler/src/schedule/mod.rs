@@ -221,7 +221,10 @@ impl Scheduler<'_> {
             let name = format!("{}_{first}_rows", self.name);
             let made = self.launch(name, &fused, &[], kernel, Some(chain))?;
             self.previous_arrays = before;
-            let Some((launch, variants)) = made else { continue };
+            // a launch that waits for a scalar of another one is not instead of others
+            let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
+                continue;
+            };
             self.plan.steps.push(Step::Instead(0));
             self.plan.steps.push(Step::Launch(launch));
             self.kernels.push(variants);
