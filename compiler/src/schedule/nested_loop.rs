@@ -19,7 +19,7 @@ use super::{cpu, error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 pub use lanes::{Join, Lanes, assign, joining, read};
 use rustc_hash::FxHashSet as HashSet;
@@ -81,16 +81,7 @@ fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>
     }
     let condition = l.value(version.condition, r)?.0;
     let value = l.k.reg("value", l.launch.g.ty(n).elem);
-    let mut branch = |l: &mut Lower, n: NodeId| -> Result<Vec<Stmt>> {
-        let (mark, before) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
-        let loops = l.in_block(|l| loops(l, n, r));
-        r.memo.leave_branch(mark);
-        let mut out = std::mem::replace(&mut r.out, before);
-        let (e, mut rest) = loops?;
-        out.append(&mut rest);
-        out.push(Stmt::Assign(value, e));
-        Ok(out)
-    };
+    let mut branch = |l: &mut Lower, n: NodeId| in_branch(l, r, value, |l, r| loops(l, n, r));
     let (fast, slow) = (branch(l, plain)?, branch(l, n)?);
     let zero = Expr::Lit(Lit::zero(l.launch.g.ty(n).elem));
     Ok((Expr::Reg(value), vec![Stmt::Var(value, zero), Stmt::If(condition, fast, slow)]))
@@ -105,6 +96,24 @@ fn parts(op: &Op) -> (NodeId, NodeId) {
     }
 }
 
+/// Returns a branch in which `value` gets what `code` computes. What is computed there is not available
+/// behind it.
+fn in_branch(
+    l: &mut Lower,
+    r: &mut Region,
+    value: Reg,
+    code: impl FnOnce(&mut Lower, &mut Region) -> Result<(Expr, Vec<Stmt>)>,
+) -> Result<Vec<Stmt>> {
+    let (mark, before) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
+    let made = l.in_block(|l| code(l, r));
+    r.memo.leave_branch(mark);
+    let mut out = std::mem::replace(&mut r.out, before);
+    let (e, mut rest) = made?;
+    out.append(&mut rest);
+    out.push(Stmt::Assign(value, e));
+    Ok(out)
+}
+
 /// Returns the operation's value, and the loops that compute it.
 fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let op = l.launch.g.op(n).clone();
@@ -112,28 +121,37 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
     let start = l.value(init, r)?.0;
     let Op::Generate(extents, _) = l.launch.g.op(src).clone() else { unreachable!("fused: a sequence") };
     let count = l.value(extents[0], r)?.0;
-    invariants(l, &op, r)?;
-    let vars: Vec<(NodeId, Expr)> = r.known();
-    let at = r.at.clone();
-    let place = Surroundings { vars: &vars, at: &at };
-    let mut out = Vec::new();
-    let value = l.in_loop(|l| match op {
-        Op::Fold { .. } => fold(l, n, start, count, &place, &mut out),
-        Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out),
-        _ => reduce(l, n, start, count, &place, &mut out),
-    })?;
-    Ok((value, out))
+    let mut nodes = invariant_nodes(&mut l.launch.g, &op);
+    nodes.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
+    let code = |l: &mut Lower, r: &mut Region| {
+        for n in &nodes {
+            l.value(*n, r)?;
+        }
+        let vars: Vec<(NodeId, Expr)> = r.known();
+        let at = r.at.clone();
+        let (place, mut out) = (Surroundings { vars: &vars, at: &at }, Vec::new());
+        let (start, count) = (start.clone(), count.clone());
+        let value = l.in_loop(|l| match op {
+            Op::Fold { .. } => fold(l, n, start, count, &place, &mut out),
+            Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out),
+            _ => reduce(l, n, start, count, &place, &mut out),
+        })?;
+        Ok((value, out))
+    };
+    // a read before the loop may be in bounds only because the loop has an element
+    if !nodes.iter().any(|n| reads(&l.launch.g, *n)) {
+        return code(l, r);
+    }
+    let value = l.k.reg("value", l.launch.g.ty(n).elem);
+    let some = Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(0));
+    let code = in_branch(l, r, value, code)?;
+    Ok((Expr::Reg(value), vec![Stmt::Var(value, start), Stmt::If(some, code, vec![])]))
 }
 
-/// Computes the values that the operation's elements and its function need and that depend on none
-/// of their own variables.
-fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
-    for n in invariant_nodes(&mut l.launch.g, op) {
-        if !l.launch.may_record(n) && !exists_inside_only(&l.launch.g, n) {
-            l.value(n, r)?;
-        }
-    }
-    Ok(())
+/// Whether a value reads an array at indices that depend on the element.
+fn reads(g: &Graph, n: NodeId) -> bool {
+    let is_read = |m: NodeId| matches!(g.op(m), Op::Elem(..)) && !g.is_closed(m);
+    g.reachable_until([n], |m| g.is_closed(m)).into_iter().any(is_read)
 }
 
 /// Returns the scalars that a nested operation's elements and its function need and that depend on

@@ -78,34 +78,31 @@ static inline void agpu_record(int64_t *slot, int64_t element)
     while (element < seen && !__atomic_compare_exchange_n(slot, &seen, element, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/* min, max: NaN wins, -0 < +0. Equal operands differ at most in the sign of zero, so "or" of the bits is the lesser, "and" the greater. */
-#define AGPU_MINMAX(T, U, name) \
+/* min, max: NaN wins, -0 < +0. A comparison gives the second operand if both are equal or one is a NaN, so both orders are compared, and differ for
+ * zeros and NaN only: "or" of their bits is -0 or a NaN, "and" is +0. */
+#define AGPU_MINMAX(T, U, name, nan) \
     static inline T agpu_min_##name(T a, T b) \
     { \
-        U x, y, both; \
-        T equal; \
-        __builtin_memcpy(&x, &a, sizeof x); \
-        __builtin_memcpy(&y, &b, sizeof y); \
-        both = x | y; \
-        __builtin_memcpy(&equal, &both, sizeof both); \
-        T least = a < b ? a : b; \
-        least = a == b ? equal : least; \
-        return a != a ? a : least; \
+        U x, y; \
+        T least = a < b ? a : b, swapped = b < a ? b : a; \
+        __builtin_memcpy(&x, &least, sizeof x); \
+        __builtin_memcpy(&y, &swapped, sizeof y); \
+        x |= y; \
+        __builtin_memcpy(&least, &x, sizeof x); \
+        return least; \
     } \
     static inline T agpu_max_##name(T a, T b) \
     { \
-        U x, y, both; \
-        T equal; \
-        __builtin_memcpy(&x, &a, sizeof x); \
-        __builtin_memcpy(&y, &b, sizeof y); \
-        both = x & y; \
-        __builtin_memcpy(&equal, &both, sizeof both); \
-        T greatest = a > b ? a : b; \
-        greatest = a == b ? equal : greatest; \
-        return a != a ? a : greatest; \
+        U x, y; \
+        T greatest = a > b ? a : b, swapped = b > a ? b : a; \
+        __builtin_memcpy(&x, &greatest, sizeof x); \
+        __builtin_memcpy(&y, &swapped, sizeof y); \
+        x &= y; \
+        __builtin_memcpy(&greatest, &x, sizeof x); \
+        return __builtin_isunordered(a, b) ? nan : greatest; \
     }
-AGPU_MINMAX(float, uint32_t, f32)
-AGPU_MINMAX(double, uint64_t, f64)
+AGPU_MINMAX(float, uint32_t, f32, __builtin_nanf(""))
+AGPU_MINMAX(double, uint64_t, f64, __builtin_nan(""))
 
 /* Halves away from zero: x - trunc(x) is exact. */
 #define AGPU_ROUND(T, name, s) \
