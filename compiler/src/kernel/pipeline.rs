@@ -1,5 +1,5 @@
-//! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, because the
-//! C compiler does the same optimisations.
+//! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, apart from
+//! divisions in loops (`split_rows.rs`), because the C compiler does the same optimisations.
 
 use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify};
 use crate::error::{Error, Result};
