@@ -42,7 +42,10 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
         let (lo, hi) = (lo.clone(), hi.clone());
         let first = split.offset.clone().plus(lo.clone());
         let not_short = Expr::binary(BinaryOp::Ge, split.divisor.clone(), Expr::int(SHORTEST));
-        let not_negative = Expr::binary(BinaryOp::Ge, first.clone(), Expr::int(0));
+        // neither the first nor the last number: the numbers between them do not wrap around
+        let last = split.offset.clone().plus(hi.clone()).minus(Expr::int(1));
+        let is = |e: Expr| Expr::binary(BinaryOp::Ge, e, Expr::int(0));
+        let not_negative = Expr::binary(BinaryOp::And, is(first.clone()), is(last));
         let pieces = split.pieces(k, (*c, &lo, &hi, inner), first);
         let condition = Expr::binary(BinaryOp::And, not_short, not_negative);
         let whole = std::mem::replace(s, Stmt::Note(String::new()));
@@ -53,7 +56,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
 /// The registers of a loop's body.
 struct Own<'a> {
     counter: Reg,
-    /// Those that keep their value, with it; `None` stands for all others.
+    /// The value of each `let`; `None` for registers that are assigned, and for the counter.
     set: HashMap<Reg, Option<&'a Expr>>,
 }
 
@@ -76,8 +79,8 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns an i64 expression of registers from outside of the loop, if it is one. `quotient`
-    /// stands for the quotients of a piece.
+    /// Returns an i64 expression of registers from outside of the loop, if it is one. In a piece, the
+    /// quotient of its split is a register from outside.
     fn outside(&self, e: &Expr, piece: Option<(&Split, Reg)>) -> Option<Expr> {
         if let Some((split, row)) = piece
             && split.is(self, BinaryOp::Div, e)

@@ -73,8 +73,8 @@ pub struct Segments {
 pub struct Strips {
     /// The reduction.
     pub segments: Rc<Segments>,
-    /// The condition that all reads are in bounds, if it is not known: otherwise the program's own
-    /// code runs.
+    /// The condition that all reads are in bounds; `None` if they always are. Where it does not hold,
+    /// the program's own code runs.
     pub condition: Option<NodeId>,
 }
 

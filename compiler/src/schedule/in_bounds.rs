@@ -5,8 +5,10 @@
 //! sum of at(a, i, k) * x[k] for k < n    ->    if i < rows && n <= columns { sum of a[i, k] * x[k] } else { the program's loop }
 //! ```
 //!
-//! The bounds of an index follow by interval arithmetic. Values that are the same for all of the
-//! ranges are its leaves; they are tested to be small, so that nothing wraps around.
+//! The bounds of an index follow by interval arithmetic. Its leaves are the values that are the same
+//! for all of the ranges; they are tested to be small, so that nothing wraps around. The condition is
+//! computed whether or not the loop has an element, and whatever guards the reads, so that its leaves
+//! read by total reads only.
 
 use super::lower::LaunchContext;
 use crate::core::simplify::simplify;
@@ -18,7 +20,7 @@ use rustc_hash::FxHashMap as HashMap;
 const LEAF_BITS: u32 = 40;
 /// Factors that are no constants are tested to be below 2^20, and not negative.
 const FACTOR_BITS: u32 = 20;
-/// Bounds have at most so many bits.
+/// Bounds have at most so many bits, so that the sum of two does not wrap around.
 const MOST_BITS: u32 = 62;
 
 /// An index, and its first and last value.
@@ -40,7 +42,7 @@ pub struct InBounds {
 pub fn of(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<InBounds> {
     let outermost = ranges.first().map(|r| l.g.add(Op::Var(r.var, Ty::I64)));
     let ranges = ranges.to_vec();
-    let mut walk = Walk { l, ranges, outermost, plain: HashMap::default(), tests: vec![], reads: false };
+    let mut walk = Walk { l, ranges, outermost, made: HashMap::default(), tests: vec![], reads: false };
     let roots = roots.iter().map(|n| walk.plain(*n)).collect::<Option<Vec<NodeId>>>()?;
     let (reads, tests) = (walk.reads, std::mem::take(&mut walk.tests));
     let yes = l.g.lit(Lit::bool(true));
@@ -60,9 +62,10 @@ struct Bounds {
 struct Walk<'w, 's, 'a> {
     l: &'w mut LaunchContext<'s, 'a>,
     ranges: Vec<Range>,
-    /// The variable of the outermost range, unless that is inside of the values.
+    /// The variable of the outermost range; `None` if all ranges are those of loops in the values.
     outermost: Option<NodeId>,
-    plain: HashMap<NodeId, NodeId>,
+    /// The plain values that were made, by the program's own.
+    made: HashMap<NodeId, NodeId>,
     tests: Vec<NodeId>,
     /// Whether there was a total read.
     reads: bool,
@@ -74,14 +77,13 @@ impl Walk<'_, '_, '_> {
         if self.l.g.is_closed(n) && !(self.outermost.is_some() && matches!(self.l.g.op(n), Op::At(..))) {
             return Some(n);
         }
-        if let Some(known) = self.plain.get(&n) {
+        if let Some(known) = self.made.get(&n) {
             return Some(*known);
         }
         let op = self.l.g.op(n).clone();
         let made = match &op {
             Op::At(x, at) => {
                 self.reads = true;
-                let mut at = at.iter().map(|i| self.plain(*i)).collect::<Option<Vec<NodeId>>>()?;
                 for (i, axis) in at.iter().zip(0..) {
                     let extent = self.l.extent(*x, axis);
                     let bounds = self.bounds(*i)?;
@@ -89,9 +91,11 @@ impl Walk<'_, '_, '_> {
                     self.test(BinaryOp::Ge, bounds.least, zero);
                     self.test(BinaryOp::Lt, bounds.greatest, extent);
                 }
+                let mut at = at.iter().map(|i| self.plain(*i)).collect::<Option<Vec<NodeId>>>()?;
                 if let (true, Some(var), Some(last)) = (self.l.g.is_closed(n), self.outermost, at.last_mut())
                 {
-                    // what depends on no index is read before the condition is tested
+                    // values that depend on no index are computed before all loops, where the
+                    // condition is not tested yet; so the read is made to depend on one
                     let nothing = self.l.g.add(Op::Binary(BinaryOp::Sub, var, var));
                     *last = self.l.g.add(Op::Binary(BinaryOp::Add, *last, nothing));
                 }
@@ -123,7 +127,7 @@ impl Walk<'_, '_, '_> {
         if made != n && self.l.g.node(n).bound {
             self.l.g.mark_bound(made);
         }
-        self.plain.insert(n, made);
+        self.made.insert(n, made);
         Some(made)
     }
 
@@ -167,14 +171,29 @@ impl Walk<'_, '_, '_> {
         if let Some(c) = self.l.g.as_lit(n).and_then(Lit::as_int) {
             return (i128::from(low) <= c.into() && i128::from(c) < 1 << bits).then_some(());
         }
-        let is_length = matches!(self.l.g.op(n), Op::Len(..));
-        if is_length && bits >= LEAF_BITS {
-            return Some(());
-        }
         let [low, high] = [low, 1 << bits].map(|c| self.l.g.lit(Lit::i64(c)));
         self.test(BinaryOp::Ge, n, low);
         self.test(BinaryOp::Lt, n, high);
         Some(())
+    }
+
+    /// Returns a value that is the same for all of the ranges with total reads in place of plain ones,
+    /// which may be in bounds only where the program reads. Returns `None` if it has loops.
+    fn leaf(&mut self, n: NodeId) -> Option<NodeId> {
+        let op = self.l.g.op(n).clone();
+        if op.needs_launch() || op.lambda().is_some() {
+            return self.l.g.is_closed(n).then_some(n);
+        }
+        let part = |walk: &mut Self, o: NodeId| match walk.l.g.ty(o).is_scalar() {
+            true => walk.leaf(o),
+            false => Some(o),
+        };
+        let operands = op.operands().map(|o| part(self, o)).collect::<Option<Vec<NodeId>>>()?;
+        let op = match op.with(&operands, None) {
+            Op::Elem(x, at) => Op::At(x, at),
+            op => op,
+        };
+        Some(self.l.g.add(op))
     }
 
     /// Returns the bounds of an index.
@@ -186,6 +205,7 @@ impl Walk<'_, '_, '_> {
             return Some(Bounds { least: r.first, greatest: r.last, bits: LEAF_BITS });
         }
         if !self.varies(n) {
+            let n = self.leaf(n)?;
             self.small(n, -(1 << LEAF_BITS), LEAF_BITS)?;
             return Some(Bounds { least: n, greatest: n, bits: LEAF_BITS });
         }
@@ -222,7 +242,7 @@ impl Walk<'_, '_, '_> {
         if self.varies(factor) {
             return None;
         }
-        let a = self.bounds(a)?;
+        let (a, factor) = (self.bounds(a)?, self.leaf(factor)?);
         let literal = self.l.g.as_lit(factor).and_then(Lit::as_int);
         let own = match literal {
             Some(c) => i64::BITS - c.unsigned_abs().leading_zeros(),
@@ -242,7 +262,7 @@ impl Walk<'_, '_, '_> {
         if self.varies(divisor) {
             return None;
         }
-        let a = self.bounds(a)?;
+        let (a, divisor) = (self.bounds(a)?, self.leaf(divisor)?);
         self.small(divisor, 1, LEAF_BITS)?;
         let zero = self.l.g.lit(Lit::i64(0));
         self.test(BinaryOp::Ge, a.least, zero);

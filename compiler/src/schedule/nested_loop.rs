@@ -79,7 +79,10 @@ fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>
     if plain == n {
         return loops(l, n, r);
     }
-    let condition = l.value(version.condition, r)?.0;
+    // the reads of the condition leave no records
+    let (known, mut before) = (r.known(), Vec::new());
+    let condition = l.conditions(&known, &[version.condition], &mut before)?.remove(0);
+    r.out.append(&mut before);
     let value = l.k.reg("value", l.launch.g.ty(n).elem);
     let mut branch = |l: &mut Lower, n: NodeId| in_branch(l, r, value, |l, r| loops(l, n, r));
     let (fast, slow) = (branch(l, plain)?, branch(l, n)?);
@@ -87,7 +90,7 @@ fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>
     Ok((Expr::Reg(value), vec![Stmt::Var(value, zero), Stmt::If(condition, fast, slow)]))
 }
 
-/// Returns the initial value of a reduction or fold, and an array that is as long as its loop.
+/// Returns the initial value of a reduction or fold, and its sequence.
 fn parts(op: &Op) -> (NodeId, NodeId) {
     match *op {
         Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),

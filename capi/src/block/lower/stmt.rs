@@ -95,8 +95,8 @@ impl Lower<'_> {
             return;
         }
         let mut v = self.value(e);
-        // a second name of a register that may be assigned needs a copy of the value; within a vector
-        // loop no outer scalar changes
+        // a second name of a register that may be assigned needs a copy of the value; a vector loop
+        // reads no outer scalar that it assigns (`analyse::is_vector`)
         let may_change = self.vector.is_none() || v.array;
         let changes = may_change && self.vars.contains(&v.slot) && self.is_renaming(e);
         let stored = v.array && self.vector.as_ref().is_some_and(|vector| vector.copied.contains(&r));

@@ -242,7 +242,7 @@ impl Tile<'_> {
         let [first, one] = [0, 1].map(|n| l.launch.g.lit(Lit::i64(n)));
         let last = linear::sub(&mut l.launch.g, count, one);
         let plain = in_bounds::of(l.launch, roots, &[Range { var, first, last }])?;
-        // an operator may read at an index that it gets
+        // an operator may read at an index that it gets, on which the condition would depend
         l.launch.g.is_closed(plain.condition).then_some(plain)
     }
 

@@ -47,7 +47,8 @@ pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<i64> {
     (fits && needs_indices(l, fused)).then_some(length)
 }
 
-/// Returns the number of elements in a unit of work: whole rows, about as many elements as a tile has.
+/// Returns the number of elements in a unit of work: whole rows, about as many elements as a tile has. The
+/// other variants of the kernel have the same units.
 pub fn grain(length: i64) -> u32 {
     (TILE / length * length) as u32
 }
