@@ -29,6 +29,9 @@ use crate::schedule::segments::{neighbours, nested};
 use rustc_hash::FxHashSet as HashSet;
 use std::rc::Rc;
 
+/// Nodes with their values.
+type Known = Vec<(NodeId, Expr)>;
+
 /// Number of segments in a unit of work.
 pub const STRIP: u32 = 128;
 /// Maximum size of a strip's accumulators, of all reductions together, in bytes. A block has four
@@ -264,7 +267,7 @@ impl Strip<'_> {
     fn region(
         &self,
         l: &mut Lower,
-        (mut fixed, own): (Vec<(NodeId, Expr)>, Vec<(NodeId, Expr)>),
+        (mut fixed, own): (Known, Known),
         roots: &[NodeId],
         at: &Expr,
         (before, body): (&mut Vec<Stmt>, &mut Vec<Stmt>),
