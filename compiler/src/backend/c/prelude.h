@@ -87,7 +87,7 @@ static inline void agpu_record(int64_t *slot, int64_t element)
         T least = a < b ? a : b, swapped = b < a ? b : a; \
         __builtin_memcpy(&x, &least, sizeof x); \
         __builtin_memcpy(&y, &swapped, sizeof y); \
-        x |= y; \
+        x = x | y; \
         __builtin_memcpy(&least, &x, sizeof x); \
         return least; \
     } \
@@ -97,9 +97,9 @@ static inline void agpu_record(int64_t *slot, int64_t element)
         T greatest = a > b ? a : b, swapped = b > a ? b : a; \
         __builtin_memcpy(&x, &greatest, sizeof x); \
         __builtin_memcpy(&y, &swapped, sizeof y); \
-        x &= y; \
+        x = x & y; \
         __builtin_memcpy(&greatest, &x, sizeof x); \
-        return __builtin_isunordered(a, b) ? nan : greatest; \
+        return (a != a) | (b != b) ? nan : greatest; \
     }
 AGPU_MINMAX(float, uint32_t, f32, __builtin_nanf(""))
 AGPU_MINMAX(double, uint64_t, f64, __builtin_nan(""))
