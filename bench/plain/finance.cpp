@@ -3,12 +3,6 @@
 
 template <class T> static T normcdf(T x) { return T(0.5) * std::erfc(x * T(-0.7071067811865476)); }
 
-static float dot(const float *x, const float *y, long n) {
-    float sum = 0;
-    for (long i = 0; i < n; ++i) sum += x[i] * y[i];
-    return sum;
-}
-
 PLAIN(black_scholes) {
     const auto spot = in.vector<const float>(0), strike = in.vector<const float>(1), time = in.vector<const float>(2);
     const float rate = in.scalar<const float>(3), sigma = in.scalar<const float>(4);

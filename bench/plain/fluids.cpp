@@ -1,16 +1,6 @@
 // The programs of tests/programs/src/fluids.rs.
 #include "plain.hpp"
 
-// Calls f(i, j, up, down, left, right) with each element's indices and its neighbours' on a torus.
-template <class F> static void on_torus(long rows, long cols, F f) {
-    for (long i = 0; i < rows; ++i) {
-        const long up = (i > 0 ? i : rows) - 1, down = i < rows - 1 ? i + 1 : 0;
-        f(i, 0, up, down, cols - 1, cols > 1 ? 1 : 0);
-        for (long j = 1; j < cols - 1; ++j) f(i, j, up, down, j - 1, j + 1);
-        if (cols > 1) f(i, cols - 1, up, down, cols - 2, 0);
-    }
-}
-
 PLAIN(pressure_projection) {
     const auto u = in.matrix<const float>(0), v = in.matrix<const float>(1), start = in.matrix<const float>(2);
     const auto a = out.matrix<float>(0), b = out.matrix<float>(1);

@@ -13,12 +13,6 @@ static float sum(const float *x, long n) {
     return sum;
 }
 
-static float dot(const float *x, const float *y, long n) {
-    float sum = 0;
-    for (long i = 0; i < n; ++i) sum += x[i] * y[i];
-    return sum;
-}
-
 static float greatest(const float *x, long n) {
     float most = x[0];
     for (long i = 1; i < n; ++i) most = std::max(most, x[i]);

@@ -1,24 +1,6 @@
 // The programs of tests/programs/src/linear_algebra.rs.
 #include "plain.hpp"
 
-static float dot(const float *a, const float *b, long n) {
-    float sum = 0;
-    for (long i = 0; i < n; ++i) sum += a[i] * b[i];
-    return sum;
-}
-
-// r += s * x
-static void add_scaled(float *r, float s, const float *x, long n) {
-    for (long i = 0; i < n; ++i) r[i] += s * x[i];
-}
-
-static void product(matrix_view<const float> a, matrix_view<const float> b, matrix_view<float> r) {
-    for (long i = 0; i < a.rows; ++i) {
-        std::fill_n(r[i], r.cols, 0.0f);
-        for (long k = 0; k < a.cols; ++k) add_scaled(r[i], a[i][k], b[k], b.cols);
-    }
-}
-
 PLAIN(axpy) {
     const float a = in.scalar<const float>(0);
     const auto x = in.vector<const float>(1), y = in.vector<const float>(2);

@@ -3,12 +3,6 @@
 
 using floats = vector_view<const float>;
 
-static float dot(const float *x, const float *y, long n) {
-    float sum = 0;
-    for (long i = 0; i < n; ++i) sum += x[i] * y[i];
-    return sum;
-}
-
 PLAIN(leapfrog_oscillators) {
     const floats x0 = in.vector<const float>(0), p0 = in.vector<const float>(1);
     const float dt = in.scalar<const float>(2), half_dt = 0.5f * dt;

@@ -50,6 +50,34 @@ struct arrays {
     }
 };
 
+inline float dot(const float *x, const float *y, long n) {
+    float sum = 0;
+    for (long i = 0; i < n; ++i) sum += x[i] * y[i];
+    return sum;
+}
+
+// r += s * x
+inline void add_scaled(float *r, float s, const float *x, long n) {
+    for (long i = 0; i < n; ++i) r[i] += s * x[i];
+}
+
+inline void product(matrix_view<const float> a, matrix_view<const float> b, matrix_view<float> r) {
+    for (long i = 0; i < a.rows; ++i) {
+        std::fill_n(r[i], r.cols, 0.0f);
+        for (long k = 0; k < a.cols; ++k) add_scaled(r[i], a[i][k], b[k], b.cols);
+    }
+}
+
+// Calls f(i, j, up, down, left, right) with each element's indices and its neighbours' on a torus.
+template <class F> void on_torus(long rows, long cols, F f) {
+    for (long i = 0; i < rows; ++i) {
+        const long up = (i > 0 ? i : rows) - 1, down = i < rows - 1 ? i + 1 : 0;
+        f(i, 0, up, down, cols - 1, cols > 1 ? 1 : 0);
+        for (long j = 1; j < cols - 1; ++j) f(i, j, up, down, j - 1, j + 1);
+        if (cols > 1) f(i, cols - 1, up, down, cols - 2, 0);
+    }
+}
+
 #define PLAIN(name)                                                    \
     static void name(arrays in, arrays out);                           \
     extern "C" void plain_##name(const array *in, const array *out) {  \

@@ -3,28 +3,10 @@
 
 using floats = std::vector<float>;
 
-static float dot(const float *a, const float *b, long n) {
-    float sum = 0;
-    for (long i = 0; i < n; ++i) sum += a[i] * b[i];
-    return sum;
-}
-
 static float dot(const floats &a, const floats &b) { return dot(a.data(), b.data(), a.size()); }
-
-// r += s * x
-static void add_scaled(float *r, float s, const float *x, long n) {
-    for (long i = 0; i < n; ++i) r[i] += s * x[i];
-}
 
 static void by_vector(matrix_view<const float> a, const float *x, float *y) {
     for (long i = 0; i < a.rows; ++i) y[i] = dot(a[i], x, a.cols);
-}
-
-static void product(matrix_view<const float> a, matrix_view<const float> b, matrix_view<float> r) {
-    for (long i = 0; i < a.rows; ++i) {
-        std::fill_n(r[i], r.cols, 0.0f);
-        for (long k = 0; k < a.cols; ++k) add_scaled(r[i], a[i][k], b[k], b.cols);
-    }
 }
 
 PLAIN(power_iteration) {

@@ -355,12 +355,6 @@ PLAIN(nearest_neighbour_distance) {
     }
 }
 
-static float dot(const float *x, const float *y, long n) {
-    float sum = 0;
-    for (long i = 0; i < n; ++i) sum += x[i] * y[i];
-    return sum;
-}
-
 PLAIN(gaussian_kernel_matrix) {
     const auto x = in.matrix<const float>(0);
     const float gamma = in.scalar<const float>(1);

@@ -1,13 +1,16 @@
 // The programs of tests/programs/src/stencils.rs.
 #include "plain.hpp"
 
-// Calls f(i, j, up, down, left, right) with each element's indices and its neighbours' on a torus.
-template <class F> static void on_torus(long rows, long cols, F f) {
+// Calls inside(i, j) for each element that has all neighbours, and edge(i, j) for all others.
+template <class Edge, class Inside> static void edges_apart(long rows, long cols, Edge edge, Inside inside) {
     for (long i = 0; i < rows; ++i) {
-        const long up = (i > 0 ? i : rows) - 1, down = i < rows - 1 ? i + 1 : 0;
-        f(i, 0, up, down, cols - 1, cols > 1 ? 1 : 0);
-        for (long j = 1; j < cols - 1; ++j) f(i, j, up, down, j - 1, j + 1);
-        if (cols > 1) f(i, cols - 1, up, down, cols - 2, 0);
+        if (i == 0 || i == rows - 1) {
+            for (long j = 0; j < cols; ++j) edge(i, j);
+            continue;
+        }
+        edge(i, 0);
+        for (long j = 1; j < cols - 1; ++j) inside(i, j);
+        edge(i, cols - 1);
     }
 }
 
@@ -70,16 +73,9 @@ PLAIN(five_point) {
     const auto edge = [&](long i, long j) {
         r[i][j] = (u.clamped(i - 1, j) + u.clamped(i, j - 1) + u.clamped(i, j + 1) + u.clamped(i + 1, j)) * 0.25f;
     };
-    for (long i = 0; i < u.rows; ++i) {
-        if (i == 0 || i == u.rows - 1) {
-            for (long j = 0; j < u.cols; ++j) edge(i, j);
-            continue;
-        }
-        edge(i, 0);
-        for (long j = 1; j < u.cols - 1; ++j)
-            r[i][j] = (u[i - 1][j] + u[i][j - 1] + u[i][j + 1] + u[i + 1][j]) * 0.25f;
-        edge(i, u.cols - 1);
-    }
+    edges_apart(u.rows, u.cols, edge, [&](long i, long j) {
+        r[i][j] = (u[i - 1][j] + u[i][j - 1] + u[i][j + 1] + u[i + 1][j]) * 0.25f;
+    });
 }
 
 PLAIN(nine_point) {
@@ -144,16 +140,9 @@ PLAIN(diffusion_clamped) {
     const auto edge = [&](long i, long j) {
         r[i][j] = next(u[i][j], u.clamped(i - 1, j) + u.clamped(i + 1, j) + u.clamped(i, j - 1) + u.clamped(i, j + 1));
     };
-    for (long i = 0; i < u.rows; ++i) {
-        if (i == 0 || i == u.rows - 1) {
-            for (long j = 0; j < u.cols; ++j) edge(i, j);
-            continue;
-        }
-        edge(i, 0);
-        for (long j = 1; j < u.cols - 1; ++j)
-            r[i][j] = next(u[i][j], u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]);
-        edge(i, u.cols - 1);
-    }
+    edges_apart(u.rows, u.cols, edge, [&](long i, long j) {
+        r[i][j] = next(u[i][j], u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]);
+    });
 }
 
 static void next_generation(matrix_view<const int32_t> u, matrix_view<int32_t> r) {

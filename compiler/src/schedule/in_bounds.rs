@@ -2,7 +2,9 @@
 //! are in bounds, whatever the indices are within their ranges, and what the loop computes then.
 //!
 //! ```text
-//! sum of at(a, i, k) * x[k] for k < n    ->    if i < rows && n <= columns { sum of a[i, k] * x[k] } else { the program's loop }
+//! sum of at(a, i, k) * x[k] for k < n
+//!     ->
+//! if i < rows && n <= columns { sum of a[i, k] * x[k] } else { the program's loop }
 //! ```
 //!
 //! The bounds of an index follow by interval arithmetic. Its leaves are the values that are the same
@@ -12,7 +14,7 @@
 
 use super::lower::LaunchContext;
 use crate::core::simplify::simplify;
-use crate::core::{Lambda, NodeId, Op, Var};
+use crate::core::{Lambda, NodeId, Op, Var, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -29,6 +31,14 @@ pub struct Range {
     pub var: Var,
     pub first: NodeId,
     pub last: NodeId,
+}
+
+impl Range {
+    /// Returns the range of an index from 0 up to, not including, `n`.
+    pub fn below(l: &mut LaunchContext, var: Var, n: NodeId) -> Range {
+        let [first, one] = [0, 1].map(|c| l.g.lit(Lit::i64(c)));
+        Range { var, first, last: linear::sub(&mut l.g, n, one) }
+    }
 }
 
 /// Values without total reads, and the condition under which they are the program's.
@@ -49,6 +59,15 @@ pub fn of(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<I
     let condition = tests.into_iter().fold(yes, |a, b| simplify(&mut l.g, Op::Binary(BinaryOp::And, a, b)));
     let never = l.g.as_lit(condition).is_some_and(|l| !l.as_bool());
     (reads && !never).then_some(InBounds { roots, condition })
+}
+
+/// Returns these values as values that leave no error records. The condition is true if they leave none
+/// in any case. Returns `None` if they may leave some.
+pub fn without_records(l: &mut LaunchContext, roots: &[NodeId], ranges: &[Range]) -> Option<InBounds> {
+    let condition = l.g.lit(Lit::bool(true));
+    let plain = of(l, roots, ranges).unwrap_or_else(|| InBounds { roots: roots.to_vec(), condition });
+    let records = plain.roots.iter().any(|n| l.may_record(*n));
+    (!records).then_some(plain)
 }
 
 /// The least and the greatest value of an index, and a bound of the bits that both have.
@@ -133,8 +152,6 @@ impl Walk<'_, '_, '_> {
 
     /// The function of an array whose elements are computed in a loop.
     fn lambda(&mut self, extents: &[NodeId], lambda: &Lambda) -> Option<Lambda> {
-        let one = self.l.g.lit(Lit::i64(1));
-        let first = self.l.g.lit(Lit::i64(0));
         let vars: Vec<(Var, NodeId)> = extents.iter().map(|_| self.l.g.fresh_var(Ty::I64)).collect();
         let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let known = self.ranges.len();
@@ -142,8 +159,8 @@ impl Walk<'_, '_, '_> {
             if self.varies(*n) {
                 return None;
             }
-            let last = simplify(&mut self.l.g, Op::Binary(BinaryOp::Sub, *n, one));
-            self.ranges.push(Range { var: *var, first, last });
+            let range = Range::below(self.l, *var, *n);
+            self.ranges.push(range);
         }
         let body = self.l.g.open(lambda, &nodes);
         let body = self.plain(body)?;

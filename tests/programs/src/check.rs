@@ -19,12 +19,16 @@ fn value(ty: Type, a: &Array) -> Value {
     }
 }
 
-/// Returns a result as an array.
-fn array(value: &Value) -> Array {
-    let number = |l: &Lit| match l.ty {
+/// Returns an element of a result as the references have it.
+pub fn number(l: &Lit) -> f64 {
+    match l.ty {
         Ty::Bool => f64::from(u8::from(l.as_bool())),
         _ => eval_cast(Ty::F64, *l).as_float().unwrap_or(f64::NAN),
-    };
+    }
+}
+
+/// Returns a result as an array.
+fn array(value: &Value) -> Array {
     match value {
         Value::Scalar(l) => Array::scalar(number(l)),
         Value::Vector(v) => Array { extents: vec![v.len()], elements: v.iter().map(number).collect() },

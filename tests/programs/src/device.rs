@@ -22,7 +22,7 @@ use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
 /// The least time that calls are repeated for.
-pub const ENOUGH: Duration = Duration::from_millis(200);
+const ENOUGH: Duration = Duration::from_millis(200);
 
 /// A device: a context of one thread of the CPU, or of a GPU.
 pub struct Device {
@@ -79,15 +79,20 @@ impl Device {
                 false => Ok(()),
             }
         };
-        invoke()?;
-        let (begin, mut least) = (Instant::now(), f64::MAX);
-        while begin.elapsed() < ENOUGH {
-            let start = Instant::now();
-            invoke()?;
-            least = least.min(start.elapsed().as_secs_f64());
-        }
-        Ok(least)
+        least_time(invoke)
     }
+}
+
+/// Returns the least time of several calls, behind one that is not timed, in seconds.
+pub fn least_time(call: impl Fn() -> Result<(), String>) -> Result<f64, String> {
+    call()?;
+    let (begin, mut least) = (Instant::now(), f64::MAX);
+    while begin.elapsed() < ENOUGH {
+        let start = Instant::now();
+        call()?;
+        least = least.min(start.elapsed().as_secs_f64());
+    }
+    Ok(least)
 }
 
 /// A program with its code.

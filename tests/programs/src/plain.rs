@@ -3,14 +3,13 @@
 
 use crate::array::Array;
 use crate::check;
-use crate::device::{Device, ENOUGH, extents_of_results};
+use crate::device::{Device, extents_of_results, least_time};
 use crate::measure::{Limits, compiled, within};
 use crate::program::{Corpus, Program};
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
 use std::ffi::c_long;
 use std::path::Path;
-use std::time::Instant;
 
 /// An argument or result of a plain function: `array` of `bench/plain/plain.hpp`.
 #[repr(C)]
@@ -58,13 +57,7 @@ impl Elements {
 
     fn array(&mut self) -> Array {
         let (ty, extents) = (self.ty, self.extents.clone());
-        let number = |bytes: &[u8]| {
-            let value = Lit::from_bytes(ty, bytes);
-            if ty == Ty::Bool {
-                return f64::from(u8::from(value.as_bool()));
-            }
-            eval_cast(Ty::F64, value).as_float().unwrap_or(f64::NAN)
-        };
+        let number = |bytes: &[u8]| check::number(&Lit::from_bytes(ty, bytes));
         Array { extents, elements: self.bytes().chunks(ty.size()).map(number).collect() }
     }
 
@@ -101,18 +94,6 @@ impl Call {
         // SAFETY: the pointers are to elements of this call, of the types and extents of the program.
         unsafe { (self.function)(self.passed[0].as_ptr(), self.passed[1].as_ptr()) }
     }
-
-    /// The least time of several calls, in seconds.
-    fn time(&self) -> f64 {
-        self.run();
-        let (begin, mut least) = (Instant::now(), f64::MAX);
-        while begin.elapsed() < ENOUGH {
-            let start = Instant::now();
-            self.run();
-            least = least.min(start.elapsed().as_secs_f64());
-        }
-        least
-    }
 }
 
 /// A program beside its plain loop.
@@ -134,7 +115,11 @@ fn row(p: &Program, device: &Device, function: Function, largest: i64) -> Result
     }
     let Some((n, _)) = within(p, &c, &Limits::of(false), largest)? else { return Ok(None) };
     let inputs = p.large_inputs(n);
-    let plain = Call::new(function, &c, &inputs).time();
+    let call = Call::new(function, &c, &inputs);
+    let plain = least_time(|| {
+        call.run();
+        Ok(())
+    })?;
     Ok(Some(Row { name: p.name, extent: n, plain, ours: device.time(&c, &inputs)? }))
 }
 

@@ -11,7 +11,7 @@ use super::column_tree::{short_tree_of, tree_of};
 use super::element_loop::each;
 use super::nested::rows_by_loops;
 use super::stores::Stores;
-use crate::core::{COLUMNS, NodeId, TILE, Var, linear};
+use crate::core::{COLUMNS, NodeId, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -239,9 +239,8 @@ impl Tile<'_> {
     /// Returns the elements without their total reads, if all indices have bounds.
     fn in_bounds(&self, l: &mut Lower, roots: &[NodeId], var: Var) -> Option<InBounds> {
         let count = l.launch.count_node();
-        let [first, one] = [0, 1].map(|n| l.launch.g.lit(Lit::i64(n)));
-        let last = linear::sub(&mut l.launch.g, count, one);
-        let plain = in_bounds::of(l.launch, roots, &[Range { var, first, last }])?;
+        let all = Range::below(l.launch, var, count);
+        let plain = in_bounds::of(l.launch, roots, &[all])?;
         // an operator may read at an index that it gets, on which the condition would depend
         l.launch.g.is_closed(plain.condition).then_some(plain)
     }

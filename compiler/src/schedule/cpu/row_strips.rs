@@ -4,7 +4,9 @@
 //! (`segmented_columns.rs`).
 //!
 //! ```text
-//! r[i][j] = sum of a[i][k] * b[k][j] for all k    ->    for k { for j of the strip { column k of the tree [j] += a[i][k] * b[k][j] } }
+//! r[i][j] = sum of a[i][k] * b[k][j] for all k
+//!     ->
+//! for k { for j of the strip { column k of the tree [j] += a[i][k] * b[k][j] } }
 //! ```
 //!
 //! If there are total reads, rows of which one is out of bounds are computed element by element.
@@ -14,15 +16,14 @@ use super::segmented_columns::{most_segments, too_long};
 use super::stores::Stores;
 use super::strip::Strip;
 use crate::core::linear::Linear;
-use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::schedule::element::opened;
 use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::in_bounds::{self, Range};
+use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments;
@@ -51,20 +52,11 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<RowStrips> {
     let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
     let (own, outer) = vars.split_last()?;
     let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(&mut l.g, it.node, &index)).collect();
-    let (first, one) = (l.g.lit(Lit::i64(0)), l.g.lit(Lit::i64(1)));
-    let last = simplify(&mut l.g, Op::Binary(BinaryOp::Sub, *fused.domain.last()?, one));
-    let yes = l.g.lit(Lit::bool(true));
-    let (bodies, condition) = match in_bounds::of(l, &roots, &[Range { var: own.0, first, last }]) {
-        Some(plain) => (plain.roots, plain.condition),
-        None => (roots.clone(), yes),
-    };
-    if bodies.iter().any(|n| l.may_record(*n)) {
-        return None;
-    }
+    let row = Range::below(l, own.0, *fused.domain.last()?);
+    let InBounds { roots: bodies, condition } = in_bounds::without_records(l, &roots, &[row])?;
     let nested = segments::nested(l, &bodies)?;
     let length = segments::common_length(l, &nested)?;
-    let side_by_side = |l: &mut LaunchContext| nested.iter().all(|n| reads_neighbours(l, *n, *own));
-    if !side_by_side(l) {
+    if !nested.iter().all(|n| reads_neighbours(l, *n, *own)) {
         return None;
     }
     let segments =

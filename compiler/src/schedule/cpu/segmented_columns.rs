@@ -16,13 +16,13 @@ use super::pairwise::Pile;
 use super::stores::Stores;
 use super::strip::Strip;
 use crate::core::index_space::exists_inside_only;
-use crate::core::{COLUMNS, NodeId, Op, TILE, Var, linear};
+use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::schedule::facts::{Along, Segments, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::in_bounds::{self, Range};
+use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
 use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::segments::{neighbours, nested};
@@ -48,16 +48,13 @@ pub fn of(l: &mut LaunchContext, s: Rc<Segments>) -> Option<Strips> {
         return Some(Strips { segments: s, condition: None });
     }
     let Op::Var(var, _) = *l.g.op(s.index) else { return None };
-    let (first, one, count) = (l.g.lit(Lit::i64(0)), l.g.lit(Lit::i64(1)), l.count_node());
-    let last = linear::sub(&mut l.g, count, one);
-    let plain = in_bounds::of(l, &s.bodies, &[Range { var, first, last }])?;
-    if plain.roots.iter().any(|n| l.may_record(*n)) {
-        return None;
-    }
-    let (bodies, nested) = (plain.roots.clone(), nested(l, &plain.roots)?);
+    let count = l.count_node();
+    let all = Range::below(l, var, count);
+    let InBounds { roots: bodies, condition } = in_bounds::without_records(l, &s.bodies, &[all])?;
+    let nested = nested(l, &bodies)?;
     let (index, along, length) = (s.index, s.along, s.length);
     let segments = Rc::new(Segments { index, bodies, nested, length, along, may_record: false });
-    Some(Strips { segments, condition: Some(plain.condition) })
+    Some(Strips { segments, condition: Some(condition) })
 }
 
 /// Emits the condition that strips do not serve: segments that are too long, or reads that may be

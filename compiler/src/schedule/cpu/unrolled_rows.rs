@@ -3,14 +3,16 @@
 //! loop over the rows vectorises.
 //!
 //! ```text
-//! r[i][j] = a[i][(j + 1) % 3] for j < 3    ->    for i { r[i][0] = a[i][1]    r[i][1] = a[i][2]    r[i][2] = a[i][0] }
+//! r[i][j] = a[i][(j + 1) % 3] for j < 3
+//!     ->
+//! for i { r[i][0] = a[i][1]    r[i][1] = a[i][2]    r[i][2] = a[i][0] }
 //! ```
 //!
 //! If a total read is out of bounds somewhere, all rows are computed by `rows.rs`.
 
 use super::rows;
 use super::stores::Stores;
-use crate::core::{NodeId, TILE, linear};
+use crate::core::{NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{Lit, Ty};
@@ -32,7 +34,7 @@ pub struct UnrolledRows {
     /// The number of elements of a row.
     length: i64,
     /// The values of the elements of a row, for each element those of all items.
-    roots: Vec<Vec<NodeId>>,
+    roots: Vec<NodeId>,
     /// The condition that all reads are in bounds.
     condition: NodeId,
 }
@@ -62,18 +64,9 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<UnrolledRows> {
         let j = l.g.lit(Lit::i64(j));
         all.extend(fused.items.iter().map(|it| opened(&mut l.g, it.node, &[index, j])));
     }
-    let [first, one] = [0, 1].map(|n| l.g.lit(Lit::i64(n)));
-    let last = linear::sub(&mut l.g, fused.domain[0], one);
-    let yes = l.g.lit(Lit::bool(true));
-    let (all, condition) = match in_bounds::of(l, &all, &[Range { var, first, last }]) {
-        Some(plain) => (plain.roots, plain.condition),
-        None => (all, yes),
-    };
-    if all.iter().any(|n| l.may_record(*n)) {
-        return None;
-    }
-    let roots = all.chunks(fused.items.len()).map(<[NodeId]>::to_vec).collect();
-    Some(UnrolledRows { index, length, roots, condition })
+    let rows = Range::below(l, var, fused.domain[0]);
+    let plain = in_bounds::without_records(l, &all, &[rows])?;
+    Some(UnrolledRows { index, length, roots: plain.roots, condition: plain.condition })
 }
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, rows: &UnrolledRows) -> Result<Vec<Stmt>> {
@@ -84,8 +77,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, rows: &UnrolledRows) -> Re
     let (begin, end) = (Expr::TileBegin.times(per_unit.clone()), Expr::TileEnd.times(per_unit).min(count));
     let i = l.k.reg("i", Ty::I64);
     let mut body = Vec::new();
-    let all = rows.roots.concat();
-    let values = l.region(&[(rows.index, Expr::Reg(i))], &all, &Expr::int(0), &mut body)?;
+    let values = l.region(&[(rows.index, Expr::Reg(i))], &rows.roots, &Expr::int(0), &mut body)?;
     for (values, j) in values.chunks(items.len()).zip(0..) {
         let place = [Expr::Reg(i), Expr::int(j)];
         stores.store_at(l, values.to_vec(), &place, &Expr::int(0), &mut body);
