@@ -247,6 +247,10 @@ impl Machine<'_> {
         };
         let args: Vec<Value> = args.into_iter().map(|v| self.converted(ty, v)).collect();
         let unary = match plain {
+            "isunordered" => {
+                let [a, b] = [0, 1].map(|i| self.script.binary(BinaryOp::Ne, &args[i], &args[i]));
+                return self.script.binary(BinaryOp::Or, &a, &b);
+            }
             "fma" => return self.script.mul_add(&args[0], &args[1], &args[2]),
             "inf" => return literal(Lit::float(ty, f64::INFINITY)),
             "nan" => return literal(Lit::float(ty, f64::NAN)),

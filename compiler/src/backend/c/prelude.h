@@ -79,7 +79,8 @@ static inline void agpu_record(int64_t *slot, int64_t element)
 }
 
 /* min, max: NaN wins, -0 < +0. A comparison gives the second operand if both are equal or one is a NaN, so both orders are compared, and differ for
- * zeros and NaN only: "or" of their bits is -0 or a NaN, "and" is +0. */
+ * zeros and NaN only: "or" of their bits is -0 or a NaN, "and" is +0. In place of isunordered GCC would not vectorise two tests of a NaN within nested
+ * choices. */
 #define AGPU_MINMAX(T, U, name, nan) \
     static inline T agpu_min_##name(T a, T b) \
     { \
@@ -99,7 +100,7 @@ static inline void agpu_record(int64_t *slot, int64_t element)
         __builtin_memcpy(&y, &swapped, sizeof y); \
         x = x & y; \
         __builtin_memcpy(&greatest, &x, sizeof x); \
-        return (a != a) | (b != b) ? nan : greatest; \
+        return __builtin_isunordered(a, b) ? nan : greatest; \
     }
 AGPU_MINMAX(float, uint32_t, f32, __builtin_nanf(""))
 AGPU_MINMAX(double, uint64_t, f64, __builtin_nan(""))

@@ -1,7 +1,7 @@
 //! Replacing a node by another one.
 
 use super::Graph;
-use crate::core::NodeId;
+use crate::core::{NodeId, Op};
 use crate::scalar::Ty;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -11,6 +11,17 @@ pub fn replaced(
     n: NodeId,
     old: NodeId,
     new: NodeId,
+    memo: &mut HashMap<NodeId, NodeId>,
+) -> NodeId {
+    replaced_by(g, n, (old, new), &mut |g, op| g.add(op), memo)
+}
+
+/// Does the same as [`replaced`]; `make` makes the nodes that change.
+pub fn replaced_by(
+    g: &mut Graph,
+    n: NodeId,
+    (old, new): (NodeId, NodeId),
+    make: &mut dyn FnMut(&mut Graph, Op) -> NodeId,
     memo: &mut HashMap<NodeId, NodeId>,
 ) -> NodeId {
     if n == old {
@@ -23,17 +34,17 @@ pub fn replaced(
         return *known;
     }
     let op = g.op(n).clone();
-    let operands: Vec<NodeId> = op.operands().map(|o| replaced(g, o, old, new, memo)).collect();
+    let operands: Vec<NodeId> = op.operands().map(|o| replaced_by(g, o, (old, new), make, memo)).collect();
     let before = g.set_loc(g.node(n).loc.clone());
     let lambda = op.lambda().map(|l| {
         let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
         g.lambda(&types, |g, v| {
             let body = g.open(l, v);
-            replaced(g, body, old, new, &mut HashMap::default())
+            replaced_by(g, body, (old, new), make, &mut HashMap::default())
         })
     });
     let changed = !op.operands().eq(operands.iter().copied()) || lambda.as_ref() != op.lambda();
-    let made = if changed { g.add(op.with(&operands, lambda)) } else { n };
+    let made = if changed { make(g, op.with(&operands, lambda)) } else { n };
     g.set_loc(before);
     if changed {
         let (bound, once) = (g.node(n).bound, g.node(n).once);

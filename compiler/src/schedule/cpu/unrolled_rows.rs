@@ -12,6 +12,8 @@
 
 use super::rows;
 use super::stores::Stores;
+use crate::core::graph::replace::replaced_by;
+use crate::core::simplify::simplify;
 use crate::core::{NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -21,6 +23,7 @@ use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, Item, is_store};
 use crate::schedule::in_bounds::{self, Range};
 use crate::schedule::lower::{LaunchContext, Lower};
+use rustc_hash::FxHashMap as HashMap;
 
 /// The most elements of a row.
 const LONGEST: i64 = 8;
@@ -59,10 +62,14 @@ pub fn grain(length: i64) -> u32 {
 pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<UnrolledRows> {
     let length = length(l, fused)?;
     let (var, index) = l.g.fresh_var(Ty::I64);
+    let column = l.g.fresh_var(Ty::I64).1;
+    let in_row: Vec<NodeId> =
+        fused.items.iter().map(|it| opened(&mut l.g, it.node, &[index, column])).collect();
     let mut all = Vec::new();
     for j in 0..length {
         let j = l.g.lit(Lit::i64(j));
-        all.extend(fused.items.iter().map(|it| opened(&mut l.g, it.node, &[index, j])));
+        let memo = &mut HashMap::default();
+        all.extend(in_row.iter().map(|n| replaced_by(&mut l.g, *n, (column, j), &mut simplify, memo)));
     }
     let rows = Range::below(l, var, fused.domain[0]);
     let plain = in_bounds::without_records(l, &all, &[rows])?;
