@@ -13,6 +13,7 @@
 //! error record are not stored, because elements that nobody reads would leave one, too. The
 //! function of a single map is not cut.
 
+use crate::core::graph::marks::Visited;
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::Result;
@@ -54,7 +55,7 @@ impl Cone {
 
 /// Returns the arrays to be stored.
 fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
-    let mut cutter = Cutter { g, stored: HashSet::default(), own: vec![None; g.len()], seen: Seen::of(g) };
+    let mut cutter = Cutter { g, stored: HashSet::default(), own: vec![None; g.len()] };
     // the sums over operands are upper bounds of the cones, because shared parts count several
     // times
     let mut estimates = vec![Cone::default(); g.len()];
@@ -73,7 +74,7 @@ fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
         }
         estimates[n.0 as usize] = estimate;
         // an operand that was stored meanwhile counts as one array for all later nodes
-        for x in cutter.arrays(n).into_iter().filter(|x| cutter.stored.contains(x)) {
+        for x in cutter.arrays(n).filter(|x| cutter.stored.contains(x)) {
             estimates[x.0 as usize] = Cone { operations: 0, parameters: OF_ARRAY };
         }
     }
@@ -86,37 +87,15 @@ struct Cutter<'g> {
     /// The operations and scalars of a node's own function, and whether it may leave an error
     /// record.
     own: Vec<Option<(Cone, bool)>>,
-    seen: Seen,
-}
-
-/// The nodes that the current walk has visited. A new walk needs no clearing.
-struct Seen {
-    walk: u32,
-    last: Vec<u32>,
-}
-
-impl Seen {
-    fn of(g: &Graph) -> Seen {
-        Seen { walk: 0, last: vec![0; g.len()] }
-    }
-
-    fn begin(&mut self) {
-        self.walk += 1;
-    }
-
-    /// Returns whether the current walk visits the node for the first time.
-    fn insert(&mut self, n: NodeId) -> bool {
-        std::mem::replace(&mut self.last[n.0 as usize], self.walk) != self.walk
-    }
 }
 
 impl Cutter<'_> {
     /// Returns the arrays that a node's elements are computed from. A length needs no elements.
-    fn arrays(&self, n: NodeId) -> Vec<NodeId> {
-        if self.g.is_stored(n) || matches!(self.g.op(n), Op::Len(..)) {
-            return Vec::new();
-        }
-        self.g.op(n).operands().filter(|x| !self.g.ty(*x).is_scalar()).collect()
+    fn arrays(&self, n: NodeId) -> impl Iterator<Item = NodeId> + use<'_> {
+        let g = self.g;
+        let needs_none = g.is_stored(n) || matches!(g.op(n), Op::Len(..));
+        let operands = (!needs_none).then(|| g.op(n).operands());
+        operands.into_iter().flatten().filter(|x| !g.ty(*x).is_scalar())
     }
 
     fn own(&mut self, n: NodeId) -> (Cone, bool) {
@@ -145,10 +124,10 @@ impl Cutter<'_> {
     /// by the number of the others that are not constants.
     fn open_part(&mut self, body: NodeId, scalars: &mut u64) -> Vec<NodeId> {
         let (mut stack, mut open) = (vec![body], Vec::new());
-        self.seen.begin();
+        let mut seen = Visited::begin();
         while let Some(n) = stack.pop() {
             let op = self.g.op(n);
-            if !self.seen.insert(n) || matches!(op, Op::Const(_)) {
+            if !seen.insert(n.0) || matches!(op, Op::Const(_)) {
                 continue;
             }
             if self.g.is_closed(n) {
@@ -165,9 +144,9 @@ impl Cutter<'_> {
     /// Returns the cone of a node, and whether anything in it may leave an error record.
     fn cone(&mut self, n: NodeId) -> (Cone, bool) {
         let (mut cone, mut records) = (Cone::default(), false);
-        let (mut seen, mut stack) = (HashSet::default(), vec![n]);
+        let (mut seen, mut stack) = (Visited::begin(), vec![n]);
         while let Some(m) = stack.pop() {
-            if !seen.insert(m) {
+            if !seen.insert(m.0) {
                 continue;
             }
             if self.g.is_stored(m) || m != n && self.stored.contains(&m) {
@@ -205,7 +184,7 @@ impl Cutter<'_> {
             }
             let g = self.g;
             let mut best: Option<(u64, NodeId)> = None;
-            let made: Vec<NodeId> = self.arrays(n).into_iter().map(|x| self.made(x)).collect();
+            let made: Vec<NodeId> = self.arrays(n).map(|x| self.made(x)).collect();
             for x in made {
                 let is_made = matches!(g.op(x), Op::Map(..) | Op::Generate(..));
                 if !is_made || !g.is_closed(x) || self.stored.contains(&x) {
