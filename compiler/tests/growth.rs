@@ -180,12 +180,9 @@ fn code_is_not_longer_than_allowed() {
         let n = 200;
         let both = Targets { cpu: true, cuda: true };
         let out = compile_within(Budget::default(), "grown", vec![kind.program(n)], both).unwrap();
-        let operations = |k: &Kernel| -> usize {
-            [&k.main, &k.finish].into_iter().flatten().map(|body| operations(body)).sum()
-        };
-        let gpu: usize = out.gpu_variants().map(|code| operations(&code.kernel)).sum();
+        let gpu: usize = out.gpu_variants().map(|code| operations_of(&code.kernel)).sum();
         let cpu = out.kernels.iter().filter_map(|k| k.cpu.as_ref());
-        let cpu: usize = cpu.flat_map(|v| v.all()).flatten().map(|v| operations(&v.kernel)).sum();
+        let cpu: usize = cpu.flat_map(|v| v.all()).flatten().map(|v| operations_of(&v.kernel)).sum();
         let text: usize = out.gpu_variants().map(|code| code.ptx.len()).sum::<usize>() + out.c_source.len();
         // what every variant has, such as its parameters, counts as 100 operations
         let variants = out.gpu_variants().count() + 3 * out.kernels.len();
@@ -194,6 +191,39 @@ fn code_is_not_longer_than_allowed() {
             text < 60 * operations,
             "{kind:?}: {text} bytes of text for {gpu} + {cpu} operations, {variants} variants"
         );
+    }
+}
+
+/// The operations of a kernel.
+fn operations_of(k: &Kernel) -> usize {
+    [&k.main, &k.finish].into_iter().flatten().map(|body| operations(body)).sum()
+}
+
+/// A long kernel has at most 4 times the operations of the program, elementary functions expanded: code
+/// of the interior and of the edges, of the fast and the slow path. Short bodies are unrolled instead, and
+/// a total read is more operations than one.
+#[test]
+fn long_kernels_have_few_copies() {
+    let long = [
+        (Growth::Maps, 1000),
+        (Growth::Element, 1000),
+        (Growth::Selects, 400),
+        (Growth::Sines, 15),
+        (Growth::Functions, 60),
+        (Growth::Scalars, 1000),
+    ];
+    for (kind, n) in long {
+        let both = Targets { cpu: true, cuda: true };
+        let out = compile_within(Budget::default(), "grown", vec![kind.program(n)], both).unwrap();
+        let program = &out.functions[0].fused;
+        let nodes = program.graph.reachable(program.results.iter().map(|r| r.value)).len();
+        assert!(nodes > 1000, "{kind:?} is no long program: {nodes} nodes");
+        let cpu = out.kernels.iter().filter_map(|k| k.cpu.as_ref()).flat_map(|v| v.all()).flatten();
+        let kernels = out.gpu_variants().map(|code| &code.kernel).chain(cpu.map(|v| &v.kernel));
+        for k in kernels {
+            let count = operations_of(k);
+            assert!(count <= 4 * nodes, "{kind:?}: {} has {count} operations for {nodes} nodes", k.name);
+        }
     }
 }
 
