@@ -112,6 +112,46 @@ const VOLUME: &str = "func @f(%t: [[[T]]]) -> (r: [[[T]]], l: [[T]]) {
   return %r, %l
 }";
 
+/// Arrays that are stored before their rows are reduced: the sums of the first, the first again, and
+/// the maxima and sums of the second.
+const STORED: &str = "func @f(%m: [[T]], %w: [T]) -> (a: [[T]], s: [T], b: [[T]], t: [T], u: [T]) {
+  %n = len %m
+  %k = len %m axis 1
+  %0 = len %w
+  require same %k, %0 \"columns: m, w\"
+  %a = generate %n, %k (%i: i64, %j: i64) {
+    %x = elem %m, %i, %j
+    %y = elem %w, %j
+    EXPENSIVE
+    yield %z
+  }
+  %s = generate %n (%i: i64) {
+    %row = pick %a at %i
+    %1 = reduce (%x: T, %y: T) from 1T over %row { %z = add %x, %y yield %z }
+    yield %1
+  }
+  %b = generate %n, %k (%i: i64, %j: i64) {
+    %x = elem %a, %i, %j
+    %y = elem %s, %i
+    %v = sub %x, %y
+    EXPENSIVE
+    yield %z
+  }
+  %t = generate %n (%i: i64) {
+    %row = pick %b at %i
+    %2 = reduce (%x: T, %y: T) from 1T over %row { %z = max %x, %y yield %z }
+    yield %2
+  }
+  %u = generate %n (%i: i64) {
+    %row = pick %b at %i
+    %y = elem %t, %i
+    %d = map (%x: T) over %row { %z = sub %x, %y yield %z }
+    %3 = reduce (%x: T, %y: T) from 0T over %d { %z = add %x, %y yield %z }
+    yield %3
+  }
+  return %a, %s, %b, %t, %u
+}";
+
 /// Calls the function by every variant that fits, in several layouts. Returns the entries that kept rows.
 fn check(c: &Compiled, args: &[Value], length: usize, what: &str) -> Vec<String> {
     let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
@@ -171,6 +211,28 @@ fn other_shapes_and_types() {
         for extents in [[2, 3, 16], [3, 1, 33], [1, 4, 200], [0, 3, 4]] {
             let args = [numbers(ty, &extents, &mut rng)];
             check(&c, &args, extents[2], &format!("{extents:?} of {ty}"));
+        }
+    }
+}
+
+/// What is stored is in a register where a later reduction of the row needs it, or read from the row in
+/// memory; outputs may be inputs.
+#[test]
+fn stored_before_they_are_reduced() {
+    let mut rng = Rng::new(3);
+    let quotients = "%p = mul %x, %y %q = div %p, %y %z = div %q, %x".to_string();
+    let exponentials = "%p = mul %x, %y %q = exp %p %z = exp %q".to_string();
+    for (ty, element) in
+        [(Ty::F32, &exponentials), (Ty::F64, &quotients), (Ty::I32, &quotients), (Ty::U8, &quotients)]
+    {
+        let c = compiled(&STORED.replace("EXPENSIVE", element), ty);
+        assert_eq!(c.kernels.iter().filter(|k| k.name.ends_with("_rows")).count(), 1, "{ty}");
+        for (n, k) in [(3, 0), (4, 8), (5, 64), (2, 132), (1, 2052)] {
+            let args = [numbers(ty, &[n, k], &mut rng), numbers(ty, &[k], &mut rng)];
+            let kept = check(&c, &args, k, &format!("{n} rows of {k} of {ty}"));
+            // two exponentials an element are too much code for the longest rows
+            let is_kept = k > 0 && (k < 2000 || ty != Ty::F32);
+            assert_eq!(!kept.is_empty(), is_kept, "{n} rows of {k} of {ty}");
         }
     }
 }

@@ -88,15 +88,18 @@ pub struct ResidentRows {
     pub element: NodeId,
     /// The length of the rows.
     pub length: NodeId,
-    /// What is computed of a row, in order.
+    /// What is computed of a row that is in registers, in order: the elements of stored arrays are
+    /// computed where they are read, and stored last.
     pub stages: Vec<Stage>,
+    /// What is computed of a row that is in memory, in order: stored arrays are read from there.
+    pub in_memory: Vec<Stage>,
 }
 
 /// What one fused group computes of a row.
 pub enum Stage {
     /// Reductions of the row, and values that follow from them.
     Reduce {
-        /// The reductions.
+        /// The reductions; for rows in memory they are part of the values.
         reductions: Vec<NodeId>,
         /// The value of each item, and the read by which later stages get it.
         values: Vec<RowValue>,

@@ -12,6 +12,10 @@
 //! instead of them where the device can keep the rows of the call ([`crate::plan::Step::Instead`]).
 //! On GPUs the row lies in the registers of some lanes, of a warp or of a block, on CPUs in a cache.
 //! Every reduction has the order of semantics 5.1, as if it were alone.
+//!
+//! Where a group reads what an earlier one stores at the same row, it reads the stored row on a CPU.
+//! On a GPU it computes the element itself, which is kept in a register: no group waits for a store,
+//! and stores come last.
 
 use super::element::opened;
 use super::facts::{Accesses, Along, ResidentRows, RowValue, Stage};
@@ -19,11 +23,12 @@ use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
 use super::{segments, work};
+use crate::core::graph::replace::replaced_by;
 use crate::core::index_space::indices;
 use crate::core::{Graph, MAX_RANK, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::Ty;
-use rustc_hash::FxHashSet as HashSet;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 /// The most groups that one launch computes.
@@ -32,25 +37,30 @@ const MOST_GROUPS: usize = 8;
 /// Returns the number of groups from the first one on that may go over the same rows, as far as the
 /// index spaces tell: at least 2. `scalars` are the scalar results of each group.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
-    let first = all.first()?;
     let is_plain = |(fused, scalars): (&FusedGroup, &Vec<u32>)| {
         !fused.sequential
             && fused.iteration.is_none()
             && scalars.is_empty()
             && fused.items.iter().all(|it| is_store(g, it))
     };
-    let rank = first.domain.len();
-    let is_nested = first.items.iter().any(|it| groups::is_nested(g, it));
-    if rank == 0 || rank >= MAX_RANK || !is_nested {
+    let domain = domain(g, all)?;
+    let rank = domain.len();
+    if rank == 0 || rank >= MAX_RANK {
         return None;
     }
     let of_rows = |fused: &FusedGroup| {
-        let over_rows = fused.domain == first.domain;
-        over_rows || fused.domain.len() == rank + 1 && fused.domain[..rank] == first.domain[..]
+        let over_rows = fused.domain == domain;
+        over_rows || fused.domain.len() == rank + 1 && fused.domain[..rank] == domain[..]
     };
     let belongs = |of: &(&FusedGroup, &Vec<u32>)| is_plain(*of) && of_rows(of.0);
     let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
     (count > 1).then_some(count)
+}
+
+/// Returns the index space of the rows: that of the first group with a reduction of rows.
+fn domain<'a>(g: &Graph, all: &'a [FusedGroup]) -> Option<&'a [NodeId]> {
+    let has_reductions = |fused: &&FusedGroup| fused.items.iter().any(|it| groups::is_nested(g, it));
+    all.iter().take(MOST_GROUPS).find(has_reductions).map(|fused| &fused.domain[..])
 }
 
 /// Returns the group of a launch that computes all groups of a chain: its items are the results. Returns
@@ -67,52 +77,88 @@ pub fn joined(g: &Graph, chain: &[FusedGroup], later: &[FusedGroup]) -> Option<F
         }
         items.extend(it.result.map(|_| it.clone()));
     }
-    let domain = chain.first()?.domain.clone();
+    let domain = domain(g, chain)?.to_vec();
     Some(FusedGroup { domain, sequential: false, iteration: None, items })
+}
+
+/// Returns an array that reads none of the arrays that the chain stores before, whose elements it
+/// computes instead. `written` are these arrays, and for each the same without such reads.
+fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeId {
+    let (extents, lambda) = match g.op(array).clone() {
+        Op::Generate(extents, lambda) if !written.is_empty() => (extents, lambda),
+        Op::Materialize(x) => return recomputed(g, x, written),
+        _ => return array,
+    };
+    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+    let lambda = g.lambda(&types, |g, index| {
+        let body = g.open(&lambda, index);
+        let element = &mut |g: &mut Graph, n| match g.op(n).clone() {
+            Op::Elem(x, at) => written.get(&x).map(|x| opened(g, *x, &at)),
+            _ => None,
+        };
+        replaced_by(g, body, element, &mut |g, op| g.add(op), &mut HashMap::default())
+    });
+    g.add(Op::Generate(extents, lambda))
+}
+
+/// Returns the values of the row `outer` of the items of a group, whose arrays are `nodes`.
+fn values(g: &mut Graph, fused: &FusedGroup, nodes: &[NodeId], outer: &[NodeId]) -> Vec<RowValue> {
+    let of_item = |(it, node): (&Item, &NodeId)| RowValue {
+        read: g.add(Op::Elem(it.node, outer.to_vec())),
+        value: opened(g, *node, outer),
+        stored: it.result.map(|_| it.clone()),
+    };
+    fused.items.iter().zip(nodes).map(of_item).collect()
 }
 
 impl LaunchContext<'_, '_> {
     /// Finds the facts about a launch that keeps the rows of a chain of groups. Returns `None` if it
     /// cannot, or if no array would be read fewer times.
     pub(super) fn find_resident_rows(&mut self, chain: &[FusedGroup]) -> Option<()> {
-        let domain = chain.first()?.domain.clone();
+        let domain = domain(&self.g, chain)?.to_vec();
         let [row, element] = [(); 2].map(|()| self.g.fresh_var(Ty::I64).1);
         let outer = match domain.len() {
             1 => vec![row],
             _ => indices(&mut self.g, row, &domain),
         };
         let index: Vec<NodeId> = outer.iter().copied().chain([element]).collect();
-        let (mut stages, mut length, mut cost) = (Vec::new(), None, 0u32);
-        let (mut known, mut written) = (HashSet::default(), HashSet::default());
+        let (mut stages, mut stores, mut in_memory) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut length, mut cost) = (None, 0u32);
+        let (mut known, mut written) = (HashSet::default(), HashMap::default());
         let (mut accesses, mut read, mut shares) = (Accesses::default(), HashSet::default(), false);
         for fused in chain {
-            let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-            let of_element = work::of_element(&mut self.g, fused, &nodes);
+            let nodes: Vec<NodeId> =
+                fused.items.iter().map(|it| recomputed(&mut self.g, it.node, &written)).collect();
+            let own: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
+            // an element that an earlier group computes is kept
+            let of_element = work::of_element(&mut self.g, fused, &own);
             let roots = if fused.domain == domain {
-                let bodies: Vec<NodeId> =
-                    fused.items.iter().map(|it| opened(&mut self.g, it.node, &outer)).collect();
+                let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut self.g, *n, &outer)).collect();
                 let reductions = segments::nested(self, &bodies).unwrap_or_default();
                 let of_reductions = self.row_reductions(&reductions, (row, element), &mut length)?;
-                let values = fused.items.iter().zip(&bodies).map(|(it, value)| {
-                    let read = self.g.add(Op::Elem(it.node, outer.clone()));
-                    known.insert(read);
-                    RowValue { read, value: *value, stored: it.result.map(|_| it.clone()) }
-                });
-                let values = values.collect();
+                let values = values(&mut self.g, fused, &nodes, &outer);
+                known.extend(values.iter().map(|v| v.read));
                 cost = cost.saturating_add(of_element);
                 stages.push(Stage::Reduce { reductions, values });
+                let values = self::values(&mut self.g, fused, &own, &outer);
+                in_memory.push(Stage::Reduce { reductions: Vec::new(), values });
                 bodies.into_iter().chain(of_reductions).collect::<Vec<_>>()
             } else {
-                if length != fused.domain.last().copied() {
+                let extent = *fused.domain.last()?;
+                // CPUs have no memory for an array that is no result
+                let is_result = |it: &Item| it.result.is_some();
+                if *length.get_or_insert(extent) != extent || !fused.items.iter().all(is_result) {
                     return None;
                 }
-                let bodies: Vec<NodeId> =
-                    fused.items.iter().map(|it| opened(&mut self.g, it.node, &index)).collect();
+                let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut self.g, *n, &index)).collect();
                 if segments::nested(self, &bodies).is_some() {
                     return None;
                 }
                 cost = cost.saturating_add(of_element.saturating_mul(GUESSED_LENGTH));
-                stages.push(Stage::Store { items: fused.items.clone() });
+                let items = fused.items.iter().zip(&nodes);
+                stores.extend(items.map(|(it, node)| Item { node: *node, result: it.result }));
+                written.extend(fused.items.iter().map(|it| it.node).zip(nodes));
+                in_memory.push(Stage::Store { items: fused.items.clone() });
                 bodies
             };
             let mut of_stage = HashSet::default();
@@ -120,8 +166,10 @@ impl LaunchContext<'_, '_> {
             for n in self.g.reachable_until(roots, stops) {
                 match self.g.op(n) {
                     op if op.may_record(&self.g) => return None,
-                    // what an earlier stage stores is known at the row, and nowhere else
-                    Op::Elem(x, _) if written.contains(x) => return None,
+                    // the value of another row is not known
+                    Op::Elem(x, _) if chain.iter().flat_map(|f| &f.items).any(|it| it.node == *x) => {
+                        return None;
+                    }
                     Op::Elem(x, at) if *at == index => drop(of_stage.insert(*x)),
                     Op::Elem(x, _) => drop(accesses.elsewhere.insert(*x)),
                     _ => {}
@@ -129,7 +177,9 @@ impl LaunchContext<'_, '_> {
             }
             shares |= of_stage.iter().any(|x| read.contains(x));
             read.extend(of_stage.iter().copied());
-            written.extend(nodes);
+        }
+        if !stores.is_empty() {
+            stages.push(Stage::Store { items: stores });
         }
         if !shares {
             return None;
@@ -140,8 +190,9 @@ impl LaunchContext<'_, '_> {
         self.facts.cost = cost;
         self.facts.grain = 1;
         self.facts.accesses = accesses;
+        let length = length?;
         self.facts.resident_rows =
-            Some(Rc::new(ResidentRows { row, outer, element, length: length?, stages }));
+            Some(Rc::new(ResidentRows { row, outer, element, length, stages, in_memory }));
         Some(())
     }
 

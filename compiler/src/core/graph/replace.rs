@@ -13,18 +13,23 @@ pub fn replaced(
     new: NodeId,
     memo: &mut HashMap<NodeId, NodeId>,
 ) -> NodeId {
-    replaced_by(g, n, (old, new), &mut |g, op| g.add(op), memo)
+    replaced_by(g, n, &mut |_, n| (n == old).then_some(new), &mut |g, op| g.add(op), memo)
 }
 
-/// Does the same as [`replaced`]; `make` makes the nodes that change.
+/// Finds the node that replaces another one, if any.
+type Find<'f> = dyn FnMut(&mut Graph, NodeId) -> Option<NodeId> + 'f;
+/// Makes a node.
+type Make<'m> = dyn FnMut(&mut Graph, Op) -> NodeId + 'm;
+
+/// Replaces the nodes that `find` finds, also inside of lambdas; `make` makes the nodes around them.
 pub fn replaced_by(
     g: &mut Graph,
     n: NodeId,
-    (old, new): (NodeId, NodeId),
-    make: &mut dyn FnMut(&mut Graph, Op) -> NodeId,
+    find: &mut Find,
+    make: &mut Make,
     memo: &mut HashMap<NodeId, NodeId>,
 ) -> NodeId {
-    if n == old {
+    if let Some(new) = find(g, n) {
         return new;
     }
     if g.is_closed(n) {
@@ -34,13 +39,13 @@ pub fn replaced_by(
         return *known;
     }
     let op = g.op(n).clone();
-    let operands: Vec<NodeId> = op.operands().map(|o| replaced_by(g, o, (old, new), make, memo)).collect();
+    let operands: Vec<NodeId> = op.operands().map(|o| replaced_by(g, o, find, make, memo)).collect();
     let before = g.set_loc(g.node(n).loc.clone());
     let lambda = op.lambda().map(|l| {
         let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
         g.lambda(&types, |g, v| {
             let body = g.open(l, v);
-            replaced_by(g, body, (old, new), make, &mut HashMap::default())
+            replaced_by(g, body, find, make, &mut HashMap::default())
         })
     });
     let changed = !op.operands().eq(operands.iter().copied()) || lambda.as_ref() != op.lambda();

@@ -19,7 +19,7 @@ pub(super) fn main(l: &mut Lower, rows: &ResidentRows) -> Result<Vec<Stmt>> {
     let (row, mut body) = (Expr::Reg(t), Vec::new());
     let mut vars = vec![(rows.row, row.clone())];
     let length = l.launch.host(rows.length);
-    for stage in &rows.stages {
+    for stage in &rows.in_memory {
         match stage {
             Stage::Reduce { values, .. } => reduce(l, rows, values, &mut vars, &mut body)?,
             Stage::Store { items } => store(l, rows, items, &vars, &length, &mut body)?,

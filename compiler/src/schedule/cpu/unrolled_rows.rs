@@ -14,7 +14,7 @@ use super::rows;
 use super::stores::Stores;
 use crate::core::graph::replace::replaced_by;
 use crate::core::simplify::simplify;
-use crate::core::{NodeId, TILE};
+use crate::core::{Graph, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{Lit, Ty};
@@ -68,8 +68,9 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<UnrolledRows> {
     let mut all = Vec::new();
     for j in 0..length {
         let j = l.g.lit(Lit::i64(j));
+        let find = &mut |_: &mut Graph, n| (n == column).then_some(j);
         let memo = &mut HashMap::default();
-        all.extend(in_row.iter().map(|n| replaced_by(&mut l.g, *n, (column, j), &mut simplify, memo)));
+        all.extend(in_row.iter().map(|n| replaced_by(&mut l.g, *n, find, &mut simplify, memo)));
     }
     let rows = Range::below(l, var, fused.domain[0]);
     let plain = in_bounds::without_records(l, &all, &[rows])?;
