@@ -36,6 +36,7 @@ pub mod nested_loop;
 pub mod products;
 pub mod reduction;
 pub mod resident_rows;
+pub mod resident_vector;
 pub mod scalars;
 mod scheduler;
 pub mod segments;
@@ -53,6 +54,7 @@ use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
 use crate::interrupt;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
+use crate::scalar::Lit;
 use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
 use lower::LaunchContext;
@@ -88,13 +90,16 @@ fn scheduled(
 ) -> Result<Scheduled> {
     let mut fused_groups = groups::fused_groups(f)?;
     let equations = Equations::of(f);
+    let mut graph = f.graph.clone();
+    let one = graph.lit(Lit::i64(1));
     let mut s = Scheduler {
         f,
-        graph: Arc::new(f.graph.clone()),
+        host: host::Hosts::of_function(graph.len()),
+        graph: Arc::new(graph),
+        one,
         name,
         steps: 0,
         plan: Plan::default(),
-        host: host::Hosts::of_function(f.graph.len()),
         places: HashMap::default(),
         equations,
         scope,
@@ -124,7 +129,7 @@ fn scheduled(
             continue;
         }
         if i >= chained {
-            chained = i + s.resident_rows(i, &fused_groups, &scalars, next)?;
+            chained = i + s.resident(i, &fused_groups, &scalars, next)?;
         }
         let next = first_kernel + s.kernels.len() as u32;
         let name = format!("{}_{i}", s.name);
@@ -139,6 +144,15 @@ fn scheduled(
     s.free();
     s.plan.host = s.host.into_list();
     Ok(Scheduled { plan: s.plan, kernels: s.kernels, warnings: s.warnings })
+}
+
+/// What a launch keeps that computes several groups.
+#[derive(Clone, Copy)]
+enum Resident {
+    /// Rows, [`resident_rows`].
+    Rows,
+    /// A vector, [`resident_vector`].
+    Vector,
 }
 
 impl Scheduler<'_> {
@@ -203,23 +217,29 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Adds the launch that keeps the rows of several groups, the first of which is number `first`,
-    /// if there is one. Returns the number of these groups, whose launches must follow.
-    fn resident_rows(
+    /// Adds the launch that keeps the rows or the vector of several groups, the first of which is number
+    /// `first`, if there is one. Returns the number of these groups, whose launches must follow.
+    fn resident(
         &mut self,
         first: usize,
         fused_groups: &[FusedGroup],
         scalars: &[Vec<u32>],
         kernel: u32,
     ) -> Result<usize> {
-        let (groups, scalars) = (&fused_groups[first..], &scalars[first..]);
-        let most = resident_rows::chain(&self.f.graph, groups, scalars).unwrap_or(0);
+        let (groups, scalars, g) = (&fused_groups[first..], &scalars[first..], &self.f.graph);
+        let rows = resident_rows::chain(g, groups, scalars).map(|most| (most, Resident::Rows));
+        let chain = rows.or_else(|| Some((resident_vector::chain(groups, scalars)?, Resident::Vector)));
+        let (most, what) = chain.unwrap_or((0, Resident::Rows));
         for count in (2..=most).rev() {
             let (chain, later) = groups.split_at(count);
-            let Some(fused) = resident_rows::joined(&self.f.graph, chain, later) else { continue };
+            let joined = match what {
+                Resident::Rows => resident_rows::joined(&self.f.graph, chain, later),
+                Resident::Vector => resident_vector::joined(&self.f.graph, self.one, chain, later),
+            };
+            let Some(fused) = joined else { continue };
             let before = self.previous_arrays.clone();
             let name = format!("{}_{first}_rows", self.name);
-            let made = self.launch(name, &fused, &[], kernel, Some(chain))?;
+            let made = self.launch(name, &fused, &[], kernel, Some((what, chain)))?;
             self.previous_arrays = before;
             // a launch that waits for a scalar of another one is not instead of others
             let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
@@ -243,21 +263,29 @@ impl Scheduler<'_> {
 
     /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
     /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
-    /// Given a `chain` of groups, it is the launch that keeps their rows; `None` if there is none.
+    /// Given a `chain` of groups, it is the launch that keeps their rows or their vector; `None` if there is
+    /// none.
     fn launch(
         &mut self,
         name: String,
         fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
-        chain: Option<&[FusedGroup]>,
+        chain: Option<(Resident, &[FusedGroup])>,
     ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
         let mut c = LaunchContext::new(self, fused);
         match chain {
-            Some(chain) if c.find_resident_rows(chain).is_none() => return Ok(None),
-            Some(_) => {}
+            Some((what, chain)) => {
+                let found = match what {
+                    Resident::Rows => c.find_resident_rows(chain),
+                    Resident::Vector => c.find_resident_vector(chain),
+                };
+                if found.is_none() {
+                    return Ok(None);
+                }
+            }
             None => c.find_facts(fused),
         }
         for r in scalars {
@@ -293,7 +321,7 @@ impl Scheduler<'_> {
         let launch = Launch {
             kernel,
             name,
-            domain: fused.domain.iter().map(|n| self.host.of(&self.f.graph, *n)).collect(),
+            domain: fused.domain.iter().map(|n| self.host.of(&self.graph, *n)).collect(),
             segment,
             sequential: fused.sequential,
             cost: facts.cost,

@@ -23,7 +23,7 @@ use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
 use super::{segments, work};
-use crate::core::graph::replace::replaced_by;
+use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::index_space::indices;
 use crate::core::{Graph, MAX_RANK, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;
@@ -32,7 +32,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 /// The most groups that one launch computes.
-const MOST_GROUPS: usize = 8;
+pub(super) const MOST_GROUPS: usize = 8;
 
 /// Returns the number of groups from the first one on that may go over the same rows, as far as the
 /// index spaces tell: at least 2. `scalars` are the scalar results of each group.
@@ -83,7 +83,7 @@ pub fn joined(g: &Graph, chain: &[FusedGroup], later: &[FusedGroup]) -> Option<F
 
 /// Returns an array that reads none of the arrays that the chain stores before, whose elements it
 /// computes instead. `written` are these arrays, and for each the same without such reads.
-fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeId {
+pub(super) fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeId {
     let (extents, lambda) = match g.op(array).clone() {
         Op::Generate(extents, lambda) if !written.is_empty() => (extents, lambda),
         Op::Materialize(x) => return recomputed(g, x, written),
@@ -92,9 +92,12 @@ fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId>) -
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     let lambda = g.lambda(&types, |g, index| {
         let body = g.open(&lambda, index);
-        let element = &mut |g: &mut Graph, n| match g.op(n).clone() {
-            Op::Elem(x, at) => written.get(&x).map(|x| opened(g, *x, &at)),
-            _ => None,
+        let element = &mut |g: &mut Graph, n| {
+            let computed = match g.op(n).clone() {
+                Op::Elem(x, at) => written.get(&x).map(|x| opened(g, *x, &at)),
+                _ => None,
+            };
+            Found::of(g, n, computed)
         };
         replaced_by(g, body, element, &mut |g, op| g.add(op), &mut HashMap::default())
     });
@@ -112,6 +115,22 @@ fn values(g: &mut Graph, fused: &FusedGroup, nodes: &[NodeId], outer: &[NodeId])
 }
 
 impl LaunchContext<'_, '_> {
+    /// Makes inputs of those of the arrays `written` that the elements of another array are computed from.
+    /// A CPU reads them again; they are inputs whether or not code for CPUs is wanted, because the plan is
+    /// the same.
+    pub(super) fn read_again(&mut self, array: NodeId, written: &HashMap<NodeId, NodeId>) {
+        if written.is_empty() {
+            return;
+        }
+        for n in self.g.reachable([array]) {
+            if let Op::Elem(x, _) = *self.g.op(n)
+                && written.contains_key(&x)
+            {
+                self.input(x);
+            }
+        }
+    }
+
     /// Finds the facts about a launch that keeps the rows of a chain of groups. Returns `None` if it
     /// cannot, or if no array would be read fewer times.
     pub(super) fn find_resident_rows(&mut self, chain: &[FusedGroup]) -> Option<()> {
@@ -130,6 +149,7 @@ impl LaunchContext<'_, '_> {
             let nodes: Vec<NodeId> =
                 fused.items.iter().map(|it| recomputed(&mut self.g, it.node, &written)).collect();
             let own: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
+            own.iter().for_each(|n| self.read_again(*n, &written));
             // an element that an earlier group computes is kept
             let of_element = work::of_element(&mut self.g, fused, &own);
             let roots = if fused.domain == domain {

@@ -45,6 +45,8 @@ pub struct Scheduler<'a> {
     pub(super) f: &'a Function,
     /// The function's graph, to which each launch adds nodes of its own.
     pub(super) graph: Arc<Graph>,
+    /// The constant 1, the number of rows of a launch that keeps a vector.
+    pub(super) one: NodeId,
     /// The prefix of the names of the function's kernels.
     pub(super) name: String,
     /// Number of iterations scheduled so far.

@@ -13,11 +13,33 @@ pub fn replaced(
     new: NodeId,
     memo: &mut HashMap<NodeId, NodeId>,
 ) -> NodeId {
-    replaced_by(g, n, &mut |_, n| (n == old).then_some(new), &mut |g, op| g.add(op), memo)
+    replaced_by(g, n, &mut |g, n| Found::of(g, n, (n == old).then_some(new)), &mut |g, op| g.add(op), memo)
 }
 
-/// Finds the node that replaces another one, if any.
-type Find<'f> = dyn FnMut(&mut Graph, NodeId) -> Option<NodeId> + 'f;
+/// What replaces a node.
+pub enum Found {
+    /// Another node.
+    By(NodeId),
+    /// The node is rebuilt around what replaces its operands.
+    Inside,
+    /// It stays as it is.
+    Nothing,
+}
+
+impl Found {
+    /// Returns what replaces a node: `new`, if that is a node, or what may replace its operands if it is
+    /// no closed one.
+    pub fn of(g: &Graph, n: NodeId, new: Option<NodeId>) -> Found {
+        match new {
+            Some(new) => Found::By(new),
+            None if g.is_closed(n) => Found::Nothing,
+            None => Found::Inside,
+        }
+    }
+}
+
+/// Finds what replaces a node.
+type Find<'f> = dyn FnMut(&mut Graph, NodeId) -> Found + 'f;
 /// Makes a node.
 type Make<'m> = dyn FnMut(&mut Graph, Op) -> NodeId + 'm;
 
@@ -29,11 +51,10 @@ pub fn replaced_by(
     make: &mut Make,
     memo: &mut HashMap<NodeId, NodeId>,
 ) -> NodeId {
-    if let Some(new) = find(g, n) {
-        return new;
-    }
-    if g.is_closed(n) {
-        return n;
+    match find(g, n) {
+        Found::By(new) => return new,
+        Found::Nothing => return n,
+        Found::Inside => {}
     }
     if let Some(known) = memo.get(&n) {
         return *known;

@@ -12,7 +12,7 @@
 
 use super::rows;
 use super::stores::Stores;
-use crate::core::graph::replace::replaced_by;
+use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, TILE};
 use crate::error::Result;
@@ -68,7 +68,7 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<UnrolledRows> {
     let mut all = Vec::new();
     for j in 0..length {
         let j = l.g.lit(Lit::i64(j));
-        let find = &mut |_: &mut Graph, n| (n == column).then_some(j);
+        let find = &mut |g: &mut Graph, n| Found::of(g, n, (n == column).then_some(j));
         let memo = &mut HashMap::default();
         all.extend(in_row.iter().map(|n| replaced_by(&mut l.g, *n, find, &mut simplify, memo)));
     }
