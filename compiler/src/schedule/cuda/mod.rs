@@ -8,6 +8,7 @@
 //! | `small_map.rs` | one element per thread, for maps of few elements |
 //! | `register_window.rs`, `shared_tile_1d.rs` | how maps load stencils of vectors |
 //! | `register_tiling.rs`, `shared_tile_2d.rs` | stencils of matrices |
+//! | `transposed_tile/` | maps that read a matrix transposed |
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `segments/` | segmented reductions: of rows or of columns |
@@ -44,6 +45,7 @@ mod small_map;
 mod stencil_cost;
 mod temporal_blocking;
 mod thread_layout;
+mod transposed_tile;
 mod tree;
 mod variant;
 
@@ -233,6 +235,11 @@ fn emit(
                 register_tiling::main(l, fused, inner, layout, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
+        }
+        Choice::TransposedTile(params) => {
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
+            let side = params.partition.side as u32;
+            (transposed_tile::main(l, fused, layout, params)?, Grid::Plane { rows: side, columns: side })
         }
         Choice::Map(params, _) => {
             l.k.kernel.min_resident_blocks =

@@ -15,7 +15,7 @@ use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     contraction, cooperative_nest, fold, levels, map, product, register_tiling, resident_rows, small_map,
-    stencil_cost, temporal_blocking,
+    stencil_cost, temporal_blocking, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -138,6 +138,9 @@ fn elements(
                 layout,
                 list(&[("_large", Guards { noalias: writes, ..Guards::contiguous().narrow() })], profit),
             ));
+        }
+        if product.is_none() {
+            groups.extend(transposed_tile::variants(l, fused, inner, layout));
         }
         let mut contiguous = vec![("", Guards { noalias: writes, ..Guards::contiguous().narrow() })];
         // an output may only be an input if that is read at the element's own index only

@@ -3,7 +3,10 @@
 
 use super::segments;
 use super::thread_layout::ThreadLayout;
-use super::{contraction, cooperative_nest, map, product, register_tiling, resident_rows, temporal_blocking};
+use super::{
+    contraction, cooperative_nest, map, product, register_tiling, resident_rows, temporal_blocking,
+    transposed_tile,
+};
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
@@ -35,6 +38,8 @@ pub enum Choice {
     CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.
     RegisterTiling(register_tiling::RegisterTilingParams),
+    /// A map that reads matrices transposed, through tiles in shared memory.
+    TransposedTile(transposed_tile::TransposedTileParams),
     /// Reductions over k of values at (i, k) and values at (j, k), with register tiles.
     Contraction(contraction::ContractionParams),
     /// A map, or a stencil of vectors. The hint says where the stencil's values are kept, if there
@@ -81,6 +86,7 @@ impl Choice {
             Choice::Contraction(_) => Strategy::Contraction,
             Choice::CooperativeNest(_) => Strategy::CooperativeNest,
             Choice::RegisterTiling(params) => Strategy::Stencil(params.strategy(), fused.domain.len() as u8),
+            Choice::TransposedTile(_) => Strategy::TransposedTile,
             Choice::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),
             Choice::Map(_, None) if nested => Strategy::ElementLoops,
             Choice::Map(_, None) => Strategy::Map,
