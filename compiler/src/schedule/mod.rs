@@ -44,6 +44,7 @@ pub mod slow_path;
 pub mod stencil;
 pub mod strategy;
 mod temporaries;
+pub mod transposed;
 mod unlikely;
 pub mod work;
 

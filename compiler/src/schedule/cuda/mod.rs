@@ -105,14 +105,15 @@ pub fn kernels(
         written.push(Written { k, grid, strategy, group });
     }
     let mut launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
-    let (mut kernels, mut stencils) = (Vec::new(), Vec::new());
+    let (mut kernels, mut stencils, mut transposed) = (Vec::new(), Vec::new(), Vec::new());
     if launch.absent.is_some() {
-        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils });
+        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed });
     }
     c.code_size().variants += added;
     // the signature is complete now, so the kernels can be finished
     for mut w in written {
         stencils.append(&mut w.group.stencils);
+        transposed.append(&mut w.group.transposed);
         w.finish(&c.signature, &mut launch, &mut kernels);
     }
     // the warnings say that each thread runs a loop; here that is only the last variant in the
@@ -121,7 +122,7 @@ pub fn kernels(
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
-    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils })
+    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed })
 }
 
 /// The kernel that the variants of a group share, as it was lowered.

@@ -115,7 +115,8 @@ fn elements(
     let group = |(choice, stencils): (Choice, Vec<Kept>), layout: ThreadLayout, variants: Vec<Variant>| {
         let is_map = matches!(choice, Choice::Map(..)) && !layout.strided;
         let layout = if is_map { of_map } else { layout };
-        VariantGroup { layout, choice, inner: inner.clone(), variants, may_be_left_out: true, stencils }
+        let (inner, transposed) = (inner.clone(), Vec::new());
+        VariantGroup { layout, choice, inner, variants, may_be_left_out: true, stencils, transposed }
     };
     let mut groups = Vec::new();
     let small = v > 1 && small_map::serves(l, fused, inner);

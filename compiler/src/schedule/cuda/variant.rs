@@ -14,6 +14,7 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
+use crate::schedule::transposed::TiledArray;
 use std::rc::Rc;
 
 /// A strategy with all parameters that were chosen for it.
@@ -69,6 +70,8 @@ pub struct VariantGroup {
     pub may_be_left_out: bool,
     /// What was decided about its stencils, for reports.
     pub stencils: Vec<Kept>,
+    /// What was decided about the arrays that it reads transposed, for reports.
+    pub transposed: Vec<TiledArray>,
 }
 
 impl Choice {
@@ -103,6 +106,7 @@ impl VariantGroup {
         variant: Variant,
     ) -> VariantGroup {
         let (inner, variants) = (inner.clone(), vec![variant]);
-        VariantGroup { layout, choice, inner, variants, may_be_left_out: false, stencils }
+        let transposed = Vec::new();
+        VariantGroup { layout, choice, inner, variants, may_be_left_out: false, stencils, transposed }
     }
 }

@@ -1,8 +1,8 @@
 //! Tiles whose elements are accessed one by one: those at the last rows and columns, and all tiles of
 //! arrays that may have any alignment. Loads and stores are coalesced here as well.
 
-use super::find::Tile;
 use super::geometry::padded_pitch;
+use super::params::Tile;
 use super::{Block, THREADS};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
@@ -12,6 +12,7 @@ use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread,
 use crate::schedule::cuda::register_tiling::placement::plus;
 use crate::schedule::element::canonical;
 use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::transposed::AxisIndex;
 use rustc_hash::FxHashMap as HashMap;
 
 /// The number of elements that a thread loads into a tile before it stores them.
@@ -82,17 +83,17 @@ impl Block<'_> {
 
     /// Loads the elements of a tile. Those that are not in the array are 0, and are not used.
     fn fill_one_by_one(&self, l: &mut Lower, t: &Tile, memory: Mem, out: &mut Vec<Stmt>) -> Result<()> {
-        let (mem, threads) = (l.launch.input(t.array), i64::from(THREADS));
+        let (mem, threads) = (l.launch.input(t.of.array), i64::from(THREADS));
         let (first, [rows, columns]) = t.needed(self.params.partition.side);
         let (line, distance) = self.first_row(l, t, out)?;
         let line = line.plus(plus(self.origin[0].clone(), first[1]));
         let line = bind(l, "first", line, out);
         // the rows and columns of the tile that are in the array
         let mut limits = Vec::new();
-        let column_axis = t.axes.iter().position(|a| *a == super::AxisIndex::Column).unwrap_or(0);
-        let axes = [(column_axis, 1, first[0], rows), (t.axes.len() - 1, 0, first[1], columns)];
+        let column_axis = t.of.axes.iter().position(|a| *a == AxisIndex::Column).unwrap_or(0);
+        let axes = [(column_axis, 1, first[0], rows), (t.of.axes.len() - 1, 0, first[1], columns)];
         for (axis, of, first, most) in axes {
-            let extent = l.launch.extent(t.array, axis as u8);
+            let extent = l.launch.extent(t.of.array, axis as u8);
             let rest = l.launch.host(extent).minus(plus(self.origin[of].clone(), first));
             let rest = Expr::Cast(Ty::I32, Box::new(rest.min(Expr::int(most))));
             limits.push(bind(l, "limit", rest, out));
@@ -150,7 +151,7 @@ impl Block<'_> {
         for (t, memory) in self.params.tiles.iter().zip(&self.memory) {
             let (first, [_, columns]) = t.needed(self.params.partition.side);
             let pitch = padded_pitch(columns, t.size);
-            for read in &t.reads {
+            for read in &t.of.distances {
                 let [down, right] = [0, 1].map(|i| read[i] - first[i]);
                 let rows = elements.right.clone().times(int32(pitch as i32));
                 let at = offset(rows.plus(elements.down.clone()), down * pitch + right + by);

@@ -1,7 +1,7 @@
 //! Full tiles: chunks of 16 bytes into shared memory, then groups of neighbouring elements.
 
-use super::find::Tile;
 use super::geometry::Swizzle;
+use super::params::Tile;
 use super::{Block, THREADS};
 use crate::core::NodeId;
 use crate::error::Result;
@@ -89,8 +89,8 @@ impl Block<'_> {
         memory: Mem,
         (out, stores): (&mut Vec<Stmt>, &mut Vec<Stmt>),
     ) -> Result<()> {
-        let (mem, threads, s) = (l.launch.input(t.array), i64::from(THREADS), t.swizzle);
-        let ty = l.launch.g.ty(t.array).elem;
+        let (mem, threads, s) = (l.launch.input(t.of.array), i64::from(THREADS), t.swizzle);
+        let ty = l.launch.g.ty(t.of.array).elem;
         let (_, [rows, _]) = t.needed(self.params.partition.side);
         let (line, distance) = self.first_row(l, t, out)?;
         let line = line.plus(plus(self.origin[0].clone(), t.first_chunk()));
@@ -160,7 +160,7 @@ impl Block<'_> {
             let start = t.first_chunk();
             let rows = groups.across.clone().times(int32((partition.group * s.pitch) as i32));
             let rows = bind(l, "rows", rows, out);
-            for read in &t.reads {
+            for read in &t.of.distances {
                 let column = offset(groups.down.clone(), self.below(g) + read[1] - start);
                 let column = bind(l, "in", column, out);
                 let mut place = None;

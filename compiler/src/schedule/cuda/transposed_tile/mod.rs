@@ -17,9 +17,9 @@
 //! of less than half a tile are left to maps.
 
 mod edge;
-mod find;
 mod geometry;
 mod groups;
+mod params;
 mod variants;
 
 use super::elements::stored;
@@ -33,8 +33,9 @@ use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, named as bind};
-pub use find::TransposedTileParams;
-use find::{AxisIndex, Tile};
+use crate::schedule::transposed::AxisIndex;
+use params::Tile;
+pub use params::TransposedTileParams;
 pub use variants::variants;
 
 /// Threads of a block.
@@ -71,7 +72,7 @@ pub fn main(
     let origin = [bind(l, "top", top, &mut out), bind(l, "left", left, &mut out)];
     let outer = params.index[..axes - 2].iter().zip(&position.vars);
     let share = |l: &mut Lower, t: &Tile| {
-        let ty = l.launch.g.ty(t.array).elem;
+        let ty = l.launch.g.ty(t.of.array).elem;
         l.k.share("tile", ty, t.len(side) as u32)
     };
     let block = Block {
@@ -112,7 +113,7 @@ impl Block<'_> {
                 all = and(all, Expr::binary(BinaryOp::Ge, start, Expr::int(0)));
             }
             if end > first + columns {
-                let extent = l.launch.extent(t.array, t.axes.len() as u8 - 1);
+                let extent = l.launch.extent(t.of.array, t.of.axes.len() as u8 - 1);
                 let extent = l.launch.host(extent);
                 all = and(all, within(placement::plus(self.origin[0].clone(), end), extent));
             }
@@ -123,9 +124,9 @@ impl Block<'_> {
     /// Returns the index in memory of the first element of a tile, without its column, and the
     /// distance of the tile's rows there.
     fn first_row(&self, l: &mut Lower, t: &Tile, out: &mut Vec<Stmt>) -> Result<(Expr, Expr)> {
-        let (mem, ([down, _], _)) = (l.launch.input(t.array), t.needed(self.params.partition.side));
+        let (mem, ([down, _], _)) = (l.launch.input(t.of.array), t.needed(self.params.partition.side));
         let (mut sum, mut distance): (Option<Expr>, _) = (None, Expr::int(1));
-        for (axis, number) in t.axes[..t.axes.len() - 1].iter().zip(0..) {
+        for (axis, number) in t.of.axes[..t.of.axes.len() - 1].iter().zip(0..) {
             let stride = l.launch.stride(mem, number);
             let index = match axis {
                 AxisIndex::Other(n) => l.region(&self.outer, &[*n], &Expr::int(0), out)?.remove(0),
@@ -156,7 +157,7 @@ impl Block<'_> {
     fn note_read(&self, l: &mut Lower, t: &Tile, read: [i64; 2], index: &[NodeId], e: Expr) {
         let [.., row, column] = *index else { return };
         let mut at = Vec::new();
-        for axis in &t.axes {
+        for axis in &t.of.axes {
             let (n, by) = match axis {
                 AxisIndex::Other(n) => (*n, 0),
                 AxisIndex::Column => (column, read[0]),
@@ -166,7 +167,7 @@ impl Block<'_> {
             at.push(linear::add(&mut l.launch.g, n, by));
         }
         let last = at.pop().unwrap_or(row);
-        l.note_loaded(t.array, &at, last, e);
+        l.note_loaded(t.of.array, &at, last, e);
     }
 
     /// Records that an element which is read at the element's own indices is in a register.

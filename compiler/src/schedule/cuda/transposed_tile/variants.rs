@@ -18,6 +18,7 @@ pub fn variants(
 ) -> Vec<VariantGroup> {
     let Some(params) = TransposedTileParams::of(l, fused, inner) else { return Vec::new() };
     let profit = params.profit(l, fused).unwrap_or_default();
+    let report = params.report(l);
     let guards = Guards::contiguous().noalias();
     let variant = |suffix: &str, guards| Variant { suffix: suffix.into(), guards, profit, noalias: true };
     let aligned = vec![variant("_transposed", guards.narrow()), variant("_transposed_wide", guards)];
@@ -29,6 +30,7 @@ pub fn variants(
         variants,
         may_be_left_out: true,
         stencils: Vec::new(),
+        transposed: if is_aligned { report.clone() } else { Vec::new() },
     };
     [(true, aligned), (false, unaligned)].map(group).into()
 }
