@@ -1,14 +1,15 @@
 //! Tiles whose elements are accessed one by one: those at the last rows and columns, and all tiles of
 //! arrays that may have any alignment. Loads and stores are coalesced here as well.
 
+use super::Block;
 use super::geometry::padded_pitch;
 use super::params::Tile;
-use super::{Block, THREADS};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::elements::MAX_UNROLLED;
 use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
+use crate::schedule::cuda::map::THREADS;
 use crate::schedule::cuda::register_tiling::placement::plus;
 use crate::schedule::element::canonical;
 use crate::schedule::lower::{Lower, named as bind};

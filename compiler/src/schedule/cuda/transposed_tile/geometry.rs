@@ -93,7 +93,7 @@ impl Swizzle {
 pub fn padded_pitch(columns: i64, size: i64) -> i64 {
     // the least multiple of a word, or of an element that is longer
     let unit = (4 / size).max(1);
-    ((columns + unit - 1) / unit | 1) * unit
+    (((columns + unit - 1) / unit) | 1) * unit
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     fn index(s: Swizzle, row: i64, column: i64) -> i64 {
-        row * s.pitch + (column ^ (row / s.group * s.step & s.mask))
+        row * s.pitch + (column ^ ((row / s.group * s.step) & s.mask))
     }
 
     /// The greatest number of different words of one bank that an access of a warp needs. The

@@ -1,14 +1,15 @@
 //! Full tiles: chunks of 16 bytes into shared memory, then groups of neighbouring elements.
 
+use super::Block;
 use super::geometry::Swizzle;
 use super::params::Tile;
-use super::{Block, THREADS};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
+use crate::schedule::cuda::map::THREADS;
 use crate::schedule::cuda::paths::fast_then_slow;
 use crate::schedule::cuda::register_tiling::placement::{lane, plus, warp};
 use crate::schedule::element::canonical;

@@ -23,7 +23,6 @@ mod params;
 mod variants;
 
 use super::elements::stored;
-use super::map;
 use super::register_tiling::placement::{self, PlaneTiling};
 use super::thread_layout::ThreadLayout;
 use crate::core::{NodeId, linear};
@@ -37,9 +36,6 @@ use crate::schedule::transposed::AxisIndex;
 use params::Tile;
 pub use params::TransposedTileParams;
 pub use variants::variants;
-
-/// Threads of a block.
-const THREADS: u32 = map::THREADS;
 
 /// The block whose code is written.
 struct Block<'a> {

@@ -95,7 +95,7 @@ impl TransposedTileParams {
         let most_stored = CHUNK / stored.max()?;
         let affordable = 1 << (4 * MAX_UNROLLED / l.facts.cost.max(1)).max(1).ilog2();
         let of_side = |side: i64| {
-            let most = side * side / i64::from(super::THREADS);
+            let most = side * side / i64::from(map::THREADS);
             let group = (CHUNK / own).max(LEAST_GROUP).min(most_stored).min(most).min(affordable);
             let partition = Partition::new(side, group);
             let tiles: Vec<Tile> = found.iter().map(|found| tile(l, found, partition)).collect();
