@@ -270,3 +270,56 @@ fn symmetric_part() {
         check_with(&c, &[numbers(Ty::F32, n, n, &mut rng)], "", &format!("{n}"));
     }
 }
+
+/// Arrays of any types, transposed or not, at any small distances, in full tiles and around them.
+#[test]
+fn random_programs() {
+    let mut rng = Rng::new(78);
+    for number in 0..24 {
+        let arrays = 1 + rng.below(4);
+        let result = rng.pick(&Ty::ALL);
+        let op = if result == Ty::Bool { "or" } else { "max" };
+        let (mut params, mut rules, mut body) = (Vec::new(), String::new(), String::new());
+        let mut shapes = Vec::new();
+        for k in 0..arrays {
+            let ty = rng.pick(&Ty::ALL);
+            let is_transposed = k == 0 || rng.below(2) == 0;
+            // the first array has the extents of the result, swapped
+            let [down, right] =
+                [0, 1].map(|_| if k == 0 || rng.below(2) == 0 { 0 } else { rng.below(6) as i64 });
+            params.push(format!("%x{k}: [[{ty}]]"));
+            rules += &format!("  %r{k} = len %x{k}\n  %c{k} = len %x{k} axis 1\n");
+            let (rows, columns) = if is_transposed { ("r0", "c0") } else { ("c0", "r0") };
+            if k > 0 {
+                rules += &format!("  %a{k} = add %{rows}, {down}i64\n  %b{k} = add %{columns}, {right}i64\n");
+                rules += &format!("  require same %r{k}, %a{k} \"x\"\n  require same %c{k}, %b{k} \"x\"\n");
+            }
+            let (first, second) = if is_transposed { ("j", "i") } else { ("i", "j") };
+            body += &format!("    %p{k} = add %{first}, {down}i64\n    %q{k} = add %{second}, {right}i64\n");
+            body += &format!("    %v{k} = at %x{k}, %p{k}, %q{k}\n    %w{k} = cast {result} %v{k}\n");
+            body += &match k {
+                0 => format!("    %s0 = {op} %w0, %w0\n"),
+                _ => format!("    %s{k} = {op} %s{}, %w{k}\n", k - 1),
+            };
+            shapes.push((ty, is_transposed, down as usize, right as usize));
+        }
+        let text = format!(
+            "func @f({}) -> (r: [[{result}]]) {{\n{rules}  %r = generate %c0, %r0 (%i: i64, %j: i64) {{\n{body}    yield %s{}\n  }}\n  return %r\n}}",
+            params.join(", "),
+            arrays - 1
+        );
+        let c = compiled(&text, None);
+        let side = side(&c);
+        assert!(side >= 32, "{number}\n{text}");
+        let near = |rng: &mut Rng| side + [0, 16, rng.below(20)][rng.below(3)];
+        let (n, m) = (near(&mut rng), near(&mut rng));
+        let args: Vec<Value> = shapes
+            .iter()
+            .map(|(ty, is_transposed, down, right)| {
+                let (rows, columns) = if *is_transposed { (n, m) } else { (m, n) };
+                numbers(*ty, rows + down, columns + right, &mut rng)
+            })
+            .collect();
+        check(&c, &args, &format!("program {number}, {n} x {m}\n{text}"));
+    }
+}

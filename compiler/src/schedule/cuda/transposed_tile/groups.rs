@@ -96,23 +96,10 @@ impl Block<'_> {
         let (line, distance) = self.first_row(l, t, out)?;
         let line = line.plus(plus(self.origin[0].clone(), t.first_chunk()));
         let line = bind(l, "first", line, out);
-        // if chunks divide the threads, each thread has the same chunk of several rows
-        let is_even = s.chunks.unsigned_abs().is_power_of_two() && s.chunks <= threads;
-        let chunk = bind(l, "chunk", masked(thread(), s.chunks).times(int32(s.width as i32)), out);
-        let first = bind(l, "of", shifted(thread(), s.chunks), out);
         let accesses = rows * s.chunks;
         for round in 0..(accesses + threads - 1) / threads {
             let mut load = Vec::new();
-            let (row, column) = if is_even {
-                let row = offset(first.clone(), round * threads / s.chunks);
-                (bind(l, "row", row, &mut load), chunk.clone())
-            } else {
-                let number = bind(l, "number", offset(thread(), round * threads), &mut load);
-                let row = Expr::binary(BinaryOp::Div, number.clone(), int32(s.chunks as i32));
-                let row = bind(l, "row", row, &mut load);
-                let chunk = number.minus(row.clone().times(int32(s.chunks as i32)));
-                (row, bind(l, "chunk", chunk.times(int32(s.width as i32)), &mut load))
-            };
+            let (row, column) = chunk(l, s, round, &mut load);
             let at =
                 line.clone().plus(to_i64(row.clone()).times(distance.clone())).plus(to_i64(column.clone()));
             let regs: Vec<Reg> = (0..s.width).map(|_| l.k.reg("x", ty)).collect();
@@ -211,6 +198,22 @@ impl Block<'_> {
         out.append(&mut stores);
         Ok(())
     }
+}
+
+/// Returns the row and the first column of the chunk that a thread loads in this round (i32).
+fn chunk(l: &mut Lower, s: Swizzle, round: i64, out: &mut Vec<Stmt>) -> (Expr, Expr) {
+    let threads = i64::from(THREADS);
+    let (row, chunk) = if s.chunks.count_ones() == 1 {
+        // chunks divide the threads: each thread has the same chunk of several rows
+        let row = offset(shifted(thread(), s.chunks), round * threads / s.chunks);
+        (bind(l, "row", row, out), masked(thread(), s.chunks))
+    } else {
+        let number = bind(l, "number", offset(thread(), round * threads), out);
+        let row = Expr::binary(BinaryOp::Div, number.clone(), int32(s.chunks as i32));
+        let row = bind(l, "row", row, out);
+        (row.clone(), number.minus(row.times(int32(s.chunks as i32))))
+    };
+    (row, bind(l, "chunk", chunk.times(int32(s.width as i32)), out))
 }
 
 fn xor(a: Expr, b: Expr) -> Expr {
