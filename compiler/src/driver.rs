@@ -14,6 +14,7 @@ use crate::plan::gpu::{GpuKernel, GpuVariant};
 pub use crate::schedule::Scope;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
+use crate::schedule::transposed::TiledArray;
 use crate::schedule::{self, CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, Scheduled};
 
 /// Size of the stack of the compiler passes, in bytes. They recurse over expressions as deep as the
@@ -71,6 +72,8 @@ pub struct CompiledGpuKernel {
     pub absent: Option<String>,
     /// The decisions about the kernel's stencils.
     pub stencils: Vec<Kept>,
+    /// The decisions about arrays that the kernel reads transposed.
+    pub transposed: Vec<TiledArray>,
 }
 
 /// One variant of a kernel for GPUs.
@@ -206,7 +209,7 @@ fn compile_function(
 /// Writes the PTX of a kernel's variants. A variant gets the entry of an earlier one that has the
 /// same code.
 fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledGpuKernel> {
-    let GpuVariants { kernel: GpuKernel { variants, absent, .. }, drafts, stencils } = variants;
+    let GpuVariants { kernel: GpuKernel { variants, absent, .. }, drafts, stencils, transposed } = variants;
     let code = |(draft, launch): (Draft, GpuVariant)| {
         let (strategy, kernel) = (draft.strategy, draft.finish()?);
         let ptx = backend::ptx::emit(&kernel);
@@ -221,7 +224,7 @@ fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledG
         Ok(code)
     };
     let variants = drafts.into_iter().zip(variants).map(code).collect::<Result<_>>()?;
-    Ok(CompiledGpuKernel { variants, absent, stencils })
+    Ok(CompiledGpuKernel { variants, absent, stencils, transposed })
 }
 
 impl CompiledKernel {

@@ -16,7 +16,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         Stencil(StencilHint::Window, _) => Stencil(StencilHint::Tile, 1),
         Stencil(StencilHint::Tile, 1) => Stencil(StencilHint::Tile, 2),
         Stencil(StencilHint::Tile, _) => Stencil(StencilHint::Rows, 2),
-        Stencil(StencilHint::Rows, _) => Reduction,
+        Stencil(StencilHint::Rows, _) => TransposedTile,
+        TransposedTile => Reduction,
         Reduction => SegmentedRows,
         SegmentedRows => SegmentedColumns,
         SegmentedColumns => ResidentRows,
@@ -32,7 +33,7 @@ fn next(s: Strategy) -> Option<Strategy> {
 /// Whether CPUs have it, too.
 fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
-    !matches!(s, Stencil(..) | CooperativeNest | Contraction | TemporalBlocking)
+    !matches!(s, Stencil(..) | TransposedTile | CooperativeNest | Contraction | TemporalBlocking)
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::loc::Loc;
 use crate::schedule::stencil::Kept;
+use crate::schedule::transposed::TiledArray;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -243,6 +244,7 @@ pub struct Gpu {
     #[serde(rename = "versions")]
     pub variants: Vec<GpuVariant>,
     pub stencils: Vec<Stencil>,
+    pub transposed: Vec<Transposed>,
     /// The launch policy's decision, if the given extents determine it.
     pub launched: Option<Launched>,
 }
@@ -317,6 +319,31 @@ impl From<&Kept> for Stencil {
             loaded_bytes_per_element: k.loaded,
             why: k.why.clone(),
             in_words: k.to_string(),
+        }
+    }
+}
+
+/// The decision about an array that is read transposed.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Transposed {
+    pub array: String,
+    /// The number of rows and columns of its tile in shared memory.
+    pub tile: [i64; 2],
+    pub loaded_bytes_per_element: f64,
+    pub why: String,
+    #[serde(skip)]
+    pub in_words: String,
+}
+
+impl From<&TiledArray> for Transposed {
+    fn from(t: &TiledArray) -> Transposed {
+        Transposed {
+            array: t.array.clone(),
+            tile: t.tile,
+            loaded_bytes_per_element: t.loaded,
+            why: t.why().into(),
+            in_words: t.to_string(),
         }
     }
 }

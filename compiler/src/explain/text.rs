@@ -214,8 +214,9 @@ fn on_gpu(out: &mut String, g: &Gpu) {
     if let Some(l) = &g.launched {
         launched(out, l);
     }
-    for s in &g.stencils {
-        let _ = writeln!(out, "    {}", s.in_words);
+    let stencils = g.stencils.iter().map(|s| &s.in_words);
+    for words in stencils.chain(g.transposed.iter().map(|t| &t.in_words)) {
+        let _ = writeln!(out, "    {words}");
     }
 }
 

@@ -55,6 +55,7 @@ pub fn gpu(
         absent: kernel.absent.clone(),
         variants: kernel.variants.iter().map(variant).collect(),
         stencils: kernel.stencils.iter().map(Into::into).collect(),
+        transposed: kernel.transposed.iter().map(Into::into).collect(),
         launched,
     })
 }

@@ -2,6 +2,7 @@
 
 use super::stencil::Kept;
 use super::strategy::Strategy;
+use super::transposed::TiledArray;
 use crate::error::Result;
 use crate::kernel::{Kernel, pipeline};
 use crate::plan::gpu::GpuKernel;
@@ -73,6 +74,8 @@ pub struct GpuVariants {
     pub drafts: Vec<Draft>,
     /// What was decided of its stencils, where arrays are contiguous.
     pub stencils: Vec<Kept>,
+    /// What was decided of the arrays that it reads transposed.
+    pub transposed: Vec<TiledArray>,
 }
 
 /// A kernel as it was lowered, before the kernel passes. These take about as long as lowering, and

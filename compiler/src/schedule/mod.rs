@@ -45,6 +45,7 @@ pub mod slow_path;
 pub mod stencil;
 pub mod strategy;
 mod temporaries;
+pub mod transposed;
 mod unlikely;
 pub mod work;
 

@@ -17,6 +17,8 @@ pub enum Strategy {
     /// A map whose elements share the reads of a neighbourhood. The number is the rank of the
     /// arrays that are read.
     Stencil(StencilHint, u8),
+    /// A map that reads matrices transposed, through tiles in shared memory.
+    TransposedTile,
     /// All elements are joined by the fixed tree (semantics 5.1).
     Reduction,
     /// A segmented reduction of rows: the elements of one segment are contiguous.
@@ -53,6 +55,7 @@ impl Strategy {
             Strategy::Stencil(StencilHint::Tile, 0 | 1) => "stencil-tile",
             Strategy::Stencil(StencilHint::Tile, _) => "stencil-patch",
             Strategy::Stencil(StencilHint::Rows, _) => "stencil-rows",
+            Strategy::TransposedTile => "transposed-tile",
             Strategy::Reduction => "reduction",
             Strategy::SegmentedRows => "segmented-rows",
             Strategy::SegmentedColumns => "segmented-columns",
@@ -70,7 +73,9 @@ impl Strategy {
     pub fn is_row_aligned(self) -> bool {
         use Strategy::*;
         match self {
-            SegmentedRows | SegmentedColumns | ResidentRows | CooperativeNest | Product => true,
+            SegmentedRows | SegmentedColumns | ResidentRows | CooperativeNest | Product | TransposedTile => {
+                true
+            }
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold
             | TemporalBlocking => false,
         }
@@ -89,6 +94,7 @@ impl fmt::Display for Strategy {
             Strategy::Stencil(StencilHint::Tile, 0 | 1) => "stencil by a shared-memory tile",
             Strategy::Stencil(StencilHint::Tile, _) => "stencil by a shared-memory tile of two dimensions",
             Strategy::Stencil(StencilHint::Rows, _) => "stencil by register tiling",
+            Strategy::TransposedTile => "map, with transposed reads through a shared-memory tile",
             Strategy::Reduction => "reduction by the fixed tree",
             Strategy::SegmentedRows => "segmented reduction by rows",
             Strategy::SegmentedColumns => "segmented reduction by columns",

@@ -15,6 +15,11 @@ pub fn to_i64(e: Expr) -> Expr {
     Expr::Cast(Ty::I64, Box::new(e))
 }
 
+/// Returns the sum with a constant, of an i32.
+pub fn offset(e: Expr, by: i64) -> Expr {
+    if by == 0 { e } else { e.plus(int32(by as i32)) }
+}
+
 /// Returns the quotient by a power of two, of an i32.
 pub fn shifted(e: Expr, power: i64) -> Expr {
     let shift = int32(power.ilog2() as i32);

@@ -8,6 +8,7 @@
 //! | `small_map.rs` | one element per thread, for maps of few elements |
 //! | `register_window.rs`, `shared_tile_1d.rs` | how maps load stencils of vectors |
 //! | `register_tiling.rs`, `shared_tile_2d.rs` | stencils of matrices |
+//! | `transposed_tile/` | maps that read a matrix transposed |
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `segments/` | segmented reductions: of rows or of columns |
@@ -44,6 +45,7 @@ mod small_map;
 mod stencil_cost;
 mod temporal_blocking;
 mod thread_layout;
+mod transposed_tile;
 mod tree;
 mod variant;
 
@@ -103,14 +105,15 @@ pub fn kernels(
         written.push(Written { k, grid, strategy, group });
     }
     let mut launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
-    let (mut kernels, mut stencils) = (Vec::new(), Vec::new());
+    let (mut kernels, mut stencils, mut transposed) = (Vec::new(), Vec::new(), Vec::new());
     if launch.absent.is_some() {
-        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils });
+        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed });
     }
     c.code_size().variants += added;
     // the signature is complete now, so the kernels can be finished
     for mut w in written {
         stencils.append(&mut w.group.stencils);
+        transposed.append(&mut w.group.transposed);
         w.finish(&c.signature, &mut launch, &mut kernels);
     }
     // the warnings say that each thread runs a loop; here that is only the last variant in the
@@ -119,7 +122,7 @@ pub fn kernels(
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
-    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils })
+    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed })
 }
 
 /// The kernel that the variants of a group share, as it was lowered.
@@ -233,6 +236,11 @@ fn emit(
                 register_tiling::main(l, fused, inner, layout, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
+        }
+        Choice::TransposedTile(params) => {
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
+            let side = params.partition.side as u32;
+            (transposed_tile::main(l, fused, layout, params)?, Grid::Plane { rows: side, columns: side })
         }
         Choice::Map(params, _) => {
             l.k.kernel.min_resident_blocks =

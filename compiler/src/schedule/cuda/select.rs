@@ -15,7 +15,7 @@ use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     contraction, cooperative_nest, fold, levels, map, product, register_tiling, resident_rows, small_map,
-    stencil_cost, temporal_blocking,
+    stencil_cost, temporal_blocking, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -115,7 +115,8 @@ fn elements(
     let group = |(choice, stencils): (Choice, Vec<Kept>), layout: ThreadLayout, variants: Vec<Variant>| {
         let is_map = matches!(choice, Choice::Map(..)) && !layout.strided;
         let layout = if is_map { of_map } else { layout };
-        VariantGroup { layout, choice, inner: inner.clone(), variants, may_be_left_out: true, stencils }
+        let (inner, transposed) = (inner.clone(), Vec::new());
+        VariantGroup { layout, choice, inner, variants, may_be_left_out: true, stencils, transposed }
     };
     let mut groups = Vec::new();
     let small = v > 1 && small_map::serves(l, fused, inner);
@@ -138,6 +139,9 @@ fn elements(
                 layout,
                 list(&[("_large", Guards { noalias: writes, ..Guards::contiguous().narrow() })], profit),
             ));
+        }
+        if product.is_none() {
+            groups.extend(transposed_tile::variants(l, fused, inner, layout));
         }
         let mut contiguous = vec![("", Guards { noalias: writes, ..Guards::contiguous().narrow() })];
         // an output may only be an input if that is read at the element's own index only

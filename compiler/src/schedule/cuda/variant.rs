@@ -3,7 +3,10 @@
 
 use super::segments;
 use super::thread_layout::ThreadLayout;
-use super::{contraction, cooperative_nest, map, product, register_tiling, resident_rows, temporal_blocking};
+use super::{
+    contraction, cooperative_nest, map, product, register_tiling, resident_rows, temporal_blocking,
+    transposed_tile,
+};
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
@@ -11,6 +14,7 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
+use crate::schedule::transposed::TiledArray;
 use std::rc::Rc;
 
 /// A strategy with all parameters that were chosen for it.
@@ -35,6 +39,8 @@ pub enum Choice {
     CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.
     RegisterTiling(register_tiling::RegisterTilingParams),
+    /// A map that reads matrices transposed, through tiles in shared memory.
+    TransposedTile(transposed_tile::TransposedTileParams),
     /// Reductions over k of values at (i, k) and values at (j, k), with register tiles.
     Contraction(contraction::ContractionParams),
     /// A map, or a stencil of vectors. The hint says where the stencil's values are kept, if there
@@ -64,6 +70,8 @@ pub struct VariantGroup {
     pub may_be_left_out: bool,
     /// What was decided about its stencils, for reports.
     pub stencils: Vec<Kept>,
+    /// What was decided about the arrays that it reads transposed, for reports.
+    pub transposed: Vec<TiledArray>,
 }
 
 impl Choice {
@@ -81,6 +89,7 @@ impl Choice {
             Choice::Contraction(_) => Strategy::Contraction,
             Choice::CooperativeNest(_) => Strategy::CooperativeNest,
             Choice::RegisterTiling(params) => Strategy::Stencil(params.strategy(), fused.domain.len() as u8),
+            Choice::TransposedTile(_) => Strategy::TransposedTile,
             Choice::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),
             Choice::Map(_, None) if nested => Strategy::ElementLoops,
             Choice::Map(_, None) => Strategy::Map,
@@ -97,6 +106,7 @@ impl VariantGroup {
         variant: Variant,
     ) -> VariantGroup {
         let (inner, variants) = (inner.clone(), vec![variant]);
-        VariantGroup { layout, choice, inner, variants, may_be_left_out: false, stencils }
+        let transposed = Vec::new();
+        VariantGroup { layout, choice, inner, variants, may_be_left_out: false, stencils, transposed }
     }
 }
