@@ -67,6 +67,16 @@ CASES = [
     ("u8_box3_wrapped", lambda x: box3(x, "wrap"), [bytes_of], IMAGE, torch.uint8, IMAGE),
     ("u8_transpose", lambda x: x.t().contiguous(), [bytes_of], IMAGE, torch.uint8, IMAGE),
 ]
+for kind, side in ((torch.float16, 16384), (torch.float32, 8192), (torch.float64, 8192), (torch.float32, 512), (torch.float32, 128)):
+    name = f"f{torch.finfo(kind).bits}_transpose"
+    CASES.append((name, lambda x: x.t().contiguous(), [uniform(kind)], (side, side), kind, (side, side)))
+CASES.append(("add_transposed", lambda x, y: x + y.t(), [uniform(torch.float32)] * 2, (8192, 8192), torch.float32, (8192, 8192)))
+# the first result is given as an argument that is written
+for rows in (65536, 1 << 20):
+    shape = (rows, (1 << 26) // rows)
+    CASES.append(("exponentials", lambda x, e: e.copy_(x.exp()).sum(1), [uniform(torch.float32)] * 2, shape, torch.float32, (rows,)))
+for n in (1 << 10, 1 << 13, 1 << 15, 1 << 16):
+    CASES.append(("unit", lambda x: x / x.dot(x).sqrt(), [uniform(torch.float32)], (n,), torch.float32, (n,)))
 for count in (1 << 26, N):
     CASES += [
         ("sum_u8", total(torch.int32), [bytes_of], (count,), torch.uint32, (1,)),
@@ -86,7 +96,7 @@ def main():
         inputs = [make(*shape) for make in makers]
         out = torch.empty(result, device=DEV, dtype=kind)
         moved = sum(x.nbytes for x in inputs) + out.nbytes
-        count = max(2, BYTES // moved)
+        count = min(max(2, BYTES // moved), 256)
         xs = [inputs] + [[x.clone() for x in inputs] for _ in range(count - 1)]
         outs = [torch.empty_like(out) for _ in range(count)]
         # a copy reads half of the bytes and writes the other half

@@ -61,8 +61,8 @@ pub fn box3(x: MExp<u8>, boundary: Boundary<u16>) -> MExp<u8> {
 /// What the C++ header says.
 pub const TRANSPOSE_DOC: &str = "The transposed matrix.";
 
-/// Bytes change their places.
-pub fn transpose(x: MExp<u8>) -> MExp<u8> {
+/// Elements change their places.
+pub fn transpose<T: Num>(x: MExp<T>) -> MExp<T> {
     x.transpose()
 }
 

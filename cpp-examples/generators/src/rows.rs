@@ -43,3 +43,20 @@ pub fn deviation(x: VExp<f32>) -> VExp<f32> {
     let deviation = (d.dot(d) / n).sqrt();
     generate(1, |_| deviation)
 }
+
+/// What the C++ header says.
+pub const EXPONENTIALS_DOC: &str = "The exponentials of a matrix, and their sum in each row.";
+
+/// A matrix is stored and reduced.
+pub fn exponentials(x: MExp<f32>) -> (MExp<f32>, VExp<f32>) {
+    let e = x.exp();
+    (e, e.sum_rows())
+}
+
+/// What the C++ header says.
+pub const UNIT_DOC: &str = "A vector divided by its norm.";
+
+/// A vector is reduced and read again.
+pub fn unit(x: VExp<f32>) -> VExp<f32> {
+    x / x.dot(x).sqrt()
+}
