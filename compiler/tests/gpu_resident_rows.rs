@@ -8,6 +8,8 @@ mod common;
 mod gpu;
 #[path = "common/mutants.rs"]
 mod mutants;
+#[path = "common/row_chains.rs"]
+mod row_chains;
 #[path = "common/typed.rs"]
 mod typed;
 
@@ -275,6 +277,34 @@ fn whole_vectors() {
             assert_eq!(kept.is_empty(), k == 0 || k > 8192, "{k} of {ty}: {kept:?}");
         }
     }
+}
+
+#[test]
+fn random_chains() {
+    let mut kept = [0; 2];
+    for seed in 0..24 {
+        let mut rng = Rng::new(seed);
+        let vector = seed % 2 == 1;
+        let text = row_chains::program(&mut rng, vector);
+        let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
+        let c = compiled(&text, ty);
+        for k in [0, 5, 32, 132, 1030] {
+            let extents = if vector { vec![k] } else { vec![1 + rng.below(5), k] };
+            let args = [numbers(ty, &extents, &mut rng), numbers(ty, &[k], &mut rng)];
+            let what = format!("seed {seed}, {extents:?} of {ty}\n{text}");
+            let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+            for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
+                for version in (0..c.kernels[0].gpu_variants().len()).map(Some).chain([None]) {
+                    let how = How { layout, version, span: 1, order: Order::Random(seed) };
+                    let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
+                    assert!(found.results == wanted, "{what}, {how:?}, {:?}", found.entries);
+                    kept[usize::from(vector)] +=
+                        usize::from(found.entries.iter().any(|e| e.contains("_rows")));
+                }
+            }
+        }
+    }
+    assert!(kept.iter().all(|n| *n > 100), "{kept:?}");
 }
 
 /// Special numbers are what the formula makes of them.
