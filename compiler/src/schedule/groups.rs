@@ -20,7 +20,8 @@ pub const MAX_ARRAYS: usize = 64;
 /// A stored array, a reduction, a fold, or a state of an iteration.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `fold` or `iterate`.
+    /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `squared_deviations`,
+    /// `fold` or `iterate`.
     pub node: NodeId,
     /// The number of the function's array result that the item is, if it is one.
     pub result: Option<u32>,
@@ -46,7 +47,9 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
 /// Whether a fused group has a reduction, which joins values of different elements in another order
 /// than a fold.
 pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
-    fused.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
+    let is_reduction =
+        |op: &Op| matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::SquaredDeviations { .. });
+    fused.items.iter().any(|it| is_reduction(g.op(it.node)))
 }
 
 /// Whether the item's elements have reductions or folds of their own.
@@ -231,9 +234,11 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     match g.op(item) {
         Op::Generate(extents, _) => extents.clone(),
         Op::Iterate { .. } => Vec::new(),
-        Op::Materialize(x) | Op::Reduce { src: x, .. } | Op::Fold { src: x, .. } | Op::Dot { a: x, .. } => {
-            domain(g, *x)
-        }
+        Op::Materialize(x)
+        | Op::Reduce { src: x, .. }
+        | Op::Fold { src: x, .. }
+        | Op::Dot { a: x, .. }
+        | Op::SquaredDeviations { src: x, .. } => domain(g, *x),
         op => unreachable!("{op:?} is no item"),
     }
 }

@@ -22,7 +22,7 @@ use crate::schedule::lower::Lower;
 use job::Job;
 pub use job::SegmentMapping;
 pub use variants::variants;
-pub use warp::{join_columns, lane, pairs};
+pub use warp::{Exchange, join_columns, lane, pairs};
 
 /// Returns the minimum number of resident blocks per multiprocessor. Four blocks leave a thread 64
 /// registers. With eight rows in flight that is too few, so `SegmentTiles` has three blocks and 85

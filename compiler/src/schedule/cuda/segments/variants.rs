@@ -89,7 +89,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let s = l.facts.segments.clone()?;
     let along = s.along;
     let (_, k) = l.g.fresh_var(Ty::I64);
-    let roots: Vec<NodeId> = s.nested.iter().map(|n| Reduction::nested(l, *n).first(l, k)).collect();
+    let roots: Vec<NodeId> = s.nested.iter().flat_map(|n| Reduction::nested(l, *n).first(l, k)).collect();
     // rows of several arrays, at two indices each
     let several = fused.domain.len() > 1 && segments::neighbours(l, &roots, k).len() > 1;
     let is_scattered = several || segments::scattered(l, &roots, k) > 0;

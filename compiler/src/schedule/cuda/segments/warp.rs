@@ -8,9 +8,10 @@ use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::cuda::tree::join;
+use crate::core::deviations::Count;
+use crate::schedule::cuda::tree::named_values;
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, bound, by_reduction, each_accumulator};
 use crate::schedule::segments::{neighbours, scattered};
 
 /// The columns of a lane.
@@ -21,7 +22,8 @@ const WORDS_IN_FLIGHT: i64 = 32;
 /// bounds.
 const WORDS_OF_SCATTERED_READ: i64 = 4;
 
-/// The accumulators of a lane, by segment, reduction and column.
+/// The accumulators of a lane, by segment, accumulator of the reductions, and column. A count is the
+/// same for all segments, and its registers are as well.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
 
 /// A tile of some segments.
@@ -45,6 +47,8 @@ struct Group {
     base: (NodeId, Expr),
     offset: i64,
     column: usize,
+    /// The row, counted from the first row of the groups that are folded together.
+    row: i64,
     is_present: Option<Expr>,
 }
 
@@ -55,9 +59,9 @@ pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
 }
 
 impl Tile<'_> {
-    /// Returns the value of each reduction of each segment, in lane 0 of its group. All lanes of
+    /// Returns the accumulators of each reduction of each segment, in lane 0 of its group. All lanes of
     /// the warp must take part.
-    pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
+    pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
         let accs = self.accumulators(l, out);
         let (v, width) = (self.job.v, self.width());
         let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(v)));
@@ -65,7 +69,7 @@ impl Tile<'_> {
         let end = bind(l, "end", self.base.clone().plus(self.count.clone()), out);
         let batch = if self.lanes == WARP { self.batch(l) } else { 1 };
         let mut start = first.clone();
-        let mut rest = self.count.clone();
+        let (mut rest, mut so_far) = (self.count.clone(), Expr::int(0));
         if self.lanes == WARP {
             let batches = Expr::binary(BinaryOp::Shr, rest.clone(), shift(batch * width));
             let batches = bind(l, "batches", batches, out);
@@ -73,8 +77,10 @@ impl Tile<'_> {
             let mut body = Vec::new();
             let at = first.clone().plus(Expr::Reg(b).times(Expr::int(batch * width)));
             let at = bind(l, "at", at, &mut body);
-            self.full(l, &at, batch, &accs, &mut body)?;
+            let rows = Expr::Reg(b).times(Expr::int(batch));
+            self.full(l, (&at, &rows), batch, &accs, &mut body)?;
             out.push(Stmt::Seq(b, Expr::int(0), batches.clone(), body));
+            so_far = batches.clone().times(Expr::int(batch));
             let done = bind(l, "done", batches.times(Expr::int(batch * width)), out);
             rest = bind(l, "rest", rest.minus(done.clone()), out);
             start = bind(l, "start", first.clone().plus(done), out);
@@ -84,7 +90,7 @@ impl Tile<'_> {
         let mut rows = 1;
         while rows <= batch {
             let mut body = Vec::new();
-            self.clamped(l, &start, &end, rows, &accs, &mut body)?;
+            self.clamped(l, (&start, &so_far), &end, rows, &accs, &mut body)?;
             let more = Expr::binary(BinaryOp::Gt, rest.clone(), Expr::int((rows / 2) * width));
             left = vec![Stmt::If(more, body, left)];
             rows *= 2;
@@ -108,7 +114,7 @@ impl Tile<'_> {
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Accumulators {
         let mut new_accumulators = || {
             let mut per_reduction = Vec::new();
-            for r in &self.job.reductions {
+            for r in each_accumulator(&self.job.reductions) {
                 let start = r.absent(l.launch);
                 let regs: Vec<Reg> = (0..COLUMNS_PER_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
@@ -116,13 +122,23 @@ impl Tile<'_> {
             }
             per_reduction
         };
-        self.segments.iter().map(|_| new_accumulators()).collect()
+        let mut all: Accumulators = self.segments.iter().map(|_| new_accumulators()).collect();
+        if let Some((first, others)) = all.split_first_mut() {
+            let mut at = 0;
+            for r in &self.job.reductions {
+                for other in others.iter_mut().filter(|_| r.is_counted()) {
+                    other[at] = first[at].clone();
+                }
+                at += r.accumulators();
+            }
+        }
+        all
     }
 
     /// Returns the number of rows that are loaded together: a power of two.
     fn batch(&self, l: &mut Lower) -> i64 {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+        let roots: Vec<NodeId> = self.job.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
         let reads = neighbours(l.launch, &roots, k);
         let words: i64 = reads
             .iter()
@@ -139,28 +155,32 @@ impl Tile<'_> {
         i64::from(self.lanes) * self.job.v
     }
 
-    /// Returns the offset and the first column of each group of `rows` rows.
-    fn places(&self, rows: i64) -> Vec<(i64, usize)> {
+    /// Returns the offset, the first column and the row of each group of `rows` rows.
+    fn places(&self, rows: i64) -> Vec<(i64, usize, i64)> {
         let groups = COLUMNS_PER_LANE / self.job.v;
         let place = |i: i64| {
-            (i / groups * self.width() + i % groups * self.group_stride(), (i % groups * self.job.v) as usize)
+            let row = i / groups;
+            let offset = row * self.width() + i % groups * self.group_stride();
+            (offset, (i % groups * self.job.v) as usize, row)
         };
         (0..rows * groups).map(place).collect()
     }
 
-    /// Folds `rows` rows that are in bounds. `at` is the lane's first element.
+    /// Folds `rows` rows that are in bounds. `at` is the lane's first element, before which there are
+    /// `so_far` rows.
     fn full(
         &self,
         l: &mut Lower,
-        at: &Expr,
+        (at, so_far): (&Expr, &Expr),
         rows: i64,
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let base = (l.launch.g.fresh_var(Ty::I64).1, at.clone());
-        let group = |(offset, column)| Group { base: base.clone(), offset, column, is_present: None };
+        let group =
+            |(offset, column, row)| Group { base: base.clone(), offset, column, row, is_present: None };
         let groups: Vec<Group> = self.places(rows).into_iter().map(group).collect();
-        self.groups(l, &groups, self.job.v, accs, out)
+        self.groups(l, (&groups, so_far), self.job.v, accs, out)
     }
 
     /// Does the same as [`Self::groups`], with groups that may be out of bounds: these load the
@@ -168,7 +188,7 @@ impl Tile<'_> {
     fn clamped(
         &self,
         l: &mut Lower,
-        at: &Expr,
+        (at, so_far): (&Expr, &Expr),
         end: &Expr,
         rows: i64,
         accs: &Accumulators,
@@ -178,7 +198,7 @@ impl Tile<'_> {
         let whole = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(!(v - 1)));
         let last = bind(l, "last", self.base.clone().plus(whole).minus(Expr::int(v)), out);
         let mut groups = Vec::new();
-        for (offset, column) in self.places(rows) {
+        for (offset, column, row) in self.places(rows) {
             let index = bind(l, "k", at.clone().plus(Expr::int(offset)), out);
             let is_present = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
             let is_present = Some(bind(l, "there", is_present, out));
@@ -187,10 +207,11 @@ impl Tile<'_> {
                 base: (l.launch.g.fresh_var(Ty::I64).1, index),
                 offset: 0,
                 column,
+                row,
                 is_present,
             });
         }
-        self.groups(l, &groups, v, accs, out)
+        self.groups(l, (&groups, so_far), v, accs, out)
     }
 
     /// Folds the last elements, which are fewer than one vector access takes.
@@ -205,16 +226,16 @@ impl Tile<'_> {
         let v = self.job.v;
         let rows = Expr::binary(BinaryOp::Shr, self.count.clone(), shift(self.width()));
         let mut body = Vec::new();
-        let at = bind(l, "at", first.clone().plus(rows.times(Expr::int(self.width()))), &mut body);
-        for (offset, column) in self.places(1) {
+        let at = bind(l, "at", first.clone().plus(rows.clone().times(Expr::int(self.width()))), &mut body);
+        for (offset, column, row) in self.places(1) {
             let at = at.clone().plus(Expr::int(offset));
             let mut some = Vec::new();
             for q in 0..v - 1 {
                 let mut one = Vec::new();
                 let index = bind(l, "k", at.clone().plus(Expr::int(q)), &mut one);
                 let base = (l.launch.g.fresh_var(Ty::I64).1, index);
-                let group = Group { base, offset: 0, column: column + q as usize, is_present: None };
-                self.groups(l, &[group], 1, accs, &mut one)?;
+                let group = Group { base, offset: 0, column: column + q as usize, row, is_present: None };
+                self.groups(l, (&[group], &rows), 1, accs, &mut one)?;
                 let is_present = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
                 some.push(Stmt::If(is_present, one, vec![]));
             }
@@ -226,20 +247,23 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Folds groups of `v` neighbours of all segments: all loads come before the first use.
+    /// Folds groups of `v` neighbours of all segments, before which each column has had `so_far` rows:
+    /// all loads come before the first use.
     fn groups(
         &self,
         l: &mut Lower,
-        groups: &[Group],
+        (groups, so_far): (&[Group], &Expr),
         v: i64,
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let mut work = Vec::new();
+        let (mut work, mut counts) = (Vec::new(), Vec::new());
+        let numbers = self.numbers(l, groups, so_far, &mut counts, &mut work)?;
         for (segment, accs) in self.segments.iter().zip(accs) {
             l.with_loaded(Default::default(), |l| {
                 let mut vars = vec![(self.job.s.index, segment.clone())];
                 vars.extend(groups.iter().map(|g| g.base.clone()));
+                vars.extend_from_slice(&counts);
                 let mut elements = Vec::new();
                 for g in groups {
                     let indices: Vec<NodeId> = (0..v)
@@ -256,7 +280,7 @@ impl Tile<'_> {
                         self.step(
                             l,
                             (&vars, segment),
-                            index,
+                            (index, &numbers[g.row as usize]),
                             column,
                             g.is_present.as_ref(),
                             accs,
@@ -271,6 +295,26 @@ impl Tile<'_> {
         Ok(())
     }
 
+    /// Returns the counts of a column after each row of some groups, for each reduction.
+    fn numbers(
+        &self,
+        l: &mut Lower,
+        groups: &[Group],
+        so_far: &Expr,
+        known: &mut Vec<(NodeId, Expr)>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Option<Count>>>> {
+        let rows = 1 + groups.iter().map(|g| g.row).max().unwrap_or(0);
+        let mut of_row = |row: i64| {
+            let before = match so_far {
+                Expr::Lit(so_far) => Expr::int(so_far.as_i64() + row),
+                so_far => so_far.clone().plus(Expr::int(row)),
+            };
+            self.job.reductions.iter().map(|r| r.count_after(l, &before, known, out)).collect()
+        };
+        (0..rows).map(|row| of_row(row)).collect()
+    }
+
     /// Loads by vector accesses what the elements at neighbouring indices read.
     fn load(
         &self,
@@ -281,31 +325,33 @@ impl Tile<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+        let roots: Vec<NodeId> = self.job.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
         let first = g.base.1.clone().plus(Expr::int(g.offset));
         job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
-    /// Folds the element of a segment at an index into its column.
+    /// Folds the element of a segment at an index into its column, whose counts may be known.
     fn step(
         &self,
         l: &mut Lower,
         (vars, segment): (&[(NodeId, Expr)], &Expr),
-        index: NodeId,
+        (index, counts): (NodeId, &[Option<Count>]),
         column: usize,
         is_present: Option<&Expr>,
         accs: &[Vec<Reg>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
-        for (r, accs) in self.job.reductions.iter().zip(accs) {
-            let (_, old) = l.launch.g.fresh_var(r.ty);
-            vars.push((old, Expr::Reg(accs[column])));
-            roots.push(r.step(l.launch, old, index));
+        for ((r, accs), count) in by_reduction(&self.job.reductions, accs).zip(counts) {
+            let old: Vec<Expr> = accs.iter().map(|regs| Expr::Reg(regs[column])).collect();
+            let old = r.nodes(l.launch, &old, &mut vars);
+            roots.extend(r.step_to(l.launch, &old, *count, index));
         }
         let values = l.region(&vars, &roots, segment, out)?;
         // all new values are computed before any accumulator changes
-        let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
+        let values = by_reduction(&self.job.reductions, &values)
+            .flat_map(|(r, own)| named_values(l, r, "next", own.to_vec(), out))
+            .collect::<Vec<Expr>>();
         for (a, e) in accs.iter().zip(values) {
             let old = Expr::Reg(a[column]);
             let e = match is_present {
@@ -317,50 +363,142 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Joins the columns of each segment by the tree.
-    fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
-        let mut all = Vec::new();
-        for accs in accs {
-            let mut per_reduction = Vec::new();
-            for (r, accs) in self.job.reductions.iter().zip(accs) {
-                per_reduction.push(join_columns(
-                    l,
-                    r,
-                    accs,
-                    (self.job.v, self.lanes),
-                    Expr::ShuffleDown,
-                    out,
-                )?);
+    /// Joins the columns of each segment by the tree. Returns the accumulators by segment and
+    /// reduction.
+    fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
+        let mut all: Vec<Vec<Vec<Expr>>> = accs.iter().map(|_| Vec::new()).collect();
+        let layout = (self.job.v, self.lanes);
+        if self.job.reductions.iter().any(Reduction::is_counted) {
+            // segments share the counts, and what follows from them
+            let mut at = 0;
+            for r in &self.job.reductions {
+                let own = at..at + r.accumulators();
+                at = own.end;
+                let columns: Vec<&[Vec<Reg>]> = accs.iter().map(|accs| &accs[own.clone()]).collect();
+                let values = join_columns(l, r, &columns, layout, Exchange::Down, out)?;
+                all.iter_mut().zip(values).for_each(|(all, value)| all.push(value));
             }
-            all.push(per_reduction);
+            return Ok(all);
+        }
+        for (accs, all) in accs.iter().zip(&mut all) {
+            for (r, accs) in by_reduction(&self.job.reductions, accs) {
+                all.append(&mut join_columns(l, r, &[accs], layout, Exchange::Down, out)?);
+            }
         }
         Ok(all)
     }
 }
 
+/// How lanes exchange the values that they join.
+pub enum Exchange<'a> {
+    /// With the lane that is higher. The result is in the first lane.
+    Down,
+    /// In pairs. The result is in every lane. This lane's number is given.
+    Pairs(&'a Expr),
+}
+
 /// Joins the columns of `lanes` lanes by the tree: those of a lane's group of `v` neighbours first,
-/// then lanes, then groups. The result is in the first lane, and in every lane if the shuffle is
-/// `ShuffleXor`: the operator is commutative, so that both lanes of a pair get its value.
+/// then lanes, then groups. `columns` are the registers of each segment, by accumulator. Returns the
+/// values of the accumulators of each segment.
 pub fn join_columns(
     l: &mut Lower,
     r: &Reduction,
-    columns: &[Reg],
+    columns: &[&[Vec<Reg>]],
     (v, lanes): (i64, u32),
-    shuffle: fn(Box<Expr>, u32) -> Expr,
+    exchange: Exchange,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let mut groups = Vec::new();
-    for group in columns.chunks(v as usize) {
-        let regs = group.iter().map(|a| Expr::Reg(*a)).collect();
-        let mut value = pairs(l, r, regs, out)?;
+) -> Result<Vec<Vec<Expr>>> {
+    let (mut groups, v) = (Vec::new(), v as usize);
+    let number = columns[0][0].len();
+    let column = |c: usize| {
+        columns.iter().map(|accs| accs.iter().map(|regs| Expr::Reg(regs[c])).collect()).collect::<Side>()
+    };
+    for first in (0..number).step_by(v) {
+        let neighbours = (first..number.min(first + v)).map(column).collect();
+        let mut value = together(l, r, neighbours, out)?;
         for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < lanes) {
-            let other = bind(l, "other", shuffle(Box::new(value.clone()), distance), out);
-            let joined = join(l, r, &value, &other, out)?;
-            value = bind(l, "joined", joined, out);
+            let (low, high) = exchanged(l, r, value, distance, &exchange, out);
+            let joined = join_sides(l, r, &low, &high, out)?;
+            value = joined.into_iter().map(|own| named_values(l, r, "joined", own, out)).collect();
         }
         groups.push(value);
     }
-    pairs(l, r, groups, out)
+    together(l, r, groups, out)
+}
+
+/// The values of a column, by segment and accumulator.
+type Side = Vec<Vec<Expr>>;
+
+/// Returns the values of the lower and of the higher lane. Lanes that exchange in pairs compute the
+/// same: where the operator is not commutative in every bit, each of them takes the lower lane's
+/// values first.
+fn exchanged(
+    l: &mut Lower,
+    r: &Reduction,
+    own: Side,
+    distance: u32,
+    exchange: &Exchange,
+    out: &mut Vec<Stmt>,
+) -> (Side, Side) {
+    let shuffle = |e| match exchange {
+        Exchange::Down => Expr::ShuffleDown(e, distance),
+        Exchange::Pairs(_) => Expr::ShuffleXor(e, distance),
+    };
+    let mut counts: Vec<(Expr, Expr)> = Vec::new();
+    let mut other = Vec::new();
+    for values in &own {
+        // segments share their count
+        let known = counts.iter().find(|(of, _)| r.is_counted() && *of == values[0]).map(|(_, e)| e.clone());
+        let rest = if known.is_some() { &values[1..] } else { &values[..] };
+        let mut shuffled: Vec<Expr> = known.into_iter().collect();
+        for e in rest {
+            shuffled.push(bind(l, "other", shuffle(Box::new(e.clone())), out));
+        }
+        counts.push((values[0].clone(), shuffled[0].clone()));
+        other.push(shuffled);
+    }
+    let Exchange::Pairs(lane) = exchange else { return (own, other) };
+    if !r.is_counted() {
+        return (own, other);
+    }
+    let bit = Expr::binary(BinaryOp::And, (*lane).clone(), int32(distance as i32));
+    let is_low = bind(l, "low", Expr::binary(BinaryOp::Eq, bit, int32(0)), out);
+    let mut chosen = |a: &Side, b: &Side| -> Side {
+        let mut choose =
+            |(a, b): (&Expr, &Expr)| bind(l, "side", is_low.clone().select(a.clone(), b.clone()), out);
+        a.iter().zip(b).map(|(a, b)| a.iter().zip(b).map(&mut choose).collect()).collect()
+    };
+    (chosen(&own, &other), chosen(&other, &own))
+}
+
+/// Joins the values of two columns, of each segment.
+fn join_sides(l: &mut Lower, r: &Reduction, a: &Side, b: &Side, out: &mut Vec<Stmt>) -> Result<Side> {
+    let (mut known, mut roots) = (Vec::new(), Vec::new());
+    for (a, b) in a.iter().zip(b) {
+        let [a, b] = [a, b].map(|values| r.nodes(l.launch, values, &mut known));
+        roots.extend(r.join(l.launch, &a, &b));
+    }
+    let mut values = l.region(&known, &roots, &Expr::int(0), out)?;
+    if r.is_counted() {
+        // the count of the first segment is that of all
+        values = values.into_iter().map(|e| bound(l, "joined", e, out)).collect();
+        let count = values[0].clone();
+        values.iter_mut().step_by(r.accumulators()).for_each(|e| *e = count.clone());
+    }
+    Ok(values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect())
+}
+
+/// Joins neighbouring values pairwise; their number is a power of two.
+fn together(l: &mut Lower, r: &Reduction, mut values: Vec<Side>, out: &mut Vec<Stmt>) -> Result<Side> {
+    while values.len() > 1 {
+        let mut next = Vec::new();
+        for pair in values.chunks(2) {
+            let joined = join_sides(l, r, &pair[0], &pair[1], out)?;
+            next.push(joined.into_iter().map(|own| named_values(l, r, "pair", own, out)).collect());
+        }
+        values = next;
+    }
+    Ok(values.remove(0))
 }
 
 /// Returns log2 of a power of two.
@@ -368,15 +506,7 @@ fn shift(power: i64) -> Expr {
     Expr::int(power.trailing_zeros().into())
 }
 
-/// Joins neighbouring values pairwise; their number is a power of two.
-pub fn pairs(l: &mut Lower, r: &Reduction, mut values: Vec<Expr>, out: &mut Vec<Stmt>) -> Result<Expr> {
-    while values.len() > 1 {
-        let mut next = Vec::new();
-        for pair in values.chunks(2) {
-            let joined = join(l, r, &pair[0], &pair[1], out)?;
-            next.push(bind(l, "pair", joined, out));
-        }
-        values = next;
-    }
-    Ok(values.remove(0))
+/// Joins the neighbouring values of one segment pairwise; their number is a power of two.
+pub fn pairs(l: &mut Lower, r: &Reduction, values: Vec<Vec<Expr>>, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    Ok(together(l, r, values.into_iter().map(|value| vec![value]).collect(), out)?.remove(0))
 }
