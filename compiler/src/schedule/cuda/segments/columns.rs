@@ -13,9 +13,9 @@
 mod join;
 
 use super::job::{self, Job};
-use super::warp::{lane, pairs};
+use super::warp::{Side, lane, pairs, share_count, together};
 use crate::core::{COLUMNS, NodeId, TILE, linear};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counter;
@@ -24,7 +24,7 @@ use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variables;
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{each_accumulator, tiles};
+use crate::schedule::reduction::{Reduction, each_accumulator, tiles};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -190,28 +190,43 @@ impl Strip<'_> {
             for element in &elements {
                 self.load(l, &vars, *element, &segments, j, out)?;
             }
-            let mut all = Vec::new();
-            for (segment, q) in segments.iter().zip(0..) {
-                let place = j.clone().plus(Expr::int(q));
-                let mut per_reduction = Vec::new();
+            let values = |l: &mut Lower, r: &Reduction, (i, q): (usize, usize), out: &mut Vec<Stmt>| {
+                let place = j.clone().plus(Expr::int(q as i64));
+                let value = r.first(l.launch, elements[i]);
+                let value: Vec<NodeId> = value
+                    .into_iter()
+                    .map(|value| l.launch.replace(value, self.job.s.index, segments[q]))
+                    .collect();
+                let values = l.region(&vars, &value, &place, out)?;
+                let is_present =
+                    Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i as i64)), self.length.clone());
+                let absent = r.absent(l.launch);
+                let choose = |e| is_present.clone().select(e, absent.clone());
+                Ok::<_, Error>(values.into_iter().map(|e| bind(l, "x", choose(e), out)).collect())
+            };
+            let mut all = vec![Vec::new(); v];
+            if self.job.reductions.iter().any(Reduction::is_counted) {
                 for r in &self.job.reductions {
-                    let absent = r.absent(l.launch);
                     let mut list = Vec::new();
-                    for (i, element) in (0..).zip(&elements) {
-                        let value = r.first(l.launch, *element);
-                        let value: Vec<NodeId> = value
-                            .into_iter()
-                            .map(|value| l.launch.replace(value, self.job.s.index, *segment))
-                            .collect();
-                        let values = l.region(&vars, &value, &place, out)?;
-                        let is_present =
-                            Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
-                        let choose = |e| is_present.clone().select(e, absent.clone());
-                        list.push(values.into_iter().map(|e| bind(l, "x", choose(e), out)).collect());
+                    for i in 0..elements.len() {
+                        let mut side: Side =
+                            (0..v).map(|q| values(l, r, (i, q), out)).collect::<Result<_>>()?;
+                        share_count(r, &mut side);
+                        list.push(side);
                     }
-                    per_reduction.push(pairs(l, r, list, out)?);
+                    let joined = together(l, r, list, out)?;
+                    all.iter_mut().zip(joined).for_each(|(all, value)| all.push(value));
                 }
-                all.push(per_reduction);
+                return Ok(all);
+            }
+            for (q, all) in all.iter_mut().enumerate() {
+                for r in &self.job.reductions {
+                    let mut list = Vec::new();
+                    for i in 0..elements.len() {
+                        list.push(values(l, r, (i, q), out)?);
+                    }
+                    all.push(pairs(l, r, list, out)?);
+                }
             }
             Ok(all)
         })

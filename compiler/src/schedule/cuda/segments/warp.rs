@@ -259,7 +259,7 @@ impl Tile<'_> {
     ) -> Result<()> {
         let (mut work, mut counts) = (Vec::new(), Vec::new());
         let numbers = self.numbers(l, groups, so_far, &mut counts, &mut work)?;
-        for (segment, accs) in self.segments.iter().zip(accs) {
+        for (number, (segment, accs)) in self.segments.iter().zip(accs).enumerate() {
             l.with_loaded(Default::default(), |l| {
                 let mut vars = vec![(self.job.s.index, segment.clone())];
                 vars.extend(groups.iter().map(|g| g.base.clone()));
@@ -279,7 +279,7 @@ impl Tile<'_> {
                     for (index, column) in indices.into_iter().zip(g.column..) {
                         self.step(
                             l,
-                            (&vars, segment),
+                            (&vars, number, segment),
                             (index, &numbers[g.row as usize]),
                             column,
                             g.is_present.as_ref(),
@@ -330,11 +330,12 @@ impl Tile<'_> {
         job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
-    /// Folds the element of a segment at an index into its column, whose counts may be known.
+    /// Folds the element of a segment at an index into its column, whose counts may be known. The first
+    /// segment changes the counts, which are those of all.
     fn step(
         &self,
         l: &mut Lower,
-        (vars, segment): (&[(NodeId, Expr)], &Expr),
+        (vars, number, segment): (&[(NodeId, Expr)], usize, &Expr),
         (index, counts): (NodeId, &[Option<Count>]),
         column: usize,
         is_present: Option<&Expr>,
@@ -352,7 +353,15 @@ impl Tile<'_> {
         let values = by_reduction(&self.job.reductions, &values)
             .flat_map(|(r, own)| named_values(l, r, "next", own.to_vec(), out))
             .collect::<Vec<Expr>>();
-        for (a, e) in accs.iter().zip(values) {
+        let is_count = each_accumulator(&self.job.reductions).scan(None, |before, r| {
+            let is_first = *before != Some(r.node);
+            *before = Some(r.node);
+            Some(is_first && r.is_counted())
+        });
+        for ((a, e), is_count) in accs.iter().zip(values).zip(is_count) {
+            if is_count && number > 0 {
+                continue;
+            }
             let old = Expr::Reg(a[column]);
             let e = match is_present {
                 Some(is_present) => Expr::Select(Box::new(is_present.clone()), Box::new(e), Box::new(old)),
@@ -419,7 +428,7 @@ pub fn join_columns(
         for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < lanes) {
             let (low, high) = exchanged(l, r, value, distance, &exchange, out);
             let joined = join_sides(l, r, &low, &high, out)?;
-            value = joined.into_iter().map(|own| named_values(l, r, "joined", own, out)).collect();
+            value = named_side(l, r, "joined", joined, out);
         }
         groups.push(value);
     }
@@ -427,7 +436,7 @@ pub fn join_columns(
 }
 
 /// The values of a column, by segment and accumulator.
-type Side = Vec<Vec<Expr>>;
+pub(super) type Side = Vec<Vec<Expr>>;
 
 /// Returns the values of the lower and of the higher lane. Lanes that exchange in pairs compute the
 /// same: where the operator is not commutative in every bit, each of them takes the lower lane's
@@ -480,21 +489,41 @@ fn join_sides(l: &mut Lower, r: &Reduction, a: &Side, b: &Side, out: &mut Vec<St
     }
     let mut values = l.region(&known, &roots, &Expr::int(0), out)?;
     if r.is_counted() {
-        // the count of the first segment is that of all
         values = values.into_iter().map(|e| bound(l, "joined", e, out)).collect();
-        let count = values[0].clone();
-        values.iter_mut().step_by(r.accumulators()).for_each(|e| *e = count.clone());
     }
-    Ok(values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect())
+    let mut joined = values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect();
+    share_count(r, &mut joined);
+    Ok(joined)
+}
+
+/// Binds the values of a column to registers. Those of reductions with counts are in registers.
+fn named_side(l: &mut Lower, r: &Reduction, name: &'static str, side: Side, out: &mut Vec<Stmt>) -> Side {
+    if r.is_counted() {
+        return side;
+    }
+    side.into_iter().map(|own| named_values(l, r, name, own, out)).collect()
+}
+
+/// Takes the count of the first segment, which is that of all, for each: what follows from it is then
+/// computed once.
+pub(super) fn share_count(r: &Reduction, side: &mut Side) {
+    if let Some(count) = side.first().filter(|_| r.is_counted()).map(|values| values[0].clone()) {
+        side.iter_mut().for_each(|values| values[0] = count.clone());
+    }
 }
 
 /// Joins neighbouring values pairwise; their number is a power of two.
-fn together(l: &mut Lower, r: &Reduction, mut values: Vec<Side>, out: &mut Vec<Stmt>) -> Result<Side> {
+pub(super) fn together(
+    l: &mut Lower,
+    r: &Reduction,
+    mut values: Vec<Side>,
+    out: &mut Vec<Stmt>,
+) -> Result<Side> {
     while values.len() > 1 {
         let mut next = Vec::new();
         for pair in values.chunks(2) {
             let joined = join_sides(l, r, &pair[0], &pair[1], out)?;
-            next.push(joined.into_iter().map(|own| named_values(l, r, "pair", own, out)).collect());
+            next.push(named_side(l, r, "pair", joined, out));
         }
         values = next;
     }
