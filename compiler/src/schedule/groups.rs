@@ -1,13 +1,14 @@
 //! Finds the items that launches must compute (stored arrays, reductions, folds, iterations), and
 //! fuses items over one index space into fused groups.
 
+use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::Visited;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Maximum number of items in a fused group. It limits the number of registers that a kernel needs
-/// and the time that the C compiler takes for it.
+/// Maximum number of items in a fused group, where one with several accumulators counts as that many.
+/// It limits the number of registers that a kernel needs and the time that the C compiler takes for it.
 pub const MAX_ITEMS: usize = 8;
 /// Maximum number of core IR nodes that several items may need together to share a fused group: the
 /// values of a larger group would not stay in registers. A single item may need more.
@@ -103,6 +104,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let iteration = iteration(g, it.node);
         let with = open.entry((level, domain.clone(), sequential, iteration.clone())).or_default();
         let nests = is_store(g, &it) && is_nested(g, &it);
+        let own_weight = weight(g, std::slice::from_ref(&it));
         // computed only if there is a group that the item might share
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
@@ -113,6 +115,9 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
                 false => nests,
             };
             if iteration.is_none() && p.1.items.iter().any(differs) {
+                return false;
+            }
+            if iteration.is_none() && weight(g, &p.1.items) + own_weight > MAX_ITEMS {
                 return false;
             }
             // the states of an iteration are computed by one plan, whatever their number
@@ -126,7 +131,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
                 let p = &mut fused_groups[with[at]];
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
-                if iteration.is_none() && p.1.items.len() >= MAX_ITEMS {
+                if iteration.is_none() && weight(g, &p.1.items) >= MAX_ITEMS {
                     with.remove(at);
                 }
             }
@@ -138,6 +143,12 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     }
     fused_groups.sort_by_key(|p| p.0);
     Ok(fused_groups.into_iter().map(|p| p.1).collect())
+}
+
+/// Returns the number of items, where one with several accumulators counts as that many.
+fn weight(g: &Graph, items: &[Item]) -> usize {
+    let of = |it: &Item| if matches!(g.op(it.node), Op::SquaredDeviations { .. }) { MOMENTS } else { 1 };
+    items.iter().map(of).sum()
 }
 
 /// What the items of a fused group have in common: level, domain, whether they are folds, iteration.

@@ -95,9 +95,9 @@ fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>
 /// Returns the initial value of a reduction or fold, and its sequence.
 fn parts(op: &Op) -> (NodeId, NodeId) {
     match *op {
-        Op::Reduce { init, src, .. }
-        | Op::Fold { init, src, .. }
-        | Op::SquaredDeviations { init, src } => (init, src),
+        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } | Op::SquaredDeviations { init, src } => {
+            (init, src)
+        }
         Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
         ref op => unreachable!("{op:?} is no reduction"),
     }

@@ -278,6 +278,11 @@ pub fn each_accumulator(reductions: &[Reduction]) -> impl Iterator<Item = &Reduc
     reductions.iter().flat_map(|r| std::iter::repeat_n(r, r.accumulators()))
 }
 
+/// Returns of each accumulator whether it is a count.
+pub fn counts(reductions: &[Reduction]) -> impl Iterator<Item = bool> {
+    reductions.iter().flat_map(|r| (0..r.accumulators()).map(|at| at == 0 && r.is_counted()))
+}
+
 /// Returns each reduction with what belongs to its accumulators.
 pub fn by_reduction<'a, T>(
     reductions: &'a [Reduction],

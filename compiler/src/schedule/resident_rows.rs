@@ -162,7 +162,7 @@ impl LaunchContext<'_, '_> {
             let (init, src) = match *self.g.op(*n) {
                 Op::Reduce { init, src, .. } => (init, src),
                 Op::Dot { init, a, .. } => (init, a),
-            Op::SquaredDeviations { init, src } => (init, src),
+                Op::SquaredDeviations { init, src } => (init, src),
                 _ => return None,
             };
             let Op::Generate(extents, _) = self.g.op(src) else { return None };

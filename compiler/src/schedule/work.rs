@@ -113,9 +113,9 @@ fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>
 /// from outside its loop.
 fn of_nested(g: &mut Graph, n: NodeId, op: &Op) -> (u32, Vec<NodeId>) {
     let (init, src) = match *op {
-        Op::Reduce { init, src, .. }
-        | Op::Fold { init, src, .. }
-        | Op::SquaredDeviations { init, src } => (init, src),
+        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } | Op::SquaredDeviations { init, src } => {
+            (init, src)
+        }
         Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
         _ => unreachable!("{op:?} is no reduction"),
     };

@@ -135,9 +135,7 @@ impl Decide {
             match g.op(n).clone() {
                 Op::Reduce { src, init, .. }
                 | Op::Fold { src, init, .. }
-                | Op::SquaredDeviations { src, init } => {
-                    self.launch(n, &[src], &[init], true)
-                }
+                | Op::SquaredDeviations { src, init } => self.launch(n, &[src], &[init], true),
                 Op::Dot { a, b, init } | Op::PanelDot { a, b, init } => {
                     self.launch(n, &[a, b], &[init], true)
                 }

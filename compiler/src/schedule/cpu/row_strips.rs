@@ -146,7 +146,8 @@ impl RowStrips {
         let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l.launch, *n)).collect();
         let reductions = &reductions[..];
         let most = most_segments(reductions);
-        let block = each_accumulator(reductions).map(|r| l.k.local("block", r.ty, 4 * most, locals)).collect();
+        let block =
+            each_accumulator(reductions).map(|r| l.k.local("block", r.ty, 4 * most, locals)).collect();
         let [base, q] = ["base", "q"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
         let width = piece.end.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));

@@ -121,8 +121,7 @@ impl Strip<'_> {
     pub(super) fn totals(&self, l: &mut Lower, locals: &mut Vec<Stmt>, out: &mut Vec<Stmt>) -> Result<()> {
         let of_tile = Pile::new(l, self, locals);
         let of_tiles = Pile::new(l, self, locals);
-        let column =
-            each_accumulator(self.reductions).map(|r| l.k.local("column", r.ty, self.most, locals));
+        let column = each_accumulator(self.reductions).map(|r| l.k.local("column", r.ty, self.most, locals));
         let column: Vec<Mem> = column.collect();
         // a block has as many columns as fit
         let log = l.k.reg("log", Ty::I64);
@@ -380,15 +379,6 @@ impl Strip<'_> {
         ];
         out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(pairs), Expr::int(0)), level));
         Ok(())
-    }
-
-    /// Emits the filling of `count` values of the block with the identity.
-    fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
-        let q = l.k.reg("q", Ty::I64);
-        let values: Vec<Expr> = each_accumulator(self.reductions).map(|r| r.absent(l.launch)).collect();
-        let mut fill = Vec::new();
-        store(&self.block, &Expr::Reg(q), values, &mut fill);
-        out.push(Stmt::For(q, Expr::int(0), count, fill));
     }
 }
 

@@ -19,7 +19,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, Surroundings, named};
-use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, of_last};
+use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator, of_last};
 
 /// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
 /// at once leave no records.
@@ -187,15 +187,12 @@ impl Batch<'_> {
         };
         // the count is the same for all columns
         let mut all = Vec::new();
-        let numbers: Vec<Option<Expr>> = self
-            .reductions
-            .iter()
-            .flat_map(|r| {
-                let number = first.as_ref().filter(|_| r.is_counted());
-                let number = number.map(|e| named(l, "number", number_of(e, r.ty), &mut all));
-                std::iter::once(number).chain(std::iter::repeat_n(None, r.accumulators() - 1))
-            })
-            .collect();
+        let mut number = |(r, is_count): (&Reduction, bool)| {
+            let e = first.as_ref().filter(|_| is_count)?;
+            Some(named(l, "number", number_of(e, r.ty), &mut all))
+        };
+        let numbers = each_accumulator(self.reductions).zip(counts(self.reductions));
+        let numbers: Vec<Option<Expr>> = numbers.map(&mut number).collect();
         let old = old.concat();
         let mut elements = each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
             let k = first.clone().map_or(c.clone(), |e| e.plus(c.clone()));

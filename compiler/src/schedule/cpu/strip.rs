@@ -7,7 +7,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::facts::Segments;
 use crate::schedule::lower::{Lower, named};
-use crate::schedule::reduction::{Reduction, by_reduction};
+use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator};
 
 /// A strip of neighbouring segments.
 pub struct Strip<'a> {
@@ -62,5 +62,14 @@ impl Strip<'_> {
             out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         }
         Ok(())
+    }
+
+    /// Emits the filling of `count` values of the block with the identity.
+    pub fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
+        let q = l.k.reg("q", Ty::I64);
+        let values: Vec<Expr> = each_accumulator(self.reductions).map(|r| r.absent(l.launch)).collect();
+        let mut fill = Vec::new();
+        store(&self.block, &Expr::Reg(q), values, &mut fill);
+        out.push(Stmt::For(q, Expr::int(0), count, fill));
     }
 }

@@ -61,7 +61,12 @@ pub fn complete(
     let leader = is_zero(&Expr::Place(Gpu::Block));
     out.push(Stmt::Var(done, Expr::binary(BinaryOp::And, none, leader)));
     let totals: Vec<Reg> = each_accumulator(reductions).map(|r| l.k.reg("total", r.ty)).collect();
-    out.extend(totals.iter().zip(each_accumulator(reductions)).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
+    out.extend(
+        totals
+            .iter()
+            .zip(each_accumulator(reductions))
+            .map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))),
+    );
     let flag = l.k.share("last", Ty::Bool, 2);
 
     let mut body = work;

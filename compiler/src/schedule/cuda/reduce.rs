@@ -81,8 +81,7 @@ pub fn main(
     let side = bind(l, "side", side, &mut out);
     let count = bind(l, "tiles", tiles(n.clone()), &mut out);
     let entries = MAX_SPAN * THREADS / WARP;
-    let shared: Vec<Mem> =
-        each_accumulator(&reductions).map(|r| l.k.share("warps", r.ty, entries)).collect();
+    let shared: Vec<Mem> = each_accumulator(&reductions).map(|r| l.k.share("warps", r.ty, entries)).collect();
     // the blocks of a group take its pairs of tiles in turn, so that together they read memory in
     // order
     let per_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));

@@ -61,14 +61,16 @@ pub fn read(regs: &[Reg]) -> Vec<Expr> {
 }
 
 /// Emits f(a, b), the join of two values of a lane.
-pub type Join<'a> =
-    dyn FnMut(&mut Lower, usize, &[Expr], &[Expr], &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
+pub type Join<'a> = dyn FnMut(&mut Lower, usize, &[Expr], &[Expr], &mut Vec<Stmt>) -> Joined + 'a;
+
+/// The accumulators of a joined value.
+pub type Joined = Result<Vec<Expr>>;
 
 /// Returns the function that emits the join of two values of a reduction.
 pub fn joining<'a>(
     r: &'a Reduction,
     place: &'a Surroundings<'a>,
-) -> impl FnMut(&mut Lower, usize, &[Expr], &[Expr], &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a {
+) -> impl FnMut(&mut Lower, usize, &[Expr], &[Expr], &mut Vec<Stmt>) -> Joined + 'a {
     move |l, _, a, b, out| {
         let mut vars = place.vars.to_vec();
         let [x, y] = [a, b].map(|values| r.nodes(l.launch, values, &mut vars));

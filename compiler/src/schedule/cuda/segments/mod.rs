@@ -10,6 +10,7 @@
 
 mod columns;
 mod job;
+mod lanes;
 mod rows;
 mod variants;
 mod warp;
@@ -21,8 +22,9 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use job::Job;
 pub use job::SegmentMapping;
+pub use lanes::{Exchange, join_columns, pairs};
 pub use variants::variants;
-pub use warp::{Exchange, join_columns, lane, pairs};
+pub use warp::lane;
 
 /// Returns the minimum number of resident blocks per multiprocessor. Four blocks leave a thread 64
 /// registers. With eight rows in flight that is too few, so `SegmentTiles` has three blocks and 85

@@ -137,8 +137,12 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let shared: Vec<Mem> =
         each_accumulator(&job.reductions).map(|r| l.k.share("warps", r.ty, COLUMNS as u32 / WARP)).collect();
     let totals: Vec<Reg> = each_accumulator(&job.reductions).map(|r| l.k.reg("total", r.ty)).collect();
-    epilogue
-        .extend(totals.iter().zip(each_accumulator(&job.reductions)).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
+    epilogue.extend(
+        totals
+            .iter()
+            .zip(each_accumulator(&job.reductions))
+            .map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))),
+    );
     let upper =
         UpperLevels { reductions: &job.reductions, column: &column, shared: &shared, totals: &totals };
     let join = upper.levels(l, &results, &count)?;

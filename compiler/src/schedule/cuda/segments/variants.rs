@@ -12,10 +12,13 @@ use crate::schedule::facts::Along;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products;
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, each_accumulator};
 use crate::schedule::segments;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
+
+/// The most accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
+const MAX_STRIP_ACCUMULATORS: usize = 11;
 
 /// Returns the suffix, the guards and the mapping of each variant, in order of preference.
 pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
@@ -97,6 +100,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         Along::Rows => Strategy::SegmentedRows,
         Along::Columns => Strategy::SegmentedColumns,
     };
+    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
+    let is_counted = reductions.iter().any(Reduction::is_counted);
+    let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
         // the addresses of several segments' reads would not stay in registers
@@ -120,5 +126,6 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias };
         VariantGroup::of(choice, layout, &inner, variant)
     };
-    Some(list(along).into_iter().map(group).collect())
+    let list = list(along).into_iter().filter(|(.., mapping)| fits || *mapping != SegmentMapping::Strips);
+    Some(list.map(group).collect())
 }

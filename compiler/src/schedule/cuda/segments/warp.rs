@@ -3,15 +3,16 @@
 //! are loaded in batches, all loads of a batch before the first use.
 
 use super::job::{self, Job};
+use super::lanes::{Exchange, join_columns};
+use crate::core::deviations::Count;
 use crate::core::{COLUMNS, NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::core::deviations::Count;
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::reduction::{Reduction, bound, by_reduction, each_accumulator};
+use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator};
 use crate::schedule::segments::{neighbours, scattered};
 
 /// The columns of a lane.
@@ -124,12 +125,10 @@ impl Tile<'_> {
         };
         let mut all: Accumulators = self.segments.iter().map(|_| new_accumulators()).collect();
         if let Some((first, others)) = all.split_first_mut() {
-            let mut at = 0;
-            for r in &self.job.reductions {
-                for other in others.iter_mut().filter(|_| r.is_counted()) {
+            for (at, is_count) in counts(&self.job.reductions).enumerate() {
+                for other in others.iter_mut().filter(|_| is_count) {
                     other[at] = first[at].clone();
                 }
-                at += r.accumulators();
             }
         }
         all
@@ -257,13 +256,13 @@ impl Tile<'_> {
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let (mut work, mut counts) = (Vec::new(), Vec::new());
-        let numbers = self.numbers(l, groups, so_far, &mut counts, &mut work)?;
+        let (mut work, mut known) = (Vec::new(), Vec::new());
+        let numbers = self.numbers(l, groups, so_far, &mut known, &mut work)?;
         for (number, (segment, accs)) in self.segments.iter().zip(accs).enumerate() {
             l.with_loaded(Default::default(), |l| {
                 let mut vars = vec![(self.job.s.index, segment.clone())];
                 vars.extend(groups.iter().map(|g| g.base.clone()));
-                vars.extend_from_slice(&counts);
+                vars.extend_from_slice(&known);
                 let mut elements = Vec::new();
                 for g in groups {
                     let indices: Vec<NodeId> = (0..v)
@@ -312,7 +311,7 @@ impl Tile<'_> {
             };
             self.job.reductions.iter().map(|r| r.count_after(l, &before, known, out)).collect()
         };
-        (0..rows).map(|row| of_row(row)).collect()
+        (0..rows).map(&mut of_row).collect()
     }
 
     /// Loads by vector accesses what the elements at neighbouring indices read.
@@ -336,14 +335,14 @@ impl Tile<'_> {
         &self,
         l: &mut Lower,
         (vars, number, segment): (&[(NodeId, Expr)], usize, &Expr),
-        (index, counts): (NodeId, &[Option<Count>]),
+        (index, numbers): (NodeId, &[Option<Count>]),
         column: usize,
         is_present: Option<&Expr>,
         accs: &[Vec<Reg>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
-        for ((r, accs), count) in by_reduction(&self.job.reductions, accs).zip(counts) {
+        for ((r, accs), count) in by_reduction(&self.job.reductions, accs).zip(numbers) {
             let old: Vec<Expr> = accs.iter().map(|regs| Expr::Reg(regs[column])).collect();
             let old = r.nodes(l.launch, &old, &mut vars);
             roots.extend(r.step_to(l.launch, &old, *count, index));
@@ -353,12 +352,7 @@ impl Tile<'_> {
         let values = by_reduction(&self.job.reductions, &values)
             .flat_map(|(r, own)| named_values(l, r, "next", own.to_vec(), out))
             .collect::<Vec<Expr>>();
-        let is_count = each_accumulator(&self.job.reductions).scan(None, |before, r| {
-            let is_first = *before != Some(r.node);
-            *before = Some(r.node);
-            Some(is_first && r.is_counted())
-        });
-        for ((a, e), is_count) in accs.iter().zip(values).zip(is_count) {
+        for ((a, e), is_count) in accs.iter().zip(values).zip(counts(&self.job.reductions)) {
             if is_count && number > 0 {
                 continue;
             }
@@ -398,144 +392,7 @@ impl Tile<'_> {
     }
 }
 
-/// How lanes exchange the values that they join.
-pub enum Exchange<'a> {
-    /// With the lane that is higher. The result is in the first lane.
-    Down,
-    /// In pairs. The result is in every lane. This lane's number is given.
-    Pairs(&'a Expr),
-}
-
-/// Joins the columns of `lanes` lanes by the tree: those of a lane's group of `v` neighbours first,
-/// then lanes, then groups. `columns` are the registers of each segment, by accumulator. Returns the
-/// values of the accumulators of each segment.
-pub fn join_columns(
-    l: &mut Lower,
-    r: &Reduction,
-    columns: &[&[Vec<Reg>]],
-    (v, lanes): (i64, u32),
-    exchange: Exchange,
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Vec<Expr>>> {
-    let (mut groups, v) = (Vec::new(), v as usize);
-    let number = columns[0][0].len();
-    let column = |c: usize| {
-        columns.iter().map(|accs| accs.iter().map(|regs| Expr::Reg(regs[c])).collect()).collect::<Side>()
-    };
-    for first in (0..number).step_by(v) {
-        let neighbours = (first..number.min(first + v)).map(column).collect();
-        let mut value = together(l, r, neighbours, out)?;
-        for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < lanes) {
-            let (low, high) = exchanged(l, r, value, distance, &exchange, out);
-            let joined = join_sides(l, r, &low, &high, out)?;
-            value = named_side(l, r, "joined", joined, out);
-        }
-        groups.push(value);
-    }
-    together(l, r, groups, out)
-}
-
-/// The values of a column, by segment and accumulator.
-pub(super) type Side = Vec<Vec<Expr>>;
-
-/// Returns the values of the lower and of the higher lane. Lanes that exchange in pairs compute the
-/// same: where the operator is not commutative in every bit, each of them takes the lower lane's
-/// values first.
-fn exchanged(
-    l: &mut Lower,
-    r: &Reduction,
-    own: Side,
-    distance: u32,
-    exchange: &Exchange,
-    out: &mut Vec<Stmt>,
-) -> (Side, Side) {
-    let shuffle = |e| match exchange {
-        Exchange::Down => Expr::ShuffleDown(e, distance),
-        Exchange::Pairs(_) => Expr::ShuffleXor(e, distance),
-    };
-    let mut counts: Vec<(Expr, Expr)> = Vec::new();
-    let mut other = Vec::new();
-    for values in &own {
-        // segments share their count
-        let known = counts.iter().find(|(of, _)| r.is_counted() && *of == values[0]).map(|(_, e)| e.clone());
-        let rest = if known.is_some() { &values[1..] } else { &values[..] };
-        let mut shuffled: Vec<Expr> = known.into_iter().collect();
-        for e in rest {
-            shuffled.push(bind(l, "other", shuffle(Box::new(e.clone())), out));
-        }
-        counts.push((values[0].clone(), shuffled[0].clone()));
-        other.push(shuffled);
-    }
-    let Exchange::Pairs(lane) = exchange else { return (own, other) };
-    if !r.is_counted() {
-        return (own, other);
-    }
-    let bit = Expr::binary(BinaryOp::And, (*lane).clone(), int32(distance as i32));
-    let is_low = bind(l, "low", Expr::binary(BinaryOp::Eq, bit, int32(0)), out);
-    let mut chosen = |a: &Side, b: &Side| -> Side {
-        let mut choose =
-            |(a, b): (&Expr, &Expr)| bind(l, "side", is_low.clone().select(a.clone(), b.clone()), out);
-        a.iter().zip(b).map(|(a, b)| a.iter().zip(b).map(&mut choose).collect()).collect()
-    };
-    (chosen(&own, &other), chosen(&other, &own))
-}
-
-/// Joins the values of two columns, of each segment.
-fn join_sides(l: &mut Lower, r: &Reduction, a: &Side, b: &Side, out: &mut Vec<Stmt>) -> Result<Side> {
-    let (mut known, mut roots) = (Vec::new(), Vec::new());
-    for (a, b) in a.iter().zip(b) {
-        let [a, b] = [a, b].map(|values| r.nodes(l.launch, values, &mut known));
-        roots.extend(r.join(l.launch, &a, &b));
-    }
-    let mut values = l.region(&known, &roots, &Expr::int(0), out)?;
-    if r.is_counted() {
-        values = values.into_iter().map(|e| bound(l, "joined", e, out)).collect();
-    }
-    let mut joined = values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect();
-    share_count(r, &mut joined);
-    Ok(joined)
-}
-
-/// Binds the values of a column to registers. Those of reductions with counts are in registers.
-fn named_side(l: &mut Lower, r: &Reduction, name: &'static str, side: Side, out: &mut Vec<Stmt>) -> Side {
-    if r.is_counted() {
-        return side;
-    }
-    side.into_iter().map(|own| named_values(l, r, name, own, out)).collect()
-}
-
-/// Takes the count of the first segment, which is that of all, for each: what follows from it is then
-/// computed once.
-pub(super) fn share_count(r: &Reduction, side: &mut Side) {
-    if let Some(count) = side.first().filter(|_| r.is_counted()).map(|values| values[0].clone()) {
-        side.iter_mut().for_each(|values| values[0] = count.clone());
-    }
-}
-
-/// Joins neighbouring values pairwise; their number is a power of two.
-pub(super) fn together(
-    l: &mut Lower,
-    r: &Reduction,
-    mut values: Vec<Side>,
-    out: &mut Vec<Stmt>,
-) -> Result<Side> {
-    while values.len() > 1 {
-        let mut next = Vec::new();
-        for pair in values.chunks(2) {
-            let joined = join_sides(l, r, &pair[0], &pair[1], out)?;
-            next.push(named_side(l, r, "pair", joined, out));
-        }
-        values = next;
-    }
-    Ok(values.remove(0))
-}
-
 /// Returns log2 of a power of two.
 fn shift(power: i64) -> Expr {
     Expr::int(power.trailing_zeros().into())
-}
-
-/// Joins the neighbouring values of one segment pairwise; their number is a power of two.
-pub fn pairs(l: &mut Lower, r: &Reduction, values: Vec<Vec<Expr>>, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-    Ok(together(l, r, values.into_iter().map(|value| vec![value]).collect(), out)?.remove(0))
 }

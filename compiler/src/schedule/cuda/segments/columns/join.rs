@@ -8,7 +8,7 @@ use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::levels::is_zero;
-use crate::schedule::cuda::segments::warp::pairs;
+use crate::schedule::cuda::segments::pairs;
 use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::nested_loop::{assign, read};
