@@ -160,77 +160,67 @@ fn all(text: &str, types: &[Ty], shapes: &[&[usize]]) -> BTreeSet<String> {
 
 #[test]
 fn vectors() {
-    let sizes = [0, 1, 2, 31, 33, 127, 128, 129, 2047, 2048, 2049, 4097, 3 * 2048 + 5, 9 * 2048 + 1];
+    let sizes = [0, 1, 2, 33, 127, 128, 129, 2047, 2048, 2049, 9 * 2048 + 1];
     let shapes: Vec<&[usize]> = sizes.iter().map(std::slice::from_ref).collect();
-    all(VECTOR, &[Ty::F32, Ty::F64], &shapes);
-    all(COSTLY, &[Ty::F32, Ty::F64], &shapes[..12]);
+    all(VECTOR, &[Ty::F32], &shapes);
+    all(VECTOR, &[Ty::F64], &shapes[7..10]);
+    all(COSTLY, &[Ty::F32, Ty::F64], &shapes[8..10]);
 }
 
 #[test]
 fn rows() {
-    let shapes: [&[usize]; 15] = [
+    let shapes: [&[usize]; 13] = [
         &[0, 3],
         &[3, 0],
         &[1, 1],
         &[67, 3],
-        &[35, 8],
         &[9, 31],
         &[9, 32],
-        &[5, 64],
         &[5, 66],
-        &[6, 129],
+        &[3, 129],
         &[5, 256],
         &[2, 1000],
-        &[3, 2048],
+        &[1, 2048],
         &[2, 2050],
-        &[1, 5000],
+        &[1, 4100],
     ];
-    let entries = all(ROWS, &[Ty::F32, Ty::F64], &shapes);
+    let mut entries = all(ROWS, &[Ty::F32], &shapes);
+    entries.extend(all(ROWS, &[Ty::F64], &shapes[6..12]));
     assert!(entries.len() > 7, "{entries:?}");
 }
 
 #[test]
 fn columns() {
-    let shapes: [&[usize]; 13] = [
+    let shapes: [&[usize]; 11] = [
         &[0, 3],
         &[3, 0],
         &[1, 1],
-        &[3, 67],
         &[8, 135],
         &[31, 9],
         &[128, 33],
         &[129, 5],
-        &[300, 130],
+        &[300, 66],
         &[2048, 3],
         &[2049, 4],
-        &[5000, 2],
-        &[20, 2000],
+        &[4500, 2],
     ];
-    let entries = all(COLUMNS, &[Ty::F32, Ty::F64], &shapes);
+    let mut entries = all(COLUMNS, &[Ty::F32], &shapes);
+    entries.extend(all(COLUMNS, &[Ty::F64], &shapes[3..7]));
     assert!(entries.len() > 4, "{entries:?}");
 }
 
 #[test]
 fn normal_rows() {
-    let shapes: [&[usize]; 10] = [
-        &[67, 1],
-        &[67, 31],
-        &[5, 64],
-        &[5, 68],
-        &[3, 250],
-        &[2, 1020],
-        &[2, 1025],
-        &[1, 2048],
-        &[1, 4100],
-        &[1, 8192],
-    ];
-    let entries = all(NORMAL, &[Ty::F32, Ty::F64], &shapes);
+    let shapes: [&[usize]; 8] =
+        [&[67, 1], &[67, 31], &[5, 68], &[3, 250], &[2, 1020], &[2, 1025], &[1, 4100], &[1, 8192]];
+    let mut entries = all(NORMAL, &[Ty::F32], &shapes);
+    entries.extend(all(NORMAL, &[Ty::F64], &shapes[1..4]));
     assert!(entries.iter().filter(|e| e.contains("_rows")).count() > 5, "{entries:?}");
 }
 
 #[test]
 fn nested() {
-    all(NESTED, &[Ty::F32, Ty::F64], &[&[0, 3], &[3, 0], &[3, 4], &[2, 150]]);
+    all(NESTED, &[Ty::F32], &[&[0, 3], &[3, 0], &[3, 4], &[2, 140]]);
 }
 
 /// One infinite element makes the sum NaN, wherever it stands, and so does NaN.
@@ -238,8 +228,8 @@ fn nested() {
 fn infinities() {
     let c = compiled(VECTOR, Ty::F32);
     for n in [1, 2, 200, 2100] {
-        for at in [0, n / 2, n - 1] {
-            for x in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        for at in [0, n - 1] {
+            for x in [f64::INFINITY, f64::NAN] {
                 let mut v = vec![Lit::float(Ty::F32, 2.0); n];
                 v[at] = Lit::float(Ty::F32, x);
                 let args = [Value::Vector(v)];
