@@ -241,3 +241,17 @@ fn infinities() {
         }
     }
 }
+
+/// Differences that overflow give the same infinities and NaN in every order of the work.
+#[test]
+fn overflows() {
+    let huge = |i: usize| Lit::float(Ty::F32, if i % 3 == 0 { 3e38 } else { -3e38 });
+    let mut entries = BTreeSet::new();
+    for (text, rows, cols) in [(ROWS, 2, 2100), (ROWS, 5, 130), (COLUMNS, 2100, 2), (COLUMNS, 300, 3)] {
+        let all = (0..rows * cols).map(|i| huge(i / 7)).collect();
+        let args = [Value::Array(vec![rows as i64, cols as i64], all)];
+        check(&compiled(text, Ty::F32), &args, "overflows", &mut entries);
+    }
+    let args = [Value::Vector((0..5000).map(huge).collect())];
+    check(&compiled(VECTOR, Ty::F32), &args, "overflows", &mut entries);
+}

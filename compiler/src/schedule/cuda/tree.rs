@@ -16,9 +16,14 @@ use crate::schedule::error_records;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::nested_loop::{assign, read};
 use crate::schedule::reduction::{Reduction, bound};
+use std::ops::Range;
 
 /// The number of warps that hold a tile's columns.
 pub const WARPS: u32 = COLUMNS as u32 / WARP;
+
+/// The rows of stored values with several accumulators that are in flight: more would take registers
+/// that the rest of the kernel does not need.
+const COUNTED_ROWS: i64 = 8;
 
 /// The distances of the lanes that join, in order.
 const DISTANCES: [u32; 5] = [1, 2, 4, 8, 16];
@@ -264,10 +269,30 @@ impl StoredValues<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let first = bind(l, "first", self.base.clone().plus(to_i64(c.column.clone())), out);
-        let start = r.absent(l.launch);
-        let by_loop = r.joins_by_loops(l.launch);
-        let mut loaded = Vec::new();
-        for row in 0..if by_loop { 1 } else { TILE / COLUMNS } {
+        if r.joins_by_loops(l.launch) {
+            self.batch(l, r, &first, 0..1, acc, out)?;
+            return self.rows(l, r, &first, acc[0], out);
+        }
+        let all = TILE / COLUMNS;
+        let batch = if r.is_counted() { COUNTED_ROWS } else { all };
+        for row in (0..all).step_by(batch as usize) {
+            self.batch(l, r, &first, row..row + batch, acc, out)?;
+        }
+        Ok(())
+    }
+
+    /// Folds some rows, all of which are loaded before the first join.
+    fn batch(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        first: &Expr,
+        rows: Range<i64>,
+        acc: &[Reg],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (start, mut loaded) = (r.absent(l.launch), Vec::new());
+        for row in rows.clone() {
             let at = first.clone().plus(Expr::int(row * COLUMNS));
             let is_present = Expr::binary(BinaryOp::Lt, at.clone(), self.end.clone());
             let x: Vec<Reg> = acc.iter().map(|_| l.k.reg("x", r.ty)).collect();
@@ -277,7 +302,7 @@ impl StoredValues<'_> {
             loaded.push((is_present, x));
         }
         let known = r.identity(l.launch).is_some();
-        for (row, (is_present, x)) in loaded.into_iter().enumerate() {
+        for (row, (is_present, x)) in rows.zip(loaded) {
             if row == 0 {
                 out.extend(acc.iter().zip(&x).map(|(acc, x)| Stmt::Assign(*acc, Expr::Reg(*x))));
                 continue;
@@ -291,7 +316,7 @@ impl StoredValues<'_> {
                 out.push(Stmt::If(is_present, body, vec![]));
             }
         }
-        if by_loop { self.rows(l, r, &first, acc[0], out) } else { Ok(()) }
+        Ok(())
     }
 
     /// Folds all rows but the first, with the operator's code written once.

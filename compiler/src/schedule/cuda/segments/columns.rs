@@ -14,7 +14,7 @@ mod join;
 mod short;
 
 use super::job::{self, Job};
-use super::warp::lane;
+use super::lanes::lane;
 use crate::core::{COLUMNS, NodeId, TILE, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};

@@ -77,6 +77,10 @@ impl<'a> Job<'a> {
                 _ => false,
             });
             job.v = widest.filter(|_| !has_total_reads).map_or(1, |size| (16 / size as i64).min(4));
+            // columns keep all accumulators of each neighbour in registers
+            if s.along == Along::Columns && job.reductions.iter().any(Reduction::is_counted) {
+                job.v = (job.v / 2).max(1);
+            }
         }
         job
     }

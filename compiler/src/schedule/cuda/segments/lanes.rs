@@ -3,12 +3,18 @@
 //! from them, such as the weights of means.
 
 use crate::error::Result;
-use crate::kernel::{Expr, Reg, Stmt};
+use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::expressions::int32;
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::reduction::{Reduction, bound};
+
+/// Returns the number of this lane among `lanes` lanes.
+pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
+    let lane = Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(lanes as i32 - 1));
+    bind(l, "lane", lane, out)
+}
 
 /// How lanes exchange the values that they join.
 pub enum Exchange<'a> {

@@ -8,7 +8,8 @@
 //! memory once.
 
 use super::job::{Job, SegmentMapping};
-use super::warp::{Tile, lane};
+use super::lanes::lane;
+use super::warp::Tile;
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};

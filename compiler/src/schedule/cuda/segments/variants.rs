@@ -2,6 +2,7 @@
 
 use super::job::SegmentMapping;
 use crate::core::NodeId;
+use crate::kernel::WARP;
 use crate::plan::gpu::Profit;
 use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
@@ -108,6 +109,10 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         // the addresses of several segments' reads would not stay in registers
         let mapping = match mapping {
             SegmentMapping::Warp { lanes, .. } if is_scattered => SegmentMapping::Warp { lanes, segments: 1 },
+            // nor would the accumulators of four
+            SegmentMapping::Warp { lanes: WARP, segments } if is_counted => {
+                SegmentMapping::Warp { lanes: WARP, segments: segments.min(2) }
+            }
             mapping => mapping,
         };
         let (strided, threads) = (!guards.contiguous, crate::schedule::cuda::map::THREADS);

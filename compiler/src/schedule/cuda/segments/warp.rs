@@ -7,9 +7,9 @@ use super::lanes::{Exchange, join_columns};
 use crate::core::deviations::Count;
 use crate::core::{COLUMNS, NodeId, linear};
 use crate::error::{Error, Result};
-use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, to_i64};
+use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator};
@@ -51,12 +51,6 @@ struct Group {
     /// The row, counted from the first row of the groups that are folded together.
     row: i64,
     is_present: Option<Expr>,
-}
-
-/// Returns the number of this lane among `lanes` lanes.
-pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
-    let lane = Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(lanes as i32 - 1));
-    bind(l, "lane", lane, out)
 }
 
 impl Tile<'_> {
@@ -145,7 +139,10 @@ impl Tile<'_> {
             .sum();
         let scattered = scattered(l.launch, &roots, k) as i64;
         let words = words + scattered * COLUMNS_PER_LANE * WORDS_OF_SCATTERED_READ;
-        let rows = WORDS_IN_FLIGHT / (words.max(1) * self.segments.len() as i64);
+        let is_counted = self.job.reductions.iter().any(Reduction::is_counted);
+        // addresses of any strides, beside several accumulators, leave room for fewer
+        let in_flight = if is_counted && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };
+        let rows = in_flight / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
 

@@ -12,7 +12,21 @@ use crate::schedule::cuda::segments::pairs;
 use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::nested_loop::{assign, read};
-use crate::schedule::reduction::by_reduction;
+use crate::schedule::reduction::{Reduction, by_reduction};
+use std::ops::Range;
+
+/// The columns of reductions with several accumulators that a lane has in registers at once.
+const COUNTED_COLUMNS: i64 = 4;
+
+/// Some columns of the results of a strip's blocks.
+struct Columns<'a> {
+    /// The warp's first column.
+    first: &'a Expr,
+    /// The numbers of the columns, from that one on.
+    numbers: Range<i64>,
+    /// The number of results of a segment.
+    count: &'a Expr,
+}
 
 impl Strip<'_> {
     /// Joins the warps' values of each segment. Lane l of warp 0 has the totals of the segments l,
@@ -77,44 +91,68 @@ impl Strip<'_> {
             let inside = bind(l, "inside", is_below(&j, &self.n), out);
             let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
-                let absent = r.absent(l.launch);
-                let new = |_| (0..r.accumulators()).map(|_| l.k.reg("acc", r.ty)).collect();
-                let accs: Vec<Vec<Reg>> = (0..columns_per_warp).map(new).collect();
-                out.extend(accs.iter().flatten().map(|a| Stmt::Var(*a, absent.clone())));
-                let row = l.k.reg("row", Ty::I64);
-                let (mut loads, mut steps) = (Vec::new(), Vec::new());
-                let first = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-                let first = bind(l, "first", first, &mut loads);
-                for (g, acc) in (0..).zip(&accs) {
-                    let p = bind(l, "p", first.clone().plus(Expr::int(g)), &mut loads);
-                    let is_present = Expr::binary(BinaryOp::Lt, p.clone(), count.clone());
-                    let is_present = Expr::binary(BinaryOp::And, inside.clone(), is_present);
-                    let is_present = bind(l, "there", is_present, &mut loads);
-                    let at = p.times(self.n.clone()).plus(j.clone());
-                    let load = |m: &Mem| {
-                        let e = Expr::LoadIf(*m, Box::new(at.clone()), Box::new(is_present.clone()));
-                        let e = bind(l, "x", e, &mut loads);
-                        bind(l, "x", is_present.clone().select(e, absent.clone()), &mut steps)
-                    };
-                    let next: Vec<Expr> = r.scratch.iter().map(load).collect();
-                    let joined = join(l, r, &read(acc), &next, &mut steps)?;
-                    assign(l, acc, joined, &mut steps);
+                let together = if r.is_counted() { COUNTED_COLUMNS } else { columns_per_warp };
+                let mut joined = Vec::new();
+                for first in (0..columns_per_warp).step_by(together as usize) {
+                    let columns = Columns { first: &c, numbers: first..first + together, count };
+                    joined.push(self.partials(l, r, &columns, (&j, &inside, q), out)?);
                 }
-                loads.append(&mut steps);
-                let rounded_up = count.clone().plus(Expr::int(COLUMNS - 1));
-                let rows =
-                    Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
-                let all = vec![Stmt::Seq(row, Expr::int(0), rows, loads)];
-                // skip the loads if no lane of the warp has a segment
-                let some = is_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
-                out.push(Stmt::If(some, all, vec![]));
-                per_reduction.push(pairs(l, r, accs.iter().map(|acc| read(acc)).collect(), out)?);
+                per_reduction.push(pairs(l, r, joined, out)?);
             }
             values.push(per_reduction);
         }
         // the shared memory of the warps may be written again
         out.push(Stmt::Barrier);
         Ok(values)
+    }
+
+    /// Joins some columns of the results of the strip's blocks for one reduction of segment `j`, the
+    /// lane's `q`-th, which may be beyond the last one.
+    fn partials(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        columns: &Columns,
+        (j, inside, q): (&Expr, &Expr, i64),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let absent = r.absent(l.launch);
+        let new = |_| (0..r.accumulators()).map(|_| l.k.reg("acc", r.ty)).collect();
+        let accs: Vec<Vec<Reg>> = columns.numbers.clone().map(new).collect();
+        out.extend(accs.iter().flatten().map(|a| Stmt::Var(*a, absent.clone())));
+        let row = l.k.reg("row", Ty::I64);
+        let (mut loads, mut steps) = (Vec::new(), Vec::new());
+        let first = columns.first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+        let first = bind(l, "first", first, &mut loads);
+        for (g, acc) in columns.numbers.clone().zip(&accs) {
+            let p = bind(l, "p", first.clone().plus(Expr::int(g)), &mut loads);
+            let is_present = Expr::binary(BinaryOp::Lt, p.clone(), columns.count.clone());
+            let is_present = Expr::binary(BinaryOp::And, inside.clone(), is_present);
+            let is_present = bind(l, "there", is_present, &mut loads);
+            let at = p.times(self.n.clone()).plus(j.clone());
+            let load = |m: &Mem| {
+                let e = Expr::LoadIf(*m, Box::new(at.clone()), Box::new(is_present.clone()));
+                let e = bind(l, "x", e, &mut loads);
+                bind(l, "x", is_present.clone().select(e, absent.clone()), &mut steps)
+            };
+            let next: Vec<Expr> = r.scratch.iter().map(load).collect();
+            let mut joined = join(l, r, &read(acc), &next, &mut steps)?;
+            if r.is_counted() {
+                // only the higher one of two columns may be absent in a join
+                let is_first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
+                let begins = |(next, joined): (Expr, Expr)| is_first.clone().select(next, joined);
+                joined = next.into_iter().zip(joined).map(begins).collect();
+            }
+            assign(l, acc, joined, &mut steps);
+        }
+        loads.append(&mut steps);
+        let rounded_up = columns.count.clone().plus(Expr::int(COLUMNS - 1));
+        let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
+        let all = vec![Stmt::Seq(row, Expr::int(0), rows, loads)];
+        // skip the loads if no lane of the warp has a segment
+        let some = is_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
+        out.push(Stmt::If(some, all, vec![]));
+        pairs(l, r, accs.iter().map(|acc| read(acc)).collect(), out)
     }
 
     /// Computes the strip's elements from the totals, and stores them; only warp 0 does so.
