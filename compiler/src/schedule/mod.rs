@@ -216,7 +216,8 @@ impl Scheduler<'_> {
         let most = resident_rows::chain(&self.f.graph, groups, scalars).unwrap_or(0);
         for count in (2..=most).rev() {
             let (chain, later) = groups.split_at(count);
-            let Some(fused) = resident_rows::joined(&self.f.graph, chain, later) else { continue };
+            let joined = resident_rows::joined(self.f, chain, later, &scalars[count..]);
+            let Some(fused) = joined else { continue };
             let before = self.previous_arrays.clone();
             let name = format!("{}_{first}_rows", self.name);
             let made = self.launch(name, &fused, &[], kernel, Some(chain))?;

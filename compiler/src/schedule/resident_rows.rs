@@ -20,7 +20,7 @@ use super::lower::LaunchContext;
 use super::reduction::Reduction;
 use super::{segments, work};
 use crate::core::index_space::indices;
-use crate::core::{Graph, MAX_RANK, NodeId, Op};
+use crate::core::{Function, Graph, MAX_RANK, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::Ty;
 use rustc_hash::FxHashSet as HashSet;
@@ -54,11 +54,20 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
 }
 
 /// Returns the group of a launch that computes all groups of a chain: its items are the results. Returns
-/// `None` if later groups need an array that would not be stored then.
-pub fn joined(g: &Graph, chain: &[FusedGroup], later: &[FusedGroup]) -> Option<FusedGroup> {
+/// `None` if later groups, or the scalar results that follow from them, need an array that would not be
+/// stored then.
+pub fn joined(
+    f: &Function,
+    chain: &[FusedGroup],
+    later: &[FusedGroup],
+    scalars: &[Vec<u32>],
+) -> Option<FusedGroup> {
+    let g = &f.graph;
+    let values = scalars.iter().flatten().map(|i| f.results[*i as usize].value);
+    let of_scalars: HashSet<NodeId> = values.flat_map(|n| groups::needs(g, n)).collect();
     let needed = |node: NodeId| {
         let needs = |it: &Item| groups::needs_of_item(g, it).contains(&node);
-        later.iter().flat_map(|fused| &fused.items).any(needs)
+        of_scalars.contains(&node) || later.iter().flat_map(|fused| &fused.items).any(needs)
     };
     let mut items = Vec::new();
     for it in chain.iter().flat_map(|fused| &fused.items) {

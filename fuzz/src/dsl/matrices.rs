@@ -88,7 +88,6 @@ pub(super) const READERS: Readers<MExp<f32>> = &[
     ("variance", Reader::Scalar(|m, _| m.variance(0))),
     ("variance_cols", Reader::Vector(|m, _| m.variance_cols(1))),
     ("std_rows", Reader::Vector(|m, _| m.std_rows(0))),
-    ("softmax_rows", Reader::Matrix(|m, _| m.softmax_rows())),
     ("map", Reader::Matrix(|m, p| m.map(|e| e + p.s))),
     ("operators", Reader::Matrix(|m, p| (m + p.b) * 0.5)),
     ("materialize", Reader::Matrix(|m, _| m.materialize() + 1.0)),
