@@ -1199,6 +1199,12 @@ agpu_status agpu_builder_length(struct agpu_builder *builder, agpu_node array, i
 agpu_status agpu_builder_dot(struct agpu_builder *builder, agpu_node x, agpu_node y, agpu_node *node);
 
 /**
+ * Adds the sum of the squared deviations of an array's elements, f32 or f64, from their mean, in one
+ * pass (docs/semantics.md 5.12).
+ */
+agpu_status agpu_builder_squared_deviations(struct agpu_builder *builder, agpu_node array, agpu_node *node);
+
+/**
  * Adds the matrix product of docs/semantics.md 5.7.
  */
 agpu_status agpu_builder_matmul(struct agpu_builder *builder, agpu_node x, agpu_node y, agpu_node *node);

@@ -67,7 +67,7 @@ fn difference(args: &[Value], expected: &[Value], found: &[Value]) -> String {
 fn reductions_at_every_edge() {
     let text = |ty: &str| {
         format!(
-            "func @r(%x: [{ty}], %y: [{ty}]) -> (sum: {ty}, dot: {ty}, odd: {ty}, fold: {ty}, least: {ty}) {{
+            "func @r(%x: [{ty}], %y: [{ty}]) -> (sum: {ty}, dot: {ty}, odd: {ty}, fold: {ty}, least: {ty}, deviations: {ty}) {{
   %0 = len %x
   %1 = len %y
   require same %0, %1 \"dot: x, y\"
@@ -76,7 +76,8 @@ fn reductions_at_every_edge() {
   %4 = reduce (%a: {ty}, %b: {ty}) from 3{ty} over %x {{ %c = mul_add %a, 0.5{ty}, %b yield %c }}
   %5 = fold (%a: {ty}, %b: {ty}) from 3{ty} over %y {{ %c = mul_add %a, 0.5{ty}, %b yield %c }}
   %6 = reduce (%a: {ty}, %b: {ty}) from inf{ty} over %y {{ %c = min %a, %b yield %c }}
-  return %2, %3, %4, %5, %6
+  %7 = squared_deviations from 0{ty} over %x
+  return %2, %3, %4, %5, %6, %7
 }}
 "
         )

@@ -37,6 +37,11 @@ fn expression_limits() {
 }
 
 #[test]
+fn moments() {
+    run("moments.cpp");
+}
+
+#[test]
 fn views() {
     run("views.cpp");
 }

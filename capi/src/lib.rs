@@ -96,6 +96,7 @@ pub use crate::online::operations::agpu_builder_reduce_axis;
 pub use crate::online::operations::agpu_builder_reverse;
 pub use crate::online::operations::agpu_builder_slice;
 pub use crate::online::operations::agpu_builder_spread;
+pub use crate::online::operations::agpu_builder_squared_deviations;
 pub use crate::online::operations::agpu_builder_stage;
 pub use crate::online::operations::agpu_builder_transpose;
 pub use crate::online::programs::agpu_program_free;

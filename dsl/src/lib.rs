@@ -40,8 +40,9 @@
 //! knows the scopes (closures, functions) that it depends on, so that a handle that is carried out
 //! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes,
 //! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
-//! `axis.rs` and `reduce.rs` those of arrays of every rank, `vector.rs`, `matrix.rs` and
-//! `stencil.rs` those of some ranks, `update.rs` arrays with a part replaced, `iterate.rs` repeated
+//! `axis.rs` and `reduce.rs` those of arrays of every rank, `moments.rs` and
+//! `softmax.rs` what is made of several of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
+//! some ranks, `update.rs` arrays with a part replaced, `iterate.rs` repeated
 //! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
 //! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
 //! the command line. The project's type-level code is all in this crate; what leaves it is plain
@@ -59,6 +60,7 @@ mod iterate;
 mod kernel_fn;
 mod lower;
 mod matrix;
+mod moments;
 mod node;
 mod ops;
 mod package;
@@ -67,6 +69,7 @@ mod reduce;
 mod results;
 mod scalar;
 mod scope;
+mod softmax;
 mod stage;
 mod stencil;
 mod update;

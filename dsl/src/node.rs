@@ -159,6 +159,8 @@ pub(crate) enum Op {
     Dot(NodeRef, NodeRef),
     /// An element of a product: semantics 5.7.
     PanelDot(NodeRef, NodeRef),
+    /// The sum of squared deviations from the mean: semantics 5.12.
+    SquaredDeviations(NodeRef),
     /// The state of that number after an iteration.
     Iterate(Rc<Iteration>, u32),
     /// A mistake that the types could not catch, reported if the function needs the value.
@@ -172,6 +174,7 @@ impl Op {
             Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
             Op::Unary(_, a) | Op::Cast(_, a) | Op::Stage(a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
+            Op::SquaredDeviations(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),
             Op::At(a, index) => [&[*a], &index[..]].concat(),
             Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],

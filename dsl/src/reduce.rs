@@ -26,7 +26,13 @@ pub(crate) fn summed(
 }
 
 /// A reduction by an operator.
-fn reduce_by(at: Place, construct: &'static str, op: BinaryOp, init: Lit, src: NodeRef) -> NodeRef {
+pub(crate) fn reduce_by(
+    at: Place,
+    construct: &'static str,
+    op: BinaryOp,
+    init: Lit,
+    src: NodeRef,
+) -> NodeRef {
     let lambda = node::bind_one(at, construct, &[init.ty, init.ty], |v| node::binary(at, op, v[0], v[1]));
     make(at, Type::scalar(init.ty), Op::Reduce { lambda, init: node::constant(at, init), src })
 }

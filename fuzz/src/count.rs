@@ -72,6 +72,7 @@ operations! {
     Op::Reduce { .. } => "reduce" Reads,
     Op::Dot { .. } => "dot" Reads,
     Op::PanelDot { .. } => "panel_dot" Reads,
+    Op::SquaredDeviations { .. } => "squared_deviations" Reads,
     Op::Fold { .. } => "fold" Reads,
     Op::Iterate { .. } => "iterate" Both,
 }

@@ -32,9 +32,10 @@ fn the_tables_are_complete() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let tables = include_str!("../src/dsl/vectors.rs").to_string() + include_str!("../src/dsl/matrices.rs");
     let (mut missing, mut found) = (Vec::new(), 0);
-    for file in
-        ["vector", "matrix", "array", "axis", "reduce", "stencil", "update", "iterate", "scalar", "stage"]
-    {
+    for file in [
+        "vector", "matrix", "array", "axis", "reduce", "moments", "softmax", "stencil", "update", "iterate",
+        "scalar", "stage",
+    ] {
         let path = format!("{root}/dsl/src/{file}.rs");
         for name in methods(&std::fs::read_to_string(path).expect("the language's source")) {
             found += 1;

@@ -14,5 +14,6 @@
 
 #include <arraygpu.hpp>
 #include <arraygpu/expr/assign.hpp>
+#include <arraygpu/expr/moments.hpp>
 
 #endif // ARRAYGPU_EXPR_HPP

@@ -182,6 +182,39 @@ def panel_dot(init, a, b, multiply, mul_add, add):
     return init if total is None else add(init, total)
 
 
+def squared_deviations(init, values, add, sub, mul, div, mul_add):
+    """5.12: of each column the count, the mean and the sum of squared deviations; None of no values."""
+    if not values:
+        return init
+
+    def after(moments, x):
+        count, mean, total = moments
+        count = add(count, 1.0)
+        d = sub(x, mean)
+        mean = mul_add(d, div(1.0, count), mean)
+        return count, mean, mul_add(d, sub(x, mean), total)
+
+    def join(a, b):
+        count = add(a[0], b[0])
+        d, weight = sub(b[1], a[1]), div(b[0], count)
+        total = mul_add(d, mul(d, mul(a[0], weight)), add(a[2], b[2]))
+        return count, mul_add(d, weight, a[1]), total
+
+    tiles = []
+    for start in range(0, len(values), TILE):
+        tile = values[start : start + TILE]
+        columns = []
+        for c in range(COLUMNS):
+            moments = None
+            for x in tile[c::COLUMNS]:
+                moments = after(moments or (0.0, 0.0, 0.0), x)
+            columns.append(moments)
+        tiles.append(tile_of(columns, join))
+    while len(tiles) > 1:
+        tiles = level(tiles, join)
+    return add(init, tiles[0][2])
+
+
 def fold(init, values, f):
     """5.5"""
     for value in values:

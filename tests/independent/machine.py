@@ -13,7 +13,7 @@ from scalars import Faults
 UNKNOWN = object()
 
 # what is computed once for the call if it depends on no element, and leaves its records, whether or not an element that uses it is computed (section 6)
-ONCE = ("reduce", "fold", "dot", "panel_dot", "materialize", "iterate")
+ONCE = ("reduce", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
 
 
 class Refused(Exception):
@@ -314,6 +314,11 @@ class Machine:
 
     def do_panel_dot(self, node, init, a, b):
         return self.product(node, init, a, b, arrays.panel_dot)
+
+    def do_squared_deviations(self, node, init, src):
+        operators = [scalars.exact_binary(name, node.elem) for name in ("add", "sub", "mul", "div")]
+        operators.append(scalars.mul_add(node.elem))
+        return lambda frame: arrays.squared_deviations(init(frame), list(src(frame).elements()), *operators)
 
     def do_iterate(self, node, *codes):
         step, which = node.extra

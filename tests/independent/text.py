@@ -332,6 +332,10 @@ class FunctionParser:
 
     op_panel_dot = op_dot
 
+    def op_squared_deviations(self, word):
+        operands = [self.after("from"), self.after("over")]
+        return self.node(word, operands, operands[0].elem, 0)
+
     def op_map(self, word):
         binders = self.binders()
         self.p.expect("over")

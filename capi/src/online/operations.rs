@@ -188,6 +188,20 @@ pub unsafe extern "C" fn agpu_builder_dot(
     })
 }
 
+/// Adds the sum of the squared deviations of an array's elements, f32 or f64, from their mean, in one
+/// pass (docs/semantics.md 5.12).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_squared_deviations(
+    builder: *mut AgpuBuilder,
+    array: AgpuNode,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_squared_deviations", builder, node, |b| {
+        let array = b.node(array, "the array")?;
+        b.function().squared_deviations(array).map_err(refused)
+    })
+}
+
 /// Adds the matrix product of docs/semantics.md 5.7.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_matmul(

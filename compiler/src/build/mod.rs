@@ -208,6 +208,12 @@ impl Builder {
         Ok(node)
     }
 
+    /// Adds the sum of the squared deviations from the mean (semantics 5.12).
+    pub fn squared_deviations(&mut self, src: NodeId) -> Result<NodeId> {
+        let init = self.function.graph.lit(Lit::zero(self.ty(src).elem));
+        self.node(Op::SquaredDeviations { init, src })
+    }
+
     /// Marks a value to be named in the generated code, unless it is a name already.
     pub fn bind(&mut self, value: NodeId) -> NodeId {
         if !matches!(self.function.graph.op(value), Op::Const(_) | Op::Param(_) | Op::Var(..)) {

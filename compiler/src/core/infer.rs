@@ -167,6 +167,14 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             }
             Type::scalar(ty)
         }
+        Op::SquaredDeviations { init, src } => {
+            let ty = scalar(*init, "the initial value")?;
+            same(ty, array(*src, "the operand of squared_deviations")?.elem, "initial value and elements")?;
+            if !matches!(ty, Ty::F32 | Ty::F64) {
+                return Err(format!("squared_deviations does not take {ty}"));
+            }
+            Type::scalar(ty)
+        }
         Op::Fold { step, init, src } => {
             let ty = scalar(*init, "the initial value")?;
             operator(step, ty, array(*src, "the operand of fold")?.elem, "fold")?;

@@ -7,6 +7,7 @@
 
 mod call;
 mod machine;
+mod moments;
 mod values;
 
 use super::{Function, NodeId, Op, Type};

@@ -5,6 +5,7 @@
 //! nodes like any other (`len %x`, `sub %n, 14i64`). Bound variables are canonical (see [`graph`]),
 //! so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
+pub mod deviations;
 pub mod elementary;
 pub mod encode;
 pub mod equations;
@@ -193,6 +194,11 @@ pub enum Op {
         init: NodeId,
         a: NodeId,
         b: NodeId,
+    },
+    /// The sum of the squared deviations from the mean, in one pass (semantics 5.12).
+    SquaredDeviations {
+        init: NodeId,
+        src: NodeId,
     },
     /// A sequential fold by step(accumulator, element) (semantics 5.5).
     Fold {

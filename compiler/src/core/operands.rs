@@ -46,6 +46,7 @@ macro_rules! operands {
             | Op::Pick { src: a, index: b, .. }
             | Op::Spread { src: a, n: b, .. }
             | Op::Reduce { init: a, src: b, .. }
+            | Op::SquaredDeviations { init: a, src: b }
             | Op::Fold { init: a, src: b, .. } => {
                 $f(a);
                 $f(b);
@@ -139,7 +140,14 @@ impl Op {
     /// Returns whether the operation joins elements to one value: a reduction, a fold or an inner
     /// product.
     pub fn is_reduction(&self) -> bool {
-        matches!(self, Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. } | Op::PanelDot { .. })
+        matches!(
+            self,
+            Op::Reduce { .. }
+                | Op::Fold { .. }
+                | Op::Dot { .. }
+                | Op::PanelDot { .. }
+                | Op::SquaredDeviations { .. }
+        )
     }
 
     /// Returns whether the value is known only after a launch: a reduction, a stored array or an

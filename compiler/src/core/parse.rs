@@ -216,6 +216,9 @@ impl Parser<'_> {
                 Op::PanelDot { init: self.after("from")?, a: self.after("over")?, b: self.after(",")? }
             }
             "dot" => Op::Dot { init: self.after("from")?, a: self.after("over")?, b: self.after(",")? },
+            "squared_deviations" => {
+                Op::SquaredDeviations { init: self.after("from")?, src: self.after("over")? }
+            }
             "iterate" => self.iterate()?,
             "generate" => {
                 let extents = self.more()?;

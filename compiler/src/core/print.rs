@@ -152,6 +152,7 @@ impl Printer<'_> {
             Op::Materialize(_) => format!("materialize {}", o[0]),
             Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),
+            Op::SquaredDeviations { .. } => format!("squared_deviations from {} over {}", o[0], o[1]),
             Op::Iterate { step, which, .. } => {
                 let name = self.f.steps.get(*step as usize).map_or("?", |s| &s.name);
                 format!("iterate @{name} {which} by {} from {}", o[0], o[1..].join(", "))

@@ -139,7 +139,7 @@ pub fn is_fused(f: &Function) -> bool {
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),
             Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),
-            Op::Reduce { src, .. } | Op::Fold { src, .. } => made(*src),
+            Op::Reduce { src, .. } | Op::Fold { src, .. } | Op::SquaredDeviations { src, .. } => made(*src),
             Op::Dot { a, b, .. } => made(*a) && made(*b),
             Op::PanelDot { a, b, .. } => made(*a) && made(*b) && !g.is_closed(n),
             _ => true,

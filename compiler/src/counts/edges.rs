@@ -39,6 +39,11 @@ impl Walk<'_> {
                     edge(element, length, Kind::Element),
                 ]
             }
+            Op::SquaredDeviations { init, src } => {
+                let length = self.elements(*src);
+                let element = self.element(n, *src);
+                vec![edge(*init, 1.0, Kind::Value), edge(element, length, Kind::Element)]
+            }
             Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
                 let length = self.elements(*a);
                 let [a, b] = [*a, *b].map(|x| self.element(n, x));

@@ -247,6 +247,10 @@ impl<'a> Walk<'a> {
             Op::Dot { a, .. } | Op::PanelDot { a, .. } => {
                 counts.operations += 2.0 * times * self.elements(*a);
             }
+            // two differences and two multiply-adds
+            Op::SquaredDeviations { src, .. } => {
+                counts.operations += 6.0 * times * self.elements(*src);
+            }
             op if demand.counts => {
                 counts.operations += weight(op) * times;
                 // what was kept for several iterations is read again

@@ -138,6 +138,10 @@ impl Body {
                 let body = self.function(g, n, lambda, at);
                 self.visit(g, body, at);
             }
+            Op::SquaredDeviations { src, .. } => {
+                self.sequence(g, *src, at);
+                self.count(&op, n, at);
+            }
             Op::Dot { a, b, .. } | Op::PanelDot { a, b, .. } => {
                 self.sequence(g, *a, at);
                 self.sequence(g, *b, at);
@@ -172,6 +176,7 @@ impl Body {
             }
             Op::Reduce { init, src: array, .. }
             | Op::Fold { init, src: array, .. }
+            | Op::SquaredDeviations { init, src: array }
             | Op::Dot { init, a: array, .. }
             | Op::PanelDot { init, a: array, .. } => {
                 self.visit(g, *init, own);
@@ -216,6 +221,8 @@ impl Body {
             self.loops[at].operations += match op {
                 // The product and the sum count as one operation each.
                 Op::MulAdd(..) | Op::Dot { .. } | Op::PanelDot { .. } => 2,
+                // Two differences and two multiply-adds.
+                Op::SquaredDeviations { .. } => 6,
                 Op::Unary(UnaryOp::Unlikely, _) => 0,
                 _ => 1,
             };
@@ -288,6 +295,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::Reduce { .. } => "reduce",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",
+        Op::SquaredDeviations { .. } => "squared_deviations",
         Op::Fold { .. } => "fold",
         Op::Materialize(_) => "materialize",
         Op::Iterate { .. } => "iterate",

@@ -100,6 +100,7 @@ fn computes(units: &Units, unit: &Unit, fused: &FusedGroup, body: &Body) -> Vec<
         let (what, value) = match f.graph.op(it.node) {
             Op::Reduce { .. } => ("reduces", result(it)),
             Op::Dot { .. } | Op::PanelDot { .. } => ("reduces by multiply-add", result(it)),
+            Op::SquaredDeviations { .. } => ("reduces to squared deviations", result(it)),
             Op::Fold { .. } => ("folds", result(it)),
             _ => ("stores", Some(result(it).unwrap_or_else(|| "a temporary".into()))),
         };

@@ -68,6 +68,7 @@ fn reduced(g: &mut Graph, op: Op) -> Op {
     match op {
         Op::Reduce { join, init, src } => Op::Reduce { join, init, src: stored(g, src) },
         Op::Fold { step, init, src } => Op::Fold { step, init, src: stored(g, src) },
+        Op::SquaredDeviations { init, src } => Op::SquaredDeviations { init, src: stored(g, src) },
         Op::Dot { init, a, b } => Op::Dot { init, a: stored(g, a), b: stored(g, b) },
         op => op,
     }
@@ -189,6 +190,7 @@ fn inner_stored(g: &mut Graph, element: NodeId, n: NodeId, index: &[Axis]) -> No
     let made = match op {
         Op::Reduce { join, init, src } => Op::Reduce { join, init, src: flattened(g, src) },
         Op::Fold { step, init, src } => Op::Fold { step, init, src: flattened(g, src) },
+        Op::SquaredDeviations { init, src } => Op::SquaredDeviations { init, src: flattened(g, src) },
         Op::Dot { init, a, b } => Op::Dot { init, a: flattened(g, a), b: flattened(g, b) },
         _ => return element,
     };
@@ -258,6 +260,7 @@ fn outermost(g: &Graph, value: NodeId) -> Vec<NodeId> {
 /// Returns the number of iterations of a reduction.
 fn length_of(g: &Graph, n: NodeId) -> Option<NodeId> {
     let (Op::Reduce { src, .. }
+    | Op::SquaredDeviations { src, .. }
     | Op::Fold { src, .. }
     | Op::Dot { a: src, .. }
     | Op::PanelDot { a: src, .. }) = g.op(n)

@@ -173,6 +173,11 @@ impl Fuse {
                 let made = g.add(Op::Fold { step, init, src });
                 kept_records::apart(g, made)
             }
+            Op::SquaredDeviations { init, src } => {
+                let src = self.sequence(g, src);
+                let made = g.add(Op::SquaredDeviations { init, src });
+                kept_records::apart(g, made)
+            }
             Op::Dot { init, a, b } => {
                 let (a, b) = (self.sequence(g, a), self.sequence(g, b));
                 let made = g.add(Op::Dot { init, a, b });

@@ -187,8 +187,14 @@ impl Guard {
                 let x = with_elements(g, x, |g, e| only_if(g, needed, e));
                 Ok(g.add(Op::Materialize(x)))
             }
-            (Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. }, Some(variable)) => {
-                Ok(pinned(g, n, variable))
+            (
+                Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. } | Op::SquaredDeviations { .. },
+                Some(variable),
+            ) => Ok(pinned(g, n, variable)),
+            (Op::SquaredDeviations { init, src }, None) => {
+                let init = only_if(g, needed, init);
+                let src = with_elements(g, src, |g, e| only_if(g, needed, e));
+                Ok(g.add(Op::SquaredDeviations { init, src }))
             }
             (Op::Reduce { join, init, src }, None) => {
                 let (join, init) = (joined_if(g, needed, &join), only_if(g, needed, init));
@@ -254,7 +260,9 @@ fn pinned(g: &mut Graph, n: NodeId, variable: NodeId) -> NodeId {
         _ => array,
     };
     match &mut op {
-        Op::Reduce { src, .. } | Op::Fold { src, .. } => *src = long(*src),
+        Op::Reduce { src, .. } | Op::Fold { src, .. } | Op::SquaredDeviations { src, .. } => {
+            *src = long(*src);
+        }
         Op::Dot { a, b, .. } => [*a, *b] = [long(*a), long(*b)],
         _ => {}
     }

@@ -17,6 +17,7 @@
 //! Long reductions that read an array along an axis of its own stay, because sums of rows and
 //! columns, and products, have their own strategies. So do closed reductions that read any array.
 
+use crate::core::deviations::{self, Moments};
 use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::settle;
 use crate::core::simplify::simplify;
@@ -72,6 +73,8 @@ impl Unroll {
             // the products and sums of an inner product stay exact under `fast_math`, whereas
             // separate operations would be approximated
             Op::Dot { .. } | Op::PanelDot { .. } if self.fast => return None,
+            Op::SquaredDeviations { .. } if self.fast => return None,
+            Op::SquaredDeviations { init, src } => (init, [src, src]),
             Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => (init, [a, b]),
             _ => return None,
         };
@@ -80,7 +83,10 @@ impl Unroll {
         let values = [g.open(&of_a, &[k]), g.open(&of_b, &[k])];
         let whole = g.add(op.clone());
         let room = room(g, &values, var, g.is_closed(whole))?;
-        let joins = op.lambda().map_or(2, |l| size(g, &[l.body], l.params[0].0));
+        let joins = match op {
+            Op::SquaredDeviations { .. } => 7,
+            _ => op.lambda().map_or(2, |l| size(g, &[l.body], l.params[0].0)),
+        };
         let nodes = (size(g, &values, var) + joins) * n as usize;
         if n > room.elements || nodes > room.nodes {
             return None;
@@ -107,6 +113,11 @@ impl Unroll {
                 let values = all.iter().map(|x| x[0]).collect();
                 let total = tree(values, &mut |a, b| self.applied(g, join, [a, b]));
                 total.map_or(init, |total| self.applied(g, join, [init, total]))
+            }
+            Op::SquaredDeviations { .. } => {
+                let values: Vec<Moments> = all.iter().map(|x| deviations::first(g, x[0])).collect();
+                let total = tree(values, &mut |a, b| deviations::join(g, a, b));
+                total.map_or(init, |[.., total]| add(g, init, total))
             }
             Op::Dot { .. } => {
                 let products = all.iter().map(|x| mul(g, *x)).collect();
@@ -163,7 +174,7 @@ fn elements(g: &Graph, src: NodeId) -> Option<(i64, Lambda)> {
 }
 
 /// Joins neighbours pairwise until one value is left.
-fn tree(mut v: Vec<NodeId>, join: &mut dyn FnMut(NodeId, NodeId) -> NodeId) -> Option<NodeId> {
+fn tree<V: Copy>(mut v: Vec<V>, join: &mut dyn FnMut(V, V) -> V) -> Option<V> {
     while v.len() > 1 {
         v = v.chunks(2).map(|p| if let [a, b] = *p { join(a, b) } else { p[0] }).collect();
     }

@@ -201,7 +201,7 @@ impl Counter {
     /// Declares a counter for up to 2^`levels` columns.
     pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
         let (join, general) = (&mut joining(r, &Surroundings::NONE), r.is_general(l.launch));
-        Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, out))
+        Counter(Counters::new(l, &Lanes::of(r, join, general), levels, out))
     }
 
     /// Emits the addition of the value of column `c`, after the columns before it have been added.
@@ -211,11 +211,11 @@ impl Counter {
         r: &Reduction,
         place: &Surroundings,
         c: Expr,
-        value: Expr,
+        value: Vec<Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (join, general) = (&mut joining(r, place), r.is_general(l.launch));
-        self.0.push(l, &mut Lanes { types: vec![r.ty], join, general }, 0, c, vec![value], out)
+        self.0.push(l, &mut Lanes::of(r, join, general), 0, c, value, out)
     }
 
     /// Emits the join of all `width` columns, of which there is at least one, and returns its
@@ -227,8 +227,8 @@ impl Counter {
         place: &Surroundings,
         width: Expr,
         out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
+    ) -> Result<Vec<Expr>> {
         let (join, general) = (&mut joining(r, place), r.is_general(l.launch));
-        Ok(self.0.total(l, &mut Lanes { types: vec![r.ty], join, general }, width, out)?.remove(0))
+        self.0.total(l, &mut Lanes::of(r, join, general), width, out)
     }
 }

@@ -1,13 +1,14 @@
 //! Finds the items that launches must compute (stored arrays, reductions, folds, iterations), and
 //! fuses items over one index space into fused groups.
 
+use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::Visited;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Maximum number of items in a fused group. It limits the number of registers that a kernel needs
-/// and the time that the C compiler takes for it.
+/// Maximum number of items in a fused group, where one with several accumulators counts as that many.
+/// It limits the number of registers that a kernel needs and the time that the C compiler takes for it.
 pub const MAX_ITEMS: usize = 8;
 /// Maximum number of core IR nodes that several items may need together to share a fused group: the
 /// values of a larger group would not stay in registers. A single item may need more.
@@ -20,7 +21,8 @@ pub const MAX_ARRAYS: usize = 64;
 /// A stored array, a reduction, a fold, or a state of an iteration.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `fold` or `iterate`.
+    /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `squared_deviations`,
+    /// `fold` or `iterate`.
     pub node: NodeId,
     /// The number of the function's array result that the item is, if it is one.
     pub result: Option<u32>,
@@ -46,7 +48,9 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
 /// Whether a fused group has a reduction, which joins values of different elements in another order
 /// than a fold.
 pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
-    fused.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
+    let is_reduction =
+        |op: &Op| matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::SquaredDeviations { .. });
+    fused.items.iter().any(|it| is_reduction(g.op(it.node)))
 }
 
 /// Whether the item's elements have reductions or folds of their own.
@@ -100,6 +104,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let iteration = iteration(g, it.node);
         let with = open.entry((level, domain.clone(), sequential, iteration.clone())).or_default();
         let nests = is_store(g, &it) && is_nested(g, &it);
+        let own_weight = weight(g, std::slice::from_ref(&it));
         // computed only if there is a group that the item might share
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
@@ -110,6 +115,9 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
                 false => nests,
             };
             if iteration.is_none() && p.1.items.iter().any(differs) {
+                return false;
+            }
+            if iteration.is_none() && weight(g, &p.1.items) + own_weight > MAX_ITEMS {
                 return false;
             }
             // the states of an iteration are computed by one plan, whatever their number
@@ -123,7 +131,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
                 let p = &mut fused_groups[with[at]];
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
-                if iteration.is_none() && p.1.items.len() >= MAX_ITEMS {
+                if iteration.is_none() && weight(g, &p.1.items) >= MAX_ITEMS {
                     with.remove(at);
                 }
             }
@@ -135,6 +143,12 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     }
     fused_groups.sort_by_key(|p| p.0);
     Ok(fused_groups.into_iter().map(|p| p.1).collect())
+}
+
+/// Returns the number of items, where one with several accumulators counts as that many.
+fn weight(g: &Graph, items: &[Item]) -> usize {
+    let of = |it: &Item| if matches!(g.op(it.node), Op::SquaredDeviations { .. }) { MOMENTS } else { 1 };
+    items.iter().map(of).sum()
 }
 
 /// What the items of a fused group have in common: level, domain, whether they are folds, iteration.
@@ -231,9 +245,11 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     match g.op(item) {
         Op::Generate(extents, _) => extents.clone(),
         Op::Iterate { .. } => Vec::new(),
-        Op::Materialize(x) | Op::Reduce { src: x, .. } | Op::Fold { src: x, .. } | Op::Dot { a: x, .. } => {
-            domain(g, *x)
-        }
+        Op::Materialize(x)
+        | Op::Reduce { src: x, .. }
+        | Op::Fold { src: x, .. }
+        | Op::Dot { a: x, .. }
+        | Op::SquaredDeviations { src: x, .. } => domain(g, *x),
         op => unreachable!("{op:?} is no item"),
     }
 }

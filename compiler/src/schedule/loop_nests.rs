@@ -163,13 +163,15 @@ impl Finder<'_, '_, '_> {
             Op::Reduce { init, src, .. } | Op::Dot { init, a: src, .. } => {
                 let r = Reduction::nested(l, node);
                 let pair = [l.g.fresh_var(ty).1, l.g.fresh_var(ty).1];
-                let tree = (r.first(l, k), pair, r.join(l, pair[0], pair[1]));
-                (init, src, Order::Tree, r.step(l, acc, k), Some(tree))
+                let [first, joined, next] =
+                    [r.first(l, k), r.join(l, &pair[..1], &pair[1..]), r.step(l, &[acc], k)].map(|of| of[0]);
+                (init, src, Order::Tree, next, Some((first, pair, joined)))
             }
             Op::PanelDot { init, a, b } => {
                 let (x, y) = (element(&mut l.g, a, k), element(&mut l.g, b, k));
                 (init, a, Order::Panels, l.g.add(Op::MulAdd(x, y, acc)), None)
             }
+            // the loops of a nest have one accumulator for each operation
             _ => return None,
         };
         let Op::Generate(extents, _) = l.g.op(src) else { return None };

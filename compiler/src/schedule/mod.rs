@@ -233,9 +233,10 @@ impl Scheduler<'_> {
         let (most, what) = chain.unwrap_or((0, Resident::Rows));
         for count in (2..=most).rev() {
             let (chain, later) = groups.split_at(count);
+            let needed = resident_rows::needed_later(self.f, later, &scalars[count..]);
             let joined = match what {
-                Resident::Rows => resident_rows::joined(&self.f.graph, chain, later),
-                Resident::Vector => resident_vector::joined(&self.f.graph, self.one, chain, later),
+                Resident::Rows => resident_rows::joined(g, chain, &needed),
+                Resident::Vector => resident_vector::joined(g, self.one, chain, &needed),
             };
             let Some(fused) = joined else { continue };
             let before = self.previous_arrays.clone();

@@ -71,7 +71,9 @@ fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>
     let (mut plain, init) = (l.launch.g.op(version.roots[0]).clone(), parts(l.launch.g.op(n)).0);
     l.value(init, r)?;
     match &mut plain {
-        Op::Reduce { init: own, .. } | Op::Fold { init: own, .. } => *own = init,
+        Op::Reduce { init: own, .. }
+        | Op::Fold { init: own, .. }
+        | Op::SquaredDeviations { init: own, .. } => *own = init,
         Op::Dot { init: own, .. } | Op::PanelDot { init: own, .. } => *own = init,
         op => unreachable!("{op:?} is no reduction"),
     }
@@ -93,7 +95,9 @@ fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>
 /// Returns the initial value of a reduction or fold, and its sequence.
 fn parts(op: &Op) -> (NodeId, NodeId) {
     match *op {
-        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
+        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } | Op::SquaredDeviations { init, src } => {
+            (init, src)
+        }
         Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
         ref op => unreachable!("{op:?} is no reduction"),
     }
@@ -266,7 +270,8 @@ fn reduce(
     out.push(Stmt::Var(result, start));
     let count = named(l, "count", count, out);
     let join = &mut joining(&r, place);
-    let mut lanes = Lanes { types: vec![r.ty], join, general: r.is_general(l.launch) || l.scope.depth > 1 };
+    let general = r.is_general(l.launch) || l.scope.depth > 1;
+    let mut lanes = Lanes::of(&r, join, general);
     let mut body = Vec::new();
     // on a CPU most sequences fit in one tile, which gets code of its own; if elements have loops,
     // this would emit nested loops 2^depth times
@@ -274,21 +279,20 @@ fn reduce(
     let mut single = Vec::new();
     if !l.k.is_gpu() && !by_loops {
         let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
-        let joined = (lanes.join)(l, 0, Expr::Reg(result), value, &mut single)?;
+        let joined = r.joined_initial(l, place, result, &value, &mut single)?;
         single.push(Stmt::Assign(result, joined));
     }
     let value = tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
         if !l.k.is_gpu() {
             let tile = if by_loops { cpu::nested::tile_by_loops } else { cpu::nested::tile };
-            return Ok(vec![tile(l, &r, place, base, left, out)?]);
+            return tile(l, &r, place, base, left, out);
         }
         if by_loops {
             return level(l, lanes, left, out, &mut |l, _, at, column, out| {
                 let at = named(l, "i", base.clone().plus(at), out);
                 let elements = r.values_at(l, place, at, out)?;
-                let acc = column.acc[0];
-                let old = Expr::Reg(acc);
-                r.go_on(l, place, elements, &column.is_first, old, &|e| Stmt::Assign(acc, e), out)
+                let set = |at: usize, e| Stmt::Assign(column.acc[at], e);
+                r.go_on(l, place, elements, &column.is_first, read(&column.acc), &set, out)
             });
         }
         columns(l, lanes, left, out, &mut |l, i, acc, out| {
@@ -297,18 +301,17 @@ fn reduce(
             let (_, index) = l.launch.g.fresh_var(Ty::I64);
             let mut vars = place.vars.to_vec();
             vars.push((index, at));
-            let root = match acc {
+            let roots = match acc {
                 None => r.first(l.launch, index),
                 Some(acc) => {
-                    let (_, before) = l.launch.g.fresh_var(r.ty);
-                    vars.push((before, acc[0].clone()));
-                    r.step(l.launch, before, index)
+                    let before = r.nodes(l.launch, acc, &mut vars);
+                    r.step(l.launch, &before, index)
                 }
             };
-            place.values(l, &vars, &[root], out)
+            place.values(l, &vars, &roots, out)
         })
     })?;
-    let joined = (lanes.join)(l, 0, Expr::Reg(result), value[0].clone(), &mut body)?;
+    let joined = r.joined_initial(l, place, result, &value, &mut body)?;
     body.push(Stmt::Assign(result, joined));
     if !single.is_empty() {
         let short = Expr::binary(BinaryOp::Le, count.clone(), Expr::int(TILE));
@@ -319,6 +322,23 @@ fn reduce(
 }
 
 impl Reduction {
+    /// Emits the join of the initial value, which is in a register, with the value of all elements.
+    fn joined_initial(
+        &self,
+        l: &mut Lower,
+        place: &Surroundings,
+        init: Reg,
+        value: &[Expr],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        let [a, b] = [(); 2].map(|()| l.launch.g.fresh_var(self.ty).1);
+        let root = self.join_initial(l.launch, a, b);
+        let mut vars = place.vars.to_vec();
+        vars.push((a, Expr::Reg(init)));
+        vars.extend(value.last().map(|e| (b, e.clone())));
+        Ok(place.values(l, &vars, &[root], out)?.remove(0))
+    }
+
     /// Emits the operands of the reduction at an index.
     pub fn values_at(
         &self,
@@ -342,8 +362,8 @@ impl Reduction {
         place: &Surroundings,
         elements: Vec<Expr>,
         is_first: &Expr,
-        old: Expr,
-        set: &dyn Fn(Expr) -> Stmt,
+        old: Vec<Expr>,
+        set: &dyn Fn(usize, Expr) -> Stmt,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let mut known = place.vars.to_vec();
@@ -355,13 +375,17 @@ impl Reduction {
         }
         let (mut begins, mut goes_on) = (Vec::new(), Vec::new());
         let first = self.first_of(l.launch, &nodes);
-        let value = place.values(l, &known, &[first], &mut begins)?.remove(0);
-        begins.push(set(value));
-        let (_, acc) = l.launch.g.fresh_var(self.ty);
-        known.push((acc, named(l, "acc", old, &mut goes_on)));
-        let next = self.step_of(l.launch, acc, &nodes);
-        let value = place.values(l, &known, &[next], &mut goes_on)?.remove(0);
-        goes_on.push(set(value));
+        let values = place.values(l, &known, &first, &mut begins)?;
+        begins.extend(values.into_iter().enumerate().map(|(at, e)| set(at, e)));
+        let old: Vec<Expr> = old.into_iter().map(|e| named(l, "acc", e, &mut goes_on)).collect();
+        let acc = self.nodes(l.launch, &old, &mut known);
+        let next = self.step_of(l.launch, &acc, &nodes);
+        let mut values = place.values(l, &known, &next, &mut goes_on)?;
+        if values.len() > 1 {
+            // all new values are computed before any accumulator changes
+            values = values.into_iter().map(|e| named(l, "next", e, &mut goes_on)).collect();
+        }
+        goes_on.extend(values.into_iter().enumerate().map(|(at, e)| set(at, e)));
         out.push(Stmt::If(is_first.clone(), begins, goes_on));
         Ok(())
     }

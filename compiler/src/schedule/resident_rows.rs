@@ -25,7 +25,7 @@ use super::reduction::Reduction;
 use super::{segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::index_space::indices;
-use crate::core::{Graph, MAX_RANK, NodeId, Op};
+use crate::core::{Function, Graph, MAX_RANK, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -63,16 +63,21 @@ fn domain<'a>(g: &Graph, all: &'a [FusedGroup]) -> Option<&'a [NodeId]> {
     all.iter().take(MOST_GROUPS).find(has_reductions).map(|fused| &fused.domain[..])
 }
 
+/// Returns what the groups behind a chain need, and the scalar results that follow from them.
+pub fn needed_later(f: &Function, later: &[FusedGroup], scalars: &[Vec<u32>]) -> HashSet<NodeId> {
+    let g = &f.graph;
+    let values = scalars.iter().flatten().map(|i| f.results[*i as usize].value);
+    let of_scalars = values.flat_map(|n| groups::needs(g, n));
+    let of_items = later.iter().flat_map(|fused| &fused.items).flat_map(|it| groups::needs_of_item(g, it));
+    of_scalars.chain(of_items).collect()
+}
+
 /// Returns the group of a launch that computes all groups of a chain: its items are the results. Returns
-/// `None` if later groups need an array that would not be stored then.
-pub fn joined(g: &Graph, chain: &[FusedGroup], later: &[FusedGroup]) -> Option<FusedGroup> {
-    let needed = |node: NodeId| {
-        let needs = |it: &Item| groups::needs_of_item(g, it).contains(&node);
-        later.iter().flat_map(|fused| &fused.items).any(needs)
-    };
+/// `None` if an array is `needed` that would not be stored then.
+pub fn joined(g: &Graph, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
     let mut items = Vec::new();
     for it in chain.iter().flat_map(|fused| &fused.items) {
-        if it.result.is_none() && needed(it.node) {
+        if it.result.is_none() && needed.contains(&it.node) {
             return None;
         }
         items.extend(it.result.map(|_| it.clone()));
@@ -233,6 +238,7 @@ impl LaunchContext<'_, '_> {
             let (init, src) = match *self.g.op(*n) {
                 Op::Reduce { init, src, .. } => (init, src),
                 Op::Dot { init, a, .. } => (init, a),
+                Op::SquaredDeviations { init, src } => (init, src),
                 _ => return None,
             };
             let Op::Generate(extents, _) = self.g.op(src) else { return None };

@@ -13,7 +13,7 @@
 
 use super::element::opened;
 use super::facts::{Accesses, ResidentRows, RowValue, Stage};
-use super::groups::{FusedGroup, Item, is_store, needs_of_item};
+use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
 use super::resident_rows::{MOST_GROUPS, recomputed};
@@ -38,14 +38,10 @@ pub fn chain(all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
 }
 
 /// Returns the group of a launch that computes all groups of a chain, over one row: its items are the
-/// results. Returns `None` if later groups need an array or a total that would not be in memory then.
-pub fn joined(g: &Graph, one: NodeId, chain: &[FusedGroup], later: &[FusedGroup]) -> Option<FusedGroup> {
-    let needed = |node: NodeId| {
-        let needs = |it: &Item| needs_of_item(g, it).contains(&node);
-        later.iter().flat_map(|fused| &fused.items).any(needs)
-    };
+/// results. Returns `None` if an array or a total is `needed` that would not be in memory then.
+pub fn joined(g: &Graph, one: NodeId, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
     let all = || chain.iter().flat_map(|fused| &fused.items);
-    if all().any(|it| it.result.is_none() && (is_store(g, it) || needed(it.node))) {
+    if all().any(|it| it.result.is_none() && (is_store(g, it) || needed.contains(&it.node))) {
         return None;
     }
     let items: Vec<Item> = all().filter(|it| is_store(g, it)).cloned().collect();
@@ -88,6 +84,7 @@ fn of_arrays(g: &mut Graph, n: NodeId, f: &mut dyn FnMut(&mut Graph, NodeId) -> 
             let join = join.clone();
             Op::Reduce { join, init, src: f(g, src) }
         }
+        Op::SquaredDeviations { init, src } => Op::SquaredDeviations { init, src: f(g, src) },
         Op::Dot { init, a, b } => Op::Dot { init, a: f(g, a), b: f(g, b) },
         _ => return f(g, n),
     };
@@ -182,7 +179,10 @@ impl LaunchContext<'_, '_> {
         let zero = self.g.lit(Lit::i64(0));
         let is_row = self.g.add(Op::Binary(BinaryOp::Ge, row, zero));
         let mut op = self.g.op(reduction).clone();
-        let (Op::Reduce { init, .. } | Op::Dot { init, .. }) = &mut op else { return None };
+        let (Op::Reduce { init, .. } | Op::SquaredDeviations { init, .. } | Op::Dot { init, .. }) = &mut op
+        else {
+            return None;
+        };
         *init = self.g.add(Op::Select(is_row, *init, *init));
         let made = self.g.add(op);
         Reduction::nested(self, made).identity(self).map(|_| made)

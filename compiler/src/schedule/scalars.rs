@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::plan;
 
-/// Emits the join of the initial value with the reduced value `v`, and returns the result: f(init,
+/// Emits the join of the initial value with the reduced value `v`, the last accumulator, and returns the result: f(init,
 /// v) if `some` (the sequence has at least one element), else init (semantics 5.1, step 5). A
 /// nested reduction's initial value is computed from the known values in `place`.
 pub fn join_initial(
@@ -25,7 +25,7 @@ pub fn join_initial(
     out.push(Stmt::Var(value, start));
     let (_, a) = l.launch.g.fresh_var(r.ty);
     let (_, b) = l.launch.g.fresh_var(r.ty);
-    let join = r.join(l.launch, a, b);
+    let join = r.join_initial(l.launch, a, b);
     let mut body = Vec::new();
     let joined = l.region(&[(a, Expr::Reg(value)), (b, v)], &[join], place.at, &mut body)?.remove(0);
     body.push(Stmt::Assign(value, joined));

@@ -72,6 +72,7 @@ pub fn common_length(l: &mut LaunchContext, nested: &[NodeId]) -> Option<NodeId>
         let (init, src) = match *l.g.op(*n) {
             Op::Reduce { init, src, .. } => (init, src),
             Op::Dot { init, a, .. } => (init, a),
+            Op::SquaredDeviations { init, src } => (init, src),
             _ => return None,
         };
         let Op::Generate(extents, _) = l.g.op(src) else { return None };
@@ -138,10 +139,10 @@ pub fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> 
     for n in nested {
         let (k, node) = l.g.fresh_var(Ty::I64);
         let first = Reduction::nested(l, *n).first(l, node);
-        if has_nested(l, &[first]) {
+        if has_nested(l, &first) {
             return None;
         }
-        for read in l.g.reachable([first]) {
+        for read in l.g.reachable(first) {
             let (Op::Elem(_, index) | Op::At(_, index)) = l.g.op(read) else { continue };
             let has = |n: &NodeId, v: Var| l.g.node(*n).free.contains(&v);
             let last = index.last()?;

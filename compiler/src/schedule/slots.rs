@@ -187,7 +187,7 @@ impl Slots {
         let (p, passing) = (l.k.reg("p", Ty::I64), l.k.reg("passing", Ty::Bool));
         let (mut body, mut joined, mut stays) = (Vec::new(), Vec::new(), Vec::new());
         let slot = named(l, "slot", self.get(p), &mut joined);
-        let e = joining(r, place)(l, 0, slot, Expr::Reg(value), &mut joined)?;
+        let e = joining(r, place)(l, 0, &[slot], &[Expr::Reg(value)], &mut joined)?.remove(0);
         joined.push(Stmt::Assign(value, e));
         body.push(Stmt::If(bit(&path.joins, p), joined, vec![]));
         body.push(Stmt::Assign(passing, bit(&path.passes, p)));

@@ -11,9 +11,10 @@ use super::approximate;
 use super::element::opened;
 use super::groups::{FusedGroup, is_store};
 use super::unlikely::arms;
+use crate::core::deviations;
 use crate::core::{Graph, NodeId, Op, Var};
 use crate::plan::GUESSED_LENGTH;
-use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashSet as HashSet;
 
 /// Accesses of the accumulator that one element of a reduction makes: a read and a write of the
@@ -57,6 +58,14 @@ pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (Nod
         Op::Reduce { join: step, src, .. } | Op::Fold { step, src, .. } => {
             let element = opened(g, src, index);
             g.open(&step, &[before, element])
+        }
+        Op::SquaredDeviations { src, .. } => {
+            let element = opened(g, src, index);
+            // the factors of a count are constants where it matters
+            let count = g.lit(Lit::one(g.ty(reduction).elem));
+            let next = deviations::count_after(g, count);
+            let [.., after] = deviations::step(g, [count, before, before], next, element);
+            after
         }
         Op::Dot { a, b, .. } | Op::PanelDot { a, b, .. } => {
             let [a, b] = [a, b].map(|x| opened(g, x, index));
@@ -104,7 +113,9 @@ fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>
 /// from outside its loop.
 fn of_nested(g: &mut Graph, n: NodeId, op: &Op) -> (u32, Vec<NodeId>) {
     let (init, src) = match *op {
-        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
+        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } | Op::SquaredDeviations { init, src } => {
+            (init, src)
+        }
         Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
         _ => unreachable!("{op:?} is no reduction"),
     };

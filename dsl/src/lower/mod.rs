@@ -155,6 +155,10 @@ impl Lowering {
                 let (a, b) = (id(a), id(b));
                 return self.b.dot(a, b);
             }
+            Op::SquaredDeviations(x) => {
+                let x = id(x);
+                return self.b.squared_deviations(x);
+            }
             Op::Replace { construct, src, part, start } => {
                 let (src, part, start) = (id(src), id(part), ids(start));
                 return self.b.replace(construct, src, part, &start);

@@ -153,11 +153,8 @@ fn arguments(f: &Function, round: usize, rng: &mut Rng) -> Vec<Value> {
 
 /// Whether a node goes over elements inside of an element.
 fn nested(f: &Function, n: NodeId) -> bool {
-    let loops = matches!(
-        f.graph.op(n),
-        Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Generate(..)
-    );
-    loops && !f.graph.is_closed(n)
+    let op = f.graph.op(n);
+    (op.is_reduction() || matches!(op, Op::Generate(..))) && !f.graph.is_closed(n)
 }
 
 /// A representative of the lengths that are equal, for each length of a parameter.

@@ -64,6 +64,9 @@ fn places_of_ranks(maker: &str, reader: &str) -> Vec<Place> {
         "at" if maker == "param" => vec![Place::Closed, Place::Element, Place::Nested],
         "slice" | "reverse" if is_element => vec![Place::Closed, Place::Element],
         "dot" | "panel_dot" if !is_stored => vec![Place::Closed, Place::Element],
+        // of floats only, and so of a seventh of all arrays
+        "squared_deviations" if maker == "iota" => Vec::new(),
+        "squared_deviations" if is_element => vec![Place::Closed, Place::Element],
         "at" | "map" | "pick" | "reduce" | "fold" => vec![Place::Closed, Place::Element],
         _ => vec![Place::Closed],
     }
@@ -72,8 +75,9 @@ fn places_of_ranks(maker: &str, reader: &str) -> Vec<Place> {
 fn fits(maker: &str, reader: &str, ty: Ty) -> bool {
     let no_vectors = ["permute", "pick"].contains(&reader) && ["iota", "fill"].contains(&maker);
     let product = ["dot", "panel_dot"].contains(&reader) && (ty == Ty::Bool || ty.is_half());
+    let no_moments = reader == "squared_deviations" && !matches!(ty, Ty::F32 | Ty::F64);
     // `iota` is of i64; `elem` needs an extent that an index runs over
-    !no_vectors && !product && (maker != "iota" || ty == Ty::I64)
+    !no_vectors && !product && !no_moments && (maker != "iota" || ty == Ty::I64)
 }
 
 fn places(maker: &str, reader: &str) -> Vec<Place> {
@@ -84,7 +88,7 @@ fn places(maker: &str, reader: &str) -> Vec<Place> {
         ("spread" | "pick" | "materialize" | "iterate", "at") => vec![Place::Closed, Place::Element],
         ("spread" | "pick" | "materialize" | "iterate", _) => vec![Place::Closed],
         (_, "at" | "map" | "reduce" | "fold") => vec![Place::Closed, Place::Element, Place::Step],
-        (_, "dot" | "panel_dot") => vec![Place::Closed, Place::Element],
+        (_, "dot" | "panel_dot" | "squared_deviations") => vec![Place::Closed, Place::Element],
         _ => vec![Place::Closed],
     }
 }

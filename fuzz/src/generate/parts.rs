@@ -91,11 +91,15 @@ impl Gen<'_> {
         let outer = self.b.extents(x)[..rank - 1].to_vec();
         let simple = [BinaryOp::Add, BinaryOp::Mul, BinaryOp::Min, BinaryOp::Max];
         let op = self.rng.pick(&simple);
+        let deviates = matches!(ty, Ty::F32 | Ty::F64) && self.rng.one_in(4);
         let join = self.lambda(&[ty, ty], &[], |g, v| g.add(Op::Binary(op, v[0], v[1])));
         let lambda = self.lambda(&vec![Ty::I64; outer.len()], &outer.clone(), |g, i| {
             let row = i.iter().fold(x, |part, i| ok(g.b.pick("row", part, 0, *i, true)));
             let init = g.start(ty);
-            g.add(Op::Reduce { join, init, src: row })
+            g.add(match deviates {
+                true => Op::SquaredDeviations { init, src: row },
+                false => Op::Reduce { join, init, src: row },
+            })
         });
         self.next_line();
         ok(self.b.generate("map_rows", outer, lambda))

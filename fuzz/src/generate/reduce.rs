@@ -31,7 +31,12 @@ impl Gen<'_> {
         // sometimes of other elements of it, or in another order
         let x = if self.rng.one_in(4) { self.elsewhere(x) } else { x };
         let ty = self.ty(x).elem;
+        let deviates = matches!(ty, Ty::F32 | Ty::F64) && self.rng.one_in(5);
         let made = match self.rng.below(5) {
+            _ if deviates => {
+                let init = self.start(ty);
+                self.add(Op::SquaredDeviations { init, src: x })
+            }
             0 | 1 if ty != Ty::Bool && !ty.is_half() => self.product(x),
             2 => {
                 let init = self.start(ty);

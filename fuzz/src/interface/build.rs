@@ -318,6 +318,7 @@ macro_rules! of_nodes {
 }
 
 of_nodes!(dot = agpu_builder_dot(x: Vector, y: Vector) -> Scalar);
+of_nodes!(squared_deviations = agpu_builder_squared_deviations(array: Vector) -> Scalar);
 of_nodes!(matmul = agpu_builder_matmul(x: Matrix, y: Matrix) -> Matrix);
 of_nodes!(slice = agpu_builder_slice(array: Vector, axis: Axis, start: Size, stop: Size, stride: Size) -> Vector);
 of_nodes!(reverse = agpu_builder_reverse(array: Vector, axis: Axis) -> Vector);

@@ -91,6 +91,7 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_builder_length", build::length),
     ("agpu_builder_dot", build::dot),
     ("agpu_builder_matmul", build::matmul),
+    ("agpu_builder_squared_deviations", build::squared_deviations),
     ("agpu_builder_read", build::read),
     ("agpu_builder_slice", build::slice),
     ("agpu_builder_reverse", build::reverse),

@@ -35,6 +35,7 @@ enum class op : std::uint8_t {
     sum, product, least, greatest, any, all,
     row_sums, col_sums,
     dot,       // [array, array]
+    squared_deviations,
     reduce,    // [array, init, left, right, body]
     fold,      // [array, init, accumulator, element, body]
     // of a whole program

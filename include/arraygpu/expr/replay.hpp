@@ -238,6 +238,10 @@ private:
             check(agpu_builder_dot(builder_, in[0], in[1], &out));
             return out;
         }
+        if (code == op::squared_deviations) {
+            check(agpu_builder_squared_deviations(builder_, pop(), &out));
+            return out;
+        }
         // sums of halves are sums of floats, rounded once (docs/semantics.md 5.6)
         const agpu_type type = type_;
         const bool wide = (type == AGPU_F16 || type == AGPU_BF16) && (code == op::sum || code == op::row_sums || code == op::col_sums);

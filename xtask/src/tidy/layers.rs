@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 23] = [
+const DSL: [&str; 25] = [
     "scope",
     "node",
     "elem",
@@ -41,6 +41,8 @@ const DSL: [&str; 23] = [
     "array",
     "vector",
     "matrix",
+    "moments",
+    "softmax",
     "stencil",
     "update",
     "iterate",

@@ -1,5 +1,6 @@
 //! Evaluates nodes on demand, each value once for each binding of its variables.
 
+use super::moments::Moments;
 use super::values::{Array, Val, for_each_index};
 use crate::core::{self, Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
 use crate::error::{Error, Result};
@@ -222,6 +223,17 @@ impl<'a> Machine<'a> {
                 let init = self.scalar(*init, env);
                 v.map_or(init, |v| plus(init, v))
             }
+            Op::SquaredDeviations { init, src } => {
+                let v = self.array(*src, env).elements.clone();
+                let values = v.iter().map(|x| Moments::of(*x)).collect();
+                let total = self.tree(
+                    values,
+                    &mut |_, i, m: Moments, next| i.map_or(m.joined(next), |i| m.after(v[i])),
+                    &mut |_, a, b| a.joined(b),
+                );
+                let init = self.scalar(*init, env);
+                total.map_or(init, |m| eval_binary(BinaryOp::Add, init, m.sum).0)
+            }
             Op::PanelDot { init, a, b } => {
                 let (a, b) = (self.array(*a, env), self.array(*b, env));
                 let plus = |a, b| eval_binary(BinaryOp::Add, a, b).0;
@@ -352,17 +364,17 @@ impl<'a> Machine<'a> {
     /// Joins values by the fixed tree (semantics 5.1, steps 1 to 4). `fold` continues a column; at
     /// the first level it also gets the element's index.
     #[allow(clippy::type_complexity)]
-    fn tree(
+    fn tree<V: Copy>(
         &mut self,
-        mut v: Vec<Lit>,
-        fold: &mut dyn FnMut(&mut Self, Option<usize>, Lit, Lit) -> Lit,
-        join: &mut dyn FnMut(&mut Self, Lit, Lit) -> Lit,
-    ) -> Option<Lit> {
+        mut v: Vec<V>,
+        fold: &mut dyn FnMut(&mut Self, Option<usize>, V, V) -> V,
+        join: &mut dyn FnMut(&mut Self, V, V) -> V,
+    ) -> Option<V> {
         let mut first = true;
         while first && !v.is_empty() || v.len() > 1 {
             let mut tiles = Vec::new();
             for (t, tile) in v.chunks(TILE).enumerate() {
-                let mut columns: Vec<Lit> = tile.iter().take(COLUMNS).copied().collect();
+                let mut columns: Vec<V> = tile.iter().take(COLUMNS).copied().collect();
                 for (i, &x) in tile.iter().enumerate().skip(COLUMNS) {
                     let index = first.then_some(t * TILE + i);
                     columns[i % COLUMNS] = fold(self, index, columns[i % COLUMNS], x);

@@ -177,6 +177,11 @@ impl Quiet {
                 let of_init = self.bits(g, *init)?;
                 either(g, of_init, of_elements)
             }
+            Op::SquaredDeviations { init, src } => {
+                let of_elements = self.of_elements(g, *src)?;
+                let of_init = self.bits(g, *init)?;
+                either(g, of_init, of_elements)
+            }
             Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
                 let mut all = self.bits(g, *init)?;
                 for x in [a, b] {

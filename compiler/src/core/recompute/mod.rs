@@ -133,9 +133,9 @@ impl Decide {
                 continue;
             }
             match g.op(n).clone() {
-                Op::Reduce { src, init, .. } | Op::Fold { src, init, .. } => {
-                    self.launch(n, &[src], &[init], true)
-                }
+                Op::Reduce { src, init, .. }
+                | Op::Fold { src, init, .. }
+                | Op::SquaredDeviations { src, init } => self.launch(n, &[src], &[init], true),
                 Op::Dot { a, b, init } | Op::PanelDot { a, b, init } => {
                     self.launch(n, &[a, b], &[init], true)
                 }

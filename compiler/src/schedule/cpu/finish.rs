@@ -2,13 +2,13 @@
 //! same tree until one is left, joins the initial value last, and computes and stores the scalar
 //! results that follow.
 
-use super::column_tree::short_tree_of;
+use super::column_tree::{load, short_tree_of, store};
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, Surroundings};
+use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::{scalars, slots};
 
@@ -56,7 +56,7 @@ fn folds(
 fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> {
     if r.joins_by_loops(l.launch) {
         let start = l.region(&[], &[r.init(l.launch)], &Expr::int(0), out)?.remove(0);
-        let result = &mut |_: &mut Lower, at: Expr, _: &mut Vec<Stmt>| Ok(Expr::load(r.scratch, at));
+        let result = &mut |_: &mut Lower, at: Expr, _: &mut Vec<Stmt>| Ok(Expr::load(r.scratch[0], at));
         return slots::reduce(l, r, start, Expr::TileEnd, &Surroundings::NONE, result, out);
     }
     out.push(Stmt::Note("the tiles' results, by the same tree, until one is left".into()));
@@ -73,33 +73,40 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     ];
     out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(m), Expr::int(1)), level));
     let some = Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0));
-    scalars::join_initial(l, r, &Surroundings::NONE, some, Expr::load(r.scratch, Expr::int(0)), out)
+    let value = Expr::load(r.scratch[r.accumulators() - 1], Expr::int(0));
+    scalars::join_initial(l, r, &Surroundings::NONE, some, value, out)
 }
 
 /// Emits one tile of a level that has `m` values left. The result of tile t replaces value t, which
 /// no later tile reads.
 fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
-    let columns = l.k.local("columns", r.ty, COLUMNS as u32, &mut out);
+    let columns: Vec<Mem> =
+        r.scratch.iter().map(|_| l.k.local("columns", r.ty, COLUMNS as u32, &mut out)).collect();
     let [base, rest, width, c, i] = ["base", "rest", "width", "c", "i"].map(|name| l.k.reg(name, Ty::I64));
-    let (_, a) = l.launch.g.fresh_var(r.ty);
-    let (_, b) = l.launch.g.fresh_var(r.ty);
-    let join = r.join(l.launch, a, b);
+    let [a, b] = [(); 2].map(|()| r.variables(l.launch));
+    let join = r.join(l.launch, &a, &b);
     let column = Expr::binary(BinaryOp::And, Expr::Reg(i), Expr::int(COLUMNS - 1));
     let at = Expr::Reg(base).plus(Expr::Reg(i));
     let mut body = Vec::new();
-    let vars = [(a, Expr::load(columns, column.clone())), (b, Expr::load(r.scratch, at))];
-    let joined = l.region(&vars, &[join], &Expr::int(0), &mut body)?.remove(0);
-    body.push(Stmt::Store(columns, column, joined));
-    let copy = Stmt::Store(columns, Expr::Reg(c), Expr::load(r.scratch, Expr::Reg(base).plus(Expr::Reg(c))));
+    let mut old = load(&columns, &column);
+    if r.is_counted() {
+        old = old.into_iter().map(|e| named(l, "acc", e, &mut body)).collect();
+    }
+    let vars: Vec<(NodeId, Expr)> =
+        a.into_iter().zip(old).chain(b.into_iter().zip(load(&r.scratch, &at))).collect();
+    let joined = l.region(&vars, &join, &Expr::int(0), &mut body)?;
+    store(&columns, &column, joined, &mut body);
+    let mut copy = Vec::new();
+    store(&columns, &Expr::Reg(c), load(&r.scratch, &Expr::Reg(base).plus(Expr::Reg(c))), &mut copy);
     out.extend([
         Stmt::Let(base, Expr::Reg(t).times(Expr::int(TILE)), Default::default()),
         Stmt::Let(rest, m.clone().minus(Expr::Reg(base)).min(Expr::int(TILE)), Default::default()),
         Stmt::Let(width, Expr::Reg(rest).min(Expr::int(COLUMNS)), Default::default()),
-        Stmt::For(c, Expr::int(0), Expr::Reg(width), vec![copy]),
+        Stmt::For(c, Expr::int(0), Expr::Reg(width), copy),
         Stmt::Seq(i, Expr::int(COLUMNS), Expr::Reg(rest), body),
     ]);
-    let value = short_tree_of(l, r, &Surroundings::NONE, columns, Expr::Reg(width), &mut out)?;
-    out.push(Stmt::Store(r.scratch, Expr::Reg(t), value));
+    let values = short_tree_of(l, r, &Surroundings::NONE, &columns, Expr::Reg(width), &mut out)?;
+    store(&r.scratch, &Expr::Reg(t), values, &mut out);
     Ok(out)
 }

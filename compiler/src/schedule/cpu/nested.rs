@@ -1,11 +1,11 @@
 //! Nested reductions on a CPU, one tile at a time: the loops over the 128 columns of a row are
 //! independent and vectorise, like those of `reduce.rs`.
 
-use super::column_tree::{short_tree_of, tree_of};
+use super::column_tree::{load, number_of, short_tree_of, store, tree_of};
 use super::element_loop::each;
-use crate::core::{COLUMNS, NodeId};
+use crate::core::COLUMNS;
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::nested_loop::rows_of;
@@ -20,66 +20,83 @@ pub fn tile(
     base: Expr,
     count: Expr,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let columns = l.k.local("columns", r.ty, COLUMNS as u32, out);
+) -> Result<Vec<Expr>> {
+    let columns = columns_of(l, r, out);
     let [width, rows, row, start, left] =
         ["width", "rows", "row", "start", "left"].map(|name| l.k.reg(name, Ty::I64));
     out.push(Stmt::Let(width, count.clone().min(Expr::int(COLUMNS)), Default::default()));
     out.push(Stmt::Let(rows, rows_of(count.clone()), Default::default()));
-    let of_row = |l: &mut Lower, first: bool, base: Expr, count: Expr| -> Result<Vec<Stmt>> {
+    let of_row = |l: &mut Lower, first: Option<&Expr>, base: Expr, count: Expr| -> Result<Vec<Stmt>> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let (_, acc) = l.launch.g.fresh_var(r.ty);
-        let root: NodeId = if first { r.first(l.launch, index) } else { r.step(l.launch, acc, index) };
-        each(l, "c", &Expr::int(0), &count, &mut |l, c, conditions, out| {
+        let acc = r.variables(l.launch);
+        let roots = match first {
+            None => r.first(l.launch, index),
+            Some(_) => r.step(l.launch, &acc, index),
+        };
+        let mut all = Vec::new();
+        let number = first.filter(|_| r.is_counted()).map(|row| number_of(row, r.ty));
+        let number = number.map(|e| named(l, "number", e, &mut all));
+        let mut elements = each(l, "c", &Expr::int(0), &count, &mut |l, c, conditions, out| {
             let mut vars = place.vars.to_vec();
-            let i = l.k.reg("i", Ty::I64);
-            out.push(Stmt::Let(i, base.clone().plus(c.clone()), Default::default()));
-            vars.push((index, Expr::Reg(i)));
-            if !first {
-                let old = l.k.reg("acc", r.ty);
-                out.push(Stmt::Let(old, Expr::load(columns, c.clone()), Default::default()));
-                vars.push((acc, Expr::Reg(old)));
+            let i = named(l, "i", base.clone().plus(c.clone()), out);
+            vars.push((index, i));
+            let known = number.iter().cloned();
+            vars.extend(acc.iter().copied().zip(known.clone()));
+            if first.is_some() {
+                for (acc, m) in acc.iter().zip(&columns).skip(known.count()) {
+                    vars.push((*acc, named(l, "acc", Expr::load(*m, c.clone()), out)));
+                }
             }
             if let Some(conditions) = conditions {
                 return l.conditions(&vars, conditions, out);
             }
-            let value = l.region(&vars, &[root], place.at, out)?.remove(0);
-            out.push(Stmt::Store(columns, c.clone(), value));
+            let values = l.region(&vars, &roots, place.at, out)?;
+            store(&columns, c, values, out);
             Ok(vec![])
-        })
+        })?;
+        all.append(&mut elements);
+        Ok(all)
     };
     let identity = r.identity(l.launch);
     if let Some(identity) = identity {
         // with an identity in absent columns all loops of the tree have constant bounds, for short
         // sequences as well
         let c = l.k.reg("c", Ty::I64);
-        let fill = vec![Stmt::Store(columns, Expr::Reg(c), Expr::Lit(identity))];
-        out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
+        let fill = vec![Expr::Lit(identity); columns.len()];
+        let mut filled = Vec::new();
+        store(&columns, &Expr::Reg(c), fill, &mut filled);
+        out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), filled));
     } else {
-        out.extend(of_row(l, true, base.clone(), Expr::Reg(width))?);
+        out.extend(of_row(l, None, base.clone(), Expr::Reg(width))?);
     }
     let mut body = vec![
         Stmt::Let(start, Expr::Reg(row).times(Expr::int(COLUMNS)), Default::default()),
         Stmt::Let(left, count.minus(Expr::Reg(start)).min(Expr::int(COLUMNS)), Default::default()),
     ];
-    body.extend(of_row(l, false, base.plus(Expr::Reg(start)), Expr::Reg(left))?);
+    body.extend(of_row(l, Some(&Expr::Reg(start)), base.plus(Expr::Reg(start)), Expr::Reg(left))?);
     out.push(Stmt::Seq(row, Expr::int(i64::from(identity.is_none())), Expr::Reg(rows), body));
     if identity.is_some() {
-        let e = tree_of(l, r, place, columns, out)?;
-        let value = l.k.reg("whole", r.ty);
-        out.push(Stmt::Let(value, e, Default::default()));
-        return Ok(Expr::Reg(value));
+        let values = tree_of(l, r, place, &columns, out)?;
+        return Ok(values.into_iter().map(|e| named(l, "whole", e, out)).collect());
     }
     // 128 columns join by loops that vectorise, fewer by a general loop
-    let value = l.k.reg("whole", r.ty);
-    out.push(Stmt::Var(value, Expr::Lit(Lit::zero(r.ty))));
+    let whole: Vec<Reg> = columns.iter().map(|_| l.k.reg("whole", r.ty)).collect();
+    out.extend(whole.iter().map(|value| Stmt::Var(*value, Expr::Lit(Lit::zero(r.ty)))));
+    let assign = |values: Vec<Expr>, out: &mut Vec<Stmt>| {
+        out.extend(whole.iter().zip(values).map(|(value, e)| Stmt::Assign(*value, e)));
+    };
     let (mut full, mut short) = (Vec::new(), Vec::new());
-    let e = tree_of(l, r, place, columns, &mut full)?;
-    full.push(Stmt::Assign(value, e));
-    let e = short_tree_of(l, r, place, columns, Expr::Reg(width), &mut short)?;
-    short.push(Stmt::Assign(value, e));
+    let values = tree_of(l, r, place, &columns, &mut full)?;
+    assign(values, &mut full);
+    let values = short_tree_of(l, r, place, &columns, Expr::Reg(width), &mut short)?;
+    assign(values, &mut short);
     out.push(Stmt::If(Expr::binary(BinaryOp::Eq, Expr::Reg(width), Expr::int(COLUMNS)), full, short));
-    Ok(Expr::Reg(value))
+    Ok(whole.into_iter().map(Expr::Reg).collect())
+}
+
+/// Declares the columns of each accumulator.
+fn columns_of(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Mem> {
+    (0..r.accumulators()).map(|_| l.k.local("columns", r.ty, COLUMNS as u32, out)).collect()
 }
 
 /// Emits the same as [`tile`] for elements that have loops of their own. Loops over such elements
@@ -91,17 +108,17 @@ pub fn tile_by_loops(
     base: Expr,
     count: Expr,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let columns = l.k.local("columns", r.ty, COLUMNS as u32, out);
+) -> Result<Vec<Expr>> {
+    let columns = columns_of(l, r, out);
     rows_by_loops(l, &count, out, &mut |l, in_tile, column, is_first, out| {
         let i = named(l, "i", base.clone().plus(in_tile), out);
         let elements = r.values_at(l, place, i, out)?;
-        let old = Expr::load(columns, column.clone());
-        r.go_on(l, place, elements, is_first, old, &|e| Stmt::Store(columns, column.clone(), e), out)
+        let set = |at: usize, e| Stmt::Store(columns[at], column.clone(), e);
+        r.go_on(l, place, elements, is_first, load(&columns, &column), &set, out)
     })?;
     let width = named(l, "width", count.min(Expr::int(COLUMNS)), out);
-    let value = short_tree_of(l, r, place, columns, width, out)?;
-    Ok(named(l, "whole", value, out))
+    let values = short_tree_of(l, r, place, &columns, width, out)?;
+    Ok(values.into_iter().map(|e| named(l, "whole", e, out)).collect())
 }
 
 /// Emits the code of an element of a tile, given its number in the tile, its column, and whether it

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::lower::{Lower, named};
+use crate::schedule::reduction::each_accumulator;
 
 /// The partial results of up to 128 values of every segment, by levels.
 pub struct Pile {
@@ -21,7 +22,9 @@ impl Pile {
     /// Declares an empty pile.
     pub fn new(l: &mut Lower, strip: &Strip, out: &mut Vec<Stmt>) -> Pile {
         let size = (COLUMNS.trailing_zeros() + 1) * strip.most;
-        Pile { levels: strip.reductions.iter().map(|r| l.k.local("pile", r.ty, size, out)).collect() }
+        Pile {
+            levels: each_accumulator(strip.reductions).map(|r| l.k.local("pile", r.ty, size, out)).collect(),
+        }
     }
 
     /// Emits the push of `values` after `number` other values have been pushed. The arrays `values`

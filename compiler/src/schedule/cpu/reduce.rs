@@ -7,7 +7,7 @@
 //! have constant bounds; the last, partial tile takes a general path with the same order. The
 //! tiles' results go to a scratch array, which `finish` reduces by the same tree.
 
-use super::column_tree::{short_tree_of, tree_of};
+use super::column_tree::{load, number_of, short_tree_of, store, tree_of};
 use super::element_loop::each;
 use super::nested::rows_by_loops;
 use super::stores::Stores;
@@ -20,7 +20,7 @@ use crate::schedule::groups::{FusedGroup, Item, is_store};
 use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::nested_loop::rows_of;
-use crate::schedule::reduction::{Reduction, have_loops};
+use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, have_loops};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().filter(|it| is_store(&l.launch.g, it)).collect();
@@ -55,8 +55,11 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
 }
 
 /// The columns' values and the accumulators of a row that goes on, its first element in the tile, and
-/// the number of its columns.
-type Row<'a> = (&'a [Mem], Vec<NodeId>, Expr, Expr);
+/// the number of its columns. The row's number is known, so counts are not loaded.
+type Row<'a> = (&'a [Mem], Vec<Accumulator>, Expr, Expr);
+
+/// An accumulator before a row: its variable, and its value if that is the same for all columns.
+type Accumulator = (NodeId, Option<Expr>);
 
 /// The parts of the code of one tile.
 struct Tile<'a> {
@@ -73,9 +76,9 @@ impl Tile<'_> {
         let mut out = vec![Stmt::Note(
             if full { "a full tile: 16 rows of 128 columns" } else { "the last tile" }.into(),
         )];
-        let columns = self.reductions.iter().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, &mut out));
-        let columns: Vec<Mem> = columns.collect();
-        let identities: Vec<Option<Lit>> = self.reductions.iter().map(|r| r.identity(l.launch)).collect();
+        let columns = self.columns_of(l, &mut out);
+        let identities: Vec<Option<Lit>> =
+            each_accumulator(self.reductions).map(|r| r.identity(l.launch)).collect();
         let mut width = Expr::int(COLUMNS);
         if !full {
             let w = l.k.reg("width", Ty::I64);
@@ -97,7 +100,7 @@ impl Tile<'_> {
                 let c = l.k.reg("c", Ty::I64);
                 let zero =
                     |(m, r): (&Mem, &Reduction)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
-                let fill = columns.iter().zip(self.reductions).map(zero).collect();
+                let fill = columns.iter().zip(each_accumulator(self.reductions)).map(zero).collect();
                 out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
             }
             out.extend(self.row(l, &columns, Expr::int(0), width.clone(), true)?);
@@ -126,17 +129,22 @@ impl Tile<'_> {
         }
         inner.append(&mut work);
         out.push(Stmt::Seq(r, Expr::int(first_row), rows_expr, inner));
-        for (reduction, columns) in self.reductions.iter().zip(&columns) {
-            let value = if full {
-                tree_of(l, reduction, &Surroundings::NONE, *columns, &mut out)?
+        for (reduction, own) in by_reduction(self.reductions, &columns) {
+            let values = if full {
+                tree_of(l, reduction, &Surroundings::NONE, own, &mut out)?
             } else {
-                short_tree_of(l, reduction, &Surroundings::NONE, *columns, width.clone(), &mut out)?
+                short_tree_of(l, reduction, &Surroundings::NONE, own, width.clone(), &mut out)?
             };
-            out.push(Stmt::Store(reduction.scratch, self.t.clone(), value));
+            store(&reduction.scratch, &self.t, values, &mut out);
         }
         let count = self.rest.clone().min(Expr::int(TILE));
         self.stores.flush(l, &self.base, &count, &mut out);
         Ok(out)
+    }
+
+    /// Declares the columns of each accumulator.
+    fn columns_of(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Vec<Mem> {
+        each_accumulator(self.reductions).map(|r| l.k.local("columns", r.ty, COLUMNS as u32, out)).collect()
     }
 
     /// Whether an element or an operator has loops of its own, so that the loop over a row's
@@ -159,12 +167,11 @@ impl Tile<'_> {
     /// because it has loops.
     fn by_loops(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         out.push(Stmt::Note("a tile: 16 rows of 128 columns".into()));
-        let columns = self.reductions.iter().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, out));
-        let columns: Vec<Mem> = columns.collect();
+        let columns = self.columns_of(l, out);
         // C compilers cannot see that absent columns are never read
         let c = l.k.reg("c", Ty::I64);
         let zero = |(m, r): (&Mem, &Reduction)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
-        let fill = columns.iter().zip(self.reductions).map(zero).collect();
+        let fill = columns.iter().zip(each_accumulator(self.reductions)).map(zero).collect();
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
         let count = named(l, "count", self.rest.clone().min(Expr::int(TILE)), out);
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
@@ -176,17 +183,17 @@ impl Tile<'_> {
             let mut rest = values.split_off(self.items.len()).into_iter();
             self.stores.store(l, values, &i, &in_tile, out);
             let place = Surroundings { vars: &[], at: &i };
-            for ((r, columns), own) in self.reductions.iter().zip(&columns).zip(&elements[1..]) {
+            for ((r, columns), own) in by_reduction(self.reductions, &columns).zip(&elements[1..]) {
                 let own = rest.by_ref().take(own.len()).collect();
-                let old = Expr::load(*columns, column.clone());
-                r.go_on(l, &place, own, is_first, old, &|e| Stmt::Store(*columns, column.clone(), e), out)?;
+                let set = |at: usize, e| Stmt::Store(columns[at], column.clone(), e);
+                r.go_on(l, &place, own, is_first, load(columns, &column), &set, out)?;
             }
             Ok(())
         })?;
         let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
-        for (r, columns) in self.reductions.iter().zip(&columns) {
-            let value = short_tree_of(l, r, &Surroundings::NONE, *columns, width.clone(), out)?;
-            out.push(Stmt::Store(r.scratch, self.t.clone(), value));
+        for (r, own) in by_reduction(self.reductions, &columns) {
+            let values = short_tree_of(l, r, &Surroundings::NONE, own, width.clone(), out)?;
+            store(&r.scratch, &self.t, values, out);
         }
         self.stores.flush(l, &self.base, &count, out);
         Ok(())
@@ -215,21 +222,25 @@ impl Tile<'_> {
         let (var, index) = l.launch.g.fresh_var(Ty::I64);
         let mut roots: Vec<NodeId> =
             self.items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
-        let mut accumulators = Vec::new();
+        let (mut accumulators, mut out) = (Vec::new(), Vec::new());
         for reduction in self.reductions {
-            roots.push(if first {
-                reduction.first(l.launch, index)
-            } else {
-                let (_, acc) = l.launch.g.fresh_var(reduction.ty);
-                accumulators.push(acc);
-                reduction.step(l.launch, acc, index)
-            });
+            if first {
+                roots.extend(reduction.first(l.launch, index));
+                continue;
+            }
+            let old = reduction.variables(l.launch);
+            roots.extend(reduction.step(l.launch, &old, index));
+            let mut known = vec![None; old.len()];
+            if reduction.is_counted() {
+                known[0] = Some(named(l, "number", number_of(&row, reduction.ty), &mut out));
+            }
+            accumulators.extend(old.into_iter().zip(known));
         }
         let columns = (columns, accumulators, row, count);
         let Some(plain) = self.in_bounds(l, &roots, var) else {
-            return self.columns(l, &columns, index, &roots);
+            out.append(&mut self.columns(l, &columns, index, &roots)?);
+            return Ok(out);
         };
-        let mut out = Vec::new();
         let in_bounds = l.conditions(&[], &[plain.condition], &mut out)?.remove(0);
         let fast = self.columns(l, &columns, index, &plain.roots)?;
         out.push(Stmt::If(in_bounds, fast, self.columns(l, &columns, index, &roots)?));
@@ -258,10 +269,12 @@ impl Tile<'_> {
             let in_tile = row.clone().plus(c.clone());
             out.push(Stmt::Let(i, self.base.clone().plus(in_tile.clone()), Default::default()));
             let (i, mut vars) = (Expr::Reg(i), vec![(index, Expr::Reg(i))]);
-            for ((acc, m), reduction) in accumulators.iter().zip(*columns).zip(self.reductions) {
-                let old = l.k.reg("acc", reduction.ty);
-                out.push(Stmt::Let(old, Expr::load(*m, c.clone()), Default::default()));
-                vars.push((*acc, Expr::Reg(old)));
+            for ((acc, known), m) in accumulators.iter().zip(*columns) {
+                let old = match known {
+                    Some(known) => known.clone(),
+                    None => named(l, "acc", Expr::load(*m, c.clone()), out),
+                };
+                vars.push((*acc, old));
             }
             if let Some(conditions) = conditions {
                 return l.conditions(&vars, conditions, out);

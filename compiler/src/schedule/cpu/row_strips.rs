@@ -11,6 +11,7 @@
 //!
 //! If there are total reads, rows of which one is out of bounds are computed element by element.
 
+use super::column_tree::load;
 use super::rows::{self, Piece, Walk};
 use super::segmented_columns::{most_segments, too_long};
 use super::stores::Stores;
@@ -25,7 +26,7 @@ use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, each_accumulator, of_last};
 use crate::schedule::segments;
 
 /// Rows of fewer elements are computed element by element: loops over them would be too short.
@@ -68,12 +69,12 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<RowStrips> {
 fn reads_neighbours(l: &mut LaunchContext, reduction: NodeId, (own, j): (Var, NodeId)) -> bool {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let first = Reduction::nested(l, reduction).first(l, k);
-    if segments::nested(l, &[first]).is_some() {
+    if segments::nested(l, &first).is_some() {
         return false;
     }
     let g = &l.g;
     let has = |n: &NodeId| g.node(*n).free.contains(&own);
-    let mut reads = g.reachable([first]).into_iter().filter_map(|n| match g.op(n) {
+    let mut reads = g.reachable(first).into_iter().filter_map(|n| match g.op(n) {
         Op::Elem(_, at) => Some((n, at)),
         _ => None,
     });
@@ -145,7 +146,8 @@ impl RowStrips {
         let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l.launch, *n)).collect();
         let reductions = &reductions[..];
         let most = most_segments(reductions);
-        let block = reductions.iter().map(|r| l.k.local("block", r.ty, 4 * most, locals)).collect();
+        let block =
+            each_accumulator(reductions).map(|r| l.k.local("block", r.ty, 4 * most, locals)).collect();
         let [base, q] = ["base", "q"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
         let width = piece.end.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
@@ -154,7 +156,7 @@ impl RowStrips {
         strip.totals(l, locals, &mut body)?;
         let mut last = Vec::new();
         let j = named(l, "j", strip.base.clone().plus(Expr::Reg(q)), &mut last);
-        let totals: Vec<Expr> = strip.block.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
+        let totals = load(&of_last(reductions, &strip.block), &Expr::Reg(q));
         let vars: Vec<(NodeId, Expr)> = outer.iter().cloned().chain([(s.index, j.clone())]).collect();
         let place = Surroundings { vars: &vars, at: &piece.row.clone().plus(j.clone()) };
         let values = s.values(l, reductions, &place, &totals, &strip.length, &mut last)?;

@@ -12,19 +12,20 @@
 //! The tiles are visited in the order of the columns of the next level. Two levels serve segments
 //! of up to 2^22 elements; longer segments are reduced one at a time (`nested`).
 
+use super::column_tree::{load, number_of, store};
 use super::pairwise::Pile;
 use super::stores::Stores;
 use super::strip::Strip;
 use crate::core::index_space::exists_inside_only;
 use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
 use crate::error::Result;
-use crate::kernel::{Expr, Reg, Stmt};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::schedule::facts::{Along, Segments, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
-use crate::schedule::reduction::{Reduction, tiles};
+use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, of_last, tiles};
 use crate::schedule::segments::{neighbours, nested};
 use rustc_hash::FxHashSet as HashSet;
 use std::rc::Rc;
@@ -74,7 +75,7 @@ pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
 
 /// Returns the maximum number of segments of a strip.
 pub(super) fn most_segments(reductions: &[Reduction]) -> u32 {
-    let bytes: u32 = reductions.iter().map(|r| r.ty.size() as u32).sum();
+    let bytes: u32 = each_accumulator(reductions).map(|r| r.ty.size() as u32).sum();
     (1 << (BYTES / bytes).max(64).ilog2()).min(1024)
 }
 
@@ -93,7 +94,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool
     let hi = named(l, "hi", end.times(grain).min(n), &mut out);
     let stores = if staged { stores.begin(l, &mut out) } else { stores };
     let most = most_segments(&reductions);
-    let block = reductions.iter().map(|r| l.k.local("block", r.ty, 4 * most, &mut out)).collect();
+    let block = each_accumulator(&reductions).map(|r| l.k.local("block", r.ty, 4 * most, &mut out)).collect();
     let mut body = Vec::new();
     let width = hi.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
     let width = named(l, "width", width, &mut body);
@@ -102,7 +103,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool
     strip.totals(l, &mut out, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
-    let totals: Vec<Expr> = strip.block.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
+    let totals = load(&of_last(reductions, &strip.block), &Expr::Reg(q));
     let place = Surroundings { vars: &[(s.index, i.clone())], at: &i };
     let values = s.values(l, reductions, &place, &totals, &strip.length, &mut last)?;
     stores.store(l, values, &i, &i.clone().minus(lo.clone()), &mut last);
@@ -120,8 +121,8 @@ impl Strip<'_> {
     pub(super) fn totals(&self, l: &mut Lower, locals: &mut Vec<Stmt>, out: &mut Vec<Stmt>) -> Result<()> {
         let of_tile = Pile::new(l, self, locals);
         let of_tiles = Pile::new(l, self, locals);
-        let column =
-            self.reductions.iter().map(|r| l.k.local("column", r.ty, self.most, locals)).collect::<Vec<_>>();
+        let column = each_accumulator(self.reductions).map(|r| l.k.local("column", r.ty, self.most, locals));
+        let column: Vec<Mem> = column.collect();
         // a block has as many columns as fit
         let log = l.k.reg("log", Ty::I64);
         let next = Expr::binary(BinaryOp::Shl, self.width.clone(), Expr::Reg(log).plus(Expr::int(1)));
@@ -193,7 +194,7 @@ impl Strip<'_> {
     fn rows(
         &self,
         l: &mut Lower,
-        [first, begin, count, columns]: [&Expr; 4],
+        [first, begin_at, count, columns]: [&Expr; 4],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let e = l.k.reg("e", Ty::I64);
@@ -203,7 +204,8 @@ impl Strip<'_> {
             let row = first.clone().plus(Expr::Reg(e)).plus(Expr::Reg(k));
             let next = row.clone().plus(Expr::int(COLUMNS));
             let mut body = Vec::new();
-            self.elements(l, &[row, next][..rows as usize], &at, begin, &mut body)?;
+            let so_far = (!begin).then(|| Expr::Reg(e).minus(begin_at.clone()));
+            self.elements(l, &[row, next][..rows as usize], &at, so_far, &mut body)?;
             let go_on = Stmt::Assign(e, Expr::Reg(e).plus(Expr::int(rows * COLUMNS)));
             Ok(vec![Stmt::Seq(k, Expr::int(0), end, body), go_on])
         };
@@ -215,7 +217,7 @@ impl Strip<'_> {
         let full = Expr::binary(BinaryOp::Le, end, count.clone());
         let mut absent = Vec::new();
         self.fill(l, columns.clone().times(self.width.clone()), &mut absent);
-        out.push(Stmt::Var(e, begin.clone()));
+        out.push(Stmt::Var(e, begin_at.clone()));
         out.push(Stmt::If(full.clone(), start, absent));
         out.push(Stmt::While(full, two));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(e), count.clone()), one));
@@ -223,13 +225,13 @@ impl Strip<'_> {
     }
 
     /// Emits a loop over all segments in which their elements `rows` begin the column at `at` of
-    /// the block, or go on in it.
+    /// the block, or go on in it after `so_far` elements of its rows.
     fn elements(
         &self,
         l: &mut Lower,
         rows: &[Expr],
         at: &Expr,
-        begin: bool,
+        so_far: Option<Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let at = named(l, "at", at.clone(), out);
@@ -242,18 +244,27 @@ impl Strip<'_> {
         let mut fixed: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows).collect();
         fixed.extend_from_slice(self.outer);
         let (mut own, mut roots) = (vec![(self.s.index, i.clone())], Vec::new());
-        for (r, m) in self.reductions.iter().zip(&self.block) {
-            let (acc, rest) = if begin {
-                (r.first(l.launch, index[0]), &index[1..])
-            } else {
-                let (_, old) = l.launch.g.fresh_var(r.ty);
-                own.push((old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
-                (old, &index[..])
+        for (r, arrays) in by_reduction(self.reductions, &self.block) {
+            let (acc, rest) = match &so_far {
+                None => (r.first(l.launch, index[0]), &index[1..]),
+                Some(so_far) => {
+                    let old = r.variables(l.launch);
+                    let mut loaded = old.iter().zip(arrays);
+                    if r.is_counted() {
+                        // the count is the same for all segments
+                        fixed.push((old[0], named(l, "number", number_of(so_far, r.ty), out)));
+                        loaded.next();
+                    }
+                    for (old, m) in loaded {
+                        own.push((*old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
+                    }
+                    (old, &index[..])
+                }
             };
-            roots.push(rest.iter().fold(acc, |acc, k| r.step(l.launch, acc, *k)));
+            roots.extend(rest.iter().fold(acc, |acc, k| r.step(l.launch, &acc, *k)));
         }
         let values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
-        body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+        store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         Ok(())
     }
@@ -304,13 +315,13 @@ impl Strip<'_> {
         let mut roots = Vec::new();
         for r in self.reductions {
             let [a, b, c, d] = index.map(|k| r.first(l.launch, k));
-            let (low, high) = (r.join(l.launch, a, b), r.join(l.launch, c, d));
-            roots.push(r.join(l.launch, low, high));
+            let (low, high) = (r.join(l.launch, &a, &b), r.join(l.launch, &c, &d));
+            roots.extend(r.join(l.launch, &low, &high));
         }
         let own = vec![(self.s.index, i.clone())];
         let values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
         let to = at.plus(Expr::Reg(q));
-        body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+        store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         Ok(())
     }
@@ -323,7 +334,7 @@ impl Strip<'_> {
         }
         let mut hints = Vec::new();
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+        let roots: Vec<NodeId> = self.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
         for (x, outer) in neighbours(l.launch, &roots, self.s.index) {
             // the address of a prefetch must not depend on reads, which might be out of bounds
             let reads = l.launch.g.reachable(outer.iter().copied());
@@ -368,14 +379,6 @@ impl Strip<'_> {
         ];
         out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(pairs), Expr::int(0)), level));
         Ok(())
-    }
-
-    /// Emits the filling of `count` values of the block with the identity.
-    fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
-        let q = l.k.reg("q", Ty::I64);
-        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l.launch)).collect();
-        let fill = self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, Expr::Reg(q), e)).collect();
-        out.push(Stmt::For(q, Expr::int(0), count, fill));
     }
 }
 

@@ -9,6 +9,7 @@
 //! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the
 //! identity, once for all batches. Rows of several tiles are reduced one at a time (`nested`).
 
+use super::column_tree::{load, number_of, pair, store};
 use super::element_loop::each;
 use super::stores::Stores;
 use crate::core::{COLUMNS, NodeId, TILE};
@@ -18,7 +19,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, Surroundings, named};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator, of_last};
 
 /// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
 /// at once leave no records.
@@ -41,7 +42,9 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     let mut out = Vec::new();
     let sizes = [("columns", TILE), ("pairs", TILE / 2), ("joined", TILE / 2), ("again", TILE / 8)];
     let [columns, pairs, joined, again] = sizes.map(|(name, size)| {
-        reductions.iter().map(|r| l.k.local(name, r.ty, size as u32, &mut out)).collect::<Vec<Mem>>()
+        each_accumulator(&reductions)
+            .map(|r| l.k.local(name, r.ty, size as u32, &mut out))
+            .collect::<Vec<Mem>>()
     });
     let hi = named(l, "hi", Expr::TileEnd.min(n), &mut out);
     let present = named(l, "present", length.clone().min(Expr::int(COLUMNS)), &mut out);
@@ -70,7 +73,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     batch.tree(l, &rows, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", Expr::Reg(base).plus(Expr::Reg(q)), &mut last);
-    let totals: Vec<Expr> = batch.joined.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
+    let totals = load(&of_last(&reductions, &batch.joined), &Expr::Reg(q));
     let place = Surroundings { vars: &[(s.index, i.clone())], at: &i };
     let values = s.values(l, &reductions, &place, &totals, &batch.length, &mut last)?;
     stores.store(l, values, &i, &i, &mut last);
@@ -102,8 +105,9 @@ impl Batch<'_> {
     /// Emits the filling of all pairs with the identity, if some pairs have no elements.
     fn fill(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
-        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l.launch)).collect();
-        let fill = self.pairs.iter().zip(values).map(|(m, v)| Stmt::Store(*m, Expr::Reg(q), v)).collect();
+        let values: Vec<Expr> = each_accumulator(self.reductions).map(|r| r.absent(l.launch)).collect();
+        let mut fill = Vec::new();
+        store(&self.pairs, &Expr::Reg(q), values, &mut fill);
         let columns = self.width.clone().times(Expr::int(2));
         let some = Expr::binary(BinaryOp::Lt, self.present.clone(), columns);
         let fill = vec![Stmt::For(q, Expr::int(0), Expr::int(TILE / 2), fill)];
@@ -119,8 +123,8 @@ impl Batch<'_> {
         let (mut both, mut one) = (Vec::new(), Vec::new());
         for r in self.reductions {
             let [a, b] = index.map(|k| r.first(l.launch, k));
-            both.push(r.join(l.launch, a, b));
-            one.push(a);
+            both.extend(r.join(l.launch, &a, &b));
+            one.extend(a);
         }
         let pairs = Expr::binary(BinaryOp::Shr, self.present.clone(), Expr::int(1));
         let pairs = named(l, "pairs", pairs, out);
@@ -134,7 +138,7 @@ impl Batch<'_> {
                 }
                 let to = at.clone().plus(p.clone());
                 let values = l.region(&vars, roots, &i, out)?;
-                out.extend(self.pairs.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+                store(&self.pairs, &to, values, out);
                 Ok(vec![])
             })
         };
@@ -175,29 +179,44 @@ impl Batch<'_> {
         count: &Expr,
     ) -> Result<Vec<Stmt>> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let old: Vec<NodeId> = self.reductions.iter().map(|r| l.launch.g.fresh_var(r.ty).1).collect();
+        let old: Vec<Vec<NodeId>> = self.reductions.iter().map(|r| r.variables(l.launch)).collect();
         let pairs = self.reductions.iter().zip(&old);
         let roots: Vec<NodeId> = match first {
-            None => self.reductions.iter().map(|r| r.first(l.launch, index)).collect(),
-            Some(_) => pairs.map(|(r, acc)| r.step(l.launch, *acc, index)).collect(),
+            None => self.reductions.iter().flat_map(|r| r.first(l.launch, index)).collect(),
+            Some(_) => pairs.flat_map(|(r, acc)| r.step(l.launch, acc, index)).collect(),
         };
-        each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
+        // the count is the same for all columns
+        let mut all = Vec::new();
+        let mut number = |(r, is_count): (&Reduction, bool)| {
+            let e = first.as_ref().filter(|_| is_count)?;
+            Some(named(l, "number", number_of(e, r.ty), &mut all))
+        };
+        let numbers = each_accumulator(self.reductions).zip(counts(self.reductions));
+        let numbers: Vec<Option<Expr>> = numbers.map(&mut number).collect();
+        let old = old.concat();
+        let mut elements = each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
             let k = first.clone().map_or(c.clone(), |e| e.plus(c.clone()));
             let k = named(l, "k", k, out);
             let to = named(l, "to", at.clone().plus(c.clone()), out);
             let mut vars = vec![(self.s.index, i.clone()), (index, k)];
             if first.is_some() {
-                for (acc, m) in old.iter().zip(&self.columns) {
-                    vars.push((*acc, named(l, "acc", Expr::load(*m, to.clone()), out)));
+                for ((acc, m), number) in old.iter().zip(&self.columns).zip(&numbers) {
+                    let before = match number {
+                        Some(number) => number.clone(),
+                        None => named(l, "acc", Expr::load(*m, to.clone()), out),
+                    };
+                    vars.push((*acc, before));
                 }
             }
             if let Some(conditions) = conditions {
                 return l.conditions(&vars, conditions, out);
             }
             let values = l.region(&vars, &roots, i, out)?;
-            out.extend(self.columns.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+            store(&self.columns, &to, values, out);
             Ok(vec![])
-        })
+        })?;
+        all.append(&mut elements);
+        Ok(all)
     }
 
     /// Emits the join of the pairs of the first `rows` segments, until `joined` holds one value per
@@ -230,15 +249,11 @@ impl Batch<'_> {
 
     /// Emits the join of `pairs` pairs of neighbouring values.
     fn join(&self, l: &mut Lower, [from, to]: [&[Mem]; 2], pairs: Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        for ((r, from), to) in self.reductions.iter().zip(from).zip(to) {
+        let of = |arrays| by_reduction(self.reductions, arrays);
+        for ((r, from), (_, to)) in of(from).zip(of(to)) {
             let (mut body, k) = (Vec::new(), l.k.reg("k", Ty::I64));
-            let even = Expr::Reg(k).times(Expr::int(2));
-            let low = named(l, "low", Expr::load(*from, even.clone()), &mut body);
-            let high = named(l, "high", Expr::load(*from, even.plus(Expr::int(1))), &mut body);
-            let (x, y) = (l.launch.g.fresh_var(r.ty).1, l.launch.g.fresh_var(r.ty).1);
-            let root = r.join(l.launch, x, y);
-            let value = l.region(&[(x, low), (y, high)], &[root], &Expr::int(0), &mut body)?.remove(0);
-            body.push(Stmt::Store(*to, Expr::Reg(k), value));
+            let values = pair(l, r, &Surroundings::NONE, from, &Expr::Reg(k), &mut body)?;
+            store(to, &Expr::Reg(k), values, &mut body);
             out.push(Stmt::For(k, Expr::int(0), pairs.clone(), body));
         }
         Ok(())

@@ -1,12 +1,13 @@
 //! A strip: neighbouring segments whose columns are accumulated side by side.
 
+use super::column_tree::{load, store};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::facts::Segments;
 use crate::schedule::lower::{Lower, named};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator};
 
 /// A strip of neighbouring segments.
 pub struct Strip<'a> {
@@ -19,8 +20,8 @@ pub struct Strip<'a> {
     pub width: Expr,
     /// Number of elements of a segment.
     pub(super) length: Expr,
-    /// The accumulators of some columns of a tile, `width` values per column. The first column also
-    /// receives results.
+    /// The accumulators of some columns of a tile, `width` values per column, an array for each. The
+    /// first column also receives results.
     pub block: Vec<Mem>,
     /// Maximum number of segments in a strip.
     pub most: u32,
@@ -45,18 +46,30 @@ impl Strip<'_> {
         to: (&[Mem], Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        for (r, ((a_mem, b_mem), to_mem)) in self.reductions.iter().zip(a.0.iter().zip(b.0).zip(to.0)) {
+        let of = |arrays| by_reduction(self.reductions, arrays);
+        for (((r, a_mem), (_, b_mem)), (_, to_mem)) in of(a.0).zip(of(b.0)).zip(of(to.0)) {
             let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
-            let mut value = |l: &mut Lower, m: Mem, at: &Expr, name: &'static str| {
-                let e = Expr::load(m, at.clone().plus(Expr::Reg(q)));
-                (l.launch.g.fresh_var(r.ty).1, named(l, name, e, &mut body))
+            let mut known = Vec::new();
+            let mut values = |l: &mut Lower, arrays: &[Mem], at: &Expr, name: &'static str| {
+                let loaded = load(arrays, &at.clone().plus(Expr::Reg(q)));
+                let values: Vec<Expr> = loaded.into_iter().map(|e| named(l, name, e, &mut body)).collect();
+                r.nodes(l.launch, &values, &mut known)
             };
-            let (low, high) = (value(l, *a_mem, &a.1, "low"), value(l, *b_mem, &b.1, "high"));
-            let root = r.join(l.launch, low.0, high.0);
-            let joined = l.region(&[low, high], &[root], &Expr::int(0), &mut body)?.remove(0);
-            body.push(Stmt::Store(*to_mem, to.1.clone().plus(Expr::Reg(q)), joined));
+            let (low, high) = (values(l, a_mem, &a.1, "low"), values(l, b_mem, &b.1, "high"));
+            let roots = r.join(l.launch, &low, &high);
+            let joined = l.region(&known, &roots, &Expr::int(0), &mut body)?;
+            store(to_mem, &to.1.clone().plus(Expr::Reg(q)), joined, &mut body);
             out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         }
         Ok(())
+    }
+
+    /// Emits the filling of `count` values of the block with the identity.
+    pub fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
+        let q = l.k.reg("q", Ty::I64);
+        let values: Vec<Expr> = each_accumulator(self.reductions).map(|r| r.absent(l.launch)).collect();
+        let mut fill = Vec::new();
+        store(&self.block, &Expr::Reg(q), values, &mut fill);
+        out.push(Stmt::For(q, Expr::int(0), count, fill));
     }
 }

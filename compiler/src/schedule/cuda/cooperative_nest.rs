@@ -216,17 +216,17 @@ impl TiledLoop<'_> {
         let count = bind(l, "count", count, out);
         let result: Vec<Reg> = self.types().into_iter().map(|ty| l.k.reg("reduced", ty)).collect();
         out.extend(result.iter().zip(inits).map(|(r, e)| Stmt::Var(*r, e.clone())));
-        let join = &mut |l: &mut Lower, lane: usize, a: Expr, b: Expr, out: &mut Vec<Stmt>| {
+        let join = &mut |l: &mut Lower, lane: usize, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>| {
             let Some((_, pair, joined)) = self.of.inner[lane].tree else { unreachable!("a tree") };
             let [x, y] = [(); 2].map(|()| l.launch.g.fresh_var(self.of.inner[lane].ty).1);
             let env = self.element.env.with(&l.launch.g, pair[0], x).with(&l.launch.g, pair[1], y);
             let root = env.of(&mut l.launch.g, joined);
             let mut vars = self.element.known.clone();
-            vars.extend([(x, a), (y, b)]);
-            Ok(l.region(&vars, &[root], &Expr::int(0), out)?.remove(0))
+            vars.extend([(x, a[0].clone()), (y, b[0].clone())]);
+            l.region(&vars, &[root], &Expr::int(0), out)
         };
         let general = self.of.inner.iter().any(|o| o.is_general(&l.launch.g));
-        let mut lanes = Lanes { types: self.types(), join, general };
+        let mut lanes = Lanes { types: self.types(), accumulators: 1, join, general };
         let mut body = Vec::new();
         let values =
             nested_loop::tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {

@@ -7,13 +7,14 @@
 //! elements would take 10 us more.
 
 use super::expressions::{int32, thread, to_i64};
-use super::tree::{Column, StoredValues, join_warps, variable, width_of};
+use super::tree::{Column, StoredValues, join_warps, variables, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
-use crate::schedule::reduction::{Reduction, tiles};
+use crate::schedule::nested_loop::read;
+use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, of_last, tiles};
 use crate::schedule::scalars as values;
 
 /// The values that a block of a reduction has computed about itself.
@@ -28,7 +29,7 @@ pub struct ReductionBlock {
     /// The block's index in its group (i32), and the number of blocks of a full group (i32).
     pub index_in_group: Expr,
     pub blocks_per_group: Expr,
-    /// Shared memory for a value per warp, for each reduction.
+    /// Shared memory for a value per warp, for each accumulator.
     pub shared: Vec<Mem>,
 }
 
@@ -59,8 +60,13 @@ pub fn complete(
     let none = Expr::binary(BinaryOp::Eq, b.count.clone(), Expr::int(0));
     let leader = is_zero(&Expr::Place(Gpu::Block));
     out.push(Stmt::Var(done, Expr::binary(BinaryOp::And, none, leader)));
-    let totals: Vec<Reg> = reductions.iter().map(|r| l.k.reg("total", r.ty)).collect();
-    out.extend(totals.iter().zip(reductions).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
+    let totals: Vec<Reg> = each_accumulator(reductions).map(|r| l.k.reg("total", r.ty)).collect();
+    out.extend(
+        totals
+            .iter()
+            .zip(each_accumulator(reductions))
+            .map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))),
+    );
     let flag = l.k.share("last", Ty::Bool, 2);
 
     let mut body = work;
@@ -97,7 +103,7 @@ pub fn complete(
     l.k.once = true;
     let mut epilogue = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
-    for (r, v) in reductions.iter().zip(totals) {
+    for (r, v) in reductions.iter().zip(of_last(reductions, &totals)) {
         let some = Expr::binary(BinaryOp::Gt, b.count.clone(), Expr::int(0));
         known.push((
             r.node,
@@ -124,9 +130,9 @@ pub fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &
 pub struct UpperLevels<'a> {
     pub reductions: &'a [Reduction],
     pub column: &'a Column,
-    /// Shared memory for the values of four warps, for each reduction.
+    /// Shared memory for the values of four warps, for each accumulator.
     pub shared: &'a [Mem],
-    /// The registers of thread 0 for the results.
+    /// The registers of thread 0 for the results, for each accumulator.
     pub totals: &'a [Reg],
 }
 
@@ -138,16 +144,16 @@ impl UpperLevels<'_> {
         let c = self.column;
         let width = bind(l, "width", end.clone().minus(base.clone()), &mut out);
         let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-        let each = self.reductions.iter().zip(self.shared).zip(self.totals);
-        for ((r, shared), total) in each {
+        let each = by_reduction(self.reductions, self.shared).zip(by_reduction(self.reductions, self.totals));
+        for ((r, shared), (_, totals)) in each {
             let width = width_of(l, r, &width);
-            let acc = variable(l, r, &mut columns);
-            StoredValues { memory: r.scratch, base, end }.column(l, r, c, acc, &mut columns)?;
-            let value = c.join_warp(l, r, Expr::Reg(acc), width.as_ref(), &mut columns)?;
-            let store = Stmt::Store(*shared, warp.clone(), value);
-            columns.push(Stmt::If(is_zero(&c.lane), vec![store], vec![]));
-            let value = join_warps(l, r, *shared, &int32(0), width.as_ref(), &mut joins)?;
-            joins.push(Stmt::Assign(*total, value));
+            let acc = variables(l, r, &mut columns);
+            StoredValues { memory: &r.scratch, base, end }.column(l, r, c, &acc, &mut columns)?;
+            let values = c.join_warp(l, r, read(&acc), width.as_ref(), &mut columns)?;
+            let store = shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, warp.clone(), e)).collect();
+            columns.push(Stmt::If(is_zero(&c.lane), store, vec![]));
+            let values = join_warps(l, r, shared, &int32(0), width.as_ref(), &mut joins)?;
+            joins.extend(totals.iter().zip(values).map(|(total, e)| Stmt::Assign(*total, e)));
         }
         let is_present = Expr::binary(BinaryOp::Lt, thread(), int32(COLUMNS as i32));
         out.push(Stmt::If(is_present, columns, vec![]));
@@ -158,8 +164,8 @@ impl UpperLevels<'_> {
 
     /// Returns the statement by which thread 0 stores its totals.
     fn store(&self, at: Expr) -> Stmt {
-        let each = self.reductions.iter().zip(self.totals);
-        let store = each.map(|(r, v)| Stmt::Store(r.scratch, at.clone(), Expr::Reg(*v))).collect();
+        let each = self.reductions.iter().flat_map(|r| &r.scratch).zip(self.totals);
+        let store = each.map(|(m, v)| Stmt::Store(*m, at.clone(), Expr::Reg(*v))).collect();
         Stmt::If(is_zero(&thread()), store, vec![])
     }
 

@@ -196,7 +196,9 @@ fn emit(
         Choice::ResidentRows(params) => {
             let rows = l.launch.facts.resident_rows.clone().expect("a launch with resident rows");
             let sizes = l.launch.facts.accesses.own.iter().map(|x| l.launch.g.ty(*x).elem.size() as i64);
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks(sizes.map(|n| n.max(4) / 4).sum());
+            let words = sizes.map(|n| n.max(4) / 4).sum();
+            let of_moments = resident_rows::words_of_moments(l.launch, &rows);
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks(words, of_moments);
             (resident_rows::main(l, &rows, params)?, Grid::Segments(params.rows_per_block()))
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,

@@ -13,7 +13,7 @@ use super::elements::{Elements, store_single, stored, words};
 use super::expressions::{int32, thread, to_i64};
 use super::levels::{self, ReductionBlock, TEAMS, THREADS};
 use super::thread_layout::ThreadLayout;
-use super::tree::{Column, WARPS, join_warps, variable, width_of};
+use super::tree::{Column, WARPS, join_warps, named_values, variables, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -21,7 +21,8 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
-use crate::schedule::reduction::{Reduction, tiles};
+use crate::schedule::nested_loop::read;
+use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, tiles};
 
 /// The maximum number of pairs of tiles of a block, for long vectors: with more pairs, fewer blocks
 /// arrive at the counters. More than 8 pairs are faster only if an element has 4 bytes.
@@ -56,6 +57,8 @@ struct Tile<'a> {
     reductions: &'a [Reduction],
     /// The number of rows that are loaded together.
     batch: i64,
+    /// Whether the batches are no loop, so that the counts of a full tile are constants.
+    is_straight: bool,
     column: &'a Column,
     n: Expr,
 }
@@ -78,7 +81,7 @@ pub fn main(
     let side = bind(l, "side", side, &mut out);
     let count = bind(l, "tiles", tiles(n.clone()), &mut out);
     let entries = MAX_SPAN * THREADS / WARP;
-    let shared: Vec<Mem> = reductions.iter().map(|r| l.k.share("warps", r.ty, entries)).collect();
+    let shared: Vec<Mem> = each_accumulator(&reductions).map(|r| l.k.share("warps", r.ty, entries)).collect();
     // the blocks of a group take its pairs of tiles in turn, so that together they read memory in
     // order
     let per_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
@@ -108,6 +111,7 @@ pub fn main(
         items: &items,
         reductions: &reductions,
         batch: 1 << batch.ilog2(),
+        is_straight: affordable >= ROWS && reductions.iter().any(Reduction::is_counted),
         column: &column,
         n: n.clone(),
     };
@@ -117,7 +121,7 @@ pub fn main(
     let t = bind(l, "t", t, &mut body);
     let mut work = Vec::new();
     let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut work);
-    let accs: Vec<Reg> = reductions.iter().map(|r| variable(l, r, &mut work)).collect();
+    let accs: Vec<Reg> = reductions.iter().flat_map(|r| variables(l, r, &mut work)).collect();
     let full = tile.full(l, &base, &accs)?;
     let partial = tile.partial(l, &base, &accs)?;
     let is_full = Expr::binary(BinaryOp::Le, base.clone().plus(Expr::int(TILE)), n.clone());
@@ -125,10 +129,15 @@ pub fn main(
     let width = bind(l, "width", n.clone().minus(base), &mut work);
     let at = Expr::Reg(s).times(int32((THREADS / WARP) as i32)).plus(warp);
     let at = bind(l, "at", at, &mut work);
-    for ((r, acc), m) in reductions.iter().zip(&accs).zip(&block.shared) {
+    let of_reductions = by_reduction(&reductions, &accs).zip(by_reduction(&reductions, &block.shared));
+    for ((r, accs), (_, shared)) in of_reductions {
         let width = width_of(l, r, &width);
-        let value = column.join_warp(l, r, Expr::Reg(*acc), width.as_ref(), &mut work)?;
-        work.push(Stmt::If(levels::is_zero(&column.lane), vec![Stmt::Store(*m, at.clone(), value)], vec![]));
+        let values = match r.is_counted() {
+            true => read(accs),
+            false => column.join_warp(l, r, read(accs), width.as_ref(), &mut work)?,
+        };
+        let store = shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
+        work.push(Stmt::If(levels::is_zero(&column.lane), store, vec![]));
     }
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     let mut all = vec![Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body), Stmt::Barrier];
@@ -151,10 +160,10 @@ fn results(
     let t = bind(l, "mine", block.tile(step, side), out);
     let width = bind(l, "width", n.clone().minus(t.clone().times(Expr::int(TILE))), &mut body);
     let first = bind(l, "first", thread().times(int32(WARPS as i32)), &mut body);
-    for (r, m) in reductions.iter().zip(&block.shared) {
+    for (r, shared) in by_reduction(reductions, &block.shared) {
         let width = width_of(l, r, &width);
-        let value = join_warps(l, r, *m, &first, width.as_ref(), &mut body)?;
-        body.push(Stmt::Store(r.scratch, t.clone(), value));
+        let values = join_warps(l, r, shared, &first, width.as_ref(), &mut body)?;
+        body.extend(r.scratch.iter().zip(values).map(|(m, e)| Stmt::Store(*m, t.clone(), e)));
     }
     let in_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
     let mine = Expr::binary(BinaryOp::Lt, thread(), in_block);
@@ -165,11 +174,12 @@ fn results(
 
 impl Tile<'_> {
     /// Folds `batch` rows of this column from element `first` on. `acc` holds the column's values
-    /// so far, or is `None` before the first row.
+    /// so far, after `so_far` rows (i64), or is `None` before the first row.
     fn rows(
         &self,
         l: &mut Lower,
         first: Expr,
+        so_far: Expr,
         acc: &mut Option<Vec<Expr>>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -179,18 +189,19 @@ impl Tile<'_> {
         for row in &rows {
             row.load(l, &[], out);
         }
-        for row in &rows {
+        for (row, number) in rows.iter().zip(0..) {
             let mut vars: Vec<(NodeId, Expr)> = Vec::new();
-            for (e, r) in acc.iter().flatten().zip(self.reductions) {
-                vars.push((l.launch.g.fresh_var(r.ty).1, e.clone()));
+            let mut old: Vec<Vec<NodeId>> = Vec::new();
+            for (r, own) in acc.iter().flat_map(|acc| by_reduction(self.reductions, acc)) {
+                let own = r.after_rows(own.to_vec(), plus(&so_far, number));
+                old.push(r.nodes(l.launch, &own, &mut vars));
             }
-            let old: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
             let make = |l: &mut Lower, _, i: NodeId| {
                 let mut roots: Vec<NodeId> =
                     self.items.iter().map(|it| element(&mut l.launch.g, it.node, i)).collect();
                 for (number, r) in self.reductions.iter().enumerate() {
-                    roots.push(match old.get(number) {
-                        Some(old) => r.step(l.launch, *old, i),
+                    roots.extend(match old.get(number) {
+                        Some(old) => r.step(l.launch, old, i),
                         None => r.first(l.launch, i),
                     });
                 }
@@ -199,7 +210,9 @@ impl Tile<'_> {
             let values = row.values(l, &vars, make, out)?.remove(0);
             let (stores, sums) = values.split_at(self.items.len());
             row.store(l, self.items, &[stores], None, out);
-            *acc = Some(sums.iter().map(|e| bind(l, "acc", e.clone(), out)).collect());
+            let named = by_reduction(self.reductions, sums)
+                .flat_map(|(r, own)| named_values(l, r, "acc", own.to_vec(), out));
+            *acc = Some(named.collect());
         }
         l.scope.loaded = Some(Default::default());
         Ok(())
@@ -210,20 +223,41 @@ impl Tile<'_> {
         let first = base.clone().plus(to_i64(self.column.column.clone()));
         let start = bind(l, "start", first, &mut out);
         let mut acc = None;
-        self.rows(l, start.clone(), &mut acc, &mut out)?;
+        self.rows(l, start.clone(), Expr::int(0), &mut acc, &mut out)?;
+        for b in (1..ROWS / self.batch).filter(|_| self.is_straight) {
+            let first = bind(l, "first", start.clone().plus(Expr::int(b * self.batch * COLUMNS)), &mut out);
+            self.rows(l, first, Expr::int(b * self.batch), &mut acc, &mut out)?;
+        }
         assign(accs, acc.unwrap_or_default(), &mut out);
-        if self.batch < ROWS {
+        if self.batch < ROWS && !self.is_straight {
             let b = l.k.reg("b", Ty::I64);
             let mut body = Vec::new();
             let stride = Expr::int(self.batch * COLUMNS);
             let first = bind(l, "first", start.plus(Expr::Reg(b).times(stride)), &mut body);
+            let so_far = Expr::Reg(b).times(Expr::int(self.batch));
             let mut inner = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
-            self.rows(l, first, &mut inner, &mut body)?;
+            self.rows(l, first, so_far, &mut inner, &mut body)?;
             assign(accs, inner.unwrap_or_default(), &mut body);
             out.push(Stmt::Seq(b, Expr::int(1), Expr::int(ROWS / self.batch), body));
         }
         l.scope.loaded = None;
+        self.join_counted(l, accs, |r, accs| r.after_rows(accs, Expr::int(ROWS)), &mut out)?;
         Ok(out)
+    }
+
+    /// Joins the warp's columns of reductions with counts, which are constants in a full tile.
+    fn join_counted(
+        &self,
+        l: &mut Lower,
+        accs: &[Reg],
+        known: impl Fn(&Reduction, Vec<Expr>) -> Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        for (r, accs) in by_reduction(self.reductions, accs).filter(|(r, _)| r.is_counted()) {
+            let values = self.column.join_warp(l, r, known(r, read(accs)), None, out)?;
+            assign(accs, values, out);
+        }
+        Ok(())
     }
 
     /// Folds the last, partial tile row by row.
@@ -242,6 +276,7 @@ impl Tile<'_> {
         let rounded_up = self.n.clone().minus(base.clone()).plus(Expr::int(COLUMNS - 1));
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         out.push(Stmt::Seq(row, Expr::int(i64::from(!known)), rows, body));
+        self.join_counted(l, accs, |_, accs| accs, &mut out)?;
         Ok(out)
     }
 
@@ -259,13 +294,12 @@ impl Tile<'_> {
         let mut known = vec![(index, at.clone())];
         let mut roots: Vec<NodeId> =
             self.items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
-        for (r, acc) in self.reductions.iter().zip(accs) {
-            roots.push(if first {
+        for (r, accs) in by_reduction(self.reductions, accs) {
+            roots.extend(if first {
                 r.first(l.launch, index)
             } else {
-                let (_, var) = l.launch.g.fresh_var(r.ty);
-                known.push((var, Expr::Reg(*acc)));
-                r.step(l.launch, var, index)
+                let old = r.nodes(l.launch, &read(accs), &mut known);
+                r.step(l.launch, &old, index)
             });
         }
         let mut body = Vec::new();
@@ -277,6 +311,14 @@ impl Tile<'_> {
         assign(accs, sums, &mut body);
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, self.n.clone()), body, vec![]));
         Ok(())
+    }
+}
+
+/// Returns the number of a row, given that of the first one of its batch.
+fn plus(first: &Expr, row: i64) -> Expr {
+    match first {
+        Expr::Lit(first) => Expr::int(first.as_i64() + row),
+        first => first.clone().plus(Expr::int(row)),
     }
 }
 

@@ -14,10 +14,16 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::error_records;
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::nested_loop::{assign, read};
+use crate::schedule::reduction::{Reduction, bound};
+use std::ops::Range;
 
 /// The number of warps that hold a tile's columns.
 pub const WARPS: u32 = COLUMNS as u32 / WARP;
+
+/// The rows of stored values with several accumulators that are in flight: more would take registers
+/// that the rest of the kernel does not need.
+const COUNTED_ROWS: i64 = 8;
 
 /// The distances of the lanes that join, in order.
 const DISTANCES: [u32; 5] = [1, 2, 4, 8, 16];
@@ -44,16 +50,16 @@ impl Column {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        mut value: Expr,
+        mut value: Vec<Expr>,
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
+    ) -> Result<Vec<Expr>> {
         if r.joins_by_loops(l.launch) {
-            return self.join_warp_by_loop(l, r, value, width, out);
+            let value = value.remove(0);
+            return Ok(vec![self.join_warp_by_loop(l, r, value, width, out)?]);
         }
         for distance in DISTANCES {
-            let other = Expr::ShuffleDown(Box::new(value.clone()), distance);
-            let other = bind(l, "other", other, out);
+            let other = shuffled(l, &value, |e| Expr::ShuffleDown(e, distance), out);
             value = self.join_lanes(
                 l,
                 r,
@@ -89,9 +95,9 @@ impl Column {
         let distance = Expr::binary(BinaryOp::Shl, int32(1), Expr::Reg(step));
         let distance = bind(l, "apart", distance, &mut body);
         let mask = distance.clone().plus(distance.clone()).minus(int32(1));
-        let value_next =
-            self.join_lanes(l, r, (&value_now, &other), to_i64(distance), mask, width, &mut body)?;
-        body.push(Stmt::Assign(joined, value_next));
+        let values = (&[value_now.clone()][..], &[other][..]);
+        let value_next = self.join_lanes(l, r, values, to_i64(distance), mask, width, &mut body)?;
+        body.push(Stmt::Assign(joined, value_next[0].clone()));
         out.push(Stmt::Var(joined, value));
         out.push(Stmt::Seq(step, int32(0), int32(DISTANCES.len() as i32), body));
         Ok(value_now)
@@ -103,12 +109,12 @@ impl Column {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        values: (&Expr, &Expr),
+        values: (&[Expr], &[Expr]),
         distance: Expr,
         mask: Expr,
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
+    ) -> Result<Vec<Expr>> {
         let higher = to_i64(self.column.clone()).plus(distance);
         let is_present = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
         // the joins of other lanes are not used, so they must leave no error records
@@ -118,22 +124,38 @@ impl Column {
     }
 }
 
+/// Returns the values of another lane. Constants are the same in all lanes.
+pub fn shuffled(
+    l: &mut Lower,
+    values: &[Expr],
+    shuffle: impl Fn(Box<Expr>) -> Expr,
+    out: &mut Vec<Stmt>,
+) -> Vec<Expr> {
+    let other = |e: &Expr| match e {
+        Expr::Lit(_) if values.len() > 1 => e.clone(),
+        e => bind(l, "other", shuffle(Box::new(e.clone())), out),
+    };
+    values.iter().map(other).collect()
+}
+
 /// Joins the results of a tile's four warps, which are in shared memory from element `first` (i32)
 /// on.
 pub fn join_warps(
     l: &mut Lower,
     r: &Reduction,
-    shared: Mem,
+    shared: &[Mem],
     first: &Expr,
     width: Option<&Expr>,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
+) -> Result<Vec<Expr>> {
     if r.joins_by_loops(l.launch) {
-        return join_warps_by_loop(l, r, shared, first, width, out);
+        return Ok(vec![join_warps_by_loop(l, r, shared[0], first, width, out)?]);
     }
     let mut values = Vec::new();
     for i in 0..WARPS as i32 {
-        values.push(bind(l, "w", Expr::load(shared, first.clone().plus(int32(i))), out));
+        let at = first.clone().plus(int32(i));
+        let load = |m: &Mem| bind(l, "w", Expr::load(*m, at.clone()), out);
+        values.push(shared.iter().map(load).collect::<Vec<Expr>>());
     }
     let is_present =
         |warp: i64| width.map(|w| Expr::binary(BinaryOp::Gt, w.clone(), Expr::int(warp * i64::from(WARP))));
@@ -164,7 +186,7 @@ fn join_warps_by_loop(
         let warp = equals(step, 0).select(Expr::int(1), equals(step, 1).select(Expr::int(3), Expr::int(2)));
         Expr::binary(BinaryOp::Gt, w.clone(), warp.times(Expr::int(WARP.into())))
     });
-    let value = join_present(l, r, &a, &b, is_present, None, &mut body)?;
+    let value = join_present(l, r, &[a], &[b], is_present, None, &mut body)?.remove(0);
     body.push(Stmt::Assign(joined, value));
     body.push(Stmt::Assign(low, equals(step, 0).select(Expr::Reg(joined), Expr::Reg(low))));
     let nothing = Expr::Lit(Lit::zero(r.ty));
@@ -182,38 +204,54 @@ fn equals(number: Reg, k: i32) -> Expr {
 fn join_present(
     l: &mut Lower,
     r: &Reduction,
-    a: &Expr,
-    b: &Expr,
+    a: &[Expr],
+    b: &[Expr],
     is_present: Option<Expr>,
     mine: Option<Expr>,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
+) -> Result<Vec<Expr>> {
     let mut body = Vec::new();
-    let value = join(l, r, a, b, &mut body)?;
+    let values = join(l, r, a, b, &mut body)?;
     let mine = mine.filter(|_| error_records::any(&body));
     let Some(condition) = is_present.into_iter().chain(mine).reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
     else {
         out.append(&mut body);
-        return Ok(bind(l, "joined", value, out));
+        return Ok(named_values(l, r, "joined", values, out));
     };
-    let joined = l.k.reg("joined", r.ty);
-    out.push(Stmt::Var(joined, a.clone()));
-    body.push(Stmt::Assign(joined, value));
+    let joined: Vec<Reg> = a.iter().map(|_| l.k.reg("joined", r.ty)).collect();
+    out.extend(joined.iter().zip(a).map(|(joined, a)| Stmt::Var(*joined, a.clone())));
+    body.extend(joined.iter().zip(values).map(|(joined, e)| Stmt::Assign(*joined, e)));
     out.push(Stmt::If(condition, body, vec![]));
-    Ok(Expr::Reg(joined))
+    Ok(joined.into_iter().map(Expr::Reg).collect())
 }
 
-/// Returns f(a, b) of two accumulators. An error record in it names element 0.
-pub fn join(l: &mut Lower, r: &Reduction, a: &Expr, b: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-    let (_, x) = l.launch.g.fresh_var(r.ty);
-    let (_, y) = l.launch.g.fresh_var(r.ty);
-    let joined = r.join(l.launch, x, y);
-    Ok(l.region(&[(x, a.clone()), (y, b.clone())], &[joined], &Expr::int(0), out)?.remove(0))
+/// Binds the values of accumulators to registers, but for counts that are constants.
+pub fn named_values(
+    l: &mut Lower,
+    r: &Reduction,
+    name: &'static str,
+    values: Vec<Expr>,
+    out: &mut Vec<Stmt>,
+) -> Vec<Expr> {
+    let bind = match r.is_counted() {
+        true => bound,
+        false => bind,
+    };
+    values.into_iter().map(|e| bind(l, name, e, out)).collect()
+}
+
+/// Returns f(a, b) of two columns' accumulators. An error record in it names element 0.
+pub fn join(l: &mut Lower, r: &Reduction, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    let mut known = Vec::new();
+    let [x, y] = [a, b].map(|values| r.nodes(l.launch, values, &mut known));
+    let joined = r.join(l.launch, &x, &y);
+    l.region(&known, &joined, &Expr::int(0), out)
 }
 
 /// Values that lie side by side in memory, from `base` on, before `end` (both i64).
 pub struct StoredValues<'a> {
-    pub memory: Mem,
+    /// An array for each accumulator.
+    pub memory: &'a [Mem],
     pub base: &'a Expr,
     pub end: &'a Expr,
 }
@@ -227,41 +265,58 @@ impl StoredValues<'_> {
         l: &mut Lower,
         r: &Reduction,
         c: &Column,
-        acc: Reg,
+        acc: &[Reg],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let first = bind(l, "first", self.base.clone().plus(to_i64(c.column.clone())), out);
-        let start = r.absent(l.launch);
-        let by_loop = r.joins_by_loops(l.launch);
-        let mut loaded = Vec::new();
-        for row in 0..if by_loop { 1 } else { TILE / COLUMNS } {
+        if r.joins_by_loops(l.launch) {
+            self.batch(l, r, &first, 0..1, acc, out)?;
+            return self.rows(l, r, &first, acc[0], out);
+        }
+        let all = TILE / COLUMNS;
+        let batch = if r.is_counted() { COUNTED_ROWS } else { all };
+        for row in (0..all).step_by(batch as usize) {
+            self.batch(l, r, &first, row..row + batch, acc, out)?;
+        }
+        Ok(())
+    }
+
+    /// Folds some rows, all of which are loaded before the first join.
+    fn batch(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        first: &Expr,
+        rows: Range<i64>,
+        acc: &[Reg],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (start, mut loaded) = (r.absent(l.launch), Vec::new());
+        for row in rows.clone() {
             let at = first.clone().plus(Expr::int(row * COLUMNS));
             let is_present = Expr::binary(BinaryOp::Lt, at.clone(), self.end.clone());
-            let x = l.k.reg("x", r.ty);
-            out.push(Stmt::Var(x, start.clone()));
-            out.push(Stmt::If(
-                is_present.clone(),
-                vec![Stmt::Assign(x, Expr::load(self.memory, at))],
-                vec![],
-            ));
+            let x: Vec<Reg> = acc.iter().map(|_| l.k.reg("x", r.ty)).collect();
+            out.extend(x.iter().map(|x| Stmt::Var(*x, start.clone())));
+            let loads = x.iter().zip(self.memory).map(|(x, m)| Stmt::Assign(*x, Expr::load(*m, at.clone())));
+            out.push(Stmt::If(is_present.clone(), loads.collect(), vec![]));
             loaded.push((is_present, x));
         }
         let known = r.identity(l.launch).is_some();
-        for (row, (is_present, x)) in loaded.into_iter().enumerate() {
+        for (row, (is_present, x)) in rows.zip(loaded) {
             if row == 0 {
-                out.push(Stmt::Assign(acc, Expr::Reg(x)));
+                out.extend(acc.iter().zip(&x).map(|(acc, x)| Stmt::Assign(*acc, Expr::Reg(*x))));
                 continue;
             }
             let mut body = Vec::new();
-            let joined = join(l, r, &Expr::Reg(acc), &Expr::Reg(x), &mut body)?;
-            body.push(Stmt::Assign(acc, joined));
+            let joined = join(l, r, &read(acc), &read(&x), &mut body)?;
+            assign(l, acc, joined, &mut body);
             if known {
                 out.append(&mut body);
             } else {
                 out.push(Stmt::If(is_present, body, vec![]));
             }
         }
-        if by_loop { self.rows(l, r, &first, acc, out) } else { Ok(()) }
+        Ok(())
     }
 
     /// Folds all rows but the first, with the operator's code written once.
@@ -269,8 +324,8 @@ impl StoredValues<'_> {
         let (row, mut body, mut joining) = (l.k.reg("row", Ty::I64), Vec::new(), Vec::new());
         let at = first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
         let at = bind(l, "at", at, &mut body);
-        let x = bind(l, "x", Expr::load(self.memory, at.clone()), &mut joining);
-        let joined = join(l, r, &Expr::Reg(acc), &x, &mut joining)?;
+        let x = bind(l, "x", Expr::load(self.memory[0], at.clone()), &mut joining);
+        let joined = join(l, r, &[Expr::Reg(acc)], &[x], &mut joining)?.remove(0);
         joining.push(Stmt::Assign(acc, joined));
         let is_present = Expr::binary(BinaryOp::Lt, at, self.end.clone());
         body.push(Stmt::If(is_present, joining, vec![]));
@@ -279,11 +334,11 @@ impl StoredValues<'_> {
     }
 }
 
-/// Declares an accumulator with the value of an absent column.
-pub fn variable(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Reg {
+/// Declares accumulators with the value of an absent column.
+pub fn variables(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Reg> {
     let start = r.absent(l.launch);
-    let acc = l.k.reg("acc", r.ty);
-    out.push(Stmt::Var(acc, start));
+    let acc: Vec<Reg> = (0..r.accumulators()).map(|_| l.k.reg("acc", r.ty)).collect();
+    out.extend(acc.iter().map(|acc| Stmt::Var(*acc, start.clone())));
     acc
 }
 

@@ -9,8 +9,10 @@ use crate::schedule::reduction::Reduction;
 
 /// Reductions that go through the same tree together; each of them is a lane.
 pub struct Lanes<'a> {
-    /// The type of each lane.
+    /// The types of the accumulators of all lanes, those of a lane side by side.
     pub types: Vec<Ty>,
+    /// The number of accumulators of a lane.
+    pub accumulators: usize,
     /// Emits the join of two values of a lane.
     pub join: &'a mut Join<'a>,
     /// Whether an operator is more than one instruction, or is nested in other loops. The code of
@@ -18,14 +20,24 @@ pub struct Lanes<'a> {
     pub general: bool,
 }
 
-impl Lanes<'_> {
-    /// Emits the join of two values for each lane.
-    pub fn join(&mut self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-        let pairs = a.iter().zip(b).enumerate();
-        pairs.map(|(lane, (a, b))| (self.join)(l, lane, a.clone(), b.clone(), out)).collect()
+impl<'a> Lanes<'a> {
+    /// Returns the lane of one reduction, with the function that [`joining`] returns.
+    pub fn of(r: &Reduction, join: &'a mut Join<'a>, general: bool) -> Lanes<'a> {
+        let accumulators = r.accumulators();
+        Lanes { types: vec![r.ty; accumulators], accumulators, join, general }
     }
 
-    /// Declares a mutable register for each lane, initialised with 0.
+    /// Emits the join of two values for each lane.
+    pub fn join(&mut self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let mut all = Vec::new();
+        let pairs = a.chunks(self.accumulators).zip(b.chunks(self.accumulators));
+        for (lane, (a, b)) in pairs.enumerate() {
+            all.append(&mut (self.join)(l, lane, a, b, out)?);
+        }
+        Ok(all)
+    }
+
+    /// Declares a mutable register for each accumulator, initialised with 0.
     pub fn variables(&self, l: &mut Lower, name: &'static str, out: &mut Vec<Stmt>) -> Vec<Reg> {
         let regs: Vec<Reg> = self.types.iter().map(|ty| l.k.reg(name, *ty)).collect();
         let zeros = regs.iter().zip(&self.types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty))));
@@ -48,20 +60,21 @@ pub fn read(regs: &[Reg]) -> Vec<Expr> {
     regs.iter().map(|r| Expr::Reg(*r)).collect()
 }
 
-/// Emits f(a, b), the join of two accumulators of a lane.
-pub type Join<'a> = dyn FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+/// Emits f(a, b), the join of two values of a lane.
+pub type Join<'a> = dyn FnMut(&mut Lower, usize, &[Expr], &[Expr], &mut Vec<Stmt>) -> Joined + 'a;
+
+/// The accumulators of a joined value.
+pub type Joined = Result<Vec<Expr>>;
 
 /// Returns the function that emits the join of two values of a reduction.
 pub fn joining<'a>(
     r: &'a Reduction,
     place: &'a Surroundings<'a>,
-) -> impl FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a {
+) -> impl FnMut(&mut Lower, usize, &[Expr], &[Expr], &mut Vec<Stmt>) -> Joined + 'a {
     move |l, _, a, b, out| {
-        let (_, x) = l.launch.g.fresh_var(r.ty);
-        let (_, y) = l.launch.g.fresh_var(r.ty);
-        let root = r.join(l.launch, x, y);
         let mut vars = place.vars.to_vec();
-        vars.extend([(x, a), (y, b)]);
-        Ok(place.values(l, &vars, &[root], out)?.remove(0))
+        let [x, y] = [a, b].map(|values| r.nodes(l.launch, values, &mut vars));
+        let roots = r.join(l.launch, &x, &y);
+        place.values(l, &vars, &roots, out)
     }
 }

@@ -174,7 +174,9 @@ impl Element<'_> {
                     }
                     stack.extend(index.iter().rev());
                 }
-                Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => {
+                Op::Reduce { init, src, .. }
+                | Op::Fold { init, src, .. }
+                | Op::SquaredDeviations { init, src } => {
                     self.nested(&[*src], env);
                     stack.push(*init);
                 }

@@ -21,10 +21,10 @@ impl Block<'_> {
         let inner = &self.params.of.inner;
         let types: Vec<Ty> = inner.iter().map(|i| i.ty).collect();
         let types = types.repeat(self.params.elements() as usize);
-        let join = &mut |l: &mut Lower, lane: usize, a: Expr, b: Expr, out: &mut Vec<Stmt>| {
-            self.join(l, lane % inner.len(), a, b, out)
+        let join = &mut |l: &mut Lower, lane: usize, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>| {
+            Ok(vec![self.join(l, lane % inner.len(), a[0].clone(), b[0].clone(), out)?])
         };
-        let mut lanes = Lanes { types, join, general: false };
+        let mut lanes = Lanes { types, accumulators: 1, join, general: false };
         let totals = lanes.variables(l, "total", out);
         let (t, mut body) = (l.k.reg("t", Ty::I64), Vec::new());
         let count = bind(l, "tiles", tiles(self.count.clone()), &mut body);

@@ -49,11 +49,20 @@ impl ResidentRowsParams {
         if self.warps > 1 { 1 } else { THREADS / self.lanes * self.each as u32 }
     }
 
-    /// Returns the number of blocks for which a multiprocessor should have registers.
-    pub fn min_resident_blocks(&self, words: i64) -> u32 {
+    /// Returns the number of blocks for which a multiprocessor should have registers, given the words of
+    /// an element and of the counts and means of a column.
+    pub fn min_resident_blocks(&self, words: i64, of_moments: i64) -> u32 {
+        (REGISTERS / (self.registers(words, of_moments) * i64::from(self.threads()))).clamp(1, 16) as u32
+    }
+
+    /// Whether a thread can have the registers that counts and means take as well.
+    pub fn has_room(&self, words: i64, of_moments: i64) -> bool {
+        of_moments == 0 || self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
+    }
+
+    fn registers(&self, words: i64, of_moments: i64) -> i64 {
         let others = if self.v == 1 { OTHERS_OF_SINGLE_ACCESSES } else { OTHER_REGISTERS };
-        let of_thread = self.elements_per_lane() * self.each * words + others;
-        (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 16) as u32
+        self.elements_per_lane() * self.each * words + others + self.columns * of_moments
     }
 }
 

@@ -3,11 +3,12 @@
 use super::mapping::{Group, ResidentRowsParams};
 use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Reg, Stmt};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
-use crate::schedule::cuda::segments::{join_columns, pairs};
+use crate::schedule::cuda::segments::{Exchange, join_columns, pairs};
+use crate::schedule::cuda::tree::named_values;
 use crate::schedule::cuda::{access, levels::is_zero};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ResidentRows, RowValue, Stage};
@@ -203,22 +204,32 @@ impl<'a> Row<'a> {
         for n in reductions {
             let r = Reduction::nested(l.launch, *n);
             let start = r.absent(l.launch);
-            let columns: Vec<Reg> = (0..self.p.columns).map(|_| l.k.reg("acc", r.ty)).collect();
-            out.extend(columns.iter().map(|c| Stmt::Var(*c, start.clone())));
+            let new = |_| (0..self.p.columns).map(|_| l.k.reg("acc", r.ty)).collect();
+            let columns: Vec<Vec<Reg>> = (0..r.accumulators()).map(new).collect();
+            out.extend(columns.iter().flatten().map(|c| Stmt::Var(*c, start.clone())));
+            let mut rows = vec![0; self.p.columns as usize];
             let count = r.elements(l.launch, self.rows.element).len();
             for (at, (is_present, column)) in present.iter().enumerate() {
                 let operands = &known[at * nodes.len() + first..][..count];
-                let (_, old) = l.launch.g.fresh_var(r.ty);
+                let old: Vec<Expr> = columns.iter().map(|regs| Expr::Reg(regs[*column])).collect();
                 let mut vars = operands.to_vec();
-                vars.push((old, Expr::Reg(columns[*column])));
+                // all elements of a column before this one are present if it is
+                let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
+                let known = r.nodes(l.launch, &known, &mut vars);
                 let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
-                let step = r.step_of(l.launch, old, &operands);
-                let next = l.region(&vars, &[step], &Expr::int(0), out)?.remove(0);
-                let before = Expr::Reg(columns[*column]);
-                out.push(Stmt::Assign(columns[*column], (*is_present).clone().select(next, before)));
+                let step = r.step_of(l.launch, &known, &operands);
+                let mut next = l.region(&vars, &step, &Expr::int(0), out)?;
+                if r.is_counted() {
+                    next = named_values(l, &r, "next", next, out);
+                }
+                for ((regs, next), old) in columns.iter().zip(next).zip(old) {
+                    out.push(Stmt::Assign(regs[*column], (*is_present).clone().select(next, old)));
+                }
+                rows[*column] += 1;
             }
             first += count;
-            let total = join_columns(l, &r, &columns, (self.p.v, self.p.lanes), Expr::ShuffleXor, out)?;
+            let exchange = Exchange::Pairs(&self.lane);
+            let total = join_columns(l, &r, &[&columns], (self.p.v, self.p.lanes), exchange, out)?.remove(0);
             let total = self.of_row(l, &r, total, out)?;
             let length = l.launch.host(self.rows.length);
             let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
@@ -230,18 +241,28 @@ impl<'a> Row<'a> {
         self.values(l, values, out)
     }
 
-    /// Returns the total of the row, given that of each tile in its lanes.
-    fn of_row(&self, l: &mut Lower, r: &Reduction, total: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-        if self.p.warps == 1 {
-            return Ok(total);
+    /// Returns the last accumulator of the row, given those of each tile in its lanes.
+    fn of_row(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        mut total: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        if self.p.warps > 1 {
+            let tiles: Vec<Mem> = total.iter().map(|_| l.k.share("tiles", r.ty, self.p.warps)).collect();
+            let at = to_i64(self.warp.clone());
+            let store = tiles.iter().zip(total).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
+            out.push(Stmt::If(is_zero(&self.lane), store, vec![]));
+            out.push(Stmt::Barrier);
+            let mut load = |w: u32| -> Vec<Expr> {
+                let load = |m: &Mem| bind(l, "tile", Expr::load(*m, Expr::int(w.into())), out);
+                tiles.iter().map(load).collect()
+            };
+            let totals = (0..self.p.warps).map(&mut load).collect();
+            total = pairs(l, r, totals, out)?;
         }
-        let tiles = l.k.share("tiles", r.ty, self.p.warps);
-        let store = Stmt::Store(tiles, to_i64(self.warp.clone()), total);
-        out.push(Stmt::If(is_zero(&self.lane), vec![store], vec![]));
-        out.push(Stmt::Barrier);
-        let load = |w: u32| Expr::load(tiles, Expr::int(w.into()));
-        let totals = (0..self.p.warps).map(|w| bind(l, "tile", load(w), out)).collect();
-        pairs(l, r, totals, out)
+        Ok(total.pop().expect("an accumulator"))
     }
 
     /// Computes the values of the row, and stores those that are results.

@@ -7,9 +7,10 @@ use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
-use crate::schedule::facts::Stage;
+use crate::schedule::facts::{ResidentRows, Stage};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
+use crate::schedule::reduction::Reduction;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
@@ -32,6 +33,20 @@ const LEVELS: [(u32, i64, i64, u32, i64); 8] = [
     (WARP, 16, 4, 16, 1),
 ];
 
+/// The words of a column beside its elements for a reduction with several accumulators: these, and what is
+/// joined with one of them.
+const WORDS_OF_MOMENTS: i64 = 4;
+
+/// Returns the words of a column that a reduction with several accumulators takes, if there is one.
+pub fn words_of_moments(l: &LaunchContext, rows: &ResidentRows) -> i64 {
+    let reductions = rows.stages.iter().flat_map(|s| match s {
+        Stage::Reduce { reductions, .. } => reductions.as_slice(),
+        Stage::Store { .. } => &[],
+    });
+    let counted = reductions.map(|n| Reduction::nested(l, *n)).filter(Reduction::is_counted);
+    counted.map(|r| WORDS_OF_MOMENTS * r.ty.size() as i64 / 4).max().unwrap_or(0)
+}
+
 /// Returns all variants of a launch that keeps its rows.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let rows = l.facts.resident_rows.clone()?;
@@ -45,12 +60,16 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let of_element: i64 = arrays().map(|x| size(x).max(4) / 4).sum();
     let cost = i64::from(l.facts.cost / GUESSED_LENGTH);
     let v = (16 / widest).min(4);
+    let of_moments = words_of_moments(l, &rows);
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
     let mut add = |params: ResidentRowsParams| {
         let elements = params.elements_per_lane();
         let operations = elements * params.each * cost;
-        if elements * of_element > MOST_WORDS || operations > MOST_OPERATIONS {
+        if elements * of_element > MOST_WORDS
+            || operations > MOST_OPERATIONS
+            || !params.has_room(of_element, of_moments)
+        {
             return;
         }
         let longest = params.longest();

@@ -11,9 +11,10 @@
 //! warp. The cost is that of reading memory once.
 
 mod join;
+mod short;
 
 use super::job::{self, Job};
-use super::warp::{lane, pairs};
+use super::lanes::lane;
 use crate::core::{COLUMNS, NodeId, TILE, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -21,9 +22,11 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels::{arrive, is_zero};
-use crate::schedule::cuda::tree::variable;
+use crate::schedule::cuda::tree::variables;
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
-use crate::schedule::reduction::tiles;
+use crate::schedule::nested_loop::read;
+use crate::schedule::reduction::{each_accumulator, tiles};
+pub(super) use short::short_segments;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -63,7 +66,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let strip = bind(l, "strip", Expr::Place(Gpu::Block).minus(part.clone().times(strips)), &mut out);
     let begin = bind(l, "begin", to_i64(strip.clone()).times(Expr::int(width)), &mut out);
     let words = THREADS * job.v as u32;
-    let shared = job.reductions.iter().map(|r| l.k.share("warps", r.ty, words)).collect();
+    let shared = each_accumulator(&job.reductions).map(|r| l.k.share("warps", r.ty, words)).collect();
     let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp: warp.clone(), begin, shared };
     // the columns of a tile are cut into `split` parts
     let split = Expr::binary(BinaryOp::Div, int32(MAX_SPAN as i32), Expr::Place(Gpu::Span));
@@ -82,8 +85,8 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     for (q, totals) in totals.iter().enumerate() {
         let j = s.segment(q as i64, &mut store, l);
         let at = to_i64(part.clone()).times(n.clone()).plus(j.clone());
-        let list = job.reductions.iter().zip(totals);
-        let list = list.map(|(r, v)| Stmt::Store(r.scratch, at.clone(), v.clone())).collect();
+        let scratch = job.reductions.iter().flat_map(|r| &r.scratch);
+        let list = scratch.zip(totals.concat()).map(|(m, v)| Stmt::Store(*m, at.clone(), v)).collect();
         store.push(Stmt::If(Expr::binary(BinaryOp::Lt, j, n.clone()), list, vec![]));
     }
     let mut direct = Vec::new();
@@ -105,114 +108,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     Ok(out)
 }
 
-/// Writes the code for short segments, up to 128 elements: a thread reduces `v` neighbouring
-/// segments, with 8 elements of each in flight.
-pub(super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
-    let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
-    let mut out = Vec::new();
-    let zero = Expr::int(0);
-    let (lane, warp) = (thread(), int32(0));
-    let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(THREADS) * job.v));
-    let begin = bind(l, "begin", begin, &mut out);
-    let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp, begin, shared: vec![] };
-    let mine = to_i64(thread()).times(Expr::int(job.v));
-    let j = bind(l, "j", s.begin.clone().plus(mine), &mut out);
-    let work = |l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>| -> Result<()> {
-        let mut counters = Vec::new();
-        for _ in 0..v {
-            let each = job.reductions.iter().map(|r| Counter::new(l, r, COLUMNS.trailing_zeros() - 3, out));
-            counters.push(each.collect::<Vec<_>>());
-        }
-        let g = l.k.reg("g", Ty::I64);
-        let rounded_up = length.clone().plus(Expr::int(BATCH - 1));
-        let batches = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(BATCH.trailing_zeros().into()));
-        let batches = bind(l, "batches", batches, out);
-        let mut body = Vec::new();
-        let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
-        let values = s.batch(l, j, &at, v, &mut body)?;
-        for (per_reduction, counters) in values.iter().zip(&mut counters) {
-            for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
-                counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), value.clone(), &mut body)?;
-            }
-        }
-        out.push(Stmt::Seq(g, zero.clone(), batches.clone(), body));
-        for (q, counters) in (0..).zip(&counters) {
-            let mut totals = Vec::new();
-            for (r, counter) in job.reductions.iter().zip(counters) {
-                totals.push(counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?);
-            }
-            let j = bind(l, "j", j.clone().plus(Expr::int(q)), out);
-            job.store(l, &j, &totals, out)?;
-        }
-        Ok(())
-    };
-    let mut all = Vec::new();
-    work(l, &j, job.v as usize, &mut all)?;
-    let mut some = Vec::new();
-    for q in 0..job.v - 1 {
-        let mut one = Vec::new();
-        let at = bind(l, "j", j.clone().plus(Expr::int(q)), &mut one);
-        work(l, &at, 1, &mut one)?;
-        some.push(Stmt::If(is_below(&j.clone().plus(Expr::int(q)), &n), one, vec![]));
-    }
-    out.push(Stmt::If(Expr::binary(BinaryOp::Le, j.plus(Expr::int(job.v)), n), all, some));
-    Ok(out)
-}
-
 impl Strip<'_> {
-    /// Loads up to 8 neighbouring elements from `at` on of each of `v` segments from `j` on, and
-    /// joins them. Elements out of bounds load the last one, which is not used.
-    fn batch(
-        &self,
-        l: &mut Lower,
-        j: &Expr,
-        at: &Expr,
-        v: usize,
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Vec<Expr>>> {
-        let (_, first) = l.launch.g.fresh_var(Ty::I64);
-        let mut vars = vec![(first, j.clone())];
-        let last = bind(l, "last", self.length.clone().minus(Expr::int(1)), out);
-        let mut elements = Vec::new();
-        for i in 0..BATCH {
-            let k = bind(l, "k", at.clone().plus(Expr::int(i)).min(last.clone()), out);
-            let (_, node) = l.launch.g.fresh_var(Ty::I64);
-            vars.push((node, k));
-            elements.push(node);
-        }
-        l.with_loaded(Default::default(), |l| {
-            let mut segments = Vec::new();
-            for q in 0..v {
-                let q = l.launch.g.lit(Lit::i64(q as i64));
-                segments.push(linear::add(&mut l.launch.g, first, q));
-            }
-            for element in &elements {
-                self.load(l, &vars, *element, &segments, j, out)?;
-            }
-            let mut all = Vec::new();
-            for (segment, q) in segments.iter().zip(0..) {
-                let place = j.clone().plus(Expr::int(q));
-                let mut per_reduction = Vec::new();
-                for r in &self.job.reductions {
-                    let absent = r.absent(l.launch);
-                    let mut list = Vec::new();
-                    for (i, element) in (0..).zip(&elements) {
-                        let value = r.first(l.launch, *element);
-                        let value = l.launch.replace(value, self.job.s.index, *segment);
-                        let value = l.region(&vars, &[value], &place, out)?.remove(0);
-                        let is_present =
-                            Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
-                        let e = Expr::Select(Box::new(is_present), Box::new(value), Box::new(absent.clone()));
-                        list.push(bind(l, "x", e, out));
-                    }
-                    per_reduction.push(pairs(l, r, list, out)?);
-                }
-                all.push(per_reduction);
-            }
-            Ok(all)
-        })
-    }
-
     /// Returns the segment whose totals are this lane's q-th after [`Strip::join`].
     fn segment(&self, q: i64, out: &mut Vec<Stmt>, l: &mut Lower) -> Expr {
         let j = self.begin.clone().plus(to_i64(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
@@ -221,7 +117,7 @@ impl Strip<'_> {
 
     /// Returns the values of this warp's columns from element `base` on, for each neighbour and
     /// reduction.
-    fn columns(&self, l: &mut Lower, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
+    fn columns(&self, l: &mut Lower, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
         let (v, n) = (self.job.v, self.n.clone());
         let mine = to_i64(self.lane.clone()).times(Expr::int(v));
         let j = bind(l, "j", self.begin.clone().plus(mine), out);
@@ -229,8 +125,9 @@ impl Strip<'_> {
         for _ in 0..v {
             let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
-                let value = l.k.reg("value", r.ty);
-                out.push(Stmt::Var(value, r.absent(l.launch)));
+                let value: Vec<Reg> = (0..r.accumulators()).map(|_| l.k.reg("value", r.ty)).collect();
+                let absent = r.absent(l.launch);
+                out.extend(value.iter().map(|value| Stmt::Var(*value, absent.clone())));
                 per_reduction.push(value);
             }
             values.push(per_reduction);
@@ -247,7 +144,7 @@ impl Strip<'_> {
         }
         let full = Expr::binary(BinaryOp::Le, j.plus(Expr::int(v)), n);
         out.push(Stmt::If(full, all, some));
-        Ok(values.iter().map(|per_reduction| per_reduction.iter().map(|r| Expr::Reg(*r)).collect()).collect())
+        Ok(values.iter().map(|per_reduction| per_reduction.iter().map(|r| read(r)).collect()).collect())
     }
 
     /// Reduces the elements of the segments from `j` on, one segment for each of the `values`.
@@ -256,7 +153,7 @@ impl Strip<'_> {
         l: &mut Lower,
         j: &Expr,
         base: &Expr,
-        values: &[Vec<Reg>],
+        values: &[Vec<Vec<Reg>>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let mut counters = Vec::new();
@@ -267,9 +164,9 @@ impl Strip<'_> {
         let g = l.k.reg("g", Ty::I32);
         let mut body = Vec::new();
         let start = bind(l, "start", base.clone().plus(to_i64(Expr::Reg(g))), &mut body);
-        let accs: Vec<Vec<Reg>> = values
+        let accs: Vec<Vec<Vec<Reg>>> = values
             .iter()
-            .map(|_| self.job.reductions.iter().map(|r| variable(l, r, &mut body)).collect())
+            .map(|_| self.job.reductions.iter().map(|r| variables(l, r, &mut body)).collect())
             .collect();
         // the rows of the column in the tile and in bounds
         let rounded_up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
@@ -281,16 +178,17 @@ impl Strip<'_> {
         let mut inner = Vec::new();
         let at = start.clone().plus(Expr::Reg(b).times(Expr::int(BATCH * COLUMNS)));
         let at = bind(l, "at", at, &mut inner);
-        self.rows(l, j, &at, BATCH, &accs, &mut inner)?;
+        let so_far = Expr::Reg(b).times(Expr::int(BATCH));
+        self.rows(l, j, (&at, &so_far), BATCH, &accs, &mut inner)?;
         body.push(Stmt::Seq(b, Expr::int(0), batches.clone(), inner));
         let mut inner = Vec::new();
         let at = bind(l, "at", start.plus(Expr::Reg(row).times(Expr::int(COLUMNS))), &mut inner);
-        self.rows(l, j, &at, 1, &accs, &mut inner)?;
+        self.rows(l, j, (&at, &Expr::Reg(row)), 1, &accs, &mut inner)?;
         body.push(Stmt::Seq(row, batches.times(Expr::int(BATCH)), rows, inner));
         let c = bind(l, "c", to_i64(Expr::Reg(g)), &mut body);
         for (accs, counters) in accs.iter().zip(&mut counters) {
             for ((acc, r), counter) in accs.iter().zip(&self.job.reductions).zip(counters) {
-                counter.push(l, r, &Surroundings::NONE, c.clone(), Expr::Reg(*acc), &mut body)?;
+                counter.push(l, r, &Surroundings::NONE, c.clone(), read(acc), &mut body)?;
             }
         }
         out.push(Stmt::Seq(g, int32(0), Expr::Place(Gpu::Span), body));
@@ -298,20 +196,21 @@ impl Strip<'_> {
         for (per_reduction, counters) in values.iter().zip(&counters) {
             for ((value, r), counter) in per_reduction.iter().zip(&self.job.reductions).zip(counters) {
                 let total = counter.total(l, r, &Surroundings::NONE, span.clone(), out)?;
-                out.push(Stmt::Assign(*value, total));
+                out.extend(value.iter().zip(total).map(|(value, e)| Stmt::Assign(*value, e)));
             }
         }
         Ok(())
     }
 
-    /// Folds `rows` rows of a column from element `at` on: all loads come before the first use.
+    /// Folds `rows` rows of a column from element `at` on, after `so_far` rows: all loads come before
+    /// the first use.
     fn rows(
         &self,
         l: &mut Lower,
         j: &Expr,
-        at: &Expr,
+        (at, so_far): (&Expr, &Expr),
         rows: i64,
-        accs: &[Vec<Reg>],
+        accs: &[Vec<Vec<Reg>>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
@@ -328,19 +227,24 @@ impl Strip<'_> {
                     segments.push(linear::add(&mut l.launch.g, first, q));
                 }
                 self.load(l, &vars, element, &segments, j, out)?;
+                let (before, mut known) = (so_far.clone().plus(Expr::int(row)), Vec::new());
+                let counts = self.job.reductions.iter();
+                let counts = counts.map(|r| r.count_after(l, &before, &mut known, &mut work));
+                let counts = counts.collect::<Result<Vec<_>>>()?;
                 for ((segment, accs), q) in segments.iter().zip(accs).zip(0..) {
                     let place = j.clone().plus(Expr::int(q));
                     let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
-                    for (r, acc) in self.job.reductions.iter().zip(accs) {
-                        let (_, old) = l.launch.g.fresh_var(r.ty);
-                        vars.push((old, Expr::Reg(*acc)));
-                        let step = r.step(l.launch, old, element);
-                        roots.push(l.launch.replace(step, self.job.s.index, *segment));
+                    vars.extend_from_slice(&known);
+                    for ((r, acc), count) in self.job.reductions.iter().zip(accs).zip(&counts) {
+                        let old = r.nodes(l.launch, &read(acc), &mut vars);
+                        for step in r.step_to(l.launch, &old, *count, element) {
+                            roots.push(l.launch.replace(step, self.job.s.index, *segment));
+                        }
                     }
                     let values = l.region(&vars, &roots, &place, &mut work)?;
                     let values: Vec<Expr> =
                         values.into_iter().map(|e| bind(l, "next", e, &mut work)).collect();
-                    work.extend(accs.iter().zip(values).map(|(a, e)| Stmt::Assign(*a, e)));
+                    work.extend(accs.iter().flatten().zip(values).map(|(a, e)| Stmt::Assign(*a, e)));
                 }
             }
             out.append(&mut work);
@@ -358,7 +262,8 @@ impl Strip<'_> {
         j: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, element)).collect();
+        let reductions = self.job.reductions.iter();
+        let roots: Vec<NodeId> = reductions.flat_map(|r| r.first(l.launch, element)).collect();
         job::load(l, &roots, (self.job.s.index, segments), j, vars, out)
     }
 }

@@ -63,12 +63,11 @@ fn depends_on(l: &Lower, n: NodeId, index: NodeId) -> bool {
 
 impl<'a> Job<'a> {
     pub(super) fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
-        let reductions: Vec<Reduction> =
-            s.nested.iter().enumerate().map(|(at, n)| Reduction::segmented(l.launch, *n, at)).collect();
+        let reductions = Reduction::with_scratch(l.launch, &s.nested);
         let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1 };
         if vectors {
             let (_, k) = l.launch.g.fresh_var(crate::scalar::Ty::I64);
-            let roots: Vec<NodeId> = job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+            let roots: Vec<NodeId> = job.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
             let along = if s.along == Along::Rows { k } else { s.index };
             let reads = segments::neighbours(l.launch, &roots, along);
             let widest = reads.iter().map(|(x, _)| l.launch.g.ty(*x).elem.size()).max();
@@ -78,11 +77,16 @@ impl<'a> Job<'a> {
                 _ => false,
             });
             job.v = widest.filter(|_| !has_total_reads).map_or(1, |size| (16 / size as i64).min(4));
+            // columns keep all accumulators of each neighbour in registers
+            if s.along == Along::Columns && job.reductions.iter().any(Reduction::is_counted) {
+                job.v = (job.v / 2).max(1);
+            }
         }
         job
     }
 
-    /// Computes the items' elements of segment `row` from its totals, and stores them.
+    /// Computes the items' elements of segment `row` from its totals, the last accumulators, and
+    /// stores them.
     pub(super) fn store(
         &self,
         l: &mut Lower,

@@ -10,6 +10,7 @@
 
 mod columns;
 mod job;
+mod lanes;
 mod rows;
 mod variants;
 mod warp;
@@ -19,16 +20,21 @@ use crate::kernel::Stmt;
 use crate::plan::gpu::Grid;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
+use crate::schedule::reduction::Reduction;
 use job::Job;
 pub use job::SegmentMapping;
+pub use lanes::{Exchange, join_columns, lane, pairs};
 pub use variants::variants;
-pub use warp::{join_columns, lane, pairs};
 
 /// Returns the minimum number of resident blocks per multiprocessor. Four blocks leave a thread 64
 /// registers. With eight rows in flight that is too few, so `SegmentTiles` has three blocks and 85
-/// registers.
-fn min_resident_blocks(mapping: SegmentMapping) -> u32 {
-    if mapping == SegmentMapping::SegmentTiles { 3 } else { 4 }
+/// registers. Reductions with several accumulators get 128 registers.
+fn min_resident_blocks(mapping: SegmentMapping, is_counted: bool) -> u32 {
+    match mapping {
+        _ if is_counted => 2,
+        SegmentMapping::SegmentTiles => 3,
+        _ => 4,
+    }
 }
 
 /// Returns the body of one variant, and its grid.
@@ -40,8 +46,9 @@ pub fn main(
 ) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.launch.facts.segments.clone().expect("a segmented reduction");
     l.k.kernel.threads = rows::THREADS;
-    l.k.kernel.min_resident_blocks = min_resident_blocks(mapping);
     let job = Job::new(l, &s, fused, !strided);
+    let is_counted = job.reductions.iter().any(Reduction::is_counted);
+    l.k.kernel.min_resident_blocks = min_resident_blocks(mapping, is_counted);
     let body = match mapping {
         SegmentMapping::Strips => columns::main(l, &job)?,
         SegmentMapping::NeighboursPerThread => columns::short_segments(l, &job)?,

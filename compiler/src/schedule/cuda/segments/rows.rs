@@ -8,7 +8,8 @@
 //! memory once.
 
 use super::job::{Job, SegmentMapping};
-use super::warp::{Tile, lane};
+use super::lanes::lane;
+use super::warp::Tile;
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -17,7 +18,8 @@ use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels::{UpperLevels, arrive, is_zero};
 use crate::schedule::cuda::tree::Column;
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::reduction::tiles;
+use crate::schedule::nested_loop::read;
+use crate::schedule::reduction::{each_accumulator, of_last, tiles};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -63,7 +65,8 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
         for (u, totals) in (0..per_lanes).zip(&values) {
             let row = bind(l, "mine", mine.clone().plus(Expr::int(u * groups_per_warp)), out);
             let mut body = Vec::new();
-            job.store(l, &row, totals, &mut body)?;
+            let totals: Vec<Expr> = totals.iter().filter_map(|of| of.last().cloned()).collect();
+            job.store(l, &row, &totals, &mut body)?;
             let is_present = Expr::binary(BinaryOp::Lt, row, n.clone());
             out.push(Stmt::If(Expr::binary(BinaryOp::And, is_zero(&lane), is_present), body, vec![]));
         }
@@ -74,7 +77,8 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
     for r in 0..job.reductions.len() {
         let mut total: Option<Expr> = None;
         for (u, per_reduction) in values.iter().enumerate() {
-            let value = bind(l, "value", Expr::Broadcast(Box::new(per_reduction[r].clone())), out);
+            let last = per_reduction[r].last().cloned().unwrap_or(Expr::int(0));
+            let value = bind(l, "value", Expr::Broadcast(Box::new(last)), out);
             total = Some(match total {
                 None => value,
                 Some(before) => {
@@ -119,8 +123,9 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let segments = [segment.clone()];
     let tile = Tile { job, segments: &segments, base, count: rest, lanes: WARP, lane: lane.clone() };
     let values = tile.reduce(l, &mut work)?.remove(0);
-    let store = job.reductions.iter().zip(values);
-    let store = store.map(|(r, v)| Stmt::Store(r.scratch, results.clone().plus(t.clone()), v)).collect();
+    let scratch = job.reductions.iter().flat_map(|r| &r.scratch);
+    let store = scratch.zip(values.concat());
+    let store = store.map(|(m, v)| Stmt::Store(*m, results.clone().plus(t.clone()), v)).collect();
     work.push(Stmt::If(is_zero(&lane), store, vec![]));
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     out.push(Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body));
@@ -131,23 +136,26 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let mut epilogue = Vec::new();
     let column = Column::new(l, &mut epilogue);
     let shared: Vec<Mem> =
-        job.reductions.iter().map(|r| l.k.share("warps", r.ty, COLUMNS as u32 / WARP)).collect();
-    let totals: Vec<Reg> = job.reductions.iter().map(|r| l.k.reg("total", r.ty)).collect();
-    epilogue
-        .extend(totals.iter().zip(&job.reductions).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
+        each_accumulator(&job.reductions).map(|r| l.k.share("warps", r.ty, COLUMNS as u32 / WARP)).collect();
+    let totals: Vec<Reg> = each_accumulator(&job.reductions).map(|r| l.k.reg("total", r.ty)).collect();
+    epilogue.extend(
+        totals
+            .iter()
+            .zip(each_accumulator(&job.reductions))
+            .map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))),
+    );
     let upper =
         UpperLevels { reductions: &job.reductions, column: &column, shared: &shared, totals: &totals };
     let join = upper.levels(l, &results, &count)?;
     // the result of a single tile is the segment's
-    let load = |(r, v): (&crate::schedule::reduction::Reduction, &Reg)| {
-        Stmt::Assign(*v, Expr::load(r.scratch, results.clone()))
-    };
-    let one: Vec<Stmt> = job.reductions.iter().zip(&totals).map(load).collect();
+    let load = |(m, v): (&Mem, &Reg)| Stmt::Assign(*v, Expr::load(*m, results.clone()));
+    let scratch = job.reductions.iter().flat_map(|r| &r.scratch);
+    let one: Vec<Stmt> = scratch.zip(&totals).map(load).collect();
     let several = Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(1));
     let single = Expr::binary(BinaryOp::Eq, count, Expr::int(1));
     epilogue.push(Stmt::If(several, join, vec![Stmt::If(single, one, vec![])]));
     let mut store = Vec::new();
-    let totals: Vec<Expr> = totals.into_iter().map(Expr::Reg).collect();
+    let totals = of_last(&job.reductions, &read(&totals));
     job.store(l, &segment, &totals, &mut store)?;
     epilogue.push(Stmt::If(is_zero(&thread()), store, vec![]));
     out.push(Stmt::If(last, epilogue, vec![]));

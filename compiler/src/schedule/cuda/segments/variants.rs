@@ -2,6 +2,7 @@
 
 use super::job::SegmentMapping;
 use crate::core::NodeId;
+use crate::kernel::WARP;
 use crate::plan::gpu::Profit;
 use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
@@ -12,10 +13,13 @@ use crate::schedule::facts::Along;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products;
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, each_accumulator};
 use crate::schedule::segments;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
+
+/// The most accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
+const MAX_STRIP_ACCUMULATORS: usize = 11;
 
 /// Returns the suffix, the guards and the mapping of each variant, in order of preference.
 pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
@@ -89,7 +93,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let s = l.facts.segments.clone()?;
     let along = s.along;
     let (_, k) = l.g.fresh_var(Ty::I64);
-    let roots: Vec<NodeId> = s.nested.iter().map(|n| Reduction::nested(l, *n).first(l, k)).collect();
+    let roots: Vec<NodeId> = s.nested.iter().flat_map(|n| Reduction::nested(l, *n).first(l, k)).collect();
     // rows of several arrays, at two indices each
     let several = fused.domain.len() > 1 && segments::neighbours(l, &roots, k).len() > 1;
     let is_scattered = several || segments::scattered(l, &roots, k) > 0;
@@ -97,11 +101,18 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         Along::Rows => Strategy::SegmentedRows,
         Along::Columns => Strategy::SegmentedColumns,
     };
+    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
+    let is_counted = reductions.iter().any(Reduction::is_counted);
+    let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
         // the addresses of several segments' reads would not stay in registers
         let mapping = match mapping {
             SegmentMapping::Warp { lanes, .. } if is_scattered => SegmentMapping::Warp { lanes, segments: 1 },
+            // nor would the accumulators of four
+            SegmentMapping::Warp { lanes: WARP, segments } if is_counted => {
+                SegmentMapping::Warp { lanes: WARP, segments: segments.min(2) }
+            }
             mapping => mapping,
         };
         let (strided, threads) = (!guards.contiguous, crate::schedule::cuda::map::THREADS);
@@ -120,5 +131,6 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias };
         VariantGroup::of(choice, layout, &inner, variant)
     };
-    Some(list(along).into_iter().map(group).collect())
+    let list = list(along).into_iter().filter(|(.., mapping)| fits || *mapping != SegmentMapping::Strips);
+    Some(list.map(group).collect())
 }

@@ -3,14 +3,16 @@
 //! are loaded in batches, all loads of a batch before the first use.
 
 use super::job::{self, Job};
+use super::lanes::{Exchange, join_columns};
+use crate::core::deviations::Count;
 use crate::core::{COLUMNS, NodeId, linear};
 use crate::error::{Error, Result};
-use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::cuda::tree::join;
+use crate::schedule::cuda::expressions::to_i64;
+use crate::schedule::cuda::tree::named_values;
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator};
 use crate::schedule::segments::{neighbours, scattered};
 
 /// The columns of a lane.
@@ -21,7 +23,8 @@ const WORDS_IN_FLIGHT: i64 = 32;
 /// bounds.
 const WORDS_OF_SCATTERED_READ: i64 = 4;
 
-/// The accumulators of a lane, by segment, reduction and column.
+/// The accumulators of a lane, by segment, accumulator of the reductions, and column. A count is the
+/// same for all segments, and its registers are as well.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
 
 /// A tile of some segments.
@@ -45,19 +48,15 @@ struct Group {
     base: (NodeId, Expr),
     offset: i64,
     column: usize,
+    /// The row, counted from the first row of the groups that are folded together.
+    row: i64,
     is_present: Option<Expr>,
 }
 
-/// Returns the number of this lane among `lanes` lanes.
-pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
-    let lane = Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(lanes as i32 - 1));
-    bind(l, "lane", lane, out)
-}
-
 impl Tile<'_> {
-    /// Returns the value of each reduction of each segment, in lane 0 of its group. All lanes of
+    /// Returns the accumulators of each reduction of each segment, in lane 0 of its group. All lanes of
     /// the warp must take part.
-    pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
+    pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
         let accs = self.accumulators(l, out);
         let (v, width) = (self.job.v, self.width());
         let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(v)));
@@ -65,7 +64,7 @@ impl Tile<'_> {
         let end = bind(l, "end", self.base.clone().plus(self.count.clone()), out);
         let batch = if self.lanes == WARP { self.batch(l) } else { 1 };
         let mut start = first.clone();
-        let mut rest = self.count.clone();
+        let (mut rest, mut so_far) = (self.count.clone(), Expr::int(0));
         if self.lanes == WARP {
             let batches = Expr::binary(BinaryOp::Shr, rest.clone(), shift(batch * width));
             let batches = bind(l, "batches", batches, out);
@@ -73,8 +72,10 @@ impl Tile<'_> {
             let mut body = Vec::new();
             let at = first.clone().plus(Expr::Reg(b).times(Expr::int(batch * width)));
             let at = bind(l, "at", at, &mut body);
-            self.full(l, &at, batch, &accs, &mut body)?;
+            let rows = Expr::Reg(b).times(Expr::int(batch));
+            self.full(l, (&at, &rows), batch, &accs, &mut body)?;
             out.push(Stmt::Seq(b, Expr::int(0), batches.clone(), body));
+            so_far = batches.clone().times(Expr::int(batch));
             let done = bind(l, "done", batches.times(Expr::int(batch * width)), out);
             rest = bind(l, "rest", rest.minus(done.clone()), out);
             start = bind(l, "start", first.clone().plus(done), out);
@@ -84,7 +85,7 @@ impl Tile<'_> {
         let mut rows = 1;
         while rows <= batch {
             let mut body = Vec::new();
-            self.clamped(l, &start, &end, rows, &accs, &mut body)?;
+            self.clamped(l, (&start, &so_far), &end, rows, &accs, &mut body)?;
             let more = Expr::binary(BinaryOp::Gt, rest.clone(), Expr::int((rows / 2) * width));
             left = vec![Stmt::If(more, body, left)];
             rows *= 2;
@@ -108,7 +109,7 @@ impl Tile<'_> {
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Accumulators {
         let mut new_accumulators = || {
             let mut per_reduction = Vec::new();
-            for r in &self.job.reductions {
+            for r in each_accumulator(&self.job.reductions) {
                 let start = r.absent(l.launch);
                 let regs: Vec<Reg> = (0..COLUMNS_PER_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
@@ -116,13 +117,21 @@ impl Tile<'_> {
             }
             per_reduction
         };
-        self.segments.iter().map(|_| new_accumulators()).collect()
+        let mut all: Accumulators = self.segments.iter().map(|_| new_accumulators()).collect();
+        if let Some((first, others)) = all.split_first_mut() {
+            for (at, is_count) in counts(&self.job.reductions).enumerate() {
+                for other in others.iter_mut().filter(|_| is_count) {
+                    other[at] = first[at].clone();
+                }
+            }
+        }
+        all
     }
 
     /// Returns the number of rows that are loaded together: a power of two.
     fn batch(&self, l: &mut Lower) -> i64 {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+        let roots: Vec<NodeId> = self.job.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
         let reads = neighbours(l.launch, &roots, k);
         let words: i64 = reads
             .iter()
@@ -130,7 +139,10 @@ impl Tile<'_> {
             .sum();
         let scattered = scattered(l.launch, &roots, k) as i64;
         let words = words + scattered * COLUMNS_PER_LANE * WORDS_OF_SCATTERED_READ;
-        let rows = WORDS_IN_FLIGHT / (words.max(1) * self.segments.len() as i64);
+        let is_counted = self.job.reductions.iter().any(Reduction::is_counted);
+        // addresses of any strides, beside several accumulators, leave room for fewer
+        let in_flight = if is_counted && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };
+        let rows = in_flight / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
 
@@ -139,28 +151,32 @@ impl Tile<'_> {
         i64::from(self.lanes) * self.job.v
     }
 
-    /// Returns the offset and the first column of each group of `rows` rows.
-    fn places(&self, rows: i64) -> Vec<(i64, usize)> {
+    /// Returns the offset, the first column and the row of each group of `rows` rows.
+    fn places(&self, rows: i64) -> Vec<(i64, usize, i64)> {
         let groups = COLUMNS_PER_LANE / self.job.v;
         let place = |i: i64| {
-            (i / groups * self.width() + i % groups * self.group_stride(), (i % groups * self.job.v) as usize)
+            let row = i / groups;
+            let offset = row * self.width() + i % groups * self.group_stride();
+            (offset, (i % groups * self.job.v) as usize, row)
         };
         (0..rows * groups).map(place).collect()
     }
 
-    /// Folds `rows` rows that are in bounds. `at` is the lane's first element.
+    /// Folds `rows` rows that are in bounds. `at` is the lane's first element, before which there are
+    /// `so_far` rows.
     fn full(
         &self,
         l: &mut Lower,
-        at: &Expr,
+        (at, so_far): (&Expr, &Expr),
         rows: i64,
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let base = (l.launch.g.fresh_var(Ty::I64).1, at.clone());
-        let group = |(offset, column)| Group { base: base.clone(), offset, column, is_present: None };
+        let group =
+            |(offset, column, row)| Group { base: base.clone(), offset, column, row, is_present: None };
         let groups: Vec<Group> = self.places(rows).into_iter().map(group).collect();
-        self.groups(l, &groups, self.job.v, accs, out)
+        self.groups(l, (&groups, so_far), self.job.v, accs, out)
     }
 
     /// Does the same as [`Self::groups`], with groups that may be out of bounds: these load the
@@ -168,7 +184,7 @@ impl Tile<'_> {
     fn clamped(
         &self,
         l: &mut Lower,
-        at: &Expr,
+        (at, so_far): (&Expr, &Expr),
         end: &Expr,
         rows: i64,
         accs: &Accumulators,
@@ -178,7 +194,7 @@ impl Tile<'_> {
         let whole = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(!(v - 1)));
         let last = bind(l, "last", self.base.clone().plus(whole).minus(Expr::int(v)), out);
         let mut groups = Vec::new();
-        for (offset, column) in self.places(rows) {
+        for (offset, column, row) in self.places(rows) {
             let index = bind(l, "k", at.clone().plus(Expr::int(offset)), out);
             let is_present = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
             let is_present = Some(bind(l, "there", is_present, out));
@@ -187,10 +203,11 @@ impl Tile<'_> {
                 base: (l.launch.g.fresh_var(Ty::I64).1, index),
                 offset: 0,
                 column,
+                row,
                 is_present,
             });
         }
-        self.groups(l, &groups, v, accs, out)
+        self.groups(l, (&groups, so_far), v, accs, out)
     }
 
     /// Folds the last elements, which are fewer than one vector access takes.
@@ -205,16 +222,16 @@ impl Tile<'_> {
         let v = self.job.v;
         let rows = Expr::binary(BinaryOp::Shr, self.count.clone(), shift(self.width()));
         let mut body = Vec::new();
-        let at = bind(l, "at", first.clone().plus(rows.times(Expr::int(self.width()))), &mut body);
-        for (offset, column) in self.places(1) {
+        let at = bind(l, "at", first.clone().plus(rows.clone().times(Expr::int(self.width()))), &mut body);
+        for (offset, column, row) in self.places(1) {
             let at = at.clone().plus(Expr::int(offset));
             let mut some = Vec::new();
             for q in 0..v - 1 {
                 let mut one = Vec::new();
                 let index = bind(l, "k", at.clone().plus(Expr::int(q)), &mut one);
                 let base = (l.launch.g.fresh_var(Ty::I64).1, index);
-                let group = Group { base, offset: 0, column: column + q as usize, is_present: None };
-                self.groups(l, &[group], 1, accs, &mut one)?;
+                let group = Group { base, offset: 0, column: column + q as usize, row, is_present: None };
+                self.groups(l, (&[group], &rows), 1, accs, &mut one)?;
                 let is_present = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
                 some.push(Stmt::If(is_present, one, vec![]));
             }
@@ -226,20 +243,23 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Folds groups of `v` neighbours of all segments: all loads come before the first use.
+    /// Folds groups of `v` neighbours of all segments, before which each column has had `so_far` rows:
+    /// all loads come before the first use.
     fn groups(
         &self,
         l: &mut Lower,
-        groups: &[Group],
+        (groups, so_far): (&[Group], &Expr),
         v: i64,
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let mut work = Vec::new();
-        for (segment, accs) in self.segments.iter().zip(accs) {
+        let (mut work, mut known) = (Vec::new(), Vec::new());
+        let numbers = self.numbers(l, groups, so_far, &mut known, &mut work)?;
+        for (number, (segment, accs)) in self.segments.iter().zip(accs).enumerate() {
             l.with_loaded(Default::default(), |l| {
                 let mut vars = vec![(self.job.s.index, segment.clone())];
                 vars.extend(groups.iter().map(|g| g.base.clone()));
+                vars.extend_from_slice(&known);
                 let mut elements = Vec::new();
                 for g in groups {
                     let indices: Vec<NodeId> = (0..v)
@@ -255,8 +275,8 @@ impl Tile<'_> {
                     for (index, column) in indices.into_iter().zip(g.column..) {
                         self.step(
                             l,
-                            (&vars, segment),
-                            index,
+                            (&vars, number, segment),
+                            (index, &numbers[g.row as usize]),
                             column,
                             g.is_present.as_ref(),
                             accs,
@@ -271,6 +291,26 @@ impl Tile<'_> {
         Ok(())
     }
 
+    /// Returns the counts of a column after each row of some groups, for each reduction.
+    fn numbers(
+        &self,
+        l: &mut Lower,
+        groups: &[Group],
+        so_far: &Expr,
+        known: &mut Vec<(NodeId, Expr)>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Option<Count>>>> {
+        let rows = 1 + groups.iter().map(|g| g.row).max().unwrap_or(0);
+        let mut of_row = |row: i64| {
+            let before = match so_far {
+                Expr::Lit(so_far) => Expr::int(so_far.as_i64() + row),
+                so_far => so_far.clone().plus(Expr::int(row)),
+            };
+            self.job.reductions.iter().map(|r| r.count_after(l, &before, known, out)).collect()
+        };
+        (0..rows).map(&mut of_row).collect()
+    }
+
     /// Loads by vector accesses what the elements at neighbouring indices read.
     fn load(
         &self,
@@ -281,32 +321,38 @@ impl Tile<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+        let roots: Vec<NodeId> = self.job.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
         let first = g.base.1.clone().plus(Expr::int(g.offset));
         job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
-    /// Folds the element of a segment at an index into its column.
+    /// Folds the element of a segment at an index into its column, whose counts may be known. The first
+    /// segment changes the counts, which are those of all.
     fn step(
         &self,
         l: &mut Lower,
-        (vars, segment): (&[(NodeId, Expr)], &Expr),
-        index: NodeId,
+        (vars, number, segment): (&[(NodeId, Expr)], usize, &Expr),
+        (index, numbers): (NodeId, &[Option<Count>]),
         column: usize,
         is_present: Option<&Expr>,
         accs: &[Vec<Reg>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
-        for (r, accs) in self.job.reductions.iter().zip(accs) {
-            let (_, old) = l.launch.g.fresh_var(r.ty);
-            vars.push((old, Expr::Reg(accs[column])));
-            roots.push(r.step(l.launch, old, index));
+        for ((r, accs), count) in by_reduction(&self.job.reductions, accs).zip(numbers) {
+            let old: Vec<Expr> = accs.iter().map(|regs| Expr::Reg(regs[column])).collect();
+            let old = r.nodes(l.launch, &old, &mut vars);
+            roots.extend(r.step_to(l.launch, &old, *count, index));
         }
         let values = l.region(&vars, &roots, segment, out)?;
         // all new values are computed before any accumulator changes
-        let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
-        for (a, e) in accs.iter().zip(values) {
+        let values = by_reduction(&self.job.reductions, &values)
+            .flat_map(|(r, own)| named_values(l, r, "next", own.to_vec(), out))
+            .collect::<Vec<Expr>>();
+        for ((a, e), is_count) in accs.iter().zip(values).zip(counts(&self.job.reductions)) {
+            if is_count && number > 0 {
+                continue;
+            }
             let old = Expr::Reg(a[column]);
             let e = match is_present {
                 Some(is_present) => Expr::Select(Box::new(is_present.clone()), Box::new(e), Box::new(old)),
@@ -317,66 +363,33 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Joins the columns of each segment by the tree.
-    fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
-        let mut all = Vec::new();
-        for accs in accs {
-            let mut per_reduction = Vec::new();
-            for (r, accs) in self.job.reductions.iter().zip(accs) {
-                per_reduction.push(join_columns(
-                    l,
-                    r,
-                    accs,
-                    (self.job.v, self.lanes),
-                    Expr::ShuffleDown,
-                    out,
-                )?);
+    /// Joins the columns of each segment by the tree. Returns the accumulators by segment and
+    /// reduction.
+    fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
+        let mut all: Vec<Vec<Vec<Expr>>> = accs.iter().map(|_| Vec::new()).collect();
+        let layout = (self.job.v, self.lanes);
+        if self.job.reductions.iter().any(Reduction::is_counted) {
+            // segments share the counts, and what follows from them
+            let mut at = 0;
+            for r in &self.job.reductions {
+                let own = at..at + r.accumulators();
+                at = own.end;
+                let columns: Vec<&[Vec<Reg>]> = accs.iter().map(|accs| &accs[own.clone()]).collect();
+                let values = join_columns(l, r, &columns, layout, Exchange::Down, out)?;
+                all.iter_mut().zip(values).for_each(|(all, value)| all.push(value));
             }
-            all.push(per_reduction);
+            return Ok(all);
+        }
+        for (accs, all) in accs.iter().zip(&mut all) {
+            for (r, accs) in by_reduction(&self.job.reductions, accs) {
+                all.append(&mut join_columns(l, r, &[accs], layout, Exchange::Down, out)?);
+            }
         }
         Ok(all)
     }
 }
 
-/// Joins the columns of `lanes` lanes by the tree: those of a lane's group of `v` neighbours first,
-/// then lanes, then groups. The result is in the first lane, and in every lane if the shuffle is
-/// `ShuffleXor`: the operator is commutative, so that both lanes of a pair get its value.
-pub fn join_columns(
-    l: &mut Lower,
-    r: &Reduction,
-    columns: &[Reg],
-    (v, lanes): (i64, u32),
-    shuffle: fn(Box<Expr>, u32) -> Expr,
-    out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let mut groups = Vec::new();
-    for group in columns.chunks(v as usize) {
-        let regs = group.iter().map(|a| Expr::Reg(*a)).collect();
-        let mut value = pairs(l, r, regs, out)?;
-        for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < lanes) {
-            let other = bind(l, "other", shuffle(Box::new(value.clone()), distance), out);
-            let joined = join(l, r, &value, &other, out)?;
-            value = bind(l, "joined", joined, out);
-        }
-        groups.push(value);
-    }
-    pairs(l, r, groups, out)
-}
-
 /// Returns log2 of a power of two.
 fn shift(power: i64) -> Expr {
     Expr::int(power.trailing_zeros().into())
-}
-
-/// Joins neighbouring values pairwise; their number is a power of two.
-pub fn pairs(l: &mut Lower, r: &Reduction, mut values: Vec<Expr>, out: &mut Vec<Stmt>) -> Result<Expr> {
-    while values.len() > 1 {
-        let mut next = Vec::new();
-        for pair in values.chunks(2) {
-            let joined = join(l, r, &pair[0], &pair[1], out)?;
-            next.push(bind(l, "pair", joined, out));
-        }
-        values = next;
-    }
-    Ok(values.remove(0))
 }

@@ -4,13 +4,29 @@
 use super::{MAX_SPAN, Strip, WARPS, is_below};
 use crate::core::COLUMNS;
 use crate::error::Result;
-use crate::kernel::{Expr, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::levels::is_zero;
-use crate::schedule::cuda::segments::warp::pairs;
+use crate::schedule::cuda::segments::pairs;
 use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::nested_loop::{assign, read};
+use crate::schedule::reduction::{Reduction, by_reduction};
+use std::ops::Range;
+
+/// The columns of reductions with several accumulators that a lane has in registers at once.
+const COUNTED_COLUMNS: i64 = 4;
+
+/// Some columns of the results of a strip's blocks.
+struct Columns<'a> {
+    /// The warp's first column.
+    first: &'a Expr,
+    /// The numbers of the columns, from that one on.
+    numbers: Range<i64>,
+    /// The number of results of a segment.
+    count: &'a Expr,
+}
 
 impl Strip<'_> {
     /// Joins the warps' values of each segment. Lane l of warp 0 has the totals of the segments l,
@@ -18,17 +34,17 @@ impl Strip<'_> {
     pub(super) fn join(
         &self,
         l: &mut Lower,
-        values: &[Vec<Expr>],
+        values: &[Vec<Vec<Expr>>],
         value_stride: i64,
         out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Vec<Expr>>> {
+    ) -> Result<Vec<Vec<Vec<Expr>>>> {
         let v = self.job.v;
         // one row per warp, with the strip's segments side by side
         let row = self.warp.clone().times(int32((i64::from(WARP) * v) as i32));
         let lane_stride = if value_stride == 1 { v } else { 1 };
         let at = bind(l, "at", row.plus(self.lane.clone().times(int32(lane_stride as i32))), out);
         for (q, per_reduction) in (0..).zip(values) {
-            for (m, e) in self.shared.iter().zip(per_reduction) {
+            for (m, e) in self.shared.iter().zip(per_reduction.iter().flatten()) {
                 out.push(Stmt::Store(*m, at.clone().plus(int32((q * value_stride) as i32)), e.clone()));
             }
         }
@@ -37,16 +53,20 @@ impl Strip<'_> {
         let mut body = Vec::new();
         for q in 0..v {
             let mut per_reduction = Vec::new();
-            for (r, m) in self.job.reductions.iter().zip(&self.shared) {
-                let total = l.k.reg("total", r.ty);
-                out.push(Stmt::Var(total, Expr::Lit(Lit::zero(r.ty))));
+            for (r, shared) in by_reduction(&self.job.reductions, &self.shared) {
+                let total: Vec<Reg> = shared.iter().map(|_| l.k.reg("total", r.ty)).collect();
+                out.extend(total.iter().map(|total| Stmt::Var(*total, Expr::Lit(Lit::zero(r.ty)))));
                 let at = |w: i64| {
                     self.lane.clone().plus(int32((w * i64::from(WARP) * v + q * i64::from(WARP)) as i32))
                 };
-                let list = (0..WARPS).map(|w| bind(l, "w", Expr::load(*m, at(w)), &mut body)).collect();
+                let mut of_warp = |w: i64| {
+                    let load = |m: &Mem| bind(l, "w", Expr::load(*m, at(w)), &mut body);
+                    shared.iter().map(load).collect()
+                };
+                let list = (0..WARPS).map(&mut of_warp).collect();
                 let joined = pairs(l, r, list, &mut body)?;
-                body.push(Stmt::Assign(total, joined));
-                per_reduction.push(Expr::Reg(total));
+                body.extend(total.iter().zip(joined).map(|(total, e)| Stmt::Assign(*total, e)));
+                per_reduction.push(read(&total));
             }
             totals.push(per_reduction);
         }
@@ -61,7 +81,7 @@ impl Strip<'_> {
         l: &mut Lower,
         count: &Expr,
         out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Vec<Expr>>> {
+    ) -> Result<Vec<Vec<Vec<Expr>>>> {
         let v = self.job.v;
         let columns_per_warp = i64::from(MAX_SPAN);
         let c = bind(l, "c", to_i64(self.warp.clone()).times(Expr::int(columns_per_warp)), out);
@@ -71,35 +91,13 @@ impl Strip<'_> {
             let inside = bind(l, "inside", is_below(&j, &self.n), out);
             let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
-                let absent = r.absent(l.launch);
-                let accs: Vec<Reg> = (0..columns_per_warp).map(|_| l.k.reg("acc", r.ty)).collect();
-                out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
-                let row = l.k.reg("row", Ty::I64);
-                let (mut loads, mut steps) = (Vec::new(), Vec::new());
-                let first = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-                let first = bind(l, "first", first, &mut loads);
-                for (g, acc) in (0..).zip(&accs) {
-                    let p = bind(l, "p", first.clone().plus(Expr::int(g)), &mut loads);
-                    let is_present = Expr::binary(BinaryOp::Lt, p.clone(), count.clone());
-                    let is_present = Expr::binary(BinaryOp::And, inside.clone(), is_present);
-                    let is_present = bind(l, "there", is_present, &mut loads);
-                    let at = p.times(self.n.clone()).plus(j.clone());
-                    let e = Expr::LoadIf(r.scratch, Box::new(at), Box::new(is_present.clone()));
-                    let e = bind(l, "x", e, &mut loads);
-                    let e = Expr::Select(Box::new(is_present), Box::new(e), Box::new(absent.clone()));
-                    let e = bind(l, "x", e, &mut steps);
-                    let joined = join(l, r, &Expr::Reg(*acc), &e, &mut steps)?;
-                    steps.push(Stmt::Assign(*acc, joined));
+                let together = if r.is_counted() { COUNTED_COLUMNS } else { columns_per_warp };
+                let mut joined = Vec::new();
+                for first in (0..columns_per_warp).step_by(together as usize) {
+                    let columns = Columns { first: &c, numbers: first..first + together, count };
+                    joined.push(self.partials(l, r, &columns, (&j, &inside, q), out)?);
                 }
-                loads.append(&mut steps);
-                let rounded_up = count.clone().plus(Expr::int(COLUMNS - 1));
-                let rows =
-                    Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
-                let all = vec![Stmt::Seq(row, Expr::int(0), rows, loads)];
-                // skip the loads if no lane of the warp has a segment
-                let some = is_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
-                out.push(Stmt::If(some, all, vec![]));
-                per_reduction.push(pairs(l, r, accs.into_iter().map(Expr::Reg).collect(), out)?);
+                per_reduction.push(pairs(l, r, joined, out)?);
             }
             values.push(per_reduction);
         }
@@ -108,17 +106,67 @@ impl Strip<'_> {
         Ok(values)
     }
 
+    /// Joins some columns of the results of the strip's blocks for one reduction of segment `j`, the
+    /// lane's `q`-th, which may be beyond the last one.
+    fn partials(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        columns: &Columns,
+        (j, inside, q): (&Expr, &Expr, i64),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let absent = r.absent(l.launch);
+        let new = |_| (0..r.accumulators()).map(|_| l.k.reg("acc", r.ty)).collect();
+        let accs: Vec<Vec<Reg>> = columns.numbers.clone().map(new).collect();
+        out.extend(accs.iter().flatten().map(|a| Stmt::Var(*a, absent.clone())));
+        let row = l.k.reg("row", Ty::I64);
+        let (mut loads, mut steps) = (Vec::new(), Vec::new());
+        let first = columns.first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+        let first = bind(l, "first", first, &mut loads);
+        for (g, acc) in columns.numbers.clone().zip(&accs) {
+            let p = bind(l, "p", first.clone().plus(Expr::int(g)), &mut loads);
+            let is_present = Expr::binary(BinaryOp::Lt, p.clone(), columns.count.clone());
+            let is_present = Expr::binary(BinaryOp::And, inside.clone(), is_present);
+            let is_present = bind(l, "there", is_present, &mut loads);
+            let at = p.times(self.n.clone()).plus(j.clone());
+            let load = |m: &Mem| {
+                let e = Expr::LoadIf(*m, Box::new(at.clone()), Box::new(is_present.clone()));
+                let e = bind(l, "x", e, &mut loads);
+                bind(l, "x", is_present.clone().select(e, absent.clone()), &mut steps)
+            };
+            let next: Vec<Expr> = r.scratch.iter().map(load).collect();
+            let mut joined = join(l, r, &read(acc), &next, &mut steps)?;
+            if r.is_counted() {
+                // only the higher one of two columns may be absent in a join
+                let is_first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
+                let begins = |(next, joined): (Expr, Expr)| is_first.clone().select(next, joined);
+                joined = next.into_iter().zip(joined).map(begins).collect();
+            }
+            assign(l, acc, joined, &mut steps);
+        }
+        loads.append(&mut steps);
+        let rounded_up = columns.count.clone().plus(Expr::int(COLUMNS - 1));
+        let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
+        let all = vec![Stmt::Seq(row, Expr::int(0), rows, loads)];
+        // skip the loads if no lane of the warp has a segment
+        let some = is_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
+        out.push(Stmt::If(some, all, vec![]));
+        pairs(l, r, accs.iter().map(|acc| read(acc)).collect(), out)
+    }
+
     /// Computes the strip's elements from the totals, and stores them; only warp 0 does so.
     pub(super) fn store_results(
         &self,
         l: &mut Lower,
-        totals: &[Vec<Expr>],
+        totals: &[Vec<Vec<Expr>>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         for (q, totals) in totals.iter().enumerate() {
             let j = self.segment(q as i64, out, l);
             let mut body = Vec::new();
-            self.job.store(l, &j, totals, &mut body)?;
+            let totals: Vec<Expr> = totals.iter().filter_map(|of| of.last().cloned()).collect();
+            self.job.store(l, &j, &totals, &mut body)?;
             out.push(Stmt::If(is_below(&j, &self.n), body, vec![]));
         }
         Ok(())

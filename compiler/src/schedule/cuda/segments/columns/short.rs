@@ -1,0 +1,140 @@
+//! Short segments of columns, up to 128 elements: a thread reduces `v` neighbouring segments, with 8
+//! elements of each in flight.
+
+use super::{BATCH, Strip, THREADS, is_below};
+use crate::core::{COLUMNS, NodeId, linear};
+use crate::error::{Error, Result};
+use crate::kernel::{Expr, Gpu, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::counter::Counter;
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::segments::job::Job;
+use crate::schedule::cuda::segments::lanes::{Side, pairs, share_count, together};
+use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::reduction::Reduction;
+
+/// Writes the code of a thread.
+pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
+    let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
+    let mut out = Vec::new();
+    let zero = Expr::int(0);
+    let (lane, warp) = (thread(), int32(0));
+    let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(THREADS) * job.v));
+    let begin = bind(l, "begin", begin, &mut out);
+    let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp, begin, shared: vec![] };
+    let mine = to_i64(thread()).times(Expr::int(job.v));
+    let j = bind(l, "j", s.begin.clone().plus(mine), &mut out);
+    let work = |l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>| -> Result<()> {
+        let mut counters = Vec::new();
+        for _ in 0..v {
+            let each = job.reductions.iter().map(|r| Counter::new(l, r, COLUMNS.trailing_zeros() - 3, out));
+            counters.push(each.collect::<Vec<_>>());
+        }
+        let g = l.k.reg("g", Ty::I64);
+        let rounded_up = length.clone().plus(Expr::int(BATCH - 1));
+        let batches = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(BATCH.trailing_zeros().into()));
+        let batches = bind(l, "batches", batches, out);
+        let mut body = Vec::new();
+        let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
+        let values = s.batch(l, j, &at, v, &mut body)?;
+        for (per_reduction, counters) in values.iter().zip(&mut counters) {
+            for ((value, r), counter) in per_reduction.iter().zip(&job.reductions).zip(counters) {
+                counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), value.clone(), &mut body)?;
+            }
+        }
+        out.push(Stmt::Seq(g, zero.clone(), batches.clone(), body));
+        for (q, counters) in (0..).zip(&counters) {
+            let mut totals = Vec::new();
+            for (r, counter) in job.reductions.iter().zip(counters) {
+                totals.extend(counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?.pop());
+            }
+            let j = bind(l, "j", j.clone().plus(Expr::int(q)), out);
+            job.store(l, &j, &totals, out)?;
+        }
+        Ok(())
+    };
+    let mut all = Vec::new();
+    work(l, &j, job.v as usize, &mut all)?;
+    let mut some = Vec::new();
+    for q in 0..job.v - 1 {
+        let mut one = Vec::new();
+        let at = bind(l, "j", j.clone().plus(Expr::int(q)), &mut one);
+        work(l, &at, 1, &mut one)?;
+        some.push(Stmt::If(is_below(&j.clone().plus(Expr::int(q)), &n), one, vec![]));
+    }
+    out.push(Stmt::If(Expr::binary(BinaryOp::Le, j.plus(Expr::int(job.v)), n), all, some));
+    Ok(out)
+}
+
+impl Strip<'_> {
+    /// Loads up to 8 neighbouring elements from `at` on of each of `v` segments from `j` on, and
+    /// joins them. Elements out of bounds load the last one, which is not used.
+    fn batch(
+        &self,
+        l: &mut Lower,
+        j: &Expr,
+        at: &Expr,
+        v: usize,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Vec<Expr>>>> {
+        let (_, first) = l.launch.g.fresh_var(Ty::I64);
+        let mut vars = vec![(first, j.clone())];
+        let last = bind(l, "last", self.length.clone().minus(Expr::int(1)), out);
+        let mut elements = Vec::new();
+        for i in 0..BATCH {
+            let k = bind(l, "k", at.clone().plus(Expr::int(i)).min(last.clone()), out);
+            let (_, node) = l.launch.g.fresh_var(Ty::I64);
+            vars.push((node, k));
+            elements.push(node);
+        }
+        l.with_loaded(Default::default(), |l| {
+            let mut segments = Vec::new();
+            for q in 0..v {
+                let q = l.launch.g.lit(Lit::i64(q as i64));
+                segments.push(linear::add(&mut l.launch.g, first, q));
+            }
+            for element in &elements {
+                self.load(l, &vars, *element, &segments, j, out)?;
+            }
+            let values = |l: &mut Lower, r: &Reduction, (i, q): (usize, usize), out: &mut Vec<Stmt>| {
+                let place = j.clone().plus(Expr::int(q as i64));
+                let value = r.first(l.launch, elements[i]);
+                let value: Vec<NodeId> = value
+                    .into_iter()
+                    .map(|value| l.launch.replace(value, self.job.s.index, segments[q]))
+                    .collect();
+                let values = l.region(&vars, &value, &place, out)?;
+                let is_present =
+                    Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i as i64)), self.length.clone());
+                let absent = r.absent(l.launch);
+                let choose = |e| is_present.clone().select(e, absent.clone());
+                Ok::<_, Error>(values.into_iter().map(|e| bind(l, "x", choose(e), out)).collect())
+            };
+            let mut all = vec![Vec::new(); v];
+            if self.job.reductions.iter().any(Reduction::is_counted) {
+                for r in &self.job.reductions {
+                    let mut list = Vec::new();
+                    for i in 0..elements.len() {
+                        let mut side: Side =
+                            (0..v).map(|q| values(l, r, (i, q), out)).collect::<Result<_>>()?;
+                        share_count(r, &mut side);
+                        list.push(side);
+                    }
+                    let joined = together(l, r, list, out)?;
+                    all.iter_mut().zip(joined).for_each(|(all, value)| all.push(value));
+                }
+                return Ok(all);
+            }
+            for (q, all) in all.iter_mut().enumerate() {
+                for r in &self.job.reductions {
+                    let mut list = Vec::new();
+                    for i in 0..elements.len() {
+                        list.push(values(l, r, (i, q), out)?);
+                    }
+                    all.push(pairs(l, r, list, out)?);
+                }
+            }
+            Ok(all)
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! Joins of the columns of a warp, of one or several segments at once: neighbours in a lane, then lanes,
+//! then groups of neighbours. Segments that have the same counts (semantics 5.12) share what follows
+//! from them, such as the weights of means.
+
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Reg, Stmt};
+use crate::scalar::BinaryOp;
+use crate::schedule::cuda::expressions::int32;
+use crate::schedule::cuda::tree::named_values;
+use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::reduction::{Reduction, bound};
+
+/// Returns the number of this lane among `lanes` lanes.
+pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
+    let lane = Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(lanes as i32 - 1));
+    bind(l, "lane", lane, out)
+}
+
+/// How lanes exchange the values that they join.
+pub enum Exchange<'a> {
+    /// With the lane that is higher. The result is in the first lane.
+    Down,
+    /// In pairs. The result is in every lane. This lane's number is given.
+    Pairs(&'a Expr),
+}
+
+/// Joins the columns of `lanes` lanes by the tree: those of a lane's group of `v` neighbours first,
+/// then lanes, then groups. `columns` are the registers of each segment, by accumulator. Returns the
+/// values of the accumulators of each segment.
+pub fn join_columns(
+    l: &mut Lower,
+    r: &Reduction,
+    columns: &[&[Vec<Reg>]],
+    (v, lanes): (i64, u32),
+    exchange: Exchange,
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Vec<Expr>>> {
+    let (mut groups, v) = (Vec::new(), v as usize);
+    let number = columns[0][0].len();
+    let column = |c: usize| {
+        columns.iter().map(|accs| accs.iter().map(|regs| Expr::Reg(regs[c])).collect()).collect::<Side>()
+    };
+    for first in (0..number).step_by(v) {
+        let neighbours = (first..number.min(first + v)).map(column).collect();
+        let mut value = together(l, r, neighbours, out)?;
+        for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < lanes) {
+            let (low, high) = exchanged(l, r, value, distance, &exchange, out);
+            let joined = join_sides(l, r, &low, &high, out)?;
+            value = named_side(l, r, "joined", joined, out);
+        }
+        groups.push(value);
+    }
+    together(l, r, groups, out)
+}
+
+/// The values of a column, by segment and accumulator.
+pub(super) type Side = Vec<Vec<Expr>>;
+
+/// Returns the values of the lower and of the higher lane. Lanes that exchange in pairs compute the
+/// same: where the operator is not commutative in every bit, each of them takes the lower lane's
+/// values first.
+fn exchanged(
+    l: &mut Lower,
+    r: &Reduction,
+    own: Side,
+    distance: u32,
+    exchange: &Exchange,
+    out: &mut Vec<Stmt>,
+) -> (Side, Side) {
+    let shuffle = |e| match exchange {
+        Exchange::Down => Expr::ShuffleDown(e, distance),
+        Exchange::Pairs(_) => Expr::ShuffleXor(e, distance),
+    };
+    let mut counts: Vec<(Expr, Expr)> = Vec::new();
+    let mut other = Vec::new();
+    for values in &own {
+        // segments share their count
+        let known = counts.iter().find(|(of, _)| r.is_counted() && *of == values[0]).map(|(_, e)| e.clone());
+        let rest = if known.is_some() { &values[1..] } else { &values[..] };
+        let mut shuffled: Vec<Expr> = known.into_iter().collect();
+        for e in rest {
+            shuffled.push(bind(l, "other", shuffle(Box::new(e.clone())), out));
+        }
+        counts.push((values[0].clone(), shuffled[0].clone()));
+        other.push(shuffled);
+    }
+    let Exchange::Pairs(lane) = exchange else { return (own, other) };
+    if !r.is_counted() {
+        return (own, other);
+    }
+    let bit = Expr::binary(BinaryOp::And, (*lane).clone(), int32(distance as i32));
+    let is_low = bind(l, "low", Expr::binary(BinaryOp::Eq, bit, int32(0)), out);
+    let mut chosen = |a: &Side, b: &Side| -> Side {
+        let mut choose =
+            |(a, b): (&Expr, &Expr)| bind(l, "side", is_low.clone().select(a.clone(), b.clone()), out);
+        a.iter().zip(b).map(|(a, b)| a.iter().zip(b).map(&mut choose).collect()).collect()
+    };
+    (chosen(&own, &other), chosen(&other, &own))
+}
+
+/// Joins the values of two columns, of each segment.
+fn join_sides(l: &mut Lower, r: &Reduction, a: &Side, b: &Side, out: &mut Vec<Stmt>) -> Result<Side> {
+    let (mut known, mut roots) = (Vec::new(), Vec::new());
+    for (a, b) in a.iter().zip(b) {
+        let [a, b] = [a, b].map(|values| r.nodes(l.launch, values, &mut known));
+        roots.extend(r.join(l.launch, &a, &b));
+    }
+    let mut values = l.region(&known, &roots, &Expr::int(0), out)?;
+    if r.is_counted() {
+        values = values.into_iter().map(|e| bound(l, "joined", e, out)).collect();
+    }
+    let mut joined = values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect();
+    share_count(r, &mut joined);
+    Ok(joined)
+}
+
+/// Binds the values of a column to registers. Those of reductions with counts are in registers.
+fn named_side(l: &mut Lower, r: &Reduction, name: &'static str, side: Side, out: &mut Vec<Stmt>) -> Side {
+    if r.is_counted() {
+        return side;
+    }
+    side.into_iter().map(|own| named_values(l, r, name, own, out)).collect()
+}
+
+/// Takes the count of the first segment, which is that of all, for each: what follows from it is then
+/// computed once.
+pub(super) fn share_count(r: &Reduction, side: &mut Side) {
+    if let Some(count) = side.first().filter(|_| r.is_counted()).map(|values| values[0].clone()) {
+        side.iter_mut().for_each(|values| values[0] = count.clone());
+    }
+}
+
+/// Joins neighbouring values pairwise; their number is a power of two.
+pub(super) fn together(
+    l: &mut Lower,
+    r: &Reduction,
+    mut values: Vec<Side>,
+    out: &mut Vec<Stmt>,
+) -> Result<Side> {
+    while values.len() > 1 {
+        let mut next = Vec::new();
+        for pair in values.chunks(2) {
+            let joined = join_sides(l, r, &pair[0], &pair[1], out)?;
+            next.push(named_side(l, r, "pair", joined, out));
+        }
+        values = next;
+    }
+    Ok(values.remove(0))
+}
+
+/// Joins the neighbouring values of one segment pairwise; their number is a power of two.
+pub fn pairs(l: &mut Lower, r: &Reduction, values: Vec<Vec<Expr>>, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    Ok(together(l, r, values.into_iter().map(|value| vec![value]).collect(), out)?.remove(0))
+}
