@@ -307,6 +307,54 @@ fn random_chains() {
     assert!(kept.iter().all(|n| *n > 100), "{kept:?}");
 }
 
+/// Groups that may not share a launch, or only some of them: a stored row is read at another row, a stored
+/// vector at one place, more results than a group has, and an output that may be an input of a reduction.
+#[test]
+fn what_is_read_elsewhere_is_stored_before() {
+    let mut rng = Rng::new(6);
+    let triple = "%n = len %x %m = len %y require same %n, %m \"lengths\" %a0 = map (%v: T) over %x { %w = add %v, 1T yield %w }";
+    let sum = |name: &str, of: &str| {
+        format!("%{name} = reduce (%p: T, %q: T) from 0T over %{of} {{ %s = add %p, %q yield %s }}")
+    };
+    let scaled = "%b = map (%v: T) over %y { %w = div %v, %t yield %w }";
+    let many: String =
+        (1..8).map(|i| format!("%a{i} = map (%v: T) over %x {{ %w = mul %v, %v yield %w }} ")).collect();
+    let vectors = [
+        format!(
+            "(a: [T], b: [T]) {{ {triple} %a = materialize %a0 %r = reverse %a %d = dot from 0T over %a, %r %t = add %d, 9T {scaled} return %a, %b }}"
+        ),
+        format!("(a: [T], b: [T]) {{ {triple} {} {scaled} return %a0, %b }}", sum("t", "x")),
+        format!(
+            "(a: [T], a1: [T], b: [T]) {{ {triple} {many} {} {scaled} return %a0, %a7, %b }}",
+            sum("t", "a0")
+        ),
+    ];
+    for (text, count) in vectors.iter().zip(0..) {
+        let c = compiled(&format!("func @f(%x: [T], %y: [T]) -> {text}"), Ty::F32);
+        for k in [0, 1, 5, 132] {
+            let args = [numbers(Ty::F32, &[k], &mut rng), numbers(Ty::F32, &[k], &mut rng)];
+            check(&c, &args, k, &format!("vectors {count}, {k}"));
+        }
+    }
+    let rows = "func @f(%m: [[T]]) -> (a: [[T]], s: [T]) {
+      %n = len %m
+      %k = len %m axis 1
+      %a0 = generate %n, %k (%i: i64, %j: i64) { %x = elem %m, %i, %j %y = mul %x, %x yield %y }
+      %a = materialize %a0
+      %r = reverse %a
+      %s = generate %n (%i: i64) {
+        %p = pick %a at %i
+        %q = pick %r at %i
+        %t = dot from 0T over %p, %q
+        yield %t
+      }
+      return %a, %s
+    }";
+    let c = compiled(rows, Ty::F64);
+    assert!(c.kernels.iter().all(|k| !k.name.ends_with("_rows")), "a row of another launch's time is read");
+    check(&c, &[numbers(Ty::F64, &[5, 12], &mut rng)], 12, "rows");
+}
+
 /// Special numbers are what the formula makes of them.
 #[test]
 fn special_numbers() {

@@ -160,9 +160,9 @@ impl Launch {
     }
 
     /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number
-    /// of units of work: if there is one for each thread.
+    /// of units of work, which are rows: if there are several, and one for each thread.
     pub fn runs_instead(&self, units: i64, threads: usize) -> bool {
-        units >= threads as i64
+        units > 1 && units >= threads as i64
     }
 
     /// Returns the size of the launch's error records on a GPU, in bytes: one 64-bit word per site.

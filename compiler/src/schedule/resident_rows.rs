@@ -120,20 +120,31 @@ fn values(g: &mut Graph, fused: &FusedGroup, nodes: &[NodeId], outer: &[NodeId])
 }
 
 impl LaunchContext<'_, '_> {
-    /// Makes inputs of those of the arrays `written` that the elements of another array are computed from.
-    /// A CPU reads them again; they are inputs whether or not code for CPUs is wanted, because the plan is
-    /// the same.
-    pub(super) fn read_again(&mut self, array: NodeId, written: &HashMap<NodeId, NodeId>) {
+    /// Makes inputs of those of the arrays `written` that these values are computed from: a CPU reads them
+    /// again. They are inputs whether or not code for CPUs is wanted, because the plan is the same. Returns
+    /// `None` if a value reads another element of the row than its own, or another row, whose elements
+    /// may not be stored yet.
+    pub(super) fn read_again(
+        &mut self,
+        values: &[NodeId],
+        outer: &[NodeId],
+        written: &HashMap<NodeId, NodeId>,
+    ) -> Option<()> {
         if written.is_empty() {
-            return;
+            return Some(());
         }
-        for n in self.g.reachable([array]) {
-            if let Op::Elem(x, _) = *self.g.op(n)
-                && written.contains_key(&x)
-            {
-                self.input(x);
+        for n in self.g.reachable(values.iter().copied()) {
+            let Op::Elem(x, at) = self.g.op(n).clone() else { continue };
+            if !written.contains_key(&x) {
+                continue;
             }
+            let (last, row) = at.split_last()?;
+            if row != outer || !matches!(self.g.op(*last), Op::Var(..)) {
+                return None;
+            }
+            self.input(x);
         }
+        Some(())
     }
 
     /// Finds the facts about a launch that keeps the rows of a chain of groups. Returns `None` if it
@@ -154,7 +165,9 @@ impl LaunchContext<'_, '_> {
             let nodes: Vec<NodeId> =
                 fused.items.iter().map(|it| recomputed(&mut self.g, it.node, &written)).collect();
             let own: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-            own.iter().for_each(|n| self.read_again(*n, &written));
+            let at = if fused.domain == domain { &outer } else { &index };
+            let bodies: Vec<NodeId> = own.iter().map(|n| opened(&mut self.g, *n, at)).collect();
+            self.read_again(&bodies, &outer, &written)?;
             // an element that an earlier group computes is kept
             let of_element = work::of_element(&mut self.g, fused, &own);
             let roots = if fused.domain == domain {
@@ -182,7 +195,7 @@ impl LaunchContext<'_, '_> {
                 cost = cost.saturating_add(of_element.saturating_mul(GUESSED_LENGTH));
                 let items = fused.items.iter().zip(&nodes);
                 stores.extend(items.map(|(it, node)| Item { node: *node, result: it.result }));
-                written.extend(fused.items.iter().map(|it| it.node).zip(nodes));
+                written.extend(own.into_iter().zip(nodes));
                 in_memory.push(Stage::Store { items: fused.items.clone() });
                 bodies
             };

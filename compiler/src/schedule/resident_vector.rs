@@ -136,7 +136,7 @@ impl LaunchContext<'_, '_> {
             for it in &fused.items {
                 let node = read_by(&mut self.g, it.node, &written);
                 let node = totals.replaced(&mut self.g, node, &written);
-                self.read_again(node, &written);
+                self.read_again(&[node], &[], &written)?;
                 let here = of_arrays(&mut self.g, node, &mut |g, x| recomputed(g, x, &written));
                 if is_store(&self.g, it) {
                     of_registers.push(Item { node: here, result: it.result });
@@ -151,14 +151,17 @@ impl LaunchContext<'_, '_> {
             }
             self.needs_of(&reductions, &of_registers, element, &mut accesses)?;
             let row_value = |read, value| RowValue { read, value, stored: None };
-            in_memory.push(Stage::Store { items: of_memory });
             let values_of = |at: fn(&(NodeId, NodeId, NodeId)) -> NodeId| {
                 values.iter().map(|v| row_value(v.0, at(v))).collect::<Vec<RowValue>>()
             };
+            // an output may be an input of a reduction of the same group
             in_memory.push(Stage::Reduce { reductions: vec![], values: values_of(|v| v.2) });
+            in_memory.push(Stage::Store { items: of_memory });
             stages.push(Stage::Reduce { reductions, values: values_of(|v| v.1) });
             let items = fused.items.iter().filter(|it| is_store(&self.g, it));
-            written.extend(items.map(|it| it.node).zip(of_registers.iter().map(|it| it.node)));
+            let made = items.map(|it| it.node).zip(of_registers.iter().map(|it| it.node));
+            // an array that nobody reads has no place
+            written.extend(made.filter(|(x, _)| self.has_place(*x)));
             stores.extend(of_registers);
             totals.of.extend(found);
             totals.needed.clear();

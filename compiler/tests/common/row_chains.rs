@@ -68,6 +68,14 @@ impl RowChain<'_> {
                         false => format!("elem %{}, %i", p.values[at]),
                     }
                 }
+                // another row, or another element of the vector
+                4 if p.rng.one_in(4) => {
+                    let (at, other, last) = (p.rng.below(p.arrays.len()), p.name("x"), p.name("x"));
+                    let (extent, index) = if p.vector { ("k", "j") } else { ("n", "i") };
+                    writeln!(out, "    %{last} = sub %{extent}, 1i64\n    %{other} = sub %{last}, %{index}")
+                        .unwrap();
+                    format!("elem %{}, %{other}{}", p.arrays[at], if p.vector { "" } else { ", %j" })
+                }
                 _ => {
                     let at = p.rng.below(p.arrays.len());
                     format!("elem %{}, {}%j", p.arrays[at], if p.vector { "" } else { "%i, " })

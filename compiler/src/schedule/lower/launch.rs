@@ -68,6 +68,11 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         self.facts.accesses.arrays().map(|x| self.scheduler.places[x]).chain(written).collect()
     }
 
+    /// Whether an array is in memory for other launches to read.
+    pub fn has_place(&self, x: NodeId) -> bool {
+        self.scheduler.places.contains_key(&x)
+    }
+
     /// Returns how the author wants stencils to be kept.
     pub fn hint(&self) -> Option<StencilHint> {
         self.scheduler.f.stencil
