@@ -170,7 +170,12 @@ fn allowed(name: &str) -> u32 {
         // the counters of a tiled contraction are a local array on purpose
         n if n.contains("_tiled") => 1088,
         // sums of exponentials of rows with any strides and 64-bit indices, which few calls need
-        n if n.contains("attention_2_any_wide") || n.contains("norm_1_any_wide") => 128,
+        n if ["attention_2", "norm_1", "read_1", "softmax_1"]
+            .iter()
+            .any(|k| n.contains(&format!("{k}_any_wide"))) =>
+        {
+            128
+        }
         n if n.contains("distances_0_any_wide") => 256,
         _ => 64,
     }

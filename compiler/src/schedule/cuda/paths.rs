@@ -65,9 +65,11 @@ pub fn fast_then_slow(
     let (values, needs_slow_path) = fast_path_values(l, vars, roots, out)?;
     let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
     // the slow path loads its operands again, so that their registers are free in the fast path
-    l.scope.loaded = before;
+    l.scope.loaded = before.clone();
     let mut complete = Vec::new();
     let exact = l.region(vars, roots, &Expr::int(0), &mut complete)?;
+    // what the branch loads is known in the branch only
+    l.scope.loaded = before;
     let mut vars = Vec::new();
     for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
         let var = l.k.reg("usual", l.launch.g.ty(*root).elem);

@@ -19,7 +19,7 @@ use std::rc::Rc;
 const MOST_WORDS: i64 = 128;
 
 /// The most operations of a thread, whose code is written out for each element.
-const MOST_OPERATIONS: i64 = 6000;
+const MOST_OPERATIONS: i64 = 3300;
 
 /// Lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once.
 const LEVELS: [(u32, i64, i64, u32, i64); 8] = [
