@@ -85,7 +85,10 @@ for count in (1 << 26, N):
         ("sum_bf16", total(torch.float32), [uniform(torch.bfloat16)], (count,), torch.float32, (1,)),
     ]
 CASES += [("sum_f32", total(torch.float32), [uniform(torch.float32)], (1 << k,), torch.float32, (1,)) for k in (24, 25, 26, 28)]
-CASES += [("deviation", lambda x: x.std(correction=0).view(1), [uniform(torch.float32)], (1 << 26,), torch.float32, (1,))]
+CASES += [(name, lambda x: x.std(correction=0).view(1), [uniform(torch.float32)], (1 << 26,), torch.float32, (1,)) for name in ("deviation", "std")]
+for rows, cols in ((65536, 1024), (1 << 20, 64), (8192, 8192)):
+    CASES.append(("std_rows", lambda x: x.std(1, correction=0), [uniform(torch.float32)], (rows, cols), torch.float32, (rows,)))
+    CASES.append(("std_cols", lambda x: x.std(0, correction=0), [uniform(torch.float32)], (rows, cols), torch.float32, (cols,)))
 
 
 def main():

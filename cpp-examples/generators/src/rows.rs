@@ -60,3 +60,17 @@ pub const UNIT_DOC: &str = "A vector divided by its norm.";
 pub fn unit(x: VExp<f32>) -> VExp<f32> {
     x / x.dot(x).sqrt()
 }
+
+/// What the C++ header says.
+pub const STD_DOC: &str = "The standard deviation of a vector, in one pass.";
+
+/// The word for it. The result is a vector of one element, so that it stays on the device.
+pub fn std(x: VExp<f32>) -> VExp<f32> {
+    let s = x.std(0);
+    generate(1, |_| s)
+}
+
+/// What the C++ header says.
+pub const STD_ROWS_DOC: &str = "The standard deviation of each row.";
+/// What the C++ header says.
+pub const STD_COLS_DOC: &str = "The standard deviation of each column.";

@@ -3,12 +3,12 @@
 //! Up to 2048 elements, a warp reduces whole segments. Short segments are taken four at a time, so
 //! that enough loads are in flight; lane u then computes and stores what follows from the u-th
 //! segment's total. Very short segments are taken by 8 or 16 lanes each. Longer segments are cut
-//! into tiles, one per warp: a block takes 8 `span` tiles of one segment and stores their results
-//! to scratch, and the last block of a segment to arrive joins them. The cost is that of reading
-//! memory once.
+//! into tiles, one per warp: a block takes 8 `span` tiles of one segment. The results of up to 8
+//! tiles, which one block has, join through shared memory; those of more are stored to scratch, and
+//! the last block of a segment to arrive joins them. The cost is that of reading memory once.
 
 use super::job::{Job, SegmentMapping};
-use super::lanes::lane;
+use super::lanes::{lane, pairs};
 use super::warp::Tile;
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
@@ -19,7 +19,7 @@ use crate::schedule::cuda::levels::{UpperLevels, arrive, is_zero};
 use crate::schedule::cuda::tree::Column;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{each_accumulator, of_last, tiles};
+use crate::schedule::reduction::{by_reduction, each_accumulator, of_last, tiles};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -110,9 +110,18 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let blocks = bind(l, "blocks", Expr::binary(BinaryOp::Max, blocks, int32(1)), out);
     let row = bind(l, "row", Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), blocks.clone()), out);
     let chunk = Expr::Place(Gpu::Block).minus(row.clone().times(blocks.clone()));
-    let begin = bind(l, "begin", chunk.times(tiles_per_block).plus(warp), out);
+    let begin = bind(l, "begin", chunk.times(tiles_per_block).plus(warp.clone()), out);
     let segment = bind(l, "segment", to_i64(row), out);
     let results = bind(l, "results", segment.clone().times(count.clone()), out);
+    // few tiles: each warp of the only block has one or none
+    let few = Expr::binary(BinaryOp::Le, count.clone(), Expr::int(WARPS.into()));
+    let few = bind(l, "few", few, out);
+    let totals: Vec<Mem> =
+        each_accumulator(&job.reductions).map(|r| l.k.share("tiles", r.ty, WARPS)).collect();
+    let mine = bind(l, "mine", to_i64(warp.clone()), out);
+    let absent = totals.iter().zip(each_accumulator(&job.reductions));
+    let absent = absent.map(|(m, r)| Stmt::Store(*m, mine.clone(), r.absent(l.launch))).collect();
+    out.push(Stmt::If(is_zero(&lane), absent, vec![]));
     let s = l.k.reg("s", Ty::I32);
     let mut body = Vec::new();
     let t = begin.plus(Expr::Reg(s).times(int32(WARPS as i32)));
@@ -122,41 +131,57 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let rest = bind(l, "rest", length.minus(base.clone()).min(Expr::int(TILE)), &mut work);
     let segments = [segment.clone()];
     let tile = Tile { job, segments: &segments, base, count: rest, lanes: WARP, lane: lane.clone() };
-    let values = tile.reduce(l, &mut work)?.remove(0);
+    let values = tile.reduce(l, &mut work)?.remove(0).concat();
+    let share = totals.iter().zip(&values).map(|(m, v)| Stmt::Store(*m, mine.clone(), v.clone())).collect();
     let scratch = job.reductions.iter().flat_map(|r| &r.scratch);
-    let store = scratch.zip(values.concat());
+    let store = scratch.zip(values);
     let store = store.map(|(m, v)| Stmt::Store(*m, results.clone().plus(t.clone()), v)).collect();
-    work.push(Stmt::If(is_zero(&lane), store, vec![]));
+    work.push(Stmt::If(is_zero(&lane), vec![Stmt::If(few.clone(), share, store)], vec![]));
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     out.push(Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body));
-    // the thread that arrives sees what the other threads stored
     out.push(Stmt::Barrier);
+    let mut joined = Vec::new();
+    let mut of_few = Vec::new();
+    for (r, of) in by_reduction(&job.reductions, &totals) {
+        let mut tiles = Vec::new();
+        for w in 0..WARPS {
+            let load = |m: &Mem| bind(l, "tile", Expr::load(*m, Expr::int(w.into())), &mut joined);
+            tiles.push(of.iter().map(load).collect());
+        }
+        of_few.extend(pairs(l, r, tiles, &mut joined)?.pop());
+    }
+    job.store(l, &segment, &of_few, &mut joined)?;
+    let mut several = Vec::new();
+    all_tiles(l, job, (&segment, &results), (&count, to_i64(blocks)), &mut several)?;
+    out.push(Stmt::If(few, vec![Stmt::If(is_zero(&thread()), joined, vec![])], several));
+    Ok(())
+}
+
+/// Joins the results of a segment's tiles, more than a block's warps, in the last block of the segment to
+/// arrive.
+fn all_tiles(
+    l: &mut Lower,
+    job: &Job,
+    (segment, results): (&Expr, &Expr),
+    (count, blocks): (&Expr, Expr),
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    // the thread that arrives sees what the other threads stored
     let flag = l.k.share("last", Ty::Bool, 1);
-    let last = arrive(l, flag, 0, segment.clone(), to_i64(blocks), out);
+    let last = arrive(l, flag, 0, segment.clone(), blocks, out);
     let mut epilogue = Vec::new();
     let column = Column::new(l, &mut epilogue);
     let shared: Vec<Mem> =
         each_accumulator(&job.reductions).map(|r| l.k.share("warps", r.ty, COLUMNS as u32 / WARP)).collect();
     let totals: Vec<Reg> = each_accumulator(&job.reductions).map(|r| l.k.reg("total", r.ty)).collect();
-    epilogue.extend(
-        totals
-            .iter()
-            .zip(each_accumulator(&job.reductions))
-            .map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))),
-    );
+    let zeros = totals.iter().zip(each_accumulator(&job.reductions));
+    epilogue.extend(zeros.map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
     let upper =
         UpperLevels { reductions: &job.reductions, column: &column, shared: &shared, totals: &totals };
-    let join = upper.levels(l, &results, &count)?;
-    // the result of a single tile is the segment's
-    let load = |(m, v): (&Mem, &Reg)| Stmt::Assign(*v, Expr::load(*m, results.clone()));
-    let scratch = job.reductions.iter().flat_map(|r| &r.scratch);
-    let one: Vec<Stmt> = scratch.zip(&totals).map(load).collect();
-    let several = Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(1));
-    let single = Expr::binary(BinaryOp::Eq, count, Expr::int(1));
-    epilogue.push(Stmt::If(several, join, vec![Stmt::If(single, one, vec![])]));
+    epilogue.extend(upper.levels(l, results, count)?);
     let mut store = Vec::new();
     let totals = of_last(&job.reductions, &read(&totals));
-    job.store(l, &segment, &totals, &mut store)?;
+    job.store(l, segment, &totals, &mut store)?;
     epilogue.push(Stmt::If(is_zero(&thread()), store, vec![]));
     out.push(Stmt::If(last, epilogue, vec![]));
     Ok(())
