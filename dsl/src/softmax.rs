@@ -118,9 +118,9 @@ macro_rules! of_all_elements {
             }
 
             /// The exponentials of all elements, divided by their sum, without overflow: the greatest
-            /// element is subtracted first. NaN if all elements are minus infinity; an element that is
-            /// infinite is NaN, and others are 0 beside it. Halves are computed in f32, and rounded
-            /// once.
+            /// element is subtracted first. NaN if all elements are minus infinity, and at an element
+            /// that is infinite; beside it others are 0, or NaN if their exponential overflows. Halves
+            /// are computed in f32, and rounded once.
             ///
             /// Cost: two reductions, of which the second needs the first, and a map that needs both.
             ///
@@ -170,7 +170,7 @@ macro_rules! of_rows_and_columns {
             #[doc = concat!("[`VExp::log_sum_exp`] of each ", $what, ": a vector with one element for each ", $what, ".")]
             ///
             /// Cost: two segmented reductions, and an `exp` for each element. Rows that fit into the
-            /// registers of a block are read once, in one launch.
+            /// registers of a block are read once, in one launch; columns are not.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -189,7 +189,7 @@ macro_rules! of_rows_and_columns {
             #[doc = concat!("[`VExp::softmax`] of each ", $what, ".")]
             ///
             /// Cost: two segmented reductions and a map. Rows that fit into the registers of a block are
-            /// read once, in one launch.
+            /// read once, in one launch; columns are not.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -207,7 +207,7 @@ macro_rules! of_rows_and_columns {
             #[doc = concat!("[`VExp::normalise`] of each ", $what, ".")]
             ///
             /// Cost: a segmented reduction and a map. Rows that fit into the registers of a block are
-            /// read once, in one launch.
+            /// read once, in one launch; columns are not.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
