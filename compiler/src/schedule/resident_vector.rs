@@ -104,7 +104,8 @@ fn read_by(g: &mut Graph, n: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeI
     })
 }
 
-/// Whether a node needs one of the totals.
+/// Whether a node needs one of the totals; each node is asked once. What another launch computes is no
+/// part of the node.
 fn is_needed(
     g: &Graph,
     n: NodeId,
@@ -114,7 +115,11 @@ fn is_needed(
     if let Some(known) = known.get(&n) {
         return *known;
     }
-    let found = g.reachable([n]).iter().any(|n| totals.contains_key(n));
+    let op = g.op(n);
+    let found = op.operands().chain(op.lambda().map(|l| l.body)).any(|o| {
+        let is_other = g.op(o).needs_launch() && g.is_closed(o);
+        totals.contains_key(&o) || !is_other && is_needed(g, o, totals, known)
+    });
     known.insert(n, found);
     found
 }

@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::plan;
 
-/// Emits the join of the initial value with the reduced value `v`, the last accumulator, and returns the result: f(init,
-/// v) if `some` (the sequence has at least one element), else init (semantics 5.1, step 5). A
-/// nested reduction's initial value is computed from the known values in `place`.
+/// Emits the join of the initial value with the reduced value `v`, the last accumulator, and returns
+/// the result: f(init, v) if `some` (the sequence has at least one element), else init (semantics
+/// 5.1, step 5). A nested reduction's initial value is computed from the known values in `place`.
 pub fn join_initial(
     l: &mut Lower,
     r: &Reduction,

@@ -119,7 +119,7 @@ template <class A, detail::if_array<A> = 0> auto normalise(const A &a, const cha
     const auto x = detail::widened(a);
     return detail::as<detail::element_type<A>>(x / detail::norm_of(x, {file, line}));
 }
-/// The same of each row of a matrix, and of each column.
+/// The variance of each row of a matrix, and of each column.
 template <class A, detail::if_matrix<A> = 0>
 auto variance_rows(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::variance_of_lines(a, 0, ddof, {file, line});
