@@ -37,12 +37,6 @@ pub(super) const MOST_GROUPS: usize = 8;
 /// Returns the number of groups from the first one on that may go over the same rows, as far as the
 /// index spaces tell: at least 2. `scalars` are the scalar results of each group.
 pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
-    let is_plain = |(fused, scalars): (&FusedGroup, &Vec<u32>)| {
-        !fused.sequential
-            && fused.iteration.is_none()
-            && scalars.is_empty()
-            && fused.items.iter().all(|it| is_store(g, it))
-    };
     let domain = domain(g, all)?;
     let rank = domain.len();
     if rank == 0 || rank >= MAX_RANK {
@@ -52,9 +46,16 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
         let over_rows = fused.domain == domain;
         over_rows || fused.domain.len() == rank + 1 && fused.domain[..rank] == domain[..]
     };
-    let belongs = |of: &(&FusedGroup, &Vec<u32>)| is_plain(*of) && of_rows(of.0);
+    let stores = |fused: &FusedGroup| fused.items.iter().all(|it| is_store(g, it));
+    let belongs = |of: &(&FusedGroup, &Vec<u32>)| may_share(of.0, of.1) && stores(of.0) && of_rows(of.0);
     let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
     (count > 1).then_some(count)
+}
+
+/// Whether a group may share the launch of others: it is no fold or iteration, and no scalar result follows
+/// from it.
+pub(super) fn may_share(fused: &FusedGroup, scalars: &[u32]) -> bool {
+    !fused.sequential && fused.iteration.is_none() && scalars.is_empty()
 }
 
 /// Returns the index space of the rows: that of the first group with a reduction of rows.

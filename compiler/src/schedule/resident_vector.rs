@@ -16,7 +16,7 @@ use super::facts::{Accesses, ResidentRows, RowValue, Stage};
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::resident_rows::{MOST_GROUPS, recomputed};
+use super::resident_rows::{MOST_GROUPS, may_share, recomputed};
 use super::{segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::{Graph, NodeId, Op};
@@ -29,10 +29,7 @@ use std::rc::Rc;
 /// tell: at least 2. `scalars` are the scalar results of each group.
 pub fn chain(all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let domain = &all.first()?.domain;
-    let belongs = |(fused, scalars): &(&FusedGroup, &Vec<u32>)| {
-        let is_plain = !fused.sequential && fused.iteration.is_none() && scalars.is_empty();
-        is_plain && fused.domain == *domain
-    };
+    let belongs = |of: &(&FusedGroup, &Vec<u32>)| may_share(of.0, of.1) && of.0.domain == *domain;
     let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
     (domain.len() == 1 && count > 1).then_some(count)
 }
