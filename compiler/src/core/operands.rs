@@ -158,25 +158,32 @@ impl Op {
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).
     pub fn may_record(&self, graph: &Graph) -> bool {
-        use crate::scalar::BinaryOp::{Div, Eq, Max, Rem};
+        use crate::scalar::BinaryOp::{Div, Rem};
         match self {
             Op::At(..) | Op::Within(..) => true,
-            Op::Binary(Div | Rem, a, b) if graph.ty(*a).elem.is_int() => match graph.op(*b) {
-                Op::Const(l) => l.bits == 0,
-                // max(_, c) with c >= 1 is never 0; lengths of strided slices are written so
-                Op::Binary(Max, _, c) => graph.as_lit(*c).and_then(Lit::as_int).is_none_or(|c| c < 1),
-                // select(x == 0, 1, x) is never 0; divisors in bounds are written so
-                Op::Select(c, other, x) => {
-                    let is = |n: NodeId, zero: bool| graph.as_lit(n).is_some_and(|l| (l.bits == 0) == zero);
-                    let asks = |n: NodeId| match *graph.op(n) {
-                        Op::Binary(Eq, a, b) => a == *x && is(b, true) || b == *x && is(a, true),
-                        _ => false,
-                    };
-                    !(asks(*c) && is(*other, false))
-                }
-                _ => true,
-            },
+            Op::Binary(Div | Rem, a, b) => graph.ty(*a).elem.is_int() && !is_never_zero(graph, *b),
             _ => false,
         }
+    }
+}
+
+/// Returns whether an integer is never 0, as far as its own operation says.
+fn is_never_zero(graph: &Graph, n: NodeId) -> bool {
+    use crate::scalar::BinaryOp::{Eq, Max, Or};
+    let is = |n: NodeId, zero: bool| graph.as_lit(n).is_some_and(|l| (l.bits == 0) == zero);
+    match *graph.op(n) {
+        Op::Const(l) => l.bits != 0,
+        // lengths of strided slices are written so
+        Op::Binary(Max, _, c) => graph.as_lit(c).and_then(Lit::as_int).is_some_and(|c| c >= 1),
+        Op::Binary(Or, a, b) => is(a, false) || is(b, false),
+        // divisors in bounds are written so
+        Op::Select(c, other, x) => {
+            let asks = match *graph.op(c) {
+                Op::Binary(Eq, a, b) => a == x && is(b, true) || b == x && is(a, true),
+                _ => false,
+            };
+            asks && is(other, false)
+        }
+        _ => false,
     }
 }

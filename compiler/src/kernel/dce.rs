@@ -1,176 +1,170 @@
-//! Drops registers and local arrays that nothing uses. Lowering binds everything that a strategy
-//! might need, and not every body needs all of it. A variable that is read only for its own next
-//! value counts as unused.
+//! Drops what no store, record or other effect needs: registers, local arrays, and loops and choices
+//! that become empty. Lowering binds everything that a strategy might need, and not every body needs
+//! all of it.
+//!
+//! A mark-and-sweep: what has an effect is live; so are the definitions of registers that live
+//! statements use, stores to local arrays that they read, and the conditions and bounds of the
+//! blocks that they stand in. The rest goes, variables that only compute each other's next values as
+//! well.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 
-/// Drops unused `let`s, variables and vector loads, and local arrays that nothing reads together
-/// with the stores to them, until none is left.
+/// Drops every statement that is not live.
 pub fn run(k: &mut Kernel) {
-    loop {
-        let mut unused =
-            Unused { uses: Counts::of(k).uses, assigned: vec![false; k.regs.len()], found_late: false };
-        for body in [&mut k.main, &mut k.finish].into_iter().flatten() {
-            unused.drop_from(body);
-        }
-        let read = if k.locals.is_empty() { Vec::new() } else { Counts::of(k).read };
-        let mut changed = unused.found_late;
-        for body in [&mut k.main, &mut k.finish].into_iter().flatten() {
-            changed |= drop_unread(body, &read);
-        }
-        if !changed {
-            return;
-        }
+    let live = Liveness::of(k);
+    for body in [&mut k.main, &mut k.finish].into_iter().flatten() {
+        live.sweep(body);
     }
 }
 
-/// Drops stores to local arrays that nothing reads, the declarations of these arrays, and loops
-/// that become empty.
-fn drop_unread(body: &mut Vec<Stmt>, read: &[bool]) -> bool {
-    let mut changed = false;
-    body.retain_mut(|s| {
-        let keep = match s {
-            Stmt::Store(Mem::Local(l), ..) | Stmt::Local(l) => read[*l as usize],
+/// What is live.
+struct Liveness {
+    regs: Vec<bool>,
+    locals: Vec<bool>,
+}
+
+impl Liveness {
+    fn of(k: &Kernel) -> Liveness {
+        let mut marking = Marking {
+            live: Liveness { regs: vec![false; k.regs.len()], locals: vec![false; k.locals.len()] },
+            definitions: vec![Vec::new(); k.regs.len()],
+            stores: vec![Vec::new(); k.locals.len()],
+            blocks: Vec::new(),
+            pending: Vec::new(),
+        };
+        for body in [&k.main, &k.finish].into_iter().flatten() {
+            marking.collect(body, None);
+        }
+        while let Some(Place { statement, block }) = marking.pending.pop() {
+            marking.mark(statement);
+            marking.mark_blocks(block);
+        }
+        marking.live
+    }
+
+    fn sweep(&self, body: &mut Vec<Stmt>) {
+        body.retain_mut(|s| match s {
+            Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => self.regs[r.0 as usize],
+            Stmt::LoadVec(regs, ..) => regs.iter().any(|r| self.regs[r.0 as usize]),
+            Stmt::Store(Mem::Local(l), ..) | Stmt::Local(l) => self.locals[*l as usize],
             Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) => {
-                changed |= drop_unread(b, read);
+                self.sweep(b);
                 !b.is_empty()
             }
             Stmt::While(_, b) => {
-                changed |= drop_unread(b, read);
+                self.sweep(b);
                 true
             }
             Stmt::If(_, a, b) => {
-                changed |= drop_unread(a, read) | drop_unread(b, read);
+                self.sweep(a);
+                self.sweep(b);
                 !(a.is_empty() && b.is_empty())
             }
             _ => true,
-        };
-        changed |= !keep;
-        keep
-    });
-    changed
-}
-
-/// The state of one backward walk.
-struct Unused {
-    /// How often each register is used.
-    uses: Vec<u32>,
-    /// Whether an assignment to each register stays.
-    assigned: Vec<bool>,
-    /// Whether an assignment stayed although its variable turned out to be unused, because the uses
-    /// stand before it in a loop. Then another walk is needed.
-    found_late: bool,
-}
-
-impl Unused {
-    /// Walks backwards, because a dropped `let` removes uses of registers that are defined before
-    /// it.
-    fn drop_from(&mut self, body: &mut Vec<Stmt>) {
-        let mut kept = Vec::with_capacity(body.len());
-        while let Some(mut s) = body.pop() {
-            match &mut s {
-                Stmt::Var(r, _) if self.uses[r.0 as usize] == 0 && self.assigned[r.0 as usize] => {
-                    self.found_late = true;
-                }
-                Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e)
-                    if self.uses[r.0 as usize] == 0 && !orders(e) =>
-                {
-                    forget(e, Some(*r), &mut self.uses);
-                    continue;
-                }
-                Stmt::Assign(r, _) => self.assigned[r.0 as usize] = true,
-                Stmt::LoadVec(regs, _, i) if regs.iter().all(|r| self.uses[r.0 as usize] == 0) => {
-                    forget(i, None, &mut self.uses);
-                    continue;
-                }
-                Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => self.drop_from(b),
-                Stmt::If(_, a, b) => {
-                    self.drop_from(b);
-                    self.drop_from(a);
-                }
-                _ => {}
-            }
-            kept.push(s);
-        }
-        kept.reverse();
-        *body = kept;
+        });
     }
 }
 
-/// Subtracts the uses of a dropped expression. An assignment's use of its own variable was never
-/// counted.
-fn forget(e: &Expr, assigned: Option<Reg>, uses: &mut [u32]) {
-    visit(e, &mut |e| {
-        if let Expr::Reg(r) = e
-            && Some(*r) != assigned
-        {
-            uses[r.0 as usize] -= 1;
+/// A statement, and the number of the loop or choice that it stands in.
+#[derive(Clone, Copy)]
+struct Place<'k> {
+    statement: &'k Stmt,
+    block: Option<usize>,
+}
+
+struct Marking<'k> {
+    live: Liveness,
+    /// The statements that give each register a value.
+    definitions: Vec<Vec<Place<'k>>>,
+    /// The stores to each local array.
+    stores: Vec<Vec<Place<'k>>>,
+    /// The loops and choices, and whether something in them is live.
+    blocks: Vec<(Place<'k>, bool)>,
+    /// Live statements whose operands are not marked yet.
+    pending: Vec<Place<'k>>,
+}
+
+impl<'k> Marking<'k> {
+    /// Notes what each register and each local array comes from, and begins with the effects.
+    fn collect(&mut self, body: &'k [Stmt], block: Option<usize>) {
+        for statement in body {
+            let place = Place { statement, block };
+            match statement {
+                Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
+                    self.definitions[r.0 as usize].push(place);
+                    if orders(e) {
+                        self.mark_register(*r);
+                        self.pending.push(place);
+                    }
+                }
+                Stmt::LoadVec(regs, ..) => {
+                    regs.iter().for_each(|r| self.definitions[r.0 as usize].push(place));
+                }
+                Stmt::Store(Mem::Local(l), ..) => self.stores[*l as usize].push(place),
+                Stmt::Local(_) => {}
+                Stmt::For(..) | Stmt::Seq(..) | Stmt::If(..) | Stmt::While(..) => {
+                    self.blocks.push((place, false));
+                    let inner = Some(self.blocks.len() - 1);
+                    if matches!(statement, Stmt::While(..)) {
+                        // nothing shows that it ends
+                        self.mark_blocks(inner);
+                    }
+                    statement.blocks().into_iter().for_each(|b| self.collect(b, inner));
+                }
+                _ => self.pending.push(place),
+            }
         }
-    });
+    }
+
+    /// Marks a loop or choice, and those around it.
+    fn mark_blocks(&mut self, mut block: Option<usize>) {
+        while let Some(b) = block {
+            let (place, is_live) = &mut self.blocks[b];
+            if std::mem::replace(is_live, true) {
+                return;
+            }
+            let Place { statement, block: outer } = *place;
+            self.mark(statement);
+            block = outer;
+        }
+    }
+
+    /// Marks what the expressions of a statement use, without those of inner blocks.
+    fn mark(&mut self, statement: &'k Stmt) {
+        if let Stmt::LoadVec(_, m, _) = statement {
+            self.mark_array(*m);
+        }
+        statement.expressions(&mut |e| self.mark_expression(e));
+    }
+
+    fn mark_expression(&mut self, e: &Expr) {
+        match e {
+            Expr::Reg(r) => return self.mark_register(*r),
+            Expr::Load(m, _) | Expr::LoadIf(m, ..) => self.mark_array(*m),
+            _ => {}
+        }
+        e.children(|child| self.mark_expression(child));
+    }
+
+    fn mark_register(&mut self, r: Reg) {
+        if !std::mem::replace(&mut self.live.regs[r.0 as usize], true) {
+            self.pending.append(&mut self.definitions[r.0 as usize]);
+        }
+    }
+
+    fn mark_array(&mut self, m: Mem) {
+        if let Mem::Local(l) = m
+            && !std::mem::replace(&mut self.live.locals[l as usize], true)
+        {
+            self.pending.append(&mut self.stores[l as usize]);
+        }
+    }
 }
 
 /// Returns whether an expression contains a broadcast, which orders the memory accesses of the
 /// lanes and therefore must stay.
 fn orders(e: &Expr) -> bool {
-    let mut found = false;
-    visit(e, &mut |e| found |= matches!(e, Expr::Broadcast(_)));
+    let mut found = matches!(e, Expr::Broadcast(_));
+    e.children(|child| found |= orders(child));
     found
-}
-
-struct Counts {
-    /// How often each register is used.
-    uses: Vec<u32>,
-    /// Whether each local is read.
-    read: Vec<bool>,
-}
-
-impl Counts {
-    fn of(k: &Kernel) -> Counts {
-        let mut counts = Counts { uses: vec![0; k.regs.len()], read: vec![false; k.locals.len()] };
-        for body in [&k.main, &k.finish].into_iter().flatten() {
-            counts.block(body);
-        }
-        counts
-    }
-
-    fn block(&mut self, body: &[Stmt]) {
-        for s in body {
-            match s {
-                Stmt::Assign(r, e) => {
-                    let before = self.uses[r.0 as usize];
-                    self.expr(e);
-                    // reading a variable for its own next value is no use; an assignment that must
-                    // stay is one
-                    self.uses[r.0 as usize] = before + u32::from(orders(e));
-                }
-                s => s.expressions(&mut |e| self.expr(e)),
-            }
-            s.blocks().into_iter().for_each(|b| self.block(b));
-            if let Stmt::LoadVec(_, m, _) = s {
-                self.reads(*m);
-            }
-        }
-    }
-
-    fn expr(&mut self, e: &Expr) {
-        match e {
-            Expr::Reg(r) => return self.uses[r.0 as usize] += 1,
-            Expr::Lit(_) => return,
-            Expr::Load(m, _) | Expr::LoadIf(m, ..) => self.reads(*m),
-            _ => {}
-        }
-        e.children(|child| self.expr(child));
-    }
-
-    fn reads(&mut self, m: Mem) {
-        if let Mem::Local(l) = m {
-            self.read[l as usize] = true;
-        }
-    }
-}
-
-/// Calls `f` on every expression inside an expression, itself included.
-fn visit(e: &Expr, f: &mut dyn FnMut(&Expr)) {
-    f(e);
-    e.children(|child| visit(child, f));
 }

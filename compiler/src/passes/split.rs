@@ -55,7 +55,7 @@ impl Cone {
 
 /// Returns the arrays to be stored.
 fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
-    let mut cutter = Cutter { g, stored: HashSet::default(), own: vec![None; g.len()] };
+    let mut cutter = Cutter { g, stored: HashSet::default(), own: vec![None; g.len()], last: None };
     // the sums over operands are upper bounds of the cones, because shared parts count several
     // times
     let mut estimates = vec![Cone::default(); g.len()];
@@ -87,6 +87,17 @@ struct Cutter<'g> {
     /// The operations and scalars of a node's own function, and whether it may leave an error
     /// record.
     own: Vec<Option<(Cone, bool)>>,
+    /// The cone that was walked last. In a chain of which each array reads several earlier ones,
+    /// the next cone is this one and one array more.
+    last: Option<Walked>,
+}
+
+/// A cone with the arrays that it consists of.
+struct Walked {
+    of: NodeId,
+    cone: Cone,
+    records: bool,
+    seen: Visited,
 }
 
 impl Cutter<'_> {
@@ -143,23 +154,35 @@ impl Cutter<'_> {
 
     /// Returns the cone of a node, and whether anything in it may leave an error record.
     fn cone(&mut self, n: NodeId) -> (Cone, bool) {
-        let (mut cone, mut records) = (Cone::default(), false);
-        let (mut seen, mut stack) = (Visited::begin(), vec![n]);
+        let last =
+            self.last.take().filter(|last| self.arrays(n).any(|x| x == last.of) && !self.is_cut(last.of));
+        let mut walked = match last {
+            Some(last) => Walked { of: n, ..last },
+            None => Walked { of: n, cone: Cone::default(), records: false, seen: Visited::begin() },
+        };
+        let mut stack = vec![n];
         while let Some(m) = stack.pop() {
-            if !seen.insert(m.0) {
+            if !walked.seen.insert(m.0) {
                 continue;
             }
-            if self.g.is_stored(m) || m != n && self.stored.contains(&m) {
-                cone.parameters += OF_ARRAY;
+            if m != n && self.is_cut(m) || self.g.is_stored(m) {
+                walked.cone.parameters += OF_ARRAY;
                 continue;
             }
-            let own = self.own(m);
-            cone.operations += own.0.operations;
-            cone.parameters += own.0.parameters;
-            records |= own.1;
+            let (own, records) = self.own(m);
+            walked.cone.operations += own.operations;
+            walked.cone.parameters += own.parameters;
+            walked.records |= records;
             stack.extend(self.arrays(m));
         }
-        (cone, records)
+        let found = (walked.cone, walked.records);
+        self.last = Some(walked);
+        found
+    }
+
+    /// Returns whether an array is in memory when it is read.
+    fn is_cut(&self, n: NodeId) -> bool {
+        self.g.is_stored(n) || self.stored.contains(&n)
     }
 
     /// Returns the array that a view is taken of.
@@ -198,7 +221,11 @@ impl Cutter<'_> {
                 }
             }
             match best {
-                Some((_, x)) => drop(self.stored.insert(x)),
+                Some((_, x)) => {
+                    self.stored.insert(x);
+                    // the array may be inside of the last cone
+                    self.last = None;
+                }
                 None => return cone,
             }
         }
