@@ -217,7 +217,10 @@ impl Check<'_> {
                 self.want(c, Ty::Bool, scope)?;
                 self.want(at, Ty::I64, scope)
             }
-            Stmt::Prefetch { .. } if self.gpu() => Err("a prefetch in a GPU kernel".into()),
+            Stmt::Prefetch { wide: true, .. } if self.gpu() => Err("a wide prefetch in a GPU kernel".into()),
+            Stmt::Prefetch { array, .. } if self.gpu() && !matches!(array, Mem::Array(_)) => {
+                Err("a prefetch of what is no array".into())
+            }
             Stmt::Prefetch { array, index, .. } => {
                 self.mem(*array, scope)?;
                 self.want(index, Ty::I64, scope)

@@ -32,7 +32,11 @@ impl<'a> Emitter<'a> {
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
             // declared at the top of the entry
             Stmt::Local(_) => {}
-            Stmt::For(..) | Stmt::Prefetch { .. } => unreachable!("verified: a GPU kernel"),
+            Stmt::Prefetch { array, index, .. } => {
+                let address = self.address(*array, index);
+                code!(self, "prefetch.global.L2 {address};");
+            }
+            Stmt::For(..) => unreachable!("verified: a GPU kernel"),
         }
     }
 

@@ -26,6 +26,8 @@ pub struct ResidentRowsParams {
     pub each: i64,
     /// The vector width of accesses.
     pub v: i64,
+    /// Whether blocks ask for later rows.
+    pub prefetch: bool,
 }
 
 impl ResidentRowsParams {
@@ -70,7 +72,9 @@ impl ResidentRowsParams {
 pub(super) struct Group {
     /// The index of each element.
     pub indices: Vec<NodeId>,
-    /// The variable of the first element's index, and its value. If the elements are absent, this is
+    /// The index of the first element, which may be beyond the row.
+    pub at: Expr,
+    /// The variable of the first element's index, and its value for computations. If the elements are absent, this is
     /// the index of a group that is present.
     pub first: (NodeId, Expr),
     /// Whether the row has these elements.

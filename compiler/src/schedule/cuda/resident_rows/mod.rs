@@ -8,6 +8,7 @@
 //! longer rows take the launches that this one replaces.
 
 mod mapping;
+mod prefetch;
 mod row;
 mod variants;
 
@@ -43,6 +44,11 @@ pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Resul
     for stage in 0..rows.stages.len() {
         for row in &mut all {
             row.load(l, stage, &groups, &mut out)?;
+        }
+        if stage == 0 && p.prefetch {
+            for row in &all {
+                row.prefetch(l, &n, &mut out)?;
+            }
         }
         for row in &mut all {
             match &rows.stages[stage] {
@@ -97,15 +103,15 @@ fn groups(
             let at = bind(l, "k", first.clone().plus(Expr::int(offset)), out);
             let is_present = Expr::binary(BinaryOp::Lt, at.clone(), length.clone());
             let is_present = bind(l, "there", is_present, out);
-            let at = bind(l, "k", at.min(last.clone()), out);
-            l.k.kernel.in_space.push(at.clone());
+            let inside = bind(l, "k", at.clone().min(last.clone()), out);
+            l.k.kernel.in_space.extend([at.clone(), inside.clone()]);
             let (_, node) = l.launch.g.fresh_var(Ty::I64);
             let index = |q| {
                 let offset = l.launch.g.lit(Lit::i64(q));
                 linear::add(&mut l.launch.g, node, offset)
             };
             let indices = (0..v).map(index).collect();
-            all.push(Group { indices, first: (node, at), is_present, column: (g * v) as usize });
+            all.push(Group { indices, at, first: (node, inside), is_present, column: (g * v) as usize });
         }
     }
     all

@@ -1,6 +1,7 @@
 //! One row in registers: its loads, reductions and stores.
 
 use super::mapping::{Group, ResidentRowsParams};
+use super::prefetch::later_row;
 use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -29,6 +30,8 @@ pub(super) struct Row<'a> {
     p: &'a ResidentRowsParams,
     lane: Expr,
     warp: Expr,
+    /// The row's number, which may be beyond the last row.
+    number: Expr,
     /// Whether the row exists.
     exists: Expr,
     /// The row's indices.
@@ -52,7 +55,7 @@ impl<'a> Row<'a> {
         let exists = Expr::binary(BinaryOp::Lt, number.clone(), n.clone());
         let exists = bind(l, "exists", exists, out);
         // lanes without a row compute the last one, and store nothing
-        let row = bind(l, "row", number.min(n.clone().minus(Expr::int(1))), out);
+        let row = bind(l, "row", number.clone().min(n.clone().minus(Expr::int(1))), out);
         l.k.kernel.in_space.push(row.clone());
         let vars = vec![(rows.row, row.clone())];
         let mut outer = Vec::new();
@@ -60,7 +63,18 @@ impl<'a> Row<'a> {
             outer.push(bind(l, "outer", e, out));
         }
         let (loaded, arrays) = (Loaded::default(), HashSet::default());
-        Ok(Row { rows, p, lane: lane.clone(), warp: warp.clone(), exists, outer, vars, loaded, arrays })
+        Ok(Row {
+            rows,
+            p,
+            lane: lane.clone(),
+            warp: warp.clone(),
+            number,
+            exists,
+            outer,
+            vars,
+            loaded,
+            arrays,
+        })
     }
 
     /// Returns whether this lane has a group of elements of the row.
@@ -96,7 +110,7 @@ impl<'a> Row<'a> {
                 for g in groups {
                     // an output may be this array: no lane reads what is another's
                     let (mut load, nothing) = (Vec::new(), Expr::Lit(Lit::zero(ty)));
-                    let at = l.element_address(mem, &outer, g.first.1.clone(), &self.vars, &mut load)?;
+                    let at = l.element_address(mem, &outer, g.at.clone(), &self.vars, &mut load)?;
                     let [regs, own] = ["x", "own"]
                         .map(|name| g.indices.iter().map(|_| l.k.reg(name, ty)).collect::<Vec<Reg>>());
                     out.extend(regs.iter().map(|x| Stmt::Var(*x, nothing.clone())));
@@ -116,6 +130,14 @@ impl<'a> Row<'a> {
         }
         self.loaded.extend(loaded);
         Ok(())
+    }
+
+    /// Asks for what a later row reads of the arrays that are loaded for this one.
+    pub fn prefetch(&self, l: &mut Lower, n: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let of_row = self.arrays.iter().filter(|(_, outer)| outer.iter().any(|i| !l.launch.g.is_closed(*i)));
+        let mut arrays: Vec<_> = of_row.cloned().collect();
+        arrays.sort_unstable();
+        later_row(l, self.rows, self.p, &arrays, (&self.number, n, &self.lane), out)
     }
 
     /// Returns the nodes that a stage computes of an element, first those that it needs itself, and
@@ -305,7 +327,7 @@ impl<'a> Row<'a> {
         let mut at = 0;
         for g in groups {
             let mut stores = Vec::new();
-            let index: Vec<Expr> = self.outer.iter().cloned().chain([g.first.1.clone()]).collect();
+            let index: Vec<Expr> = self.outer.iter().cloned().chain([g.at.clone()]).collect();
             for (i, it) in items.iter().enumerate() {
                 let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
                 let of_group = &of_element[at..at + g.indices.len()];

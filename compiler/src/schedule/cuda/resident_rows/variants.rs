@@ -1,6 +1,7 @@
 //! The variants of a launch with resident rows, by the length of the rows.
 
 use super::mapping::ResidentRowsParams;
+use super::prefetch;
 use crate::kernel::WARP;
 use crate::plan::GUESSED_LENGTH;
 use crate::plan::gpu::Profit;
@@ -59,6 +60,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let widest = stored.map(|it| it.node).chain(arrays()).map(size).max()?;
     let of_element: i64 = arrays().map(|x| size(x).max(4) / 4).sum();
     let cost = i64::from(l.facts.cost / GUESSED_LENGTH);
+    let prefetch = prefetch::pays(l, &rows, cost);
     let v = (16 / widest).min(4);
     let of_moments = words_of_moments(l, &rows);
     let inner = Rc::new(Interior::whole(fused));
@@ -94,12 +96,12 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             (columns, warps) = (2, 2 * warps);
         }
         let v = v.min(columns);
-        add(ResidentRowsParams { lanes, tile_rows, columns, warps, each, v });
+        add(ResidentRowsParams { lanes, tile_rows, columns, warps, each, v, prefetch });
     }
     // rows that do not begin at multiples of 16 bytes
     for (tile_rows, columns, warps) in [(8, 4, 1), (16, 2, 8)] {
         if v > 1 {
-            add(ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: 1, v: 1 });
+            add(ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: 1, v: 1, prefetch });
         }
     }
     Some(list)

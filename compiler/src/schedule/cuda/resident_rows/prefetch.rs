@@ -1,0 +1,76 @@
+//! Prefetches of later rows into the L2 cache.
+//!
+//! A block loads its row, computes, and stores it. Few rows fit into the registers of a
+//! multiprocessor at once, so where an element takes long to compute, the memory waits for the
+//! computations and these wait for the memory. A block therefore asks for the row of a block that
+//! starts later: its elements are in the L2 cache by then, and the memory is busy meanwhile.
+//!
+//! Measured on an H100 with a softmax of f64 (rows as long as below, 268 MB): without 0.350, 0.331
+//! and 0.230 ms; at the best distance 0.235, 0.230 and 0.190; twice as far or half as far costs 5
+//! to 20 %. A softmax of f32, which costs half as much, gains 1 to 2 % at best, and loses 3 % at
+//! this distance.
+//!
+//! | elements of a row | best distance in rows | bytes |
+//! |---|---|---|
+//! | 8192 | 132 | 8.7 MB |
+//! | 4096 | 264 | 8.7 MB |
+//! | 1024 | 1056 | 8.7 MB |
+
+use super::mapping::ResidentRowsParams;
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt, WARP};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::cuda::expressions::{thread, to_i64};
+use crate::schedule::facts::ResidentRows;
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+
+/// How many bytes of an array lie between a block's row and the row that it asks for.
+const DISTANCE: i64 = 8 << 20;
+/// The bytes that one prefetch brings: a line of the cache.
+const LINE: i64 = 128;
+/// The least operations of an element, those of f64 counted twice, with which rows are asked for.
+const LEAST_OPERATIONS: i64 = 100;
+
+/// Returns whether the elements take long enough to compute.
+pub fn pays(l: &LaunchContext, rows: &ResidentRows, operations: i64) -> bool {
+    let is_double = l.facts.accesses.own.iter().any(|x| l.g.ty(*x).elem == Ty::F64);
+    let weight = if is_double { 2 } else { 1 };
+    !rows.outer.is_empty() && operations * weight >= LEAST_OPERATIONS
+}
+
+/// Asks for the elements of a later row of these arrays, each given with the indices of its row.
+pub fn later_row(
+    l: &mut Lower,
+    rows: &ResidentRows,
+    p: &ResidentRowsParams,
+    arrays: &[(NodeId, Vec<NodeId>)],
+    (number, n, lane): (&Expr, &Expr, &Expr),
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let (place, threads) = match p.warps {
+        1 => (lane.clone(), p.lanes),
+        warps => (thread(), warps * WARP),
+    };
+    let length = l.launch.host(rows.length);
+    for (x, outer) in arrays {
+        let (mem, size) = (l.launch.input(*x), l.launch.g.ty(*x).elem.size() as i64);
+        let bytes = i64::from(p.longest()) * size;
+        let distance = (DISTANCE / bytes).max(1);
+        let later = bind(l, "later", number.clone().plus(Expr::int(distance)), out);
+        let exists = Expr::binary(BinaryOp::Lt, later.clone(), n.clone());
+        let vars = [(rows.row, later)];
+        let mut hints = Vec::new();
+        for line in (0..bytes / LINE).step_by(threads as usize) {
+            let line = to_i64(place.clone()).plus(Expr::int(line));
+            let first = bind(l, "line", line.times(Expr::int(LINE / size)), &mut hints);
+            let is_present = Expr::binary(BinaryOp::Lt, first.clone(), length.clone());
+            let mut hint = Vec::new();
+            let index = l.element_address(mem, outer, first, &vars, &mut hint)?;
+            hint.push(Stmt::Prefetch { array: mem, index, wide: false });
+            hints.push(Stmt::If(is_present, hint, vec![]));
+        }
+        out.push(Stmt::If(exists, hints, vec![]));
+    }
+    Ok(())
+}
