@@ -6,10 +6,10 @@ use crate::kernel::{Expr, WARP};
 /// Threads of a block whose warps have rows of their own.
 pub(super) const THREADS: u32 = 128;
 /// The registers of a multiprocessor, and those of a thread beside the elements: more if each element
-/// has an address of its own.
+/// has an access of its own, or more than a word.
 const REGISTERS: i64 = 1 << 16;
 const OTHER_REGISTERS: i64 = 44;
-const OTHERS_OF_SINGLE_ACCESSES: i64 = 72;
+const MORE_OTHER_REGISTERS: i64 = 52;
 
 /// How rows are mapped to threads.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ impl ResidentRowsParams {
     }
 
     fn registers(&self, words: i64, of_moments: i64) -> i64 {
-        let others = if self.v == 1 { OTHERS_OF_SINGLE_ACCESSES } else { OTHER_REGISTERS };
+        let others = if self.v == 1 || words > 1 { MORE_OTHER_REGISTERS } else { OTHER_REGISTERS };
         self.elements_per_lane() * self.each * words + others + self.columns * of_moments
     }
 }
@@ -72,8 +72,10 @@ impl ResidentRowsParams {
 pub(super) struct Group {
     /// The index of each element.
     pub indices: Vec<NodeId>,
-    /// The index of the first element, which may be beyond the row.
-    pub at: Expr,
+    /// The index of the lane's first element, and the distance of this group's first one. Both may be
+    /// beyond the row.
+    pub start: Expr,
+    pub offset: i64,
     /// The variable of the first element's index, and its value for computations. If the elements are absent, this is
     /// the index of a group that is present.
     pub first: (NodeId, Expr),

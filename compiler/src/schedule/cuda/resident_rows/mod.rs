@@ -104,14 +104,21 @@ fn groups(
             let is_present = Expr::binary(BinaryOp::Lt, at.clone(), length.clone());
             let is_present = bind(l, "there", is_present, out);
             let inside = bind(l, "k", at.clone().min(last.clone()), out);
-            l.k.kernel.in_space.extend([at.clone(), inside.clone()]);
+            l.k.kernel.in_space.extend([at, inside.clone()]);
             let (_, node) = l.launch.g.fresh_var(Ty::I64);
             let index = |q| {
                 let offset = l.launch.g.lit(Lit::i64(q));
                 linear::add(&mut l.launch.g, node, offset)
             };
             let indices = (0..v).map(index).collect();
-            all.push(Group { indices, at, first: (node, inside), is_present, column: (g * v) as usize });
+            all.push(Group {
+                indices,
+                start: first.clone(),
+                offset,
+                first: (node, inside),
+                is_present,
+                column: (g * v) as usize,
+            });
         }
     }
     all

@@ -107,10 +107,13 @@ impl<'a> Row<'a> {
             l.with_loaded(Loaded::default(), |l| {
                 let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
                 let mut regs_of = Vec::new();
+                let start = l.element_address(mem, &outer, groups[0].start.clone(), &self.vars, out)?;
+                let start = bind(l, "place", start, out);
+                l.k.kernel.in_space.push(start.clone());
                 for g in groups {
                     // an output may be this array: no lane reads what is another's
                     let (mut load, nothing) = (Vec::new(), Expr::Lit(Lit::zero(ty)));
-                    let at = l.element_address(mem, &outer, g.at.clone(), &self.vars, &mut load)?;
+                    let at = start.clone().plus(Expr::int(g.offset));
                     let [regs, own] = ["x", "own"]
                         .map(|name| g.indices.iter().map(|_| l.k.reg(name, ty)).collect::<Vec<Reg>>());
                     out.extend(regs.iter().map(|x| Stmt::Var(*x, nothing.clone())));
@@ -190,18 +193,21 @@ impl<'a> Row<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<(Vec<Vec<NodeId>>, Vec<Expr>)> {
         let (mut each, mut values) = (Vec::new(), Vec::new());
-        for g in groups {
+        let together = (together(l, nodes) / groups[0].indices.len()).max(1);
+        for groups in groups.chunks(together) {
             let mut vars = self.vars.clone();
-            vars.push(g.first.clone());
+            vars.extend(groups.iter().map(|g| g.first.clone()));
             let mut roots = Vec::new();
-            for index in &g.indices {
+            for index in groups.iter().flat_map(|g| &g.indices) {
                 let of = |n: &NodeId| l.launch.replace(*n, self.rows.element, *index);
                 each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
                 roots.extend_from_slice(each.last().expect("pushed"));
             }
             let loaded = self.loaded.clone();
-            let of_group = l.with_loaded(loaded, |l| group_values(l, &vars, &roots, &self.has(g), out))?;
-            for e in of_group {
+            // if the first group is absent, all of them are
+            let any = self.has(&groups[0]);
+            let of_groups = l.with_loaded(loaded, |l| values_of(l, &vars, &roots, &any, out))?;
+            for e in of_groups {
                 values.push(bind(l, "value", e, out));
             }
         }
@@ -324,10 +330,17 @@ impl<'a> Row<'a> {
         let (nodes, kept) = self.nodes(l, stage);
         let (each, computed) = self.compute(l, &nodes, groups, out)?;
         let of_element: Vec<&[Expr]> = computed.chunks(nodes.len()).collect();
+        let index: Vec<Expr> = self.outer.iter().cloned().chain([groups[0].start.clone()]).collect();
+        let mut starts = Vec::new();
+        for it in items {
+            let mem = l.launch.output(it);
+            let start = l.place_at(mem, &index);
+            starts.push(bind(l, "place", start, out));
+        }
+        l.k.kernel.in_space.extend(starts.iter().cloned());
         let mut at = 0;
         for g in groups {
             let mut stores = Vec::new();
-            let index: Vec<Expr> = self.outer.iter().cloned().chain([g.at.clone()]).collect();
             for (i, it) in items.iter().enumerate() {
                 let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
                 let of_group = &of_element[at..at + g.indices.len()];
@@ -335,7 +348,7 @@ impl<'a> Row<'a> {
                     .iter()
                     .map(|e| canonical(e[i].clone(), ty, &mut l.k.kernel, &mut stores))
                     .collect();
-                let to = l.place_at(mem, &index);
+                let to = starts[i].clone().plus(Expr::int(g.offset));
                 match <[Expr; 1]>::try_from(list) {
                     Ok([one]) => stores.push(Stmt::Store(mem, to, one)),
                     Err(list) => {
@@ -352,13 +365,20 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Computes the values of neighbouring elements: on the fast path, with divisions that have no branches,
+/// Returns the number of elements that one branch into the slow path is for. Between two branches the
+/// operations of all elements overlap: the fewer warps a multiprocessor has, the more elements it takes.
+fn together(l: &Lower, nodes: &[NodeId]) -> usize {
+    let is_long = |n: &NodeId| l.launch.g.ty(*n).elem.size() == 8;
+    if nodes.iter().any(is_long) { 4 } else { 8 }
+}
+
+/// Computes the values of several elements: on the fast path, with divisions that have no branches,
 /// and again in a branch if the slow path is needed. The values of absent elements are not used.
-fn group_values(
+fn values_of(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
     roots: &[NodeId],
-    are_present: &Expr,
+    any_is_present: &Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let needs_slow_path = slow_path_flag(l, roots, out);
@@ -373,7 +393,7 @@ fn group_values(
         complete.push(Stmt::Assign(usual, exact));
         all.push(Expr::Reg(usual));
     }
-    let needed = Expr::binary(BinaryOp::And, Expr::Reg(needs_slow_path), are_present.clone());
+    let needed = Expr::binary(BinaryOp::And, Expr::Reg(needs_slow_path), any_is_present.clone());
     out.push(Stmt::If(needed, complete, vec![]));
     Ok(all)
 }

@@ -34,6 +34,18 @@ const LEVELS: [(u32, i64, i64, u32, i64); 8] = [
     (WARP, 16, 4, 16, 1),
 ];
 
+/// Lanes of a row, rows of a tile, columns of a lane and warps of a row, for rows that do not begin at
+/// multiples of 16 bytes.
+const LEVELS_OF_SINGLE_ACCESSES: [(u32, i64, i64, u32); 7] = [
+    (16, 1, 4, 1),
+    (WARP, 2, 4, 1),
+    (WARP, 4, 4, 1),
+    (WARP, 8, 4, 1),
+    (WARP, 16, 2, 2),
+    (WARP, 16, 2, 4),
+    (WARP, 16, 2, 8),
+];
+
 /// The words of a column beside its elements for a reduction with several accumulators: these, and what is
 /// joined with one of them.
 const WORDS_OF_MOMENTS: i64 = 4;
@@ -99,9 +111,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         add(ResidentRowsParams { lanes, tile_rows, columns, warps, each, v, prefetch });
     }
     // rows that do not begin at multiples of 16 bytes
-    for (tile_rows, columns, warps) in [(8, 4, 1), (16, 2, 8)] {
-        if v > 1 {
-            add(ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: 1, v: 1, prefetch });
+    for (lanes, tile_rows, columns, warps) in LEVELS_OF_SINGLE_ACCESSES {
+        if v > 1 && (!rows.outer.is_empty() || lanes == WARP) {
+            add(ResidentRowsParams { lanes, tile_rows, columns, warps, each: 1, v: 1, prefetch: true });
         }
     }
     Some(list)
