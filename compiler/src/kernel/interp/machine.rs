@@ -81,7 +81,8 @@ impl<'k, 'm> Machine<'k, 'm> {
 
     /// Ends a block. Its shared memory may be accessed by others only before.
     pub fn end(&mut self, block: u32) -> Check<()> {
-        let Some(first) = self.shared.remove(&block).filter(|_| self.k.cluster > 0) else { return Ok(()) };
+        let is_shared = self.k.cluster > 0 && !self.k.shared.is_empty();
+        let Some(first) = self.shared.remove(&block).filter(|_| is_shared) else { return Ok(()) };
         let arrays = first.0 as usize..first.0 as usize + self.k.shared.len();
         let late = self.cells[arrays].iter().flatten().flat_map(Cell::last);
         let late = late.filter(|a| !self.clocks.is_seen_in(block, a.epoch));

@@ -63,7 +63,7 @@ pub fn run(
     let (unwritten, records) = (m.unwritten, m.records);
     memory.truncate(before);
     match (result, unwritten) {
-        (Err(race), _) if race.kind == FaultKind::Race => Err(race),
+        (Err(race), _) if matches!(race.kind, FaultKind::Race | FaultKind::Absent) => Err(race),
         (_, Some(unwritten)) => Err(unwritten),
         (result, None) => result.and_then(|()| args::check_counters(k, memory, args, "after")),
     }?;
