@@ -79,7 +79,7 @@ fn block(v: &gpu::GpuVariant) -> String {
             format!("{least} to {most} tiles of {TILE} for 128 threads")
         }
         Grid::Segments(n) => format!("{n} segments a block"),
-        Grid::Clusters(n) => format!("a segment a cluster of {n} blocks"),
+        Grid::Clusters(n) => format!("a segment for a cluster of {n} blocks"),
         Grid::SegmentTiles { min_span: least, max_span: most } => {
             format!("{} to {} tiles of {TILE} of a segment a block", 8 * least, 8 * most)
         }
