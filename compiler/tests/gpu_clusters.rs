@@ -8,6 +8,8 @@ mod common;
 mod gpu;
 #[path = "common/mutants.rs"]
 mod mutants;
+#[path = "common/row_chains.rs"]
+mod row_chains;
 #[path = "common/typed.rs"]
 mod typed;
 
@@ -227,6 +229,28 @@ fn other_functions_and_types() {
             assert!(kept(&entries), "{extents:?} of {ty}: {entries:?}");
         }
     }
+}
+
+/// Chains of stores and reductions of rows and of vectors, in place and not.
+#[test]
+fn random_chains() {
+    let mut kept = 0;
+    for seed in 0..12 {
+        let mut rng = Rng::new(seed);
+        let vector = seed % 2 == 1;
+        let text = row_chains::program(&mut rng, vector);
+        let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
+        let c = compiled(&text, ty);
+        for k in [9001, 33_000] {
+            let extents = if vector { vec![k] } else { vec![1, k] };
+            let args = [numbers(ty, &extents, &mut rng), numbers(ty, &[k], &mut rng)];
+            let layout = rng.pick(&[Layout::Contiguous, Layout::InPlace]);
+            let entries = check(&c, &args, how(layout, None), 90);
+            let of_clusters = clusters(&c);
+            kept += usize::from(entries.iter().any(|e| of_clusters.iter().any(|c| c.1 == *e)));
+        }
+    }
+    assert!(kept > 8, "{kept}");
 }
 
 /// A NaN or an infinity in the part of one block is in the total of all.
