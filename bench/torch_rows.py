@@ -8,6 +8,7 @@ Without arguments only PyTorch's rows are printed.
 """
 
 import json
+import math
 import sys
 
 import torch
@@ -31,11 +32,22 @@ def shares(x):
     return x / x.sum(1, keepdim=True)
 
 
+def unit(x):
+    return x / x.dot(x).sqrt()
+
+
 CASES = [
     (name, f, torch.float32, shape)
     for shape in ((65536, 1024), (8192, 8192), (1 << 20, 64), (2048, 32768), (262144, 256), (16384, 4096), (65536, 1000), (65536, 1001))
     for name, f in (("softmax", softmax), ("layer_norm", layer_norm), ("shares", shares))
 ]
+# longer than a block holds: in clusters of blocks, where the device has them
+CASES += [
+    (name, f, torch.float32, shape)
+    for shape in ((2048, 65536), (512, 131072), (256, 262144), (512, 131071))
+    for name, f in (("softmax", softmax), ("layer_norm", layer_norm))
+]
+CASES += [("unit", unit, torch.float32, (1 << k,)) for k in (15, 16, 17, 18, 19)]
 CASES += [("softmax_f64", softmax, torch.float64, shape) for shape in ((32768, 1024), (4096, 8192), (1 << 19, 64))]
 
 
@@ -44,11 +56,11 @@ def main():
     torch.cuda.set_stream(torch.cuda.Stream())
     ours = Ours(*sys.argv[1:3]) if len(sys.argv) > 2 else None
     print(json.dumps(dict(device=torch.cuda.get_device_name(0), torch=torch.__version__)), flush=True)
-    for name, f, dtype, (rows, cols) in CASES:
-        count = max(2, BYTES // (rows * cols * dtype.itemsize))
-        xs = [torch.rand(rows, cols, device=DEV, dtype=dtype) + 0.5 for _ in range(count)]
+    for name, f, dtype, shape in CASES:
+        count = max(2, BYTES // (math.prod(shape) * dtype.itemsize))
+        xs = [torch.rand(*shape, device=DEV, dtype=dtype) + 0.5 for _ in range(count)]
         outs = [torch.empty_like(x) for x in xs]
-        row = dict(name=f"{name} {rows}x{cols}")
+        row = dict(name=f"{name} {'x'.join(map(str, shape))}")
         row["copy_ms"] = round(timed(lambda i: outs[i % count].copy_(xs[i % count])), 4)
         torch._dynamo.reset()
         g = torch.compile(f)

@@ -68,6 +68,27 @@ fn run_product(context: *mut AgpuContext, [m, n, k]: [i64; 3]) {
     }
 }
 
+/// Runs `x / sqrt(dot(x, x))` on vectors of these lengths.
+fn run_unit(context: *mut AgpuContext, lengths: &[usize]) {
+    let (mut b, mut program, mut x, mut made, mut norm) = (null_mut(), null_mut(), 0, 0, 0);
+    // SAFETY: the arguments are handles, pointers to locals, and arguments that live.
+    unsafe {
+        ok(agpu_builder_create(c"f".as_ptr(), &mut b));
+        ok(agpu_builder_param(b, c"x".as_ptr(), MaybeUninit::new(AgpuType::AgpuF32), 1, &mut x));
+        ok(agpu_builder_dot(b, x, x, &mut made));
+        ok(agpu_builder_apply(b, c"sqrt".as_ptr(), &made, 1, &mut norm));
+        ok(agpu_builder_apply(b, c"div".as_ptr(), [x, norm].as_ptr(), 2, &mut made));
+        ok(agpu_builder_result(b, null(), made));
+        ok(agpu_builder_compile(b, &mut program));
+        ok(agpu_builder_free(b));
+        for n in lengths {
+            let [v, out] = [(); 2].map(|()| Vector::in_context(context, &values(*n)));
+            ok(agpu_program_run(program, null(), [input(v.view()), output(out.view())].as_ptr(), 2));
+        }
+        ok(agpu_program_free(program));
+    }
+}
+
 /// Runs in the processes that the tests below start.
 #[test]
 fn child() {
@@ -82,6 +103,14 @@ fn child() {
             let own: Vec<&str> =
                 launches.iter().map(Launched::entry).filter(|e| e.starts_with("f_0")).collect();
             println!("<<{}>>", own.join(", "));
+            return;
+        }
+        "unit" => {
+            run_unit(context, &[8192, 40_000, 1 << 17, 1 << 20]);
+            let launches = fake.launches();
+            let own = launches.iter().filter(|l| l.entry().starts_with("f_"));
+            let own: Vec<String> = own.map(|l| format!("{}, {} blocks", l.entry(), l.grid)).collect();
+            println!("<<{}>>", own.join(" | "));
             return;
         }
         "product" => {
@@ -140,6 +169,24 @@ fn many_elements_have_a_version_of_their_own() {
     let (None, Some(driver)) = (part(), build(None)) else { return };
     let said = play(&driver, "lengths", "quiet=2", &[("ARRAYGPU_CACHE", "off")]);
     assert_eq!(said, "f_0_short, f_0_short, f_0, f_0, f_0");
+}
+
+/// A vector that a cluster of blocks holds is one launch on devices that have clusters; on others the
+/// launches that the plan has for longer ones run.
+#[test]
+fn clusters_are_for_devices_that_have_them() {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    let said = |capability: u32| {
+        let options = format!("quiet=2,capability={capability}");
+        play(&driver, "unit", &options, &[("ARRAYGPU_CACHE", "off")])
+    };
+    let first = "f_0_rows_8192, 1 blocks";
+    let longest = "f_0, 64 blocks | f_1, 1024 blocks";
+    let with = format!("{first} | f_0_rows_65536, 4 blocks | f_0_rows_131072, 8 blocks | {longest}");
+    let without =
+        format!("{first} | f_0, 10 blocks | f_1, 40 blocks | f_0, 32 blocks | f_1, 128 blocks | {longest}");
+    assert_eq!([90, 120].map(said), [with.clone(), with]);
+    assert_eq!([80, 89].map(said), [without.clone(), without]);
 }
 
 /// A product of few results and long sums runs as the launch policy decides: one kernel computes

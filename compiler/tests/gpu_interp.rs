@@ -4,7 +4,7 @@
 mod mutants;
 
 use arraygpu_compiler::kernel::interp::{Args, ArrayArg, Fault, FaultKind, Grid, Memory, Order, run};
-use arraygpu_compiler::kernel::{Kernel, parse};
+use arraygpu_compiler::kernel::{Kernel, parse, verify};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
 const ORDERS: [Order; 5] =
@@ -284,6 +284,69 @@ fn divergence() {
       seq %i = 0i32 to 3i32 { barrier }
       if lt(thread, 32i32) { let %a: i32 = shuffle_down 1(thread) } } }";
     passes(fine, 2);
+}
+
+/// Blocks of a cluster of 4 write what the next one reads: the first barrier is that all have begun, the
+/// second that all have written, and after it nobody writes to another block.
+const CLUSTER: &str = "kernel @k {
+  threads 64 cluster 4
+  read x: f32
+  write out: f32
+  shared got: f32[64]
+  main {
+    let %rank: i32 = and(block, 3i32)
+    BEGUN
+    got[thread] of and(add(%rank, 1i32), 3i32) = add(x[thread], cast f32(block))
+    WRITTEN
+    if eq(shr(thread, 3i32), block) {
+      out[thread] = got[thread]
+    }
+  }
+}";
+
+#[test]
+fn clusters() {
+    let text = |begun: &str, written: &str| CLUSTER.replace("BEGUN", begun).replace("WRITTEN", written);
+    let right = text("barrier cluster", "barrier cluster");
+    assert_eq!(kernel(&right).to_string(), kernel(&kernel(&right).to_string()).to_string());
+    for order in ORDERS {
+        let (out, _) = launch(&kernel(&right), 8, &floats(64), 64, &[], order).unwrap();
+        let before = |block: usize| block / 4 * 4 + (block + 3) % 4;
+        let wanted = |i: usize| Lit::f32(f32::from_bits(floats(64)[i].bits as u32) + before(i / 8) as f32);
+        assert_eq!(out, (0..64).map(|i| Some(wanted(i))).collect::<Vec<_>>(), "{order:?}");
+    }
+    let absent = FaultKind::Absent;
+    fault(&text("", "barrier cluster"), 4, absent, &["may not have begun", "got[thread] of"]);
+    let early = text("barrier cluster", "barrier");
+    let late = text("barrier cluster", "barrier cluster got[thread] of and(add(%rank, 2i32), 3i32) = 1f32");
+    for (text, order) in [&early, &late].into_iter().flat_map(|text| ORDERS.map(|order| (text, order))) {
+        // the block that is written to may have ended
+        let f = launch(&kernel(text), 4, &floats(64), 64, &[], order).unwrap_err();
+        assert!([absent, FaultKind::Race].contains(&f.kind), "{order:?}: {f}");
+    }
+    let unread = late.replace("out[thread] = got[thread]", "out[thread] = 0f32");
+    fault(&unread, 4, absent, &["ended", "got[thread] of"]);
+    fault(
+        &right.replace("%rank, 1i32), 3i32", "%rank, 1i32), 7i32"),
+        4,
+        FaultKind::OutOfBounds,
+        &["block 4 of a cluster of 4"],
+    );
+    fault(&right, 6, FaultKind::Arguments, &["6 blocks in clusters of 4"]);
+    let some = "kernel @k { threads 64 cluster 2 main { if lt(thread, 32i32) { barrier cluster } } }";
+    fault(some, 2, FaultKind::DivergentBarrier, &["has ended"]);
+    let one = "kernel @k { threads 64 cluster 2 main { if eq(block, 1i32) { barrier cluster } } }";
+    fault(one, 2, FaultKind::DivergentBarrier, &["another block of the cluster has ended"]);
+    let either = "kernel @k { threads 32 cluster 2 main { if eq(block, 1i32) { barrier cluster } else { barrier cluster } } }";
+    fault(either, 2, FaultKind::DivergentBarrier, &["waits at another one"]);
+    let mixed = "kernel @k { threads 32 cluster 2 main { if eq(block, 1i32) { barrier } barrier cluster } }";
+    passes(mixed, 4);
+    for wrong in
+        ["threads 32 main { barrier cluster }", "threads 32 cluster 3 main { }", "cluster 2 main { }"]
+    {
+        let read = parse::parse(&format!("kernel @k {{ {wrong} }}"));
+        assert!(read.is_err() || verify::verify(&read.unwrap()[0]).is_err(), "{wrong}");
+    }
 }
 
 #[test]

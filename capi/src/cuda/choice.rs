@@ -25,7 +25,7 @@ impl Call<'_> {
         let space = space(l, ws, &mut room)?;
         let (number, _) = self.variant(l, &space, each, ws)?;
         let kernel = &self.images.kernels[l.kernel as usize];
-        let decision = kernel.decide(number, &space, self.gpu.device.multiprocessors.into());
+        let decision = kernel.decide(number, &space, self.gpu.device.policy());
         for k in decision.kernels() {
             let Some(blocks) = u32::try_from(k.blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
                 let (n, blocks) = (space.elements(), k.blocks);
@@ -41,7 +41,8 @@ impl Call<'_> {
     pub(super) fn find(&self, l: &Launch, space: &Space, each: i64, ws: &Workspace) -> Option<usize> {
         let array =
             |i: usize| l.arrays.get(i).map(|(p, _)| layout(&ws.spans[place_of(&self.entry.plan, *p)]));
-        self.images.kernels[l.kernel as usize].choose(space, each, array, || writes_an_input(l, ws))
+        let device = self.gpu.device.policy();
+        self.images.kernels[l.kernel as usize].choose(space, each, device, array, || writes_an_input(l, ws))
     }
 
     /// Returns the first variant whose guards and profit hold. Of those that make several steps of

@@ -2,6 +2,7 @@
 
 use super::driver::Api;
 use crate::error::{Result, UNAVAILABLE, fail};
+use arraygpu_compiler::plan::policy;
 use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute::{self, *};
 use std::ffi::{CStr, CString, c_char};
@@ -25,6 +26,16 @@ impl Device {
     pub fn title(&self) -> String {
         let (major, minor) = self.capability;
         format!("CUDA device {} ({}, sm_{major}{minor})", self.ordinal, self.name.to_string_lossy())
+    }
+
+    /// Returns what the launch policy asks.
+    #[inline]
+    pub(super) fn policy(&self) -> policy::Device {
+        let (major, minor) = self.capability;
+        policy::Device {
+            multiprocessors: self.multiprocessors.into(),
+            capability: (10 * major + minor).unsigned_abs(),
+        }
     }
 
     /// Returns an error that says why the device cannot be used, if so.

@@ -6,11 +6,11 @@ use super::formula::Formulas;
 use super::model::{Launched, Started};
 use crate::core::Op;
 use crate::driver::Compiled;
-use crate::plan::policy::{Layout, Space};
+use crate::plan::policy::{Device, Layout, Space};
 use crate::plan::{HostId, Launch, Place, Plan};
 
-/// Number of multiprocessors of an H100 or H200, the device for which launches are decided.
-const MULTIPROCESSORS: u32 = 132;
+/// The device for which launches are decided: an H100 or H200.
+const DEVICE: Device = Device { multiprocessors: 132, capability: 90 };
 
 /// The host scalars and lengths of a plan, as far as they follow from the given sizes.
 pub struct Sizes<'a> {
@@ -61,18 +61,18 @@ impl<'a> Sizes<'a> {
             let size = self.plan.slot(l.arrays.get(i)?.0).ty.elem.size();
             Some(Layout { extents: &of_arrays[i], strides: &strides[i], size, address: 0 })
         };
-        let several = kernel.choose(&space, steps as i64, array, || false)?;
+        let several = kernel.choose(&space, steps as i64, DEVICE, array, || false)?;
         let variant = match kernel.variants[several].steps_per_launch {
-            None => kernel.choose(&space, 1, array, || false)?,
+            None => kernel.choose(&space, 1, DEVICE, array, || false)?,
             Some(_) => several,
         };
-        let decision = kernel.decide(variant, &space, MULTIPROCESSORS.into());
+        let decision = kernel.decide(variant, &space, DEVICE);
         let started = decision.kernels().map(|k| {
             let v = &kernel.variants[k.variant];
             Started { entry: v.entry.clone(), blocks: k.blocks, threads: v.threads, span: k.span }
         });
         Some(Launched {
-            multiprocessors: MULTIPROCESSORS,
+            multiprocessors: DEVICE.multiprocessors as u32,
             kernels: started.collect(),
             scratch_bytes: decision.scratch.bytes(&l.scratch),
             counters: decision.scratch.counters,

@@ -79,6 +79,7 @@ fn block(v: &gpu::GpuVariant) -> String {
             format!("{least} to {most} tiles of {TILE} for 128 threads")
         }
         Grid::Segments(n) => format!("{n} segments a block"),
+        Grid::Clusters(n) => format!("a segment for a cluster of {n} blocks"),
         Grid::SegmentTiles { min_span: least, max_span: most } => {
             format!("{} to {} tiles of {TILE} of a segment a block", 8 * least, 8 * most)
         }
@@ -119,6 +120,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         (guards.contiguous, "strides of 1".to_string()),
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
+        limit(guards.capability, |n| format!("sm_{n} or later")),
         limit(guards.longest, |n| format!("segments of up to {n}")),
         limit(guards.multiple.map(NonZeroU32::get), of_a_multiple),
         limit(steps, |n| format!("up to {n} steps at once")),

@@ -133,6 +133,11 @@ impl CommonSubexpressions<'_> {
                 self.expr(e, out);
                 self.index(*m, i, out);
             }
+            Stmt::StoreTo(m, i, rank, e) => {
+                self.expr(e, out);
+                self.expr(rank, out);
+                self.index(*m, i, out);
+            }
             Stmt::StoreVec(m, i, values) => {
                 values.iter_mut().for_each(|e| self.expr(e, out));
                 self.index(*m, i, out);

@@ -105,6 +105,11 @@ impl Gpu {
     }
 }
 
+/// The compute capability of the oldest devices that kernels run on: 80 is 8.0.
+pub const OLDEST_CAPABILITY: u32 = 80;
+/// The compute capability of the oldest devices that have clusters of blocks.
+pub const CLUSTER_CAPABILITY: u32 = 90;
+
 /// The number of lanes of a warp.
 pub const WARP: u32 = 32;
 
@@ -151,6 +156,12 @@ pub enum Stmt {
     /// register is true for the last arrival. Its thread then sees everything that the other
     /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
+    /// GPU: a barrier of all blocks of the cluster. Everything that their threads wrote before is
+    /// visible to all of them after it.
+    ClusterBarrier,
+    /// GPU: a store to the shared memory of a block of this cluster: the memory, the index, the rank
+    /// of the block, and the value. That block must have begun, and must not have ended.
+    StoreTo(Mem, Expr, Expr, Expr),
 }
 
 /// An array parameter.
@@ -209,6 +220,9 @@ pub struct Kernel {
     /// The least number of blocks that must be resident on a multiprocessor at once, which limits
     /// the registers of a thread. 0 leaves the choice to the assembler.
     pub min_resident_blocks: u32,
+    /// The number of blocks of a cluster: 2, 4 or 8 neighbours, which run at the same time and reach
+    /// each other's shared memory. Block b has the rank b mod `cluster`. 0 if there are no clusters.
+    pub cluster: u32,
     /// The arrays that a block's threads share: name, type, length.
     pub shared: Vec<(String, Ty, u32)>,
     /// Whether the program promises that every index, times its array's stride, fits in 31 bits and
@@ -230,6 +244,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Returns the compute capability of the oldest devices that it runs on.
+    pub fn capability(&self) -> u32 {
+        if self.cluster > 0 { CLUSTER_CAPABILITY } else { OLDEST_CAPABILITY }
+    }
+
     /// Makes a new register.
     pub fn reg(&mut self, name: &'static str, ty: Ty) -> Reg {
         let (id, number) = self.next();

@@ -99,6 +99,11 @@ impl Narrow<'_> {
                     self.indices(e);
                     self.index(i);
                 }
+                Stmt::StoreTo(_, i, rank, e) => {
+                    self.indices(e);
+                    self.index(i);
+                    self.index(rank);
+                }
                 Stmt::LoadVec(_, _, i) => self.index(i),
                 Stmt::StoreVec(_, i, values) => {
                     values.iter_mut().for_each(|e| self.indices(e));
@@ -122,7 +127,11 @@ impl Narrow<'_> {
                     self.block(a);
                     self.block(b);
                 }
-                Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier | Stmt::Prefetch { .. } => {}
+                Stmt::Local(_)
+                | Stmt::Note(_)
+                | Stmt::Barrier
+                | Stmt::ClusterBarrier
+                | Stmt::Prefetch { .. } => {}
             }
             out.push(s);
         }

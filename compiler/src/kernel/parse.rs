@@ -44,6 +44,9 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
                     k.min_resident_blocks =
                         u32::try_from(c.number()?).map_err(|_| c.error("too many blocks"))?;
                 }
+                if c.eat("cluster") {
+                    k.cluster = u32::try_from(c.number()?).map_err(|_| c.error("too many blocks"))?;
+                }
                 k.narrow = c.eat("narrow");
                 k.is_multi_step = c.eat("steps");
                 if c.eat("fetch") {
@@ -183,6 +186,7 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             let (array, index) = element(c, k)?;
             Stmt::Prefetch { array, index, wide }
         }
+        "barrier" if c.eat("cluster") => Stmt::ClusterBarrier,
         "barrier" => Stmt::Barrier,
         "load" => {
             let mut regs = vec![define(c, k, None)?];
@@ -219,8 +223,12 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
                 let m = memory(k, name, at)?;
                 let i = expr(c, k)?;
                 c.expect("]")?;
+                let rank = if c.eat("of") { Some(expr(c, k)?) } else { None };
                 c.expect("=")?;
-                Stmt::Store(m, i, expr(c, k)?)
+                match rank {
+                    Some(rank) => Stmt::StoreTo(m, i, rank, expr(c, k)?),
+                    None => Stmt::Store(m, i, expr(c, k)?),
+                }
             } else {
                 let i = k
                     .slots

@@ -18,11 +18,16 @@ macro_rules! expressions {
                 $f(a);
                 $f(b);
             }
+            Stmt::StoreTo(_, a, b, c) => {
+                $f(a);
+                $f(b);
+                $f(c);
+            }
             Stmt::StoreVec(_, e, values) => {
                 $f(e);
                 values.into_iter().for_each($f);
             }
-            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier => {}
+            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier | Stmt::ClusterBarrier => {}
         }
     };
 }

@@ -14,9 +14,10 @@ impl Display for Kernel {
             } else {
                 String::new()
             };
+            let cluster = if self.cluster > 0 { format!(" cluster {}", self.cluster) } else { String::new() };
             let steps = if self.is_multi_step { " steps" } else { "" };
             let fetch = if self.fetch > 0 { format!(" fetch {}", self.fetch) } else { String::new() };
-            writeln!(f, "  threads {}{blocks}{narrow}{steps}{fetch}", self.threads)?;
+            writeln!(f, "  threads {}{blocks}{cluster}{narrow}{steps}{fetch}", self.threads)?;
         }
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };
@@ -125,6 +126,11 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 writeln!(f, "{pad}store {}[{}] = {}", mem(k, *m), expr(k, i), list.join(", "))?;
             }
             Stmt::Barrier => writeln!(f, "{pad}barrier")?,
+            Stmt::ClusterBarrier => writeln!(f, "{pad}barrier cluster")?,
+            Stmt::StoreTo(m, i, rank, e) => {
+                let (index, rank) = (expr(k, i), expr(k, rank));
+                writeln!(f, "{pad}{}[{index}] of {rank} = {}", mem(k, *m), expr(k, e))?;
+            }
             Stmt::Arrive(r, at, count) => {
                 writeln!(f, "{pad}arrive {} = {} of {}", reg(r), expr(k, at), expr(k, count))?;
             }

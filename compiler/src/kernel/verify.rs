@@ -12,7 +12,8 @@
 //! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU
 //!    kernel.
 //! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end`, `for` or `prefetch`; only
-//!    they have shared memory, vector accesses, barriers, shuffles and arrivals.
+//!    they have shared memory, vector accesses, barriers, shuffles and arrivals. Only kernels with
+//!    clusters have cluster barriers and stores to other blocks.
 //!    A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
@@ -105,8 +106,13 @@ impl Check<'_> {
         if gpu && (k.finish.is_some() || !k.threads.is_multiple_of(super::WARP) || k.threads > 1024) {
             return Err(format!("{} threads", k.threads));
         }
-        if !gpu && (k.narrow || k.min_resident_blocks > 0 || k.fetch > 0 || !k.shared.is_empty()) {
+        if !gpu
+            && (k.narrow || k.min_resident_blocks > 0 || k.cluster > 0 || k.fetch > 0 || !k.shared.is_empty())
+        {
             return Err("a CPU kernel with parts of a GPU kernel".into());
+        }
+        if !matches!(k.cluster, 0 | 2 | 4 | 8) {
+            return Err(format!("a cluster of {} blocks", k.cluster));
         }
         if !matches!(k.fetch, 0 | 64 | 128 | 256) {
             return Err(format!("{} bytes at once into a cache", k.fetch));
@@ -245,6 +251,18 @@ impl Check<'_> {
                 values.iter().try_for_each(|e| self.want(e, ty, scope))
             }
             Stmt::Barrier => Ok(()),
+            Stmt::ClusterBarrier | Stmt::StoreTo(..) if self.k.cluster == 0 => {
+                Err(format!("{s:?} in a kernel without clusters"))
+            }
+            Stmt::ClusterBarrier => Ok(()),
+            Stmt::StoreTo(m, i, rank, e) => {
+                if !matches!(m, Mem::Shared(_)) {
+                    return Err(format!("store to {m:?} of another block"));
+                }
+                self.index(i, scope)?;
+                self.index(rank, scope)?;
+                self.want(e, self.mem(*m, scope)?, scope)
+            }
             Stmt::Arrive(r, at, count) => {
                 self.index(at, scope)?;
                 self.index(count, scope)?;

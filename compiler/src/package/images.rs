@@ -91,6 +91,12 @@ pub fn own(package: &Package) -> impl Iterator<Item = (Number, &Variant)> {
     variants(package).filter(move |(_, v)| seen.insert(v.launch.entry.as_str()))
 }
 
+/// Returns those of the architectures that run a variant.
+fn of_variant<'a>(v: &Variant, archs: &'a [Arch]) -> impl Iterator<Item = Arch> + use<'a> {
+    let least = v.launch.guards.capability.unwrap_or(0);
+    archs.iter().copied().filter(move |a| a.number() >= least)
+}
+
 /// Returns the variants of a package.
 fn variants(package: &Package) -> impl Iterator<Item = (Number, &Variant)> {
     package.kernels.iter().enumerate().flat_map(|(kernel, k)| {
@@ -112,7 +118,7 @@ pub fn make(
         Error::user("E0504", format!("cannot use {}: {e}", scratch.join(what).display()))
     };
     let jobs: Vec<_> = own(package)
-        .flat_map(|(_, v)| archs.iter().map(move |&arch| (&v.launch.entry, &v.ptx, arch)))
+        .flat_map(|(_, v)| of_variant(v, archs).map(move |arch| (&v.launch.entry, &v.ptx, arch)))
         .collect();
     let assemble = |(ptxas, strict): (&Ptxas, bool), entry: &str, ptx: &str, arch: Arch| {
         let (source, object) = (format!("{entry}.{arch}.ptx"), format!("{entry}.{arch}.cubin"));
@@ -141,7 +147,7 @@ pub fn make(
             continue;
         }
         codes.push(Code { number, machine: None, bytes: variant.ptx.as_bytes().into() });
-        for (&arch, (code, usage)) in archs.iter().zip(made.by_ref()) {
+        for (arch, (code, usage)) in of_variant(variant, archs).zip(made.by_ref()) {
             codes.push(Code { number, machine: Some((arch, usage)), bytes: code.into() });
         }
     }

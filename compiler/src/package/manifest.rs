@@ -88,6 +88,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         Grid::Plane { rows, columns: cols } => json!({ "plane": [rows, cols] }),
         Grid::Tiles { min_span: least, max_span: most } => json!({ "tiles": [least, most] }),
         Grid::Segments(n) => json!({ "segments": n }),
+        Grid::Clusters(n) => json!({ "clusters": n }),
         Grid::SegmentTiles { min_span: least, max_span: most } => json!({ "chunks": [least, most] }),
         Grid::Strips { columns: width, min_span: least, max_span: most } => {
             json!({ "strips": [width, least, most] })
@@ -105,6 +106,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         "grid": grid,
         "contiguous": guards.contiguous,
         "narrow": guards.narrow,
+        "capability": guards.capability,
         "longest": guards.longest,
         "multiple": guards.multiple,
         "steps": number(v.steps_per_launch),

@@ -70,6 +70,9 @@ pub enum Grid {
     /// A block computes this many elements, each of which is a segment; there are no blocks for no
     /// elements.
     Segments(u32),
+    /// The blocks of a cluster, which are so many, compute one element together, which is a segment;
+    /// there are no blocks for no elements.
+    Clusters(u32),
     /// A block of eight warps computes 8 · `span` tiles of one segment; there is at least one block
     /// per segment. Texts call it `chunks`.
     SegmentTiles { min_span: u32, max_span: u32 },
@@ -110,7 +113,9 @@ impl Grid {
             | Grid::Strips { .. }
             | Grid::Panels { .. }
             | Grid::Sums { .. } => true,
-            Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) => false,
+            Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) | Grid::Clusters(_) => {
+                false
+            }
         }
     }
 
@@ -120,6 +125,7 @@ impl Grid {
         let n = extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0);
         match self {
             Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
+            Grid::Clusters(blocks) => n.saturating_mul(blocks.into()),
             Grid::Plane { rows, columns } => {
                 squares(extents, rows, columns) * extents.iter().rev().skip(2).product::<u64>()
             }
@@ -175,6 +181,7 @@ impl Display for GpuKernel {
                 Grid::Plane { rows, columns } => write!(f, " plane {rows} by {columns}")?,
                 Grid::Tiles { min_span, max_span } => write!(f, " tiles {min_span} to {max_span}")?,
                 Grid::Segments(n) => write!(f, " segments {n}")?,
+                Grid::Clusters(n) => write!(f, " clusters {n}")?,
                 Grid::SegmentTiles { min_span, max_span } => write!(f, " chunks {min_span} to {max_span}")?,
                 Grid::Strips { columns, min_span, max_span } => {
                     write!(f, " strips {columns}, {min_span} to {max_span}")?
@@ -184,9 +191,12 @@ impl Display for GpuKernel {
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
-            let Guards { contiguous, narrow, noalias, longest, multiple, extent } = v.guards;
+            let Guards { contiguous, narrow, noalias, capability, longest, multiple, extent } = v.guards;
             for (word, holds) in [(" contiguous", contiguous), (" narrow", narrow), (" separate", noalias)] {
                 f.write_str(if holds { word } else { "" })?;
+            }
+            if let Some(n) = capability {
+                write!(f, " capability {n}")?;
             }
             if let Some(n) = longest {
                 write!(f, " longest {n}")?;
@@ -264,6 +274,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
             Grid::Tiles { min_span, max_span: c.u32()? }
         }
         "segments" => Grid::Segments(c.u32()?),
+        "clusters" => Grid::Clusters(c.u32()?),
         "chunks" => {
             let min_span = c.u32()?;
             c.expect("to")?;
@@ -282,6 +293,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) => n > 0,
+        Grid::Clusters(n) => matches!(n, 2 | 4 | 8),
         Grid::Plane { rows, columns } | Grid::Panels { rows, columns } | Grid::Sums { rows, columns } => {
             [rows, columns].iter().all(|n| (1..=4096).contains(n))
         }
@@ -299,6 +311,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     }
     let profit = Profit::parse(c)?;
     let (contiguous, narrow, noalias) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
+    let capability = if c.eat("capability") { Some(c.u32()?) } else { None };
     let longest = if c.eat("longest") { Some(c.u32()?) } else { None };
     let multiple = if c.eat("multiple") { NonZeroU32::new(c.u32()?) } else { None };
     let steps_per_launch = if c.eat("steps") { NonZeroU32::new(c.u32()?) } else { None };
@@ -309,7 +322,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         threads,
         grid,
         profit,
-        guards: Guards { contiguous, narrow, noalias, longest, multiple, extent },
+        guards: Guards { contiguous, narrow, noalias, capability, longest, multiple, extent },
         flat,
         aligned,
         steps_per_launch,

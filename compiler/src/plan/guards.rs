@@ -14,6 +14,8 @@ pub struct Guards {
     pub narrow: bool,
     /// No array that the kernel writes is one that it reads.
     pub noalias: bool,
+    /// The device's compute capability is at least this: 90 is 9.0.
+    pub capability: Option<u32>,
     /// Segments have at most this many elements.
     pub longest: Option<u32>,
     /// The length of segments is a positive multiple of this number.

@@ -1,6 +1,6 @@
 //! The launch policy for GPUs: which variant of a kernel runs for a call, how its work is
 //! distributed over the device, and how much scratch its kernels share. It depends on extents,
-//! strides, alignment and the number of multiprocessors alone. The runtime and the simulator of the
+//! strides, alignment and the device alone: the number of its multiprocessors and its compute capability. The runtime and the simulator of the
 //! tests launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's
 //! executor chooses.
 //!
@@ -48,6 +48,15 @@ impl Space<'_> {
     fn of_segment(&self) -> u64 {
         self.inner_length.div_ceil(TILE as u64)
     }
+}
+
+/// What the policy knows of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Device {
+    /// The number of multiprocessors.
+    pub multiprocessors: u64,
+    /// The compute capability: 90 is 9.0.
+    pub capability: u32,
 }
 
 /// How the elements of an array of a launch lie in memory.
@@ -176,21 +185,22 @@ impl GpuKernel {
         &self,
         space: &Space,
         steps: i64,
+        device: Device,
         array: impl Fn(usize) -> Option<Layout<'l>>,
         writes_an_input: impl Fn() -> bool,
     ) -> Option<usize> {
         let may = |v: &GpuVariant| {
-            v.fits(space, steps, &array, &writes_an_input)
+            v.fits(space, steps, device, &array, &writes_an_input)
                 && v.is_profitable(space.extents, space.inner_length)
         };
         self.variants.iter().position(may)
     }
 
-    /// Returns the kernel launches for the chosen variant, on a device with `multiprocessors`.
-    pub fn decide(&self, variant: usize, space: &Space, multiprocessors: u64) -> Decision {
+    /// Returns the kernel launches for the chosen variant.
+    pub fn decide(&self, variant: usize, space: &Space, device: Device) -> Decision {
         let launch = |variant: usize| {
             let v = &self.variants[variant];
-            let Spread { span, scratch } = v.spread(space, multiprocessors);
+            let Spread { span, scratch } = v.spread(space, device.multiprocessors);
             let blocks = v.grid.blocks(space.extents, space.inner_length, v.threads, span.unwrap_or(1));
             let launch = KernelLaunch { variant, blocks, span };
             ((blocks > 0).then_some(launch), scratch)
@@ -241,18 +251,20 @@ impl GpuVariant {
 
     /// Whether the variant's code is right for a launch: strides of 1, no output that is an input
     /// (`writes_an_input` is called only if that matters), alignment, 32-bit indices, the longest
-    /// segment, the number of iteration steps per launch.
+    /// segment, the number of iteration steps per launch, what the device can do.
     pub fn fits<'l>(
         &self,
         space: &Space,
         steps: i64,
+        device: Device,
         array: impl Fn(usize) -> Option<Layout<'l>>,
         writes_an_input: impl Fn() -> bool,
     ) -> bool {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
-        let Guards { contiguous, narrow, noalias, extent, .. } = self.guards;
+        let Guards { contiguous, narrow, noalias, capability, extent, .. } = self.guards;
         (!contiguous || arrays().all(|a| a.is_contiguous()))
+            && capability.is_none_or(|least| device.capability >= least)
             && self.steps_per_launch.is_none_or(|n| i64::from(n.get()) == steps)
             && (!noalias || !writes_an_input())
             && self.flat.iter().all(|i| at(i).is_some_and(|a| a.is_flat()))
@@ -311,7 +323,9 @@ impl GpuVariant {
                 let panels = space.inner_length.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
             }
-            Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) => none,
+            Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) | Grid::Clusters(_) => {
+                none
+            }
         }
     }
 
@@ -338,9 +352,30 @@ fn doubled(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{KernelLaunch, Layout, Scratch, Space, doubled};
+    use super::{Device, KernelLaunch, Layout, Scratch, Space, doubled};
     use crate::plan::gpu;
     use crate::scalar::Ty;
+
+    const H100: Device = Device { multiprocessors: 132, capability: 90 };
+
+    #[test]
+    fn only_devices_that_have_clusters_run_them() {
+        let text = "gpu @rows {
+  version clusters threads 256 clusters 4 shortest 32769 narrow capability 90 longest 65536
+}";
+        let kernel = &gpu::parse(text).unwrap()[0];
+        assert_eq!(kernel.to_string().trim(), text);
+        let chosen = |length, capability| {
+            let (space, device) =
+                (Space { extents: &[3], inner_length: length }, Device { capability, ..H100 });
+            kernel.choose(&space, 1, device, |_| None, || false)
+        };
+        assert_eq!([80, 89, 90, 100].map(|c| chosen(40_000, c)), [None, None, Some(0), Some(0)]);
+        assert_eq!([32_768, 32_769, 65_536, 65_537].map(|n| chosen(n, 90)), [None, Some(0), Some(0), None]);
+        let launch = KernelLaunch { variant: 0, blocks: 12, span: None };
+        let space = Space { extents: &[3], inner_length: 40_000 };
+        assert_eq!(kernel.decide(0, &space, H100).kernels().collect::<Vec<_>>(), [launch]);
+    }
 
     #[test]
     fn a_split_product_is_two_kernel_launches() {
@@ -352,7 +387,7 @@ mod tests {
         let kernel = &gpu::parse(text).unwrap()[0];
         let decide = |extents: &[u64], segment| {
             let space = Space { extents, inner_length: segment };
-            kernel.decide(kernel.choose(&space, 1, |_| None, || false).unwrap(), &space, 132)
+            kernel.decide(kernel.choose(&space, 1, H100, |_| None, || false).unwrap(), &space, H100)
         };
         let launch = |variant, blocks, span| KernelLaunch { variant, blocks, span };
         let split = decide(&[128, 65], 1025);

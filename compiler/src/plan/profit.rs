@@ -55,7 +55,7 @@ impl Profit {
 #[cfg(test)]
 mod tests {
     use crate::plan::gpu;
-    use crate::plan::policy::{Layout, Space};
+    use crate::plan::policy::{Device, Layout, Space};
 
     #[test]
     fn few_rows_or_columns_have_a_variant_of_their_own() {
@@ -68,7 +68,8 @@ mod tests {
         let chosen = |extents: &[u64]| {
             let space = Space { extents, inner_length: 0 };
             let dense = Layout { extents: &[8], strides: &[1], size: 4, address: 0 };
-            kernel.choose(&space, 1, |i| (i == 0).then_some(dense), || false)
+            let device = Device { multiprocessors: 132, capability: 90 };
+            kernel.choose(&space, 1, device, |i| (i == 0).then_some(dense), || false)
         };
         assert_eq!(chosen(&[1 << 20, 3]), Some(1));
         assert_eq!(chosen(&[1, 1 << 20]), Some(1));

@@ -138,6 +138,8 @@ struct Call<'a> {
     plan: &'a Plan,
     how: How,
     missing: Missing,
+    /// The device's compute capability.
+    capability: u32,
     memory: Memory,
     host: Vec<Lit>,
     places: Vec<Laid>,
@@ -154,6 +156,18 @@ pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<C
     call_without(compiled, i, args, how, Missing::default())
 }
 
+/// The same on a device of that compute capability: 80 is 8.0.
+#[allow(dead_code, reason = "few kernels need a later device")]
+pub fn call_on(
+    capability: u32,
+    compiled: &Compiled,
+    i: usize,
+    args: &[Value],
+    how: How,
+) -> Result<Called, Failure> {
+    call_with(compiled, i, args, how, (Missing::default(), capability))
+}
+
 /// The same with less memory.
 pub fn call_without(
     compiled: &Compiled,
@@ -161,6 +175,16 @@ pub fn call_without(
     args: &[Value],
     how: How,
     missing: Missing,
+) -> Result<Called, Failure> {
+    call_with(compiled, i, args, how, (missing, 90))
+}
+
+fn call_with(
+    compiled: &Compiled,
+    i: usize,
+    args: &[Value],
+    how: How,
+    (missing, capability): (Missing, u32),
 ) -> Result<Called, Failure> {
     let plan = &compiled.functions[i].plan;
     let mut host = Vec::new();
@@ -175,6 +199,7 @@ pub fn call_without(
         plan,
         how,
         missing,
+        capability,
         memory: Memory::default(),
         host,
         places: Vec::new(),

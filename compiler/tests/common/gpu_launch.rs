@@ -4,7 +4,7 @@
 use super::{Call, Failure, Laid, Several};
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Id};
 use arraygpu_compiler::plan::gpu::GpuKernel;
-use arraygpu_compiler::plan::policy::{Decision, KernelLaunch, Layout, Scratch, Space};
+use arraygpu_compiler::plan::policy::{Decision, Device, KernelLaunch, Layout, Scratch, Space};
 use arraygpu_compiler::plan::{Access, HostId, Launch, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
@@ -51,9 +51,9 @@ impl Call<'_> {
         let steps = several.map_or(1, |s| s.0);
         let wanted = self.how.version.filter(|at| {
             let v = kernel.variants.get(*at);
-            v.is_some_and(|v| v.is_first() && v.fits(&space, steps, array, writes_an_input))
+            v.is_some_and(|v| v.is_first() && v.fits(&space, steps, self.device(1), array, writes_an_input))
         });
-        wanted.or_else(|| kernel.choose(&space, steps, array, writes_an_input))
+        wanted.or_else(|| kernel.choose(&space, steps, self.device(1), array, writes_an_input))
     }
 
     pub(super) fn launch(&mut self, l: &Launch, several: Several) -> Result<(), Failure> {
@@ -80,10 +80,14 @@ impl Call<'_> {
         Ok(())
     }
 
+    fn device(&self, multiprocessors: u64) -> Device {
+        Device { multiprocessors, capability: self.capability }
+    }
+
     /// What the runtime decides on the device, of all devices, on which the span is nearest to the wanted one.
     fn decide(&self, l: &Launch, version: usize) -> Decision {
         let (gpu, lengths) = (self.kernel(l), self.lengths(l));
-        let on_devices = (0..16).map(|k| gpu.decide(version, &lengths.space(), 1 << k));
+        let on_devices = (0..16).map(|k| gpu.decide(version, &lengths.space(), self.device(1 << k)));
         let distance = |d: &Decision| {
             let span = d.kernels().last().and_then(|k| k.span).unwrap_or(0);
             (span.abs_diff(self.how.span), span)

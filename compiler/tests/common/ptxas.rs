@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+use arraygpu_compiler::package::images::directive;
 use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -63,6 +64,12 @@ pub struct Module {
 }
 
 impl Module {
+    /// Whether an architecture runs it: `.target` names the oldest.
+    fn runs_on(&self, arch: Arch) -> bool {
+        let target = directive(&self.ptx, ".target").and_then(|t| t.parse::<Arch>().ok());
+        target.is_none_or(|t| arch.number() >= t.number())
+    }
+
     /// FNV-1a of the text without its comments, which name lines of the author's and versions of ours.
     fn hash(&self) -> u64 {
         let code = self.ptx.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
@@ -97,11 +104,13 @@ impl Record {
         let archs = architectures(ptxas);
         let known = |m: &Module| self.known.get(&m.name).filter(|k| k.0 == m.hash()).map(|k| k.1);
         let fresh = all.iter().filter(|m| known(m).is_none());
-        let jobs: Vec<_> = fresh.flat_map(|m| archs.map(|a| (m, a))).collect();
+        let jobs = fresh.flat_map(|m| archs.map(|a| (m, a)));
+        let jobs: Vec<_> = jobs.filter(|(m, a)| m.runs_on(*a)).collect();
         let mut assembled = assemble(ptxas, &jobs).into_iter();
         let mut next = || assembled.next().expect("a usage for each job");
-        let usage: Vec<[Usage; 3]> =
-            all.iter().map(|m| known(m).unwrap_or_else(|| [(); 3].map(|()| next()))).collect();
+        // zeros where it does not run
+        let mut of = |m: &Module| archs.map(|a| if m.runs_on(a) { next() } else { Usage::default() });
+        let usage: Vec<[Usage; 3]> = all.iter().map(|m| known(m).unwrap_or_else(|| of(m))).collect();
         self.compare(all, &usage);
         usage
     }

@@ -172,6 +172,21 @@ fn ptx_and_machine_code_are_in_both_libraries() {
     assert!(!stack.contains("RWE"), "{stack}");
 }
 
+/// A variant for later devices has no machine code for earlier ones.
+#[test]
+fn machine_code_is_for_devices_that_run_a_variant() {
+    let dir = temp();
+    let out = dir.path().join("tiny");
+    let mut program = with_gpu(CUDA);
+    let first = &mut code_of(&mut program).variants[0];
+    first.launch.guards.capability = Some(90);
+    first.ptx = first.ptx.replace("sm_80", "sm_90");
+    write(&program, &with_machine_code(&out, &["sm_80", "sm_90"])).expect("a package");
+    let images = ["0.0 0 .version alone", "0.0 90 ELF alone", "0.1 0 .version upon another"];
+    let wanted = [&["no cpu", "gpu"][..], &images, &["0.1 80 ELF alone", "0.1 90 ELF upon another"]].concat();
+    assert_eq!(look(&out, false), wanted);
+}
+
 #[test]
 fn the_same_program_gives_the_same_bytes_with_machine_code() {
     let dir = temp();

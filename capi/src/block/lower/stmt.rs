@@ -73,9 +73,12 @@ impl Lower<'_> {
             Stmt::Record(site, c, at) => self.record(*site, c, at),
             // a local array has a fixed place; hints are only for compiled code
             Stmt::Local(_) | Stmt::Note(_) | Stmt::Prefetch { .. } => {}
-            Stmt::LoadVec(..) | Stmt::StoreVec(..) | Stmt::Barrier | Stmt::Arrive(..) => {
-                unreachable!("verified: a CPU kernel")
-            }
+            Stmt::LoadVec(..)
+            | Stmt::StoreVec(..)
+            | Stmt::StoreTo(..)
+            | Stmt::Barrier
+            | Stmt::ClusterBarrier
+            | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
         }
     }
 

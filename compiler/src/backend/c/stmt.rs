@@ -125,9 +125,12 @@ impl Printer<'_> {
                 format!("AGPU_PREFETCH{wide}(&{}[{}]);", k.mem(*array).0, index(k, *array, i))
             }
             Stmt::Note(text) => format!("/* {} */", comment(text)),
-            Stmt::LoadVec(..) | Stmt::StoreVec(..) | Stmt::Barrier | Stmt::Arrive(..) => {
-                unreachable!("verified: a CPU kernel")
-            }
+            Stmt::LoadVec(..)
+            | Stmt::StoreVec(..)
+            | Stmt::StoreTo(..)
+            | Stmt::Barrier
+            | Stmt::ClusterBarrier
+            | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 if matches!(s, Stmt::For(..)) && !body.iter().any(Stmt::has_loop) {
                     // The IR promises that iterations are independent.

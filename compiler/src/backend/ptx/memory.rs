@@ -85,6 +85,22 @@ impl<'a> Emitter<'a> {
         self.store_at(store, ty, address, value);
     }
 
+    /// Stores to the shared memory of a block of the cluster.
+    pub fn store_to_block(&mut self, m: Mem, index: &Expr, rank: &Expr, e: &Expr) {
+        let value = self.value(e);
+        let (own, ty) = (self.address(m, index), self.k.mem(m).1);
+        let mut rank_value = self.value(rank);
+        if self.k.ty(rank) == Ty::I64 {
+            let low = self.regs.fresh(Ty::U32);
+            let cut = if rank_value.is_register() { "cvt.u32.u64" } else { "mov.u32" };
+            code!(self, "{cut} {low}, {rank_value};");
+            rank_value = low;
+        }
+        let register = self.regs.fresh(Ty::U32);
+        code!(self, "mapa.shared::cluster.u32 {register}, {}, {rank_value};", own.register);
+        self.store_at("st.shared::cluster", ty, Address { register, ..own }, value);
+    }
+
     fn store_at(&mut self, store: &str, ty: Ty, address: Address, value: Operand<'a>) {
         let value = if ty == Ty::Bool { self.byte(value) } else { value };
         code!(self, "{store}.{} {address}, {value};", memory_type(ty));

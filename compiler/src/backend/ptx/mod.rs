@@ -1,9 +1,10 @@
 //! The PTX backend writes one module with one entry for each variant of a kernel. Every state
 //! space, rounding and width is explicit, and nothing is contracted except what `fast_math` allows.
 //!
-//! `.target sm_80` runs on every later device, and drivers from 520 on read ISA 7.8 (the README
-//! promises less). The text contains the author's source lines as comments. Parameters have 8 bytes
-//! each, in the order of docs/c-abi.md.
+//! `.target sm_80` runs on every later device, and drivers from 520 on read ISA 7.8. Kernels with
+//! clusters need sm_90 and ISA 8.0, which all drivers that the runtime takes read (CUDA 12.0). The text
+//! contains the author's source lines as comments. Parameters have 8 bytes each, in the order of
+//! docs/c-abi.md.
 
 /// Writes a line of code from the arguments of `format!`.
 macro_rules! code {
@@ -28,10 +29,8 @@ use params::{Params, ascii};
 use regs::{Operand, Regs};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// The PTX ISA version of all modules.
-pub const ISA: &str = "7.8";
-/// The oldest architecture that all modules run on.
-pub const TARGET: &str = "sm_80";
+/// The PTX ISA version of modules, without and with clusters.
+const ISA: [&str; 2] = ["7.8", "8.0"];
 
 /// Writes the module of one variant of a kernel.
 pub fn emit(k: &Kernel) -> String {
@@ -55,9 +54,11 @@ pub fn emit(k: &Kernel) -> String {
     code!(e, "ret;");
 
     let mut out = format!(
-        "// {}, made by arraygpu {}\n.version {ISA}\n.target {TARGET}\n.address_size 64\n\n.visible .entry {}(\n",
+        "// {}, made by arraygpu {}\n.version {}\n.target sm_{}\n.address_size 64\n\n.visible .entry {}(\n",
         k.name,
         env!("CARGO_PKG_VERSION"),
+        ISA[usize::from(k.cluster > 0)],
+        k.capability(),
         k.name
     );
     let list: Vec<String> = e.params.list.iter().enumerate().map(|(i, p)| p.declare(i)).collect();
@@ -65,6 +66,9 @@ pub fn emit(k: &Kernel) -> String {
     let _ = writeln!(out, "\n)\n.maxntid {}, 1, 1", k.threads);
     if k.min_resident_blocks > 0 {
         let _ = writeln!(out, ".minnctapersm {}", k.min_resident_blocks);
+    }
+    if k.cluster > 0 {
+        let _ = writeln!(out, ".reqnctapercluster {}, 1, 1", k.cluster);
     }
     out.push_str("{\n");
     for (name, ty, len) in &k.shared {

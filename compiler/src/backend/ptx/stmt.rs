@@ -29,6 +29,11 @@ impl<'a> Emitter<'a> {
             Stmt::Record(site, c, at) => self.record(*site, c, at),
             Stmt::Note(text) => self.comment(text),
             Stmt::Barrier => code!(self, "bar.sync 0;"),
+            Stmt::ClusterBarrier => {
+                code!(self, "barrier.cluster.arrive.release.aligned;");
+                code!(self, "barrier.cluster.wait.acquire.aligned;");
+            }
+            Stmt::StoreTo(m, i, rank, e) => self.store_to_block(*m, i, rank, e),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
             // declared at the top of the entry
             Stmt::Local(_) => {}

@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 /// Checks the numbers, types and extents of all arguments.
-pub(super) fn check(k: &Kernel, memory: &Memory, args: &Args) -> Check<()> {
+pub(super) fn check(k: &Kernel, grid: Grid, memory: &Memory, args: &Args) -> Check<()> {
     let fault = |message: String| {
         let kind = FaultKind::Arguments;
         Err(Box::new(Fault { kind, kernel: k.name.clone(), message, at: None, other: None }))
@@ -82,6 +82,9 @@ pub(super) fn check(k: &Kernel, memory: &Memory, args: &Args) -> Check<()> {
     }
     if let Some(((name, ty), _)) = k.scratch.iter().zip(&args.scratch).find(|(s, id)| !is(**id, s.1, 0)) {
         return fault(format!("scratch {name} is no {ty}"));
+    }
+    if !grid.blocks.is_multiple_of(k.cluster.max(1)) {
+        return fault(format!("{} blocks in clusters of {}", grid.blocks, k.cluster));
     }
     match args.counters {
         Some(id) if !is(id, Ty::U32, 0) => fault("the counters are no u32".into()),

@@ -71,12 +71,23 @@ impl Clocks {
         thread == e.thread || seen()
     }
 
+    /// Returns whether the thread has seen anything of a block, which has begun then.
+    pub fn has_met(&self, thread: u32, block: u32) -> bool {
+        self.place(thread).0 == block || self.seen[thread as usize].0.contains_key(&block)
+    }
+
+    /// Returns whether any thread of a block has seen that epoch.
+    pub fn is_seen_in(&self, block: u32, e: Epoch) -> bool {
+        let first = block * self.width as u32;
+        (first..first + self.width as u32).any(|t| self.has_seen(t, e))
+    }
+
     /// Returns the block of a thread, and its number there.
     fn place(&self, thread: u32) -> (u32, usize) {
         (thread / self.width as u32, thread as usize % self.width)
     }
 
-    /// Synchronises threads of one block with each other, as a barrier or a broadcast does.
+    /// Synchronises neighbouring threads with each other, as a barrier or a broadcast does.
     pub fn meet(&mut self, threads: Range<usize>) {
         let mut all = Clock::clone(&self.seen[threads.start]);
         for t in threads.clone().skip(1) {
@@ -180,6 +191,16 @@ impl<'k> Cell<'k> {
             *self = Cell { write: Some(new), reads: Reads::None };
         }
         racing.map(|r| (r, false))
+    }
+
+    /// Returns the accesses that nothing has followed.
+    pub fn last(&self) -> impl Iterator<Item = &Access<'k>> {
+        let (one, many) = match &self.reads {
+            Reads::None => (None, None),
+            Reads::One(r) => (Some(r), None),
+            Reads::Many(all) => (None, Some(all.values())),
+        };
+        self.write.iter().chain(one).chain(many.into_iter().flatten())
     }
 
     /// Returns the last write, or else a read, through another memory than `through`. If

@@ -24,6 +24,9 @@ pub enum FaultKind {
     Unwritten,
     /// A counter that is not 0 before or after the launch, or counts to another number than before.
     Counter,
+    /// Shared memory of another block is accessed, and nothing orders the access after the block's
+    /// beginning and before its end.
+    Absent,
     /// More statements than any test needs.
     Endless,
     /// The arguments do not fit the kernel.
@@ -42,6 +45,7 @@ impl FaultKind {
             FaultKind::Misaligned => "misaligned access",
             FaultKind::Unwritten => "read of unwritten memory",
             FaultKind::Counter => "counter",
+            FaultKind::Absent => "memory of an absent block",
             FaultKind::Endless => "endless loop",
             FaultKind::Arguments => "arguments",
         }

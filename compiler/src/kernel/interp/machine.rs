@@ -6,6 +6,7 @@ use super::fault::{Check, Fault, FaultKind, Place, Thread};
 use super::memory::{Id, Memory};
 use crate::kernel::{Kernel, Mem, Stmt};
 use crate::scalar::{Lit, Ty};
+use rustc_hash::FxHashMap as HashMap;
 
 /// The origin of an access: a thread by its number in the grid, the shared memory of its block, and
 /// the statement.
@@ -29,6 +30,8 @@ pub(super) struct Machine<'k, 'm> {
     /// The clocks that arrivals at each counter were released into.
     arrivals: Vec<Clock>,
     pub records: Vec<u64>,
+    /// The first allocation of the shared memory of each block that has begun and not ended.
+    shared: HashMap<u32, Id>,
     /// The first read of unwritten memory. It is reported last, because it may be caused by a race,
     /// which is the better report.
     pub unwritten: Option<Box<Fault>>,
@@ -36,7 +39,7 @@ pub(super) struct Machine<'k, 'm> {
 
 impl<'k, 'm> Machine<'k, 'm> {
     pub fn new(k: &'k Kernel, grid: Grid, memory: &'m mut Memory, args: &'m Args) -> Check<Self> {
-        args::check(k, memory, args)?;
+        args::check(k, grid, memory, args)?;
         let mut m = Machine {
             k,
             grid,
@@ -45,6 +48,7 @@ impl<'k, 'm> Machine<'k, 'm> {
             cells: Vec::new(),
             arrivals: vec![Clock::default(); args.counters.map_or(0, |c| memory.len(c))],
             records: vec![0; k.sites.len()],
+            shared: HashMap::default(),
             unwritten: None,
             memory,
         };
@@ -64,14 +68,48 @@ impl<'k, 'm> Machine<'k, 'm> {
         self.cells[i].resize_with(self.memory.len(id), Cell::default);
     }
 
-    /// Allocates the shared memory of another block. Returns the first allocation.
-    pub fn share(&mut self) -> Id {
+    /// Allocates the shared memory of a block that begins. Returns the first allocation.
+    pub fn begin(&mut self, block: u32) -> Id {
         let first = Id(self.memory.count() as u32);
         for (_, ty, len) in &self.k.shared {
             let id = self.memory.allocate(*ty, *len as usize);
             self.track(id);
         }
+        self.shared.insert(block, first);
         first
+    }
+
+    /// Ends a block. Its shared memory may be accessed by others only before.
+    pub fn end(&mut self, block: u32) -> Check<()> {
+        let is_shared = self.k.cluster > 0 && !self.k.shared.is_empty();
+        let Some(first) = self.shared.remove(&block).filter(|_| is_shared) else { return Ok(()) };
+        let arrays = first.0 as usize..first.0 as usize + self.k.shared.len();
+        let late = self.cells[arrays].iter().flatten().flat_map(Cell::last);
+        let late = late.filter(|a| !self.clocks.is_seen_in(block, a.epoch));
+        match late.min_by_key(|a| a.epoch.thread) {
+            None => Ok(()),
+            Some(a) => {
+                let what = format!("block {block} may have ended before");
+                self.fault(FaultKind::Absent, a.epoch.thread, a.at, what)
+            }
+        }
+    }
+
+    /// Returns the origin of an access to the block of this rank in the thread's cluster.
+    pub fn peer(&self, who: Who<'k>, rank: i64) -> Check<Who<'k>> {
+        let (own, size) = (self.thread(who.thread).block, self.k.cluster);
+        let fault = |kind, what: String| self.fault(kind, who.thread, who.at, what);
+        if !(0..i64::from(size)).contains(&rank) {
+            return fault(FaultKind::OutOfBounds, format!("block {rank} of a cluster of {size}"));
+        }
+        let block = own / size * size + rank as u32;
+        match self.shared.get(&block) {
+            None => fault(FaultKind::Absent, format!("block {block} has ended")),
+            Some(_) if !self.clocks.has_met(who.thread, block) => {
+                fault(FaultKind::Absent, format!("block {block} may not have begun"))
+            }
+            Some(shared) => Ok(Who { shared: *shared, ..who }),
+        }
     }
 
     pub fn thread(&self, number: u32) -> Thread {

@@ -7,7 +7,7 @@
 //!
 //! - A warp's lanes execute a statement together (`warp.rs`); warps take turns in an [`Order`].
 //! - Values are those of `scalar::eval`, to the bit.
-//! - Barriers order the accesses of a block, broadcasts those of a warp (shuffles do not), and an
+//! - Barriers order the accesses of a block or a cluster, broadcasts those of a warp (shuffles do not), and an
 //!   arrival at a counter orders the earlier accesses before those of the thread that arrives last.
 //!   A race is found whatever the order in which the threads ran (`clock.rs`).
 
@@ -24,7 +24,7 @@ pub use args::{Args, ArrayArg, Grid};
 pub use fault::{Fault, FaultKind, Place, Thread};
 pub use memory::{Id, Memory};
 
-use crate::kernel::{Kernel, WARP};
+use crate::kernel::{Kernel, Stmt, WARP};
 use fault::Check;
 use machine::Machine;
 use std::collections::VecDeque;
@@ -59,11 +59,11 @@ pub fn run(
     args::check_counters(k, memory, args, "before")?;
     let before = memory.count();
     let mut m = Machine::new(k, grid, memory, args)?;
-    let result = Schedule::new(order, grid.blocks).run(&mut m);
+    let result = Schedule::new(order, grid.blocks / k.cluster.max(1)).run(&mut m);
     let (unwritten, records) = (m.unwritten, m.records);
     memory.truncate(before);
     match (result, unwritten) {
-        (Err(race), _) if race.kind == FaultKind::Race => Err(race),
+        (Err(race), _) if matches!(race.kind, FaultKind::Race | FaultKind::Absent) => Err(race),
         (_, Some(unwritten)) => Err(unwritten),
         (result, None) => result.and_then(|()| args::check_counters(k, memory, args, "after")),
     }?;
@@ -72,15 +72,27 @@ pub fn run(
 
 /// A block that has started and not ended.
 struct Block<'k> {
+    number: u32,
     warps: Vec<Warp<'k>>,
+    /// Whether all its warps wait at a barrier of the cluster.
+    waits: bool,
+}
+
+/// What becomes of a block of which no warp can run.
+enum Met {
+    Ended,
+    /// All warps waited at a barrier of the block, and go on.
+    Passed,
+    /// All warps wait at a barrier of the cluster.
+    Waits,
 }
 
 impl<'k> Block<'k> {
     fn start(m: &mut Machine<'k, '_>, number: u32) -> Block<'k> {
-        let shared = m.share();
+        let shared = m.begin(number);
         let first = number * m.k.threads;
         let warps = (0..m.k.threads / WARP).map(|w| Warp::new(m.k, first + w * WARP, shared));
-        Block { warps: warps.collect() }
+        Block { number, warps: warps.collect(), waits: false }
     }
 
     /// Returns the warps that can run.
@@ -88,11 +100,16 @@ impl<'k> Block<'k> {
         (0..self.warps.len()).filter(|w| self.warps[*w].state == State::Running).collect()
     }
 
-    /// Is called when no warp can run: all wait at one barrier and go on, or all have ended.
-    /// Returns whether they have ended.
-    fn meet(&mut self, m: &mut Machine<'k, '_>) -> Check<bool> {
+    fn go_on(&mut self) {
+        self.waits = false;
+        self.warps.iter_mut().for_each(|w| w.state = State::Running);
+    }
+
+    /// Is called when no warp can run.
+    fn meet(&mut self, m: &mut Machine<'k, '_>) -> Check<Met> {
         let Some((waiting, barrier)) = self.warps.iter().find_map(|w| Some((w, w.barrier()?))) else {
-            return Ok(true);
+            m.end(self.number)?;
+            return Ok(Met::Ended);
         };
         let place = waiting.place();
         let away = self.warps.iter().find(|w| w.state == State::Done || w.place() != place);
@@ -101,26 +118,58 @@ impl<'k> Block<'k> {
             let message = format!("{} {end}", m.thread(away.thread(0)));
             return m.fault(FaultKind::DivergentBarrier, waiting.thread(0), barrier, message);
         }
+        if let Stmt::ClusterBarrier = barrier {
+            self.waits = true;
+            return Ok(Met::Waits);
+        }
         let first = self.warps[0].thread(0) as usize;
         m.clocks.meet(first..first + m.k.threads as usize);
-        self.warps.iter_mut().for_each(|w| w.state = State::Running);
-        Ok(false)
+        self.go_on();
+        Ok(Met::Passed)
     }
+}
+
+/// Is called when a block of a cluster waits for the others or has ended. If all blocks wait at one
+/// barrier, they go on.
+fn meet_cluster<'k>(blocks: &mut [Block<'k>], cluster: u32, m: &mut Machine<'k, '_>) -> Check<()> {
+    let size = m.k.cluster;
+    let mut all: Vec<&mut Block> = blocks.iter_mut().filter(|b| b.number / size == cluster).collect();
+    let Some((waiting, barrier)) =
+        all.iter().find(|b| b.waits).and_then(|b| Some((&b.warps[0], b.warps[0].barrier()?)))
+    else {
+        return Ok(());
+    };
+    let fault = |message: String| m.fault(FaultKind::DivergentBarrier, waiting.thread(0), barrier, message);
+    if all.len() < size as usize {
+        return fault("another block of the cluster has ended".into());
+    }
+    let place = waiting.place();
+    if let Some(away) = all.iter().find(|b| b.waits && b.warps[0].place() != place) {
+        return fault(format!("block {} waits at another one", away.number));
+    }
+    if all.iter().all(|b| b.waits) {
+        let threads = (size * m.k.threads) as usize;
+        let first = cluster as usize * threads;
+        m.clocks.meet(first..first + threads);
+        all.iter_mut().for_each(|b| b.go_on());
+    }
+    Ok(())
 }
 
 /// Chooses the warp that runs next.
 struct Schedule {
     order: Order,
     random: u64,
+    /// The clusters that have not begun; without clusters, the blocks.
     queue: VecDeque<u32>,
 }
 
 impl Schedule {
-    fn new(order: Order, blocks: u32) -> Schedule {
+    fn new(order: Order, clusters: u32) -> Schedule {
         let random =
             if let Order::Random(seed) = order { seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 } else { 0 };
         let mut s = Schedule { order, random, queue: VecDeque::new() };
-        let mut all: Vec<u32> = (0..blocks).collect();
+        let mut all: Vec<u32> = (0..clusters).collect();
         s.arrange(&mut all);
         s.queue = all.into();
         s
@@ -143,23 +192,32 @@ impl Schedule {
     }
 
     fn run<'k>(&mut self, m: &mut Machine<'k, '_>) -> Check<()> {
-        let window = if let Order::Random(_) = self.order { RESIDENT } else { 1 };
+        let size = m.k.cluster.max(1);
+        let window = if let Order::Random(_) = self.order { RESIDENT.div_ceil(size as usize) } else { 1 };
         let mut blocks: Vec<Block<'k>> = Vec::new();
         let mut steps = 0;
         loop {
-            while blocks.len() < window
+            while blocks.len() <= (window - 1) * size as usize
                 && let Some(number) = self.queue.pop_front()
             {
-                blocks.push(Block::start(m, number));
+                blocks.extend((number * size..(number + 1) * size).map(|number| Block::start(m, number)));
             }
-            if blocks.is_empty() {
-                return Ok(());
-            }
-            let b = if window > 1 { self.below(blocks.len()) } else { 0 };
+            let ready: Vec<usize> = (0..blocks.len()).filter(|b| !blocks[*b].waits).collect();
+            let b = match self.order {
+                _ if ready.is_empty() => return Ok(()),
+                Order::Ascending => ready[0],
+                Order::Descending => ready[ready.len() - 1],
+                Order::Random(_) => ready[self.below(ready.len())],
+            };
             let running = blocks[b].running();
             if running.is_empty() {
-                if blocks[b].meet(m)? {
+                let number = blocks[b].number;
+                let met = blocks[b].meet(m)?;
+                if let Met::Ended = met {
                     blocks.swap_remove(b);
+                }
+                if size > 1 && !matches!(met, Met::Passed) {
+                    meet_cluster(&mut blocks, number / size, m)?;
                 }
                 continue;
             }

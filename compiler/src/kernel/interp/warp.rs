@@ -16,7 +16,7 @@ use crate::scalar::Ty;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Running,
-    /// The warp waits at a barrier.
+    /// The warp waits at a barrier of its block or of its cluster.
     Waiting,
     Done,
 }
@@ -207,8 +207,16 @@ impl<'k> Machine<'k, '_> {
                     w.regs[r.0 as usize][l] = last.into();
                 }
             }
-            Stmt::Barrier if mask == u32::MAX => w.state = State::Waiting,
-            Stmt::Barrier => {
+            Stmt::StoreTo(m, i, rank, e) => {
+                let (index, rank) = (self.eval(w, i, mask, s)?, self.eval(w, rank, mask, s)?);
+                let value = self.eval(w, e, mask, s)?;
+                for l in lanes(mask) {
+                    let peer = self.peer(w.who(l, s), rank.index(l))?;
+                    self.store(peer, *m, index.index(l), &[value.bits[l]])?;
+                }
+            }
+            Stmt::Barrier | Stmt::ClusterBarrier if mask == u32::MAX => w.state = State::Waiting,
+            Stmt::Barrier | Stmt::ClusterBarrier => {
                 let missing = self.thread(w.thread(lanes(!mask).next().unwrap_or(0)));
                 let here = w.thread(lanes(mask).next().unwrap_or(0));
                 let message = format!("{missing} is not there");

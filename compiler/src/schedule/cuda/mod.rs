@@ -83,7 +83,14 @@ pub fn kernels(
         let is_last =
             |v: &Variant| v.guards == Guards { contiguous: v.guards.contiguous, ..Guards::default() };
         let is_general = group.variants.iter().any(is_last);
-        let (k, grid) = match emit(c, fused, scalars, &group) {
+        // the code of resident rows has a limit of its own, and takes nothing from other launches
+        let is_limited = matches!(group.choice, Choice::ResidentRows(_));
+        let before = is_limited.then(|| std::mem::take(&mut c.code_size().written[1]));
+        let emitted = emit(c, fused, scalars, &group);
+        if let Some(before) = before {
+            c.code_size().written[1] = before;
+        }
+        let (k, grid) = match emitted {
             // a variant with fewer guards serves the calls of one with too much code
             Err(e) if e.code == "E0405" && !is_general => {
                 c.code_size().written[1] = 0;
@@ -199,7 +206,7 @@ fn emit(
             let words = sizes.map(|n| n.max(4) / 4).sum();
             let of_moments = resident_rows::words_of_moments(l.launch, &rows);
             l.k.kernel.min_resident_blocks = params.min_resident_blocks(words, of_moments);
-            (resident_rows::main(l, &rows, params)?, Grid::Segments(params.rows_per_block()))
+            (resident_rows::main(l, &rows, params)?, params.grid())
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),

@@ -2,6 +2,7 @@
 
 use crate::core::NodeId;
 use crate::kernel::{Expr, WARP};
+use crate::plan::gpu::Grid;
 
 /// Threads of a block whose warps have rows of their own.
 pub(super) const THREADS: u32 = 128;
@@ -20,8 +21,10 @@ pub struct ResidentRowsParams {
     pub tile_rows: i64,
     /// The columns of a lane: 4, or 2 if two warps share a tile.
     pub columns: i64,
-    /// The warps that have a row.
+    /// The warps of a block that have a row.
     pub warps: u32,
+    /// The blocks of a cluster that have a row: 1 if there is no cluster.
+    pub blocks: u32,
     /// The number of rows that the lanes take at once.
     pub each: i64,
     /// The vector width of accesses.
@@ -36,9 +39,14 @@ impl ResidentRowsParams {
         self.columns * self.tile_rows
     }
 
+    /// Returns the number of elements of a row that the warps of a block have.
+    pub fn elements_per_block(&self) -> u32 {
+        self.lanes * self.warps * self.elements_per_lane() as u32
+    }
+
     /// Returns the length of the longest row.
     pub fn longest(&self) -> u32 {
-        self.lanes * self.warps * self.elements_per_lane() as u32
+        self.blocks * self.elements_per_block()
     }
 
     /// Returns the number of threads of a block.
@@ -46,9 +54,13 @@ impl ResidentRowsParams {
         if self.warps > 1 { self.warps * WARP } else { THREADS }
     }
 
-    /// Returns the number of rows of a block.
-    pub fn rows_per_block(&self) -> u32 {
-        if self.warps > 1 { 1 } else { THREADS / self.lanes * self.each as u32 }
+    /// Returns the grid: one row for a cluster or a block, or several for a block.
+    pub fn grid(&self) -> Grid {
+        match (self.blocks, self.warps) {
+            (1, 1) => Grid::Segments(THREADS / self.lanes * self.each as u32),
+            (1, _) => Grid::Segments(1),
+            (blocks, _) => Grid::Clusters(blocks),
+        }
     }
 
     /// Returns the number of blocks for which a multiprocessor should have registers, given the words of
@@ -57,9 +69,11 @@ impl ResidentRowsParams {
         (REGISTERS / (self.registers(words, of_moments) * i64::from(self.threads()))).clamp(1, 16) as u32
     }
 
-    /// Whether a thread can have the registers that counts and means take as well.
+    /// Whether a thread can have the registers that counts and means take as well, or all that it needs
+    /// if it is one of a cluster.
     pub fn has_room(&self, words: i64, of_moments: i64) -> bool {
-        of_moments == 0 || self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
+        of_moments == 0 && self.blocks == 1
+            || self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
     }
 
     fn registers(&self, words: i64, of_moments: i64) -> i64 {

@@ -5,8 +5,10 @@
 //! through shared memory.
 //!
 //! The cost is that of reading the row and writing the results once. The registers bound the length:
-//! longer rows take the launches that this one replaces.
+//! rows that are longer than a block holds lie in the blocks of a cluster (`cluster.rs`), and those beyond
+//! it take the launches that this one replaces.
 
+mod cluster;
 mod mapping;
 mod prefetch;
 mod row;
@@ -32,9 +34,14 @@ pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Resul
     let lane = lane(l, p.lanes, &mut out);
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
-    let (numbers, base) = match p.warps {
-        1 => (rows_of_lanes(l, p, &warp, &mut out), Expr::int(0)),
-        _ => (vec![to_i64(Expr::Place(Gpu::Block))], first_of_warp(p, &warp)),
+    let (numbers, base) = match (p.blocks, p.warps) {
+        (1, 1) => (rows_of_lanes(l, p, &warp, &mut out), Expr::int(0)),
+        (1, _) => (vec![to_i64(Expr::Place(Gpu::Block))], first_of_warp(p, &warp)),
+        _ => {
+            l.k.kernel.cluster = p.blocks;
+            let of_block = to_i64(cluster::rank(p)).times(Expr::int(p.elements_per_block().into()));
+            (vec![cluster::row(p)], of_block.plus(first_of_warp(p, &warp)))
+        }
     };
     let groups = groups(l, p, (&base, &lane, &length), &mut out);
     let mut all = Vec::new();
@@ -49,6 +56,10 @@ pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Resul
             for row in &all {
                 row.prefetch(l, &n, &mut out)?;
             }
+        }
+        if stage == 0 && p.blocks > 1 {
+            out.push(Stmt::Note("all blocks of the cluster have begun".into()));
+            out.push(Stmt::ClusterBarrier);
         }
         for row in &mut all {
             match &rows.stages[stage] {

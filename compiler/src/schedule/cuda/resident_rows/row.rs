@@ -1,5 +1,6 @@
 //! One row in registers: its loads, reductions and stores.
 
+use super::cluster;
 use super::mapping::{Group, ResidentRowsParams};
 use super::prefetch::later_row;
 use crate::core::{Graph, NodeId, Op};
@@ -290,6 +291,9 @@ impl<'a> Row<'a> {
             let totals = (0..self.p.warps).map(&mut load).collect();
             total = pairs(l, r, totals, out)?;
         }
+        if self.p.blocks > 1 {
+            total = cluster::join(l, r, self.p, total, out)?;
+        }
         Ok(total.pop().expect("an accumulator"))
     }
 
@@ -312,6 +316,9 @@ impl<'a> Row<'a> {
             let mut leads = Expr::binary(BinaryOp::And, is_zero(&self.lane), self.exists.clone());
             if self.p.warps > 1 {
                 leads = Expr::binary(BinaryOp::And, leads, is_zero(&self.warp));
+            }
+            if self.p.blocks > 1 {
+                leads = Expr::binary(BinaryOp::And, leads, is_zero(&cluster::rank(self.p)));
             }
             out.push(Stmt::If(leads, stores, vec![]));
         }

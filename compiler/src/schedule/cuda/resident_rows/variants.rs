@@ -1,8 +1,9 @@
 //! The variants of a launch with resident rows, by the length of the rows.
 
+use super::cluster;
 use super::mapping::ResidentRowsParams;
 use super::prefetch;
-use crate::kernel::WARP;
+use crate::kernel::{CLUSTER_CAPABILITY, WARP};
 use crate::plan::GUESSED_LENGTH;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -77,7 +78,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let of_moments = words_of_moments(l, &rows);
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
-    let mut add = |params: ResidentRowsParams| {
+    let mut add = |params: ResidentRowsParams, profit: Profit| {
         let elements = params.elements_per_lane();
         let operations = elements * params.each * cost;
         if elements * of_element > MOST_WORDS
@@ -90,9 +91,10 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let suffix = if params.v == 1 && v > 1 { format!("_{longest}_any") } else { format!("_{longest}") };
         // a lane beyond the row loads its last elements
         let multiple = NonZeroU32::new(params.v as u32);
-        let guards = Guards { longest: Some(longest), multiple, ..Guards::contiguous().narrow() };
+        let capability = (params.blocks > 1).then_some(CLUSTER_CAPABILITY);
+        let guards = Guards { capability, longest: Some(longest), multiple, ..Guards::contiguous().narrow() };
         let layout = ThreadLayout { v: params.v, threads: params.threads(), ..ThreadLayout::default() };
-        let variant = Variant { suffix, guards, profit: Profit::default(), noalias: false };
+        let variant = Variant { suffix, guards, profit, noalias: false };
         list.push(VariantGroup::of((Choice::ResidentRows(params), Vec::new()), layout, &inner, variant));
     };
     for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
@@ -108,13 +110,20 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             (columns, warps) = (2, 2 * warps);
         }
         let v = v.min(columns);
-        add(ResidentRowsParams { lanes, tile_rows, columns, warps, each, v, prefetch });
+        let params = ResidentRowsParams { lanes, tile_rows, columns, warps, blocks: 1, each, v, prefetch };
+        add(params, Profit::default());
     }
     // rows that do not begin at multiples of 16 bytes
     for (lanes, tile_rows, columns, warps) in LEVELS_OF_SINGLE_ACCESSES {
         if v > 1 && (!rows.outer.is_empty() || lanes == WARP) {
-            add(ResidentRowsParams { lanes, tile_rows, columns, warps, each: 1, v: 1, prefetch: true });
+            let (blocks, each, prefetch) = (1, 1, !rows.outer.is_empty());
+            let params =
+                ResidentRowsParams { lanes, tile_rows, columns, warps, blocks, each, v: 1, prefetch };
+            add(params, Profit::default());
         }
+    }
+    for params in cluster::levels(v, of_element, prefetch) {
+        add(params, cluster::profit(&params));
     }
     Some(list)
 }

@@ -1,0 +1,90 @@
+//! Rows that are longer than a block holds: the blocks of a cluster keep a row together, each a part
+//! of neighbouring tiles. A reduction joins the tiles of each block as if it were alone; then every
+//! block writes its value into the shared memory of all others, and all of them join the values. That
+//! is the tree of semantics 5.1, because a block has a power of two of tiles.
+//!
+//! ```text
+//! block 0: tiles 0..8  -> p0          every block: parts = p0 p1 p2 p3
+//! block 1: tiles 8..16 -> p1    ->                 join (join p0 p1) (join p2 p3)
+//! ..
+//! ```
+//!
+//! Blocks write to others only after all have begun, and wait for what is written to them, so that no
+//! block ends before. Clusters are of sm_90 and later; other devices take the launches that this one
+//! replaces.
+
+use super::mapping::ResidentRowsParams;
+use crate::core::{COLUMNS, TILE};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
+use crate::plan::gpu::Profit;
+use crate::scalar::BinaryOp;
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::segments::pairs;
+use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::reduction::Reduction;
+
+/// Columns of a lane, warps of a block and blocks of a cluster, for rows longer than a block holds. With
+/// eight warps a multiprocessor has two blocks, of which one loads or stores while the other computes.
+const LEVELS: [(i64, u32, u32); 3] = [(4, 8, 4), (4, 8, 8), (4, 16, 8)];
+
+/// The same for rows that do not begin at multiples of 16 bytes, of which a block holds less.
+const LEVELS_OF_SINGLE_ACCESSES: [(i64, u32, u32); 2] = [(2, 8, 4), (2, 16, 8)];
+
+/// The rows of a tile, all of which a lane has.
+const TILE_ROWS: i64 = TILE / COLUMNS;
+
+/// Returns all mappings of rows to clusters, given the vector width of accesses, the words of an
+/// element, and whether blocks ask for later rows.
+pub(super) fn levels(v: i64, words: i64, prefetch: bool) -> impl Iterator<Item = ResidentRowsParams> {
+    // two warps share a tile of long elements, or one warp would have too few registers
+    let split = move |columns: i64| if words > 1 && columns == 4 { 2 } else { 1 };
+    let vectors = LEVELS.into_iter().map(move |level| (level, v));
+    let single = LEVELS_OF_SINGLE_ACCESSES.into_iter().map(|level| (level, 1));
+    vectors.chain(single).map(move |((columns, warps, blocks), v)| {
+        let by = split(columns);
+        let (columns, warps) = (columns / by, warps * by as u32);
+        let v = v.min(columns);
+        ResidentRowsParams { lanes: WARP, tile_rows: TILE_ROWS, columns, warps, blocks, each: 1, v, prefetch }
+    })
+}
+
+/// Returns for which rows a cluster is the fastest: those that one of its blocks does not hold.
+pub(super) fn profit(p: &ResidentRowsParams) -> Profit {
+    Profit { min_inner_length: Some(p.elements_per_block() + 1), ..Profit::default() }
+}
+
+/// Returns this block's number in its cluster.
+pub(super) fn rank(p: &ResidentRowsParams) -> Expr {
+    Expr::binary(BinaryOp::And, Expr::Place(Gpu::Block), int32(p.blocks as i32 - 1))
+}
+
+/// Returns the number of the row of this block's cluster.
+pub(super) fn row(p: &ResidentRowsParams) -> Expr {
+    let by = int32(p.blocks.trailing_zeros() as i32);
+    to_i64(Expr::binary(BinaryOp::Shr, Expr::Place(Gpu::Block), by))
+}
+
+/// Joins the accumulators of the blocks of a cluster, given those of this block in every thread.
+pub(super) fn join(
+    l: &mut Lower,
+    r: &Reduction,
+    p: &ResidentRowsParams,
+    of_block: Vec<Expr>,
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    let parts: Vec<Mem> = of_block.iter().map(|_| l.k.share("parts", r.ty, p.blocks)).collect();
+    let of_block: Vec<Expr> = of_block.into_iter().map(|e| bind(l, "part", e, out)).collect();
+    let (at, to) = (to_i64(rank(p)), thread());
+    let stores = parts.iter().zip(of_block).map(|(m, e)| Stmt::StoreTo(*m, at.clone(), to.clone(), e));
+    let stores = stores.collect();
+    let has_receiver = Expr::binary(BinaryOp::Lt, to, int32(p.blocks as i32));
+    out.push(Stmt::If(has_receiver, stores, vec![]));
+    out.push(Stmt::ClusterBarrier);
+    let mut load = |block: u32| -> Vec<Expr> {
+        let load = |m: &Mem| bind(l, "part", Expr::load(*m, Expr::int(block.into())), out);
+        parts.iter().map(load).collect()
+    };
+    let all = (0..p.blocks).map(&mut load).collect();
+    pairs(l, r, all, out)
+}
