@@ -11,6 +11,7 @@ mod versions;
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::kernel::{Expr, Stmt};
+use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use common::rng::Rng;
 use common::values::literal;
@@ -250,4 +251,68 @@ fn count(e: &Expr, counts: &mut [u32; 3]) {
         }
     }
     e.children(|child| count(child, counts));
+}
+
+/// A program that reduces `element` of `%e` (and a second vector's `%e2`) by some operators, from their identities or any other value.
+fn reductions(x: Ty, y: Ty, element: &str, ty: Ty, ops: &[(&str, &str)]) -> String {
+    let each = |k: usize, (op, init): &(&str, &str)| {
+        format!(
+            "  %r{k} = reduce (%a{k}: {ty}, %b{k}: {ty}) from {init}{} over %v {{\n    %c{k} = {op} %a{k}, %b{k}\n    yield %c{k}\n  }}\n",
+            if ty == Ty::Bool { "" } else { ty.name() }
+        )
+    };
+    let names: Vec<String> = (0..ops.len()).map(|k| format!("%r{k}")).collect();
+    let results: Vec<String> = (0..ops.len()).map(|k| format!("r{k}: {ty}")).collect();
+    format!(
+        "func @f(%x: [{x}], %y: [{y}]) -> ({}) {{
+  %n = len %x
+  %ny = len %y
+  require same %n, %ny \"y\"
+  %v = map (%e: {x}, %e2: {y}) over %x, %y {{
+{element}  }}
+{}  return {}
+}}",
+        results.join(", "),
+        ops.iter().enumerate().map(|(k, op)| each(k, op)).collect::<String>(),
+        names.join(", ")
+    )
+}
+
+#[test]
+fn reductions_in_any_order() {
+    let sum: &[(&str, &str)] = &[("add", "0")];
+    let several: &[(&str, &str)] =
+        &[("add", "5"), ("min", "7"), ("max", "1"), ("xor", "3"), ("mul", "3"), ("or", "0")];
+    let widened = "    %w = cast u32 %e\n    yield %w\n";
+    let signed = "    %w = cast i32 %e\n    %w2 = cast i32 %e2\n    %p = mul %w, %w2\n    yield %p\n";
+    let bits = "    %p = or %e, %e2\n    yield %p\n";
+    let count = "    %z = gt %e, 1f16\n    %p = lt %e2, 2f32\n    %both = and %z, %p\n    %w = cast i64 %both\n    yield %w\n";
+    let cases = [
+        (Ty::U8, Ty::U8, widened, Ty::U32, sum, Some(4)),
+        (Ty::U8, Ty::U8, widened, Ty::U32, several, Some(2)),
+        (Ty::I16, Ty::I8, signed, Ty::I32, several, Some(1)),
+        (Ty::I16, Ty::I16, "    %p = add %e, %e2\n    yield %p\n", Ty::I16, several, Some(1)),
+        (Ty::Bool, Ty::Bool, bits, Ty::Bool, &[("and", "true"), ("or", "false"), ("xor", "true")], Some(2)),
+        (Ty::F16, Ty::F32, count, Ty::I64, sum, Some(1)),
+        // floats have an order, and elements of four bytes are loaded as fast by the tree
+        (Ty::F16, Ty::F16, "    %p = cast f32 %e\n    yield %p\n", Ty::F32, sum, None),
+        (Ty::I32, Ty::F32, "    yield %e\n", Ty::I32, sum, None),
+    ];
+    for (x, y, element, ty, ops, batch) in cases {
+        let c = compiled(&reductions(x, y, element, ty, ops), None);
+        let first = &c.kernels[0].gpu_variants()[0];
+        let found = match first.launch.grid {
+            Grid::Tiles { min_span, .. } if first.launch.entry.ends_with("_packed") => Some(min_span),
+            _ => None,
+        };
+        assert_eq!(found, batch, "{x}, {y}: {element}");
+        let mut rng = Rng::new(5);
+        for n in [0, 1, 129, 2047, 2048, 2049, 8 * 2048 - 1, 8 * 2048, 33 * 2048 + 5] {
+            let vector = |ty: Ty, rng: &mut Rng| Value::Vector((0..n).map(|_| literal(ty, rng)).collect());
+            let args = [vector(x, &mut rng), vector(y, &mut rng)];
+            let entries = check(&c, &args, &format!("{x}, {y}: {element}{n} elements"));
+            let packed = entries.iter().any(|e| e.ends_with("_packed"));
+            assert_eq!(packed, batch.is_some(), "{n} elements: {entries:?}");
+        }
+    }
 }
