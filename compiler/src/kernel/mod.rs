@@ -22,6 +22,7 @@ pub mod pipeline;
 pub mod print;
 pub mod split_rows;
 pub mod verify;
+pub mod widen;
 
 use crate::loc::LocStack;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};

@@ -1,7 +1,7 @@
 //! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, apart from
 //! divisions in loops (`split_rows.rs`), because the C compiler does the same optimisations.
 
-use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify};
+use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify, widen};
 use crate::error::{Error, Result};
 
 /// A pass over a kernel.
@@ -27,9 +27,10 @@ impl Pass {
 
 /// All passes. Dead code is dropped before common subexpressions are looked for, and again at the
 /// end.
-pub const PASSES: [Pass; 7] = [
+pub const PASSES: [Pass; 8] = [
     pass("if_conversion", if_conversion::run),
     Pass { only_narrow: true, ..pass("narrow", narrow::run) },
+    pass("widen", widen::run),
     pass("dce", dce::run),
     pass("cse", cse::run),
     pass("divide", divide::run),

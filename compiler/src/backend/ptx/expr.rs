@@ -251,7 +251,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Returns a value in a register, for instructions that take no immediate.
-    fn in_register(&mut self, ty: Ty, v: Operand<'a>) -> Operand<'a> {
+    pub fn in_register(&mut self, ty: Ty, v: Operand<'a>) -> Operand<'a> {
         if v.is_register() {
             return v;
         }

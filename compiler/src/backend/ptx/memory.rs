@@ -5,7 +5,7 @@ use super::Emitter;
 use super::address::Address;
 use super::regs::{List, Operand, class, memory_type, operation_type};
 use crate::kernel::{Expr, Mem, Reg};
-use crate::scalar::{Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 
 impl<'a> Emitter<'a> {
     /// Returns the load instruction without its type.
@@ -80,7 +80,7 @@ impl<'a> Emitter<'a> {
     }
 
     pub fn store(&mut self, m: Mem, index: &Expr, e: &Expr) {
-        let value = self.value(e);
+        let value = self.value(self.low_bits(e, self.k.mem(m).1));
         let (address, ty, store) = (self.address(m, index), self.k.mem(m).1, self.store_to(m));
         self.store_at(store, ty, address, value);
     }
@@ -154,11 +154,26 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Returns an integer of up to 32 bits whose low bits are those of `e`: a store of `ty` needs no
+    /// more of it.
+    fn low_bits<'e>(&self, mut e: &'e Expr, ty: Ty) -> &'e Expr {
+        if ty.is_int() && ty.size() < 4 {
+            while let Expr::Cast(_, inner) = e
+                && let from = self.k.ty(inner)
+                && from.is_int()
+                && (ty.size()..=4).contains(&from.size())
+            {
+                e = inner;
+            }
+        }
+        e
+    }
+
     pub fn store_vec(&mut self, m: Mem, index: &Expr, values: &[Expr]) {
         let ty = self.k.mem(m).1;
-        let mut names: Vec<Operand> = values.iter().map(|e| self.value(e)).collect();
-        let (address, store) = (self.address(m, index), self.store_to(m));
         if ty.size() >= 4 {
+            let names: Vec<Operand> = values.iter().map(|e| self.value(e)).collect();
+            let (address, store) = (self.address(m, index), self.store_to(m));
             return code!(
                 self,
                 "{store}.v{}.{} {address}, {{{}}};",
@@ -167,21 +182,53 @@ impl<'a> Emitter<'a> {
                 List(&names)
             );
         }
-        if ty == Ty::Bool {
-            names = names.iter().map(|p| self.byte(*p)).collect();
-        }
-        let (each, bits) = (names.len().min(4 / ty.size()), 8 * ty.size());
-        let mut words = Vec::new();
-        for group in names.chunks(each) {
-            let word = self.regs.fresh(Ty::U32);
-            code!(self, "mov.b32 {word}, {};", group[0]);
-            for (i, element) in group.iter().enumerate().skip(1) {
-                code!(self, "bfi.b32 {word}, {element}, {word}, {}, {bits};", bits * i);
-            }
-            words.push(word);
-        }
-        let access = format!("{store}{}", packed(words.len(), each * bits));
+        let elements: Vec<(Operand, u32)> = values.iter().map(|e| self.part(e, ty)).collect();
+        let (address, store) = (self.address(m, index), self.store_to(m));
+        let (each, size) = (values.len().min(4 / ty.size()), ty.size() as u32);
+        let words: Vec<Operand> = elements.chunks(each).map(|group| self.word(group, size)).collect();
+        let access = format!("{store}{}", packed(words.len(), each * 8 * ty.size()));
         code!(self, "{access} {address}, {};", list(&words));
+    }
+
+    /// Returns a register of 32 bits that contains an element of one or two bytes, and at which byte.
+    fn part(&mut self, e: &Expr, ty: Ty) -> (Operand<'a>, u32) {
+        let e = self.low_bits(e, ty);
+        if let Expr::Binary(BinaryOp::Shr, whole, count) = e
+            && let Expr::Lit(count) = **count
+            && self.k.ty(whole).size() == 4
+            && count.bits.is_multiple_of(8)
+            && count.bits / 8 + ty.size() as u64 <= 4
+        {
+            return (self.value(whole), count.bits as u32 / 8);
+        }
+        let value = self.value(e);
+        (if ty == Ty::Bool { self.byte(value) } else { value }, 0)
+    }
+
+    /// Packs elements of `size` bytes into a word: each instruction joins two registers.
+    fn word(&mut self, elements: &[(Operand<'a>, u32)], size: u32) -> Operand<'a> {
+        let [(first, at), rest @ ..] = elements else { unreachable!("at least one element") };
+        if let [(second, of_second)] = rest {
+            return self.joined((*first, *at), (*second, *of_second), size);
+        }
+        if rest.is_empty() {
+            return *first;
+        }
+        let (low, high) = elements.split_at(elements.len() / 2);
+        let (low, high) = (self.word(low, size), self.word(high, size));
+        self.joined((low, 0), (high, 0), size * elements.len() as u32 / 2)
+    }
+
+    /// Joins `size` bytes of one register, from a byte on, and as many of another.
+    fn joined(&mut self, low: (Operand<'a>, u32), high: (Operand<'a>, u32), size: u32) -> Operand<'a> {
+        let word = self.regs.fresh(Ty::U32);
+        let [a, b] = [low.0, high.0].map(|v| self.in_register(Ty::U32, v));
+        // digit i of the selector says which of the eight bytes is byte i
+        let pick = |first: u32| (0..size).map(move |i| first + i);
+        let bytes = pick(low.1).chain(pick(4 + high.1));
+        let selector = bytes.zip(0..).fold(0, |all, (byte, i)| all | byte << (4 * i));
+        code!(self, "prmt.b32 {word}, {a}, {b}, {selector};");
+        word
     }
 }
 

@@ -7,10 +7,11 @@
 //! | `map.rs` | every element on its own: vector accesses, unrolling; stencils of vectors |
 //! | `small_map.rs` | one element per thread, for maps of few elements |
 //! | `register_window.rs`, `shared_tile_1d.rs` | how maps load stencils of vectors |
-//! | `register_tiling.rs`, `shared_tile_2d.rs` | stencils of matrices |
+//! | `register_tiling.rs`, `line_sums.rs`, `shared_tile_2d.rs` | stencils of matrices |
 //! | `transposed_tile/` | maps that read a matrix transposed |
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
+//! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
 //! | `segments/` | segmented reductions: of rows or of columns |
 //! | `resident_rows/` | several passes over rows that lie in registers |
 //! | `product/` | matrix products and the like, with split-K |
@@ -28,7 +29,9 @@ mod elements;
 mod expressions;
 mod fold;
 mod levels;
+mod line_sums;
 mod map;
+mod packed_reduction;
 mod paths;
 mod product;
 mod reduce;
@@ -219,6 +222,14 @@ fn emit(
                 Grid::Tiles { min_span: 1, max_span: reduce::max_span(l.launch, layout) },
             )
         }
+        Choice::PackedReduction { batch } => {
+            let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());
+            l.k.kernel.min_resident_blocks = reduce::min_resident_blocks(cost, sizes.sum(), false);
+            (
+                packed_reduction::main(l, fused, scalars, *batch)?,
+                Grid::Tiles { min_span: *batch, max_span: packed_reduction::MAX_SPAN },
+            )
+        }
         Choice::Contraction(params) => {
             l.k.kernel.threads = contraction::THREADS;
             // without a bound a block has a multiprocessor for itself, and its barriers are idle time
@@ -258,7 +269,7 @@ fn emit(
         }
     };
     l.k.kernel.main = Some(l.k.with_prologue(body));
-    if matches!(group.choice, Choice::Reduction) && fused.domain.len() == 1 {
+    if matches!(group.choice, Choice::Reduction | Choice::PackedReduction { .. }) && fused.domain.len() == 1 {
         // nothing is divided, and the bounds would only cost registers
         l.k.kernel.in_space.clear();
     } else {

@@ -74,33 +74,8 @@ pub fn main(
     let n = l.launch.count();
     let reductions = Reduction::all(l.launch, fused);
     let mut out = Vec::new();
-    let column = Column::new(l, &mut out);
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warp = bind(l, "warp", warp, &mut out);
-    let side = Expr::binary(BinaryOp::Shr, thread(), int32(COLUMNS.trailing_zeros() as i32));
-    let side = bind(l, "side", side, &mut out);
-    let count = bind(l, "tiles", tiles(n.clone()), &mut out);
-    let entries = MAX_SPAN * THREADS / WARP;
-    let shared: Vec<Mem> = each_accumulator(&reductions).map(|r| l.k.share("warps", r.ty, entries)).collect();
-    // the blocks of a group take its pairs of tiles in turn, so that together they read memory in
-    // order
-    let per_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
-    let blocks_per_group = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
-    let blocks_per_group = bind(l, "apart", blocks_per_group, &mut out);
-    let group = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), blocks_per_group.clone());
-    let group = bind(l, "group", group, &mut out);
-    let index_in_group = Expr::Place(Gpu::Block).minus(group.clone().times(blocks_per_group.clone()));
-    let index_in_group = bind(l, "place", index_in_group, &mut out);
-    let base = bind(l, "origin", to_i64(group.clone()).times(Expr::int(TILE)), &mut out);
-    let block = ReductionBlock {
-        column: column.clone(),
-        count: count.clone(),
-        group: to_i64(group),
-        base,
-        index_in_group,
-        blocks_per_group,
-        shared,
-    };
+    let ThreadOfReduction { block, warp, side } = begin(l, &reductions, MAX_SPAN * THREADS / WARP, &mut out);
+    let (column, count) = (block.column.clone(), block.count.clone());
 
     let affordable = MAX_UNROLLED / i64::from(cost.max(1));
     let words_in_flight = if layout.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
@@ -144,6 +119,46 @@ pub fn main(
     results(l, &reductions, &block, &n, &mut all)?;
     levels::complete(l, &reductions, scalars, block, all, &mut out)?;
     Ok(out)
+}
+
+/// What a thread of a reduction computes about itself first.
+pub struct ThreadOfReduction {
+    pub block: ReductionBlock,
+    /// The warp in the block (i32).
+    pub warp: Expr,
+    /// The team in the block (i32).
+    pub side: Expr,
+}
+
+/// Computes the position of a thread, and declares shared memory with so many values for each
+/// accumulator.
+pub fn begin(
+    l: &mut Lower,
+    reductions: &[Reduction],
+    entries: u32,
+    out: &mut Vec<Stmt>,
+) -> ThreadOfReduction {
+    let n = l.launch.count();
+    let column = Column::new(l, out);
+    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+    let warp = bind(l, "warp", warp, out);
+    let side = Expr::binary(BinaryOp::Shr, thread(), int32(COLUMNS.trailing_zeros() as i32));
+    let side = bind(l, "side", side, out);
+    let count = bind(l, "tiles", tiles(n), out);
+    let shared: Vec<Mem> = each_accumulator(reductions).map(|r| l.k.share("warps", r.ty, entries)).collect();
+    // the blocks of a group take its pairs of tiles in turn, so that together they read memory in
+    // order
+    let per_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
+    let blocks_per_group = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
+    let blocks_per_group = bind(l, "apart", blocks_per_group, out);
+    let group = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), blocks_per_group.clone());
+    let group = bind(l, "group", group, out);
+    let index_in_group = Expr::Place(Gpu::Block).minus(group.clone().times(blocks_per_group.clone()));
+    let index_in_group = bind(l, "place", index_in_group, out);
+    let base = bind(l, "origin", to_i64(group.clone()).times(Expr::int(TILE)), out);
+    let group = to_i64(group);
+    let block = ReductionBlock { column, count, group, base, index_in_group, blocks_per_group, shared };
+    ThreadOfReduction { block, warp, side }
 }
 
 /// Thread k joins the warps of the block's tile k, and stores the result.

@@ -19,10 +19,11 @@
 
 pub mod placement;
 
+use super::register_pressure::LineSchedule;
 use super::register_window::{self, pieces};
 use super::shared_tile_2d::SharedTiles;
 use super::thread_layout::ThreadLayout;
-use super::{access, boundary_elements, register_pressure};
+use super::{access, boundary_elements, line_sums};
 use crate::core::linear::is_i64;
 use crate::core::{NodeId, Op, StencilHint};
 use crate::error;
@@ -280,7 +281,7 @@ fn elements(l: &mut Lower, tile: &ThreadTile, out: &mut Vec<Stmt>) -> error::Res
             let index = position.index(l, &at);
             roots.extend(arrays.iter().map(|a| opened(&mut l.launch.g, *a, &index)));
         }
-        let roots = l.launch.shared(&roots);
+        let mut roots = l.launch.shared(&roots);
         let mut rows: Vec<i64> = params.lines.iter().map(Line::row).collect();
         rows.dedup();
         let mut ready = HashMap::default();
@@ -290,7 +291,11 @@ fn elements(l: &mut Lower, tile: &ThreadTile, out: &mut Vec<Stmt>) -> error::Res
                 ready.insert((line.array, position.index(l, &at)), line.row());
             }
         }
-        let mut line_schedule = register_pressure::LineSchedule::of(l.launch, &roots, &ready);
+        let mut line_schedule = LineSchedule::of(l.launch, &roots, &ready);
+        if let Some(ordered) = line_sums::by_lines(l.launch, &roots, &line_schedule) {
+            roots = ordered;
+            line_schedule = LineSchedule::of(l.launch, &roots, &ready);
+        }
         let mut vars = position.vars.clone();
         let per_row = params.tiling.v as usize * items.len();
         let mut stored = 0;

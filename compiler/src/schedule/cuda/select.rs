@@ -14,8 +14,8 @@ use super::select_elements;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
-    contraction, cooperative_nest, fold, levels, map, product, register_tiling, resident_rows, small_map,
-    stencil_cost, temporal_blocking, transposed_tile,
+    contraction, cooperative_nest, fold, levels, map, packed_reduction, product, register_tiling,
+    resident_rows, small_map, stencil_cost, temporal_blocking, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -138,6 +138,14 @@ fn elements(
                 (Choice::Product(large), Vec::new()),
                 layout,
                 list(&[("_large", Guards { noalias: writes, ..Guards::contiguous().narrow() })], profit),
+            ));
+        }
+        if let Some(batch) = packed_reduction::batch(l, fused).filter(|_| has_reduction(&l.g, fused)) {
+            let guards = Guards::contiguous();
+            groups.push(group(
+                (Choice::PackedReduction { batch }, Vec::new()),
+                layout,
+                list(&[("_packed", guards.narrow()), ("_packed_wide", guards)], Profit::default()),
             ));
         }
         if product.is_none() {

@@ -35,6 +35,8 @@ pub enum Choice {
     SmallMap,
     /// Reductions by the fixed tree.
     Reduction,
+    /// Reductions of narrow elements in any order; so many tiles are loaded together.
+    PackedReduction { batch: u32 },
     /// Loops that all elements of a block run together, tile by tile through shared memory.
     CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.
@@ -85,7 +87,7 @@ impl Choice {
             Choice::Product(_) => Strategy::Product,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
-            Choice::Reduction => Strategy::Reduction,
+            Choice::Reduction | Choice::PackedReduction { .. } => Strategy::Reduction,
             Choice::Contraction(_) => Strategy::Contraction,
             Choice::CooperativeNest(_) => Strategy::CooperativeNest,
             Choice::RegisterTiling(params) => Strategy::Stencil(params.strategy(), fused.domain.len() as u8),
