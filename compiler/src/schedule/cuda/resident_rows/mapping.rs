@@ -7,7 +7,7 @@ use crate::plan::gpu::Grid;
 /// Threads of a block whose warps have rows of their own.
 pub(super) const THREADS: u32 = 128;
 /// The registers of a multiprocessor, and those of a thread beside the elements: more if each element
-/// has an access of its own, or more than a word.
+/// has an access of its own.
 const REGISTERS: i64 = 1 << 16;
 const OTHER_REGISTERS: i64 = 44;
 const MORE_OTHER_REGISTERS: i64 = 52;
@@ -66,7 +66,10 @@ impl ResidentRowsParams {
     /// Returns the number of blocks for which a multiprocessor should have registers, given the words of
     /// an element and of the counts and means of a column.
     pub fn min_resident_blocks(&self, words: i64, of_moments: i64) -> u32 {
-        (REGISTERS / (self.registers(words, of_moments) * i64::from(self.threads()))).clamp(1, 16) as u32
+        // values of more than a word need more registers, or some of them are kept in memory
+        let more = if words > 1 { MORE_OTHER_REGISTERS - OTHER_REGISTERS } else { 0 };
+        let of_thread = self.registers(words, of_moments) + more;
+        (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 16) as u32
     }
 
     /// Whether a thread can have the registers that counts and means take as well, or all that it needs
@@ -77,7 +80,7 @@ impl ResidentRowsParams {
     }
 
     fn registers(&self, words: i64, of_moments: i64) -> i64 {
-        let others = if self.v == 1 || words > 1 { MORE_OTHER_REGISTERS } else { OTHER_REGISTERS };
+        let others = if self.v == 1 { MORE_OTHER_REGISTERS } else { OTHER_REGISTERS };
         self.elements_per_lane() * self.each * words + others + self.columns * of_moments
     }
 }
