@@ -24,7 +24,7 @@ use crate::schedule::lower::{Lower, named as bind};
 pub use mapping::ResidentRowsParams;
 use mapping::{Group, THREADS};
 use row::Row;
-pub use variants::{variants, words_of_moments};
+pub use variants::{limit, variants, words_of_moments};
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Result<Vec<Stmt>> {
