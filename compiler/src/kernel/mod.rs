@@ -157,9 +157,11 @@ pub enum Stmt {
     /// register is true for the last arrival. Its thread then sees everything that the other
     /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
-    /// GPU: a barrier of all blocks of the cluster. Everything that their threads wrote before is
-    /// visible to all of them after it.
-    ClusterBarrier,
+    /// GPU: a barrier of all blocks of the cluster, all of which have begun after it. Unless it is
+    /// `relaxed`, everything that their threads wrote before is visible to all of them after it.
+    ClusterBarrier {
+        relaxed: bool,
+    },
     /// GPU: a store to the shared memory of a block of this cluster: the memory, the index, the rank
     /// of the block, and the value. That block must have begun, and must not have ended.
     StoreTo(Mem, Expr, Expr, Expr),

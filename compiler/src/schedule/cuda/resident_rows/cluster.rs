@@ -74,7 +74,7 @@ pub(super) fn join(
     let stores = stores.collect();
     let has_receiver = Expr::binary(BinaryOp::Lt, to, int32(p.blocks as i32));
     out.push(Stmt::If(has_receiver, stores, vec![]));
-    out.push(Stmt::ClusterBarrier);
+    out.push(Stmt::ClusterBarrier { relaxed: false });
     let mut load = |block: u32| -> Vec<Expr> {
         let load = |m: &Mem| bind(l, "part", Expr::load(*m, Expr::int(block.into())), out);
         parts.iter().map(load).collect()

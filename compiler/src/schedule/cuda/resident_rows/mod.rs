@@ -53,7 +53,7 @@ pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Resul
         }
         if stage == 0 && p.blocks > 1 {
             out.push(Stmt::Note("all blocks of the cluster have begun".into()));
-            out.push(Stmt::ClusterBarrier);
+            out.push(Stmt::ClusterBarrier { relaxed: true });
         }
         for row in &mut all {
             match &rows.stages[stage] {
