@@ -182,7 +182,8 @@ fn clusters_are_for_devices_that_have_them() {
     };
     let first = "f_0_rows_8192, 1 blocks";
     let longest = "f_0, 64 blocks | f_1, 1024 blocks";
-    let with = format!("{first} | f_0_rows_65536, 4 blocks | f_0_rows_131072, 8 blocks | {longest}");
+    let with =
+        format!("{first} | f_0_rows_65536_cluster, 4 blocks | f_0_rows_131072_cluster, 8 blocks | {longest}");
     let without =
         format!("{first} | f_0, 10 blocks | f_1, 40 blocks | f_0, 32 blocks | f_1, 128 blocks | {longest}");
     assert_eq!([90, 120].map(said), [with.clone(), with]);

@@ -74,6 +74,8 @@ pub struct CompiledGpuKernel {
     pub stencils: Vec<Kept>,
     /// The decisions about arrays that the kernel reads transposed.
     pub transposed: Vec<TiledArray>,
+    /// Of a kernel that keeps rows: which rows it does not keep, and why.
+    pub limit: Option<String>,
 }
 
 /// One variant of a kernel for GPUs.
@@ -209,7 +211,8 @@ fn compile_function(
 /// Writes the PTX of a kernel's variants. A variant gets the entry of an earlier one that has the
 /// same code.
 fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledGpuKernel> {
-    let GpuVariants { kernel: GpuKernel { variants, absent, .. }, drafts, stencils, transposed } = variants;
+    let GpuVariants { kernel, drafts, stencils, transposed, limit } = variants;
+    let GpuKernel { variants, absent, .. } = kernel;
     let code = |(draft, launch): (Draft, GpuVariant)| {
         let (strategy, kernel) = (draft.strategy, draft.finish()?);
         let ptx = backend::ptx::emit(&kernel);
@@ -224,7 +227,7 @@ fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledG
         Ok(code)
     };
     let variants = drafts.into_iter().zip(variants).map(code).collect::<Result<_>>()?;
-    Ok(CompiledGpuKernel { variants, absent, stencils, transposed })
+    Ok(CompiledGpuKernel { variants, absent, stencils, transposed, limit })
 }
 
 impl CompiledKernel {

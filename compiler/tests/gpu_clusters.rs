@@ -114,6 +114,20 @@ const UNIT: &str = "func @f(%x: [T]) -> (r: [T]) {
   return %r
 }";
 
+/// Two vectors of which each element is needed twice.
+const PAIR: &str = "func @f(%x: [T], %w: [T]) -> (r: [T]) {
+  %0 = len %x
+  %1 = len %w
+  require same %0, %1 \"lengths\"
+  %s = dot from 0T over %x, %w
+  %r = map (%y: T, %z: T) over %x, %w {
+    %2 = div %y, %s
+    %3 = sub %2, %z
+    yield %3
+  }
+  return %r
+}";
+
 fn how(layout: Layout, version: Option<usize>) -> How {
     How { layout, version, span: 1, order: Order::Random(7) }
 }
@@ -139,12 +153,12 @@ fn softmaxes() {
     let c = compiled(SOFTMAX, Ty::F32);
     let mut rng = Rng::new(1);
     for (n, k, capability, wanted) in [
-        (1, 100_000, 90, "f_0_rows_131072"),
-        (2, 32_772, 90, "f_0_rows_65536"),
-        (1, 65_536, 90, "f_0_rows_65536"),
-        (1, 131_076, 120, "f_0_rows_262144"),
-        (1, 40_001, 90, "f_0_rows_131072_any"),
-        (3, 8193, 90, "f_0_rows_32768_any"),
+        (1, 100_000, 90, "f_0_rows_131072_cluster"),
+        (2, 32_772, 90, "f_0_rows_65536_cluster"),
+        (1, 65_536, 90, "f_0_rows_65536_cluster"),
+        (1, 131_076, 120, "f_0_rows_262144_cluster"),
+        (1, 40_001, 90, "f_0_rows_65536_cluster_any"),
+        (3, 8193, 90, "f_0_rows_32768_cluster_any"),
         (1, 16_384, 90, "f_0_rows_32768"),
         (1, 100_000, 89, "f_0 f_1 f_2"),
         (1, 40_001, 80, "f_0 f_1 f_2"),
@@ -157,9 +171,9 @@ fn softmaxes() {
     // two columns are apart, or rows have gaps
     let args = [numbers(Ty::F32, &[2, 33_000], &mut rng)];
     for (layout, wanted) in [
-        (Layout::InPlace, "f_0_rows_65536"),
-        (Layout::Padded, "f_0_rows_65536"),
-        (Layout::Offset, "f_0_rows_131072_any"),
+        (Layout::InPlace, "f_0_rows_65536_cluster"),
+        (Layout::Padded, "f_0_rows_65536_cluster"),
+        (Layout::Offset, "f_0_rows_65536_cluster_any"),
         (Layout::Strided, "f_0_any f_1_any f_2_any"),
     ] {
         assert_eq!(check(&c, &args, how(layout, None), 90).join(" "), wanted, "{layout:?}");
@@ -173,7 +187,17 @@ fn forced_variants() {
     let c = compiled(SOFTMAX, Ty::F32);
     let all = clusters(&c);
     let names: Vec<&str> = all.iter().map(|v| &v.1["f_0_rows_".len()..]).collect();
-    assert_eq!(names, ["65536", "131072", "262144", "32768_any", "131072_any"]);
+    assert_eq!(
+        names,
+        [
+            "65536_cluster",
+            "131072_cluster",
+            "262144_cluster",
+            "32768_cluster_any",
+            "65536_cluster_any",
+            "131072_cluster_any"
+        ]
+    );
     for (number, entry) in all {
         for (n, k) in [(2, 4), (1, 2052), (1, 16_388)] {
             let args = [numbers(Ty::F32, &[n, k], &mut rng)];
@@ -228,6 +252,9 @@ fn other_functions_and_types() {
             let entries = check(&c, &args, how(Layout::InPlace, None), 90);
             assert!(kept(&entries), "{extents:?} of {ty}: {entries:?}");
         }
+        let (c, k) = (compiled(PAIR, ty), 40_000);
+        let args = [(); 2].map(|()| numbers(ty, &[k], &mut rng));
+        assert!(kept(&check(&c, &args, how(Layout::InPlace, None), 90)), "two vectors of {ty}");
     }
 }
 
@@ -261,7 +288,7 @@ fn special_numbers() {
         let mut row = vec![Lit::f32(-0.0); 33_000];
         row[32_999] = Lit::f32(special);
         let args = [Value::Array(vec![1, 33_000], row)];
-        assert_eq!(check(&c, &args, how(Layout::Contiguous, None), 90), ["f_0_rows_65536"]);
+        assert_eq!(check(&c, &args, how(Layout::Contiguous, None), 90), ["f_0_rows_65536_cluster"]);
     }
 }
 
@@ -281,4 +308,18 @@ fn barriers() {
             Ok(called) => panic!("{what}: {called:?}"),
         }
     }
+}
+
+/// Reports say which rows are not kept, and why.
+#[test]
+fn limits() {
+    let limit = |text: &str, ty| {
+        let c = compiled(text, ty);
+        c.kernels[0].gpu.as_ref().and_then(|gpu| gpu.limit.clone()).unwrap_or_default()
+    };
+    let of_cluster = "elements are not kept: the registers of a cluster of 8 blocks hold no more";
+    assert_eq!(limit(SOFTMAX, Ty::F32), format!("more than 262144 {of_cluster}"));
+    assert_eq!(limit(UNIT, Ty::F64), format!("more than 131072 {of_cluster}"));
+    let of_elements = "elements are not kept: its elements take more registers than a multiprocessor has";
+    assert_eq!(limit(PAIR, Ty::F64), format!("more than 65536 {of_elements}"));
 }

@@ -307,7 +307,8 @@ const CLUSTER: &str = "kernel @k {
 #[test]
 fn clusters() {
     let text = |begun: &str, written: &str| CLUSTER.replace("BEGUN", begun).replace("WRITTEN", written);
-    let right = text("barrier cluster", "barrier cluster");
+    let right = text("barrier cluster relaxed", "barrier cluster");
+    passes(&text("barrier cluster", "barrier cluster"), 4);
     assert_eq!(kernel(&right).to_string(), kernel(&kernel(&right).to_string()).to_string());
     for order in ORDERS {
         let (out, _) = launch(&kernel(&right), 8, &floats(64), 64, &[], order).unwrap();
@@ -317,9 +318,12 @@ fn clusters() {
     }
     let absent = FaultKind::Absent;
     fault(&text("", "barrier cluster"), 4, absent, &["may not have begun", "got[thread] of"]);
-    let early = text("barrier cluster", "barrier");
+    let early = text("barrier cluster relaxed", "barrier");
     let late = text("barrier cluster", "barrier cluster got[thread] of and(add(%rank, 2i32), 3i32) = 1f32");
-    for (text, order) in [&early, &late].into_iter().flat_map(|text| ORDERS.map(|order| (text, order))) {
+    let unordered = text("barrier cluster relaxed", "barrier cluster relaxed");
+    for (text, order) in
+        [&early, &late, &unordered].into_iter().flat_map(|text| ORDERS.map(|order| (text, order)))
+    {
         // the block that is written to may have ended
         let f = launch(&kernel(text), 4, &floats(64), 64, &[], order).unwrap_err();
         assert!([absent, FaultKind::Race].contains(&f.kind), "{order:?}: {f}");

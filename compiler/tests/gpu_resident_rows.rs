@@ -229,7 +229,7 @@ fn softmaxes() {
     }
     kept.sort();
     kept.dedup();
-    let vectors = [32, 64, 256, 1024, 2048, 4096, 8192, 32768].map(|k| format!("f_0_rows_{k}"));
+    let vectors = [32, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768].map(|k| format!("f_0_rows_{k}"));
     let single = [64, 256, 512, 1024, 2048, 4096, 8192].map(|k| format!("f_0_rows_{k}_any"));
     let mut all: Vec<String> = vectors.into_iter().chain(single).collect();
     all.sort();

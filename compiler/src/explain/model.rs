@@ -245,6 +245,8 @@ pub struct Gpu {
     pub variants: Vec<GpuVariant>,
     pub stencils: Vec<Stencil>,
     pub transposed: Vec<Transposed>,
+    /// Which rows a kernel that keeps rows does not keep, and why.
+    pub limit: Option<String>,
     /// The launch policy's decision, if the given extents determine it.
     pub launched: Option<Launched>,
 }

@@ -211,6 +211,9 @@ fn on_gpu(out: &mut String, g: &Gpu) {
         (v.entry.as_str(), words, &v.conditions[..])
     });
     variants(out, &rows.collect::<Vec<_>>());
+    if let Some(limit) = &g.limit {
+        let _ = writeln!(out, "      {limit}");
+    }
     if let Some(l) = &g.launched {
         launched(out, l);
     }

@@ -56,6 +56,7 @@ pub fn gpu(
         variants: kernel.variants.iter().map(variant).collect(),
         stencils: kernel.stencils.iter().map(Into::into).collect(),
         transposed: kernel.transposed.iter().map(Into::into).collect(),
+        limit: kernel.limit.clone(),
         launched,
     })
 }

@@ -130,7 +130,7 @@ impl Narrow<'_> {
                 Stmt::Local(_)
                 | Stmt::Note(_)
                 | Stmt::Barrier
-                | Stmt::ClusterBarrier
+                | Stmt::ClusterBarrier { .. }
                 | Stmt::Prefetch { .. } => {}
             }
             out.push(s);

@@ -186,7 +186,7 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             let (array, index) = element(c, k)?;
             Stmt::Prefetch { array, index, wide }
         }
-        "barrier" if c.eat("cluster") => Stmt::ClusterBarrier,
+        "barrier" if c.eat("cluster") => Stmt::ClusterBarrier { relaxed: c.eat("relaxed") },
         "barrier" => Stmt::Barrier,
         "load" => {
             let mut regs = vec![define(c, k, None)?];

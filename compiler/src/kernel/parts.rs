@@ -27,7 +27,7 @@ macro_rules! expressions {
                 $f(e);
                 values.into_iter().for_each($f);
             }
-            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier | Stmt::ClusterBarrier => {}
+            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier | Stmt::ClusterBarrier { .. } => {}
         }
     };
 }

@@ -126,7 +126,9 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 writeln!(f, "{pad}store {}[{}] = {}", mem(k, *m), expr(k, i), list.join(", "))?;
             }
             Stmt::Barrier => writeln!(f, "{pad}barrier")?,
-            Stmt::ClusterBarrier => writeln!(f, "{pad}barrier cluster")?,
+            Stmt::ClusterBarrier { relaxed } => {
+                writeln!(f, "{pad}barrier cluster{}", if *relaxed { " relaxed" } else { "" })?;
+            }
             Stmt::StoreTo(m, i, rank, e) => {
                 let (index, rank) = (expr(k, i), expr(k, rank));
                 writeln!(f, "{pad}{}[{index}] of {rank} = {}", mem(k, *m), expr(k, e))?;

@@ -251,10 +251,10 @@ impl Check<'_> {
                 values.iter().try_for_each(|e| self.want(e, ty, scope))
             }
             Stmt::Barrier => Ok(()),
-            Stmt::ClusterBarrier | Stmt::StoreTo(..) if self.k.cluster == 0 => {
+            Stmt::ClusterBarrier { .. } | Stmt::StoreTo(..) if self.k.cluster == 0 => {
                 Err(format!("{s:?} in a kernel without clusters"))
             }
-            Stmt::ClusterBarrier => Ok(()),
+            Stmt::ClusterBarrier { .. } => Ok(()),
             Stmt::StoreTo(m, i, rank, e) => {
                 if !matches!(m, Mem::Shared(_)) {
                     return Err(format!("store to {m:?} of another block"));

@@ -76,6 +76,8 @@ pub struct GpuVariants {
     pub stencils: Vec<Kept>,
     /// What was decided of the arrays that it reads transposed.
     pub transposed: Vec<TiledArray>,
+    /// Of a kernel that keeps rows: which rows it does not keep, and why.
+    pub limit: Option<String>,
 }
 
 /// A kernel as it was lowered, before the kernel passes. These take about as long as lowering, and

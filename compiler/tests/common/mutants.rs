@@ -19,14 +19,17 @@ fn cut(body: &mut Vec<Stmt>, at: &mut usize) -> Option<String> {
     for i in 0..body.len() {
         let here = matches!(
             body[i],
-            Stmt::Barrier | Stmt::ClusterBarrier | Stmt::Arrive(..) | Stmt::Let(_, Expr::Broadcast(_), _)
+            Stmt::Barrier
+                | Stmt::ClusterBarrier { .. }
+                | Stmt::Arrive(..)
+                | Stmt::Let(_, Expr::Broadcast(_), _)
         );
         if here && *at > 0 {
             *at -= 1;
             continue;
         }
         match &mut body[i] {
-            Stmt::Barrier | Stmt::ClusterBarrier => {
+            Stmt::Barrier | Stmt::ClusterBarrier { .. } => {
                 body.remove(i);
                 return Some(format!("without the barrier at statement {i}"));
             }

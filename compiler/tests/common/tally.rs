@@ -48,7 +48,7 @@ fn block(body: &[Stmt], counts: &mut BTreeMap<String, u32>) {
                 loads(e);
                 *counts.entry("store_to".into()).or_default() += 1;
             }
-            Stmt::ClusterBarrier => *counts.entry("cluster_barrier".into()).or_default() += 1,
+            Stmt::ClusterBarrier { .. } => *counts.entry("cluster_barrier".into()).or_default() += 1,
             Stmt::Barrier => *counts.entry("barrier".into()).or_default() += 1,
             Stmt::If(_, then, _) => block(then, counts),
             Stmt::Seq(_, _, _, body) | Stmt::While(_, body) => block(body, counts),

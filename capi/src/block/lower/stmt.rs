@@ -77,7 +77,7 @@ impl Lower<'_> {
             | Stmt::StoreVec(..)
             | Stmt::StoreTo(..)
             | Stmt::Barrier
-            | Stmt::ClusterBarrier
+            | Stmt::ClusterBarrier { .. }
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
         }
     }

@@ -129,7 +129,7 @@ impl Printer<'_> {
             | Stmt::StoreVec(..)
             | Stmt::StoreTo(..)
             | Stmt::Barrier
-            | Stmt::ClusterBarrier
+            | Stmt::ClusterBarrier { .. }
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 if matches!(s, Stmt::For(..)) && !body.iter().any(Stmt::has_loop) {

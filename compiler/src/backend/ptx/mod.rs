@@ -68,7 +68,7 @@ pub fn emit(k: &Kernel) -> String {
         let _ = writeln!(out, ".minnctapersm {}", k.min_resident_blocks);
     }
     if k.cluster > 0 {
-        let _ = writeln!(out, ".reqnctapercluster {}, 1, 1", k.cluster);
+        let _ = writeln!(out, ".explicitcluster\n.reqnctapercluster {}, 1, 1", k.cluster);
     }
     out.push_str("{\n");
     for (name, ty, len) in &k.shared {

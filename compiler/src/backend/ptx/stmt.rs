@@ -29,8 +29,9 @@ impl<'a> Emitter<'a> {
             Stmt::Record(site, c, at) => self.record(*site, c, at),
             Stmt::Note(text) => self.comment(text),
             Stmt::Barrier => code!(self, "bar.sync 0;"),
-            Stmt::ClusterBarrier => {
-                code!(self, "barrier.cluster.arrive.release.aligned;");
+            Stmt::ClusterBarrier { relaxed } => {
+                let order = if *relaxed { "relaxed" } else { "release" };
+                code!(self, "barrier.cluster.arrive.{order}.aligned;");
                 code!(self, "barrier.cluster.wait.acquire.aligned;");
             }
             Stmt::StoreTo(m, i, rank, e) => self.store_to_block(*m, i, rank, e),

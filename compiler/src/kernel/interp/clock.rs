@@ -102,6 +102,17 @@ impl Clocks {
         self.seen[threads].fill(all);
     }
 
+    /// Lets neighbouring threads see that each other's blocks have begun, and nothing else.
+    pub fn begin(&mut self, threads: Range<usize>) {
+        let (first, last) = (self.place(threads.start as u32).0, self.place(threads.end as u32 - 1).0);
+        for seen in &mut self.seen[threads] {
+            let clock = Rc::make_mut(seen);
+            for block in first..=last {
+                clock.0.entry(block).or_insert_with(|| vec![0; self.width].into());
+            }
+        }
+    }
+
     /// Releases everything that the thread has done and seen into `clock`, for threads that acquire
     /// it later.
     pub fn release(&mut self, thread: u32, clock: &mut Clock) {

@@ -118,7 +118,7 @@ impl<'k> Block<'k> {
             let message = format!("{} {end}", m.thread(away.thread(0)));
             return m.fault(FaultKind::DivergentBarrier, waiting.thread(0), barrier, message);
         }
-        if let Stmt::ClusterBarrier = barrier {
+        if let Stmt::ClusterBarrier { .. } = barrier {
             self.waits = true;
             return Ok(Met::Waits);
         }
@@ -150,7 +150,10 @@ fn meet_cluster<'k>(blocks: &mut [Block<'k>], cluster: u32, m: &mut Machine<'k, 
     if all.iter().all(|b| b.waits) {
         let threads = (size * m.k.threads) as usize;
         let first = cluster as usize * threads;
-        m.clocks.meet(first..first + threads);
+        match barrier {
+            Stmt::ClusterBarrier { relaxed: true } => m.clocks.begin(first..first + threads),
+            _ => m.clocks.meet(first..first + threads),
+        }
         all.iter_mut().for_each(|b| b.go_on());
     }
     Ok(())

@@ -215,8 +215,8 @@ impl<'k> Machine<'k, '_> {
                     self.store(peer, *m, index.index(l), &[value.bits[l]])?;
                 }
             }
-            Stmt::Barrier | Stmt::ClusterBarrier if mask == u32::MAX => w.state = State::Waiting,
-            Stmt::Barrier | Stmt::ClusterBarrier => {
+            Stmt::Barrier | Stmt::ClusterBarrier { .. } if mask == u32::MAX => w.state = State::Waiting,
+            Stmt::Barrier | Stmt::ClusterBarrier { .. } => {
                 let missing = self.thread(w.thread(lanes(!mask).next().unwrap_or(0)));
                 let here = w.thread(lanes(mask).next().unwrap_or(0));
                 let message = format!("{missing} is not there");

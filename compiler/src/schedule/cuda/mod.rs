@@ -117,7 +117,7 @@ pub fn kernels(
     let mut launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
     let (mut kernels, mut stencils, mut transposed) = (Vec::new(), Vec::new(), Vec::new());
     if launch.absent.is_some() {
-        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed });
+        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit: None });
     }
     c.code_size().variants += added;
     // the signature is complete now, so the kernels can be finished
@@ -132,7 +132,8 @@ pub fn kernels(
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
-    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed })
+    let limit = resident_rows::limit(c);
+    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit })
 }
 
 /// The kernel that the variants of a group share, as it was lowered.

@@ -16,7 +16,7 @@
 use super::mapping::ResidentRowsParams;
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
+use crate::kernel::{Expr, Gpu, Mem, Stmt};
 use crate::plan::gpu::Profit;
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
@@ -24,34 +24,28 @@ use crate::schedule::cuda::segments::pairs;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::reduction::Reduction;
 
-/// Columns of a lane, warps of a block and blocks of a cluster, for rows longer than a block holds. With
-/// eight warps a multiprocessor has two blocks, of which one loads or stores while the other computes.
-const LEVELS: [(i64, u32, u32); 3] = [(4, 8, 4), (4, 8, 8), (4, 16, 8)];
-
-/// The same for rows that do not begin at multiples of 16 bytes, of which a block holds less.
-const LEVELS_OF_SINGLE_ACCESSES: [(i64, u32, u32); 2] = [(2, 8, 4), (2, 16, 8)];
+/// Warps of a block and blocks of a cluster. With eight warps a multiprocessor has two blocks, of which one
+/// loads or stores while the other computes.
+const LEVELS: [(u32, u32); 3] = [(8, 4), (8, 8), (16, 8)];
 
 /// The rows of a tile, all of which a lane has.
 const TILE_ROWS: i64 = TILE / COLUMNS;
 
-/// Returns all mappings of rows to clusters, given the vector width of accesses, the words of an
-/// element, and whether blocks ask for later rows.
-pub(super) fn levels(v: i64, words: i64, prefetch: bool) -> impl Iterator<Item = ResidentRowsParams> {
-    // two warps share a tile of long elements, or one warp would have too few registers
-    let split = move |columns: i64| if words > 1 && columns == 4 { 2 } else { 1 };
-    let vectors = LEVELS.into_iter().map(move |level| (level, v));
-    let single = LEVELS_OF_SINGLE_ACCESSES.into_iter().map(|level| (level, 1));
-    vectors.chain(single).map(move |((columns, warps, blocks), v)| {
-        let by = split(columns);
-        let (columns, warps) = (columns / by, warps * by as u32);
-        let v = v.min(columns);
-        ResidentRowsParams { lanes: WARP, tile_rows: TILE_ROWS, columns, warps, blocks, each: 1, v, prefetch }
+/// Returns all mappings of rows to clusters, the shortest first, given the vector width of accesses and
+/// the words of an element.
+pub(super) fn levels(v: i64, words: i64) -> impl Iterator<Item = ResidentRowsParams> {
+    // two warps share a tile of long elements, or of elements that have an address each
+    let columns = if words > 1 || v == 1 { 2 } else { 4 };
+    LEVELS.into_iter().map(move |(warps, blocks)| {
+        let of_block = ResidentRowsParams::of_warps(TILE_ROWS, columns, warps);
+        ResidentRowsParams { blocks, v: v.min(columns), ..of_block }
     })
 }
 
-/// Returns for which rows a cluster is the fastest: those that one of its blocks does not hold.
-pub(super) fn profit(p: &ResidentRowsParams) -> Profit {
-    Profit { min_inner_length: Some(p.elements_per_block() + 1), ..Profit::default() }
+/// Returns for which rows clusters are the fastest, given the longest row that a block keeps without
+/// memory of its threads.
+pub(super) fn profit(longest_of_block: u32) -> Profit {
+    Profit { min_inner_length: Some(longest_of_block + 1), ..Profit::default() }
 }
 
 /// Returns this block's number in its cluster.
@@ -80,7 +74,7 @@ pub(super) fn join(
     let stores = stores.collect();
     let has_receiver = Expr::binary(BinaryOp::Lt, to, int32(p.blocks as i32));
     out.push(Stmt::If(has_receiver, stores, vec![]));
-    out.push(Stmt::ClusterBarrier);
+    out.push(Stmt::ClusterBarrier { relaxed: false });
     let mut load = |block: u32| -> Vec<Expr> {
         let load = |m: &Mem| bind(l, "part", Expr::load(*m, Expr::int(block.into())), out);
         parts.iter().map(load).collect()

@@ -34,6 +34,21 @@ pub struct ResidentRowsParams {
 }
 
 impl ResidentRowsParams {
+    /// Returns a mapping of one row to warps of a block, with accesses of as many elements as a lane has
+    /// columns.
+    pub fn of_warps(tile_rows: i64, columns: i64, warps: u32) -> ResidentRowsParams {
+        ResidentRowsParams {
+            lanes: WARP,
+            tile_rows,
+            columns,
+            warps,
+            blocks: 1,
+            each: 1,
+            v: columns,
+            prefetch: false,
+        }
+    }
+
     /// Returns the elements of a row that a lane has.
     pub fn elements_per_lane(&self) -> i64 {
         self.columns * self.tile_rows
@@ -75,8 +90,12 @@ impl ResidentRowsParams {
     /// Whether a thread can have the registers that counts and means take as well, or all that it needs
     /// if it is one of a cluster.
     pub fn has_room(&self, words: i64, of_moments: i64) -> bool {
-        of_moments == 0 && self.blocks == 1
-            || self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
+        of_moments == 0 && self.blocks == 1 || self.is_in_registers(words, of_moments)
+    }
+
+    /// Whether a multiprocessor has registers for everything that the threads of a block need.
+    pub fn is_in_registers(&self, words: i64, of_moments: i64) -> bool {
+        self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
     }
 
     fn registers(&self, words: i64, of_moments: i64) -> i64 {
@@ -93,8 +112,8 @@ pub(super) struct Group {
     /// beyond the row.
     pub start: Expr,
     pub offset: i64,
-    /// The variable of the first element's index, and its value for computations. If the elements are absent, this is
-    /// the index of a group that is present.
+    /// The variable of the first element's index, and its value for computations. If the elements are
+    /// absent, this is the index of a group that is present.
     pub first: (NodeId, Expr),
     /// Whether the row has these elements.
     pub is_present: Expr,

@@ -25,7 +25,7 @@ use crate::schedule::lower::{Lower, named as bind};
 pub use mapping::ResidentRowsParams;
 use mapping::{Group, THREADS};
 use row::Row;
-pub use variants::{variants, words_of_moments};
+pub use variants::{limit, variants, words_of_moments};
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Result<Vec<Stmt>> {
@@ -59,7 +59,7 @@ pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Resul
         }
         if stage == 0 && p.blocks > 1 {
             out.push(Stmt::Note("all blocks of the cluster have begun".into()));
-            out.push(Stmt::ClusterBarrier);
+            out.push(Stmt::ClusterBarrier { relaxed: true });
         }
         for row in &mut all {
             match &rows.stages[stage] {

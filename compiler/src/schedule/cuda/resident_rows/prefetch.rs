@@ -1,21 +1,30 @@
 //! Prefetches of later rows into the L2 cache.
 //!
 //! A block loads its row, computes, and stores it. Few rows fit into the registers of a
-//! multiprocessor at once, so where an element takes long to compute, the memory waits for the
-//! computations and these wait for the memory. A block therefore asks for the row of a block that
-//! starts later: its elements are in the L2 cache by then, and the memory is busy meanwhile.
+//! multiprocessor at once, so where rows are long or elements take long to compute, the memory waits
+//! for the computations and these wait for the memory. A block therefore asks for the row of a block
+//! that starts later: its elements are in the L2 cache by then, and the memory is busy meanwhile.
 //!
-//! Measured on an H100 with softmaxes of f64 (268 MB, a copy takes 0.181 ms): rows of 8192 elements
-//! take 0.193 ms and 0.350 without, of 1024 0.189 and 0.230. The best distance is 132 rows of 8192,
-//! 264 of 4096, and 1056 of 1024 elements: 8.7 MB each time, and twice or half of it costs 5 to 20 %.
-//! Rows of 1001 elements of f32, each of which is an access of its own, take 0.188 ms and 0.199
-//! without. Rows of f32 at multiples of 16 bytes lose 3 %.
+//! Measured on an H100 with softmaxes of 268 MB, of which a copy takes 0.181 ms:
+//!
+//! | rows | ms | without |
+//! |---|---|---|
+//! | 8192 of f64 | 0.193 | 0.350 |
+//! | 1024 of f64 | 0.189 | 0.230 |
+//! | 32,768 of f32 | 0.195 | 0.203 |
+//! | 131,072 of f32, in clusters | 0.227 | 0.244 |
+//! | 1001 of f32, whose elements are an access each | 0.188 | 0.199 |
+//! | 8192 of f32 | 0.194 | 0.189 |
+//!
+//! The best distance was 132 rows of 8192 elements of f64, 264 of 4096, and 1056 of 1024: 8.7 MB each
+//! time. Twice or half of it costs 5 to 20 %.
 
 use super::cluster;
 use super::mapping::ResidentRowsParams;
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt, WARP};
+use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::facts::ResidentRows;
@@ -25,15 +34,21 @@ use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 const DISTANCE: i64 = 8 << 20;
 /// The bytes that one prefetch brings: a line of the cache.
 const LINE: i64 = 128;
-/// The least operations of an element, those of f64 counted twice, with which rows are asked for.
-const LEAST_OPERATIONS: i64 = 100;
+/// The least operations of an element, those of f64 counted twice, that take long.
+const COSTLY: i64 = 100;
+/// The least bytes of a row in a block of which a multiprocessor has few.
+const LONG: i64 = 64 << 10;
 
-/// Returns whether elements take long enough to compute. Rows of single accesses always ask for later
-/// ones.
-pub fn pays(l: &LaunchContext, rows: &ResidentRows, operations: i64) -> bool {
+/// Returns whether an element takes long to compute.
+pub fn is_costly(l: &LaunchContext) -> bool {
     let is_double = l.facts.accesses.own.iter().any(|x| l.g.ty(*x).elem == Ty::F64);
     let weight = if is_double { 2 } else { 1 };
-    !rows.outer.is_empty() && operations * weight >= LEAST_OPERATIONS
+    i64::from(l.facts.cost / GUESSED_LENGTH) * weight >= COSTLY
+}
+
+/// Returns whether the memory would wait otherwise, given the words of an element in all arrays.
+pub fn pays(p: &ResidentRowsParams, words: i64, is_costly: bool) -> bool {
+    is_costly || p.v == 1 || i64::from(p.elements_per_block()) * words * 4 >= LONG
 }
 
 /// Asks for the elements of a later row of these arrays, each given with the indices of its row.

@@ -24,7 +24,7 @@ const MOST_WORDS: i64 = 128;
 const MOST_OPERATIONS: i64 = 3300;
 
 /// Lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once.
-const LEVELS: [(u32, i64, i64, u32, i64); 8] = [
+const LEVELS: [(u32, i64, i64, u32, i64); 9] = [
     (8, 1, 4, 1, 2),
     (16, 1, 4, 1, 4),
     (WARP, 2, 4, 1, 2),
@@ -32,6 +32,7 @@ const LEVELS: [(u32, i64, i64, u32, i64); 8] = [
     (WARP, 16, 2, 2, 1),
     (WARP, 16, 2, 4, 1),
     (WARP, 16, 4, 4, 1),
+    (WARP, 16, 4, 8, 1),
     (WARP, 16, 4, 16, 1),
 ];
 
@@ -61,69 +62,126 @@ pub fn words_of_moments(l: &LaunchContext, rows: &ResidentRows) -> i64 {
     counted.map(|r| WORDS_OF_MOMENTS * r.ty.size() as i64 / 4).max().unwrap_or(0)
 }
 
+/// What an element of the rows takes of a thread.
+struct Demand {
+    /// The vector width of accesses, where arrays are aligned.
+    v: i64,
+    /// The words of its values in all arrays.
+    words: i64,
+    /// The words of counts and means of a column.
+    of_moments: i64,
+    operations: i64,
+    /// Whether an element takes long to compute.
+    is_costly: bool,
+}
+
+impl Demand {
+    fn of(l: &LaunchContext, rows: &ResidentRows) -> Option<Demand> {
+        let stored = rows.stages.iter().flat_map(|s| match s {
+            Stage::Store { items } => items.as_slice(),
+            Stage::Reduce { .. } => &[],
+        });
+        let arrays = || l.facts.accesses.own.iter().copied();
+        let size = |x| l.g.ty(x).elem.size() as i64;
+        let widest = stored.map(|it| it.node).chain(arrays()).map(size).max()?;
+        Some(Demand {
+            v: (16 / widest).min(4),
+            words: arrays().map(|x| size(x).max(4) / 4).sum(),
+            of_moments: words_of_moments(l, rows),
+            operations: i64::from(l.facts.cost / GUESSED_LENGTH),
+            is_costly: prefetch::is_costly(l),
+        })
+    }
+
+    /// Returns why a thread cannot have so many elements, if it cannot.
+    fn obstacle(&self, p: &ResidentRowsParams) -> Option<&'static str> {
+        let elements = p.elements_per_lane();
+        if elements * self.words > MOST_WORDS || !p.has_room(self.words, self.of_moments) {
+            return Some("its elements take more registers than a multiprocessor has");
+        }
+        (elements * p.each * self.operations > MOST_OPERATIONS)
+            .then_some("the code, which is written out for each element of a thread, would be too long")
+    }
+
+    /// Returns all mappings of rows, in order of preference; `is_vector`: there is one row.
+    fn levels(&self, is_vector: bool) -> Vec<(ResidentRowsParams, Profit)> {
+        let mut all = Vec::new();
+        for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
+            // a vector has one row: more warps take less time (1024 elements: 6 us in place of 8)
+            if is_vector && (lanes < WARP || (warps, tile_rows) == (1, 8)) {
+                continue;
+            }
+            if self.words > 1 {
+                each = each.min(2);
+            }
+            // two warps share a tile of long elements, or one warp would have too few registers
+            if self.words > 1 && columns * tile_rows > 16 && columns == 4 {
+                (columns, warps) = (2, 2 * warps);
+            }
+            let v = self.v.min(columns);
+            let of_warps = ResidentRowsParams::of_warps(tile_rows, columns, warps);
+            all.push(ResidentRowsParams { lanes, each, v, ..of_warps });
+        }
+        for (lanes, tile_rows, columns, warps) in LEVELS_OF_SINGLE_ACCESSES {
+            if self.v > 1 && !(is_vector && lanes < WARP) {
+                let of_warps = ResidentRowsParams::of_warps(tile_rows, columns, warps);
+                all.push(ResidentRowsParams { lanes, v: 1, ..of_warps });
+            }
+        }
+        let is_kept = |p: &ResidentRowsParams| {
+            self.obstacle(p).is_none() && p.is_in_registers(self.words, self.of_moments)
+        };
+        let (kept, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_kept);
+        let longest = |single: bool| {
+            let blocks = kept.iter().filter(|p| (p.v == 1) == single);
+            blocks.map(ResidentRowsParams::longest).max().unwrap_or(0)
+        };
+        let of_clusters = |v: i64| {
+            let of_block = longest(v == 1);
+            let levels = cluster::levels(v, self.words).filter(move |p| p.longest() > of_block);
+            levels.map(move |p| (p, cluster::profit(of_block)))
+        };
+        let of_blocks = |all: Vec<ResidentRowsParams>| all.into_iter().map(|p| (p, Profit::default()));
+        let (aligned, single) = (of_clusters(self.v), of_clusters(1));
+        // blocks whose threads need some memory are for devices without clusters
+        of_blocks(kept).chain(aligned).chain(of_blocks(others)).chain(single).collect()
+    }
+}
+
 /// Returns all variants of a launch that keeps its rows.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let rows = l.facts.resident_rows.clone()?;
-    let stored = rows.stages.iter().flat_map(|s| match s {
-        Stage::Store { items } => items.as_slice(),
-        Stage::Reduce { .. } => &[],
-    });
-    let arrays = || l.facts.accesses.own.iter().copied();
-    let size = |x| l.g.ty(x).elem.size() as i64;
-    let widest = stored.map(|it| it.node).chain(arrays()).map(size).max()?;
-    let of_element: i64 = arrays().map(|x| size(x).max(4) / 4).sum();
-    let cost = i64::from(l.facts.cost / GUESSED_LENGTH);
-    let prefetch = prefetch::pays(l, &rows, cost);
-    let v = (16 / widest).min(4);
-    let of_moments = words_of_moments(l, &rows);
+    let demand = Demand::of(l, &rows)?;
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
-    let mut add = |params: ResidentRowsParams, profit: Profit| {
-        let elements = params.elements_per_lane();
-        let operations = elements * params.each * cost;
-        if elements * of_element > MOST_WORDS
-            || operations > MOST_OPERATIONS
-            || !params.has_room(of_element, of_moments)
-        {
-            return;
+    let is_vector = rows.outer.is_empty();
+    for (mut params, profit) in demand.levels(is_vector) {
+        if demand.obstacle(&params).is_some() {
+            continue;
         }
+        params.prefetch = !is_vector && prefetch::pays(&params, demand.words, demand.is_costly);
         let longest = params.longest();
-        let suffix = if params.v == 1 && v > 1 { format!("_{longest}_any") } else { format!("_{longest}") };
+        let cluster = if params.blocks > 1 { "_cluster" } else { "" };
+        let any = if params.v == 1 && demand.v > 1 { "_any" } else { "" };
         // a lane beyond the row loads its last elements
         let multiple = NonZeroU32::new(params.v as u32);
         let capability = (params.blocks > 1).then_some(CLUSTER_CAPABILITY);
         let guards = Guards { capability, longest: Some(longest), multiple, ..Guards::contiguous().narrow() };
         let layout = ThreadLayout { v: params.v, threads: params.threads(), ..ThreadLayout::default() };
-        let variant = Variant { suffix, guards, profit, noalias: false };
+        let variant = Variant { suffix: format!("_{longest}{cluster}{any}"), guards, profit, noalias: false };
         list.push(VariantGroup::of((Choice::ResidentRows(params), Vec::new()), layout, &inner, variant));
-    };
-    for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
-        // a vector has one row: more warps take less time (1024 elements: 6 us in place of 8)
-        if rows.outer.is_empty() && (lanes < WARP || (warps, tile_rows) == (1, 8)) {
-            continue;
-        }
-        if of_element > 1 {
-            each = each.min(2);
-        }
-        // two warps share a tile of long elements, or one warp would have too few registers
-        if of_element > 1 && columns * tile_rows > 16 && columns == 4 {
-            (columns, warps) = (2, 2 * warps);
-        }
-        let v = v.min(columns);
-        let params = ResidentRowsParams { lanes, tile_rows, columns, warps, blocks: 1, each, v, prefetch };
-        add(params, Profit::default());
-    }
-    // rows that do not begin at multiples of 16 bytes
-    for (lanes, tile_rows, columns, warps) in LEVELS_OF_SINGLE_ACCESSES {
-        if v > 1 && (!rows.outer.is_empty() || lanes == WARP) {
-            let (blocks, each, prefetch) = (1, 1, !rows.outer.is_empty());
-            let params =
-                ResidentRowsParams { lanes, tile_rows, columns, warps, blocks, each, v: 1, prefetch };
-            add(params, Profit::default());
-        }
-    }
-    for params in cluster::levels(v, of_element, prefetch) {
-        add(params, cluster::profit(&params));
     }
     Some(list)
+}
+
+/// Returns which rows take the launches that this one replaces, and why they are not kept.
+pub fn limit(l: &LaunchContext) -> Option<String> {
+    let rows = l.facts.resident_rows.clone()?;
+    let demand = Demand::of(l, &rows)?;
+    let levels = demand.levels(rows.outer.is_empty());
+    let all = || levels.iter().map(|level| (level.0.longest(), demand.obstacle(&level.0)));
+    let longest = all().filter(|level| level.1.is_none()).map(|level| level.0).max()?;
+    let next = all().filter(|level| level.0 > longest).min_by_key(|level| level.0);
+    let why = next.and_then(|level| level.1).unwrap_or("the registers of a cluster of 8 blocks hold no more");
+    Some(format!("more than {longest} elements are not kept: {why}"))
 }
