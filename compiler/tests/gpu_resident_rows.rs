@@ -23,7 +23,8 @@ use gpu::{Failure, How, Layout, call};
 use typed::{compiled, numbers};
 
 /// The lengths of rows: around those of each variant, and beyond what a block keeps.
-const LENGTHS: [usize; 17] = [0, 1, 3, 4, 31, 32, 64, 68, 128, 1025, 512, 1020, 1024, 2048, 4096, 8192, 8196];
+const LENGTHS: [usize; 18] =
+    [0, 1, 3, 4, 31, 32, 64, 68, 128, 1025, 512, 1020, 1024, 2048, 4096, 8192, 8196, 16_388];
 
 /// A softmax: two reductions, of which the second needs the first, and the elements.
 const SOFTMAX: &str = "func @f(%m: [[T]]) -> (r: [[T]]) {
