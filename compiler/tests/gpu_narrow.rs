@@ -316,3 +316,68 @@ fn reductions_in_any_order() {
         }
     }
 }
+
+/// `r[i]`, the sum of `x[step i + tap]` of each tap with other weights, and of the element of a vector of another type.
+fn interleaved(x: Ty, y: Ty, result: Ty, step: i64, taps: &[i64]) -> String {
+    let mut body = String::new();
+    for (k, tap) in taps.iter().enumerate() {
+        body += &format!(
+            "    %i{k} = add %first, {tap}i64\n    %x{k} = elem %x, %i{k}\n    %w{k} = cast f32 %x{k}\n"
+        );
+        body += &format!("    %p{k} = mul %w{k}, {}f32\n    %s{} = add %s{k}, %p{k}\n", k + 1, k + 1);
+    }
+    let behind = taps.iter().max().unwrap() + 1 - step;
+    format!(
+        "func @f(%x: [{x}], %y: [{y}]) -> (r: [{result}]) {{
+  %n = len %x
+  %m = len %y
+  %all = mul %m, {step}i64
+  %read = add %all, {behind}i64
+  require same %n, %read \"x\"
+  %r = generate %m (%i: i64) {{
+    %first = mul %i, {step}i64
+    %own = elem %y, %i
+    %s0 = cast f32 %own
+{}    %v = cast {result} %s{}
+    yield %v
+  }}
+  return %r
+}}",
+        body,
+        taps.len()
+    )
+}
+
+#[test]
+fn interleaved_channels() {
+    let cases: [(Ty, Ty, Ty, i64, &[i64], bool); 9] = [
+        (Ty::U8, Ty::U8, Ty::U8, 3, &[0, 1, 2], true),
+        (Ty::U8, Ty::Bool, Ty::F32, 3, &[0, 1, 2], true),
+        (Ty::U8, Ty::U8, Ty::U8, 4, &[0, 3], true),
+        (Ty::I16, Ty::U8, Ty::I16, 2, &[0, 1], true),
+        (Ty::F16, Ty::F16, Ty::F16, 2, &[0], true),
+        (Ty::F32, Ty::F32, Ty::F32, 3, &[0], true),
+        (Ty::F32, Ty::F32, Ty::F32, 2, &[0, 1, 2], true),
+        (Ty::F64, Ty::U8, Ty::F64, 2, &[0, 1], true),
+        // more bytes than a thread loads
+        (Ty::U8, Ty::U8, Ty::U8, 5, &[0, 1], false),
+    ];
+    for (x, y, result, step, taps, is_loaded) in cases {
+        let c = compiled(&interleaved(x, y, result, step, taps), None);
+        let variants = c.kernels[0].gpu_variants();
+        let entries: Vec<&str> = variants.iter().map(|v| v.launch.entry.as_str()).collect();
+        assert_eq!(entries.contains(&"f_0_unaligned"), is_loaded, "{x} by {step}: {entries:?}");
+        let Grid::Elements(block) = variants[0].launch.grid else { panic!("a map") };
+        let (block, mut rng) = (block as usize, Rng::new(3));
+        for m in [1, block - 1, block, block + 1, 2 * block] {
+            let n = m as i64 * step + taps.iter().max().unwrap() + 1 - step;
+            let vector =
+                |ty: Ty, n: usize, rng: &mut Rng| Value::Vector((0..n).map(|_| literal(ty, rng)).collect());
+            let args = [vector(x, n as usize, &mut rng), vector(y, m, &mut rng)];
+            let ran = check(&c, &args, &format!("{x} by {step}, {taps:?}, {m} elements"));
+            for entry in ["f_0", "f_0_wide"] {
+                assert!(ran.iter().any(|e| e == entry), "{entry} did not run: {ran:?}");
+            }
+        }
+    }
+}
