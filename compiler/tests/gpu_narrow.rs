@@ -350,7 +350,8 @@ fn interleaved(x: Ty, y: Ty, result: Ty, step: i64, taps: &[i64]) -> String {
 
 #[test]
 fn interleaved_channels() {
-    let cases: [(Ty, Ty, Ty, i64, &[i64], bool); 9] = [
+    type Taps = &'static [i64];
+    let cases: [(Ty, Ty, Ty, i64, Taps, bool); 9] = [
         (Ty::U8, Ty::U8, Ty::U8, 3, &[0, 1, 2], true),
         (Ty::U8, Ty::Bool, Ty::F32, 3, &[0, 1, 2], true),
         (Ty::U8, Ty::U8, Ty::U8, 4, &[0, 3], true),
