@@ -23,7 +23,8 @@ fn packed() -> Vec<Claim> {
         let whole = Expr::In(i);
         if by == 0 { whole } else { Expr::binary(BinaryOp::Shr, whole, Expr::Lit(Lit::u32(by))) }
     };
-    let cases: [(&str, Ty, &[(u32, u32)]); 6] = [
+    type Elements = &'static [(u32, u32)];
+    let cases: [(&str, Ty, Elements); 6] = [
         ("low bytes", Ty::U8, &[(0, 0), (1, 0), (2, 0), (0, 0)]),
         ("any bytes", Ty::U8, &[(0, 16), (1, 0), (2, 8), (0, 24)]),
         ("the same byte", Ty::I8, &[(0, 16), (1, 16), (2, 16), (1, 16)]),
@@ -31,7 +32,7 @@ fn packed() -> Vec<Claim> {
         ("low halves", Ty::I16, &[(0, 0), (1, 0)]),
         ("any halves", Ty::U16, &[(0, 16), (1, 8)]),
     ];
-    let claim = |(case, ty, elements): (&str, Ty, &[(u32, u32)])| {
+    let claim = |(case, ty, elements): (&str, Ty, Elements)| {
         let mut k = Kernel { name: "k".into(), threads: 128, ..Kernel::default() };
         k.ins = ["a", "b", "c"].map(|n| (n.to_string(), Ty::U32)).into();
         k.arrays.push(Array {
