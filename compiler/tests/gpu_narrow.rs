@@ -128,11 +128,14 @@ fn stencil(x: Ty, ty: Ty, result: Ty, rng: &mut Rng) -> String {
     let mut left: Vec<String> = code.values.iter().map(|v| v.0.clone()).collect();
     let twice = left[rng.below(left.len())].clone();
     left.push(twice);
+    // a sum, or what is joined in any order
+    let only = Some(rng.pick(&["min", "max", "and", "or"])).filter(|_| rng.one_in(3));
     while left.len() > 1 {
         let [a, b] =
             [(); 2].map(|()| left.swap_remove(if left.len() > 1 { rng.below(left.len()) } else { 0 }));
         let c = constant(ty, rng);
         let sum = match rng.below(8) {
+            _ if only.is_some() => format!("{} {a}, {b}", only.unwrap_or_default()),
             0..=3 => format!("add {a}, {b}"),
             4 => format!("sub {a}, {b}"),
             5 => format!("mul_add {a}, {c}, {b}"),
@@ -170,7 +173,7 @@ fn stencil(x: Ty, ty: Ty, result: Ty, rng: &mut Rng) -> String {
 #[test]
 fn sums_of_lines() {
     let narrow = [Ty::U8, Ty::I8, Ty::U16, Ty::I16];
-    for seed in 0..40 {
+    for seed in 0..50 {
         let mut rng = Rng::new(seed);
         let (x, result) = (rng.pick(&narrow), rng.pick(&narrow));
         let ty = rng.pick(&TYPES[usize::from(x.size() > 1) * 2..]);
@@ -313,6 +316,119 @@ fn reductions_in_any_order() {
             let entries = check(&c, &args, &format!("{x}, {y}: {element}{n} elements"));
             let packed = entries.iter().any(|e| e.ends_with("_packed"));
             assert_eq!(packed, batch.is_some(), "{n} elements: {entries:?}");
+        }
+    }
+}
+
+/// `r[i]`, the sum of `x[step i + tap]` of each tap with other weights, and of the element of a vector of another type.
+fn interleaved(x: Ty, y: Ty, result: Ty, step: i64, taps: &[i64]) -> String {
+    let mut body = String::new();
+    for (k, tap) in taps.iter().enumerate() {
+        body += &format!(
+            "    %i{k} = add %first, {tap}i64\n    %x{k} = elem %x, %i{k}\n    %w{k} = cast f32 %x{k}\n"
+        );
+        body += &format!("    %p{k} = mul %w{k}, {}f32\n    %s{} = add %s{k}, %p{k}\n", k + 1, k + 1);
+    }
+    let behind = taps.iter().max().unwrap() + 1 - step;
+    format!(
+        "func @f(%x: [{x}], %y: [{y}]) -> (r: [{result}]) {{
+  %n = len %x
+  %m = len %y
+  %all = mul %m, {step}i64
+  %read = add %all, {behind}i64
+  require same %n, %read \"x\"
+  %r = generate %m (%i: i64) {{
+    %first = mul %i, {step}i64
+    %own = elem %y, %i
+    %s0 = cast f32 %own
+{}    %v = cast {result} %s{}
+    yield %v
+  }}
+  return %r
+}}",
+        body,
+        taps.len()
+    )
+}
+
+#[test]
+fn interleaved_channels() {
+    type Taps = &'static [i64];
+    let cases: [(Ty, Ty, Ty, i64, Taps, bool); 9] = [
+        (Ty::U8, Ty::U8, Ty::U8, 3, &[0, 1, 2], true),
+        (Ty::U8, Ty::Bool, Ty::F32, 3, &[0, 1, 2], true),
+        (Ty::U8, Ty::U8, Ty::U8, 4, &[0, 3], true),
+        (Ty::I16, Ty::U8, Ty::I16, 2, &[0, 1], true),
+        (Ty::F16, Ty::F16, Ty::F16, 2, &[0], true),
+        (Ty::F32, Ty::F32, Ty::F32, 3, &[0], true),
+        (Ty::F32, Ty::F32, Ty::F32, 2, &[0, 1, 2], true),
+        (Ty::F64, Ty::U8, Ty::F64, 2, &[0, 1], true),
+        // more bytes than a thread loads
+        (Ty::U8, Ty::U8, Ty::U8, 5, &[0, 1], false),
+    ];
+    for (x, y, result, step, taps, is_loaded) in cases {
+        let c = compiled(&interleaved(x, y, result, step, taps), None);
+        let variants = c.kernels[0].gpu_variants();
+        let entries: Vec<&str> = variants.iter().map(|v| v.launch.entry.as_str()).collect();
+        assert_eq!(entries.contains(&"f_0_unaligned"), is_loaded, "{x} by {step}: {entries:?}");
+        let Grid::Elements(block) = variants[0].launch.grid else { panic!("a map") };
+        let (block, mut rng) = (block as usize, Rng::new(3));
+        for m in [1, block - 1, block, block + 1, 2 * block] {
+            let n = m as i64 * step + taps.iter().max().unwrap() + 1 - step;
+            let vector =
+                |ty: Ty, n: usize, rng: &mut Rng| Value::Vector((0..n).map(|_| literal(ty, rng)).collect());
+            let args = [vector(x, n as usize, &mut rng), vector(y, m, &mut rng)];
+            let ran = check(&c, &args, &format!("{x} by {step}, {taps:?}, {m} elements"));
+            for entry in ["f_0", "f_0_wide"] {
+                assert!(ran.iter().any(|e| e == entry), "{entry} did not run: {ran:?}");
+            }
+        }
+    }
+}
+
+/// Minima and maxima of 3 x 3 elements, some of them the least of a row of greatest ones, with NaN and zeros of both signs.
+#[test]
+fn extremes_of_lines() {
+    let cases = [
+        (Ty::F32, ["max", "max"]),
+        (Ty::F32, ["min", "max"]),
+        (Ty::F64, ["min", "min"]),
+        (Ty::U8, ["max", "max"]),
+        (Ty::I16, ["max", "min"]),
+        (Ty::Bool, ["or", "or"]),
+        (Ty::Bool, ["and", "or"]),
+    ];
+    for (ty, ops) in cases {
+        let mut body = String::new();
+        for k in 0..9 {
+            let (i, j) = (k / 3, k % 3);
+            body += &format!(
+                "    %i{k} = add %i, {i}i64\n    %j{k} = add %j, {j}i64\n    %x{k} = at %x, %i{k}, %j{k}\n"
+            );
+            if k > 0 {
+                let before = if k == 1 { "%x0".to_string() } else { format!("%s{}", k - 1) };
+                body += &format!("    %s{k} = {} {before}, %x{k}\n", ops[usize::from(k % 4 == 3)]);
+            }
+        }
+        let text = format!(
+            "func @f(%x: [[{ty}]]) -> (r: [[{ty}]]) {{
+  %n0 = len %x
+  %n1 = len %x axis 1
+  %m0 = sub %n0, 2i64
+  %m1 = sub %n1, 2i64
+  require extent 0i64, %m0 \"generate\"
+  require extent 0i64, %m1 \"generate\"
+  %r = generate %m0, %m1 (%i: i64, %j: i64) {{
+{body}    yield %s8
+  }}
+  return %r
+}}"
+        );
+        let (c, mut rng) = (compiled(&text, None), Rng::new(8));
+        for (rows, columns) in [(9, 23), (35, 530)] {
+            let elements = (0..rows * columns).map(|_| literal(ty, &mut rng)).collect();
+            let args = [Value::Array(vec![rows, columns], elements)];
+            check(&c, &args, &format!("{ty} {ops:?}, {rows} x {columns}"));
         }
     }
 }

@@ -93,6 +93,11 @@ fn of_every_size() {
             let what = format!("{ty}, {rows} x {columns}");
             check_with(&c, &[numbers(ty, rows, columns, &mut rng)], "", &what);
         }
+        // more blocks below each other than are gone through together
+        for (rows, columns) in [(side, 10 * side), (2 * side, 9 * side + 1), (9 * side, side)] {
+            let what = format!("{ty}, {rows} x {columns}");
+            check_with(&c, &[numbers(ty, rows, columns, &mut rng)], "", &what);
+        }
         for (rows, columns) in [(0, side), (side, 0), (1, 3 * side), (3 * side, 2)] {
             check(&c, &[numbers(ty, rows, columns, &mut rng)], &format!("{ty}, {rows} x {columns}"));
         }

@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::smt::{Script, Value, literal};
 use arraygpu_compiler::kernel::{
-    Expr, Kernel, Reg, Stmt, avoid_negated_min, cse, divide, if_conversion, narrow, parse,
+    Expr, Kernel, Reg, Stmt, avoid_negated_min, cse, divide, if_conversion, narrow, parse, widen,
 };
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval_cast};
 use std::collections::BTreeMap;
@@ -114,6 +114,7 @@ pub fn claims() -> Vec<Claim> {
     out.extend(divided());
     out.extend(predicated());
     out.extend(negated());
+    out.extend(widened());
     out
 }
 
@@ -354,6 +355,57 @@ fn negated() -> Vec<Claim> {
             out.push(
                 Claim::solved("negate", &format!("{case} {ty}"), &form, same)
                     .at("compiler/src/kernel/avoid_negated_min.rs"),
+            );
+        }
+    }
+    out
+}
+
+/// What is computed in 32 bits without cuts is what was computed in 8 and 16.
+fn widened() -> Vec<Claim> {
+    let mut out = Vec::new();
+    for ty in [Ty::I8, Ty::U8, Ty::I16, Ty::U16] {
+        let wide = if ty.is_signed() { "i32" } else { "u32" };
+        let mut forms = vec![
+            ("sum", "mul_add(add(a, b), b, sub(a, 7T))"),
+            ("sum that is wider then", "add(cast W(add(a, b)), cast W(mul(a, b)))"),
+            ("shifts", "shr(shl(add(a, b), 2T), 1T)"),
+            ("shift by more than the width", "shr(sub(a, b), 33T)"),
+            ("least and greatest", "max(min(sub(a, b), neg(b)), not(a))"),
+            ("bits", "shr(xor(and(add(a, b), 21T), or(sub(a, b), b)), 1T)"),
+            ("choice", "select(lt(add(a, b), b), neg(a), max(sub(b, a), a))"),
+            ("a register", "add(%t, shr(%t, 1T))"),
+            ("narrower and wider", "cast T(cast i32(cast u8(sub(a, b))))"),
+        ];
+        if ty.is_signed() {
+            forms.push(("magnitude", "shr(abs(sub(a, b)), 1T)"));
+        } else {
+            forms.push(("half", "add(div(add(a, b), 2T), rem(sub(a, b), 8T))"));
+        }
+        if ty == Ty::U8 {
+            forms.push(("mean", "cast T(div(add(add(cast u16(a), cast u16(b)), cast u16(a)), 3u16))"));
+            forms.push(("quotient", "div(add(a, b), 9T)"));
+            forms.push(("remainder", "rem(%t, 10T)"));
+        }
+        for (case, form) in forms {
+            let result = if form.contains('W') { wide.to_string() } else { ty.to_string() };
+            let form = form.replace('T', &ty.to_string()).replace('W', wide).replace("33u8", "11u8");
+            let form = form.replace("33i8", "11i8");
+            let before = kernel(
+                &format!("{result} in a: {ty} in b: {ty} threads 128"),
+                &format!("let %t: {ty} = add(a, mul(b, b)) out[0i64] = {form}"),
+            );
+            let mut after = before.clone();
+            widen::run(&mut after);
+            assert_ne!(before, after, "the pass took {form}");
+            let mut s = Script::default();
+            let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
+            let [before, after] =
+                [&before, &after].map(|k| State::of(&mut s, k, &ins).stored[0][1].term.clone());
+            let same = s.prove(&format!("(= {before} {after})"));
+            out.push(
+                Claim::solved("widen", &format!("{case} {ty}"), &form, same)
+                    .at("compiler/src/kernel/widen.rs"),
             );
         }
     }

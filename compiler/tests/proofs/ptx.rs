@@ -14,7 +14,58 @@ use std::collections::HashMap;
 
 /// Of all operators, and of constants where the backend looks at them.
 pub fn claims() -> Vec<Claim> {
-    cases().into_iter().map(claim).collect()
+    cases().into_iter().map(claim).chain(packed()).collect()
+}
+
+/// Stores of neighbours of one and two bytes: each lies where it belongs, whichever byte of a register it was.
+fn packed() -> Vec<Claim> {
+    let byte = |i: u32, by: u32| {
+        let whole = Expr::In(i);
+        if by == 0 { whole } else { Expr::binary(BinaryOp::Shr, whole, Expr::Lit(Lit::u32(by))) }
+    };
+    type Elements = &'static [(u32, u32)];
+    let cases: [(&str, Ty, Elements); 6] = [
+        ("low bytes", Ty::U8, &[(0, 0), (1, 0), (2, 0), (0, 0)]),
+        ("any bytes", Ty::U8, &[(0, 16), (1, 0), (2, 8), (0, 24)]),
+        ("the same byte", Ty::I8, &[(0, 16), (1, 16), (2, 16), (1, 16)]),
+        ("two bytes", Ty::U8, &[(0, 8), (1, 24)]),
+        ("low halves", Ty::I16, &[(0, 0), (1, 0)]),
+        ("any halves", Ty::U16, &[(0, 16), (1, 8)]),
+    ];
+    let claim = |(case, ty, elements): (&str, Ty, Elements)| {
+        let mut k = Kernel { name: "k".into(), threads: 128, ..Kernel::default() };
+        k.ins = ["a", "b", "c"].map(|n| (n.to_string(), Ty::U32)).into();
+        k.arrays.push(Array {
+            name: "out".into(),
+            ty,
+            write: true,
+            strided: false,
+            noalias: true,
+            aligned: true,
+        });
+        let values: Vec<Expr> =
+            elements.iter().map(|(i, by)| Expr::Cast(ty, Box::new(byte(*i, *by)))).collect();
+        k.main = Some(vec![Stmt::StoreVec(Mem::Array(0), Expr::int(0), values.clone())]);
+        let mut script = Script::default();
+        let inputs = ["a", "b", "c"].map(|n| script.any(Ty::U32, n)).to_vec();
+        let mut meant = Vec::new();
+        for e in values.iter().rev() {
+            let value = super::kernels::expr(&mut script, e, &|e| match e {
+                Expr::In(i) => Some(inputs[*i as usize].clone()),
+                _ => None,
+            });
+            meant.push(value.term);
+        }
+        let mut machine = Machine { script, regs: HashMap::new(), stored: None, inputs, code: vec![] };
+        machine.read(&ptx::emit(&k));
+        let stored = machine.stored.expect("the word is stored").term;
+        let width = 8 * ty.size() * values.len();
+        let claim = format!("(= ((_ extract {} 0) {stored}) (concat {}))", width - 1, meant.join(" "));
+        let code = machine.code.join(" ");
+        Claim::solved("ptx pack", &format!("{case} {ty}"), &code, machine.script.prove(&claim))
+            .at("compiler/src/backend/ptx/memory.rs")
+    };
+    cases.map(claim).into()
 }
 
 fn claim(case: Case) -> Claim {
@@ -237,6 +288,27 @@ impl Machine {
                 assert_eq!((parts[1], operands[2]), ("s32", "0"));
                 let low = format!("((_ extract {} 0) {})", width - 1, ops[0].term);
                 self.script.define(Ty::U32, &format!("((_ sign_extend {}) {low})", 32 - width))
+            }
+            "bfi" => {
+                let [at, width] = [3, 4].map(|i| operands[i].parse::<u32>().expect("a constant"));
+                let low = format!("((_ extract {} 0) {})", width - 1, ops[0].term);
+                let below = format!("((_ extract {} 0) {})", at - 1, ops[1].term);
+                let above = match at + width {
+                    32 => String::new(),
+                    end => format!("((_ extract 31 {end}) {})", ops[1].term),
+                };
+                self.script.define(Ty::U32, &format!("(concat {above} {low} {below})"))
+            }
+            "prmt" => {
+                let selector: u32 = operands[3].parse().expect("a constant");
+                let byte = |i: u32| {
+                    let n = selector >> (4 * i) & 15;
+                    assert!(n < 8, "no sign is copied");
+                    let from = 8 * (n % 4);
+                    format!("((_ extract {} {from}) {})", from + 7, ops[n as usize / 4].term)
+                };
+                let bytes: Vec<String> = (0..4).rev().map(byte).collect();
+                self.script.define(Ty::U32, &format!("(concat {})", bytes.join(" ")))
             }
             "cvt" => self.converted(&parts[1..], operands[1]),
             other => panic!("{other} is not known"),

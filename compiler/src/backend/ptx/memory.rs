@@ -185,7 +185,7 @@ impl<'a> Emitter<'a> {
         let elements: Vec<(Operand, u32)> = values.iter().map(|e| self.part(e, ty)).collect();
         let (address, store) = (self.address(m, index), self.store_to(m));
         let (each, size) = (values.len().min(4 / ty.size()), ty.size() as u32);
-        let words: Vec<Operand> = elements.chunks(each).map(|group| self.word(group, size)).collect();
+        let words: Vec<Operand> = elements.chunks(each).map(|group| self.packed(group, size)).collect();
         let access = format!("{store}{}", packed(words.len(), each * 8 * ty.size()));
         code!(self, "{access} {address}, {};", list(&words));
     }
@@ -205,30 +205,35 @@ impl<'a> Emitter<'a> {
         (if ty == Ty::Bool { self.byte(value) } else { value }, 0)
     }
 
-    /// Packs elements of `size` bytes into a word: each instruction joins two registers.
-    fn word(&mut self, elements: &[(Operand<'a>, u32)], size: u32) -> Operand<'a> {
-        let [(first, at), rest @ ..] = elements else { unreachable!("at least one element") };
-        if let [(second, of_second)] = rest {
-            return self.joined((*first, *at), (*second, *of_second), size);
+    /// Packs elements of `size` bytes into a word. NVIDIA's assembler knows words that are taken apart
+    /// and packed again by `bfi`, but no shifts before it; `prmt` picks any bytes of two registers.
+    fn packed(&mut self, elements: &[(Operand<'a>, u32)], size: u32) -> Operand<'a> {
+        if elements.iter().any(|(_, at)| *at > 0) {
+            return self.picked(elements, size).0;
         }
-        if rest.is_empty() {
-            return *first;
+        let word = self.regs.fresh(Ty::U32);
+        code!(self, "mov.b32 {word}, {};", elements[0].0);
+        for ((element, _), i) in elements.iter().zip(0..).skip(1) {
+            code!(self, "bfi.b32 {word}, {element}, {word}, {}, {};", 8 * size * i, 8 * size);
         }
-        let (low, high) = elements.split_at(elements.len() / 2);
-        let (low, high) = (self.word(low, size), self.word(high, size));
-        self.joined((low, 0), (high, 0), size * elements.len() as u32 / 2)
+        word
     }
 
-    /// Joins `size` bytes of one register, from a byte on, and as many of another.
-    fn joined(&mut self, low: (Operand<'a>, u32), high: (Operand<'a>, u32), size: u32) -> Operand<'a> {
-        let word = self.regs.fresh(Ty::U32);
-        let [a, b] = [low.0, high.0].map(|v| self.in_register(Ty::U32, v));
-        // digit i of the selector says which of the eight bytes is byte i
-        let pick = |first: u32| (0..size).map(move |i| first + i);
-        let bytes = pick(low.1).chain(pick(4 + high.1));
+    /// Packs elements by pairs, and returns the register and the byte where the first one lies.
+    fn picked(&mut self, elements: &[(Operand<'a>, u32)], size: u32) -> (Operand<'a>, u32) {
+        if let [one] = elements {
+            return *one;
+        }
+        let (low, high) = elements.split_at(elements.len() / 2);
+        let bytes = size * low.len() as u32;
+        let [(a, of_a), (b, of_b)] = [low, high].map(|half| self.picked(half, size));
+        let [a, b] = [a, b].map(|v| self.in_register(Ty::U32, v));
+        // digit i of the selector says which of the eight bytes of both registers is byte i
+        let bytes = (0..bytes).map(|i| of_a + i).chain((0..bytes).map(|i| 4 + of_b + i));
         let selector = bytes.zip(0..).fold(0, |all, (byte, i)| all | byte << (4 * i));
+        let word = self.regs.fresh(Ty::U32);
         code!(self, "prmt.b32 {word}, {a}, {b}, {selector};");
-        word
+        (word, 0)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Sums of integers in register tiling, in the order of the lines that their terms are read of.
+//! Sums of integers in register tiling, and minima and maxima, in the order of the lines that their
+//! terms are read of.
 //!
 //! ```text
 //! 3 x 3 elements of the columns a, b, c
@@ -9,7 +10,8 @@
 //! Integers wrap, so the order of a sum changes no bit. The terms of one line are added first,
 //! without their common factor: rows of one thread have these partial sums in common, and they are
 //! one node each. A sum takes no more operations than before. What several values need, and what the
-//! author bound, stays a term. Sums of floats keep the program's order.
+//! author bound, stays a term. Sums of floats keep the program's order. Minima and maxima, also of
+//! floats, and `and` and `or` are treated alike: the order of their operands changes no bit either.
 
 use super::register_pressure::LineSchedule;
 use crate::core::{NodeId, Op};
@@ -33,6 +35,15 @@ pub fn by_lines(l: &mut LaunchContext, roots: &[NodeId], lines: &LineSchedule) -
     Some(roots.iter().map(|n| sums.now(*n)).collect())
 }
 
+/// What is put in order.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// A sum, difference or multiple of integers.
+    Sum,
+    /// A minimum, maximum, `and` or `or`.
+    Join(BinaryOp),
+}
+
 /// A term of a sum: its factor, and the line that it waits for.
 #[derive(Clone, Copy)]
 struct Term {
@@ -54,9 +65,16 @@ impl Sums<'_, '_, '_> {
         self.memo.get(&n).copied().unwrap_or(n)
     }
 
-    /// Returns the type of a sum, difference or multiple of integers that are read.
-    fn sum(&self, n: NodeId) -> Option<Ty> {
+    /// Returns what may be put in order of the values that a node joins, if they are read.
+    fn kind(&self, n: NodeId) -> Option<Kind> {
+        use BinaryOp::{And, Max, Min, Or};
         let g = &self.l.g;
+        if self.lines.line(n) == i64::MIN {
+            return None;
+        }
+        if let Op::Binary(op @ (Min | Max | And | Or), ..) = *g.op(n) {
+            return Some(Kind::Join(op));
+        }
         let is_constant = |n: NodeId| g.as_lit(n).is_some();
         let is_sum = match *g.op(n) {
             Op::Binary(BinaryOp::Add | BinaryOp::Sub, ..) | Op::Unary(UnaryOp::Neg, _) | Op::MulAdd(..) => {
@@ -65,7 +83,7 @@ impl Sums<'_, '_, '_> {
             Op::Binary(BinaryOp::Mul, a, b) => is_constant(a) || is_constant(b),
             _ => false,
         };
-        (is_sum && g.ty(n).elem.is_int() && self.lines.line(n) > i64::MIN).then_some(g.ty(n).elem)
+        (is_sum && g.ty(n).elem.is_int()).then_some(Kind::Sum)
     }
 
     /// Finds the sums that only one other sum needs.
@@ -74,15 +92,17 @@ impl Sums<'_, '_, '_> {
         let mut of_sums = Vec::new();
         for n in nodes {
             let op = self.l.g.op(*n).clone();
-            let is_sum = self.sum(*n).is_some();
+            let kind = self.kind(*n);
             for o in op.operands().chain(op.lambda().map(|l| l.body)) {
                 *users.entry(o).or_default() += 1;
-                of_sums.extend(Some(o).filter(|_| is_sum));
+                of_sums.extend(kind.map(|kind| (o, kind)));
             }
         }
         roots.iter().for_each(|n| *users.entry(*n).or_default() += 1);
-        let is_inner = |n: &NodeId| users[n] == 1 && self.sum(*n).is_some() && !self.l.g.node(*n).bound;
-        self.inner = of_sums.into_iter().filter(is_inner).collect();
+        let is_inner = |(n, of): &(NodeId, Kind)| {
+            users[n] == 1 && self.kind(*n) == Some(*of) && !self.l.g.node(*n).bound
+        };
+        self.inner = of_sums.into_iter().filter(is_inner).map(|(n, _)| n).collect();
     }
 
     fn rebuild(&mut self, n: NodeId) {
@@ -91,8 +111,10 @@ impl Sums<'_, '_, '_> {
             return;
         }
         let before = self.l.g.set_loc(self.l.g.node(n).loc.clone());
-        let made = match self.sum(n) {
-            Some(ty) => self.in_order(n, ty),
+        let ty = self.l.g.ty(n).elem;
+        let made = match self.kind(n) {
+            Some(Kind::Sum) => self.sum_in_order(n, ty),
+            Some(Kind::Join(op)) => self.joined_in_order(n, op),
             None => {
                 let operands: Vec<NodeId> = op.operands().map(|o| self.now(o)).collect();
                 let same = op.operands().eq(operands.iter().copied());
@@ -107,13 +129,13 @@ impl Sums<'_, '_, '_> {
     }
 
     /// Returns a sum in the order of lines; if it shares nothing by that, in its own order.
-    fn in_order(&mut self, n: NodeId, ty: Ty) -> NodeId {
+    fn sum_in_order(&mut self, n: NodeId, ty: Ty) -> NodeId {
         let (terms, constant) = self.terms(n, ty);
         let mut of_lines: BTreeMap<i64, Vec<(NodeId, i64)>> = BTreeMap::new();
         for (x, t) in terms.into_iter().filter(|(_, t)| t.factor != 0) {
             of_lines.entry(t.line).or_default().push((x, t.factor));
         }
-        if of_lines.len() < 2 || of_lines.values().all(|line| line.len() < 2) {
+        if !shares(&of_lines) {
             return self.as_written(n);
         }
         let mut sum = None;
@@ -137,6 +159,32 @@ impl Sums<'_, '_, '_> {
             }
             None => self.l.g.lit(constant),
         }
+    }
+
+    /// Returns a minimum, maximum, `and` or `or` in the order of lines.
+    fn joined_in_order(&mut self, n: NodeId, op: BinaryOp) -> NodeId {
+        let (mut of_lines, mut stack): (BTreeMap<i64, Vec<NodeId>>, _) = (BTreeMap::new(), vec![n]);
+        while let Some(m) = stack.pop() {
+            if m == n || self.inner.contains(&m) {
+                stack.extend(self.l.g.op(m).operands());
+            } else {
+                of_lines.entry(self.lines.line(m)).or_default().push(self.now(m));
+            }
+        }
+        for line in of_lines.values_mut() {
+            // the same order everywhere; a value joined with itself is the value
+            line.sort();
+            line.dedup();
+        }
+        if !shares(&of_lines) {
+            return self.as_written(n);
+        }
+        let mut join = |a: NodeId, b: NodeId| self.l.g.add(Op::Binary(op, a, b));
+        let mut partial = Vec::new();
+        for line in of_lines.into_values() {
+            partial.extend(line.into_iter().reduce(&mut join));
+        }
+        partial.into_iter().reduce(join).unwrap_or(n)
     }
 
     /// Rebuilds a sum and those inside of it, as the program has them.
@@ -208,6 +256,11 @@ impl Sums<'_, '_, '_> {
             None => x,
         }
     }
+}
+
+/// Whether terms of one line may be joined first.
+fn shares<T>(of_lines: &BTreeMap<i64, Vec<T>>) -> bool {
+    of_lines.len() > 1 && of_lines.values().any(|line| line.len() > 1)
 }
 
 fn add_term(terms: &mut IndexMap<NodeId, Term>, ty: Ty, x: NodeId, t: Term) {

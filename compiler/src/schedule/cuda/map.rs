@@ -13,6 +13,7 @@
 use super::boundary_blocks::BoundaryBlock;
 use super::elements::{Elements, MAX_UNROLLED, single, stored, words};
 use super::expressions::{int32, thread, to_i64};
+use super::interleaved::{self, Interleaved};
 use super::register_window::{self, Window};
 use super::shared_tile_1d;
 use super::thread_layout::ThreadLayout;
@@ -75,6 +76,8 @@ const MAX_BOUNDARY_BLOCK_WORDS: i64 = 20;
 pub struct MapParams {
     /// The windows that are loaded for the stencils.
     windows: Vec<Window>,
+    /// What is read at multiples of the index, if there are no windows and no boundary.
+    interleaved: Vec<Interleaved>,
     /// The number of elements of a block.
     pub per_block: i64,
     /// The elements that full blocks compute, with their boundary widths.
@@ -97,19 +100,32 @@ impl MapParams {
             windows = register_window::windows(l, stencils, layout.v, strategy).unwrap_or_default();
         }
         let tiled = windows.iter().any(|w| w.tile.is_some());
-        let unroll = if tiled { UNROLL_WITH_TILE } else { unroll(l, &windows, layout) };
-        let per_block = i64::from(layout.threads) * layout.v * unroll;
-        if tiled && !shared_tile_1d::assign_tiles(l, &mut windows, layout.v, per_block) {
-            return MapParams::of(l, (fused, inner), stencils, StencilHint::Window, layout);
-        }
         // if elements are counted through the rows of a matrix, blocks have no boundary
         let all = Interior::whole(fused);
         let inner = if is_vector { inner.clone() } else { all };
-        MapParams { windows, per_block, inner }
+        let mut interleaved = Vec::new();
+        if windows.is_empty() && !inner.has_boundary() {
+            interleaved = interleaved::find(l, fused, layout);
+        }
+        let unroll = if tiled { UNROLL_WITH_TILE } else { unroll(l, &windows, &interleaved, layout) };
+        let per_block = i64::from(layout.threads) * layout.v * unroll;
+        if tiled && !shared_tile_1d::assign_tiles(l, &mut windows, layout.v, per_block) {
+            return MapParams::of(l, (fused, &inner), stencils, StencilHint::Window, layout);
+        }
+        MapParams { windows, interleaved, per_block, inner }
     }
 }
 
 impl MapParams {
+    /// Returns the parameters without accesses to interleaved channels, which need them to be
+    /// aligned; `None` if there are none.
+    pub fn without_interleaved(&self) -> Option<MapParams> {
+        let MapParams { windows, per_block, inner, .. } = self;
+        let (windows, inner) = (windows.clone(), inner.clone());
+        let others = MapParams { windows, interleaved: Vec::new(), per_block: *per_block, inner };
+        (!self.interleaved.is_empty()).then_some(others)
+    }
+
     /// Whether the windows of a thread are small enough for boundary blocks to run the code of full
     /// blocks.
     fn windows_fit_boundary_blocks(&self, l: &LaunchContext) -> bool {
@@ -141,7 +157,7 @@ impl MapParams {
     }
 }
 
-fn unroll(l: &LaunchContext, windows: &[Window], layout: ThreadLayout) -> i64 {
+fn unroll(l: &LaunchContext, windows: &[Window], interleaved: &[Interleaved], layout: ThreadLayout) -> i64 {
     let cost = l.facts.cost;
     let accesses = &l.facts.accesses;
     let is_compute_bound = (COMPUTE_BOUND_COST..=MAX_COMPUTE_BOUND_COST).contains(&cost);
@@ -155,7 +171,8 @@ fn unroll(l: &LaunchContext, windows: &[Window], layout: ThreadLayout) -> i64 {
         false => (accesses.pointwise().collect(), 1),
     };
     let others = loaded.into_iter().filter(|x| windows.iter().all(|w| w.array != **x));
-    let words = words(l, others, layout) + register_window::words(l, windows);
+    let of_channels: i64 = interleaved.iter().map(|x| x.words(l)).sum();
+    let words = words(l, others, layout) + register_window::words(l, windows) + of_channels;
     let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MAX_ELEMENTS / layout.v).clamp(1, 4).max(fewest);
     let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * layout.v);
     1 << wanted.min(allowed.max(1)).ilog2()
@@ -228,7 +245,9 @@ impl BlockElements<'_> {
             register_window::inside(&params.windows, layout.v, params.boundary_width().0, &self.start),
             shared_tile_1d::inside(l, &params.windows, &self.start, params.per_block),
         ];
-        for inside in tests.into_iter().flatten() {
+        let last = self.start.clone().plus(Expr::int(params.per_block - layout.v));
+        let of_channels: Vec<Expr> = params.interleaved.iter().filter_map(|x| x.inside(l, &last)).collect();
+        for inside in tests.into_iter().flatten().chain(of_channels) {
             is_full = Expr::binary(BinaryOp::And, is_full, inside);
         }
         is_full
@@ -248,6 +267,7 @@ impl BlockElements<'_> {
         let elements = Elements::new(l, first.clone(), groups, layout.v);
         let (mut full, mut stores) = (Vec::new(), Vec::new());
         elements.load(l, &[], &mut full);
+        params.interleaved.iter().for_each(|x| x.load(l, &elements, &mut full));
         let make =
             |l: &mut Lower, i| params.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect();
         let (values, reasons) = elements.fast_path(l, make, &mut full)?;

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `map.rs` | every element on its own: vector accesses, unrolling; stencils of vectors |
 //! | `small_map.rs` | one element per thread, for maps of few elements |
-//! | `register_window.rs`, `shared_tile_1d.rs` | how maps load stencils of vectors |
+//! | `register_window.rs`, `shared_tile_1d.rs`, `interleaved.rs` | how maps load stencils of vectors, and interleaved channels |
 //! | `register_tiling.rs`, `line_sums.rs`, `shared_tile_2d.rs` | stencils of matrices |
 //! | `transposed_tile/` | maps that read a matrix transposed |
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
@@ -28,6 +28,7 @@ mod coordinates;
 mod elements;
 mod expressions;
 mod fold;
+mod interleaved;
 mod levels;
 mod line_sums;
 mod map;

@@ -159,7 +159,15 @@ fn elements(
         contiguous.push(("_wide", Guards::contiguous()));
         let choice = select_elements::choose(l, (fused, inner), product.as_ref(), layout);
         let profit = profit(l, fused, &choice.0);
+        let unaligned = match &choice.0 {
+            Choice::Map(params, storage) => params.without_interleaved().map(|p| Choice::Map(p, *storage)),
+            _ => None,
+        };
         groups.push(group(choice, layout, list(&contiguous, profit)));
+        if let Some(choice) = unaligned {
+            let guards = Guards { noalias: writes, ..Guards::contiguous().narrow() };
+            groups.push(group((choice, vec![]), layout, list(&[("_unaligned", guards)], profit)));
+        }
         let unaligned = ThreadLayout { unaligned: true, ..layout };
         if v > 1 && product.is_none() && is_register_tiled(l, fused, inner, unaligned) {
             let choice = select_elements::choose(l, (fused, inner), product.as_ref(), unaligned);
