@@ -1,9 +1,9 @@
 //! Stores an array whose elements may leave an error record, without leaving it.
 //!
 //! A record belongs to the element that needs the value (semantics 6), and nobody may need some of
-//! the elements. So their values are computed without records, and beside them an array of bits
-//! says which places would have left one. Whoever reads a value asks for the bits and leaves the
-//! record then.
+//! the elements. So their values are computed without records, and beside them an array of bits, or
+//! one for each 32 places, says which places would have left one. Whoever reads a value asks for the
+//! bits and leaves the record then.
 //!
 //! ```text
 //! generate n (%i) { 7 / %x[%i] }  ->  %v = materialize (generate n (%i) { %x[%i] == 0 ? 0 : 7 / %x[%i] })
@@ -11,18 +11,19 @@
 //!                                     generate n (%i) { %b[%i] & 1 ? (1 / 0 == 0 ? %v[%i] : 0) : %v[%i] }
 //! ```
 
+mod bits;
 mod place;
 mod quiet;
 
 use super::records::may_record;
 use super::simplify::simplify;
 use super::{Graph, NodeId, Op};
-use crate::scalar::{Lit, Ty};
+use crate::scalar::Ty;
+use bits::{Bits, type_of_word};
 use quiet::Quiet;
 
 /// Stores the elements of a `generate` that depends on nothing. Returns the array that takes its
-/// place, or `None` if it cannot be stored: the operator of a reduction leaves a record, or there
-/// are too many places.
+/// place, or `None` if it cannot be stored, because the operator of a reduction leaves a record.
 pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
     if !may_record(g, generate) {
         return Some(once(g, generate));
@@ -33,25 +34,30 @@ pub fn stored(g: &mut Graph, generate: NodeId) -> Option<NodeId> {
     let vars: Vec<_> = types.iter().map(|ty| (g.fresh_var(*ty), *ty)).collect();
     let index: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
     let body = g.open(&lambda, &index);
-    let bits = quiet.bits(g, body)?.unwrap_or_else(|| g.lit(Lit::zero(Ty::U32)));
+    let bits = quiet.bits(g, body)?;
     let value = quiet.value(g, body);
-    let ty = match quiet.places.len() {
-        0..=8 => Ty::U8,
-        9..=16 => Ty::U16,
-        _ => Ty::U32,
-    };
-    let bits = simplify(g, Op::Cast(ty, bits));
     let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
-    let [values, bits] = [value, bits].map(|element| {
+    let array = |g: &mut Graph, element: NodeId| {
         let lambda = g.close(&vars, element);
         let array = g.add(Op::Generate(extents.clone(), lambda));
         once(g, array)
-    });
+    };
+    let values = array(g, value);
+    let mut words = Vec::new();
+    for (w, word) in bits.words().iter().enumerate() {
+        words.push(word.map(|word| {
+            let narrow = simplify(g, Op::Cast(type_of_word(quiet.places.len(), w), word));
+            array(g, narrow)
+        }));
+    }
     let lambda = g.lambda(&types, |g, i| {
-        let bits = g.add(Op::Elem(bits, i.to_vec()));
-        let bits = g.add(Op::Cast(Ty::U32, bits));
+        let word = |g: &mut Graph, array: NodeId| {
+            let word = g.add(Op::Elem(array, i.to_vec()));
+            g.add(Op::Cast(Ty::U32, word))
+        };
+        let bits = words.iter().map(|of| of.map(|array| word(g, array))).collect();
         let value = g.add(Op::Elem(values, i.to_vec()));
-        quiet.left(g, bits, value)
+        quiet.left(g, &Bits::of_words(bits), value)
     });
     Some(g.add(Op::Generate(extents, lambda)))
 }
@@ -79,7 +85,7 @@ pub fn apart(g: &mut Graph, n: NodeId) -> NodeId {
         return n;
     }
     match quiet.bits(g, n) {
-        Some(Some(bits)) => quiet.left(g, bits, value),
+        Some(bits) if !bits.is_none() => quiet.left(g, &bits, value),
         _ => n,
     }
 }

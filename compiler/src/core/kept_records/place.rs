@@ -20,11 +20,8 @@ impl RecordingPlace {
         }
     }
 
-    /// Returns the value, with the record of this place if its bit is set.
-    pub fn left(&self, g: &mut Graph, bits: NodeId, bit: usize, value: NodeId) -> NodeId {
-        let [zero, mask] = [0, 1u64 << bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));
-        let bit = g.add(Op::Binary(BinaryOp::And, bits, mask));
-        let is_left = g.add(Op::Binary(BinaryOp::Ne, bit, zero));
+    /// Returns the value, with the record of this place if it is left.
+    pub fn left(&self, g: &mut Graph, is_left: NodeId, value: NodeId) -> NodeId {
         let ty = g.ty(value).elem;
         let before = g.set_loc(Default::default());
         g.set_loc(self.loc.within(&before));

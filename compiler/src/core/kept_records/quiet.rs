@@ -1,14 +1,12 @@
 //! An element without its records: its value, and the bits of the records that it would leave.
 
+use super::bits::Bits;
 use super::place::{RecordingPlace, int};
 use crate::core::records::may_record;
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Graph, Lambda, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
-
-/// The most places of an element that may leave a record.
-const MOST_PLACES: usize = 32;
 
 /// The rewriting of one element.
 #[derive(Default)]
@@ -17,7 +15,7 @@ pub struct Quiet {
     /// line are one place of a report, so they share a bit.
     pub places: Vec<RecordingPlace>,
     values: HashMap<NodeId, NodeId>,
-    bits: HashMap<NodeId, Option<NodeId>>,
+    bits: HashMap<NodeId, Bits>,
     /// The known answers of [`Quiet::is_apart`].
     apart: HashMap<NodeId, bool>,
 }
@@ -25,12 +23,15 @@ pub struct Quiet {
 impl Quiet {
     /// Returns the value, with the records whose bits are set. This is rare, so that the slow path
     /// does it.
-    pub fn left(&self, g: &mut Graph, bits: NodeId, value: NodeId) -> NodeId {
+    pub fn left(&self, g: &mut Graph, bits: &Bits, value: NodeId) -> NodeId {
+        let Some(any) = bits.any(g) else { return value };
+        let mut left = value;
         // the first place counts
-        let places = self.places.iter().enumerate().rev();
-        let left = places.fold(value, |value, (k, place)| place.left(g, bits, k, value));
-        let zero = g.lit(Lit::zero(Ty::U32));
-        let any = g.add(Op::Binary(BinaryOp::Ne, bits, zero));
+        for (number, place) in self.places.iter().enumerate().rev() {
+            if let Some(is_left) = bits.has(g, number) {
+                left = place.left(g, is_left, left);
+            }
+        }
         let any = g.add(Op::Unary(UnaryOp::Unlikely, any));
         g.add(Op::Select(any, left, value))
     }
@@ -139,78 +140,72 @@ impl Quiet {
         made
     }
 
-    /// Returns the bits of the records that computing a node leaves; the inner `None` says that it
-    /// leaves none. The outer `None` says that they cannot be kept.
-    pub fn bits(&mut self, g: &mut Graph, n: NodeId) -> Option<Option<NodeId>> {
+    /// Returns the bits of the records that computing a node leaves. `None` says that they cannot be
+    /// kept.
+    pub fn bits(&mut self, g: &mut Graph, n: NodeId) -> Option<Bits> {
         if self.is_apart(g, n) {
-            return Some(None);
+            return Some(Bits::default());
         }
         if let Some(known) = self.bits.get(&n) {
-            return Some(*known);
+            return Some(known.clone());
         }
-        if Self::stored_value(g, n).is_some() {
-            let made = self.stored_bits(g, n)?;
-            self.bits.insert(n, made);
-            return Some(made);
-        }
-        let op = g.op(n).clone();
-        let made = match &op {
-            Op::Select(c, a, b) => {
-                let of_condition = self.bits(g, *c)?;
-                let arms = [self.bits(g, *a)?, self.bits(g, *b)?];
-                let of_arms = match arms {
-                    [None, None] => None,
-                    arms => {
-                        let none = g.lit(Lit::zero(Ty::U32));
-                        let [a, b] = arms.map(|arm| arm.unwrap_or(none));
-                        let c = self.value(g, *c);
-                        Some(simplify(g, Op::Select(c, a, b)))
-                    }
-                };
-                either(g, of_condition, of_arms)
-            }
-            Op::Reduce { join: step, init, src } | Op::Fold { step, init, src } => {
-                if may_record(g, step.body) {
-                    return None;
-                }
-                let of_elements = self.of_elements(g, *src)?;
-                let of_init = self.bits(g, *init)?;
-                either(g, of_init, of_elements)
-            }
-            Op::SquaredDeviations { init, src } => {
-                let of_elements = self.of_elements(g, *src)?;
-                let of_init = self.bits(g, *init)?;
-                either(g, of_init, of_elements)
-            }
-            Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
-                let mut all = self.bits(g, *init)?;
-                for x in [a, b] {
-                    let of_elements = self.of_elements(g, *x)?;
-                    all = either(g, all, of_elements);
-                }
-                all
-            }
-            Op::Materialize(_) | Op::Iterate { .. } => return None,
-            op => {
-                let mut all = None;
-                for o in op.operands() {
-                    let of_operand = self.bits(g, o)?;
-                    all = either(g, all, of_operand);
-                }
-                if op.may_record(g) {
-                    let own = self.own(g, n, op)?;
-                    all = either(g, all, Some(own));
-                }
-                all
-            }
+        let made = match Self::stored_value(g, n) {
+            Some(_) => self.stored_bits(g, n)?,
+            None => self.bits_of(g, n)?,
         };
-        self.bits.insert(n, made);
+        self.bits.insert(n, made.clone());
         Some(made)
     }
 
+    fn bits_of(&mut self, g: &mut Graph, n: NodeId) -> Option<Bits> {
+        let op = g.op(n).clone();
+        match &op {
+            Op::Select(c, a, b) => {
+                let of_condition = self.bits(g, *c)?;
+                let [a, b] = [self.bits(g, *a)?, self.bits(g, *b)?];
+                let of_arms = match a.is_none() && b.is_none() {
+                    true => Bits::default(),
+                    false => {
+                        let c = self.value(g, *c);
+                        Bits::select(g, c, &a, &b)
+                    }
+                };
+                Some(Bits::either(g, &of_condition, &of_arms))
+            }
+            Op::Reduce { join: step, .. } | Op::Fold { step, .. } if may_record(g, step.body) => None,
+            Op::Reduce { init, src, .. }
+            | Op::Fold { init, src, .. }
+            | Op::SquaredDeviations { init, src } => self.of_loop(g, *init, &[*src]),
+            Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => self.of_loop(g, *init, &[*a, *b]),
+            Op::Materialize(_) | Op::Iterate { .. } => None,
+            op => {
+                let mut all = Bits::default();
+                for o in op.operands() {
+                    let of_operand = self.bits(g, o)?;
+                    all = Bits::either(g, &all, &of_operand);
+                }
+                if op.may_record(g) {
+                    let own = self.own(g, n, op)?;
+                    all = Bits::either(g, &all, &own);
+                }
+                Some(all)
+            }
+        }
+    }
+
+    /// Returns the bits of a reduction whose operator leaves none.
+    fn of_loop(&mut self, g: &mut Graph, init: NodeId, arrays: &[NodeId]) -> Option<Bits> {
+        let mut all = self.bits(g, init)?;
+        for x in arrays {
+            let of_elements = self.of_elements(g, *x)?;
+            all = Bits::either(g, &all, &of_elements);
+        }
+        Some(all)
+    }
+
     /// Returns the bits of a node that comes from [`Quiet::left`].
-    fn stored_bits(&mut self, g: &mut Graph, n: NodeId) -> Option<Option<NodeId>> {
-        let Op::Select(_, mut left, value) = *g.op(n) else { return Some(None) };
+    fn stored_bits(&mut self, g: &mut Graph, n: NodeId) -> Option<Bits> {
+        let Op::Select(_, mut left, value) = *g.op(n) else { return Some(Bits::default()) };
         let mut all = self.bits(g, value)?;
         while let Op::Select(is_left, of_place, next) = *g.op(left)
             && left != value
@@ -220,54 +215,57 @@ impl Quiet {
                 place = g.op(place).operands().next()?;
             }
             let op = g.op(place).clone();
-            let bit = self.bit(g, place, &op)?;
-            let [zero, bit] = [0, bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));
-            let own = simplify(g, Op::Select(is_left, bit, zero));
-            all = either(g, all, Some(own));
+            let number = self.number(g, place, &op);
+            let own = Bits::of_place(g, number, is_left);
+            all = Bits::either(g, &all, &own);
             left = next;
         }
         Some(all)
     }
 
-    /// Returns the bit of the place of an operation. There is none if there are too many places.
-    fn bit(&mut self, g: &Graph, n: NodeId, op: &Op) -> Option<u64> {
+    /// Returns the number of the place of an operation.
+    fn number(&mut self, g: &Graph, n: NodeId, op: &Op) -> usize {
         let place = RecordingPlace { op: op.clone(), loc: g.node(n).loc.clone() };
-        let known = self.places.iter().position(|other| other.is_same(&place));
-        let number = known.unwrap_or(self.places.len());
-        if number == MOST_PLACES {
-            return None;
-        }
-        if known.is_none() {
+        self.places.iter().position(|other| other.is_same(&place)).unwrap_or_else(|| {
             self.places.push(place);
-        }
-        Some(1 << number)
+            self.places.len() - 1
+        })
     }
 
-    /// Returns the bit of an operation that may leave a record itself, if it leaves one.
-    fn own(&mut self, g: &mut Graph, n: NodeId, op: &Op) -> Option<NodeId> {
-        let bit = self.bit(g, n, op)?;
+    /// Returns the bit of an operation that may leave a record itself.
+    fn own(&mut self, g: &mut Graph, n: NodeId, op: &Op) -> Option<Bits> {
+        let number = self.number(g, n, op);
         let operands: Vec<NodeId> = op.operands().map(|o| self.value(g, o)).collect();
         let fine = Self::condition(g, &op.with(&operands, None))?;
-        let [zero, bit] = [0, bit].map(|bits| g.lit(Lit { ty: Ty::U32, bits }));
-        Some(simplify(g, Op::Select(fine, zero, bit)))
+        let is_left = simplify(g, Op::Unary(UnaryOp::Not, fine));
+        Some(Bits::of_place(g, number, is_left))
     }
 
     /// Returns the bits of the records that any element of a `generate` leaves.
-    fn of_elements(&mut self, g: &mut Graph, array: NodeId) -> Option<Option<NodeId>> {
-        let Op::Generate(extents, lambda) = g.op(array).clone() else { return Some(None) };
+    fn of_elements(&mut self, g: &mut Graph, array: NodeId) -> Option<Bits> {
+        let Op::Generate(extents, lambda) = g.op(array).clone() else { return Some(Bits::default()) };
         if !may_record(g, lambda.body) {
-            return Some(None);
+            return Some(Bits::default());
         }
-        let mut is_kept = true;
-        let of_element = self.within(g, &lambda, |this, g, body| {
-            let bits = this.bits(g, body);
-            is_kept &= bits.is_some();
-            bits.flatten().unwrap_or_else(|| g.lit(Lit::zero(Ty::U32)))
-        });
-        let src = g.add(Op::Generate(extents, of_element));
-        let join = g.lambda(&[Ty::U32; 2], |g, v| g.add(Op::Binary(BinaryOp::Or, v[0], v[1])));
-        let init = g.lit(Lit::zero(Ty::U32));
-        is_kept.then(|| Some(g.add(Op::Reduce { join, init, src })))
+        let (mut words, mut count, mut is_kept) = (Vec::new(), 1, true);
+        while words.len() < count {
+            let mut is_empty = true;
+            let of_element = self.within(g, &lambda, |this, g, body| {
+                let bits = this.bits(g, body);
+                is_kept &= bits.is_some();
+                let bits = bits.unwrap_or_default();
+                count = bits.words().len();
+                let word = bits.words().get(words.len()).copied().flatten();
+                is_empty = word.is_none();
+                word.unwrap_or_else(|| g.lit(Lit::zero(Ty::U32)))
+            });
+            let src = g.add(Op::Generate(extents.clone(), of_element));
+            let join = g.lambda(&[Ty::U32; 2], |g, v| g.add(Op::Binary(BinaryOp::Or, v[0], v[1])));
+            let init = g.lit(Lit::zero(Ty::U32));
+            let joined = g.add(Op::Reduce { join, init, src });
+            words.push((!is_empty).then_some(joined));
+        }
+        is_kept.then(|| Bits::of_words(words))
     }
 
     /// Rewrites the body of a function inside of the element.
@@ -282,13 +280,5 @@ impl Quiet {
             let body = g.open(l, v);
             rewritten(self, g, body)
         })
-    }
-}
-
-/// Returns the bits that are set in either value.
-fn either(g: &mut Graph, a: Option<NodeId>, b: Option<NodeId>) -> Option<NodeId> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(simplify(g, Op::Binary(BinaryOp::Or, a, b))),
-        (a, b) => a.or(b),
     }
 }
