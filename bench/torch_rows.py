@@ -44,11 +44,11 @@ CASES = [
 # longer than a block holds: in clusters of blocks, where the device has them
 CASES += [
     (name, f, torch.float32, shape)
-    for shape in ((2048, 65536), (512, 131072), (256, 262144), (512, 131071))
+    for shape in ((2048, 65536), (512, 131072), (256, 262144), (512, 131071), (4096, 16385), (4, 131072))
     for name, f in (("softmax", softmax), ("layer_norm", layer_norm))
 ]
 CASES += [("unit", unit, torch.float32, (1 << k,)) for k in (15, 16, 17, 18, 19)]
-CASES += [("softmax_f64", softmax, torch.float64, shape) for shape in ((32768, 1024), (4096, 8192), (1 << 19, 64))]
+CASES += [("softmax_f64", softmax, torch.float64, shape) for shape in ((32768, 1024), (4096, 8192), (1 << 19, 64), (2048, 16384), (512, 65536))]
 
 
 def main():

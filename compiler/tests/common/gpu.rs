@@ -140,6 +140,8 @@ struct Call<'a> {
     missing: Missing,
     /// The device's compute capability.
     capability: u32,
+    /// Whether a version that is wanted and runs in clusters takes short rows as well.
+    forces_clusters: bool,
     memory: Memory,
     host: Vec<Lit>,
     places: Vec<Laid>,
@@ -156,7 +158,8 @@ pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<C
     call_without(compiled, i, args, how, Missing::default())
 }
 
-/// The same on a device of that compute capability: 80 is 8.0.
+/// The same on a device of that compute capability: 80 is 8.0. A version that is wanted takes rows of any
+/// length that it can, which takes long if it runs in clusters.
 #[allow(dead_code, reason = "few kernels need a later device")]
 pub fn call_on(
     capability: u32,
@@ -165,7 +168,7 @@ pub fn call_on(
     args: &[Value],
     how: How,
 ) -> Result<Called, Failure> {
-    call_with(compiled, i, args, how, (Missing::default(), capability))
+    call_with(compiled, i, args, how, (Missing::default(), capability, true))
 }
 
 /// The same with less memory.
@@ -176,7 +179,7 @@ pub fn call_without(
     how: How,
     missing: Missing,
 ) -> Result<Called, Failure> {
-    call_with(compiled, i, args, how, (missing, 90))
+    call_with(compiled, i, args, how, (missing, 90, false))
 }
 
 fn call_with(
@@ -184,7 +187,7 @@ fn call_with(
     i: usize,
     args: &[Value],
     how: How,
-    (missing, capability): (Missing, u32),
+    (missing, capability, forces_clusters): (Missing, u32, bool),
 ) -> Result<Called, Failure> {
     let plan = &compiled.functions[i].plan;
     let mut host = Vec::new();
@@ -200,6 +203,7 @@ fn call_with(
         how,
         missing,
         capability,
+        forces_clusters,
         memory: Memory::default(),
         host,
         places: Vec::new(),

@@ -3,7 +3,7 @@
 
 use super::{Call, Failure, Laid, Several};
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Id};
-use arraygpu_compiler::plan::gpu::GpuKernel;
+use arraygpu_compiler::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use arraygpu_compiler::plan::policy::{Decision, Device, KernelLaunch, Layout, Scratch, Space};
 use arraygpu_compiler::plan::{Access, HostId, Launch, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
@@ -51,7 +51,15 @@ impl Call<'_> {
         let steps = several.map_or(1, |s| s.0);
         let wanted = self.how.version.filter(|at| {
             let v = kernel.variants.get(*at);
-            v.is_some_and(|v| v.is_first() && v.fits(&space, steps, self.device(1), array, writes_an_input))
+            // a cluster takes the simulator long for rows of a few elements
+            let may_run = |v: &GpuVariant| {
+                !matches!(v.grid, Grid::Clusters(_))
+                    || self.forces_clusters
+                    || v.is_profitable(space.extents, space.inner_length)
+            };
+            v.is_some_and(|v| {
+                v.is_first() && may_run(v) && v.fits(&space, steps, self.device(1), array, writes_an_input)
+            })
         });
         wanted.or_else(|| kernel.choose(&space, steps, self.device(1), array, writes_an_input))
     }

@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use arraygpu_compiler::core::interp;
 use arraygpu_compiler::driver::{Compiled, Targets};
 use arraygpu_compiler::kernel::interp::Order;
-use gpu::{Failure as Fault, How, Layout, Record, call};
+use gpu::{Failure as Fault, How, Layout, Record, call_on};
 
 #[allow(dead_code, missing_docs, reason = "shared with the compiler's tests")]
 #[path = "../../../compiler/tests/common/gpu.rs"]
@@ -63,7 +63,7 @@ impl Calls<'_> {
     fn check(&mut self, how: How) -> Result<(), Failure> {
         let bad = |text: String| Err(Failure::new(format!("{text}\n{how:?}")));
         let f = &self.compiled.functions[0].fused;
-        match (&self.expected, call(self.compiled, 0, self.args, how)) {
+        match (&self.expected, call_on(90, self.compiled, 0, self.args, how)) {
             (Err(_), Err(Fault::Shape(_))) => Ok(()),
             (Ok(wanted), Ok(called)) => {
                 if called.record.is_some() && !wanted.recorded {
