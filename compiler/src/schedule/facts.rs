@@ -20,6 +20,8 @@ pub struct Facts {
     pub segments: Option<Rc<Segments>>,
     /// The segmented reduction as one of columns, for CPUs.
     pub strips: Option<Rc<Strips>>,
+    /// What the segmented reduction stores of its elements. Such a launch is instead of others.
+    pub stored_columns: Option<Rc<StoredColumns>>,
     /// The launch as one that keeps the rows of several groups, if it is one.
     pub resident_rows: Option<Rc<ResidentRows>>,
     /// Number of elements in a CPU's unit of work.
@@ -67,6 +69,16 @@ pub struct Segments {
     pub along: Along,
     /// Whether some element may leave an error record.
     pub may_record: bool,
+}
+
+/// Matrices that are stored where their columns are reduced ([`crate::schedule::stored_columns`]).
+pub struct StoredColumns {
+    /// The variable of an element's row; that of its column is the index of the segment.
+    pub row: NodeId,
+    /// The items.
+    pub items: Vec<Item>,
+    /// The value of an element of each.
+    pub values: Vec<NodeId>,
 }
 
 /// A segmented reduction of columns whose elements leave no error records.

@@ -43,6 +43,7 @@ pub mod segments;
 mod slots;
 pub mod slow_path;
 pub mod stencil;
+pub mod stored_columns;
 pub mod strategy;
 mod temporaries;
 pub mod transposed;
@@ -100,6 +101,7 @@ fn scheduled(
         one,
         name,
         steps: 0,
+        allocated: Default::default(),
         plan: Plan::default(),
         places: HashMap::default(),
         equations,
@@ -130,7 +132,7 @@ fn scheduled(
             continue;
         }
         if i >= chained {
-            chained = i + s.resident(i, &fused_groups, &scalars, next)?;
+            chained = i + s.alternative(i, &fused_groups, &scalars, next)?;
         }
         let next = first_kernel + s.kernels.len() as u32;
         let name = format!("{}_{i}", s.name);
@@ -149,11 +151,13 @@ fn scheduled(
 
 /// What a launch keeps that computes several groups.
 #[derive(Clone, Copy)]
-enum Resident {
+enum Alternative {
     /// Rows, [`resident_rows`].
     Rows,
     /// A vector, [`resident_vector`].
     Vector,
+    /// Nothing: it stores the elements of the columns that it reduces, [`stored_columns`].
+    Columns,
 }
 
 impl Scheduler<'_> {
@@ -218,9 +222,9 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Adds the launch that keeps the rows or the vector of several groups, the first of which is number
-    /// `first`, if there is one. Returns the number of these groups, whose launches must follow.
-    fn resident(
+    /// Adds the launch that computes several groups at once, the first of which is number `first`, if there
+    /// is one. Returns the number of these groups, whose launches must follow.
+    fn alternative(
         &mut self,
         first: usize,
         fused_groups: &[FusedGroup],
@@ -228,29 +232,36 @@ impl Scheduler<'_> {
         kernel: u32,
     ) -> Result<usize> {
         let (groups, scalars, g) = (&fused_groups[first..], &scalars[first..], &self.f.graph);
-        let rows = resident_rows::chain(g, groups, scalars).map(|most| (most, Resident::Rows));
-        let chain = rows.or_else(|| Some((resident_vector::chain(groups, scalars)?, Resident::Vector)));
-        let (most, what) = chain.unwrap_or((0, Resident::Rows));
-        for count in (2..=most).rev() {
-            let (chain, later) = groups.split_at(count);
-            let needed = resident_rows::needed_later(self.f, later, &scalars[count..]);
-            let joined = match what {
-                Resident::Rows => resident_rows::joined(g, chain, &needed),
-                Resident::Vector => resident_vector::joined(g, self.one, chain, &needed),
-            };
-            let Some(fused) = joined else { continue };
-            let before = self.previous_arrays.clone();
-            let name = format!("{}_{first}_rows", self.name);
-            let made = self.launch(name, &fused, &[], kernel, Some((what, chain)))?;
-            self.previous_arrays = before;
-            // a launch that waits for a scalar of another one is not instead of others
-            let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
-                continue;
-            };
-            self.plan.steps.push(Step::Instead(0));
-            self.plan.steps.push(Step::Launch(launch));
-            self.kernels.push(variants);
-            return Ok(count);
+        let chains = [
+            (resident_rows::chain(g, groups, scalars), Alternative::Rows),
+            (resident_vector::chain(groups, scalars), Alternative::Vector),
+            (stored_columns::chain(g, groups, scalars), Alternative::Columns),
+        ];
+        for (most, what) in chains {
+            for count in (2..=most.unwrap_or(0)).rev() {
+                let (chain, later) = groups.split_at(count);
+                let needed = resident_rows::needed_later(self.f, later, &scalars[count..]);
+                let joined = match what {
+                    Alternative::Rows => resident_rows::joined(g, chain, &needed),
+                    Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),
+                    Alternative::Columns => stored_columns::joined(g, chain, &needed),
+                };
+                let Some(fused) = joined else { continue };
+                let before = self.previous_arrays.clone();
+                let suffix = if let Alternative::Columns = what { "columns" } else { "rows" };
+                let name = format!("{}_{first}_{suffix}", self.name);
+                let made = self.launch(name, &fused, &[], kernel, Some((what, chain)))?;
+                self.previous_arrays = before;
+                // a launch that waits for a scalar of another one is not instead of others
+                let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
+                    continue;
+                };
+                self.alloc(&launch);
+                self.plan.steps.push(Step::Instead(0));
+                self.plan.steps.push(Step::Launch(launch));
+                self.kernels.push(variants);
+                return Ok(count);
+            }
         }
         Ok(0)
     }
@@ -265,15 +276,14 @@ impl Scheduler<'_> {
 
     /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
     /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
-    /// Given a `chain` of groups, it is the launch that keeps their rows or their vector; `None` if there is
-    /// none.
+    /// Given a `chain` of groups, it is the launch that computes all of them; `None` if there is none.
     fn launch(
         &mut self,
         name: String,
         fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
-        chain: Option<(Resident, &[FusedGroup])>,
+        chain: Option<(Alternative, &[FusedGroup])>,
     ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
@@ -281,8 +291,9 @@ impl Scheduler<'_> {
         match chain {
             Some((what, chain)) => {
                 let found = match what {
-                    Resident::Rows => c.find_resident_rows(chain),
-                    Resident::Vector => c.find_resident_vector(chain),
+                    Alternative::Rows => c.find_resident_rows(chain),
+                    Alternative::Vector => c.find_resident_vector(chain),
+                    Alternative::Columns => c.find_stored_columns(fused, chain),
                 };
                 if found.is_none() {
                     return Ok(None);
@@ -361,10 +372,19 @@ impl Scheduler<'_> {
 
     /// Adds the launch to the plan, behind the allocation of the temporaries that it writes.
     fn step(&mut self, launch: Launch) {
-        let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
-        let temps =
-            written.filter_map(|(p, _)| if let Place::Temp(t) = p { Some(Step::Alloc(*t)) } else { None });
-        self.plan.steps.extend(temps);
+        self.alloc(&launch);
         self.plan.steps.push(Step::Launch(launch));
+    }
+
+    /// Adds the allocation of the temporaries that a launch writes. Those of a launch that is instead of
+    /// others have been added before all of these.
+    fn alloc(&mut self, launch: &Launch) {
+        for (place, access) in &launch.arrays {
+            if let (Place::Temp(t), Access::Write) = (place, access)
+                && self.allocated.insert(*t)
+            {
+                self.plan.steps.push(Step::Alloc(*t));
+            }
+        }
     }
 }

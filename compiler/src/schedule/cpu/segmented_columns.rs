@@ -21,7 +21,8 @@ use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
-use crate::schedule::facts::{Along, Segments, Strips};
+use crate::schedule::element::canonical;
+use crate::schedule::facts::{Along, Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
@@ -79,7 +80,14 @@ pub(super) fn most_segments(reductions: &[Reduction]) -> u32 {
     (1 << (BYTES / bytes).max(64).ilog2()).min(1024)
 }
 
-pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool) -> Result<Vec<Stmt>> {
+/// Emits the segments of a unit of work. Elements that are `stored` are stored where they are reduced: each
+/// of them is computed once.
+pub(super) fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    (s, stored): (&Segments, Option<&StoredColumns>),
+    staged: bool,
+) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
     let (n, length) = (l.launch.count(), l.launch.host(s.length));
     let stores = Stores::new(l, &items);
@@ -99,7 +107,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool
     let width = hi.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
     let width = named(l, "width", width, &mut body);
     let reductions = &reductions[..];
-    let strip = Strip { s, outer: &[], reductions, base: Expr::Reg(base), width, length, block, most };
+    let strip =
+        Strip { s, outer: &[], reductions, base: Expr::Reg(base), width, length, block, most, stored };
     strip.totals(l, &mut out, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
@@ -241,7 +250,7 @@ impl Strip<'_> {
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
         let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
         let to = named(l, "to", at.plus(Expr::Reg(q)), &mut body);
-        let mut fixed: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows).collect();
+        let mut fixed: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows.iter().cloned()).collect();
         fixed.extend_from_slice(self.outer);
         let (mut own, mut roots) = (vec![(self.s.index, i.clone())], Vec::new());
         for (r, arrays) in by_reduction(self.reductions, &self.block) {
@@ -263,10 +272,44 @@ impl Strip<'_> {
             };
             roots.extend(rest.iter().fold(acc, |acc, k| r.step(l.launch, &acc, *k)));
         }
-        let values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let steps = roots.len();
+        for k in &index {
+            roots.extend(self.stored_at(l, *k));
+        }
+        let mut values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let elements = values.split_off(steps);
+        self.store_elements(l, &rows, &i, elements, &mut body);
         store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         Ok(())
+    }
+
+    /// Returns the values that are stored of the elements of row `k`.
+    fn stored_at(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
+        let Some(stored) = self.stored else { return Vec::new() };
+        stored.values.iter().map(|n| l.launch.replace(*n, stored.row, k)).collect()
+    }
+
+    /// Emits the stores of what is stored of segment `i` in these rows.
+    fn store_elements(
+        &self,
+        l: &mut Lower,
+        rows: &[Expr],
+        i: &Expr,
+        elements: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) {
+        let Some(stored) = self.stored else { return };
+        let mut stores = Vec::new();
+        for (row, of_row) in rows.iter().zip(elements.chunks(stored.items.len())) {
+            for (it, e) in stored.items.iter().zip(of_row) {
+                let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+                let e = canonical(e.clone(), ty, &mut l.k.kernel, out);
+                let e = named(l, "value", e, out);
+                stores.push(Stmt::Store(mem, l.place_at(mem, &[row.clone(), i.clone()]), e));
+            }
+        }
+        out.append(&mut stores);
     }
 
     /// Emits values of a segment. What depends on the variables `fixed` only is the same for all
@@ -319,7 +362,14 @@ impl Strip<'_> {
             roots.extend(r.join(l.launch, &low, &high));
         }
         let own = vec![(self.s.index, i.clone())];
-        let values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let steps = roots.len();
+        for k in &index {
+            roots.extend(self.stored_at(l, *k));
+        }
+        let mut values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let elements = values.split_off(steps);
+        let rows: Vec<Expr> = (0..4).map(|e| row.clone().plus(Expr::int(e))).collect();
+        self.store_elements(l, &rows, &i, elements, &mut body);
         let to = at.plus(Expr::Reg(q));
         store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));

@@ -5,7 +5,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
-use crate::schedule::facts::Segments;
+use crate::schedule::facts::{Segments, StoredColumns};
 use crate::schedule::lower::{Lower, named};
 use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator};
 
@@ -25,6 +25,8 @@ pub struct Strip<'a> {
     pub block: Vec<Mem>,
     /// Maximum number of segments in a strip.
     pub most: u32,
+    /// What is stored of the elements that are reduced.
+    pub stored: Option<&'a StoredColumns>,
 }
 
 impl Strip<'_> {

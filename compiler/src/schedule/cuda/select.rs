@@ -51,6 +51,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         return resident;
     }
     if let Some(others) = segments::variants(l, fused) {
+        if l.facts.stored_columns.is_some() {
+            return others;
+        }
         return contraction::variants(l, fused).into_iter().chain(others).collect();
     }
     let inner = Rc::new(interior(l, fused));

@@ -49,6 +49,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 nested,
                 segments: None,
                 strips: None,
+                stored_columns: None,
                 resident_rows: None,
                 grain: TILE as u32,
                 follows: false,

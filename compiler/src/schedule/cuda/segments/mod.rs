@@ -21,6 +21,7 @@ use crate::plan::gpu::Grid;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
+use crate::schedule::stored_columns;
 use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, join_columns, lane, pairs};
@@ -46,9 +47,13 @@ pub fn main(
 ) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.launch.facts.segments.clone().expect("a segmented reduction");
     l.k.kernel.threads = rows::THREADS;
-    let job = Job::new(l, &s, fused, !strided);
+    let columns = stored_columns::of_columns(&l.launch.g, fused);
+    let job = Job::new(l, &s, &columns, !strided);
     let is_counted = job.reductions.iter().any(Reduction::is_counted);
-    l.k.kernel.min_resident_blocks = min_resident_blocks(mapping, is_counted);
+    l.k.kernel.min_resident_blocks = match job.stored {
+        Some(_) => 3,
+        None => min_resident_blocks(mapping, is_counted),
+    };
     let body = match mapping {
         SegmentMapping::Strips => columns::main(l, &job)?,
         SegmentMapping::NeighboursPerThread => columns::short_segments(l, &job)?,

@@ -21,6 +21,9 @@ use std::rc::Rc;
 /// The most accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
 const MAX_STRIP_ACCUMULATORS: usize = 11;
 
+/// The least length of segments whose elements are stored: shorter ones leave tree columns without elements.
+const MIN_STORED_LENGTH: u32 = 129;
+
 /// Returns the suffix, the guards and the mapping of each variant, in order of preference.
 pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let up_to = |longest: u32, guards: Guards| Guards { longest: Some(longest), ..guards };
@@ -88,6 +91,20 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     ]
 }
 
+/// Returns the same for a launch that stores elements of columns as well. Other calls take the launches that
+/// it is instead of.
+fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)> {
+    let longest = Some(crate::schedule::cuda::segments::columns::MAX_SEGMENT_LENGTH);
+    let all = [
+        ("", Guards::contiguous().narrow().noalias()),
+        ("_in_place", Guards::contiguous().narrow()),
+        ("_wide", Guards::contiguous()),
+        ("_any", Guards::strided().narrow()),
+    ];
+    let wanted = all.into_iter().filter(|(suffix, _)| in_place || *suffix != "_in_place");
+    wanted.map(|(suffix, guards)| (suffix, Guards { longest, ..guards }, SegmentMapping::Strips)).collect()
+}
+
 /// Returns all variants of a fused group if it is a segmented reduction.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let s = l.facts.segments.clone()?;
@@ -105,6 +122,13 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let is_counted = reductions.iter().any(Reduction::is_counted);
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
+    let all = match l.facts.stored_columns {
+        Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),
+        None => list(along),
+    };
+    // segments of few rows leave lanes of the tree without work
+    let min_inner_length = l.facts.stored_columns.as_ref().map(|_| MIN_STORED_LENGTH);
+    let profit = Profit { min_inner_length, ..Profit::default() };
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
         // the addresses of several segments' reads would not stay in registers
         let mapping = match mapping {
@@ -128,9 +152,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             ),
         };
         let (suffix, noalias) = (suffix.to_string(), guards.noalias);
-        let variant = Variant { suffix, guards, profit: Profit::default(), noalias };
+        let variant = Variant { suffix, guards, profit, noalias };
         VariantGroup::of(choice, layout, &inner, variant)
     };
-    let list = list(along).into_iter().filter(|(.., mapping)| fits || *mapping != SegmentMapping::Strips);
+    let list = all.into_iter().filter(|(.., mapping)| fits || *mapping != SegmentMapping::Strips);
     Some(list.map(group).collect())
 }
