@@ -23,7 +23,7 @@ use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variables;
-use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{each_accumulator, tiles};
 pub(super) use short::short_segments;
@@ -39,6 +39,22 @@ const BATCH: i64 = 8;
 const STORED_BATCH: i64 = 4;
 /// The maximum length of a segment: its tiles' results fit into one tile.
 pub const MAX_SEGMENT_LENGTH: u32 = (TILE * TILE) as u32;
+
+/// The registers of a multiprocessor for each of its threads if it has one block, and those of a thread beside
+/// elements and accumulators.
+const REGISTERS: i64 = (1 << 16) / THREADS as i64;
+const OTHER_REGISTERS: i64 = 24;
+
+/// Returns the minimum number of resident blocks per multiprocessor where elements are stored: as many as have
+/// registers for a batch, the accumulators, and the bits of the counters of these. More than three read no faster.
+pub(super) fn resident_blocks_of_stored(l: &LaunchContext, job: &Job) -> u32 {
+    let words = |ty: Ty| job.v * (ty.size() as i64).max(4) / 4;
+    let of_accumulators: i64 = each_accumulator(&job.reductions).map(|r| words(r.ty)).sum();
+    let of_elements: i64 = l.facts.accesses.own.iter().map(|x| words(l.g.ty(*x).elem)).sum();
+    let bits = i64::from(MAX_SPAN.ilog2()) + 3;
+    let all = bits * of_accumulators + STORED_BATCH * of_elements + OTHER_REGISTERS;
+    (REGISTERS / all).clamp(1, 3) as u32
+}
 
 /// The values that a thread has computed about itself.
 struct Strip<'a> {
