@@ -200,18 +200,17 @@ impl GpuKernel {
         Decision { kernels: [first, second], scratch }
     }
 
-    /// Returns the kernel behind `variant` that adds the panels of a split-K product, if there is
-    /// one.
+    /// Returns the kernel behind `variant` that adds the panels of a split-K product, or joins the parts
+    /// of columns, if there is one.
     pub fn follower(&self, variant: usize) -> Option<usize> {
-        let leaves_panels = matches!(self.variants[variant].grid, Grid::Panels { .. });
-        leaves_panels.then_some(variant + 1)
+        self.variants[variant].grid.leaves_parts().then_some(variant + 1)
     }
 }
 
 impl GpuVariant {
     /// Whether the variant is launched on its own, and not behind another one.
     pub fn is_first(&self) -> bool {
-        !matches!(self.grid, Grid::Sums { .. })
+        !self.grid.follows()
     }
 
     /// Whether the variant may be the fastest for this index space, whose elements are segments of
@@ -227,8 +226,7 @@ impl GpuVariant {
             Grid::Panels { rows, columns } => {
                 blocks(segment).saturating_mul(u64::from(rows) * u64::from(columns)) <= MOST_SCRATCH
             }
-            Grid::Sums { .. } => false,
-            _ => true,
+            grid => !grid.follows(),
         };
         fits && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
             && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
@@ -311,6 +309,12 @@ impl GpuVariant {
                 let panels = space.inner_length.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
             }
+            Grid::Parts(_) => {
+                let parts = self.grid.blocks(space.extents, space.inner_length, self.threads, 1);
+                let elements = space.inner_length.saturating_mul(parts);
+                Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
+            }
+            Grid::Joins(_) => Spread { span: Some(1), ..none },
             Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) => none,
         }
     }

@@ -24,6 +24,8 @@ pub struct Facts {
     pub stored_columns: Option<Rc<StoredColumns>>,
     /// The launch as one that keeps the rows of several groups, if it is one.
     pub resident_rows: Option<Rc<ResidentRows>>,
+    /// The launch as one that reduces rows, and then columns by what follows.
+    pub rows_and_columns: Option<Rc<RowsAndColumns>>,
     /// Number of elements in a CPU's unit of work.
     pub grain: u32,
     /// Whether the previous launch accessed an array that this one accesses as well.
@@ -105,6 +107,16 @@ pub struct ResidentRows {
     pub stages: Vec<Stage>,
     /// What is computed of a row that is in memory, in order: stored arrays are read from there.
     pub in_memory: Vec<Stage>,
+}
+
+/// A launch that reduces the columns of the rows that it keeps.
+pub struct RowsAndColumns {
+    /// The rows: reductions, and values that follow from them.
+    pub rows: ResidentRows,
+    /// The columns. Their index is that of the row's elements.
+    pub columns: Segments,
+    /// The items that are made of columns.
+    pub items: Vec<Item>,
 }
 
 /// What one fused group computes of a row.

@@ -37,6 +37,7 @@ pub mod products;
 pub mod reduction;
 pub mod resident_rows;
 pub mod resident_vector;
+pub mod rows_and_columns;
 pub mod scalars;
 mod scheduler;
 pub mod segments;
@@ -158,6 +159,8 @@ enum Alternative {
     Vector,
     /// Nothing: it stores the elements of the columns that it reduces, [`stored_columns`].
     Columns,
+    /// Rows, whose columns it reduces then, [`rows_and_columns`].
+    RowsAndColumns,
 }
 
 impl Scheduler<'_> {
@@ -236,6 +239,7 @@ impl Scheduler<'_> {
             (resident_rows::chain(g, groups, scalars), Alternative::Rows),
             (resident_vector::chain(groups, scalars), Alternative::Vector),
             (stored_columns::chain(g, groups, scalars), Alternative::Columns),
+            (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
         ];
         for (most, what) in chains {
             for count in (2..=most.unwrap_or(0)).rev() {
@@ -245,10 +249,15 @@ impl Scheduler<'_> {
                     Alternative::Rows => resident_rows::joined(g, chain, &needed),
                     Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),
                     Alternative::Columns => stored_columns::joined(g, chain, &needed),
+                    Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
                 };
                 let Some(fused) = joined else { continue };
                 let before = self.previous_arrays.clone();
-                let suffix = if let Alternative::Columns = what { "columns" } else { "rows" };
+                let suffix = match what {
+                    Alternative::Columns => "columns",
+                    Alternative::RowsAndColumns => "both",
+                    Alternative::Rows | Alternative::Vector => "rows",
+                };
                 let name = format!("{}_{first}_{suffix}", self.name);
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain)))?;
                 self.previous_arrays = before;
@@ -294,6 +303,7 @@ impl Scheduler<'_> {
                     Alternative::Rows => c.find_resident_rows(chain),
                     Alternative::Vector => c.find_resident_vector(chain),
                     Alternative::Columns => c.find_stored_columns(fused, chain),
+                    Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
                 };
                 if found.is_none() {
                     return Ok(None);
@@ -308,7 +318,9 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        let (cpu, dense) = match scope.has_cpu() {
+        // rows and columns at once are for GPUs
+        let has_cpu_code = scope.has_cpu() && c.facts.rows_and_columns.is_none();
+        let (cpu, dense) = match has_cpu_code {
             true => cpu::kernels(&mut c, &name, fused, scalars).map(|(cpu, dense)| (Some(cpu), dense))?,
             false => (None, Vec::new()),
         };
@@ -318,6 +330,7 @@ impl Scheduler<'_> {
         };
         let segment = c.facts.segments.as_ref().map(|s| s.length);
         let segment = segment.or(c.facts.resident_rows.as_ref().map(|r| r.length));
+        let segment = segment.or(c.facts.rows_and_columns.as_ref().map(|r| r.rows.length));
         let segment = segment.or_else(|| products::length(&mut c, fused));
         let LaunchContext { signature, facts, warnings, .. } = c;
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));

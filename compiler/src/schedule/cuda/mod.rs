@@ -201,6 +201,15 @@ fn emit(
             l.k.kernel.min_resident_blocks = params.min_resident_blocks(words, of_moments);
             (resident_rows::main(l, &rows, params)?, Grid::Segments(params.rows_per_block()))
         }
+        Choice::RowsAndColumns(params) => {
+            let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks();
+            (resident_rows::main_of_columns(l, &facts, params)?, params.grid())
+        }
+        Choice::JoinedParts(params) => {
+            let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");
+            (resident_rows::join_parts(l, &facts, params)?, Grid::Joins(resident_rows::COLUMNS_OF_BLOCK))
+        }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),

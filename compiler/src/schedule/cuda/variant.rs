@@ -27,6 +27,9 @@ pub enum Choice {
     Segmented(segments::SegmentMapping, Strategy),
     /// Several passes over rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
+    /// Rows that lie in registers, whose columns are reduced; and the kernel behind it, which joins them.
+    RowsAndColumns(resident_rows::ColumnsParams),
+    JoinedParts(resident_rows::ColumnsParams),
     /// A matrix product, or one of the two launches of a split-K product.
     Product(product::ProductParams),
     /// Folds in index order, in one block.
@@ -81,7 +84,9 @@ impl Choice {
             Choice::Scalars => Strategy::Scalars,
             Choice::TemporalBlocking(_) => Strategy::TemporalBlocking,
             Choice::Segmented(_, strategy) => *strategy,
-            Choice::ResidentRows(_) => Strategy::ResidentRows,
+            Choice::ResidentRows(_) | Choice::RowsAndColumns(_) | Choice::JoinedParts(_) => {
+                Strategy::ResidentRows
+            }
             Choice::Product(_) => Strategy::Product,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,

@@ -51,6 +51,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 strips: None,
                 stored_columns: None,
                 resident_rows: None,
+                rows_and_columns: None,
                 grain: TILE as u32,
                 follows: false,
             },

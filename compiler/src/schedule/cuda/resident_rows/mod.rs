@@ -7,7 +7,9 @@
 //! The cost is that of reading the row and writing the results once. The registers bound the length:
 //! longer rows take the launches that this one replaces.
 
+mod columns;
 mod mapping;
+mod parts;
 mod row;
 mod variants;
 
@@ -19,8 +21,10 @@ use crate::kernel::{Expr, Gpu, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::facts::{ResidentRows, Stage};
 use crate::schedule::lower::{Lower, named as bind};
+pub use columns::{ColumnsParams, main as main_of_columns, variants as variants_of_columns};
 pub use mapping::ResidentRowsParams;
 use mapping::{Group, THREADS};
+pub use parts::{COLUMNS_OF_BLOCK, join as join_parts};
 use row::Row;
 pub use variants::{variants, words_of_moments};
 

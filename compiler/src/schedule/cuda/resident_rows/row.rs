@@ -38,6 +38,17 @@ pub(super) struct Row<'a> {
     /// The elements in registers, and the arrays of which all are.
     loaded: Loaded,
     arrays: HashSet<(NodeId, Vec<NodeId>)>,
+    /// Where the warps take one row after another.
+    repeated: Option<Repeated>,
+}
+
+/// The rows of a block whose warps take one row after another.
+#[derive(Clone)]
+pub(super) struct Repeated {
+    /// The first warp of the row (i32).
+    pub first_warp: Expr,
+    /// The number of the block's warps.
+    pub warps: u32,
 }
 
 impl<'a> Row<'a> {
@@ -59,8 +70,14 @@ impl<'a> Row<'a> {
         for e in l.region(&vars, &rows.outer, &row, out)? {
             outer.push(bind(l, "outer", e, out));
         }
-        let (loaded, arrays) = (Loaded::default(), HashSet::default());
-        Ok(Row { rows, p, lane: lane.clone(), warp: warp.clone(), exists, outer, vars, loaded, arrays })
+        let (loaded, arrays, repeated) = (Loaded::default(), HashSet::default(), None);
+        let (lane, warp) = (lane.clone(), warp.clone());
+        Ok(Row { rows, p, lane, warp, exists, outer, vars, loaded, arrays, repeated })
+    }
+
+    /// Returns the row as one of several that the same warps take one after another.
+    pub fn repeated(self, repeated: Repeated) -> Row<'a> {
+        Row { repeated: Some(repeated), ..self }
     }
 
     /// Returns whether this lane has a group of elements of the row.
@@ -85,9 +102,26 @@ impl<'a> Row<'a> {
     /// Loads what a stage reads of this lane's elements, as far as it is not in registers.
     pub fn load(&mut self, l: &mut Lower, stage: usize, groups: &[Group], out: &mut Vec<Stmt>) -> Result<()> {
         let roots = self.roots(l, stage);
+        self.load_all(l, &roots, groups, out)
+    }
+
+    /// Whether other rows read the same elements of an array, so that these stay in a cache.
+    fn is_shared(&self, l: &Lower, outer: &[NodeId]) -> bool {
+        let Op::Var(row, _) = *l.launch.g.op(self.rows.row) else { return false };
+        self.repeated.is_some() && !outer.iter().any(|n| l.launch.g.node(*n).free.contains(&row))
+    }
+
+    /// Loads what these nodes read of this lane's elements, as far as it is not in registers.
+    pub fn load_all(
+        &mut self,
+        l: &mut Lower,
+        roots: &[NodeId],
+        groups: &[Group],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let loaded = std::mem::take(&mut self.loaded);
-        for (x, outer) in neighbours(l.launch, &roots, self.rows.element) {
-            if !self.arrays.insert((x, outer.clone())) {
+        for (x, outer) in neighbours(l.launch, roots, self.rows.element) {
+            if self.is_shared(l, &outer) || !self.arrays.insert((x, outer.clone())) {
                 continue;
             }
             l.with_loaded(Loaded::default(), |l| {
@@ -177,13 +211,80 @@ impl<'a> Row<'a> {
                 each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
                 roots.extend_from_slice(each.last().expect("pushed"));
             }
-            let loaded = self.loaded.clone();
-            let of_group = l.with_loaded(loaded, |l| group_values(l, &vars, &roots, &self.has(g), out))?;
+            let of_group = self
+                .with_group(l, nodes, g, out, |l, out| group_values(l, &vars, &roots, &self.has(g), out))?;
             for e in of_group {
                 values.push(bind(l, "value", e, out));
             }
         }
         Ok((each, values))
+    }
+
+    /// Writes code in which the elements of a group that `nodes` read are in registers, also those that other
+    /// rows read as well: these are loaded where they are needed.
+    fn with_group<T>(
+        &self,
+        l: &mut Lower,
+        nodes: &[NodeId],
+        g: &Group,
+        out: &mut Vec<Stmt>,
+        code: impl FnOnce(&mut Lower, &mut Vec<Stmt>) -> Result<T>,
+    ) -> Result<T> {
+        l.with_loaded(self.loaded.clone(), |l| {
+            for (x, outer) in neighbours(l.launch, nodes, self.rows.element) {
+                if !self.is_shared(l, &outer) {
+                    continue;
+                }
+                let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
+                let at = l.element_address(mem, &outer, g.first.1.clone(), &self.vars, out)?;
+                let regs: Vec<Reg> = g.indices.iter().map(|_| l.k.reg("x", ty)).collect();
+                access::load(l, mem, regs.clone(), at, out);
+                for (index, r) in g.indices.iter().zip(regs) {
+                    l.note_loaded(x, &outer, *index, Expr::Reg(r));
+                }
+            }
+            code(l, out)
+        })
+    }
+
+    /// Adds the row's elements to the accumulators of their columns, given for each reduction those of each
+    /// element of this lane.
+    pub fn add_to_columns(
+        &mut self,
+        l: &mut Lower,
+        reductions: &[Reduction],
+        columns: &[Vec<Reg>],
+        groups: &[Group],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let mut nodes = Vec::new();
+        for r in reductions {
+            nodes.extend(r.elements(l.launch, self.rows.row));
+        }
+        self.load_all(l, &nodes, groups, out)?;
+        let (mut steps, mut first) = (Vec::new(), 0);
+        for g in groups {
+            let mut vars = self.vars.clone();
+            vars.push(g.first.clone());
+            let (mut roots, mut accs) = (Vec::new(), Vec::new());
+            for (r, columns) in reductions.iter().zip(columns) {
+                for (q, index) in g.indices.iter().enumerate() {
+                    let acc = columns[first + q];
+                    let old = r.nodes(l.launch, &[Expr::Reg(acc)], &mut vars);
+                    let step = r.step(l.launch, &old, self.rows.row);
+                    roots.extend(step.iter().map(|n| l.launch.replace(*n, self.rows.element, *index)));
+                    accs.push(acc);
+                }
+            }
+            first += g.indices.len();
+            let values = self
+                .with_group(l, &nodes, g, &mut steps, |l, out| l.region(&vars, &roots, &Expr::int(0), out))?;
+            let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, &mut steps)).collect();
+            steps.extend(accs.into_iter().zip(values).map(|(a, e)| Stmt::Assign(a, e)));
+        }
+        // all lanes of a warp have the same row
+        out.push(Stmt::If(self.exists.clone(), steps, vec![]));
+        Ok(())
     }
 
     /// Computes the reductions of a stage, and the values that follow.
@@ -250,16 +351,23 @@ impl<'a> Row<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
         if self.p.warps > 1 {
-            let tiles: Vec<Mem> = total.iter().map(|_| l.k.share("tiles", r.ty, self.p.warps)).collect();
-            let at = to_i64(self.warp.clone());
+            let warps = self.repeated.as_ref().map_or(self.p.warps, |of| of.warps);
+            let tiles: Vec<Mem> = total.iter().map(|_| l.k.share("tiles", r.ty, warps)).collect();
+            let first = self.repeated.as_ref().map_or(Expr::int(0), |of| to_i64(of.first_warp.clone()));
+            let at = first.clone().plus(to_i64(self.warp.clone()));
             let store = tiles.iter().zip(total).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
             out.push(Stmt::If(is_zero(&self.lane), store, vec![]));
             out.push(Stmt::Barrier);
             let mut load = |w: u32| -> Vec<Expr> {
-                let load = |m: &Mem| bind(l, "tile", Expr::load(*m, Expr::int(w.into())), out);
+                let load =
+                    |m: &Mem| bind(l, "tile", Expr::load(*m, first.clone().plus(Expr::int(w.into()))), out);
                 tiles.iter().map(load).collect()
             };
             let totals = (0..self.p.warps).map(&mut load).collect();
+            if self.repeated.is_some() {
+                // the next row's warps write the same places
+                out.push(Stmt::Barrier);
+            }
             total = pairs(l, r, totals, out)?;
         }
         Ok(total.pop().expect("an accumulator"))
