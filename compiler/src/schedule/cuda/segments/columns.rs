@@ -45,15 +45,22 @@ pub const MAX_SEGMENT_LENGTH: u32 = (TILE * TILE) as u32;
 const REGISTERS: i64 = (1 << 16) / THREADS as i64;
 const OTHER_REGISTERS: i64 = 24;
 
-/// Returns the minimum number of resident blocks per multiprocessor where elements are stored: as many as have
-/// registers for a batch, the accumulators, and the bits of the counters of these. More than three read no faster.
-pub(super) fn resident_blocks_of_stored(l: &LaunchContext, job: &Job) -> u32 {
+/// Returns the minimum number of resident blocks per multiprocessor where elements are stored, and the number of
+/// elements that a thread loads of each segment before it uses one: three blocks with short batches if they have
+/// registers for a batch, the accumulators, and the bits of the counters of these.
+pub(super) fn of_stored(l: &LaunchContext, job: &Job) -> (u32, i64) {
     let words = |ty: Ty| job.v * (ty.size() as i64).max(4) / 4;
     let of_accumulators: i64 = each_accumulator(&job.reductions).map(|r| words(r.ty)).sum();
-    let of_elements: i64 = l.facts.accesses.own.iter().map(|x| words(l.g.ty(*x).elem)).sum();
+    let matrices = l.facts.accesses.own.iter().filter(|x| l.g.ty(**x).rank > 1);
+    let of_elements: i64 = matrices.map(|x| words(l.g.ty(*x).elem)).sum();
+    let of_others: i64 = l.facts.accesses.elsewhere.iter().map(|x| words(l.g.ty(*x).elem)).sum();
     let bits = i64::from(MAX_SPAN.ilog2()) + 3;
-    let all = bits * of_accumulators + STORED_BATCH * of_elements + OTHER_REGISTERS;
-    (REGISTERS / all).clamp(1, 3) as u32
+    let all = |batch: i64| bits * of_accumulators + batch * of_elements + of_others + OTHER_REGISTERS;
+    match STORED_BATCH {
+        batch if 3 * all(batch) <= REGISTERS => (3, batch),
+        _ if 2 * all(BATCH) <= REGISTERS => (2, BATCH),
+        batch => ((REGISTERS / all(batch)).clamp(1, 2) as u32, batch),
+    }
 }
 
 /// The values that a thread has computed about itself.
@@ -190,7 +197,7 @@ impl Strip<'_> {
         let rounded_up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
-        let batch = if self.job.stored.is_some() { STORED_BATCH } else { BATCH };
+        let batch = if self.job.stored.is_some() { of_stored(l.launch, self.job).1 } else { BATCH };
         let batches = Expr::binary(BinaryOp::Shr, rows.clone(), Expr::int(batch.trailing_zeros().into()));
         let batches = bind(l, "batches", Expr::binary(BinaryOp::Max, batches, Expr::int(0)), &mut body);
         let (b, row) = (l.k.reg("b", Ty::I64), l.k.reg("row", Ty::I64));

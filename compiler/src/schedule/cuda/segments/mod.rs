@@ -51,7 +51,7 @@ pub fn main(
     let job = Job::new(l, &s, &columns, !strided);
     let is_counted = job.reductions.iter().any(Reduction::is_counted);
     l.k.kernel.min_resident_blocks = match job.stored {
-        Some(_) => columns::resident_blocks_of_stored(l.launch, &job),
+        Some(_) => columns::of_stored(l.launch, &job).0,
         None => min_resident_blocks(mapping, is_counted),
     };
     let body = match mapping {
