@@ -6,6 +6,9 @@ mod common;
 #[allow(dead_code, reason = "few layouts are needed")]
 #[path = "common/gpu.rs"]
 mod gpu;
+#[allow(dead_code, reason = "rows alone are not needed")]
+#[path = "common/row_chains.rs"]
+mod row_chains;
 #[path = "common/typed.rs"]
 mod typed;
 
@@ -15,6 +18,7 @@ use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
 use gpu::{How, Layout, call};
+use row_chains::Of;
 use typed::{compiled, numbers};
 
 /// The product with a transposed matrix of a product.
@@ -156,6 +160,24 @@ fn other_types_and_reductions() {
             check(&c, &args, m * n > 5000, &format!("{m} by {n} of {ty}"));
         }
     }
+}
+
+#[test]
+fn random_programs() {
+    let mut kept = 0;
+    for seed in 0..24 {
+        let mut rng = Rng::new(seed);
+        let text = row_chains::program(&mut rng, Of::Both);
+        let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
+        let c = compiled(&text, ty);
+        for n in [0, 5, 16, 272] {
+            let m = rng.pick(&[0, 1, 9, 140]);
+            let args = [numbers(ty, &[m, n], &mut rng), numbers(ty, &[n], &mut rng)];
+            let what = format!("{m} by {n} of {ty}, seed {seed}\n{text}");
+            kept += check(&c, &args, m * n > 3000, &what).len();
+        }
+    }
+    assert!(kept > 60, "{kept}");
 }
 
 /// Special numbers are what the formula makes of them.

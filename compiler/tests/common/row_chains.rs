@@ -10,6 +10,8 @@ pub enum Of {
     Rows,
     Columns,
     Vector,
+    /// Rows, and then columns.
+    Both,
 }
 
 /// A program while it is written.
@@ -20,23 +22,33 @@ pub struct RowChain<'r> {
     /// The arrays that are stored, and the values of a row.
     arrays: Vec<String>,
     values: Vec<String>,
+    /// The values of columns behind rows.
+    columns: Vec<String>,
     names: usize,
 }
 
 /// Returns the text of a function of `m` (a matrix, or a vector) and `w`, of as many elements as what is reduced.
 pub fn program(rng: &mut Rng, of: Of) -> String {
     let (arrays, values) = (vec!["m".into()], vec![]);
-    let mut p = RowChain { rng, of, body: String::new(), arrays, values, names: 0 };
+    let mut p = RowChain { rng, of, body: String::new(), arrays, values, columns: vec![], names: 0 };
     let vector = of == Of::Vector;
-    for _ in 0..2 + p.rng.below(4) {
-        if p.rng.one_in(2) { p.reduce() } else { p.store() }
+    if of == Of::Both {
+        p.rows_and_columns();
+    } else {
+        for _ in 0..2 + p.rng.below(4) {
+            if p.rng.one_in(2) { p.reduce() } else { p.store() }
+        }
+        p.store();
     }
-    p.store();
     let mut results: Vec<String> = p.arrays[1..].to_vec();
     // scalar results keep the launches of a vector apart
     let values = p.values.iter().filter(|_| !vector || p.rng.one_in(12));
     results.extend(values.cloned().collect::<Vec<String>>());
-    let kept: Vec<String> = results.iter().filter(|_| !p.rng.one_in(4)).cloned().collect();
+    let mut kept: Vec<String> = results.iter().filter(|_| !p.rng.one_in(4)).cloned().collect();
+    if of == Of::Both {
+        kept.retain(|_| p.rng.one_in(3));
+    }
+    kept.extend(p.columns.clone());
     let results = if kept.is_empty() { results } else { kept };
     let ty = |name: &String| match (name.starts_with('v'), vector) {
         (true, true) => "T",
@@ -64,6 +76,32 @@ impl RowChain<'_> {
         format!("{of}{}", self.names)
     }
 
+    /// Reduces rows, and then columns of what these and the matrix are made of. `w` is a row.
+    fn rows_and_columns(&mut self) {
+        self.of = Of::Rows;
+        for _ in 0..1 + self.rng.below(2) {
+            self.reduce();
+        }
+        for _ in 0..1 + self.rng.below(2) {
+            let (name, column, mut body) = (self.name("v"), self.name("c"), String::new());
+            let value = self.element(&mut body);
+            let op = self.rng.pick(&["add", "max", "min"]);
+            let init = if op == "max" { "LEAST" } else { "9T" };
+            writeln!(
+                self.body,
+                "  %{name} = generate %k (%j: i64) {{
+  %{column} = generate %n (%i: i64) {{\n{body}    yield %{value}\n  }}
+  %t{name} = reduce (%p: T, %q: T) from {init} over %{column} {{ %s = {op} %p, %q yield %s }}
+  %w{name} = elem %w, %j
+  %z{name} = add %t{name}, %w{name}
+  yield %z{name}\n  }}"
+            )
+            .unwrap();
+            // its rows are no rows of a later element
+            self.columns.push(name);
+        }
+    }
+
     /// Writes the code of an element at %j, and returns the name of its value.
     fn element(&mut self, out: &mut String) -> String {
         let leaf = |p: &mut Self, out: &mut String| {
@@ -74,7 +112,7 @@ impl RowChain<'_> {
                     let at = p.rng.below(p.values.len());
                     match p.of {
                         Of::Vector => return p.values[at].clone(),
-                        Of::Rows => format!("elem %{}, %i", p.values[at]),
+                        Of::Rows | Of::Both => format!("elem %{}, %i", p.values[at]),
                         Of::Columns => format!("elem %{}, %j", p.values[at]),
                     }
                 }
@@ -123,7 +161,7 @@ impl RowChain<'_> {
         let value = self.element(&mut body);
         let (along, outer) = match self.of {
             Of::Columns => ("%n (%i: i64)", "%k (%j: i64)"),
-            Of::Rows | Of::Vector => ("%k (%j: i64)", "%n (%i: i64)"),
+            _ => ("%k (%j: i64)", "%n (%i: i64)"),
         };
         let row_text = format!("  %{row} = generate {along} {{\n{body}    yield %{value}\n  }}\n");
         let (op, init) = self.rng.pick(&[("add", "0T"), ("add", "9T"), ("max", "LEAST"), ("min", "9T")]);

@@ -21,7 +21,6 @@ use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
-use crate::schedule::element::canonical;
 use crate::schedule::facts::{Along, Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
@@ -282,34 +281,6 @@ impl Strip<'_> {
         store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         Ok(())
-    }
-
-    /// Returns the values that are stored of the elements of row `k`.
-    fn stored_at(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
-        let Some(stored) = self.stored else { return Vec::new() };
-        stored.values.iter().map(|n| l.launch.replace(*n, stored.row, k)).collect()
-    }
-
-    /// Emits the stores of what is stored of segment `i` in these rows.
-    fn store_elements(
-        &self,
-        l: &mut Lower,
-        rows: &[Expr],
-        i: &Expr,
-        elements: Vec<Expr>,
-        out: &mut Vec<Stmt>,
-    ) {
-        let Some(stored) = self.stored else { return };
-        let mut stores = Vec::new();
-        for (row, of_row) in rows.iter().zip(elements.chunks(stored.items.len())) {
-            for (it, e) in stored.items.iter().zip(of_row) {
-                let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
-                let e = canonical(e.clone(), ty, &mut l.k.kernel, out);
-                let e = named(l, "value", e, out);
-                stores.push(Stmt::Store(mem, l.place_at(mem, &[row.clone(), i.clone()]), e));
-            }
-        }
-        out.append(&mut stores);
     }
 
     /// Emits values of a segment. What depends on the variables `fixed` only is the same for all

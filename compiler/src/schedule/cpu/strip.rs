@@ -5,6 +5,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
+use crate::schedule::element::canonical;
 use crate::schedule::facts::{Segments, StoredColumns};
 use crate::schedule::lower::{Lower, named};
 use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator};
@@ -73,5 +74,33 @@ impl Strip<'_> {
         let mut fill = Vec::new();
         store(&self.block, &Expr::Reg(q), values, &mut fill);
         out.push(Stmt::For(q, Expr::int(0), count, fill));
+    }
+
+    /// Returns the values that are stored of the elements of row `k`.
+    pub(super) fn stored_at(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
+        let Some(stored) = self.stored else { return Vec::new() };
+        stored.values.iter().map(|n| l.launch.replace(*n, stored.row, k)).collect()
+    }
+
+    /// Emits the stores of what is stored of segment `i` in these rows.
+    pub(super) fn store_elements(
+        &self,
+        l: &mut Lower,
+        rows: &[Expr],
+        i: &Expr,
+        elements: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) {
+        let Some(stored) = self.stored else { return };
+        let mut stores = Vec::new();
+        for (row, of_row) in rows.iter().zip(elements.chunks(stored.items.len())) {
+            for (it, e) in stored.items.iter().zip(of_row) {
+                let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+                let e = canonical(e.clone(), ty, &mut l.k.kernel, out);
+                let e = named(l, "value", e, out);
+                stores.push(Stmt::Store(mem, l.place_at(mem, &[row.clone(), i.clone()]), e));
+            }
+        }
+        out.append(&mut stores);
     }
 }

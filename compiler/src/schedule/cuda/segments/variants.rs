@@ -1,5 +1,6 @@
 //! The variants of a segmented reduction, by the length of its segments.
 
+use super::columns::MAX_SEGMENT_LENGTH;
 use super::job::SegmentMapping;
 use crate::core::NodeId;
 use crate::kernel::WARP;
@@ -21,8 +22,8 @@ use std::rc::Rc;
 /// The most accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
 const MAX_STRIP_ACCUMULATORS: usize = 11;
 
-/// The least length of segments whose elements are stored: shorter ones leave tree columns without elements.
-const MIN_STORED_LENGTH: u32 = 129;
+/// The most elements of segments of which a thread has neighbours by itself.
+const SHORT: u32 = 128;
 
 /// Returns the suffix, the guards and the mapping of each variant, in order of preference.
 pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
@@ -31,30 +32,12 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
         return vec![
             (
                 "_short",
-                up_to(128, Guards::contiguous().narrow().noalias()),
+                up_to(SHORT, Guards::contiguous().narrow().noalias()),
                 SegmentMapping::NeighboursPerThread,
             ),
-            (
-                "",
-                up_to(
-                    crate::schedule::cuda::segments::columns::MAX_SEGMENT_LENGTH,
-                    Guards::contiguous().narrow().noalias(),
-                ),
-                SegmentMapping::Strips,
-            ),
-            (
-                "_wide",
-                up_to(crate::schedule::cuda::segments::columns::MAX_SEGMENT_LENGTH, Guards::contiguous()),
-                SegmentMapping::Strips,
-            ),
-            (
-                "_any",
-                up_to(
-                    crate::schedule::cuda::segments::columns::MAX_SEGMENT_LENGTH,
-                    Guards::strided().narrow(),
-                ),
-                SegmentMapping::Strips,
-            ),
+            ("", up_to(MAX_SEGMENT_LENGTH, Guards::contiguous().narrow().noalias()), SegmentMapping::Strips),
+            ("_wide", up_to(MAX_SEGMENT_LENGTH, Guards::contiguous()), SegmentMapping::Strips),
+            ("_any", up_to(MAX_SEGMENT_LENGTH, Guards::strided().narrow()), SegmentMapping::Strips),
             ("_any_wide", Guards::strided(), SegmentMapping::OnePerThread),
         ];
     }
@@ -94,15 +77,23 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
 /// Returns the same for a launch that stores elements of columns as well. Other calls take the launches that
 /// it is instead of.
 fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)> {
-    let longest = Some(crate::schedule::cuda::segments::columns::MAX_SEGMENT_LENGTH);
-    let all = [
-        ("", Guards::contiguous().narrow().noalias()),
-        ("_in_place", Guards::contiguous().narrow()),
-        ("_wide", Guards::contiguous()),
-        ("_any", Guards::strided().narrow()),
+    let longest = |n: u32, guards: Guards| Guards { longest: Some(n), ..guards };
+    let (any, contiguous) = (Guards::strided().narrow(), Guards::contiguous());
+    let short = SegmentMapping::NeighboursPerThread;
+    let mut all = vec![
+        ("_short", longest(SHORT, contiguous.narrow().noalias()), short),
+        ("_short_in_place", longest(SHORT, contiguous.narrow()), short),
     ];
-    let wanted = all.into_iter().filter(|(suffix, _)| in_place || *suffix != "_in_place");
-    wanted.map(|(suffix, guards)| (suffix, Guards { longest, ..guards }, SegmentMapping::Strips)).collect()
+    let others = [
+        ("", contiguous.narrow().noalias()),
+        ("_in_place", contiguous.narrow()),
+        ("_wide", contiguous),
+        ("_any", any),
+    ];
+    let strips = |(suffix, guards)| (suffix, longest(MAX_SEGMENT_LENGTH, guards), SegmentMapping::Strips);
+    all.extend(others.map(strips));
+    all.retain(|(suffix, ..)| in_place || !suffix.ends_with("_in_place"));
+    all
 }
 
 /// Returns all variants of a fused group if it is a segmented reduction.
@@ -126,9 +117,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),
         None => list(along),
     };
-    // segments of few rows leave lanes of the tree without work
-    let min_inner_length = l.facts.stored_columns.as_ref().map(|_| MIN_STORED_LENGTH);
-    let profit = Profit { min_inner_length, ..Profit::default() };
+    // short segments leave most tree columns of strips without elements
+    let min_inner_length = l.facts.stored_columns.as_ref().map(|_| SHORT + 1);
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
         // the addresses of several segments' reads would not stay in registers
         let mapping = match mapping {
@@ -152,6 +142,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             ),
         };
         let (suffix, noalias) = (suffix.to_string(), guards.noalias);
+        let min_inner_length = min_inner_length.filter(|_| mapping == SegmentMapping::Strips);
+        let profit = Profit { min_inner_length, ..Profit::default() };
         let variant = Variant { suffix, guards, profit, noalias };
         VariantGroup::of(choice, layout, &inner, variant)
     };
