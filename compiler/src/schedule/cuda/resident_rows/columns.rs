@@ -17,7 +17,7 @@ use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::plan::gpu::{Grid, Profit};
-use crate::scalar::BinaryOp;
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::{lane, pairs};
@@ -46,9 +46,13 @@ pub struct ColumnsParams {
     pub each: u32,
 }
 
-/// Rows of a tile, columns of a lane, warps of a row, and tree columns that these take.
-const LEVELS: [(i64, i64, u32, u32); 5] =
-    [(2, 4, 1, 1), (8, 4, 1, 1), (16, 2, 2, 1), (16, 2, 4, 1), (16, 2, 8, 2)];
+/// Rows of a tile, columns of a lane, warps of a row, rows that these load at once, and tree columns that they
+/// take. The loads of several short rows are in flight together.
+const LEVELS: [(i64, i64, u32, i64, u32); 6] =
+    [(2, 4, 1, 4, 1), (4, 4, 1, 2, 1), (8, 4, 1, 1, 1), (16, 2, 2, 1, 1), (16, 2, 4, 1, 1), (16, 2, 8, 1, 2)];
+
+/// The least length of rows: for shorter ones most lanes have no elements, and two passes take no longer.
+const SHORTEST: u32 = 96;
 
 impl ColumnsParams {
     /// Returns the number of rows that the block has at once.
@@ -73,14 +77,18 @@ impl ColumnsParams {
 
     /// Returns the number of blocks for which a multiprocessor should have registers.
     pub fn min_resident_blocks(&self) -> u32 {
-        if self.row.elements_per_lane() > 8 { 2 } else { 4 }
+        match self.row.elements_per_lane() {
+            8 => 4,
+            16 => 3,
+            _ => 2,
+        }
     }
 }
 
 /// Returns the variants of a launch that reduces rows and columns, each with the kernel behind it.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let facts = l.facts.rows_and_columns.clone()?;
-    let size = |ty: crate::scalar::Ty| (ty.size() as i64).max(4) / 4;
+    let size = |ty: Ty| (ty.size() as i64).max(4) / 4;
     let of_row: i64 = l.facts.accesses.own.iter().map(|x| size(l.g.ty(*x).elem)).sum();
     let widest = l.facts.accesses.own.iter().map(|x| l.g.ty(*x).elem.size() as i64).max()?;
     let of_columns = facts.columns.nested.iter().map(|n| l.g.ty(*n).elem.size() as i64);
@@ -88,13 +96,14 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         (of_columns.clone().map(|n| n.max(4) / 4).sum::<i64>(), of_columns.sum::<i64>());
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
-    for (tile_rows, columns, warps, each) in LEVELS {
+    for (tile_rows, columns, warps, at_once, each) in LEVELS {
         let v = (16 / widest).min(columns);
-        let row = ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: 1, v };
+        let row = ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: at_once, v };
         let params = ColumnsParams { row, each };
         let elements = row.elements_per_lane();
         let shared = u32::try_from(i64::from(THREADS) * elements * bytes).unwrap_or(u32::MAX);
-        if elements * (of_row + of_columns) > MOST_WORDS || shared > MOST_SHARED {
+        let (of_rows, min_inner_length) = (at_once * of_row, Some(SHORTEST));
+        if elements * (of_rows + of_columns) > MOST_WORDS || shared > MOST_SHARED {
             continue;
         }
         let longest = row.longest();
@@ -110,7 +119,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             (
                 Choice::RowsAndColumns(params),
                 format!("_{longest}"),
-                Profit { max_blocks, ..Profit::default() },
+                Profit { max_blocks, min_inner_length, ..Profit::default() },
             ),
             (Choice::JoinedParts(params), format!("_{longest}_join"), Profit::default()),
         ] {
@@ -165,7 +174,7 @@ pub fn main(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
         b.keep(l, &columns, &mut out);
         b.join(l, &mut out)?;
     } else {
-        let s = l.k.reg("s", crate::scalar::Ty::I64);
+        let s = l.k.reg("s", Ty::I64);
         let mut body = Vec::new();
         let start = bind(l, "start", b.start.clone().plus(Expr::Reg(s)), &mut body);
         let columns = b.tree_column(l, start, &mut body)?;
@@ -194,24 +203,37 @@ impl Block<'_> {
         let left = self.n.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let left = Expr::binary(BinaryOp::Shr, left, Expr::int(COLUMNS.trailing_zeros().into()));
         let left = bind(l, "rows", left.min(Expr::int(TILE / COLUMNS)), out);
-        let k = l.k.reg("k", crate::scalar::Ty::I64);
+        let at_once = self.p.row.each;
+        let passes = left.plus(Expr::int(at_once - 1));
+        let passes = Expr::binary(BinaryOp::Shr, passes, Expr::int(at_once.trailing_zeros().into()));
+        let k = l.k.reg("k", Ty::I64);
         let mut body = Vec::new();
-        let number = start.plus(to_i64(self.row.clone())).plus(Expr::Reg(k).times(Expr::int(COLUMNS)));
+        let number = start.plus(to_i64(self.row.clone()));
+        let number = number.plus(Expr::Reg(k).times(Expr::int(at_once * COLUMNS)));
         let number = bind(l, "number", number, &mut body);
-        let rows = &self.facts.rows;
-        let warps = self.p.row.warps;
-        let first_warp = self.row.clone().times(int32(warps as i32));
-        let at = (&self.lane, &self.warp);
-        let mut row = Row::begin(l, rows, &self.p.row, (number, &self.n), at, &mut body)?
-            .repeated(Repeated { first_warp, warps: THREADS / WARP });
-        for (stage, of) in rows.stages.iter().enumerate() {
-            row.load(l, stage, &self.groups, &mut body)?;
-            if let Stage::Reduce { reductions, values } = of {
+        let facts = &self.facts.rows;
+        let first_warp = self.row.clone().times(int32(self.p.row.warps as i32));
+        let repeated = Repeated { first_warp, warps: THREADS / WARP };
+        let mut rows = Vec::new();
+        for u in 0..at_once {
+            let number = number.clone().plus(Expr::int(u * COLUMNS));
+            let at = (&self.lane, &self.warp);
+            let row = Row::begin(l, facts, &self.p.row, (number, &self.n), at, &mut body)?;
+            rows.push(row.repeated(repeated.clone()));
+        }
+        for (stage, of) in facts.stages.iter().enumerate() {
+            for row in &mut rows {
+                row.load(l, stage, &self.groups, &mut body)?;
+            }
+            let Stage::Reduce { reductions, values } = of else { continue };
+            for row in &mut rows {
                 row.reduce(l, stage, (reductions, values), &self.groups, &mut body)?;
             }
         }
-        row.add_to_columns(l, &self.reductions, &columns, &self.groups, &mut body)?;
-        out.push(Stmt::Seq(k, Expr::int(0), left, body));
+        for row in &mut rows {
+            row.add_to_columns(l, &self.reductions, &columns, &self.groups, &mut body)?;
+        }
+        out.push(Stmt::Seq(k, Expr::int(0), passes, body));
         Ok(columns)
     }
 
@@ -219,11 +241,8 @@ impl Block<'_> {
     /// be beyond the row.
     fn places(&self) -> Vec<Expr> {
         let (p, v) = (&self.p.row, self.p.row.v);
-        let base = if p.warps == 1 {
-            int32(0)
-        } else {
-            Expr::Cast(crate::scalar::Ty::I32, Box::new(first_of_warp(p, &self.warp)))
-        };
+        let base =
+            if p.warps == 1 { int32(0) } else { Expr::Cast(Ty::I32, Box::new(first_of_warp(p, &self.warp))) };
         let first = base.plus(self.lane.clone().times(int32(v as i32)));
         let offsets = (0..p.tile_rows)
             .flat_map(|row| (0..p.columns / v).map(move |g| row * COLUMNS + g * i64::from(WARP) * v));
