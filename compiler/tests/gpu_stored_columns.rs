@@ -155,7 +155,8 @@ fn a_rank_two_update() {
         }
         kept.sort();
         kept.dedup();
-        let all = ["", "_any", "_in_place", "_wide"].map(|s| format!("f_0_columns{s}"));
+        let all = ["", "_any", "_in_place", "_short", "_short_in_place", "_wide"]
+            .map(|s| format!("f_0_columns{s}"));
         assert_eq!(kept, all, "{results}");
     }
 }
