@@ -8,7 +8,8 @@
 //! 2. Each fused group becomes a launch with its kernel variants ([`cpu`], [`cuda`]), lowered from
 //!    core IR by [`lower`]. A CPU kernel has up to three variants ([`CpuVariants`]); the runtime's
 //!    executor chooses among them at each launch. [`crate::plan::policy`] chooses among the
-//!    variants of a GPU kernel.
+//!    variants of a GPU kernel. Some groups get one more launch, which computes several of them at
+//!    once ([`alternatives`]).
 //! 3. An iteration (`iterate.rs`) calls a function that is scheduled separately; the steps of that
 //!    function's plan become steps of the caller's plan.
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` part of

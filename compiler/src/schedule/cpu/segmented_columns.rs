@@ -16,8 +16,7 @@ use super::column_tree::{load, number_of, store};
 use super::pairwise::Pile;
 use super::stores::Stores;
 use super::strip::Strip;
-use crate::core::index_space::exists_inside_only;
-use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
+use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
@@ -27,11 +26,7 @@ use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
 use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, of_last, tiles};
 use crate::schedule::segments::{neighbours, nested};
-use rustc_hash::FxHashSet as HashSet;
 use std::rc::Rc;
-
-/// Nodes with their values.
-type Known = Vec<(NodeId, Expr)>;
 
 /// Number of segments in a unit of work.
 pub const STRIP: u32 = 128;
@@ -281,39 +276,6 @@ impl Strip<'_> {
         store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         Ok(())
-    }
-
-    /// Emits values of a segment. What depends on the variables `fixed` only is the same for all
-    /// segments and comes before the loop over them: the C compiler does not move all of it, such as
-    /// quotients.
-    fn region(
-        &self,
-        l: &mut Lower,
-        (mut fixed, own): (Known, Known),
-        roots: &[NodeId],
-        at: &Expr,
-        (before, body): (&mut Vec<Stmt>, &mut Vec<Stmt>),
-    ) -> Result<Vec<Expr>> {
-        let varying: Vec<Var> = own.iter().flat_map(|(n, _)| l.launch.g.node(*n).free.to_vec()).collect();
-        let (mut stack, mut seen, mut same) = (roots.to_vec(), HashSet::default(), Vec::new());
-        while let Some(n) = stack.pop() {
-            let g = &l.launch.g;
-            if !seen.insert(n) || g.is_closed(n) || matches!(g.op(n), Op::Var(..)) {
-                continue;
-            }
-            if g.node(n).free.iter().any(|v| varying.contains(v)) || !g.ty(n).is_scalar() {
-                stack.extend(g.op(n).operands());
-            } else if !l.launch.may_record(n) && !exists_inside_only(&l.launch.g, n) {
-                same.push(n);
-            }
-        }
-        same.sort_unstable();
-        let values = l.region(&fixed, &same, &Expr::int(0), before)?;
-        for (n, e) in same.into_iter().zip(values) {
-            fixed.push((n, named(l, "same", e, before)));
-        }
-        fixed.extend(own);
-        l.region(&fixed, roots, at, body)
     }
 
     /// Emits the join of four columns that have one element each, from element `first` + 4 `k` on.

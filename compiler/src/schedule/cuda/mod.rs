@@ -12,7 +12,7 @@
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `segments/` | segmented reductions: of rows or of columns |
-//! | `resident_rows/` | several passes over rows that lie in registers |
+//! | `resident_rows/` | several passes over rows that lie in registers; their columns then |
 //! | `product/` | matrix products and the like, with split-K |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |

@@ -16,27 +16,16 @@ use super::{first_of_warp, groups};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
-use crate::plan::gpu::{Grid, Profit};
+use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::{lane, pairs};
-use crate::schedule::cuda::thread_layout::ThreadLayout;
-use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
 use crate::schedule::facts::{RowsAndColumns, Stage};
-use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::reduction::Reduction;
-use std::num::NonZeroU32;
-use std::rc::Rc;
 
 /// Threads of a block.
 pub(super) const THREADS: u32 = 256;
-/// The most words of a thread for a row, for the accumulators of its columns, and for both.
-const MOST_WORDS: i64 = 64;
-/// The most bytes of shared memory for the columns of a block.
-const MOST_SHARED: u32 = 40 << 10;
-
 /// How rows and columns are mapped to a block.
 #[derive(Clone, Copy)]
 pub struct ColumnsParams {
@@ -44,15 +33,9 @@ pub struct ColumnsParams {
     pub row: ResidentRowsParams,
     /// The tree columns that the same warps take one after another: 1, or 2 where all warps have one row.
     pub each: u32,
+    /// Whether an element of a row takes several words.
+    pub is_wide: bool,
 }
-
-/// Rows of a tile, columns of a lane, warps of a row, rows that these load at once, and tree columns that they
-/// take. The loads of several short rows are in flight together.
-const LEVELS: [(i64, i64, u32, i64, u32); 6] =
-    [(2, 4, 1, 4, 1), (4, 4, 1, 2, 1), (8, 4, 1, 1, 1), (16, 2, 2, 1, 1), (16, 2, 4, 1, 1), (16, 2, 8, 1, 2)];
-
-/// The least length of rows: for shorter ones most lanes have no elements, and two passes take no longer.
-const SHORTEST: u32 = 96;
 
 impl ColumnsParams {
     /// Returns the number of rows that the block has at once.
@@ -77,57 +60,13 @@ impl ColumnsParams {
 
     /// Returns the number of blocks for which a multiprocessor should have registers.
     pub fn min_resident_blocks(&self) -> u32 {
-        match self.row.elements_per_lane() {
+        let of_words = match self.row.elements_per_lane() {
             8 => 4,
             16 => 3,
             _ => 2,
-        }
-    }
-}
-
-/// Returns the variants of a launch that reduces rows and columns, each with the kernel behind it.
-pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
-    let facts = l.facts.rows_and_columns.clone()?;
-    let size = |ty: Ty| (ty.size() as i64).max(4) / 4;
-    let of_row: i64 = l.facts.accesses.own.iter().map(|x| size(l.g.ty(*x).elem)).sum();
-    let widest = l.facts.accesses.own.iter().map(|x| l.g.ty(*x).elem.size() as i64).max()?;
-    let of_columns = facts.columns.nested.iter().map(|n| l.g.ty(*n).elem.size() as i64);
-    let (of_columns, bytes) =
-        (of_columns.clone().map(|n| n.max(4) / 4).sum::<i64>(), of_columns.sum::<i64>());
-    let inner = Rc::new(Interior::whole(fused));
-    let mut list = Vec::new();
-    for (tile_rows, columns, warps, at_once, each) in LEVELS {
-        let v = (16 / widest).min(columns);
-        let row = ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: at_once, v };
-        let params = ColumnsParams { row, each };
-        let elements = row.elements_per_lane();
-        let shared = u32::try_from(i64::from(THREADS) * elements * bytes).unwrap_or(u32::MAX);
-        let (of_rows, min_inner_length) = (at_once * of_row, Some(SHORTEST));
-        if elements * (of_rows + of_columns) > MOST_WORDS || shared > MOST_SHARED {
-            continue;
-        }
-        let longest = row.longest();
-        let guards = Guards {
-            longest: Some(longest),
-            multiple: NonZeroU32::new(v as u32),
-            ..Guards::contiguous().narrow().noalias()
         };
-        // two levels of the tree
-        let max_blocks = Some(TILE as u32 * params.parts() as u32);
-        let layout = ThreadLayout { v, threads: THREADS, ..ThreadLayout::default() };
-        for (choice, suffix, profit) in [
-            (
-                Choice::RowsAndColumns(params),
-                format!("_{longest}"),
-                Profit { max_blocks, min_inner_length, ..Profit::default() },
-            ),
-            (Choice::JoinedParts(params), format!("_{longest}_join"), Profit::default()),
-        ] {
-            let variant = Variant { suffix, guards, profit, noalias: true };
-            list.push(VariantGroup::of((choice, Vec::new()), layout, &inner, variant));
-        }
+        if self.is_wide { of_words / 2 } else { of_words }
     }
-    Some(list)
 }
 
 /// What a thread has computed about itself.

@@ -1,9 +1,12 @@
-//! The variants of a launch with resident rows, by the length of the rows.
+//! The variants of a launch with resident rows, and of one that reduces their columns, by the length of the rows.
 
+use super::columns::{self, ColumnsParams};
 use super::mapping::ResidentRowsParams;
+use crate::core::TILE;
 use crate::kernel::WARP;
 use crate::plan::GUESSED_LENGTH;
 use crate::plan::gpu::Profit;
+use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
@@ -100,6 +103,65 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     for (tile_rows, columns, warps) in [(8, 4, 1), (16, 2, 8)] {
         if v > 1 {
             add(ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: 1, v: 1 });
+        }
+    }
+    Some(list)
+}
+
+/// The most words of a thread for a row, for the accumulators of its columns, and for both.
+const MOST_WORDS_OF_COLUMNS: i64 = 64;
+/// The most bytes of shared memory for the columns of a block.
+const MOST_SHARED: u32 = 40 << 10;
+
+/// Rows of a tile, columns of a lane, warps of a row, rows that these load at once, and tree columns that they
+/// take. The loads of several short rows are in flight together.
+const LEVELS_OF_COLUMNS: [(i64, i64, u32, i64, u32); 6] =
+    [(2, 4, 1, 4, 1), (4, 4, 1, 2, 1), (8, 4, 1, 1, 1), (16, 2, 2, 1, 1), (16, 2, 4, 1, 1), (16, 2, 8, 1, 2)];
+
+/// The least length of rows: for shorter ones most lanes have no elements, and two passes take no longer.
+const SHORTEST: u32 = 96;
+
+/// Returns the variants of a launch that reduces rows and columns, each with the kernel behind it.
+pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
+    let facts = l.facts.rows_and_columns.clone()?;
+    let size = |ty: Ty| (ty.size() as i64).max(4) / 4;
+    let of_row: i64 = l.facts.accesses.own.iter().map(|x| size(l.g.ty(*x).elem)).sum();
+    let widest = l.facts.accesses.own.iter().map(|x| l.g.ty(*x).elem.size() as i64).max()?;
+    let of_columns = facts.columns.nested.iter().map(|n| l.g.ty(*n).elem.size() as i64);
+    let (of_columns, bytes) =
+        (of_columns.clone().map(|n| n.max(4) / 4).sum::<i64>(), of_columns.sum::<i64>());
+    let inner = Rc::new(Interior::whole(fused));
+    let mut list = Vec::new();
+    for (tile_rows, columns, warps, at_once, each) in LEVELS_OF_COLUMNS {
+        let v = (16 / widest).min(columns);
+        let at_once = (at_once / of_row.max(1)).max(1);
+        let row = ResidentRowsParams { lanes: WARP, tile_rows, columns, warps, each: at_once, v };
+        let params = ColumnsParams { row, each, is_wide: of_row > 1 };
+        let elements = row.elements_per_lane();
+        let shared = u32::try_from(i64::from(columns::THREADS) * elements * bytes).unwrap_or(u32::MAX);
+        let (of_rows, min_inner_length) = (at_once * of_row, Some(SHORTEST));
+        if elements * (of_rows + of_columns) > MOST_WORDS_OF_COLUMNS || shared > MOST_SHARED {
+            continue;
+        }
+        let longest = row.longest();
+        let guards = Guards {
+            longest: Some(longest),
+            multiple: NonZeroU32::new(v as u32),
+            ..Guards::contiguous().narrow().noalias()
+        };
+        // two levels of the tree
+        let max_blocks = Some(TILE as u32 * params.parts() as u32);
+        let layout = ThreadLayout { v, threads: columns::THREADS, ..ThreadLayout::default() };
+        for (choice, suffix, profit) in [
+            (
+                Choice::RowsAndColumns(params),
+                format!("_{longest}"),
+                Profit { max_blocks, min_inner_length, ..Profit::default() },
+            ),
+            (Choice::JoinedParts(params), format!("_{longest}_join"), Profit::default()),
+        ] {
+            let variant = Variant { suffix, guards, profit, noalias: true };
+            list.push(VariantGroup::of((choice, Vec::new()), layout, &inner, variant));
         }
     }
     Some(list)

@@ -6,7 +6,8 @@
 //!   2048 elements on a warp per tile, and the last block of a segment joins its tiles.
 //!
 //! - [`columns`], for segments that are neighbours in memory: lanes side by side over neighbouring
-//!   segments. Segments of more than 2^22 elements take a thread each.
+//!   segments. Segments of more than 2^22 elements take a thread each. Elements may be stored where
+//!   they are reduced (`schedule/stored_columns.rs`).
 
 mod columns;
 mod job;

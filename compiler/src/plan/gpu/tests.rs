@@ -1,0 +1,57 @@
+//! Texts and block counts of variants.
+
+#[test]
+fn reads_back() {
+    let text = "gpu @f_0 {
+  version f_0 threads 256 elements 2048 contiguous narrow separate flat 1 aligned 0, 2
+  version f_0_steps threads 256 plane 56 by 120 contiguous steps 4 extent 2 aligned 0
+  version f_0_any threads 128 tiles 1 to 2
+  version f_0_large threads 256 plane 128 by 128 blocks 128 narrow
+}
+gpu @g_0 {
+  version g_0 threads 32 one
+}
+gpu @p_0 {
+  version p_0 threads 256 plane 32 by 128 tall 5 wide 17 contiguous aligned 0
+  version p_0_rows threads 128 segments 4 contiguous narrow longest 1024 multiple 4 aligned 0
+}
+gpu @m_0 {
+  version m_0_panels threads 64 panels 64 by 64 most 132 shortest 1024 contiguous narrow aligned 1, 2
+  version m_0_sums threads 256 sums 64 by 64
+  version m_0_row threads 64 panels 4 by 256 rows 4
+  version m_0_row_sums threads 256 sums 4 by 256
+}
+gpu @h_0 {
+  absent \"why\"
+}
+";
+    let kernels = super::parse(text).unwrap();
+    assert_eq!(kernels.iter().map(|k| k.to_string()).collect::<String>(), text);
+    assert!(super::parse("gpu @f { version f threads 33 one }").is_err());
+    assert!(super::parse("gpu @f { version f threads 32 plane 0 by 1 }").is_err());
+    assert!(super::parse("gpu @f { version f threads 32 tiles 2 to 1 }").is_err());
+    assert!(super::parse("gpu @f { version f threads 64 tiles 1 to 2 }").is_err());
+    assert!(super::parse("gpu @f { version f threads 32 sums 4 by 4 }").is_err());
+    assert!(super::parse("gpu @f { version f threads 32 panels 4 by 4 }").is_err());
+}
+
+#[test]
+fn blocks_of_a_plane() {
+    let plane = super::Grid::Plane { rows: 32, columns: 128 };
+    assert_eq!(plane.blocks(&[33, 129], 0, 256, 1), 4);
+    assert_eq!(plane.blocks(&[5, 32, 128], 0, 256, 1), 5);
+    assert_eq!(plane.blocks(&[0, 128], 0, 256, 1), 0);
+    assert_eq!(plane.blocks(&[7, 0], 0, 256, 1), 0);
+}
+
+#[test]
+fn blocks_of_panels() {
+    let (panels, sums) =
+        (super::Grid::Panels { rows: 64, columns: 64 }, super::Grid::Sums { rows: 64, columns: 64 });
+    assert_eq!(panels.blocks(&[64, 65], 1 << 20, 64, 1), 2 * 2048);
+    assert_eq!(panels.blocks(&[65], 513, 64, 1), 2 * 2);
+    assert_eq!(panels.blocks(&[5, 5], 0, 64, 1), 0);
+    assert_eq!(sums.blocks(&[64, 65], 1 << 20, 256, 16), 2 * 256);
+    assert_eq!(sums.blocks(&[5, 5], 0, 256, 1), 16);
+    assert_eq!(sums.blocks(&[0, 5], 0, 256, 1), 0);
+}
