@@ -84,7 +84,12 @@ fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) -> Vec<String>
     let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let variants = c.kernels[0].gpu_variants().len();
     let mut kept = Vec::new();
-    let versions = (0..if is_long { 0 } else { variants }).map(Some).chain([None]);
+    let n = if let Value::Array(extents, _) = &args[0] { extents[1] as u32 } else { 0 };
+    let serves = |at: &usize| {
+        let launch = &c.kernels[0].gpu_variants()[*at].launch;
+        !is_long || launch.is_first() && launch.guards.longest.is_some_and(|l| l >= n && l < 4 * n.max(64))
+    };
+    let versions = (0..variants).filter(serves).map(Some).chain([None]);
     let layouts = [Layout::Contiguous, Layout::Padded].into_iter().take(if is_long { 1 } else { 2 });
     for (version, layout) in versions.flat_map(|v| layouts.clone().map(move |l| (v, l))) {
         let how = How { layout, version, span: 1, order: Order::Random(7) };

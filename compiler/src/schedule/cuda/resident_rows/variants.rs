@@ -121,6 +121,10 @@ const LEVELS_OF_COLUMNS: [(i64, i64, u32, i64, u32); 6] =
 /// The least length of rows: for shorter ones most lanes have no elements, and two passes take no longer.
 const SHORTEST: u32 = 96;
 
+/// The least number of blocks: with fewer, most multiprocessors of a large device would have no rows, and two
+/// passes over a small matrix take less time.
+const MIN_BLOCKS: u32 = 128;
+
 /// Returns the variants of a launch that reduces rows and columns, each with the kernel behind it.
 pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let facts = l.facts.rows_and_columns.clone()?;
@@ -156,7 +160,7 @@ pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<
             (
                 Choice::RowsAndColumns(params),
                 format!("_{longest}"),
-                Profit { max_blocks, min_inner_length, ..Profit::default() },
+                Profit { min_blocks: Some(MIN_BLOCKS), max_blocks, min_inner_length, ..Profit::default() },
             ),
             (Choice::JoinedParts(params), format!("_{longest}_join"), Profit::default()),
         ] {
