@@ -42,6 +42,15 @@ def total(kind):
     return lambda x: x.sum(dtype=kind).view(1)
 
 
+def rank2_matvec(a, u1, v1, u2, v2, y, z, b):
+    b.copy_(a + torch.outer(u1, v1) + torch.outer(u2, v2))
+    return b @ (b.t() @ y + z)
+
+
+def along(axis):
+    return lambda *shape: torch.rand(shape[axis], device=DEV)
+
+
 def bytes_of(*shape):
     return torch.randint(0, 256, shape, device=DEV, dtype=torch.uint8)
 
@@ -89,6 +98,12 @@ CASES += [(name, lambda x: x.std(correction=0).view(1), [uniform(torch.float32)]
 for rows, cols in ((65536, 1024), (1 << 20, 64), (8192, 8192)):
     CASES.append(("std_rows", lambda x: x.std(1, correction=0), [uniform(torch.float32)], (rows, cols), torch.float32, (rows,)))
     CASES.append(("std_cols", lambda x: x.std(0, correction=0), [uniform(torch.float32)], (rows, cols), torch.float32, (cols,)))
+for shape in ((65536, 1024), (8192, 8192)):
+    CASES.append(("atax", lambda a, x: a.t() @ (a @ x), [uniform(torch.float32), along(1)], shape, torch.float32, shape[1:]))
+sides = [along(axis) for axis in (0, 1, 0, 1, 0, 1)]
+CASES.append(("rank2_matvec", rank2_matvec, [uniform(torch.float32), *sides, uniform(torch.float32)], (8192, 8192), torch.float32, (8192,)))
+# the arguments that must move once more: the matrix that is read after it is written
+AGAIN = {"rank2_matvec": [7]}
 
 
 def main():
@@ -98,7 +113,7 @@ def main():
     for name, f, makers, shape, kind, result in CASES:
         inputs = [make(*shape) for make in makers]
         out = torch.empty(result, device=DEV, dtype=kind)
-        moved = sum(x.nbytes for x in inputs) + out.nbytes
+        moved = sum(x.nbytes for x in inputs) + sum(inputs[i].nbytes for i in AGAIN.get(name, ())) + out.nbytes
         count = min(max(2, BYTES // moved), 256)
         xs = [inputs] + [[x.clone() for x in inputs] for _ in range(count - 1)]
         outs = [torch.empty_like(out) for _ in range(count)]

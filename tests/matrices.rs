@@ -117,14 +117,16 @@ fn matrices_have_the_interpreters_bits() {
 #[test]
 fn large_matrices() {
     let two = context(2);
-    for (f, layouts) in [
-        ("zip", [Layout::Contiguous, Layout::InPlace]),
-        ("transpose", [Layout::Contiguous, Layout::Pitched]),
-        ("total", [Layout::Transposed, Layout::Pitched]),
+    for (f, extents, layouts) in [
+        ("zip", [601, 1201], [Layout::Contiguous, Layout::InPlace]),
+        ("transpose", [601, 1201], [Layout::Contiguous, Layout::Pitched]),
+        ("total", [601, 1201], [Layout::Transposed, Layout::Pitched]),
+        ("updated", [601, 1201], [Layout::Contiguous, Layout::Pitched]),
+        ("updated", [4500, 150], [Layout::InPlace, Layout::Transposed]),
     ] {
         let f = programs().into_iter().find(|p| p.name == f).unwrap();
         let l = load_highest(&compile(vec![f.clone()]));
-        let args = arguments(&f, [601, 1201], [0; 3], 0);
+        let args = arguments(&f, extents, [0; 3], 0);
         assert!(layouts.iter().all(|layout| check(&l, 0, &f, &args, two, *layout)));
     }
 }

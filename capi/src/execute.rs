@@ -136,7 +136,8 @@ fn runs_instead(
     ws: &Workspace,
 ) -> Result<bool> {
     let [Step::Launch(l)] = launch else { return Ok(false) };
-    let is_wanted = l.runs_instead(tiles(l, ws)?, context.host.workers.threads);
+    let length = l.segment.map(|n| ws.host[n.0 as usize].as_i64());
+    let is_wanted = l.runs_instead(tiles(l, ws)?, length, context.host.workers.threads);
     Ok(is_wanted && loaded.code(l.kernel, launch::variant(plan, l, ws))?.is_some())
 }
 

@@ -53,7 +53,7 @@ pub(crate) enum Kernels {
         _code: Option<libloading::Library>,
     },
     /// Kernels that are interpreted block by block.
-    Blocks(Vec<Blocks>),
+    Blocks(Vec<Option<Blocks>>),
 }
 
 // SAFETY: the table of kernels is constant data of the package.
@@ -139,7 +139,9 @@ impl Loaded {
 
     fn has(&self, index: u32, variant: Variant) -> bool {
         match &self.kernels {
-            Kernels::Blocks(list) => list[index as usize].kernel(variant).is_some(),
+            Kernels::Blocks(list) => {
+                list[index as usize].as_ref().is_some_and(|k| k.kernel(variant).is_some())
+            }
             _ => matches!(self.code(index, variant), Ok(Some(_))),
         }
     }
@@ -161,7 +163,7 @@ impl Loaded {
                 };
                 Ok(code.map(Code::Native))
             }
-            Kernels::Blocks(list) => list[index as usize].code(variant),
+            Kernels::Blocks(list) => list[index as usize].as_ref().map_or(Ok(None), |k| k.code(variant)),
         }
     }
 }

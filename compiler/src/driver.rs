@@ -198,7 +198,7 @@ fn compile_function(
         warnings.extend(law::excess(&source, &fused)?);
     }
     if out.targets.cpu {
-        c.add(&source.name, kernels.iter().filter_map(|k| k.cpu.as_ref()));
+        c.add(&source.name, kernels.iter().map(|k| k.cpu.as_ref()));
     }
     out.functions.push(CompiledFunction { source, fused, plan, warnings });
     for KernelVariants { name, cpu, gpu } in kernels {

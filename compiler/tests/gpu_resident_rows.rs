@@ -20,6 +20,7 @@ use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
 use gpu::{Failure, How, Layout, call};
+use row_chains::Of;
 use typed::{compiled, numbers};
 
 /// The lengths of rows: around those of each variant, and beyond what a block keeps.
@@ -296,7 +297,7 @@ fn random_chains() {
     for seed in 0..24 {
         let mut rng = Rng::new(seed);
         let vector = seed % 2 == 1;
-        let text = row_chains::program(&mut rng, vector);
+        let text = row_chains::program(&mut rng, if vector { Of::Vector } else { Of::Rows });
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
         let c = compiled(&text, ty);
         for k in [0, 5, 32, 132, 1030] {

@@ -58,7 +58,8 @@ pub fn hold(compiled: &Compiled) -> (Held, *const AgpuCpuKernel) {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     assert!(compiled.kernels.len() <= PLACES, "{} kernels", compiled.kernels.len());
     let table = compiled.kernels.iter().enumerate().map(|(i, kernel)| {
-        let v = kernel.cpu.as_ref().expect("variants for CPUs");
+        // launches that are instead of others may be for GPUs only
+        let Some(v) = &kernel.cpu else { return AgpuCpuKernel::NONE };
         let leaked = |k: &Kernel| &*Box::leak(Box::new(Block::new(k)));
         let block = |v: &CpuVariant| leaked(&v.kernel);
         let contiguous = block(&v.contiguous);

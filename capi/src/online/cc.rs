@@ -51,7 +51,7 @@ pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
 
 /// Returns the compiled kernels, or `None` if no compiler may run or none works, which is no error:
 /// the block interpreter gives the same bits. Returns an error if the call is interrupted.
-pub(super) fn kernels(variants: &[CpuVariants], level: Level) -> Result<Option<Kernels>> {
+pub(super) fn kernels(variants: &[Option<CpuVariants>], level: Level) -> Result<Option<Kernels>> {
     if !is_allowed() || variants.is_empty() {
         return Ok(None);
     }
@@ -65,11 +65,11 @@ pub(super) fn kernels(variants: &[CpuVariants], level: Level) -> Result<Option<K
     }
 }
 
-fn compiled(variants: &[CpuVariants], level: Level) -> Result<Kernels> {
+fn compiled(variants: &[Option<CpuVariants>], level: Level) -> Result<Kernels> {
     let level: package::level::Level = level.name().parse().map_err(refused)?;
     let name = level.name;
     let mut source = c::Source::new("program");
-    source.add("main", variants);
+    source.add("main", variants.iter().map(Option::as_ref));
     let source = source.whole();
     let failed = |e: std::io::Error| {
         crate::error::error(crate::error::UNAVAILABLE, format!("a temporary folder: {e}"))

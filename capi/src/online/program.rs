@@ -118,11 +118,11 @@ impl Program {
     fn for_cpu(&self) -> Result<Module> {
         let made = driver::schedule(&self.fused, Scope::Cpu).map_err(refused)?;
         let count = made.kernels.len();
-        let variants: Vec<CpuVariants> = made.kernels.into_iter().filter_map(|k| k.cpu).collect();
+        let variants: Vec<Option<CpuVariants>> = made.kernels.into_iter().map(|k| k.cpu).collect();
         let (kernels, how) = match cc::kernels(&variants, level()?)? {
             Some(compiled) => (compiled, "compiled by the system's C compiler"),
             None => (
-                Kernels::Blocks(variants.into_iter().map(Blocks::new).collect()),
+                Kernels::Blocks(variants.into_iter().map(|v| v.map(Blocks::new)).collect()),
                 "run by the block interpreter",
             ),
         };

@@ -57,7 +57,7 @@ fn function(f: &Function) -> String {
         let others = a.instead_of.join(", ");
         let _ = writeln!(
             out,
-            "  {}: instead of {others}: reads each row once, where a variant serves the call",
+            "  {}: instead of {others}: reads each element once, where a variant serves the call",
             a.name
         );
         a.cpu.iter().for_each(|c| on_cpu(&mut out, c));

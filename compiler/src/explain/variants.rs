@@ -92,6 +92,8 @@ fn block(v: &gpu::GpuVariant) -> String {
             format!("a panel of {rows} rows by {cols} columns a block, {each} a thread")
         }
         Grid::Sums { .. } => "adds the panels of the one above".into(),
+        Grid::Parts(n) => format!("{n} columns of a tile of {TILE} rows a block"),
+        Grid::Joins(n) => format!("joins the parts of the one above, {n} columns a block"),
         Grid::One => "one block".into(),
     }
 }

@@ -95,6 +95,8 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         }
         Grid::Panels { rows, columns: cols } => json!({ "panels": [rows, cols] }),
         Grid::Sums { rows, columns: cols } => json!({ "sums": [rows, cols] }),
+        Grid::Parts(n) => json!({ "parts": n }),
+        Grid::Joins(n) => json!({ "joins": n }),
         Grid::One => json!({ "blocks": 1 }),
     };
     // a manifest says 0 where there is none

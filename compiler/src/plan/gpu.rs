@@ -92,6 +92,13 @@ pub enum Grid {
     /// `columns` results: `span` threads per result, a power of two up to 16. Launched only behind
     /// a variant whose grid is `Panels`.
     Sums { rows: u32, columns: u32 },
+    /// A block computes this many of the 128 tree columns of a tile of 2048 segments, for every place in a
+    /// segment, into scratch: [tile][part][place]. The next variant in the list, whose grid is `Joins`, is
+    /// launched behind this one.
+    Parts(u32),
+    /// A block joins the parts of this many neighbouring places of segments. Launched only behind a variant
+    /// whose grid is `Parts`.
+    Joins(u32),
     /// One block.
     One,
 }
@@ -115,7 +122,9 @@ impl Grid {
             | Grid::SegmentTiles { .. }
             | Grid::Strips { .. }
             | Grid::Panels { .. }
-            | Grid::Sums { .. } => true,
+            | Grid::Sums { .. }
+            | Grid::Parts(_)
+            | Grid::Joins(_) => true,
             Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) | Grid::Clusters(_) => {
                 false
             }
@@ -155,8 +164,20 @@ impl Grid {
                 let parts = segment.div_ceil(TILE as u64) * u64::from(max_span / span);
                 n.div_ceil(columns.into()) * parts.max(1)
             }
+            Grid::Parts(columns) => n.div_ceil(TILE as u64) * (COLUMNS as u64 / u64::from(columns)),
+            Grid::Joins(each) => segment.div_ceil(each.into()),
             Grid::One => 1,
         }
+    }
+
+    /// Whether another kernel is launched behind the variant, to join what it leaves in scratch.
+    pub fn leaves_parts(&self) -> bool {
+        matches!(self, Grid::Panels { .. } | Grid::Parts(_))
+    }
+
+    /// Whether the variant is launched behind another one only.
+    pub fn follows(&self) -> bool {
+        matches!(self, Grid::Sums { .. } | Grid::Joins(_))
     }
 }
 
@@ -191,6 +212,8 @@ impl Display for GpuKernel {
                 }
                 Grid::Panels { rows, columns } => write!(f, " panels {rows} by {columns}")?,
                 Grid::Sums { rows, columns } => write!(f, " sums {rows} by {columns}")?,
+                Grid::Parts(n) => write!(f, " parts {n}")?,
+                Grid::Joins(n) => write!(f, " joins {n}")?,
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
@@ -241,13 +264,15 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
             c.expect("version")?;
             k.variants.push(variant(&mut c)?);
         }
-        let panels = |v: Option<&GpuVariant>| matches!(v.map(|v| v.grid), Some(Grid::Panels { .. }));
         for (at, v) in k.variants.iter().enumerate() {
-            let after = at.checked_sub(1).and_then(|at| k.variants.get(at));
-            if matches!(v.grid, Grid::Sums { .. }) != panels(after)
-                || (panels(Some(v)) && at + 1 == k.variants.len())
-            {
-                return Err(c.error("sums belong behind panels"));
+            let before = at.checked_sub(1).map(|at| k.variants[at].grid);
+            let belongs = match v.grid {
+                Grid::Sums { .. } => matches!(before, Some(Grid::Panels { .. })),
+                Grid::Joins(_) => matches!(before, Some(Grid::Parts(_))),
+                _ => !before.is_some_and(|grid| grid.leaves_parts()),
+            };
+            if !belongs || (v.grid.leaves_parts() && at + 1 == k.variants.len()) {
+                return Err(c.error("sums belong behind panels, joins behind parts"));
             }
         }
         out.push(k);
@@ -290,12 +315,15 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
             c.expect("to")?;
             Grid::Strips { columns, min_span, max_span: c.u32()? }
         }
+        "parts" => Grid::Parts(c.u32()?),
+        "joins" => Grid::Joins(c.u32()?),
         "one" => Grid::One,
         w => return Err(c.error(format!("`{w}` is no grid"))),
     };
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
-        Grid::Elements(n) | Grid::Segments(n) => n > 0,
+        Grid::Elements(n) | Grid::Segments(n) | Grid::Joins(n) => n > 0,
+        Grid::Parts(n) => n.is_power_of_two() && n <= COLUMNS as u32,
         Grid::Clusters(n) => matches!(n, 2 | 4 | 8),
         Grid::Plane { rows, columns } | Grid::Panels { rows, columns } | Grid::Sums { rows, columns } => {
             [rows, columns].iter().all(|n| (1..=4096).contains(n))

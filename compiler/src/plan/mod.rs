@@ -13,7 +13,7 @@ pub mod policy;
 pub mod print;
 mod profit;
 
-use crate::core::{Rule, Type};
+use crate::core::{Rule, TILE, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// A host scalar of one plan: its index in [`Plan::host`].
@@ -160,9 +160,10 @@ impl Launch {
     }
 
     /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number
-    /// of units of work, which are rows: if there are several, and one for each thread.
-    pub fn runs_instead(&self, units: i64, threads: usize) -> bool {
-        units > 1 && units >= threads as i64
+    /// of units of work, rows or strips of columns, and the length of these: if there are several units, and one
+    /// for each thread, and two levels of the tree serve the length.
+    pub fn runs_instead(&self, units: i64, length: Option<i64>, threads: usize) -> bool {
+        units > 1 && units >= threads as i64 && length.is_none_or(|n| n <= TILE * TILE)
     }
 
     /// Returns the size of the launch's error records on a GPU, in bytes: one 64-bit word per site.

@@ -4,8 +4,9 @@
 //! tests launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's
 //! executor chooses.
 //!
-//! A launch of the plan is one kernel launch or, for a split-K product, two: the second kernel adds
-//! the panels' sums that the first one left in scratch. The plan has no step for it: a plan is made
+//! A launch of the plan is one kernel launch or, for a split-K product and for rows and columns at
+//! once, two: the second kernel adds the panels' sums, or joins the parts of columns, that the first
+//! one left in scratch. The plan has no step for it: a plan is made
 //! once for CPUs and GPUs, and whether a product is split is decided at the call, from its shape
 //! and strides. A [`Decision`] therefore lists the kernel launches of one launch of the plan, in
 //! order, and its executor treats all of them alike.
@@ -213,18 +214,17 @@ impl GpuKernel {
         Decision { kernels: [first, second], scratch }
     }
 
-    /// Returns the kernel behind `variant` that adds the panels of a split-K product, if there is
-    /// one.
+    /// Returns the kernel behind `variant` that adds the panels of a split-K product, or joins the parts
+    /// of columns, if there is one.
     pub fn follower(&self, variant: usize) -> Option<usize> {
-        let leaves_panels = matches!(self.variants[variant].grid, Grid::Panels { .. });
-        leaves_panels.then_some(variant + 1)
+        self.variants[variant].grid.leaves_parts().then_some(variant + 1)
     }
 }
 
 impl GpuVariant {
     /// Whether the variant is launched on its own, and not behind another one.
     pub fn is_first(&self) -> bool {
-        !matches!(self.grid, Grid::Sums { .. })
+        !self.grid.follows()
     }
 
     /// Whether the variant may be the fastest for this index space, whose elements are segments of
@@ -240,8 +240,7 @@ impl GpuVariant {
             Grid::Panels { rows, columns } => {
                 blocks(segment).saturating_mul(u64::from(rows) * u64::from(columns)) <= MOST_SCRATCH
             }
-            Grid::Sums { .. } => false,
-            _ => true,
+            grid => !grid.follows(),
         };
         fits && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
             && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
@@ -326,6 +325,12 @@ impl GpuVariant {
                 let panels = space.inner_length.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
             }
+            Grid::Parts(_) => {
+                let parts = self.grid.blocks(space.extents, space.inner_length, self.threads, 1);
+                let elements = space.inner_length.saturating_mul(parts);
+                Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
+            }
+            Grid::Joins(_) => Spread { span: Some(1), ..none },
             Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) | Grid::Clusters(_) => {
                 none
             }

@@ -20,8 +20,12 @@ pub struct Facts {
     pub segments: Option<Rc<Segments>>,
     /// The segmented reduction as one of columns, for CPUs.
     pub strips: Option<Rc<Strips>>,
+    /// What the segmented reduction stores of its elements. Such a launch is instead of others.
+    pub stored_columns: Option<Rc<StoredColumns>>,
     /// The launch as one that keeps the rows of several groups, if it is one.
     pub resident_rows: Option<Rc<ResidentRows>>,
+    /// The launch as one that reduces rows, and then columns by what follows.
+    pub rows_and_columns: Option<Rc<RowsAndColumns>>,
     /// Number of elements in a CPU's unit of work.
     pub grain: u32,
     /// Whether the previous launch accessed an array that this one accesses as well.
@@ -69,6 +73,16 @@ pub struct Segments {
     pub may_record: bool,
 }
 
+/// Matrices that are stored where their columns are reduced ([`crate::schedule::stored_columns`]).
+pub struct StoredColumns {
+    /// The variable of an element's row; that of its column is the index of the segment.
+    pub row: NodeId,
+    /// The items.
+    pub items: Vec<Item>,
+    /// The value of an element of each.
+    pub values: Vec<NodeId>,
+}
+
 /// A segmented reduction of columns whose elements leave no error records.
 pub struct Strips {
     /// The reduction.
@@ -93,6 +107,16 @@ pub struct ResidentRows {
     pub stages: Vec<Stage>,
     /// What is computed of a row that is in memory, in order: stored arrays are read from there.
     pub in_memory: Vec<Stage>,
+}
+
+/// A launch that reduces the columns of the rows that it keeps.
+pub struct RowsAndColumns {
+    /// The rows: reductions, and values that follow from them.
+    pub rows: ResidentRows,
+    /// The columns. Their index is that of the row's elements.
+    pub columns: Segments,
+    /// The items that are made of columns.
+    pub items: Vec<Item>,
 }
 
 /// What one fused group computes of a row.

@@ -8,13 +8,15 @@
 //! 2. Each fused group becomes a launch with its kernel variants ([`cpu`], [`cuda`]), lowered from
 //!    core IR by [`lower`]. A CPU kernel has up to three variants ([`CpuVariants`]); the runtime's
 //!    executor chooses among them at each launch. [`crate::plan::policy`] chooses among the
-//!    variants of a GPU kernel.
+//!    variants of a GPU kernel. Some groups get one more launch, which computes several of them at
+//!    once ([`alternatives`]).
 //! 3. An iteration (`iterate.rs`) calls a function that is scheduled separately; the steps of that
 //!    function's plan become steps of the caller's plan.
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` part of
 //!    the last launch that they need.
 
 pub mod accesses;
+mod alternatives;
 mod approximate;
 pub mod boundary;
 pub mod counter;
@@ -37,12 +39,14 @@ pub mod products;
 pub mod reduction;
 pub mod resident_rows;
 pub mod resident_vector;
+pub mod rows_and_columns;
 pub mod scalars;
 mod scheduler;
 pub mod segments;
 mod slots;
 pub mod slow_path;
 pub mod stencil;
+pub mod stored_columns;
 pub mod strategy;
 mod temporaries;
 pub mod transposed;
@@ -56,6 +60,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
 use crate::scalar::Lit;
+use alternatives::Alternative;
 use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
 use lower::LaunchContext;
@@ -100,6 +105,7 @@ fn scheduled(
         one,
         name,
         steps: 0,
+        allocated: Default::default(),
         plan: Plan::default(),
         places: HashMap::default(),
         equations,
@@ -130,7 +136,7 @@ fn scheduled(
             continue;
         }
         if i >= chained {
-            chained = i + s.resident(i, &fused_groups, &scalars, next)?;
+            chained = i + s.alternative(i, &fused_groups, &scalars, next)?;
         }
         let next = first_kernel + s.kernels.len() as u32;
         let name = format!("{}_{i}", s.name);
@@ -145,15 +151,6 @@ fn scheduled(
     s.free();
     s.plan.host = s.host.into_list();
     Ok(Scheduled { plan: s.plan, kernels: s.kernels, warnings: s.warnings })
-}
-
-/// What a launch keeps that computes several groups.
-#[derive(Clone, Copy)]
-enum Resident {
-    /// Rows, [`resident_rows`].
-    Rows,
-    /// A vector, [`resident_vector`].
-    Vector,
 }
 
 impl Scheduler<'_> {
@@ -218,62 +215,16 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Adds the launch that keeps the rows or the vector of several groups, the first of which is number
-    /// `first`, if there is one. Returns the number of these groups, whose launches must follow.
-    fn resident(
-        &mut self,
-        first: usize,
-        fused_groups: &[FusedGroup],
-        scalars: &[Vec<u32>],
-        kernel: u32,
-    ) -> Result<usize> {
-        let (groups, scalars, g) = (&fused_groups[first..], &scalars[first..], &self.f.graph);
-        let rows = resident_rows::chain(g, groups, scalars).map(|most| (most, Resident::Rows));
-        let chain = rows.or_else(|| Some((resident_vector::chain(groups, scalars)?, Resident::Vector)));
-        let (most, what) = chain.unwrap_or((0, Resident::Rows));
-        for count in (2..=most).rev() {
-            let (chain, later) = groups.split_at(count);
-            let needed = resident_rows::needed_later(self.f, later, &scalars[count..]);
-            let joined = match what {
-                Resident::Rows => resident_rows::joined(g, chain, &needed),
-                Resident::Vector => resident_vector::joined(g, self.one, chain, &needed),
-            };
-            let Some(fused) = joined else { continue };
-            let before = self.previous_arrays.clone();
-            let name = format!("{}_{first}_rows", self.name);
-            let made = self.launch(name, &fused, &[], kernel, Some((what, chain)))?;
-            self.previous_arrays = before;
-            // a launch that waits for a scalar of another one is not instead of others
-            let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
-                continue;
-            };
-            self.plan.steps.push(Step::Instead(0));
-            self.plan.steps.push(Step::Launch(launch));
-            self.kernels.push(variants);
-            return Ok(count);
-        }
-        Ok(0)
-    }
-
-    /// Notes that the steps behind the last launch that is instead of others end here.
-    fn end_alternative(&mut self) {
-        let steps = &mut self.plan.steps;
-        if let Some(at) = steps.iter().rposition(|s| matches!(s, Step::Instead(0))) {
-            steps[at] = Step::Instead((steps.len() - at - 2) as u32);
-        }
-    }
-
     /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
     /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
-    /// Given a `chain` of groups, it is the launch that keeps their rows or their vector; `None` if there is
-    /// none.
+    /// Given a `chain` of groups, it is the launch that computes all of them; `None` if there is none.
     fn launch(
         &mut self,
         name: String,
         fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
-        chain: Option<(Resident, &[FusedGroup])>,
+        chain: Option<(Alternative, &[FusedGroup])>,
     ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
@@ -281,8 +232,10 @@ impl Scheduler<'_> {
         match chain {
             Some((what, chain)) => {
                 let found = match what {
-                    Resident::Rows => c.find_resident_rows(chain),
-                    Resident::Vector => c.find_resident_vector(chain),
+                    Alternative::Rows => c.find_resident_rows(chain),
+                    Alternative::Vector => c.find_resident_vector(chain),
+                    Alternative::Columns => c.find_stored_columns(fused, chain),
+                    Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
                 };
                 if found.is_none() {
                     return Ok(None);
@@ -297,7 +250,9 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        let (cpu, dense) = match scope.has_cpu() {
+        // rows and columns at once are for GPUs
+        let has_cpu_code = scope.has_cpu() && c.facts.rows_and_columns.is_none();
+        let (cpu, dense) = match has_cpu_code {
             true => cpu::kernels(&mut c, &name, fused, scalars).map(|(cpu, dense)| (Some(cpu), dense))?,
             false => (None, Vec::new()),
         };
@@ -307,6 +262,7 @@ impl Scheduler<'_> {
         };
         let segment = c.facts.segments.as_ref().map(|s| s.length);
         let segment = segment.or(c.facts.resident_rows.as_ref().map(|r| r.length));
+        let segment = segment.or(c.facts.rows_and_columns.as_ref().map(|r| r.rows.length));
         let segment = segment.or_else(|| products::length(&mut c, fused));
         let LaunchContext { signature, facts, warnings, .. } = c;
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));
@@ -361,10 +317,19 @@ impl Scheduler<'_> {
 
     /// Adds the launch to the plan, behind the allocation of the temporaries that it writes.
     fn step(&mut self, launch: Launch) {
-        let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
-        let temps =
-            written.filter_map(|(p, _)| if let Place::Temp(t) = p { Some(Step::Alloc(*t)) } else { None });
-        self.plan.steps.extend(temps);
+        self.alloc(&launch);
         self.plan.steps.push(Step::Launch(launch));
+    }
+
+    /// Adds the allocation of the temporaries that a launch writes. Those of a launch that is instead of
+    /// others have been added before all of these.
+    fn alloc(&mut self, launch: &Launch) {
+        for (place, access) in &launch.arrays {
+            if let (Place::Temp(t), Access::Write) = (place, access)
+                && self.allocated.insert(*t)
+            {
+                self.plan.steps.push(Step::Alloc(*t));
+            }
+        }
     }
 }

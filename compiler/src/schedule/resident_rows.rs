@@ -151,6 +151,14 @@ impl LaunchContext<'_, '_> {
     /// Finds the facts about a launch that keeps the rows of a chain of groups. Returns `None` if it
     /// cannot, or if no array would be read fewer times.
     pub(super) fn find_resident_rows(&mut self, chain: &[FusedGroup]) -> Option<()> {
+        let (rows, shares) = self.kept_rows(chain)?;
+        self.facts.resident_rows = Some(Rc::new(rows));
+        shares.then_some(())
+    }
+
+    /// Returns what is computed of a row where a launch keeps the rows of a chain of groups, and whether an
+    /// array is read fewer times then. The launch's accesses and its cost are known afterwards.
+    pub(super) fn kept_rows(&mut self, chain: &[FusedGroup]) -> Option<(ResidentRows, bool)> {
         let domain = domain(&self.g, chain)?.to_vec();
         let [row, element] = [(); 2].map(|()| self.g.fresh_var(Ty::I64).1);
         let outer = match domain.len() {
@@ -220,9 +228,6 @@ impl LaunchContext<'_, '_> {
         if !stores.is_empty() {
             stages.push(Stage::Store { items: stores });
         }
-        if !shares {
-            return None;
-        }
         let mut own: Vec<NodeId> = read.into_iter().collect();
         own.sort_unstable();
         accesses.own.extend(own);
@@ -230,9 +235,7 @@ impl LaunchContext<'_, '_> {
         self.facts.grain = 1;
         self.facts.accesses = accesses;
         let length = length?;
-        self.facts.resident_rows =
-            Some(Rc::new(ResidentRows { row, outer, element, length, stages, in_memory }));
-        Some(())
+        Some((ResidentRows { row, outer, element, length, stages, in_memory }, shares))
     }
 
     /// Returns what reductions of a row need for one of its elements, if all of them go along rows

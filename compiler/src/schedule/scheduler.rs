@@ -4,7 +4,7 @@ use super::kernels::KernelVariants;
 use crate::core::equations::Equations;
 use crate::core::{Function, Graph, NodeId};
 use crate::plan::{Place, Plan};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::Arc;
 
 /// For which targets code is generated. The plan does not depend on it, except for the "in" scalars
@@ -52,6 +52,8 @@ pub struct Scheduler<'a> {
     /// Number of iterations scheduled so far.
     pub(super) steps: u32,
     pub(super) plan: Plan,
+    /// The temporary arrays that the plan has allocated so far.
+    pub(super) allocated: HashSet<u32>,
     pub(super) host: crate::schedule::host::Hosts,
     /// The place of each array that kernels read (parameters and stored temporaries), and the scalar
     /// temporary of each reduction that another fused group needs.

@@ -52,8 +52,15 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     if fused.items.is_empty() || !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return None;
     }
-    let (var, index) = l.g.fresh_var(Ty::I64);
+    let (_, index) = l.g.fresh_var(Ty::I64);
     let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
+    of_bodies(l, index, bodies)
+}
+
+/// Returns the values `bodies` of the segment with the variable `index` as a segmented reduction, or `None`
+/// if they are none.
+pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
+    let Op::Var(var, _) = *l.g.op(index) else { return None };
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
     let nested = nested(l, &bodies)?;
     if may_record && !nested.iter().all(|n| !records(l, *n) || is_always_needed(l, &bodies, *n)) {

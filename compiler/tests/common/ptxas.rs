@@ -178,6 +178,13 @@ fn allowed(name: &str) -> u32 {
         n if n.contains("square9_0_any") || n.contains("_steps") => 128,
         // the counters of a tiled contraction are a local array on purpose
         n if n.contains("_tiled") => 1088,
+        // columns with 64-bit indices, which few calls need
+        n if ["atax_1", "columns_1", "apart_1", "gemver_0_columns", "gemver_1"]
+            .iter()
+            .any(|k| n.contains(&format!("{k}_wide"))) =>
+        {
+            512
+        }
         // sums of exponentials of rows with any strides and 64-bit indices, which few calls need
         n if ["attention_2", "norm_1", "read_1", "softmax_1"]
             .iter()

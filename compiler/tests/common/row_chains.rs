@@ -1,34 +1,54 @@
-//! Random programs over the rows of a matrix, or over one vector: reductions that need those before them,
-//! and arrays that are stored and read again.
+//! Random programs over the rows or the columns of a matrix, or over one vector: reductions that need those
+//! before them, and arrays that are stored and read again.
 
 use super::common::rng::Rng;
 use std::fmt::Write;
 
+/// What is reduced.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Of {
+    Rows,
+    Columns,
+    Vector,
+    /// Rows, and then columns.
+    Both,
+}
+
 /// A program while it is written.
 pub struct RowChain<'r> {
     rng: &'r mut Rng,
-    /// Whether it is about a vector, and not about the rows of a matrix.
-    vector: bool,
+    of: Of,
     body: String,
     /// The arrays that are stored, and the values of a row.
     arrays: Vec<String>,
     values: Vec<String>,
+    /// The values of columns behind rows.
+    columns: Vec<String>,
     names: usize,
 }
 
-/// Returns the text of a function of `m` (a matrix, or a vector) and `w`, of as many elements as a row.
-pub fn program(rng: &mut Rng, vector: bool) -> String {
+/// Returns the text of a function of `m` (a matrix, or a vector) and `w`, of as many elements as what is reduced.
+pub fn program(rng: &mut Rng, of: Of) -> String {
     let (arrays, values) = (vec!["m".into()], vec![]);
-    let mut p = RowChain { rng, vector, body: String::new(), arrays, values, names: 0 };
-    for _ in 0..2 + p.rng.below(4) {
-        if p.rng.one_in(2) { p.reduce() } else { p.store() }
+    let mut p = RowChain { rng, of, body: String::new(), arrays, values, columns: vec![], names: 0 };
+    let vector = of == Of::Vector;
+    if of == Of::Both {
+        p.rows_and_columns();
+    } else {
+        for _ in 0..2 + p.rng.below(4) {
+            if p.rng.one_in(2) { p.reduce() } else { p.store() }
+        }
+        p.store();
     }
-    p.store();
     let mut results: Vec<String> = p.arrays[1..].to_vec();
     // scalar results keep the launches of a vector apart
-    let values = p.values.iter().filter(|_| !p.vector || p.rng.one_in(12));
+    let values = p.values.iter().filter(|_| !vector || p.rng.one_in(12));
     results.extend(values.cloned().collect::<Vec<String>>());
-    let kept: Vec<String> = results.iter().filter(|_| !p.rng.one_in(4)).cloned().collect();
+    let mut kept: Vec<String> = results.iter().filter(|_| !p.rng.one_in(4)).cloned().collect();
+    if of == Of::Both {
+        kept.retain(|_| p.rng.one_in(3));
+    }
+    kept.extend(p.columns.clone());
     let results = if kept.is_empty() { results } else { kept };
     let ty = |name: &String| match (name.starts_with('v'), vector) {
         (true, true) => "T",
@@ -42,8 +62,9 @@ pub fn program(rng: &mut Rng, vector: bool) -> String {
         false => ("[[T]]", "  %n = len %m\n  %k = len %m axis 1\n"),
     };
     format!(
-        "func @f(%m: {of_m}, %w: [T]) -> ({}) {{\n{extents}  %lw = len %w\n  require same %k, %lw \"columns: m, w\"\n{}  return {}\n}}",
+        "func @f(%m: {of_m}, %w: [T]) -> ({}) {{\n{extents}  %lw = len %w\n  require same %{}, %lw \"m, w\"\n{}  return {}\n}}",
         types.join(", "),
+        if of == Of::Columns { "n" } else { "k" },
         p.body,
         names.join(", ")
     )
@@ -55,30 +76,61 @@ impl RowChain<'_> {
         format!("{of}{}", self.names)
     }
 
+    /// Reduces rows, and then columns of what these and the matrix are made of. `w` is a row.
+    fn rows_and_columns(&mut self) {
+        self.of = Of::Rows;
+        for _ in 0..1 + self.rng.below(2) {
+            self.reduce();
+        }
+        for _ in 0..1 + self.rng.below(2) {
+            let (name, column, mut body) = (self.name("v"), self.name("c"), String::new());
+            let value = self.element(&mut body);
+            let op = self.rng.pick(&["add", "max", "min"]);
+            let init = if op == "max" { "LEAST" } else { "9T" };
+            writeln!(
+                self.body,
+                "  %{name} = generate %k (%j: i64) {{
+  %{column} = generate %n (%i: i64) {{\n{body}    yield %{value}\n  }}
+  %t{name} = reduce (%p: T, %q: T) from {init} over %{column} {{ %s = {op} %p, %q yield %s }}
+  %w{name} = elem %w, %j
+  %z{name} = add %t{name}, %w{name}
+  yield %z{name}\n  }}"
+            )
+            .unwrap();
+            // its rows are no rows of a later element
+            self.columns.push(name);
+        }
+    }
+
     /// Writes the code of an element at %j, and returns the name of its value.
     fn element(&mut self, out: &mut String) -> String {
         let leaf = |p: &mut Self, out: &mut String| {
             let name = p.name("x");
             let from = match p.rng.below(8) {
-                0 => "elem %w, %j".to_string(),
+                0 => format!("elem %w, %{}", if p.of == Of::Columns { "i" } else { "j" }),
                 1..4 if !p.values.is_empty() => {
                     let at = p.rng.below(p.values.len());
-                    match p.vector {
-                        true => return p.values[at].clone(),
-                        false => format!("elem %{}, %i", p.values[at]),
+                    match p.of {
+                        Of::Vector => return p.values[at].clone(),
+                        Of::Rows | Of::Both => format!("elem %{}, %i", p.values[at]),
+                        Of::Columns => format!("elem %{}, %j", p.values[at]),
                     }
                 }
                 // another row, or another element of the vector
                 4 if p.rng.one_in(4) => {
                     let (at, other, last) = (p.rng.below(p.arrays.len()), p.name("x"), p.name("x"));
-                    let (extent, index) = if p.vector { ("k", "j") } else { ("n", "i") };
+                    let (extent, index) = if p.of == Of::Vector { ("k", "j") } else { ("n", "i") };
                     writeln!(out, "    %{last} = sub %{extent}, 1i64\n    %{other} = sub %{last}, %{index}")
                         .unwrap();
-                    format!("elem %{}, %{other}{}", p.arrays[at], if p.vector { "" } else { ", %j" })
+                    format!(
+                        "elem %{}, %{other}{}",
+                        p.arrays[at],
+                        if p.of == Of::Vector { "" } else { ", %j" }
+                    )
                 }
                 _ => {
                     let at = p.rng.below(p.arrays.len());
-                    format!("elem %{}, {}%j", p.arrays[at], if p.vector { "" } else { "%i, " })
+                    format!("elem %{}, {}%j", p.arrays[at], if p.of == Of::Vector { "" } else { "%i, " })
                 }
             };
             writeln!(out, "    %{name} = {from}").unwrap();
@@ -98,30 +150,35 @@ impl RowChain<'_> {
     fn store(&mut self) {
         let (name, mut body) = (self.name("a"), String::new());
         let value = self.element(&mut body);
-        let head = if self.vector { "%k (%j: i64)" } else { "%n, %k (%i: i64, %j: i64)" };
+        let head = if self.of == Of::Vector { "%k (%j: i64)" } else { "%n, %k (%i: i64, %j: i64)" };
         writeln!(self.body, "  %{name} = generate {head} {{\n{body}    yield %{value}\n  }}").unwrap();
         self.arrays.push(name);
     }
 
-    /// Reduces each row, or the vector.
+    /// Reduces each row or column, or the vector.
     fn reduce(&mut self) {
         let (name, row, mut body) = (self.name("v"), self.name("r"), String::new());
         let value = self.element(&mut body);
-        let row_text = format!("  %{row} = generate %k (%j: i64) {{\n{body}    yield %{value}\n  }}\n");
+        let (along, outer) = match self.of {
+            Of::Columns => ("%n (%i: i64)", "%k (%j: i64)"),
+            _ => ("%k (%j: i64)", "%n (%i: i64)"),
+        };
+        let row_text = format!("  %{row} = generate {along} {{\n{body}    yield %{value}\n  }}\n");
         let (op, init) = self.rng.pick(&[("add", "0T"), ("add", "9T"), ("max", "LEAST"), ("min", "9T")]);
-        let result = if self.vector { name.clone() } else { self.name("t") };
+        let vector = self.of == Of::Vector;
+        let result = if vector { name.clone() } else { self.name("t") };
         let reduced = match self.rng.one_in(3) {
             true => format!("  %{result} = dot from 1T over %{row}, %w\n"),
             false => format!(
                 "  %{result} = reduce (%p: T, %q: T) from {init} over %{row} {{ %s = {op} %p, %q yield %s }}\n"
             ),
         };
-        match self.vector {
+        match vector {
             true => write!(self.body, "{row_text}{reduced}"),
             false => {
                 write!(
                     self.body,
-                    "  %{name} = generate %n (%i: i64) {{\n{row_text}{reduced}  yield %{result}\n  }}\n"
+                    "  %{name} = generate {outer} {{\n{row_text}{reduced}  yield %{result}\n  }}\n"
                 )
             }
         }

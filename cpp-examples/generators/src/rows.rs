@@ -74,3 +74,30 @@ pub fn std(x: VExp<f32>) -> VExp<f32> {
 pub const STD_ROWS_DOC: &str = "The standard deviation of each row.";
 /// What the C++ header says.
 pub const STD_COLS_DOC: &str = "The standard deviation of each column.";
+
+/// What the C++ header says.
+pub const ATAX_DOC: &str = "The product of the transpose of a with the product of a and x.";
+
+/// Each row is needed twice: for its product with x, and for the sum of the rows times these products.
+pub fn atax(a: MExp<f32>, x: VExp<f32>) -> VExp<f32> {
+    let t = a.map_rows(|row| row.dot(x));
+    a.transpose().map_rows(|column| column.dot(t))
+}
+
+/// What the C++ header says.
+pub const RANK2_MATVEC_DOC: &str = "b, which is a plus the outer products of u1 and v1 and of u2 and v2; and b times (its transpose times y, plus z).";
+
+/// A matrix is stored and its columns are reduced; then its rows are.
+pub fn rank2_matvec(
+    a: MExp<f32>,
+    u1: VExp<f32>,
+    v1: VExp<f32>,
+    u2: VExp<f32>,
+    v2: VExp<f32>,
+    y: VExp<f32>,
+    z: VExp<f32>,
+) -> (MExp<f32>, VExp<f32>) {
+    let b = a + u1.outer(v1, |p, q| p * q) + u2.outer(v2, |p, q| p * q);
+    let x = b.transpose().map_rows(|column| column.dot(y)) + z;
+    (b, b.map_rows(|row| row.dot(x)))
+}

@@ -16,6 +16,8 @@ fn one() -> Package {
 
 const BODIES: [&str; 5] = ["x", "y", "z", "mass", "epsilon2"];
 
+const RANK2: [&str; 7] = ["a", "u1", "v1", "u2", "v2", "y", "z"];
+
 const EXAMPLES: &[(&str, Example)] = &[
     ("rmse", (|| one().function("f", ["x", "y"], "r", rmse::rmse), 1, 0)),
     ("rmse_unfused", (|| one().function("f", ["x", "y"], "r", rmse::rmse_unfused), 3, 2)),
@@ -38,8 +40,10 @@ const EXAMPLES: &[(&str, Example)] = &[
     ("gaussian3", (|| one().function("f", ["m"], "r", filters::gaussian3), 1, 0)),
     ("row_sums", (|| one().function("f", ["m"], "r", matrices::row_sums), 1, 0)),
     ("col_sums", (|| one().function("f", ["m"], "r", matrices::col_sums), 1, 0)),
-    ("means", (|| one().function("f", ["m"], ["a", "b"], matrices::means), 2, 0)),
+    ("means", (|| one().function("f", ["m"], ["a", "b"], matrices::means), 3, 0)),
     ("matvec", (|| one().function("f", ["m", "v"], "r", matrices::matvec), 1, 0)),
+    ("atax", (|| one().function("f", ["a", "x"], "r", rows::atax), 3, 1)),
+    ("rank2_matvec", (|| one().function("f", RANK2, ["b", "r"], rows::rank2_matvec), 4, 1)),
     ("matmul", (|| one().function("f", ["a", "b"], "r", matrices::matmul), 1, 0)),
     ("outer", (|| one().function("f", ["x", "y"], "r", matrices::outer), 1, 0)),
     ("transpose", (|| one().function("f", ["m"], "r", matrices::transpose), 1, 0)),

@@ -65,10 +65,14 @@ impl Source {
         Source { package: package.into(), ..Source::default() }
     }
 
-    /// Adds the kernels of a function of the author, in the order of the table.
-    pub fn add<'k>(&mut self, function: &str, kernels: impl IntoIterator<Item = &'k CpuVariants>) {
+    /// Adds the kernels of a function of the author, in the order of the table. Some have no code for CPUs.
+    pub fn add<'k>(&mut self, function: &str, kernels: impl IntoIterator<Item = Option<&'k CpuVariants>>) {
         let mut part = Part { function: function.into(), kernels: Vec::new() };
         for v in kernels {
+            let Some(v) = v else {
+                self.table.push(Default::default());
+                continue;
+            };
             let name = &v.contiguous.kernel.name;
             let mut codes = Vec::new();
             let mut entries: Vec<Option<String>> = Vec::new();
@@ -169,7 +173,7 @@ impl Source {
 /// Returns the C of these kernels as one text.
 pub fn emit<'k>(package: &str, kernels: impl IntoIterator<Item = &'k CpuVariants>) -> String {
     let mut source = Source::new(package);
-    source.add(package, kernels);
+    source.add(package, kernels.into_iter().map(Some));
     source.whole()
 }
 

@@ -55,3 +55,20 @@ fn blocks_of_panels() {
     assert_eq!(sums.blocks(&[5, 5], 0, 256, 1), 16);
     assert_eq!(sums.blocks(&[0, 5], 0, 256, 1), 0);
 }
+
+#[test]
+fn blocks_of_parts() {
+    let text = "gpu @m {
+  version parts threads 256 parts 8 contiguous narrow longest 1024 multiple 4
+  version join threads 256 joins 32
+}
+";
+    let kernel = &super::parse(text).unwrap()[0];
+    assert_eq!(kernel.to_string(), text);
+    let [parts, joins] = [0, 1].map(|i| kernel.variants[i].grid);
+    // 16 parts of each tile of 2048 rows; the columns in strips of 32
+    assert_eq!((parts.blocks(&[2049], 1000, 256, 1), joins.blocks(&[2049], 1000, 256, 1)), (32, 32));
+    assert_eq!((parts.blocks(&[0], 1000, 256, 1), joins.blocks(&[0], 1000, 256, 1)), (0, 32));
+    assert!(super::parse("gpu @f { version f threads 32 joins 32 }").is_err());
+    assert!(super::parse("gpu @f { version f threads 32 parts 8 }").is_err());
+}

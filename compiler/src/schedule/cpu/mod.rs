@@ -35,6 +35,7 @@ pub mod unrolled_rows;
 use super::groups::{FusedGroup, is_store};
 use super::kernels::{CpuVariant, CpuVariants};
 use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
+use super::stored_columns;
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::kernel::{Stmt, dce, split_rows, verify};
@@ -54,7 +55,7 @@ pub fn kernels(
     // if no code for CPUs is wanted, one variant is lowered, which determines the kernel's
     // signature
     // a launch that is instead of others leaves arrays with any strides to these
-    let is_alternative = c.facts.resident_rows.is_some();
+    let is_alternative = c.facts.resident_rows.is_some() || c.facts.stored_columns.is_some();
     let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_alternative;
     let mut others = None;
     if staged {
@@ -132,9 +133,13 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
         Choice::Strips(s) => {
             let mut out = Vec::new();
             let unserved = segmented_columns::unserved(l, s, &mut out)?;
-            let strips = segmented_columns::main(l, fused, &s.segments, staged)?;
+            let strips = segmented_columns::main(l, fused, (&s.segments, None), staged)?;
             out.push(Stmt::If(unserved, map::main(l, fused, staged)?, strips));
             out
+        }
+        Choice::StoredColumns(s, stored) => {
+            let columns = stored_columns::of_columns(&l.launch.g, fused);
+            segmented_columns::main(l, &columns, (s, Some(stored)), staged)?
         }
         Choice::Batches(s) => {
             let long = short_rows::too_long(l, s);

@@ -16,22 +16,17 @@ use super::column_tree::{load, number_of, store};
 use super::pairwise::Pile;
 use super::stores::Stores;
 use super::strip::Strip;
-use crate::core::index_space::exists_inside_only;
-use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
+use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
-use crate::schedule::facts::{Along, Segments, Strips};
+use crate::schedule::facts::{Along, Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
 use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, of_last, tiles};
 use crate::schedule::segments::{neighbours, nested};
-use rustc_hash::FxHashSet as HashSet;
 use std::rc::Rc;
-
-/// Nodes with their values.
-type Known = Vec<(NodeId, Expr)>;
 
 /// Number of segments in a unit of work.
 pub const STRIP: u32 = 128;
@@ -79,7 +74,14 @@ pub(super) fn most_segments(reductions: &[Reduction]) -> u32 {
     (1 << (BYTES / bytes).max(64).ilog2()).min(1024)
 }
 
-pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool) -> Result<Vec<Stmt>> {
+/// Emits the segments of a unit of work. Elements that are `stored` are stored where they are reduced: each
+/// of them is computed once.
+pub(super) fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    (s, stored): (&Segments, Option<&StoredColumns>),
+    staged: bool,
+) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
     let (n, length) = (l.launch.count(), l.launch.host(s.length));
     let stores = Stores::new(l, &items);
@@ -99,7 +101,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool
     let width = hi.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
     let width = named(l, "width", width, &mut body);
     let reductions = &reductions[..];
-    let strip = Strip { s, outer: &[], reductions, base: Expr::Reg(base), width, length, block, most };
+    let strip =
+        Strip { s, outer: &[], reductions, base: Expr::Reg(base), width, length, block, most, stored };
     strip.totals(l, &mut out, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
@@ -241,7 +244,7 @@ impl Strip<'_> {
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
         let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
         let to = named(l, "to", at.plus(Expr::Reg(q)), &mut body);
-        let mut fixed: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows).collect();
+        let mut fixed: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows.iter().cloned()).collect();
         fixed.extend_from_slice(self.outer);
         let (mut own, mut roots) = (vec![(self.s.index, i.clone())], Vec::new());
         for (r, arrays) in by_reduction(self.reductions, &self.block) {
@@ -263,43 +266,16 @@ impl Strip<'_> {
             };
             roots.extend(rest.iter().fold(acc, |acc, k| r.step(l.launch, &acc, *k)));
         }
-        let values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let steps = roots.len();
+        for k in &index {
+            roots.extend(self.stored_at(l, *k));
+        }
+        let mut values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let elements = values.split_off(steps);
+        self.store_elements(l, &rows, &i, elements, &mut body);
         store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         Ok(())
-    }
-
-    /// Emits values of a segment. What depends on the variables `fixed` only is the same for all
-    /// segments and comes before the loop over them: the C compiler does not move all of it, such as
-    /// quotients.
-    fn region(
-        &self,
-        l: &mut Lower,
-        (mut fixed, own): (Known, Known),
-        roots: &[NodeId],
-        at: &Expr,
-        (before, body): (&mut Vec<Stmt>, &mut Vec<Stmt>),
-    ) -> Result<Vec<Expr>> {
-        let varying: Vec<Var> = own.iter().flat_map(|(n, _)| l.launch.g.node(*n).free.to_vec()).collect();
-        let (mut stack, mut seen, mut same) = (roots.to_vec(), HashSet::default(), Vec::new());
-        while let Some(n) = stack.pop() {
-            let g = &l.launch.g;
-            if !seen.insert(n) || g.is_closed(n) || matches!(g.op(n), Op::Var(..)) {
-                continue;
-            }
-            if g.node(n).free.iter().any(|v| varying.contains(v)) || !g.ty(n).is_scalar() {
-                stack.extend(g.op(n).operands());
-            } else if !l.launch.may_record(n) && !exists_inside_only(&l.launch.g, n) {
-                same.push(n);
-            }
-        }
-        same.sort_unstable();
-        let values = l.region(&fixed, &same, &Expr::int(0), before)?;
-        for (n, e) in same.into_iter().zip(values) {
-            fixed.push((n, named(l, "same", e, before)));
-        }
-        fixed.extend(own);
-        l.region(&fixed, roots, at, body)
     }
 
     /// Emits the join of four columns that have one element each, from element `first` + 4 `k` on.
@@ -319,7 +295,14 @@ impl Strip<'_> {
             roots.extend(r.join(l.launch, &low, &high));
         }
         let own = vec![(self.s.index, i.clone())];
-        let values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let steps = roots.len();
+        for k in &index {
+            roots.extend(self.stored_at(l, *k));
+        }
+        let mut values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let elements = values.split_off(steps);
+        let rows: Vec<Expr> = (0..4).map(|e| row.clone().plus(Expr::int(e))).collect();
+        self.store_elements(l, &rows, &i, elements, &mut body);
         let to = at.plus(Expr::Reg(q));
         store(&self.block, &to, values, &mut body);
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));

@@ -4,7 +4,7 @@ use super::row_strips::{self, RowStrips};
 use super::short_rows;
 use super::unrolled_rows::{self, UnrolledRows};
 use crate::schedule::accesses::needs_indices;
-use crate::schedule::facts::{ResidentRows, Segments, Strips};
+use crate::schedule::facts::{ResidentRows, Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
@@ -27,6 +27,8 @@ pub enum Choice {
     Batches(Rc<Segments>),
     /// Several passes over a row, before the next row.
     ResidentRows(Rc<ResidentRows>),
+    /// The same with matrices that are stored where their columns are reduced.
+    StoredColumns(Rc<Segments>, Rc<StoredColumns>),
     /// A map over rows of a few elements, each row as straight code.
     UnrolledRows(UnrolledRows),
     /// A map over several dimensions, row by row.
@@ -40,6 +42,11 @@ pub enum Choice {
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(rows) = &l.facts.resident_rows {
         return Choice::ResidentRows(rows.clone());
+    }
+    if let Some(stored) = &l.facts.stored_columns
+        && let Some(strips) = &l.facts.strips
+    {
+        return Choice::StoredColumns(strips.segments.clone(), stored.clone());
     }
     if fused.sequential {
         return Choice::SequentialFold;
@@ -74,7 +81,7 @@ impl Choice {
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,
             Choice::ResidentRows(_) => Strategy::ResidentRows,
-            Choice::RowStrips(_) => Strategy::SegmentedColumns,
+            Choice::RowStrips(_) | Choice::StoredColumns(..) => Strategy::SegmentedColumns,
             Choice::Strips(_) | Choice::Batches(_) | Choice::UnrolledRows(_) | Choice::Rows | Choice::Map => {
                 l.strategy_of_elements()
             }

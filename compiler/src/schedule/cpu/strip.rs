@@ -1,13 +1,19 @@
 //! A strip: neighbouring segments whose columns are accumulated side by side.
 
 use super::column_tree::{load, store};
-use crate::core::NodeId;
+use crate::core::index_space::exists_inside_only;
+use crate::core::{NodeId, Op, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::Ty;
-use crate::schedule::facts::Segments;
+use crate::schedule::element::canonical;
+use crate::schedule::facts::{Segments, StoredColumns};
 use crate::schedule::lower::{Lower, named};
 use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator};
+use rustc_hash::FxHashSet as HashSet;
+
+/// Nodes with their values.
+pub(super) type Known = Vec<(NodeId, Expr)>;
 
 /// A strip of neighbouring segments.
 pub struct Strip<'a> {
@@ -25,6 +31,8 @@ pub struct Strip<'a> {
     pub block: Vec<Mem>,
     /// Maximum number of segments in a strip.
     pub most: u32,
+    /// What is stored of the elements that are reduced.
+    pub stored: Option<&'a StoredColumns>,
 }
 
 impl Strip<'_> {
@@ -71,5 +79,66 @@ impl Strip<'_> {
         let mut fill = Vec::new();
         store(&self.block, &Expr::Reg(q), values, &mut fill);
         out.push(Stmt::For(q, Expr::int(0), count, fill));
+    }
+
+    /// Returns the values that are stored of the elements of row `k`.
+    pub(super) fn stored_at(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
+        let Some(stored) = self.stored else { return Vec::new() };
+        stored.values.iter().map(|n| l.launch.replace(*n, stored.row, k)).collect()
+    }
+
+    /// Emits the stores of what is stored of segment `i` in these rows.
+    pub(super) fn store_elements(
+        &self,
+        l: &mut Lower,
+        rows: &[Expr],
+        i: &Expr,
+        elements: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) {
+        let Some(stored) = self.stored else { return };
+        let mut stores = Vec::new();
+        for (row, of_row) in rows.iter().zip(elements.chunks(stored.items.len())) {
+            for (it, e) in stored.items.iter().zip(of_row) {
+                let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+                let e = canonical(e.clone(), ty, &mut l.k.kernel, out);
+                let e = named(l, "value", e, out);
+                stores.push(Stmt::Store(mem, l.place_at(mem, &[row.clone(), i.clone()]), e));
+            }
+        }
+        out.append(&mut stores);
+    }
+
+    /// Emits values of a segment. What depends on the variables `fixed` only is the same for all
+    /// segments and comes before the loop over them: the C compiler does not move all of it, such as
+    /// quotients.
+    pub(super) fn region(
+        &self,
+        l: &mut Lower,
+        (mut fixed, own): (Known, Known),
+        roots: &[NodeId],
+        at: &Expr,
+        (before, body): (&mut Vec<Stmt>, &mut Vec<Stmt>),
+    ) -> Result<Vec<Expr>> {
+        let varying: Vec<Var> = own.iter().flat_map(|(n, _)| l.launch.g.node(*n).free.to_vec()).collect();
+        let (mut stack, mut seen, mut same) = (roots.to_vec(), HashSet::default(), Vec::new());
+        while let Some(n) = stack.pop() {
+            let g = &l.launch.g;
+            if !seen.insert(n) || g.is_closed(n) || matches!(g.op(n), Op::Var(..)) {
+                continue;
+            }
+            if g.node(n).free.iter().any(|v| varying.contains(v)) || !g.ty(n).is_scalar() {
+                stack.extend(g.op(n).operands());
+            } else if !l.launch.may_record(n) && !exists_inside_only(&l.launch.g, n) {
+                same.push(n);
+            }
+        }
+        same.sort_unstable();
+        let values = l.region(&fixed, &same, &Expr::int(0), before)?;
+        for (n, e) in same.into_iter().zip(values) {
+            fixed.push((n, named(l, "same", e, before)));
+        }
+        fixed.extend(own);
+        l.region(&fixed, roots, at, body)
     }
 }

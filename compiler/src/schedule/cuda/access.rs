@@ -25,6 +25,22 @@ pub fn load(l: &mut Lower, mem: Mem, regs: Vec<Reg>, at: Expr, out: &mut Vec<Stm
     }
 }
 
+/// Stores the values of neighbouring elements from index `at` on, which is a multiple of their number.
+pub fn store(l: &mut Lower, mem: Mem, values: Vec<Expr>, at: Expr, out: &mut Vec<Stmt>) {
+    let Some(first) = values.first() else { return };
+    let each = VECTOR / l.k_ty(first).size();
+    if values.len() > 1 {
+        l.k.vector(mem);
+    }
+    for (part, offset) in values.chunks(each).zip((0..).step_by(each)) {
+        let at = if offset == 0 { at.clone() } else { at.clone().plus(int_like(l, &at, offset)) };
+        out.push(match part {
+            [one] => Stmt::Store(mem, at, one.clone()),
+            _ => Stmt::StoreVec(mem, at, part.to_vec()),
+        });
+    }
+}
+
 /// Returns a constant of the index's type.
 fn int_like(l: &Lower, index: &Expr, value: i64) -> Expr {
     match l.k_ty(index).size() {

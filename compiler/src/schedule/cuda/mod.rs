@@ -13,7 +13,7 @@
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
 //! | `segments/` | segmented reductions: of rows or of columns |
-//! | `resident_rows/` | several passes over rows that lie in registers |
+//! | `resident_rows/` | several passes over rows that lie in registers; their columns then |
 //! | `product/` | matrix products and the like, with split-K |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
@@ -212,6 +212,15 @@ fn emit(
             let of_moments = resident_rows::words_of_moments(l.launch, &rows);
             l.k.kernel.min_resident_blocks = params.min_resident_blocks(words, of_moments);
             (resident_rows::main(l, &rows, params)?, params.grid())
+        }
+        Choice::RowsAndColumns(params) => {
+            let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks();
+            (resident_rows::main_of_columns(l, &facts, params)?, params.grid())
+        }
+        Choice::JoinedParts(params) => {
+            let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");
+            (resident_rows::join_parts(l, &facts, params)?, Grid::Joins(resident_rows::COLUMNS_OF_BLOCK))
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),

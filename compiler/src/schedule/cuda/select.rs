@@ -50,7 +50,13 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     if let Some(resident) = resident_rows::variants(l, fused) {
         return resident;
     }
+    if let Some(both) = resident_rows::variants_of_columns(l, fused) {
+        return both;
+    }
     if let Some(others) = segments::variants(l, fused) {
+        if l.facts.stored_columns.is_some() {
+            return others;
+        }
         return contraction::variants(l, fused).into_iter().chain(others).collect();
     }
     let inner = Rc::new(interior(l, fused));

@@ -27,6 +27,9 @@ pub enum Choice {
     Segmented(segments::SegmentMapping, Strategy),
     /// Several passes over rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
+    /// Rows that lie in registers, whose columns are reduced; and the kernel behind it, which joins them.
+    RowsAndColumns(resident_rows::ColumnsParams),
+    JoinedParts(resident_rows::ColumnsParams),
     /// A matrix product, or one of the two launches of a split-K product.
     Product(product::ProductParams),
     /// Folds in index order, in one block.
@@ -36,7 +39,9 @@ pub enum Choice {
     /// Reductions by the fixed tree.
     Reduction,
     /// Reductions of narrow elements in any order; so many tiles are loaded together.
-    PackedReduction { batch: u32 },
+    PackedReduction {
+        batch: u32,
+    },
     /// Loops that all elements of a block run together, tile by tile through shared memory.
     CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.
@@ -83,7 +88,9 @@ impl Choice {
             Choice::Scalars => Strategy::Scalars,
             Choice::TemporalBlocking(_) => Strategy::TemporalBlocking,
             Choice::Segmented(_, strategy) => *strategy,
-            Choice::ResidentRows(_) => Strategy::ResidentRows,
+            Choice::ResidentRows(_) | Choice::RowsAndColumns(_) | Choice::JoinedParts(_) => {
+                Strategy::ResidentRows
+            }
             Choice::Product(_) => Strategy::Product,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,

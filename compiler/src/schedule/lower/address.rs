@@ -85,6 +85,12 @@ impl Lower<'_, '_, '_> {
         Ok(sum)
     }
 
+    /// Whether the element at these indices is in a register.
+    pub fn is_loaded(&mut self, x: NodeId, outer: &[NodeId], last: NodeId) -> bool {
+        let index: Vec<NodeId> = outer.iter().copied().chain([last]).collect();
+        self.loaded_already(x, &index).is_some()
+    }
+
     /// Records that the element at these indices is in a register.
     pub fn note_loaded(&mut self, x: NodeId, outer: &[NodeId], last: NodeId, e: Expr) {
         let index = outer.iter().copied().chain([last]);

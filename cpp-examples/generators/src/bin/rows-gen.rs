@@ -40,6 +40,15 @@ fn main() -> arraygpu::Result<()> {
         .doc(rows::EXPONENTIALS_DOC)
         .function("unit", ["x"], "result", rows::unit)
         .doc(rows::UNIT_DOC)
+        .function("atax", ["a", "x"], "result", rows::atax)
+        .doc(rows::ATAX_DOC)
+        .function(
+            "rank2_matvec",
+            ["a", "u1", "v1", "u2", "v2", "y", "z"],
+            ["b", "result"],
+            rows::rank2_matvec,
+        )
+        .doc(rows::RANK2_MATVEC_DOC)
         .function("u8_transpose", ["x"], "result", narrow::transpose::<u8>)
         .doc(narrow::TRANSPOSE_DOC)
         .function("f16_transpose", ["x"], "result", narrow::transpose::<f16>)

@@ -9,7 +9,9 @@
 //! it take the launches that this one replaces.
 
 mod cluster;
+mod columns;
 mod mapping;
+mod parts;
 mod prefetch;
 mod row;
 mod variants;
@@ -22,10 +24,12 @@ use crate::kernel::{Expr, Gpu, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::facts::{ResidentRows, Stage};
 use crate::schedule::lower::{Lower, named as bind};
+pub use columns::{ColumnsParams, main as main_of_columns};
 pub use mapping::ResidentRowsParams;
 use mapping::{Group, THREADS};
+pub use parts::{COLUMNS_OF_BLOCK, join as join_parts};
 use row::Row;
-pub use variants::{limit, variants, words_of_moments};
+pub use variants::{limit, variants, variants_of_columns, words_of_moments};
 
 /// Writes the code of a thread.
 pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Result<Vec<Stmt>> {

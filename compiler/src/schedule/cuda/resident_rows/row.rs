@@ -1,23 +1,21 @@
 //! One row in registers: its loads, reductions and stores.
 
-use super::cluster;
+mod add;
+mod reduce;
+
 use super::mapping::{Group, ResidentRowsParams};
 use super::prefetch::later_row;
 use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::cuda::expressions::to_i64;
+use crate::schedule::cuda::access;
 use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
-use crate::schedule::cuda::segments::{Exchange, join_columns, pairs};
-use crate::schedule::cuda::tree::named_values;
-use crate::schedule::cuda::{access, levels::is_zero};
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::facts::{ResidentRows, RowValue, Stage};
+use crate::schedule::facts::{ResidentRows, Stage};
 use crate::schedule::groups::Item;
-use crate::schedule::lower::{Loaded, Lower, Surroundings, named as bind};
+use crate::schedule::lower::{Loaded, Lower, named as bind};
 use crate::schedule::reduction::Reduction;
-use crate::schedule::scalars::join_initial;
 use crate::schedule::segments::neighbours;
 use crate::schedule::work;
 use rustc_hash::FxHashSet as HashSet;
@@ -42,6 +40,17 @@ pub(super) struct Row<'a> {
     /// The elements in registers, and the arrays of which all are.
     loaded: Loaded,
     arrays: HashSet<(NodeId, Vec<NodeId>)>,
+    /// Where the warps take one row after another.
+    repeated: Option<Repeated>,
+}
+
+/// The rows of a block whose warps take one row after another.
+#[derive(Clone)]
+pub(super) struct Repeated {
+    /// The first warp of the row (i32).
+    pub first_warp: Expr,
+    /// The number of the block's warps.
+    pub warps: u32,
 }
 
 impl<'a> Row<'a> {
@@ -63,19 +72,14 @@ impl<'a> Row<'a> {
         for e in l.region(&vars, &rows.outer, &row, out)? {
             outer.push(bind(l, "outer", e, out));
         }
-        let (loaded, arrays) = (Loaded::default(), HashSet::default());
-        Ok(Row {
-            rows,
-            p,
-            lane: lane.clone(),
-            warp: warp.clone(),
-            number,
-            exists,
-            outer,
-            vars,
-            loaded,
-            arrays,
-        })
+        let (loaded, arrays, repeated) = (Loaded::default(), HashSet::default(), None);
+        let (lane, warp) = (lane.clone(), warp.clone());
+        Ok(Row { rows, p, lane, warp, number, exists, outer, vars, loaded, arrays, repeated })
+    }
+
+    /// Returns the row as one of several that the same warps take one after another.
+    pub fn repeated(self, repeated: Repeated) -> Row<'a> {
+        Row { repeated: Some(repeated), ..self }
     }
 
     /// Returns whether this lane has a group of elements of the row.
@@ -100,9 +104,26 @@ impl<'a> Row<'a> {
     /// Loads what a stage reads of this lane's elements, as far as it is not in registers.
     pub fn load(&mut self, l: &mut Lower, stage: usize, groups: &[Group], out: &mut Vec<Stmt>) -> Result<()> {
         let roots = self.roots(l, stage);
+        self.load_all(l, &roots, groups, out)
+    }
+
+    /// Whether other rows read the same elements of an array, so that these stay in a cache.
+    fn is_shared(&self, l: &Lower, outer: &[NodeId]) -> bool {
+        let Op::Var(row, _) = *l.launch.g.op(self.rows.row) else { return false };
+        self.repeated.is_some() && !outer.iter().any(|n| l.launch.g.node(*n).free.contains(&row))
+    }
+
+    /// Loads what these nodes read of this lane's elements, as far as it is not in registers.
+    pub fn load_all(
+        &mut self,
+        l: &mut Lower,
+        roots: &[NodeId],
+        groups: &[Group],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let loaded = std::mem::take(&mut self.loaded);
-        for (x, outer) in neighbours(l.launch, &roots, self.rows.element) {
-            if !self.arrays.insert((x, outer.clone())) {
+        for (x, outer) in neighbours(l.launch, roots, self.rows.element) {
+            if self.is_shared(l, &outer) || !self.arrays.insert((x, outer.clone())) {
                 continue;
             }
             l.with_loaded(Loaded::default(), |l| {
@@ -204,10 +225,10 @@ impl<'a> Row<'a> {
                 each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
                 roots.extend_from_slice(each.last().expect("pushed"));
             }
-            let loaded = self.loaded.clone();
             // if the first group is absent, all of them are
             let any = self.has(&groups[0]);
-            let of_groups = l.with_loaded(loaded, |l| values_of(l, &vars, &roots, &any, out))?;
+            let of_groups =
+                self.with_groups(l, nodes, groups, out, |l, out| values_of(l, &vars, &roots, &any, out))?;
             for e in of_groups {
                 values.push(bind(l, "value", e, out));
             }
@@ -215,114 +236,33 @@ impl<'a> Row<'a> {
         Ok((each, values))
     }
 
-    /// Computes the reductions of a stage, and the values that follow.
-    pub fn reduce(
-        &mut self,
-        l: &mut Lower,
-        stage: usize,
-        (reductions, values): (&[NodeId], &[RowValue]),
-        groups: &[Group],
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let (nodes, kept) = self.nodes(l, stage);
-        let (each, computed) = self.compute(l, &nodes, groups, out)?;
-        let known: Vec<(NodeId, Expr)> = each.concat().into_iter().zip(computed).collect();
-        let present: Vec<(&Expr, usize)> =
-            groups.iter().flat_map(|g| (0..g.indices.len()).map(|q| (&g.is_present, g.column + q))).collect();
-        let mut first = 0;
-        for n in reductions {
-            let r = Reduction::nested(l.launch, *n);
-            let start = r.absent(l.launch);
-            let new = |_| (0..self.p.columns).map(|_| l.k.reg("acc", r.ty)).collect();
-            let columns: Vec<Vec<Reg>> = (0..r.accumulators()).map(new).collect();
-            out.extend(columns.iter().flatten().map(|c| Stmt::Var(*c, start.clone())));
-            let mut rows = vec![0; self.p.columns as usize];
-            let count = r.elements(l.launch, self.rows.element).len();
-            for (at, (is_present, column)) in present.iter().enumerate() {
-                let operands = &known[at * nodes.len() + first..][..count];
-                let old: Vec<Expr> = columns.iter().map(|regs| Expr::Reg(regs[*column])).collect();
-                let mut vars = operands.to_vec();
-                // all elements of a column before this one are present if it is
-                let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
-                let known = r.nodes(l.launch, &known, &mut vars);
-                let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
-                let step = r.step_of(l.launch, &known, &operands);
-                let mut next = l.region(&vars, &step, &Expr::int(0), out)?;
-                if r.is_counted() {
-                    next = named_values(l, &r, "next", next, out);
-                }
-                for ((regs, next), old) in columns.iter().zip(next).zip(old) {
-                    out.push(Stmt::Assign(regs[*column], (*is_present).clone().select(next, old)));
-                }
-                rows[*column] += 1;
-            }
-            first += count;
-            let exchange = Exchange::Pairs(&self.lane);
-            let total = join_columns(l, &r, &[&columns], (self.p.v, self.p.lanes), exchange, out)?.remove(0);
-            let total = self.of_row(l, &r, total, out)?;
-            let length = l.launch.host(self.rows.length);
-            let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
-            let place = Surroundings { vars: &self.vars, at: &Expr::int(0) };
-            let value = join_initial(l, &r, &place, some, total, out)?;
-            self.vars.push((*n, value));
-        }
-        self.keep(known, &kept);
-        self.values(l, values, out)
-    }
-
-    /// Returns the last accumulator of the row, given those of each tile in its lanes.
-    fn of_row(
+    /// Writes code in which the elements of groups that `nodes` read are in registers, also those that other
+    /// rows read as well: these are loaded where they are needed.
+    fn with_groups<T>(
         &self,
         l: &mut Lower,
-        r: &Reduction,
-        mut total: Vec<Expr>,
+        nodes: &[NodeId],
+        groups: &[Group],
         out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
-        if self.p.warps > 1 {
-            let tiles: Vec<Mem> = total.iter().map(|_| l.k.share("tiles", r.ty, self.p.warps)).collect();
-            let at = to_i64(self.warp.clone());
-            let store = tiles.iter().zip(total).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
-            out.push(Stmt::If(is_zero(&self.lane), store, vec![]));
-            out.push(Stmt::Barrier);
-            let mut load = |w: u32| -> Vec<Expr> {
-                let load = |m: &Mem| bind(l, "tile", Expr::load(*m, Expr::int(w.into())), out);
-                tiles.iter().map(load).collect()
-            };
-            let totals = (0..self.p.warps).map(&mut load).collect();
-            total = pairs(l, r, totals, out)?;
-        }
-        if self.p.blocks > 1 {
-            total = cluster::join(l, r, self.p, total, out)?;
-        }
-        Ok(total.pop().expect("an accumulator"))
-    }
-
-    /// Computes the values of the row, and stores those that are results.
-    fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
-        let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
-        let computed = l.region(&self.vars, &roots, &Expr::int(0), out)?;
-        let mut stores = Vec::new();
-        for (v, e) in values.iter().zip(computed) {
-            let ty = l.launch.g.ty(v.read).elem;
-            let e = canonical(e, ty, &mut l.k.kernel, out);
-            let e = bind(l, "result", e, out);
-            self.vars.push((v.read, e.clone()));
-            if let Some(it) = &v.stored {
-                let mem = l.launch.output(it);
-                stores.push(Stmt::Store(mem, l.place_at(mem, &self.outer), e));
+        code: impl FnOnce(&mut Lower, &mut Vec<Stmt>) -> Result<T>,
+    ) -> Result<T> {
+        l.with_loaded(self.loaded.clone(), |l| {
+            for (x, outer) in neighbours(l.launch, nodes, self.rows.element) {
+                if !self.is_shared(l, &outer) {
+                    continue;
+                }
+                let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
+                for g in groups {
+                    let at = l.element_address(mem, &outer, g.first.1.clone(), &self.vars, out)?;
+                    let regs: Vec<Reg> = g.indices.iter().map(|_| l.k.reg("x", ty)).collect();
+                    access::load(l, mem, regs.clone(), at, out);
+                    for (index, r) in g.indices.iter().zip(regs) {
+                        l.note_loaded(x, &outer, *index, Expr::Reg(r));
+                    }
+                }
             }
-        }
-        if !stores.is_empty() {
-            let mut leads = Expr::binary(BinaryOp::And, is_zero(&self.lane), self.exists.clone());
-            if self.p.warps > 1 {
-                leads = Expr::binary(BinaryOp::And, leads, is_zero(&self.warp));
-            }
-            if self.p.blocks > 1 {
-                leads = Expr::binary(BinaryOp::And, leads, is_zero(&cluster::rank(self.p)));
-            }
-            out.push(Stmt::If(leads, stores, vec![]));
-        }
-        Ok(())
+            code(l, out)
+        })
     }
 
     /// Computes and stores elements of the row.

@@ -1,11 +1,14 @@
-//! The variants of a launch with resident rows, by the length of the rows.
+//! The variants of a launch with resident rows, and of one that reduces their columns, by the length of the rows.
 
 use super::cluster;
+use super::columns::{self, ColumnsParams};
 use super::mapping::ResidentRowsParams;
 use super::prefetch;
+use crate::core::TILE;
 use crate::kernel::{CLUSTER_CAPABILITY, WARP};
 use crate::plan::GUESSED_LENGTH;
 use crate::plan::gpu::Profit;
+use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
@@ -184,4 +187,68 @@ pub fn limit(l: &LaunchContext) -> Option<String> {
     let next = all().filter(|level| level.0 > longest).min_by_key(|level| level.0);
     let why = next.and_then(|level| level.1).unwrap_or("the registers of a cluster of 8 blocks hold no more");
     Some(format!("more than {longest} elements are not kept: {why}"))
+}
+
+/// The most words of a thread for a row, for the accumulators of its columns, and for both.
+const MOST_WORDS_OF_COLUMNS: i64 = 64;
+/// The most bytes of shared memory for the columns of a block.
+const MOST_SHARED: u32 = 40 << 10;
+
+/// Rows of a tile, columns of a lane, warps of a row, rows that these load at once, and tree columns that they
+/// take. The loads of several short rows are in flight together.
+const LEVELS_OF_COLUMNS: [(i64, i64, u32, i64, u32); 6] =
+    [(2, 4, 1, 4, 1), (4, 4, 1, 2, 1), (8, 4, 1, 1, 1), (16, 2, 2, 1, 1), (16, 2, 4, 1, 1), (16, 2, 8, 1, 2)];
+
+/// The least length of rows: for shorter ones most lanes have no elements, and two passes take no longer.
+const SHORTEST: u32 = 96;
+
+/// The least number of blocks: with fewer, most multiprocessors of a large device would have no rows, and two
+/// passes over a small matrix take less time.
+const MIN_BLOCKS: u32 = 128;
+
+/// Returns the variants of a launch that reduces rows and columns, each with the kernel behind it.
+pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
+    let facts = l.facts.rows_and_columns.clone()?;
+    let size = |ty: Ty| (ty.size() as i64).max(4) / 4;
+    let of_row: i64 = l.facts.accesses.own.iter().map(|x| size(l.g.ty(*x).elem)).sum();
+    let widest = l.facts.accesses.own.iter().map(|x| l.g.ty(*x).elem.size() as i64).max()?;
+    let of_columns = facts.columns.nested.iter().map(|n| l.g.ty(*n).elem.size() as i64);
+    let (of_columns, bytes) =
+        (of_columns.clone().map(|n| n.max(4) / 4).sum::<i64>(), of_columns.sum::<i64>());
+    let inner = Rc::new(Interior::whole(fused));
+    let mut list = Vec::new();
+    for (tile_rows, columns, warps, at_once, each) in LEVELS_OF_COLUMNS {
+        let v = (16 / widest).min(columns);
+        let at_once = (at_once / of_row.max(1)).max(1);
+        let of_warps = ResidentRowsParams::of_warps(tile_rows, columns, warps);
+        let row = ResidentRowsParams { each: at_once, v, ..of_warps };
+        let params = ColumnsParams { row, each, is_wide: of_row > 1 };
+        let elements = row.elements_per_lane();
+        let shared = u32::try_from(i64::from(columns::THREADS) * elements * bytes).unwrap_or(u32::MAX);
+        let (of_rows, min_inner_length) = (at_once * of_row, Some(SHORTEST));
+        if elements * (of_rows + of_columns) > MOST_WORDS_OF_COLUMNS || shared > MOST_SHARED {
+            continue;
+        }
+        let longest = row.longest();
+        let guards = Guards {
+            longest: Some(longest),
+            multiple: NonZeroU32::new(v as u32),
+            ..Guards::contiguous().narrow().noalias()
+        };
+        // two levels of the tree
+        let max_blocks = Some(TILE as u32 * params.parts() as u32);
+        let layout = ThreadLayout { v, threads: columns::THREADS, ..ThreadLayout::default() };
+        for (choice, suffix, profit) in [
+            (
+                Choice::RowsAndColumns(params),
+                format!("_{longest}"),
+                Profit { min_blocks: Some(MIN_BLOCKS), max_blocks, min_inner_length, ..Profit::default() },
+            ),
+            (Choice::JoinedParts(params), format!("_{longest}_join"), Profit::default()),
+        ] {
+            let variant = Variant { suffix, guards, profit, noalias: true };
+            list.push(VariantGroup::of((choice, Vec::new()), layout, &inner, variant));
+        }
+    }
+    Some(list)
 }

@@ -15,7 +15,7 @@ mod short;
 
 use super::job::{self, Job};
 use super::lanes::lane;
-use crate::core::{COLUMNS, NodeId, TILE, linear};
+use crate::core::{COLUMNS, NodeId, Op, TILE, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -23,7 +23,7 @@ use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variables;
-use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{each_accumulator, tiles};
 pub(super) use short::short_segments;
@@ -35,8 +35,33 @@ const WARPS: i64 = (THREADS / WARP) as i64;
 pub const MAX_SPAN: u32 = (COLUMNS / WARPS) as u32;
 /// The number of elements that a thread loads of each segment before it uses one.
 const BATCH: i64 = 8;
+/// The same where elements are stored as well: they and what they are computed from take registers.
+const STORED_BATCH: i64 = 4;
 /// The maximum length of a segment: its tiles' results fit into one tile.
 pub const MAX_SEGMENT_LENGTH: u32 = (TILE * TILE) as u32;
+
+/// The registers of a multiprocessor for each of its threads if it has one block, and those of a thread beside
+/// elements and accumulators.
+const REGISTERS: i64 = (1 << 16) / THREADS as i64;
+const OTHER_REGISTERS: i64 = 24;
+
+/// Returns the minimum number of resident blocks per multiprocessor where elements are stored, and the number of
+/// elements that a thread loads of each segment before it uses one: three blocks with short batches if they have
+/// registers for a batch, the accumulators, and the bits of the counters of these.
+pub(super) fn of_stored(l: &LaunchContext, job: &Job) -> (u32, i64) {
+    let words = |ty: Ty| job.v * (ty.size() as i64).max(4) / 4;
+    let of_accumulators: i64 = each_accumulator(&job.reductions).map(|r| words(r.ty)).sum();
+    let matrices = l.facts.accesses.own.iter().filter(|x| l.g.ty(**x).rank > 1);
+    let of_elements: i64 = matrices.map(|x| words(l.g.ty(*x).elem)).sum();
+    let of_others: i64 = l.facts.accesses.elsewhere.iter().map(|x| words(l.g.ty(*x).elem)).sum();
+    let bits = i64::from(MAX_SPAN.ilog2()) + 3;
+    let all = |batch: i64| bits * of_accumulators + batch * of_elements + of_others + OTHER_REGISTERS;
+    match STORED_BATCH {
+        batch if 3 * all(batch) <= REGISTERS => (3, batch),
+        _ if 2 * all(BATCH) <= REGISTERS => (2, BATCH),
+        batch => ((REGISTERS / all(batch)).clamp(1, 2) as u32, batch),
+    }
+}
 
 /// The values that a thread has computed about itself.
 struct Strip<'a> {
@@ -172,19 +197,20 @@ impl Strip<'_> {
         let rounded_up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
-        let batches = Expr::binary(BinaryOp::Shr, rows.clone(), Expr::int(BATCH.trailing_zeros().into()));
+        let batch = if self.job.stored.is_some() { of_stored(l.launch, self.job).1 } else { BATCH };
+        let batches = Expr::binary(BinaryOp::Shr, rows.clone(), Expr::int(batch.trailing_zeros().into()));
         let batches = bind(l, "batches", Expr::binary(BinaryOp::Max, batches, Expr::int(0)), &mut body);
         let (b, row) = (l.k.reg("b", Ty::I64), l.k.reg("row", Ty::I64));
         let mut inner = Vec::new();
-        let at = start.clone().plus(Expr::Reg(b).times(Expr::int(BATCH * COLUMNS)));
+        let at = start.clone().plus(Expr::Reg(b).times(Expr::int(batch * COLUMNS)));
         let at = bind(l, "at", at, &mut inner);
-        let so_far = Expr::Reg(b).times(Expr::int(BATCH));
-        self.rows(l, j, (&at, &so_far), BATCH, &accs, &mut inner)?;
+        let so_far = Expr::Reg(b).times(Expr::int(batch));
+        self.rows(l, j, (&at, &so_far), batch, &accs, &mut inner)?;
         body.push(Stmt::Seq(b, Expr::int(0), batches.clone(), inner));
         let mut inner = Vec::new();
         let at = bind(l, "at", start.plus(Expr::Reg(row).times(Expr::int(COLUMNS))), &mut inner);
         self.rows(l, j, (&at, &Expr::Reg(row)), 1, &accs, &mut inner)?;
-        body.push(Stmt::Seq(row, batches.times(Expr::int(BATCH)), rows, inner));
+        body.push(Stmt::Seq(row, batches.times(Expr::int(batch)), rows, inner));
         let c = bind(l, "c", to_i64(Expr::Reg(g)), &mut body);
         for (accs, counters) in accs.iter().zip(&mut counters) {
             for ((acc, r), counter) in accs.iter().zip(&self.job.reductions).zip(counters) {
@@ -231,6 +257,7 @@ impl Strip<'_> {
                 let counts = self.job.reductions.iter();
                 let counts = counts.map(|r| r.count_after(l, &before, &mut known, &mut work));
                 let counts = counts.collect::<Result<Vec<_>>>()?;
+                let (stored, mut stores) = (self.job.stored_at(l, element), Vec::new());
                 for ((segment, accs), q) in segments.iter().zip(accs).zip(0..) {
                     let place = j.clone().plus(Expr::int(q));
                     let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
@@ -241,11 +268,17 @@ impl Strip<'_> {
                             roots.push(l.launch.replace(step, self.job.s.index, *segment));
                         }
                     }
-                    let values = l.region(&vars, &roots, &place, &mut work)?;
+                    let steps = roots.len();
+                    roots.extend(stored.iter().map(|n| l.launch.replace(*n, self.job.s.index, *segment)));
+                    let mut values = l.region(&vars, &roots, &place, &mut work)?;
+                    let own = values.split_off(steps);
+                    stores.push(own.into_iter().map(|e| bind(l, "value", e, &mut work)).collect());
                     let values: Vec<Expr> =
                         values.into_iter().map(|e| bind(l, "next", e, &mut work)).collect();
                     work.extend(accs.iter().flatten().zip(values).map(|(a, e)| Stmt::Assign(*a, e)));
                 }
+                let k = at.clone().plus(Expr::int(row * COLUMNS));
+                self.job.store_elements(l, (&k, j), stores, &mut work);
             }
             out.append(&mut work);
             Ok(())
@@ -262,9 +295,24 @@ impl Strip<'_> {
         j: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let reductions = self.job.reductions.iter();
-        let roots: Vec<NodeId> = reductions.flat_map(|r| r.first(l.launch, element)).collect();
-        job::load(l, &roots, (self.job.s.index, segments), j, vars, out)
+        let roots = self.job.elements(l, element);
+        job::load(l, &roots, (self.job.s.index, segments), j, vars, out)?;
+        if self.job.stored.is_some() {
+            // loads behind a store would wait for it
+            let rows = self.of_row(l, &roots);
+            l.region(vars, &rows, j, out)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the reads of values that all segments share.
+    fn of_row(&self, l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
+        let Op::Var(index, _) = *l.launch.g.op(self.job.s.index) else { return Vec::new() };
+        let g = &l.launch.g;
+        let is_shared = |n: &NodeId| {
+            matches!(g.op(*n), Op::Elem(..)) && !g.is_closed(*n) && !g.node(*n).free.contains(&index)
+        };
+        g.reachable(roots.iter().copied()).into_iter().filter(is_shared).collect()
     }
 }
 

@@ -4,11 +4,13 @@ use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::schedule::cuda::access;
-use crate::schedule::facts::{Along, Segments};
+use crate::schedule::element::canonical;
+use crate::schedule::facts::{Along, Segments, StoredColumns};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, Surroundings};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments;
+use std::rc::Rc;
 
 /// A segmented reduction while it is lowered.
 pub struct Job<'a> {
@@ -17,6 +19,8 @@ pub struct Job<'a> {
     pub(super) reductions: Vec<Reduction>,
     /// The vector width of loads.
     pub(super) v: i64,
+    /// What is stored of the elements that are reduced.
+    pub(super) stored: Option<Rc<StoredColumns>>,
 }
 
 /// How a variant maps segments to threads.
@@ -46,6 +50,10 @@ pub fn load(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     for (x, outer) in segments::neighbours(l.launch, roots, along) {
+        // a value of the other index is the same for the next element
+        if values.iter().all(|value| l.is_loaded(x, &outer, *value)) {
+            continue;
+        }
         let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
         let regs: Vec<Reg> = values.iter().map(|_| l.k.reg("x", ty)).collect();
         let place = l.element_address(mem, &outer, first.clone(), vars, out)?;
@@ -64,13 +72,16 @@ fn depends_on(l: &Lower, n: NodeId, index: NodeId) -> bool {
 impl<'a> Job<'a> {
     pub(super) fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
         let reductions = Reduction::with_scratch(l.launch, &s.nested);
-        let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1 };
+        let stored = l.launch.facts.stored_columns.clone();
+        let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1, stored };
         if vectors {
             let (_, k) = l.launch.g.fresh_var(crate::scalar::Ty::I64);
-            let roots: Vec<NodeId> = job.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
+            let roots = job.elements(l, k);
             let along = if s.along == Along::Rows { k } else { s.index };
             let reads = segments::neighbours(l.launch, &roots, along);
-            let widest = reads.iter().map(|(x, _)| l.launch.g.ty(*x).elem.size()).max();
+            let written = job.stored.iter().flat_map(|s| &s.items).map(|it| it.node);
+            let widest = reads.iter().map(|(x, _)| *x).chain(written);
+            let widest = widest.map(|x| l.launch.g.ty(x).elem.size()).max();
             // each total read is a load of its own, so neighbours belong to neighbouring lanes
             let has_total_reads = l.launch.g.reachable(roots).into_iter().any(|n| match l.launch.g.op(n) {
                 Op::At(_, index) => index.iter().any(|i| depends_on(l, *i, along)),
@@ -83,6 +94,38 @@ impl<'a> Job<'a> {
             }
         }
         job
+    }
+
+    /// Returns what is computed of element `k` of a segment: the first values of columns, and what is stored.
+    pub(super) fn elements(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
+        let mut all: Vec<NodeId> = self.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
+        all.extend(self.stored_at(l, k));
+        all
+    }
+
+    /// Returns the values that are stored of element `k` of a segment.
+    pub(super) fn stored_at(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
+        let Some(stored) = &self.stored else { return Vec::new() };
+        stored.values.iter().map(|n| l.launch.replace(*n, stored.row, k)).collect()
+    }
+
+    /// Stores the values of neighbouring elements from segment `first` on, which all are element `k`: for
+    /// each of them a value for each item.
+    pub(super) fn store_elements(
+        &self,
+        l: &mut Lower,
+        (k, first): (&Expr, &Expr),
+        elements: Vec<Vec<Expr>>,
+        out: &mut Vec<Stmt>,
+    ) {
+        let Some(stored) = &self.stored else { return };
+        for (item, it) in stored.items.iter().enumerate() {
+            let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+            let canonical = |of: &Vec<Expr>| canonical(of[item].clone(), ty, &mut l.k.kernel, out);
+            let values = elements.iter().map(canonical).collect();
+            let at = l.place_at(mem, &[k.clone(), first.clone()]);
+            access::store(l, mem, values, at, out);
+        }
     }
 
     /// Computes the items' elements of segment `row` from its totals, the last accumulators, and

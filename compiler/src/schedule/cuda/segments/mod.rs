@@ -6,7 +6,8 @@
 //!   2048 elements on a warp per tile, and the last block of a segment joins its tiles.
 //!
 //! - [`columns`], for segments that are neighbours in memory: lanes side by side over neighbouring
-//!   segments. Segments of more than 2^22 elements take a thread each.
+//!   segments. Segments of more than 2^22 elements take a thread each. Elements may be stored where
+//!   they are reduced (`schedule/stored_columns.rs`).
 
 mod columns;
 mod job;
@@ -21,6 +22,7 @@ use crate::plan::gpu::Grid;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
+use crate::schedule::stored_columns;
 use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, join_columns, lane, pairs};
@@ -46,9 +48,13 @@ pub fn main(
 ) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.launch.facts.segments.clone().expect("a segmented reduction");
     l.k.kernel.threads = rows::THREADS;
-    let job = Job::new(l, &s, fused, !strided);
+    let columns = stored_columns::of_columns(&l.launch.g, fused);
+    let job = Job::new(l, &s, &columns, !strided);
     let is_counted = job.reductions.iter().any(Reduction::is_counted);
-    l.k.kernel.min_resident_blocks = min_resident_blocks(mapping, is_counted);
+    l.k.kernel.min_resident_blocks = match job.stored {
+        Some(_) => columns::of_stored(l.launch, &job).0,
+        None => min_resident_blocks(mapping, is_counted),
+    };
     let body = match mapping {
         SegmentMapping::Strips => columns::main(l, &job)?,
         SegmentMapping::NeighboursPerThread => columns::short_segments(l, &job)?,

@@ -1,5 +1,6 @@
 //! The variants of a segmented reduction, by the length of its segments.
 
+use super::columns::MAX_SEGMENT_LENGTH;
 use super::job::SegmentMapping;
 use crate::core::NodeId;
 use crate::kernel::WARP;
@@ -21,6 +22,9 @@ use std::rc::Rc;
 /// The most accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
 const MAX_STRIP_ACCUMULATORS: usize = 11;
 
+/// The most elements of segments of which a thread has neighbours by itself.
+const SHORT: u32 = 128;
+
 /// Returns the suffix, the guards and the mapping of each variant, in order of preference.
 pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let up_to = |longest: u32, guards: Guards| Guards { longest: Some(longest), ..guards };
@@ -28,30 +32,12 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
         return vec![
             (
                 "_short",
-                up_to(128, Guards::contiguous().narrow().noalias()),
+                up_to(SHORT, Guards::contiguous().narrow().noalias()),
                 SegmentMapping::NeighboursPerThread,
             ),
-            (
-                "",
-                up_to(
-                    crate::schedule::cuda::segments::columns::MAX_SEGMENT_LENGTH,
-                    Guards::contiguous().narrow().noalias(),
-                ),
-                SegmentMapping::Strips,
-            ),
-            (
-                "_wide",
-                up_to(crate::schedule::cuda::segments::columns::MAX_SEGMENT_LENGTH, Guards::contiguous()),
-                SegmentMapping::Strips,
-            ),
-            (
-                "_any",
-                up_to(
-                    crate::schedule::cuda::segments::columns::MAX_SEGMENT_LENGTH,
-                    Guards::strided().narrow(),
-                ),
-                SegmentMapping::Strips,
-            ),
+            ("", up_to(MAX_SEGMENT_LENGTH, Guards::contiguous().narrow().noalias()), SegmentMapping::Strips),
+            ("_wide", up_to(MAX_SEGMENT_LENGTH, Guards::contiguous()), SegmentMapping::Strips),
+            ("_any", up_to(MAX_SEGMENT_LENGTH, Guards::strided().narrow()), SegmentMapping::Strips),
             ("_any_wide", Guards::strided(), SegmentMapping::OnePerThread),
         ];
     }
@@ -88,6 +74,28 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     ]
 }
 
+/// Returns the same for a launch that stores elements of columns as well. Other calls take the launches that
+/// it is instead of.
+fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)> {
+    let longest = |n: u32, guards: Guards| Guards { longest: Some(n), ..guards };
+    let (any, contiguous) = (Guards::strided().narrow(), Guards::contiguous());
+    let short = SegmentMapping::NeighboursPerThread;
+    let mut all = vec![
+        ("_short", longest(SHORT, contiguous.narrow().noalias()), short),
+        ("_short_in_place", longest(SHORT, contiguous.narrow()), short),
+    ];
+    let others = [
+        ("", contiguous.narrow().noalias()),
+        ("_in_place", contiguous.narrow()),
+        ("_wide", contiguous),
+        ("_any", any),
+    ];
+    let strips = |(suffix, guards)| (suffix, longest(MAX_SEGMENT_LENGTH, guards), SegmentMapping::Strips);
+    all.extend(others.map(strips));
+    all.retain(|(suffix, ..)| in_place || !suffix.ends_with("_in_place"));
+    all
+}
+
 /// Returns all variants of a fused group if it is a segmented reduction.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let s = l.facts.segments.clone()?;
@@ -105,6 +113,12 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let is_counted = reductions.iter().any(Reduction::is_counted);
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
+    let all = match l.facts.stored_columns {
+        Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),
+        None => list(along),
+    };
+    // short segments leave most tree columns of strips without elements
+    let min_inner_length = l.facts.stored_columns.as_ref().map(|_| SHORT + 1);
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
         // the addresses of several segments' reads would not stay in registers
         let mapping = match mapping {
@@ -128,9 +142,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             ),
         };
         let (suffix, noalias) = (suffix.to_string(), guards.noalias);
-        let variant = Variant { suffix, guards, profit: Profit::default(), noalias };
+        let min_inner_length = min_inner_length.filter(|_| mapping == SegmentMapping::Strips);
+        let profit = Profit { min_inner_length, ..Profit::default() };
+        let variant = Variant { suffix, guards, profit, noalias };
         VariantGroup::of(choice, layout, &inner, variant)
     };
-    let list = list(along).into_iter().filter(|(.., mapping)| fits || *mapping != SegmentMapping::Strips);
+    let list = all.into_iter().filter(|(.., mapping)| fits || *mapping != SegmentMapping::Strips);
     Some(list.map(group).collect())
 }

@@ -67,6 +67,33 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
 }
 
 impl Strip<'_> {
+    /// Stores what is stored of the elements from `at` on, those that there are, of the segments from `j` on.
+    fn store_batch(
+        &self,
+        l: &mut Lower,
+        (at, j): (&Expr, &Expr),
+        (elements, segments): (&[NodeId], &[NodeId]),
+        vars: &[(NodeId, Expr)],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        if self.job.stored.is_none() {
+            return Ok(());
+        }
+        for (i, element) in (0..).zip(elements) {
+            let (stored, mut stores) = (self.job.stored_at(l, *element), Vec::new());
+            let mut roots = Vec::new();
+            for segment in segments {
+                roots.extend(stored.iter().map(|n| l.launch.replace(*n, self.job.s.index, *segment)));
+            }
+            let values = l.region(vars, &roots, j, out)?;
+            let of_segments = values.chunks(stored.len()).map(<[Expr]>::to_vec).collect();
+            let k = bind(l, "k", at.clone().plus(Expr::int(i)), out);
+            self.job.store_elements(l, (&k, j), of_segments, &mut stores);
+            out.push(Stmt::If(Expr::binary(BinaryOp::Lt, k, self.length.clone()), stores, vec![]));
+        }
+        Ok(())
+    }
+
     /// Loads up to 8 neighbouring elements from `at` on of each of `v` segments from `j` on, and
     /// joins them. Elements out of bounds load the last one, which is not used.
     fn batch(
@@ -110,6 +137,7 @@ impl Strip<'_> {
                 let choose = |e| is_present.clone().select(e, absent.clone());
                 Ok::<_, Error>(values.into_iter().map(|e| bind(l, "x", choose(e), out)).collect())
             };
+            self.store_batch(l, (at, j), (&elements, &segments), &vars, out)?;
             let mut all = vec![Vec::new(); v];
             if self.job.reductions.iter().any(Reduction::is_counted) {
                 for r in &self.job.reductions {

@@ -1,0 +1,189 @@
+//! The second kernel of rows and columns: joins what the blocks of the first one have left of each column, and
+//! computes what follows from the columns. A lane has a column; the block's warps share its parts.
+//!
+//! The parts of up to 128 tiles are the leaves of one binary tree: a warp takes a subtree. The results of more
+//! tiles are a sequence by themselves (semantics 5.1): a warp takes 16 of its 128 tree columns.
+
+use super::columns::{ColumnsParams, THREADS};
+use crate::core::COLUMNS;
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::counter::Counter;
+use crate::schedule::cuda::elements;
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::levels::is_zero;
+use crate::schedule::cuda::segments::{lane, pairs};
+use crate::schedule::facts::RowsAndColumns;
+use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::nested_loop::assign;
+use crate::schedule::reduction::{Reduction, tiles};
+
+/// Columns of a block.
+pub const COLUMNS_OF_BLOCK: u32 = WARP;
+const WARPS: i64 = (THREADS / WARP) as i64;
+/// The parts that a lane loads before it uses one.
+const BATCH: i64 = 8;
+/// The greatest number of batches of a warp: those of 128 tiles of up to 64 parts, for 8 warps.
+const MOST_BATCHES: u32 = 128;
+
+/// The parts of a lane's column.
+struct Parts<'a> {
+    reductions: &'a [Reduction],
+    /// The number of parts, and of columns.
+    count: Expr,
+    length: Expr,
+    j: Expr,
+    /// Whether there is the column.
+    inside: Expr,
+}
+
+/// Writes the code of a thread.
+pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<Vec<Stmt>> {
+    let mut out = Vec::new();
+    let (n, length) = (l.launch.count(), l.launch.host(facts.rows.length));
+    let lane = lane(l, WARP, &mut out);
+    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+    let warp = bind(l, "warp", warp, &mut out);
+    let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(COLUMNS_OF_BLOCK.into()));
+    let j = bind(l, "j", begin.plus(to_i64(lane.clone())), &mut out);
+    let inside = bind(l, "inside", Expr::binary(BinaryOp::Lt, j.clone(), length.clone()), &mut out);
+    let reductions = Reduction::with_scratch(l.launch, &facts.columns.nested);
+    let tiles = bind(l, "tiles", tiles(n.clone()), &mut out);
+    let count = bind(l, "count", tiles.clone().times(Expr::int(p.parts())), &mut out);
+    let parts = Parts { reductions: &reductions, count, length, j: j.clone(), inside: inside.clone() };
+    let values: Vec<Reg> = reductions.iter().map(|r| l.k.reg("value", r.ty)).collect();
+    for (value, r) in values.iter().zip(&reductions) {
+        out.push(Stmt::Var(*value, r.absent(l.launch)));
+    }
+    let mut few = Vec::new();
+    // the least power of two of batches with which all warps together have all parts
+    let batches = l.k.reg("batches", Ty::I64);
+    few.push(Stmt::Var(batches, Expr::int(1)));
+    let all = Expr::Reg(batches).times(Expr::int(WARPS * BATCH));
+    let doubled = Stmt::Assign(batches, Expr::Reg(batches).times(Expr::int(2)));
+    few.push(Stmt::While(Expr::binary(BinaryOp::Lt, all, parts.count.clone()), vec![doubled]));
+    let first = to_i64(warp.clone()).times(Expr::Reg(batches)).times(Expr::int(BATCH));
+    let first = bind(l, "first", first, &mut few);
+    let of_warp = parts.join(l, &first, Expr::Reg(batches), MOST_BATCHES, &mut few)?;
+    assign(l, &values, of_warp, &mut few);
+    let mut many = Vec::new();
+    let of_warp = parts.by_tiles(l, (&warp, &tiles), p.parts(), &mut many)?;
+    assign(l, &values, of_warp, &mut many);
+    let is_one_tree = Expr::binary(BinaryOp::Le, tiles, Expr::int(COLUMNS));
+    out.push(Stmt::If(is_one_tree, few, many));
+
+    let at = bind(l, "at", warp.clone().times(int32(WARP as i32)).plus(lane.clone()), &mut out);
+    let shared: Vec<Mem> = reductions.iter().map(|r| l.k.share("warps", r.ty, THREADS)).collect();
+    out.extend(shared.iter().zip(&values).map(|(m, e)| Stmt::Store(*m, at.clone(), Expr::Reg(*e))));
+    out.push(Stmt::Barrier);
+    let (mut body, mut totals) = (Vec::new(), Vec::new());
+    for (r, m) in reductions.iter().zip(&shared) {
+        let mut of_warp = |w: i64| {
+            let at = lane.clone().plus(int32((w * i64::from(WARP)) as i32));
+            vec![bind(l, "w", Expr::load(*m, at), &mut body)]
+        };
+        let list = (0..WARPS).map(&mut of_warp).collect();
+        totals.extend(pairs(l, r, list, &mut body)?);
+    }
+    let s = &facts.columns;
+    let place = Surroundings { vars: &[(s.index, j.clone())], at: &j };
+    let results = s.values(l, &reductions, &place, &totals, &n, &mut body)?;
+    let items: Vec<_> = facts.items.iter().collect();
+    elements::store_single(l, &items, results, &j, &mut body);
+    let leads = Expr::binary(BinaryOp::And, is_zero(&warp), inside);
+    out.push(Stmt::If(leads, body, vec![]));
+    Ok(out)
+}
+
+impl Parts<'_> {
+    /// Joins `batches` batches of parts from `first` on, a power of two of them, of which some may be beyond
+    /// the last part. Returns the value of each reduction.
+    fn join(
+        &self,
+        l: &mut Lower,
+        first: &Expr,
+        batches: Expr,
+        most: u32,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let mut counters: Vec<Counter> = Vec::new();
+        for r in self.reductions {
+            counters.push(Counter::new(l, r, most.ilog2(), out));
+        }
+        let g = l.k.reg("g", Ty::I64);
+        let mut body = Vec::new();
+        let at = bind(l, "at", first.clone().plus(Expr::Reg(g).times(Expr::int(BATCH))), &mut body);
+        let mut loaded = Vec::new();
+        for r in self.reductions {
+            let absent = r.absent(l.launch);
+            let mut of_batch = Vec::new();
+            for q in 0..BATCH {
+                let p = bind(l, "p", at.clone().plus(Expr::int(q)), &mut body);
+                let there = Expr::binary(BinaryOp::Lt, p.clone(), self.count.clone());
+                let there = Expr::binary(BinaryOp::And, self.inside.clone(), there);
+                let there = bind(l, "there", there, &mut body);
+                let place = p.times(self.length.clone()).plus(self.j.clone());
+                let load = Expr::LoadIf(r.scratch[0], Box::new(place), Box::new(there.clone()));
+                of_batch.push((there, bind(l, "x", load, &mut body), absent.clone()));
+            }
+            loaded.push(of_batch);
+        }
+        for ((r, of_batch), counter) in self.reductions.iter().zip(loaded).zip(&mut counters) {
+            let mut choose = |(there, x, absent): (Expr, Expr, Expr)| {
+                vec![bind(l, "x", there.select(x, absent), &mut body)]
+            };
+            let list = of_batch.into_iter().map(&mut choose).collect();
+            let joined = pairs(l, r, list, &mut body)?;
+            counter.push(l, r, &Surroundings::NONE, Expr::Reg(g), joined, &mut body)?;
+        }
+        out.push(Stmt::Seq(g, Expr::int(0), batches.clone(), body));
+        let mut totals = Vec::new();
+        for (r, counter) in self.reductions.iter().zip(&counters) {
+            totals.extend(counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?);
+        }
+        Ok(totals)
+    }
+
+    /// Joins the tree columns of this warp, whose values are those of tiles.
+    fn by_tiles(
+        &self,
+        l: &mut Lower,
+        (warp, tiles): (&Expr, &Expr),
+        parts: i64,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let columns = COLUMNS / WARPS;
+        let mut counters: Vec<Counter> = Vec::new();
+        for r in self.reductions {
+            counters.push(Counter::new(l, r, columns.ilog2(), out));
+        }
+        let [c, t] = ["c", "t"].map(|name| l.k.reg(name, Ty::I64));
+        let (mut of_column, mut of_tile) = (Vec::new(), Vec::new());
+        let accs: Vec<Reg> = self.reductions.iter().map(|r| l.k.reg("acc", r.ty)).collect();
+        for (acc, r) in accs.iter().zip(self.reductions) {
+            of_column.push(Stmt::Var(*acc, r.absent(l.launch)));
+        }
+        let first = to_i64(warp.clone()).times(Expr::int(columns)).plus(Expr::Reg(c));
+        of_column.push(Stmt::Var(t, first));
+        let begin = bind(l, "begin", Expr::Reg(t).times(Expr::int(parts)), &mut of_tile);
+        let batches = parts / BATCH;
+        let values = self.join(l, &begin, Expr::int(batches), batches as u32, &mut of_tile)?;
+        for ((acc, r), value) in accs.iter().zip(self.reductions).zip(values) {
+            let joined = pairs(l, r, vec![vec![Expr::Reg(*acc)], vec![value]], &mut of_tile)?;
+            assign(l, &[*acc], joined, &mut of_tile);
+        }
+        of_tile.push(Stmt::Assign(t, Expr::Reg(t).plus(Expr::int(COLUMNS))));
+        of_column.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(t), tiles.clone()), of_tile));
+        for ((r, acc), counter) in self.reductions.iter().zip(&accs).zip(&mut counters) {
+            let value = vec![Expr::Reg(*acc)];
+            counter.push(l, r, &Surroundings::NONE, Expr::Reg(c), value, &mut of_column)?;
+        }
+        out.push(Stmt::Seq(c, Expr::int(0), Expr::int(columns), of_column));
+        let mut totals = Vec::new();
+        for (r, counter) in self.reductions.iter().zip(&counters) {
+            totals.extend(counter.total(l, r, &Surroundings::NONE, Expr::int(columns), out)?);
+        }
+        Ok(totals)
+    }
+}

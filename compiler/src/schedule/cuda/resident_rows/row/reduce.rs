@@ -1,0 +1,137 @@
+//! The reductions of a row, and the values that follow from them.
+
+use super::Row;
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::BinaryOp;
+use crate::schedule::cuda::expressions::to_i64;
+use crate::schedule::cuda::levels::is_zero;
+use crate::schedule::cuda::resident_rows::cluster;
+use crate::schedule::cuda::resident_rows::mapping::Group;
+use crate::schedule::cuda::segments::{Exchange, join_columns, pairs};
+use crate::schedule::cuda::tree::named_values;
+use crate::schedule::element::canonical;
+use crate::schedule::facts::RowValue;
+use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::reduction::Reduction;
+use crate::schedule::scalars::join_initial;
+
+impl Row<'_> {
+    /// Computes the reductions of a stage, and the values that follow.
+    pub fn reduce(
+        &mut self,
+        l: &mut Lower,
+        stage: usize,
+        (reductions, values): (&[NodeId], &[RowValue]),
+        groups: &[Group],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (nodes, kept) = self.nodes(l, stage);
+        let (each, computed) = self.compute(l, &nodes, groups, out)?;
+        let known: Vec<(NodeId, Expr)> = each.concat().into_iter().zip(computed).collect();
+        let present: Vec<(&Expr, usize)> =
+            groups.iter().flat_map(|g| (0..g.indices.len()).map(|q| (&g.is_present, g.column + q))).collect();
+        let mut first = 0;
+        for n in reductions {
+            let r = Reduction::nested(l.launch, *n);
+            let start = r.absent(l.launch);
+            let new = |_| (0..self.p.columns).map(|_| l.k.reg("acc", r.ty)).collect();
+            let columns: Vec<Vec<Reg>> = (0..r.accumulators()).map(new).collect();
+            out.extend(columns.iter().flatten().map(|c| Stmt::Var(*c, start.clone())));
+            let mut rows = vec![0; self.p.columns as usize];
+            let count = r.elements(l.launch, self.rows.element).len();
+            for (at, (is_present, column)) in present.iter().enumerate() {
+                let operands = &known[at * nodes.len() + first..][..count];
+                let old: Vec<Expr> = columns.iter().map(|regs| Expr::Reg(regs[*column])).collect();
+                let mut vars = operands.to_vec();
+                // all elements of a column before this one are present if it is
+                let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
+                let known = r.nodes(l.launch, &known, &mut vars);
+                let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
+                let step = r.step_of(l.launch, &known, &operands);
+                let mut next = l.region(&vars, &step, &Expr::int(0), out)?;
+                if r.is_counted() {
+                    next = named_values(l, &r, "next", next, out);
+                }
+                for ((regs, next), old) in columns.iter().zip(next).zip(old) {
+                    out.push(Stmt::Assign(regs[*column], (*is_present).clone().select(next, old)));
+                }
+                rows[*column] += 1;
+            }
+            first += count;
+            let exchange = Exchange::Pairs(&self.lane);
+            let total = join_columns(l, &r, &[&columns], (self.p.v, self.p.lanes), exchange, out)?.remove(0);
+            let total = self.of_row(l, &r, total, out)?;
+            let length = l.launch.host(self.rows.length);
+            let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
+            let place = Surroundings { vars: &self.vars, at: &Expr::int(0) };
+            let value = join_initial(l, &r, &place, some, total, out)?;
+            self.vars.push((*n, value));
+        }
+        self.keep(known, &kept);
+        self.values(l, values, out)
+    }
+
+    /// Returns the last accumulator of the row, given those of each tile in its lanes.
+    fn of_row(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        mut total: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        if self.p.warps > 1 {
+            let warps = self.repeated.as_ref().map_or(self.p.warps, |of| of.warps);
+            let tiles: Vec<Mem> = total.iter().map(|_| l.k.share("tiles", r.ty, warps)).collect();
+            let first = self.repeated.as_ref().map_or(Expr::int(0), |of| to_i64(of.first_warp.clone()));
+            let at = first.clone().plus(to_i64(self.warp.clone()));
+            let store = tiles.iter().zip(total).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
+            out.push(Stmt::If(is_zero(&self.lane), store, vec![]));
+            out.push(Stmt::Barrier);
+            let mut load = |w: u32| -> Vec<Expr> {
+                let load =
+                    |m: &Mem| bind(l, "tile", Expr::load(*m, first.clone().plus(Expr::int(w.into()))), out);
+                tiles.iter().map(load).collect()
+            };
+            let totals = (0..self.p.warps).map(&mut load).collect();
+            if self.repeated.is_some() {
+                // the next row's warps write the same places
+                out.push(Stmt::Barrier);
+            }
+            total = pairs(l, r, totals, out)?;
+        }
+        if self.p.blocks > 1 {
+            total = cluster::join(l, r, self.p, total, out)?;
+        }
+        Ok(total.pop().expect("an accumulator"))
+    }
+
+    /// Computes the values of the row, and stores those that are results.
+    fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
+        let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
+        let computed = l.region(&self.vars, &roots, &Expr::int(0), out)?;
+        let mut stores = Vec::new();
+        for (v, e) in values.iter().zip(computed) {
+            let ty = l.launch.g.ty(v.read).elem;
+            let e = canonical(e, ty, &mut l.k.kernel, out);
+            let e = bind(l, "result", e, out);
+            self.vars.push((v.read, e.clone()));
+            if let Some(it) = &v.stored {
+                let mem = l.launch.output(it);
+                stores.push(Stmt::Store(mem, l.place_at(mem, &self.outer), e));
+            }
+        }
+        if !stores.is_empty() {
+            let mut leads = Expr::binary(BinaryOp::And, is_zero(&self.lane), self.exists.clone());
+            if self.p.warps > 1 {
+                leads = Expr::binary(BinaryOp::And, leads, is_zero(&self.warp));
+            }
+            if self.p.blocks > 1 {
+                leads = Expr::binary(BinaryOp::And, leads, is_zero(&cluster::rank(self.p)));
+            }
+            out.push(Stmt::If(leads, stores, vec![]));
+        }
+        Ok(())
+    }
+}
