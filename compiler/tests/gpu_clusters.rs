@@ -266,7 +266,8 @@ fn random_chains() {
     for seed in 0..12 {
         let mut rng = Rng::new(seed);
         let vector = seed % 2 == 1;
-        let text = row_chains::program(&mut rng, vector);
+        let of = if vector { row_chains::Of::Vector } else { row_chains::Of::Rows };
+        let text = row_chains::program(&mut rng, of);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
         let c = compiled(&text, ty);
         for k in [9001, 33_000] {

@@ -46,8 +46,10 @@ macro_rules! of_all_elements {
             /// divided by their number less `ddof` (0 for a population, 1 for a sample). If that
             /// divisor is not positive, the result is that of a division by 0: NaN for no elements,
             /// and for one with `ddof` 1. The mean is not subtracted in a second pass: the deviations
-            /// are merged (`docs/semantics.md` 5.12), so that a large mean costs no digits. Halves are
-            /// computed in f32, and rounded once.
+            /// are merged (`docs/semantics.md` 5.12). Where the mean is large, the relative error is about
+            /// that of a rounding, times the mean divided by the deviation (measured for f32 and numbers
+            /// between b and b + 1: 7e-7 for b = 1000, 5e-5 for 10,000). Two passes lose less up to
+            /// b = 100,000. Halves are computed in f32, and rounded once.
             ///
             /// Cost: a reduction.
             ///

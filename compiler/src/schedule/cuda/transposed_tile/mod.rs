@@ -19,12 +19,11 @@
 mod edge;
 mod geometry;
 mod groups;
-mod order;
 mod params;
 mod variants;
 
 use super::elements::stored;
-use super::register_tiling::placement;
+use super::register_tiling::placement::{self, PlaneTiling};
 use super::thread_layout::ThreadLayout;
 use crate::core::{NodeId, linear};
 use crate::error::Result;
@@ -61,8 +60,13 @@ pub fn main(
 ) -> Result<Vec<Stmt>> {
     let (side, axes) = (params.partition.side, fused.domain.len());
     let mut out = Vec::new();
-    let order::Position { outer, origin } = order::position(l, fused, layout, side, &mut out);
-    let outer = params.index[..axes - 2].iter().copied().zip(outer).collect();
+    // of the position, only what the block's threads share is used
+    let tiling =
+        PlaneTiling { thread_rows: 1, v: 1, column_stride: 1, block_rows: side, block_columns: side };
+    let position = placement::position(l, fused, layout, tiling, &mut out);
+    let [top, left] = [2, 1].map(|from_last| position.block[axes - from_last].clone());
+    let origin = [bind(l, "top", top, &mut out), bind(l, "left", left, &mut out)];
+    let outer = params.index[..axes - 2].iter().zip(&position.vars);
     let share = |l: &mut Lower, t: &Tile| {
         let ty = l.launch.g.ty(t.of.array).elem;
         l.k.share("tile", ty, t.len(side) as u32)
@@ -70,7 +74,7 @@ pub fn main(
     let block = Block {
         params,
         items: &stored(l.launch, fused),
-        outer,
+        outer: outer.map(|(var, at)| (*var, at.1.clone())).collect(),
         origin,
         extents: [2, 1].map(|from_last| l.launch.host(fused.domain[axes - from_last])),
         memory: params.tiles.iter().map(|t| share(l, t)).collect(),
