@@ -19,7 +19,7 @@ pub const MAX_NODES: usize = 1500;
 pub const MAX_ARRAYS: usize = 64;
 
 /// A stored array, a reduction, a fold, or a state of an iteration.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
     /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `squared_deviations`,
     /// `fold` or `iterate`.

@@ -59,7 +59,7 @@ use crate::scalar::Lit;
 use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
 use lower::LaunchContext;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub use scheduler::Scope;
 use scheduler::{CodeSize, Scheduler};
 use std::sync::Arc;
@@ -107,6 +107,7 @@ fn scheduled(
         // several steps can run in one launch only if a step is one fused group
         repeated: repeated && fused_groups.len() == 1,
         kernels: Vec::new(),
+        allocated: HashSet::default(),
         previous_arrays: Vec::new(),
         warnings: Vec::new(),
         size: CodeSize::default(),
@@ -241,12 +242,14 @@ impl Scheduler<'_> {
             let Some(fused) = joined else { continue };
             let before = self.previous_arrays.clone();
             let name = format!("{}_{first}_rows", self.name);
-            let made = self.launch(name, &fused, &[], kernel, Some((what, chain)))?;
+            let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
             self.previous_arrays = before;
             // a launch that waits for a scalar of another one is not instead of others
             let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
                 continue;
             };
+            // the arrays are there for whichever of both launches runs
+            self.allocate(&launch);
             self.plan.steps.push(Step::Instead(0));
             self.plan.steps.push(Step::Launch(launch));
             self.kernels.push(variants);
@@ -265,24 +268,24 @@ impl Scheduler<'_> {
 
     /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
     /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
-    /// Given a `chain` of groups, it is the launch that keeps their rows or their vector; `None` if there is
-    /// none.
+    /// Given a `chain` of groups, it is the launch that keeps their rows or their vector, and what later groups
+    /// need; `None` if there is none.
     fn launch(
         &mut self,
         name: String,
         fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
-        chain: Option<(Resident, &[FusedGroup])>,
+        chain: Option<(Resident, &[FusedGroup], &HashSet<NodeId>)>,
     ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
         let mut c = LaunchContext::new(self, fused);
         match chain {
-            Some((what, chain)) => {
+            Some((what, chain, needed)) => {
                 let found = match what {
-                    Resident::Rows => c.find_resident_rows(chain),
-                    Resident::Vector => c.find_resident_vector(chain),
+                    Resident::Rows => c.find_resident_rows(chain, fused, needed),
+                    Resident::Vector => c.find_resident_vector(chain, needed),
                 };
                 if found.is_none() {
                     return Ok(None);
@@ -361,10 +364,19 @@ impl Scheduler<'_> {
 
     /// Adds the launch to the plan, behind the allocation of the temporaries that it writes.
     fn step(&mut self, launch: Launch) {
-        let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
-        let temps =
-            written.filter_map(|(p, _)| if let Place::Temp(t) = p { Some(Step::Alloc(*t)) } else { None });
-        self.plan.steps.extend(temps);
+        self.allocate(&launch);
         self.plan.steps.push(Step::Launch(launch));
+    }
+
+    /// Allocates the temporaries that a launch writes, unless they have been.
+    fn allocate(&mut self, launch: &Launch) {
+        let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
+        for place in written {
+            if let Place::Temp(t) = place.0
+                && self.allocated.insert(t)
+            {
+                self.plan.steps.push(Step::Alloc(t));
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::kernels::KernelVariants;
 use crate::core::equations::Equations;
 use crate::core::{Function, Graph, NodeId};
 use crate::plan::{Place, Plan};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::Arc;
 
 /// For which targets code is generated. The plan does not depend on it, except for the "in" scalars
@@ -64,6 +64,8 @@ pub struct Scheduler<'a> {
     pub(super) repeated: bool,
     /// The variants of each launch's kernel so far.
     pub(super) kernels: Vec<KernelVariants>,
+    /// The temporaries that have been allocated.
+    pub(super) allocated: HashSet<u32>,
     /// The arrays that the previous launch accesses, if it walks them in ascending order; else
     /// empty.
     pub(super) previous_arrays: Vec<Place>,

@@ -13,8 +13,7 @@ use crate::schedule::cuda::segments::{Exchange, join_columns, pairs};
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::cuda::{access, levels::is_zero};
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::facts::{ResidentRows, RowValue, Stage};
-use crate::schedule::groups::Item;
+use crate::schedule::facts::{ResidentRows, RowArray, RowValue, Stage};
 use crate::schedule::lower::{Loaded, Lower, Surroundings, named as bind};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::scalars::join_initial;
@@ -87,8 +86,8 @@ impl<'a> Row<'a> {
     fn roots(&self, l: &mut Lower, stage: usize) -> Vec<NodeId> {
         let index: Vec<NodeId> = self.rows.outer.iter().copied().chain([self.rows.element]).collect();
         match &self.rows.stages[stage] {
-            Stage::Store { items } => {
-                items.iter().map(|it| opened(&mut l.launch.g, it.node, &index)).collect()
+            Stage::Store { arrays } => {
+                arrays.iter().map(|a| opened(&mut l.launch.g, a.computed, &index)).collect()
             }
             Stage::Reduce { reductions, .. } => {
                 let of = |n: &NodeId| Reduction::nested(l.launch, *n).elements(l.launch, self.rows.element);
@@ -297,7 +296,7 @@ impl<'a> Row<'a> {
         Ok(total.pop().expect("an accumulator"))
     }
 
-    /// Computes the values of the row, and stores those that are results.
+    /// Computes the values of the row, and stores those that are items of the launch.
     fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
         let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
         let computed = l.region(&self.vars, &roots, &Expr::int(0), out)?;
@@ -330,7 +329,7 @@ impl<'a> Row<'a> {
         &mut self,
         l: &mut Lower,
         stage: usize,
-        items: &[Item],
+        arrays: &[RowArray],
         groups: &[Group],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -339,8 +338,8 @@ impl<'a> Row<'a> {
         let of_element: Vec<&[Expr]> = computed.chunks(nodes.len()).collect();
         let index: Vec<Expr> = self.outer.iter().cloned().chain([groups[0].start.clone()]).collect();
         let mut starts = Vec::new();
-        for it in items {
-            let mem = l.launch.output(it);
+        for a in arrays {
+            let mem = l.launch.output(&a.item);
             let start = l.place_at(mem, &index);
             starts.push(bind(l, "place", start, out));
         }
@@ -348,8 +347,8 @@ impl<'a> Row<'a> {
         let mut at = 0;
         for g in groups {
             let mut stores = Vec::new();
-            for (i, it) in items.iter().enumerate() {
-                let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+            for (i, a) in arrays.iter().enumerate() {
+                let (mem, ty) = (l.launch.output(&a.item), l.launch.g.ty(a.computed).elem);
                 let of_group = &of_element[at..at + g.indices.len()];
                 let list: Vec<Expr> = of_group
                     .iter()
