@@ -1,6 +1,7 @@
 //! Finds the items that launches must compute (stored arrays, reductions, folds, iterations), and
 //! fuses items over one index space into fused groups.
 
+use super::group_order;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::Visited;
 use crate::core::{Function, Graph, NodeId, Op};
@@ -91,11 +92,12 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     let items = items(f)?;
     let mut levels: HashMap<NodeId, u32> = HashMap::default();
     let mut fused_groups: Vec<(u32, FusedGroup, Option<Size>)> = Vec::new();
+    let mut needs_of_group: Vec<Vec<NodeId>> = Vec::new();
     // the groups with room for another item, by what their items have in common
     let mut open: HashMap<Common, Vec<usize>> = HashMap::default();
     for it in items {
-        let level =
-            needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
+        let needs = needs_of_item(g, &it);
+        let level = needs.iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
         if !matches!(g.op(it.node), Op::Generate(..)) {
             levels.insert(it.node, level);
         }
@@ -128,6 +130,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         };
         match with.iter().position(&mut fits) {
             Some(at) => {
+                needs_of_group[with[at]].extend(needs);
                 let p = &mut fused_groups[with[at]];
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
@@ -137,12 +140,14 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
             }
             None => {
                 with.push(fused_groups.len());
+                needs_of_group.push(needs);
                 fused_groups.push((level, FusedGroup { domain, sequential, iteration, items: vec![it] }, own))
             }
         }
     }
-    fused_groups.sort_by_key(|p| p.0);
-    Ok(fused_groups.into_iter().map(|p| p.1).collect())
+    let mut all: Vec<_> = fused_groups.into_iter().zip(needs_of_group).collect();
+    all.sort_by_key(|(p, _)| p.0);
+    Ok(group_order::by_rows(all.into_iter().map(|(p, needs)| (p.1, needs)).collect()))
 }
 
 /// Returns the number of items, where one with several accumulators counts as that many.

@@ -25,6 +25,7 @@ pub mod element;
 mod error_records;
 pub mod facts;
 mod find_facts;
+mod group_order;
 pub mod groups;
 pub mod host;
 mod in_bounds;
