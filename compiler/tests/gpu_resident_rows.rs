@@ -319,6 +319,47 @@ fn random_chains() {
     assert!(kept.iter().all(|n| *n > 100), "{kept:?}");
 }
 
+/// What other launches read is stored: the elements by a product, sums of columns and a map behind a
+/// `materialize`; the values of the rows by a sum of all. Nothing of it is a result.
+#[test]
+fn read_by_other_launches() {
+    let mut rng = Rng::new(8);
+    let softmax = SOFTMAX.split_once('\n').unwrap().1.rsplit_once("  return").unwrap().0;
+    let add = "{ %s = add %p, %q yield %s }";
+    let readers = [
+        (
+            "[[T]]",
+            "%o = generate %n, %n (%i: i64, %j: i64) {
+               %p = pick %r at %i %q = pick %m at %j %z = panel_dot from 0T over %p, %q yield %z
+             }"
+            .to_string(),
+        ),
+        (
+            "[T]",
+            format!(
+                "%o = generate %k (%j: i64) {{
+                   %c = pick %r axis 1 at %j %z = reduce (%p: T, %q: T) from 0T over %c {add} yield %z
+                 }}"
+            ),
+        ),
+        (
+            "[[T]]",
+            "%a = materialize %r %b = reverse %a %o = map (%x: T) over %b { %z = add %x, 1T yield %z }"
+                .into(),
+        ),
+        ("T", format!("%o = reduce (%p: T, %q: T) from 0T over %sum {add}")),
+    ];
+    for (ty, reader) in &readers {
+        let text = format!("func @f(%m: [[T]]) -> (o: {ty}) {{\n{softmax}  {reader}\n  return %o\n}}");
+        let c = compiled(&text, Ty::F32);
+        for (n, k) in [(3, 0), (1, 1), (5, 8), (5, 33), (2, 132), (1, 2052)] {
+            let kept =
+                check(&c, &[numbers(Ty::F32, &[n, k], &mut rng)], k, &format!("{n} rows of {k}, {reader}"));
+            assert_eq!(kept.is_empty(), k == 0, "{n} rows of {k}, {reader}");
+        }
+    }
+}
+
 /// Groups that may not share a launch, or only some of them: a stored row is read at another row, a stored
 /// vector at one place, more results than a group has, and an output that may be an input of a reduction.
 #[test]

@@ -25,6 +25,9 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String
             groups::MAX_ARRAYS
         ),
         None if p.sequential => "a fold runs in order, the other pass does not".into(),
+        None if before.iter().all(|b| b.domain.len() != p.domain.len()) => {
+            "its index space has another number of axes".into()
+        }
         None => "its index space is another one: the lengths are not known to be equal".into(),
     }
 }

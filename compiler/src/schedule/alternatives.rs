@@ -55,7 +55,7 @@ impl Scheduler<'_> {
                     Alternative::Rows | Alternative::Vector => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);
-                let made = self.launch(name, &fused, &[], kernel, Some((what, chain)))?;
+                let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
                 self.previous_arrays = before;
                 // a launch that waits for a scalar of another one is not instead of others
                 let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {

@@ -130,9 +130,17 @@ pub enum Stage {
     },
     /// Arrays of elements of the row.
     Store {
-        /// The items whose arrays these are.
-        items: Vec<Item>,
+        /// The arrays.
+        arrays: Vec<RowArray>,
     },
+}
+
+/// An array of elements of the row.
+pub struct RowArray {
+    /// The array, as its elements are computed here.
+    pub computed: NodeId,
+    /// The item that is stored.
+    pub item: Item,
 }
 
 /// A value of a row.

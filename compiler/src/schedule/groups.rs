@@ -1,6 +1,7 @@
 //! Finds the items that launches must compute (stored arrays, reductions, folds, iterations), and
 //! fuses items over one index space into fused groups.
 
+use super::group_order;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::Visited;
 use crate::core::{Function, Graph, NodeId, Op};
@@ -19,7 +20,7 @@ pub const MAX_NODES: usize = 1500;
 pub const MAX_ARRAYS: usize = 64;
 
 /// A stored array, a reduction, a fold, or a state of an iteration.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
     /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `squared_deviations`,
     /// `fold` or `iterate`.
@@ -91,11 +92,12 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     let items = items(f)?;
     let mut levels: HashMap<NodeId, u32> = HashMap::default();
     let mut fused_groups: Vec<(u32, FusedGroup, Option<Size>)> = Vec::new();
+    let mut needs_of_group: Vec<Vec<NodeId>> = Vec::new();
     // the groups with room for another item, by what their items have in common
     let mut open: HashMap<Common, Vec<usize>> = HashMap::default();
     for it in items {
-        let level =
-            needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
+        let needs = needs_of_item(g, &it);
+        let level = needs.iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
         if !matches!(g.op(it.node), Op::Generate(..)) {
             levels.insert(it.node, level);
         }
@@ -128,6 +130,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         };
         match with.iter().position(&mut fits) {
             Some(at) => {
+                needs_of_group[with[at]].extend(needs);
                 let p = &mut fused_groups[with[at]];
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
@@ -137,22 +140,29 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
             }
             None => {
                 with.push(fused_groups.len());
+                needs_of_group.push(needs);
                 fused_groups.push((level, FusedGroup { domain, sequential, iteration, items: vec![it] }, own))
             }
         }
     }
-    fused_groups.sort_by_key(|p| p.0);
-    let levels: Vec<u32> = fused_groups.iter().map(|p| p.0).collect();
-    Ok(columns_first(g, fused_groups.into_iter().map(|p| p.1).collect(), &levels))
+    let mut all: Vec<_> = fused_groups.into_iter().zip(needs_of_group).collect();
+    all.sort_by_key(|(p, _)| p.0);
+    let levels: Vec<u32> = all.iter().map(|(p, _)| p.0).collect();
+    let all = all.into_iter().map(|(p, needs)| (p.1, needs)).collect();
+    Ok(group_order::by_rows(columns_first(g, all, &levels)))
 }
 
 /// Moves each group that may reduce columns before the first group of its level that stores matrices with
 /// such columns: a matrix may then be stored in the place of the one whose columns are reduced, and both may
 /// share a launch ([`super::stored_columns`]).
-fn columns_first(g: &Graph, all: Vec<FusedGroup>, levels: &[u32]) -> Vec<FusedGroup> {
+fn columns_first(
+    g: &Graph,
+    all: Vec<(FusedGroup, Vec<NodeId>)>,
+    levels: &[u32],
+) -> Vec<(FusedGroup, Vec<NodeId>)> {
     let mut first: HashMap<(u32, NodeId), usize> = HashMap::default();
-    let mut keyed: Vec<(usize, bool, FusedGroup)> = Vec::new();
-    for (at, (fused, level)) in all.into_iter().zip(levels).enumerate() {
+    let mut keyed: Vec<(usize, bool, (FusedGroup, Vec<NodeId>))> = Vec::new();
+    for (at, ((fused, needs), level)) in all.into_iter().zip(levels).enumerate() {
         let are_nested = fused.items.iter().all(|it| is_store(g, it) && is_nested(g, it));
         let before = match fused.domain[..] {
             [n] if are_nested => first.get(&(*level, n)).copied(),
@@ -162,7 +172,7 @@ fn columns_first(g: &Graph, all: Vec<FusedGroup>, levels: &[u32]) -> Vec<FusedGr
             }
             _ => None,
         };
-        keyed.push((before.unwrap_or(at), before.is_none(), fused));
+        keyed.push((before.unwrap_or(at), before.is_none(), (fused, needs)));
     }
     keyed.sort_by_key(|(at, is_own, _)| (*at, *is_own));
     keyed.into_iter().map(|k| k.2).collect()

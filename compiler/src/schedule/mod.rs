@@ -27,6 +27,7 @@ pub mod element;
 mod error_records;
 pub mod facts;
 mod find_facts;
+mod group_order;
 pub mod groups;
 pub mod host;
 mod in_bounds;
@@ -64,7 +65,7 @@ use alternatives::Alternative;
 use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
 use lower::LaunchContext;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub use scheduler::Scope;
 use scheduler::{CodeSize, Scheduler};
 use std::sync::Arc;
@@ -217,23 +218,24 @@ impl Scheduler<'_> {
 
     /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
     /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
-    /// Given a `chain` of groups, it is the launch that computes all of them; `None` if there is none.
+    /// Given a `chain` of groups, it is the launch that computes all of them, of which later launches need
+    /// some; `None` if there is none.
     fn launch(
         &mut self,
         name: String,
         fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
-        chain: Option<(Alternative, &[FusedGroup])>,
+        chain: Option<(Alternative, &[FusedGroup], &HashSet<NodeId>)>,
     ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
         let mut c = LaunchContext::new(self, fused);
         match chain {
-            Some((what, chain)) => {
+            Some((what, chain, needed)) => {
                 let found = match what {
-                    Alternative::Rows => c.find_resident_rows(chain),
-                    Alternative::Vector => c.find_resident_vector(chain),
+                    Alternative::Rows => c.find_resident_rows(chain, fused, needed),
+                    Alternative::Vector => c.find_resident_vector(chain, needed),
                     Alternative::Columns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
                 };

@@ -15,10 +15,10 @@
 //!
 //! Where a group reads what an earlier one stores at the same row, it reads the stored row on a CPU.
 //! On a GPU it computes the element itself, which is kept in a register: no group waits for a store,
-//! and stores come last.
+//! and stores come last. What only the groups read is not stored then.
 
 use super::element::opened;
-use super::facts::{Accesses, Along, ResidentRows, RowValue, Stage};
+use super::facts::{Accesses, Along, ResidentRows, RowArray, RowValue, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
@@ -73,17 +73,16 @@ pub fn needed_later(f: &Function, later: &[FusedGroup], scalars: &[Vec<u32>]) ->
     of_scalars.chain(of_items).collect()
 }
 
-/// Returns the group of a launch that computes all groups of a chain: its items are the results. Returns
-/// `None` if an array is `needed` that would not be stored then.
+/// Returns the group of a launch that computes all groups of a chain: its items are the results, what is
+/// `needed` by other launches, and the arrays of elements that only the chain reads, which a CPU has no other
+/// memory for.
 pub fn joined(g: &Graph, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
-    let mut items = Vec::new();
-    for it in chain.iter().flat_map(|fused| &fused.items) {
-        if it.result.is_none() && needed.contains(&it.node) {
-            return None;
-        }
-        items.extend(it.result.map(|_| it.clone()));
-    }
     let domain = domain(g, chain)?.to_vec();
+    let is_stored = |of: &(&FusedGroup, &Item)| {
+        of.1.result.is_some() || needed.contains(&of.1.node) || of.0.domain != domain
+    };
+    let all = chain.iter().flat_map(|fused| fused.items.iter().map(move |it| (fused, it)));
+    let items = all.filter(is_stored).map(|(_, it)| it.clone()).collect();
     Some(FusedGroup { domain, sequential: false, iteration: None, items })
 }
 
@@ -110,12 +109,19 @@ pub(super) fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId,
     g.add(Op::Generate(extents, lambda))
 }
 
-/// Returns the values of the row `outer` of the items of a group, whose arrays are `nodes`.
-fn values(g: &mut Graph, fused: &FusedGroup, nodes: &[NodeId], outer: &[NodeId]) -> Vec<RowValue> {
+/// Returns the values of the row `outer` of the items of a group, whose arrays are `nodes`. Those of the
+/// items `stored` are stored.
+fn values(
+    g: &mut Graph,
+    fused: &FusedGroup,
+    nodes: &[NodeId],
+    outer: &[NodeId],
+    stored: &[Item],
+) -> Vec<RowValue> {
     let of_item = |(it, node): (&Item, &NodeId)| RowValue {
         read: g.add(Op::Elem(it.node, outer.to_vec())),
         value: opened(g, *node, outer),
-        stored: it.result.map(|_| it.clone()),
+        stored: stored.contains(it).then(|| it.clone()),
     };
     fused.items.iter().zip(nodes).map(of_item).collect()
 }
@@ -148,17 +154,29 @@ impl LaunchContext<'_, '_> {
         Some(())
     }
 
-    /// Finds the facts about a launch that keeps the rows of a chain of groups. Returns `None` if it
-    /// cannot, or if no array would be read fewer times.
-    pub(super) fn find_resident_rows(&mut self, chain: &[FusedGroup]) -> Option<()> {
-        let (rows, shares) = self.kept_rows(chain)?;
+    /// Finds the facts about a launch that keeps the rows of a chain of groups, whose items are those of
+    /// `joined`. A GPU does not store those that are no results and not `needed` behind the chain. Returns
+    /// `None` if it cannot, or if no array would be read fewer times.
+    pub(super) fn find_resident_rows(
+        &mut self,
+        chain: &[FusedGroup],
+        joined: &FusedGroup,
+        needed: &HashSet<NodeId>,
+    ) -> Option<()> {
+        let (rows, shares) = self.kept_rows(chain, &joined.items, needed)?;
         self.facts.resident_rows = Some(Rc::new(rows));
         shares.then_some(())
     }
 
-    /// Returns what is computed of a row where a launch keeps the rows of a chain of groups, and whether an
-    /// array is read fewer times then. The launch's accesses and its cost are known afterwards.
-    pub(super) fn kept_rows(&mut self, chain: &[FusedGroup]) -> Option<(ResidentRows, bool)> {
+    /// Returns what is computed of a row where a launch keeps the rows of a chain of groups and stores some
+    /// `items` of them, and whether an array is read fewer times then. The launch's accesses and its cost
+    /// are known afterwards.
+    pub(super) fn kept_rows(
+        &mut self,
+        chain: &[FusedGroup],
+        items: &[Item],
+        needed: &HashSet<NodeId>,
+    ) -> Option<(ResidentRows, bool)> {
         let domain = domain(&self.g, chain)?.to_vec();
         let [row, element] = [(); 2].map(|()| self.g.fresh_var(Ty::I64).1);
         let outer = match domain.len() {
@@ -183,18 +201,16 @@ impl LaunchContext<'_, '_> {
                 let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut self.g, *n, &outer)).collect();
                 let reductions = segments::nested(self, &bodies).unwrap_or_default();
                 let of_reductions = self.row_reductions(&reductions, (row, element), &mut length)?;
-                let values = values(&mut self.g, fused, &nodes, &outer);
+                let values = values(&mut self.g, fused, &nodes, &outer, items);
                 known.extend(values.iter().map(|v| v.read));
                 cost = cost.saturating_add(of_element);
                 stages.push(Stage::Reduce { reductions, values });
-                let values = self::values(&mut self.g, fused, &own, &outer);
+                let values = self::values(&mut self.g, fused, &own, &outer, items);
                 in_memory.push(Stage::Reduce { reductions: Vec::new(), values });
                 bodies.into_iter().chain(of_reductions).collect::<Vec<_>>()
             } else {
                 let extent = *fused.domain.last()?;
-                // CPUs have no memory for an array that is no result
-                let is_result = |it: &Item| it.result.is_some();
-                if *length.get_or_insert(extent) != extent || !fused.items.iter().all(is_result) {
+                if *length.get_or_insert(extent) != extent {
                     return None;
                 }
                 let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut self.g, *n, &index)).collect();
@@ -202,10 +218,17 @@ impl LaunchContext<'_, '_> {
                     return None;
                 }
                 cost = cost.saturating_add(of_element.saturating_mul(GUESSED_LENGTH));
-                let items = fused.items.iter().zip(&nodes);
-                stores.extend(items.map(|(it, node)| Item { node: *node, result: it.result }));
+                for (it, node) in fused.items.iter().zip(&nodes) {
+                    if it.result.is_some() || needed.contains(&it.node) {
+                        stores.push(RowArray { computed: *node, item: it.clone() });
+                    } else {
+                        // the memory is there for CPUs, whether or not code for them is wanted
+                        self.output(it);
+                    }
+                }
                 written.extend(own.into_iter().zip(nodes));
-                in_memory.push(Stage::Store { items: fused.items.clone() });
+                let array = |it: &Item| RowArray { computed: it.node, item: it.clone() };
+                in_memory.push(Stage::Store { arrays: fused.items.iter().map(array).collect() });
                 bodies
             };
             let mut of_stage = HashSet::default();
@@ -226,7 +249,7 @@ impl LaunchContext<'_, '_> {
             read.extend(of_stage.iter().copied());
         }
         if !stores.is_empty() {
-            stages.push(Stage::Store { items: stores });
+            stages.push(Stage::Store { arrays: stores });
         }
         let mut own: Vec<NodeId> = read.into_iter().collect();
         own.sort_unstable();

@@ -12,7 +12,7 @@
 //! which whatever follows from it reads before its loop.
 
 use super::element::opened;
-use super::facts::{Accesses, ResidentRows, RowValue, Stage};
+use super::facts::{Accesses, ResidentRows, RowArray, RowValue, Stage};
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
@@ -35,10 +35,10 @@ pub fn chain(all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
 }
 
 /// Returns the group of a launch that computes all groups of a chain, over one row: its items are the
-/// results. Returns `None` if an array or a total is `needed` that would not be in memory then.
+/// stored arrays. Returns `None` if a total is `needed` that would not be in memory then.
 pub fn joined(g: &Graph, one: NodeId, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
     let all = || chain.iter().flat_map(|fused| &fused.items);
-    if all().any(|it| it.result.is_none() && (is_store(g, it) || needed.contains(&it.node))) {
+    if all().any(|it| !is_store(g, it) && needed.contains(&it.node)) {
         return None;
     }
     let items: Vec<Item> = all().filter(|it| is_store(g, it)).cloned().collect();
@@ -124,7 +124,11 @@ fn is_needed(
 impl LaunchContext<'_, '_> {
     /// Finds the facts about a launch that keeps the vector of a chain of groups. Returns `None` if it
     /// cannot.
-    pub(super) fn find_resident_vector(&mut self, chain: &[FusedGroup]) -> Option<()> {
+    pub(super) fn find_resident_vector(
+        &mut self,
+        chain: &[FusedGroup],
+        needed: &HashSet<NodeId>,
+    ) -> Option<()> {
         let length = *chain.first()?.domain.first()?;
         let [row, element] = [(); 2].map(|()| self.g.fresh_var(Ty::I64).1);
         let (mut totals, mut written) = (Totals::default(), HashMap::default());
@@ -141,8 +145,8 @@ impl LaunchContext<'_, '_> {
                 self.read_again(&[node], &[], &written)?;
                 let here = of_arrays(&mut self.g, node, &mut |g, x| recomputed(g, x, &written));
                 if is_store(&self.g, it) {
-                    of_registers.push(Item { node: here, result: it.result });
-                    of_memory.push(Item { node, result: it.result });
+                    of_registers.push(RowArray { computed: here, item: it.clone() });
+                    of_memory.push(RowArray { computed: node, item: it.clone() });
                     continue;
                 }
                 let [here, node] = [here, node].map(|n| self.of_row(n, row));
@@ -158,17 +162,24 @@ impl LaunchContext<'_, '_> {
             };
             // an output may be an input of a reduction of the same group
             in_memory.push(Stage::Reduce { reductions: vec![], values: values_of(|v| v.2) });
-            in_memory.push(Stage::Store { items: of_memory });
+            in_memory.push(Stage::Store { arrays: of_memory });
             stages.push(Stage::Reduce { reductions, values: values_of(|v| v.1) });
             let items = fused.items.iter().filter(|it| is_store(&self.g, it));
-            let made = items.map(|it| it.node).zip(of_registers.iter().map(|it| it.node));
+            let made = items.map(|it| it.node).zip(of_registers.iter().map(|a| a.computed));
             // an array that nobody reads has no place
             written.extend(made.filter(|(x, _)| self.has_place(*x)));
-            stores.extend(of_registers);
+            for a in of_registers {
+                if a.item.result.is_some() || needed.contains(&a.item.node) {
+                    stores.push(a);
+                } else {
+                    // the memory is there for CPUs, whether or not code for them is wanted
+                    self.output(&a.item);
+                }
+            }
             totals.of.extend(found);
             totals.needed.clear();
         }
-        stages.push(Stage::Store { items: stores });
+        stages.push(Stage::Store { arrays: stores });
         self.facts.cost = cost.saturating_mul(GUESSED_LENGTH);
         self.facts.grain = 1;
         self.facts.accesses = accesses;
@@ -198,12 +209,12 @@ impl LaunchContext<'_, '_> {
     fn needs_of(
         &mut self,
         reductions: &[NodeId],
-        items: &[Item],
+        arrays: &[RowArray],
         element: NodeId,
         accesses: &mut Accesses,
     ) -> Option<()> {
         let mut roots: Vec<NodeId> =
-            items.iter().map(|it| opened(&mut self.g, it.node, &[element])).collect();
+            arrays.iter().map(|a| opened(&mut self.g, a.computed, &[element])).collect();
         for n in reductions {
             let r = Reduction::nested(self, *n);
             roots.push(r.init(self));

@@ -54,7 +54,7 @@ impl LaunchContext<'_, '_> {
     /// groups `chain`. Returns `None` if it cannot, or if no array would be read fewer times.
     pub(super) fn find_rows_and_columns(&mut self, fused: &FusedGroup, chain: &[FusedGroup]) -> Option<()> {
         let (last, of_rows) = chain.split_last()?;
-        let (mut rows, _) = self.kept_rows(of_rows)?;
+        let (mut rows, _) = self.kept_rows(of_rows, &fused.items, &HashSet::default())?;
         let kept: HashSet<NodeId> = fused.items.iter().map(|it| it.node).collect();
         // a value of a row is stored if another launch needs it
         let all = of_rows.iter().flat_map(|of| &of.items);

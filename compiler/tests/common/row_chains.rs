@@ -1,5 +1,5 @@
 //! Random programs over the rows or the columns of a matrix, or over one vector: reductions that need those
-//! before them, and arrays that are stored and read again.
+//! before them, and arrays that are stored and read again, also by launches that go over something else.
 
 use super::common::rng::Rng;
 use std::fmt::Write;
@@ -40,20 +40,29 @@ pub fn program(rng: &mut Rng, of: Of) -> String {
         }
         p.store();
     }
+    let mut readers = Vec::new();
+    if of != Of::Both {
+        for _ in 0..p.rng.below(3) {
+            readers.extend(p.reader());
+        }
+    }
     let mut results: Vec<String> = p.arrays[1..].to_vec();
     // scalar results keep the launches of a vector apart
     let values = p.values.iter().filter(|_| !vector || p.rng.one_in(12));
     results.extend(values.cloned().collect::<Vec<String>>());
-    let mut kept: Vec<String> = results.iter().filter(|_| !p.rng.one_in(4)).cloned().collect();
+    // what is no result is stored for its readers, if it is stored at all
+    let dropped = if readers.is_empty() { 1 } else { 3 };
+    let mut kept: Vec<String> = results.iter().filter(|_| p.rng.below(4) >= dropped).cloned().collect();
     if of == Of::Both {
         kept.retain(|_| p.rng.one_in(3));
     }
     kept.extend(p.columns.clone());
-    let results = if kept.is_empty() { results } else { kept };
-    let ty = |name: &String| match (name.starts_with('v'), vector) {
-        (true, true) => "T",
-        (true, false) | (false, true) => "[T]",
-        (false, false) => "[[T]]",
+    let mut results = if kept.is_empty() && readers.is_empty() { results } else { kept };
+    results.extend(readers);
+    let ty = |name: &String| match (&name[..1], vector) {
+        ("v", true) | ("z", _) => "T",
+        ("v" | "c", false) | (_, true) => "[T]",
+        _ => "[[T]]",
     };
     let types: Vec<String> = results.iter().map(|r| format!("{r}: {}", ty(r))).collect();
     let names: Vec<String> = results.iter().map(|r| format!("%{r}")).collect();
@@ -153,6 +162,40 @@ impl RowChain<'_> {
         let head = if self.of == Of::Vector { "%k (%j: i64)" } else { "%n, %k (%i: i64, %j: i64)" };
         writeln!(self.body, "  %{name} = generate {head} {{\n{body}    yield %{value}\n  }}").unwrap();
         self.arrays.push(name);
+    }
+
+    /// Reads an array, or the values of the rows, in another order than row by row, and returns the name of
+    /// what it makes of them: an array of rows or elements from the last to the first, sums of columns, products
+    /// of all pairs of rows, or the sum of a value of each row.
+    fn reader(&mut self) -> Option<String> {
+        let of = self.arrays[1..][self.rng.below(self.arrays.len() - 1)].clone();
+        let what = if self.of == Of::Vector { 0 } else { self.rng.below(4) };
+        let name = self.name(["r", "c", "p", "z"][what]);
+        let add = "{ %s = add %p, %q yield %s }";
+        let text = match what {
+            0 => format!("%{name}x = materialize %{of}\n  %{name} = reverse %{name}x"),
+            1 => format!(
+                "%{name} = generate %k (%j: i64) {{
+    %{name}x = pick %{of} axis 1 at %j
+    %{name}y = reduce (%p: T, %q: T) from 0T over %{name}x {add}
+    yield %{name}y
+  }}"
+            ),
+            2 => format!(
+                "%{name} = generate %n, %n (%i: i64, %j: i64) {{
+    %{name}x = pick %{of} at %i
+    %{name}y = pick %{of} at %j
+    %{name}z = dot from 0T over %{name}x, %{name}y
+    yield %{name}z
+  }}"
+            ),
+            _ => {
+                let value = self.values.first()?;
+                format!("%{name} = reduce (%p: T, %q: T) from 0T over %{value} {add}")
+            }
+        };
+        writeln!(self.body, "  {text}").unwrap();
+        Some(name)
     }
 
     /// Reduces each row or column, or the vector.

@@ -8,11 +8,16 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval};
 
 /// Compiles functions for GPUs. In their text `T` is the type and `LEAST` its least number.
 pub fn compiled(text: &str, ty: Ty) -> Compiled {
+    compiled_for(text, ty, Targets { cpu: false, cuda: true })
+}
+
+/// Compiles functions in whose text `T` is the type and `LEAST` its least number.
+pub fn compiled_for(text: &str, ty: Ty, targets: Targets) -> Compiled {
     let text = text.replace("[T]", &format!("[{ty}]")).replace(": T", &format!(": {ty}"));
     let text = text.replace("cast T", &format!("cast {ty}")).replace("LEAST", &Lit::least(ty).to_string());
     let text = ["0T", "1T", "9T"].iter().fold(text, |t, n| t.replace(n, &n.replace('T', &ty.to_string())));
     let functions = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap_or_else(|e| panic!("{e}\n{text}"))
+    compile_for("t", functions, targets).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 /// Numbers whose sums depend on the order.

@@ -62,9 +62,7 @@ impl Bits {
     /// Returns the bits of `a` if the condition holds, else those of `b`.
     pub fn select(g: &mut Graph, condition: NodeId, a: &Bits, b: &Bits) -> Bits {
         Bits::words_of(a, b, |a, b| {
-            if a.or(b).is_none() {
-                return None;
-            }
+            a.or(b)?;
             let zero = g.lit(Lit::zero(Ty::U32));
             Some(simplify(g, Op::Select(condition, a.unwrap_or(zero), b.unwrap_or(zero))))
         })

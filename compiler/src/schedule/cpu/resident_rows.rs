@@ -10,8 +10,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::facts::{ResidentRows, RowValue, Stage};
-use crate::schedule::groups::Item;
+use crate::schedule::facts::{ResidentRows, RowArray, RowValue, Stage};
 use crate::schedule::lower::{Lower, named};
 
 pub(super) fn main(l: &mut Lower, rows: &ResidentRows) -> Result<Vec<Stmt>> {
@@ -22,13 +21,13 @@ pub(super) fn main(l: &mut Lower, rows: &ResidentRows) -> Result<Vec<Stmt>> {
     for stage in &rows.in_memory {
         match stage {
             Stage::Reduce { values, .. } => reduce(l, rows, values, &mut vars, &mut body)?,
-            Stage::Store { items } => store(l, rows, items, &vars, &length, &mut body)?,
+            Stage::Store { arrays } => store(l, rows, arrays, &vars, &length, &mut body)?,
         }
     }
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, body)])
 }
 
-/// Computes the values of a row, and stores those that are results.
+/// Computes the values of a row, and stores those that are items of the launch.
 fn reduce(
     l: &mut Lower,
     rows: &ResidentRows,
@@ -59,7 +58,7 @@ fn reduce(
 fn store(
     l: &mut Lower,
     rows: &ResidentRows,
-    items: &[Item],
+    arrays: &[RowArray],
     vars: &[(NodeId, Expr)],
     length: &Expr,
     out: &mut Vec<Stmt>,
@@ -67,7 +66,7 @@ fn store(
     let row = &vars[0].1;
     let outer = l.region(vars, &rows.outer, row, out)?;
     let index: Vec<NodeId> = rows.outer.iter().copied().chain([rows.element]).collect();
-    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.launch.g, it.node, &index)).collect();
+    let roots: Vec<NodeId> = arrays.iter().map(|a| opened(&mut l.launch.g, a.computed, &index)).collect();
     let elements = each(l, "k", &Expr::int(0), length, &mut |l, k, conditions, out| {
         let mut vars = vars.to_vec();
         vars.push((rows.element, k.clone()));
@@ -77,11 +76,11 @@ fn store(
         let values = l.region(&vars, &roots, row, out)?;
         let at: Vec<Expr> = outer.iter().cloned().chain([k.clone()]).collect();
         let mut stores = Vec::new();
-        for (it, e) in items.iter().zip(values) {
-            let ty = l.launch.g.ty(it.node).elem;
+        for (a, e) in arrays.iter().zip(values) {
+            let ty = l.launch.g.ty(a.computed).elem;
             let e = canonical(e, ty, &mut l.k.kernel, out);
             let e = named(l, "value", e, out);
-            let mem = l.launch.output(it);
+            let mem = l.launch.output(&a.item);
             stores.push(Stmt::Store(mem, l.place_at(mem, &at), e));
         }
         out.append(&mut stores);

@@ -70,7 +70,7 @@ pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Resul
                 Stage::Reduce { reductions, values } => {
                     row.reduce(l, stage, (reductions, values), &groups, &mut out)?;
                 }
-                Stage::Store { items } => row.store(l, stage, items, &groups, &mut out)?,
+                Stage::Store { arrays } => row.store(l, stage, arrays, &groups, &mut out)?,
             }
         }
     }

@@ -12,8 +12,7 @@ use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::facts::{ResidentRows, Stage};
-use crate::schedule::groups::Item;
+use crate::schedule::facts::{ResidentRows, RowArray, Stage};
 use crate::schedule::lower::{Loaded, Lower, named as bind};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::neighbours;
@@ -91,8 +90,8 @@ impl<'a> Row<'a> {
     fn roots(&self, l: &mut Lower, stage: usize) -> Vec<NodeId> {
         let index: Vec<NodeId> = self.rows.outer.iter().copied().chain([self.rows.element]).collect();
         match &self.rows.stages[stage] {
-            Stage::Store { items } => {
-                items.iter().map(|it| opened(&mut l.launch.g, it.node, &index)).collect()
+            Stage::Store { arrays } => {
+                arrays.iter().map(|a| opened(&mut l.launch.g, a.computed, &index)).collect()
             }
             Stage::Reduce { reductions, .. } => {
                 let of = |n: &NodeId| Reduction::nested(l.launch, *n).elements(l.launch, self.rows.element);
@@ -270,7 +269,7 @@ impl<'a> Row<'a> {
         &mut self,
         l: &mut Lower,
         stage: usize,
-        items: &[Item],
+        arrays: &[RowArray],
         groups: &[Group],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -279,8 +278,8 @@ impl<'a> Row<'a> {
         let of_element: Vec<&[Expr]> = computed.chunks(nodes.len()).collect();
         let index: Vec<Expr> = self.outer.iter().cloned().chain([groups[0].start.clone()]).collect();
         let mut starts = Vec::new();
-        for it in items {
-            let mem = l.launch.output(it);
+        for a in arrays {
+            let mem = l.launch.output(&a.item);
             let start = l.place_at(mem, &index);
             starts.push(bind(l, "place", start, out));
         }
@@ -288,8 +287,8 @@ impl<'a> Row<'a> {
         let mut at = 0;
         for g in groups {
             let mut stores = Vec::new();
-            for (i, it) in items.iter().enumerate() {
-                let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+            for (i, a) in arrays.iter().enumerate() {
+                let (mem, ty) = (l.launch.output(&a.item), l.launch.g.ty(a.computed).elem);
                 let of_group = &of_element[at..at + g.indices.len()];
                 let list: Vec<Expr> = of_group
                     .iter()

@@ -81,12 +81,12 @@ struct Demand {
 impl Demand {
     fn of(l: &LaunchContext, rows: &ResidentRows) -> Option<Demand> {
         let stored = rows.stages.iter().flat_map(|s| match s {
-            Stage::Store { items } => items.as_slice(),
+            Stage::Store { arrays } => arrays.as_slice(),
             Stage::Reduce { .. } => &[],
         });
         let arrays = || l.facts.accesses.own.iter().copied();
         let size = |x| l.g.ty(x).elem.size() as i64;
-        let widest = stored.map(|it| it.node).chain(arrays()).map(size).max()?;
+        let widest = stored.map(|a| a.computed).chain(arrays()).map(size).max()?;
         Some(Demand {
             v: (16 / widest).min(4),
             words: arrays().map(|x| size(x).max(4) / 4).sum(),

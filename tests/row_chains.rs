@@ -1,0 +1,55 @@
+//! Rows and vectors that several launches go over, on CPUs: the block interpreter and the runtime against the interpreter
+//! of core IR, by the launch that goes over a row once and by those that it replaces.
+
+#[allow(dead_code, reason = "only random numbers are needed")]
+#[path = "../compiler/tests/common/mod.rs"]
+mod common;
+#[path = "../compiler/tests/common/row_chains.rs"]
+mod row_chains;
+#[allow(dead_code, reason = "no C is compiled")]
+#[path = "common/mod.rs"]
+mod runtime;
+#[allow(dead_code, reason = "nothing is compiled for GPUs")]
+#[path = "../compiler/tests/common/typed.rs"]
+mod typed;
+
+use arraygpu_capi::abi::AgpuStatus;
+use arraygpu_compiler::core::interp;
+use arraygpu_compiler::driver::Targets;
+use arraygpu_compiler::plan::Step;
+use arraygpu_compiler::scalar::Ty;
+use common::rng::Rng;
+use runtime::{Layout, context, load_blocks, shapes};
+use typed::{compiled_for, numbers};
+
+#[test]
+fn random_chains() {
+    let (mut chains, mut stored) = ([0; 2], 0);
+    for seed in 0..60 {
+        let mut rng = Rng::new(seed);
+        let vector = seed % 2 == 1;
+        let text = row_chains::program(&mut rng, vector);
+        let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
+        let c = compiled_for(&text, ty, Targets { cpu: false, cuda: false });
+        let steps = &c.functions[0].plan.steps;
+        chains[usize::from(vector)] += steps.iter().filter(|s| matches!(s, Step::Instead(_))).count();
+        // a temporary that is allocated before the launch
+        stored += steps.windows(2).filter(|s| matches!(s, [Step::Alloc(_), Step::Instead(_)])).count();
+        let loaded = load_blocks(&c);
+        for k in [0, 1, 5, 132, 2050] {
+            let extents = if vector { vec![k] } else { vec![1 + rng.below(5), k] };
+            let args = [numbers(ty, &extents, &mut rng), numbers(ty, &[k], &mut rng)];
+            let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+            for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
+                for threads in [1, 4] {
+                    let called = loaded.call(0, context(threads), &args, &shapes(&wanted), layout);
+                    let what =
+                        format!("seed {seed}, {extents:?} of {ty}, {layout:?}, {threads} threads\n{text}");
+                    assert!(matches!(called.status, AgpuStatus::AgpuOk), "{what}\n{}", called.message);
+                    assert!(called.results == wanted, "{what}");
+                }
+            }
+        }
+    }
+    assert!(chains.iter().all(|n| *n > 10) && stored > 10, "{chains:?} chains, {stored} store for others");
+}
