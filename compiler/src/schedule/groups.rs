@@ -147,7 +147,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     }
     let mut all: Vec<_> = fused_groups.into_iter().zip(needs_of_group).collect();
     all.sort_by_key(|(p, _)| p.0);
-    Ok(group_order::by_rows(all.into_iter().map(|(p, needs)| (p.1, needs)).collect()))
+    Ok(group_order::by_rows(g, all.into_iter().map(|(p, needs)| (p.1, needs)).collect()))
 }
 
 /// Returns the number of items, where one with several accumulators counts as that many.
