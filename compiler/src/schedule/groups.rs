@@ -149,33 +149,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     all.sort_by_key(|(p, _)| p.0);
     let levels: Vec<u32> = all.iter().map(|(p, _)| p.0).collect();
     let all = all.into_iter().map(|(p, needs)| (p.1, needs)).collect();
-    Ok(group_order::by_rows(columns_first(g, all, &levels)))
-}
-
-/// Moves each group that may reduce columns before the first group of its level that stores matrices with
-/// such columns: a matrix may then be stored in the place of the one whose columns are reduced, and both may
-/// share a launch ([`super::stored_columns`]).
-fn columns_first(
-    g: &Graph,
-    all: Vec<(FusedGroup, Vec<NodeId>)>,
-    levels: &[u32],
-) -> Vec<(FusedGroup, Vec<NodeId>)> {
-    let mut first: HashMap<(u32, NodeId), usize> = HashMap::default();
-    let mut keyed: Vec<(usize, bool, (FusedGroup, Vec<NodeId>))> = Vec::new();
-    for (at, ((fused, needs), level)) in all.into_iter().zip(levels).enumerate() {
-        let are_nested = fused.items.iter().all(|it| is_store(g, it) && is_nested(g, it));
-        let before = match fused.domain[..] {
-            [n] if are_nested => first.get(&(*level, n)).copied(),
-            [_, n] if fused.items.iter().all(|it| is_store(g, it) && !is_nested(g, it)) => {
-                first.entry((*level, n)).or_insert(at);
-                None
-            }
-            _ => None,
-        };
-        keyed.push((before.unwrap_or(at), before.is_none(), (fused, needs)));
-    }
-    keyed.sort_by_key(|(at, is_own, _)| (*at, *is_own));
-    keyed.into_iter().map(|k| k.2).collect()
+    Ok(group_order::by_rows(g, group_order::columns_first(g, all, &levels)))
 }
 
 /// Returns the number of items, where one with several accumulators counts as that many.
