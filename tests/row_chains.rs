@@ -6,7 +6,6 @@
 mod common;
 #[path = "../compiler/tests/common/row_chains.rs"]
 mod row_chains;
-#[allow(dead_code, reason = "no C is compiled")]
 #[path = "common/mod.rs"]
 mod runtime;
 #[allow(dead_code, reason = "nothing is compiled for GPUs")]
@@ -28,7 +27,8 @@ fn random_chains() {
     for seed in 0..60 {
         let mut rng = Rng::new(seed);
         let vector = seed % 2 == 1;
-        let text = row_chains::program(&mut rng, vector);
+        let of = if vector { row_chains::Of::Vector } else { row_chains::Of::Rows };
+        let text = row_chains::program(&mut rng, of);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
         let c = compiled_for(&text, ty, Targets { cpu: false, cuda: false });
         let steps = &c.functions[0].plan.steps;

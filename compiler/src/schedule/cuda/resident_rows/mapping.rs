@@ -87,12 +87,6 @@ impl ResidentRowsParams {
         (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 16) as u32
     }
 
-    /// Whether a thread can have the registers that counts and means take as well, or all that it needs
-    /// if it is one of a cluster.
-    pub fn has_room(&self, words: i64, of_moments: i64) -> bool {
-        of_moments == 0 && self.blocks == 1 || self.is_in_registers(words, of_moments)
-    }
-
     /// Whether a multiprocessor has registers for everything that the threads of a block need.
     pub fn is_in_registers(&self, words: i64, of_moments: i64) -> bool {
         self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS

@@ -99,7 +99,7 @@ impl Demand {
     /// Returns why a thread cannot have so many elements, if it cannot.
     fn obstacle(&self, p: &ResidentRowsParams) -> Option<&'static str> {
         let elements = p.elements_per_lane();
-        if elements * self.words > MOST_WORDS || !p.has_room(self.words, self.of_moments) {
+        if elements * self.words > MOST_WORDS || !p.is_in_registers(self.words, self.of_moments) {
             return Some("its elements take more registers than a multiprocessor has");
         }
         (elements * p.each * self.operations > MOST_OPERATIONS)
@@ -131,12 +131,8 @@ impl Demand {
                 all.push(ResidentRowsParams { lanes, v: 1, ..of_warps });
             }
         }
-        let is_kept = |p: &ResidentRowsParams| {
-            self.obstacle(p).is_none() && p.is_in_registers(self.words, self.of_moments)
-        };
-        let (kept, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_kept);
         let longest = |single: bool| {
-            let blocks = kept.iter().filter(|p| (p.v == 1) == single);
+            let blocks = all.iter().filter(|p| (p.v == 1) == single && self.obstacle(p).is_none());
             blocks.map(ResidentRowsParams::longest).max().unwrap_or(0)
         };
         let of_clusters = |v: i64| {
@@ -144,10 +140,9 @@ impl Demand {
             let levels = cluster::levels(v, self.words).filter(move |p| p.longest() > of_block);
             levels.map(move |p| (p, cluster::profit(of_block)))
         };
-        let of_blocks = |all: Vec<ResidentRowsParams>| all.into_iter().map(|p| (p, Profit::default()));
         let (aligned, single) = (of_clusters(self.v), of_clusters(1));
-        // blocks whose threads need some memory are for devices without clusters
-        of_blocks(kept).chain(aligned).chain(of_blocks(others)).chain(single).collect()
+        let of_blocks = all.iter().map(|p| (*p, Profit::default()));
+        of_blocks.chain(aligned).chain(single).collect()
     }
 }
 
