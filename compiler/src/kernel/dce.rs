@@ -93,7 +93,6 @@ impl<'k> Marking<'k> {
                 Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
                     self.definitions[r.0 as usize].push(place);
                     if orders(e) {
-                        self.mark_register(*r);
                         self.pending.push(place);
                     }
                 }
@@ -107,7 +106,7 @@ impl<'k> Marking<'k> {
                     let inner = Some(self.blocks.len() - 1);
                     if matches!(statement, Stmt::While(..)) {
                         // nothing shows that it ends
-                        self.mark_blocks(inner);
+                        self.pending.push(place);
                     }
                     statement.blocks().into_iter().for_each(|b| self.collect(b, inner));
                 }
@@ -129,10 +128,12 @@ impl<'k> Marking<'k> {
         }
     }
 
-    /// Marks what the expressions of a statement use, without those of inner blocks.
+    /// Marks what a statement defines and what its expressions use, without those of inner blocks.
     fn mark(&mut self, statement: &'k Stmt) {
-        if let Stmt::LoadVec(_, m, _) = statement {
-            self.mark_array(*m);
+        match statement {
+            Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => self.mark_register(*r),
+            Stmt::LoadVec(_, m, _) => self.mark_array(*m),
+            _ => {}
         }
         statement.expressions(&mut |e| self.mark_expression(e));
     }

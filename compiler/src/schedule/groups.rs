@@ -92,7 +92,6 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     let items = items(f)?;
     let mut levels: HashMap<NodeId, u32> = HashMap::default();
     let mut fused_groups: Vec<(u32, FusedGroup, Option<Size>)> = Vec::new();
-    let mut needs_of_group: Vec<Vec<NodeId>> = Vec::new();
     // the groups with room for another item, by what their items have in common
     let mut open: HashMap<Common, Vec<usize>> = HashMap::default();
     for it in items {
@@ -130,7 +129,6 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         };
         match with.iter().position(&mut fits) {
             Some(at) => {
-                needs_of_group[with[at]].extend(needs);
                 let p = &mut fused_groups[with[at]];
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
@@ -140,16 +138,78 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
             }
             None => {
                 with.push(fused_groups.len());
-                needs_of_group.push(needs);
                 fused_groups.push((level, FusedGroup { domain, sequential, iteration, items: vec![it] }, own))
             }
         }
     }
-    let mut all: Vec<_> = fused_groups.into_iter().zip(needs_of_group).collect();
-    all.sort_by_key(|(p, _)| p.0);
-    let levels: Vec<u32> = all.iter().map(|(p, _)| p.0).collect();
-    let all = all.into_iter().map(|(p, needs)| (p.1, needs)).collect();
-    Ok(group_order::by_rows(g, group_order::columns_first(g, all, &levels)))
+    fused_groups.sort_by_key(|p| p.0);
+    let levels: Vec<u32> = fused_groups.iter().map(|p| p.0).collect();
+    Ok(in_order(g, columns_first(g, fused_groups.into_iter().map(|p| p.1).collect(), &levels)))
+}
+
+/// Moves each group that may reduce columns before the first group of its level that stores matrices with
+/// such columns: a matrix may then be stored in the place of the one whose columns are reduced, and both may
+/// share a launch ([`super::stored_columns`]). Groups that may leave records stay where they are.
+fn columns_first(g: &Graph, all: Vec<FusedGroup>, levels: &[u32]) -> Vec<FusedGroup> {
+    let mut first: HashMap<(u32, NodeId), usize> = HashMap::default();
+    let mut keyed: Vec<(usize, bool, FusedGroup)> = Vec::new();
+    for (at, (fused, level)) in all.into_iter().zip(levels).enumerate() {
+        let are_nested = fused.items.iter().all(|it| is_store(g, it) && is_nested(g, it));
+        let before = match fused.domain[..] {
+            [n] if are_nested && !may_record(g, &fused) => first.get(&(*level, n)).copied(),
+            [_, n] if fused.items.iter().all(|it| is_store(g, it) && !is_nested(g, it)) => {
+                first.entry((*level, n)).or_insert(at);
+                None
+            }
+            _ => None,
+        };
+        keyed.push((before.unwrap_or(at), before.is_none(), fused));
+    }
+    keyed.sort_by_key(|(at, is_own, _)| (*at, *is_own));
+    keyed.into_iter().map(|k| k.2).collect()
+}
+
+/// Returns groups in an order in which those over the same rows come one after another. Which error record is
+/// reported follows from the order of the groups that may leave some, which stays.
+fn in_order(g: &Graph, all: Vec<FusedGroup>) -> Vec<FusedGroup> {
+    let owners = all.iter().zip(0..).flat_map(|(fused, i)| fused.items.iter().map(move |it| (it.node, i)));
+    let owners: HashMap<NodeId, usize> = owners.collect();
+    let needs_of = |fused: &FusedGroup| {
+        let needs = fused.items.iter().flat_map(|it| needs_of_item(g, it));
+        let mut needs: Vec<usize> = needs.filter_map(|n| owners.get(&n).copied()).collect();
+        needs.sort_unstable();
+        needs.dedup();
+        needs
+    };
+    let needs: Vec<Vec<usize>> = all.iter().map(needs_of).collect();
+    let mut groups: Vec<Option<FusedGroup>> = all.into_iter().map(Some).collect();
+    let mut records: Vec<Option<bool>> = vec![None; groups.len()];
+    let order = group_order::by_rows(&needs, |a, b| {
+        let (Some(before), Some(fused)) = (&groups[a], &groups[b]) else { return false };
+        share_rows(before, fused) && !*records[b].get_or_insert_with(|| may_record(g, fused))
+    });
+    order.into_iter().filter_map(|i| groups[i].take()).collect()
+}
+
+/// Whether two groups go over the same rows: over the elements of one index space, or one over the rows of the
+/// other's.
+fn share_rows(a: &FusedGroup, b: &FusedGroup) -> bool {
+    let (short, long) = if a.domain.len() < b.domain.len() { (a, b) } else { (b, a) };
+    let is_loop = |fused: &FusedGroup| !fused.sequential && fused.iteration.is_none();
+    let rank = short.domain.len();
+    let same = rank > 0 && long.domain.len() <= rank + 1 && long.domain.starts_with(&short.domain);
+    is_loop(a) && is_loop(b) && same
+}
+
+/// Whether a group may leave an error record.
+fn may_record(g: &Graph, fused: &FusedGroup) -> bool {
+    let parts = |it: &Item| {
+        let op = g.op(it.node);
+        op.operands().chain(op.lambda().map(|l| l.body)).collect::<Vec<NodeId>>()
+    };
+    let is_other = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
+    let all = g.reachable_until(fused.items.iter().flat_map(parts), is_other);
+    all.into_iter().any(|n| g.op(n).may_record(g))
 }
 
 /// Returns the number of items, where one with several accumulators counts as that many.
