@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use typed::{compiled, numbers};
 
 /// More than any kernel has.
-const VARIANTS: usize = 16;
+const VARIANTS: usize = 32;
 
 const VECTOR: &str = "func @f(%x: [T]) -> (q: T, s: T, d: [T], scaled: [T]) {
   %q = squared_deviations from 0T over %x

@@ -184,9 +184,9 @@ fn in_order(g: &Graph, all: Vec<FusedGroup>) -> Vec<FusedGroup> {
     let needs: Vec<Vec<usize>> = all.iter().map(needs_of).collect();
     let mut groups: Vec<Option<FusedGroup>> = all.into_iter().map(Some).collect();
     let mut records: Vec<Option<bool>> = vec![None; groups.len()];
-    let order = group_order::by_rows(&needs, |a, b| {
+    let order = group_order::by_rows(&needs, |a, b, is_next| {
         let (Some(before), Some(fused)) = (&groups[a], &groups[b]) else { return false };
-        share_rows(before, fused) && !*records[b].get_or_insert_with(|| may_record(g, fused))
+        share_rows(before, fused) && (is_next || !*records[b].get_or_insert_with(|| may_record(g, fused)))
     });
     order.into_iter().filter_map(|i| groups[i].take()).collect()
 }
