@@ -56,7 +56,7 @@ const CENTRED: &str = "func @f(%a: [[T]], %u: [T], %v: [T]) -> (t: [T], top: [T]
     yield %d
   }
   %s = generate %m (%i: i64) {
-    %e = elem %t, %i
+    %e = elem %u, %i
     %row = generate %n (%j: i64) { %x = elem %a, %i, %j %y = sub %x, %e yield %y }
     %d = dot from 9T over %row, %row
     yield %d
