@@ -1,5 +1,5 @@
-//! Rows and vectors that several launches go over, on CPUs: the block interpreter and the runtime against the interpreter
-//! of core IR, by the launch that goes over a row once and by those that it replaces.
+//! Rows and vectors that several launches go over, on CPUs: the block interpreter and the runtime against the
+//! interpreter of core IR, by the launch that goes over a row once and by those that it replaces.
 
 #[allow(dead_code, reason = "only random numbers are needed")]
 #[path = "../compiler/tests/common/mod.rs"]

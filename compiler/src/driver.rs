@@ -74,7 +74,7 @@ pub struct CompiledGpuKernel {
     pub stencils: Vec<Kept>,
     /// The decisions about arrays that the kernel reads transposed.
     pub transposed: Vec<TiledArray>,
-    /// Of a kernel that keeps rows: which rows it does not keep, and why.
+    /// For a kernel with resident rows: the greatest length of a row, and what limits it.
     pub limit: Option<String>,
 }
 

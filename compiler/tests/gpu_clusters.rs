@@ -10,6 +10,8 @@ mod gpu;
 mod mutants;
 #[path = "common/row_chains.rs"]
 mod row_chains;
+#[path = "common/softmax.rs"]
+mod softmax;
 #[path = "common/typed.rs"]
 mod typed;
 
@@ -20,37 +22,8 @@ use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
 use gpu::{Failure, How, Layout, call, call_on};
+use softmax::SOFTMAX;
 use typed::{compiled, numbers};
-
-/// A softmax: two reductions, of which the second needs the first, and the elements.
-const SOFTMAX: &str = "func @f(%m: [[T]]) -> (r: [[T]]) {
-  %n = len %m
-  %k = len %m axis 1
-  %top = generate %n (%i: i64) {
-    %row = pick %m at %i
-    %0 = reduce (%x: T, %y: T) from LEAST over %row { %z = max %x, %y yield %z }
-    yield %0
-  }
-  %e = generate %n, %k (%i: i64, %j: i64) {
-    %x = elem %m, %i, %j
-    %y = elem %top, %i
-    %d = sub %x, %y
-    %z = exp %d
-    yield %z
-  }
-  %sum = generate %n (%i: i64) {
-    %row = pick %e at %i
-    %0 = reduce (%x: T, %y: T) from 0T over %row { %z = add %x, %y yield %z }
-    yield %0
-  }
-  %r = generate %n, %k (%i: i64, %j: i64) {
-    %x = elem %e, %i, %j
-    %y = elem %sum, %i
-    %z = div %x, %y
-    yield %z
-  }
-  return %r
-}";
 
 /// Rows without their mean, divided by the root of their squares, and both values of each row: results are
 /// stored before a reduction that reads them, between reductions, and last.

@@ -1,5 +1,5 @@
-//! Arithmetic of narrow integers on a simulated GPU: what is computed in 32 bits without a cut, quotients by products, and sums in the order of
-//! lines have the interpreter's bits, in every version and layout.
+//! Arithmetic of narrow integers on a simulated GPU: what is computed in 32 bits without a cut, quotients by
+//! products, and sums in the order of lines have the interpreter's bits, in every version and layout.
 
 #[allow(dead_code, reason = "random programs are not all needed")]
 mod common;
@@ -115,7 +115,8 @@ fn random_maps() {
     }
 }
 
-/// The quotient of a weighted sum of a matrix of elements `x`, added in a random order with random signs, some of it twice.
+/// The quotient of a weighted sum of a matrix of elements `x`, added in a random order with random signs, some
+/// of it twice.
 fn stencil(x: Ty, ty: Ty, result: Ty, rng: &mut Rng) -> String {
     let (down, right) = (1 + rng.below(3), 1 + rng.below(3));
     let mut code = Code { values: Vec::new(), text: String::new() };
@@ -230,7 +231,8 @@ fn operations_of_a_mean() {
             _ => {}
         }
     }
-    // six lines of 16 sums of three, one of them written twice, and 64 sums of three of them: 512 if each element had its own
+    // six lines of 16 sums of three, one of them written twice, and 64 sums of three of them: 512 if each
+    // element had its own
     assert_eq!(counts, [320 + 32, 0, 64]);
 }
 
@@ -256,7 +258,8 @@ fn count(e: &Expr, counts: &mut [u32; 3]) {
     e.children(|child| count(child, counts));
 }
 
-/// A program that reduces `element` of `%e` (and a second vector's `%e2`) by some operators, from their identities or any other value.
+/// A program that reduces `element` of `%e` (and a second vector's `%e2`) by some operators, from their
+/// identities or any other value.
 fn reductions(x: Ty, y: Ty, element: &str, ty: Ty, ops: &[(&str, &str)]) -> String {
     let each = |k: usize, (op, init): &(&str, &str)| {
         format!(
@@ -320,7 +323,8 @@ fn reductions_in_any_order() {
     }
 }
 
-/// `r[i]`, the sum of `x[step i + tap]` of each tap with other weights, and of the element of a vector of another type.
+/// `r[i]`, the sum of `x[step i + tap]` of each tap with other weights, and of the element of a vector of
+/// another type.
 fn interleaved(x: Ty, y: Ty, result: Ty, step: i64, taps: &[i64]) -> String {
     let mut body = String::new();
     for (k, tap) in taps.iter().enumerate() {
@@ -386,7 +390,8 @@ fn interleaved_channels() {
     }
 }
 
-/// Minima and maxima of 3 x 3 elements, some of them the least of a row of greatest ones, with NaN and zeros of both signs.
+/// Minima and maxima of 3 x 3 elements, some of them the least of a row of greatest ones, with NaN and zeros of
+/// both signs.
 #[test]
 fn extremes_of_lines() {
     let cases = [

@@ -10,6 +10,8 @@ mod gpu;
 mod mutants;
 #[path = "common/row_chains.rs"]
 mod row_chains;
+#[path = "common/softmax.rs"]
+mod softmax;
 #[path = "common/typed.rs"]
 mod typed;
 
@@ -21,41 +23,12 @@ use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
 use gpu::{Failure, How, Layout, call};
 use row_chains::Of;
+use softmax::SOFTMAX;
 use typed::{compiled, numbers};
 
 /// The lengths of rows: around those of each variant, and beyond what a block keeps.
 const LENGTHS: [usize; 18] =
     [0, 1, 3, 4, 31, 32, 64, 68, 128, 1025, 512, 1020, 1024, 2048, 4096, 8192, 8196, 16_388];
-
-/// A softmax: two reductions, of which the second needs the first, and the elements.
-const SOFTMAX: &str = "func @f(%m: [[T]]) -> (r: [[T]]) {
-  %n = len %m
-  %k = len %m axis 1
-  %top = generate %n (%i: i64) {
-    %row = pick %m at %i
-    %0 = reduce (%x: T, %y: T) from LEAST over %row { %z = max %x, %y yield %z }
-    yield %0
-  }
-  %e = generate %n, %k (%i: i64, %j: i64) {
-    %x = elem %m, %i, %j
-    %y = elem %top, %i
-    %d = sub %x, %y
-    %z = exp %d
-    yield %z
-  }
-  %sum = generate %n (%i: i64) {
-    %row = pick %e at %i
-    %0 = reduce (%x: T, %y: T) from 0T over %row { %z = add %x, %y yield %z }
-    yield %0
-  }
-  %r = generate %n, %k (%i: i64, %j: i64) {
-    %x = elem %e, %i, %j
-    %y = elem %sum, %i
-    %z = div %x, %y
-    yield %z
-  }
-  return %r
-}";
 
 /// Rows without their mean and with another scale, with weights of the columns and of the rows; the
 /// sums are a result, too.

@@ -1,12 +1,12 @@
-//! Every PTX of the file tests assembles for sm_80, sm_90 and the newest architecture that ptxas knows, and a sample of
-//! them, another one each day, for sm_100 and sm_120: without a warning, a spill or a stack.
+//! Every PTX of the file tests assembles for sm_80, sm_90 and the newest architecture that ptxas knows, and a
+//! sample of them, another one each day, for sm_100 and sm_120: without a warning, a spill or a stack.
 //!
-//! PTX is for sm_80 and up (`.target sm_80`), but for variants that use what later architectures have, which name their own
-//! target and are not assembled for earlier ones (the record has zeros there). Such a variant comes with a test that others
-//! run elsewhere: clusters, of sm_90, in `gpu_clusters.rs`.
+//! PTX is for sm_80 and up (`.target sm_80`), but for variants that use what later architectures have, which
+//! name their own target and are not assembled for earlier ones (the record has zeros there). Such a variant
+//! comes with a test that others run elsewhere: clusters, of sm_90, in `gpu_clusters.rs`.
 //!
-//! `ptxas_files.txt` keeps what each kernel needs beside a hash of its text. Only kernels whose text is another one are
-//! assembled again.
+//! `ptxas_files.txt` keeps what each kernel needs beside a hash of its text. Only kernels whose text is another
+//! one are assembled again.
 
 #[path = "common/ptxas.rs"]
 mod ptxas;

@@ -76,7 +76,7 @@ pub struct GpuVariants {
     pub stencils: Vec<Kept>,
     /// What was decided of the arrays that it reads transposed.
     pub transposed: Vec<TiledArray>,
-    /// Of a kernel that keeps rows: which rows it does not keep, and why.
+    /// For a kernel with resident rows: the greatest length of a row, and what limits it.
     pub limit: Option<String>,
 }
 

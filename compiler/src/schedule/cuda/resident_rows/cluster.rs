@@ -42,8 +42,7 @@ pub(super) fn levels(v: i64, words: i64) -> impl Iterator<Item = ResidentRowsPar
     })
 }
 
-/// Returns for which rows clusters are the fastest, given the longest row that a block keeps without
-/// memory of its threads.
+/// Returns for which rows clusters are the fastest, given the longest row that a block keeps.
 pub(super) fn profit(longest_of_block: u32) -> Profit {
     Profit { min_inner_length: Some(longest_of_block + 1), ..Profit::default() }
 }
