@@ -3,6 +3,7 @@
 use crate::core::{Graph, NodeId, Op};
 use crate::loc::Loc;
 use crate::schedule::groups::{self, FusedGroup};
+use crate::schedule::item_loops::KnownLoops;
 
 /// Returns the reason why a fused group is not part of an earlier one.
 pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String {
@@ -18,6 +19,9 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String
             };
             format!("each element needs the {what}{at}, which is known only after a whole pass")
         }
+        None if differ_in_loops(g, before, p) => {
+            "the loops in their elements have no strategy for both".into()
+        }
         None if before.iter().any(|b| b.domain == p.domain && b.sequential == p.sequential) => format!(
             "the budget of a pass is {} results, {} operations and {} arrays",
             groups::MAX_ITEMS,
@@ -30,4 +34,12 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String
         }
         None => "its index space is another one: the lengths are not known to be equal".into(),
     }
+}
+
+/// Whether a group has no earlier one over its elements whose loops it could share.
+fn differ_in_loops(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> bool {
+    let mut same = before.iter().filter(|b| b.domain == p.domain && b.sequential == p.sequential).peekable();
+    let it = &p.items[0];
+    let is_nested = groups::is_store(g, it) && groups::is_nested(g, it);
+    same.peek().is_some() && same.all(|b| !KnownLoops::default().fit(g, &b.items, it, is_nested))
 }

@@ -2,6 +2,7 @@
 //! fuses items over one index space into fused groups.
 
 use super::group_order;
+use super::item_loops::KnownLoops;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::Visited;
 use crate::core::{Function, Graph, NodeId, Op};
@@ -94,6 +95,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     let mut fused_groups: Vec<(u32, FusedGroup, Option<Size>)> = Vec::new();
     // the groups with room for another item, by what their items have in common
     let mut open: HashMap<Common, Vec<usize>> = HashMap::default();
+    let mut loops = KnownLoops::default();
     for it in items {
         let needs = needs_of_item(g, &it);
         let level = needs.iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
@@ -104,18 +106,13 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
         let iteration = iteration(g, it.node);
         let with = open.entry((level, domain.clone(), sequential, iteration.clone())).or_default();
-        let nests = is_store(g, &it) && is_nested(g, &it);
+        let is_nested = is_store(g, &it) && is_nested(g, &it);
         let own_weight = weight(g, std::slice::from_ref(&it));
         // computed only if there is a group that the item might share
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
             let p = &mut fused_groups[*i];
-            // the tree of a reduction over the elements and loops in them have different strategies
-            let differs = |other: &Item| match is_store(g, other) {
-                true => !is_store(g, &it) && is_nested(g, other),
-                false => nests,
-            };
-            if iteration.is_none() && p.1.items.iter().any(differs) {
+            if iteration.is_none() && !loops.fit(g, &p.1.items, &it, is_nested) {
                 return false;
             }
             if iteration.is_none() && weight(g, &p.1.items) + own_weight > MAX_ITEMS {

@@ -31,6 +31,7 @@ mod group_order;
 pub mod groups;
 pub mod host;
 mod in_bounds;
+pub mod item_loops;
 mod iterate;
 mod kernels;
 pub mod loop_nests;

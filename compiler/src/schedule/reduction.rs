@@ -58,13 +58,17 @@ impl Reduction {
 
     /// Returns a nested reduction, which is part of an element's code and has no scratch arrays.
     pub fn nested(l: &LaunchContext, node: NodeId) -> Reduction {
-        let kind = match l.g.op(node) {
+        Reduction::of(&l.g, node)
+    }
+
+    fn of(g: &Graph, node: NodeId) -> Reduction {
+        let kind = match g.op(node) {
             Op::Reduce { join, src, .. } => Kind::Join(join.clone(), *src),
             Op::Dot { a, b, .. } => Kind::Dot(*a, *b),
             Op::SquaredDeviations { src, .. } => Kind::SquaredDeviations(*src),
             op => unreachable!("{op:?} is no reduction"),
         };
-        Reduction { node, ty: l.g.ty(node).elem, scratch: Vec::new(), kind }
+        Reduction { node, ty: g.ty(node).elem, scratch: Vec::new(), kind }
     }
 
     /// Returns the number of accumulators. The last one is what the reduction is about.
@@ -250,13 +254,17 @@ impl Reduction {
     /// Returns the operator's identity, exact in every bit (-0 for sums of floats): the value of each
     /// accumulator of a column that has no elements. Returns `None` if the operator has no such value.
     pub fn identity(&self, l: &LaunchContext) -> Option<Lit> {
+        self.identity_in(&l.g)
+    }
+
+    fn identity_in(&self, g: &Graph) -> Option<Lit> {
         let op = match &self.kind {
             // no elements, and what is joined with them stays as it is
             Kind::SquaredDeviations(_) => return Some(Lit::zero(self.ty)),
             Kind::Dot(..) => BinaryOp::Add,
             Kind::Join(join, _) => {
-                let is = |n: NodeId, i: usize| matches!(l.g.op(n), Op::Var(v, _) if *v == join.params[i].0);
-                let op = commutative(&l.g, join.body, is)?;
+                let is = |n: NodeId, i: usize| matches!(g.op(n), Op::Var(v, _) if *v == join.params[i].0);
+                let op = commutative(g, join.body, is)?;
                 op.precise().unwrap_or(op)
             }
         };
@@ -271,6 +279,13 @@ impl Reduction {
             _ => return None,
         })
     }
+}
+
+/// Whether a node is a reduction whose operator has an identity.
+pub fn has_identity(g: &Graph, node: NodeId) -> bool {
+    let is_reduction =
+        matches!(g.op(node), Op::Reduce { .. } | Op::Dot { .. } | Op::SquaredDeviations { .. });
+    is_reduction && Reduction::of(g, node).identity_in(g).is_some()
 }
 
 /// Returns the reduction of each accumulator.

@@ -1,0 +1,44 @@
+//! Results over one index space whose elements have loops, on CPUs: the block interpreter and the runtime against the
+//! interpreter of core IR.
+
+#[allow(dead_code, reason = "only random numbers are needed")]
+#[path = "../compiler/tests/common/mod.rs"]
+mod common;
+#[path = "../compiler/tests/common/pairs.rs"]
+mod pairs;
+#[path = "common/mod.rs"]
+mod runtime;
+#[allow(dead_code, reason = "nothing is compiled for GPUs")]
+#[path = "../compiler/tests/common/typed.rs"]
+mod typed;
+
+use arraygpu_capi::abi::AgpuStatus;
+use arraygpu_compiler::core::interp;
+use arraygpu_compiler::driver::Targets;
+use arraygpu_compiler::scalar::Ty;
+use common::rng::Rng;
+use runtime::{Layout, context, load_blocks, shapes};
+use typed::{compiled_for, numbers};
+
+#[test]
+fn random_pairs() {
+    for seed in 0..60 {
+        let mut rng = Rng::new(seed);
+        let (text, _) = pairs::program(&mut rng);
+        let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
+        let c = compiled_for(&text, ty, Targets { cpu: false, cuda: false });
+        let loaded = load_blocks(&c);
+        for m in [0, 1, 7, 66] {
+            let [n, k, l] = [0; 3].map(|_| rng.pick(&[0, 1, 3, 17, 130]));
+            let sizes = [m, n, k, l, m];
+            let args: Vec<_> = pairs::extents(sizes).iter().map(|e| numbers(ty, e, &mut rng)).collect();
+            let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+            for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
+                let called = loaded.call(0, context(2), &args, &shapes(&wanted), layout);
+                let what = format!("seed {seed}, {sizes:?} of {ty}, {layout:?}\n{text}");
+                assert!(matches!(called.status, AgpuStatus::AgpuOk), "{what}\n{}", called.message);
+                assert!(called.results == wanted, "{what}");
+            }
+        }
+    }
+}
