@@ -54,7 +54,8 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return Choice::Reduction;
     }
-    if let Some(p) = products::find(l, fused).filter(|p| p.is_matrix && !staged) {
+    // nothing that a product reads is one of its outputs
+    if let Some(p) = products::find(l, fused).filter(|p| p.is_matrix && (!staged || strided)) {
         return Choice::Product(p);
     }
     if let Some(rows) = (!staged && !strided).then(|| row_strips::of(l, fused)).flatten() {

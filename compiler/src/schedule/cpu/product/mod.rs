@@ -2,11 +2,13 @@
 //! of a tile.
 //!
 //! The columns' values of 128 inner (k) indices are packed into a contiguous buffer, once for the
-//! 64 rows of a block tile. Then four rows walk four inner indices at a time: each vector of
+//! 64 rows of a block tile (`pack.rs`). Then four rows walk four inner indices at a time: each vector of
 //! results is loaded and stored once for four indices, and each vector of packed values serves four
 //! rows. The launch counts units of work in results in row-major order; a range of units is mapped
 //! to the same fraction of the block tiles. A matrix with few columns is computed element by
 //! element, because such short loops do not vectorise.
+
+mod pack;
 
 use super::element_loop::each;
 use super::map;
@@ -31,9 +33,10 @@ const STEPS: i64 = 4;
 /// Least number of columns for which block tiles are used.
 const LEAST: i64 = 8;
 
-/// Emits the contiguous variant.
+/// Emits the variant for contiguous arrays, or for any strides. No output is an input then, because the tiles
+/// of a product are read several times.
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec<Stmt>> {
-    let elements = map::main(l, fused, false)?;
+    let elements = map::main(l, fused, l.k.strided)?;
     let [rows, cols] = [fused.domain[0], fused.domain[1]].map(|n| l.launch.host(n));
     let n = l.launch.count();
     let mut out = Vec::new();
@@ -136,45 +139,6 @@ impl Square<'_> {
         let list = body(&at);
         let columns = Stmt::For(c, Expr::int(0), Expr::int(SIZE), list);
         out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), vec![columns]));
-    }
-
-    /// Emits the packing of the columns' values of `depth` inner indices from `base` on. Columns
-    /// behind the edge of the matrix are filled with 0.
-    fn pack(&self, l: &mut Lower, base: &Expr, depth: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let side = &self.p.sides[1];
-        // the inner loop walks through what is contiguous in memory
-        let (outer_name, inner_name) = if side.along_k { ("c", "kk") } else { ("kk", "c") };
-        let outer = l.k.reg(outer_name, Ty::I64);
-        let (outer_count, inner_count) =
-            if side.along_k { (&self.counts[1], depth) } else { (depth, &self.counts[1]) };
-        let [j, k] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
-        let env = Env::default().with(&l.launch.g, self.p.outer[1], j).with(&l.launch.g, self.p.k, k);
-        let roots: Vec<NodeId> = side.parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-        let inner = each(l, inner_name, &Expr::int(0), inner_count, &mut |l, inner, conditions, body| {
-            let outer = Expr::Reg(outer);
-            let (kk, c) = if side.along_k { (inner.clone(), outer) } else { (outer, inner.clone()) };
-            let vars = [(j, self.first[1].clone().plus(c.clone())), (k, base.clone().plus(kk.clone()))];
-            if let Some(conditions) = conditions {
-                return l.conditions(&vars, conditions, body);
-            }
-            let values = l.region(&vars, &roots, &Expr::int(0), body)?;
-            let to = kk.times(Expr::int(SIZE)).plus(c);
-            body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
-            Ok(vec![])
-        })?;
-        out.push(Stmt::Seq(outer, Expr::int(0), outer_count.clone(), inner));
-        let row = l.k.reg("kk", Ty::I64);
-        let rest = self.zeros(l, Expr::Reg(row));
-        out.push(Stmt::Seq(row, Expr::int(0), depth.clone(), vec![rest]));
-        Ok(())
-    }
-
-    fn zeros(&self, l: &mut Lower, row: Expr) -> Stmt {
-        let z = l.k.reg("z", Ty::I64);
-        let at = row.times(Expr::int(SIZE)).plus(Expr::Reg(z));
-        let store = |m: &Mem| Stmt::Store(*m, at.clone(), Expr::Lit(Lit::zero(l.k.kernel.mem(*m).1)));
-        let body = self.packed.iter().map(store).collect();
-        Stmt::For(z, self.counts[1].clone(), Expr::int(SIZE), body)
     }
 
     /// Emits the steps of `count` rows from `row` on through all packed inner indices.
@@ -293,7 +257,7 @@ impl Square<'_> {
             let values = l.region(&vars, &roots, &Expr::int(0), body)?;
             for (item, e) in fused.items.iter().zip(values) {
                 let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-                let to = at[0].clone().times(l.launch.stride(mem, 0)).plus(at[1].clone());
+                let to = l.place_at(mem, &at);
                 let e = canonical(e, ty, &mut l.k.kernel, body);
                 body.push(Stmt::Store(mem, to, e));
             }
