@@ -21,7 +21,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         Reduction => SegmentedRows,
         SegmentedRows => SegmentedColumns,
         SegmentedColumns => ResidentRows,
-        ResidentRows => CooperativeNest,
+        ResidentRows => ResidentColumns,
+        ResidentColumns => CooperativeNest,
         CooperativeNest => Contraction,
         Contraction => Product,
         Product => SequentialFold,
@@ -33,7 +34,10 @@ fn next(s: Strategy) -> Option<Strategy> {
 /// Whether CPUs have it, too.
 fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
-    !matches!(s, Stencil(..) | TransposedTile | CooperativeNest | Contraction | TemporalBlocking)
+    !matches!(
+        s,
+        Stencil(..) | TransposedTile | ResidentColumns | CooperativeNest | Contraction | TemporalBlocking
+    )
 }
 
 #[test]

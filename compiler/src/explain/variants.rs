@@ -126,6 +126,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         limit(guards.capability, |n| format!("sm_{n} or later")),
         limit(guards.longest, |n| format!("segments of up to {n}")),
         limit(guards.multiple.map(NonZeroU32::get), of_a_multiple),
+        limit(guards.neighbours.map(NonZeroU32::get), |n| format!("a multiple of {n} columns")),
         limit(steps, |n| format!("up to {n} steps at once")),
         limit(guards.extent.map(NonZeroU32::get), |n| format!("axes of {n} or more")),
         (guards.narrow, "31-bit indices".into()),

@@ -111,6 +111,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         "capability": guards.capability,
         "longest": guards.longest,
         "multiple": guards.multiple,
+        "neighbours": guards.neighbours,
         "steps": number(v.steps_per_launch),
         "extent": number(guards.extent),
         "pays": {

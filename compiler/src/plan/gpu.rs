@@ -217,7 +217,8 @@ impl Display for GpuKernel {
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
-            let Guards { contiguous, narrow, noalias, capability, longest, multiple, extent } = v.guards;
+            let Guards { contiguous, narrow, noalias, capability, longest, multiple, neighbours, extent } =
+                v.guards;
             for (word, holds) in [(" contiguous", contiguous), (" narrow", narrow), (" separate", noalias)] {
                 f.write_str(if holds { word } else { "" })?;
             }
@@ -229,6 +230,9 @@ impl Display for GpuKernel {
             }
             if let Some(n) = multiple {
                 write!(f, " multiple {n}")?;
+            }
+            if let Some(n) = neighbours {
+                write!(f, " neighbours {n}")?;
             }
             if let Some(n) = v.steps_per_launch {
                 write!(f, " steps {n}")?;
@@ -345,6 +349,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let capability = if c.eat("capability") { Some(c.u32()?) } else { None };
     let longest = if c.eat("longest") { Some(c.u32()?) } else { None };
     let multiple = if c.eat("multiple") { NonZeroU32::new(c.u32()?) } else { None };
+    let neighbours = if c.eat("neighbours") { NonZeroU32::new(c.u32()?) } else { None };
     let steps_per_launch = if c.eat("steps") { NonZeroU32::new(c.u32()?) } else { None };
     let extent = if c.eat("extent") { NonZeroU32::new(c.u32()?) } else { None };
     let (flat, aligned, rows) = (numbers(c, "flat")?, numbers(c, "aligned")?, numbers(c, "rows")?);
@@ -353,7 +358,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         threads,
         grid,
         profit,
-        guards: Guards { contiguous, narrow, noalias, capability, longest, multiple, extent },
+        guards: Guards { contiguous, narrow, noalias, capability, longest, multiple, neighbours, extent },
         flat,
         aligned,
         steps_per_launch,

@@ -20,6 +20,8 @@ pub struct Guards {
     pub longest: Option<u32>,
     /// The length of segments is a positive multiple of this number.
     pub multiple: Option<NonZeroU32>,
+    /// The last extent of the index space is a positive multiple of this number.
+    pub neighbours: Option<NonZeroU32>,
     /// Every extent of the index space is at least this long.
     pub extent: Option<NonZeroU32>,
 }
@@ -37,8 +39,13 @@ impl Guards {
 
     /// Whether segments may have this length.
     pub fn allows(&self, length: u64) -> bool {
-        let is_multiple = |n: NonZeroU32| length > 0 && length.is_multiple_of(n.get().into());
-        self.longest.is_none_or(|most| length <= most.into()) && self.multiple.is_none_or(is_multiple)
+        self.longest.is_none_or(|most| length <= most.into()) && is_multiple(length, self.multiple)
+    }
+
+    /// Whether the index space may have these extents.
+    pub fn allows_extents(&self, extents: &[u64]) -> bool {
+        self.extent.is_none_or(|least| extents.iter().all(|n| *n >= least.get().into()))
+            && extents.last().is_none_or(|n| is_multiple(*n, self.neighbours))
     }
 
     /// Adds the guard of 32-bit indices.
@@ -50,4 +57,9 @@ impl Guards {
     pub fn noalias(self) -> Guards {
         Guards { noalias: true, ..self }
     }
+}
+
+/// Whether a number is a positive multiple of `of`, if there is such a condition.
+fn is_multiple(n: u64, of: Option<NonZeroU32>) -> bool {
+    of.is_none_or(|of| n > 0 && n.is_multiple_of(of.get().into()))
 }

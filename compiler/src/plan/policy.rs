@@ -264,7 +264,7 @@ impl GpuVariant {
     ) -> bool {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
-        let Guards { contiguous, narrow, noalias, capability, extent, .. } = self.guards;
+        let Guards { contiguous, narrow, noalias, capability, .. } = self.guards;
         (!contiguous || arrays().all(|a| a.is_contiguous()))
             && capability.is_none_or(|least| device.capability >= least)
             && self.steps_per_launch.is_none_or(|n| i64::from(n.get()) == steps)
@@ -275,7 +275,7 @@ impl GpuVariant {
             })
             && self.guards.allows(space.inner_length)
             && (!narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
-            && extent.is_none_or(|least| space.extents.iter().all(|n| *n >= least.get().into()))
+            && self.guards.allows_extents(space.extents)
     }
 
     /// Chooses the span, as small as lets all blocks be resident at once, and the scratch.

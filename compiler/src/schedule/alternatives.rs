@@ -1,17 +1,18 @@
 //! Launches that compute several groups at once, and run instead of the launches of these where a device has
 //! code that serves the call ([`crate::plan::Step::Instead`]).
 
+use super::facts::Along;
 use super::groups::FusedGroup;
 use super::scheduler::Scheduler;
-use super::{resident_rows, resident_vector, rows_and_columns, stored_columns};
+use super::{resident_segments, resident_vector, rows_and_columns, stored_columns};
 use crate::error::Result;
 use crate::plan::Step;
 
 /// What a launch that computes several groups does.
 #[derive(Clone, Copy)]
 pub(super) enum Alternative {
-    /// Rows, [`resident_rows`].
-    Rows,
+    /// Rows or columns, [`resident_segments`].
+    Segments(Along),
     /// A vector, [`resident_vector`].
     Vector,
     /// Nothing: it stores the elements of the columns that it reduces, [`stored_columns`].
@@ -32,17 +33,21 @@ impl Scheduler<'_> {
     ) -> Result<usize> {
         let (groups, scalars, g) = (&fused_groups[first..], &scalars[first..], &self.f.graph);
         let chains = [
-            (resident_rows::chain(g, groups, scalars), Alternative::Rows),
+            (resident_segments::chain(g, Along::Rows, groups, scalars), Alternative::Segments(Along::Rows)),
             (resident_vector::chain(groups, scalars), Alternative::Vector),
+            (
+                resident_segments::chain(g, Along::Columns, groups, scalars),
+                Alternative::Segments(Along::Columns),
+            ),
             (stored_columns::chain(g, groups, scalars), Alternative::Columns),
             (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
         ];
         for (most, what) in chains {
             for count in (2..=most.unwrap_or(0)).rev() {
                 let (chain, later) = groups.split_at(count);
-                let needed = resident_rows::needed_later(self.f, later, &scalars[count..]);
+                let needed = resident_segments::needed_later(self.f, later, &scalars[count..]);
                 let joined = match what {
-                    Alternative::Rows => resident_rows::joined(g, chain, &needed),
+                    Alternative::Segments(_) => resident_segments::joined(g, chain, &needed),
                     Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),
                     Alternative::Columns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
@@ -50,9 +55,10 @@ impl Scheduler<'_> {
                 let Some(fused) = joined else { continue };
                 let before = self.previous_arrays.clone();
                 let suffix = match what {
+                    Alternative::Segments(Along::Columns) => "strips",
                     Alternative::Columns => "columns",
                     Alternative::RowsAndColumns => "both",
-                    Alternative::Rows | Alternative::Vector => "rows",
+                    Alternative::Segments(Along::Rows) | Alternative::Vector => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;

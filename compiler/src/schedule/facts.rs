@@ -22,8 +22,8 @@ pub struct Facts {
     pub strips: Option<Rc<Strips>>,
     /// What the segmented reduction stores of its elements. Such a launch is instead of others.
     pub stored_columns: Option<Rc<StoredColumns>>,
-    /// The launch as one that keeps the rows of several groups, if it is one.
-    pub resident_rows: Option<Rc<ResidentRows>>,
+    /// The launch as one that keeps the rows or columns of several groups, if it is one.
+    pub resident: Option<Rc<ResidentSegments>>,
     /// The launch as one that reduces rows, and then columns by what follows.
     pub rows_and_columns: Option<Rc<RowsAndColumns>>,
     /// Number of elements in a CPU's unit of work.
@@ -92,11 +92,14 @@ pub struct Strips {
     pub condition: Option<NodeId>,
 }
 
-/// A launch that keeps the rows of several fused groups: what one row's code computes.
-pub struct ResidentRows {
+/// A launch that keeps the rows of several fused groups, or the columns: what the code of one of them computes.
+/// Where the words are about rows only, columns are meant as well.
+pub struct ResidentSegments {
+    /// Whether they are rows or columns.
+    pub along: Along,
     /// The variable of the row's number.
-    pub row: NodeId,
-    /// The row's indices along all axes but the last.
+    pub segment: NodeId,
+    /// The row's indices along all axes but that of its elements.
     pub outer: Vec<NodeId>,
     /// The variable of an element's index in the row.
     pub element: NodeId,
@@ -109,10 +112,34 @@ pub struct ResidentRows {
     pub in_memory: Vec<Stage>,
 }
 
+impl ResidentSegments {
+    /// Returns the indices of an element, outermost first.
+    pub fn index(&self) -> Vec<NodeId> {
+        self.along.index(&self.outer, self.element)
+    }
+}
+
+impl Along {
+    /// Returns the number of the axis of elements, given the number of the other axes.
+    pub fn axis(self, others: usize) -> usize {
+        match self {
+            Along::Rows => others,
+            Along::Columns => others - 1,
+        }
+    }
+
+    /// Returns the indices of an element, given those of its row or column and its own one.
+    pub fn index<T: Clone>(self, outer: &[T], element: T) -> Vec<T> {
+        let mut index = outer.to_vec();
+        index.insert(self.axis(outer.len()), element);
+        index
+    }
+}
+
 /// A launch that reduces the columns of the rows that it keeps.
 pub struct RowsAndColumns {
     /// The rows: reductions, and values that follow from them.
-    pub rows: ResidentRows,
+    pub rows: ResidentSegments,
     /// The columns. Their index is that of the row's elements.
     pub columns: Segments,
     /// The items that are made of columns.

@@ -1,5 +1,5 @@
 //! The order of fused groups: a group that goes on over the rows of one before, and needs what that one
-//! computes, comes next, so that one launch may keep the rows of both ([`super::resident_rows`]).
+//! computes, comes next, so that one launch may keep the rows of both ([`super::resident_segments`]).
 //!
 //! ```text
 //! maxima of a, maxima of b, sums of a, sums of b  ->  maxima of a, sums of a, maxima of b, sums of b

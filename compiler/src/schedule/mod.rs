@@ -39,7 +39,7 @@ pub mod lower;
 pub mod nested_loop;
 pub mod products;
 pub mod reduction;
-pub mod resident_rows;
+pub mod resident_segments;
 pub mod resident_vector;
 pub mod rows_and_columns;
 pub mod scalars;
@@ -63,6 +63,7 @@ use crate::interrupt;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
 use crate::scalar::Lit;
 use alternatives::Alternative;
+use facts::Along;
 use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
 use lower::LaunchContext;
@@ -235,7 +236,7 @@ impl Scheduler<'_> {
         match chain {
             Some((what, chain, needed)) => {
                 let found = match what {
-                    Alternative::Rows => c.find_resident_rows(chain, fused, needed),
+                    Alternative::Segments(along) => c.find_resident_segments(along, chain, fused, needed),
                     Alternative::Vector => c.find_resident_vector(chain, needed),
                     Alternative::Columns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
@@ -253,8 +254,9 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        // rows and columns at once are for GPUs
-        let has_cpu_code = scope.has_cpu() && c.facts.rows_and_columns.is_none();
+        // strips of columns are for GPUs, and rows and columns at once
+        let keeps_columns = c.facts.resident.as_ref().is_some_and(|kept| kept.along == Along::Columns);
+        let has_cpu_code = scope.has_cpu() && c.facts.rows_and_columns.is_none() && !keeps_columns;
         let (cpu, dense) = match has_cpu_code {
             true => cpu::kernels(&mut c, &name, fused, scalars).map(|(cpu, dense)| (Some(cpu), dense))?,
             false => (None, Vec::new()),
@@ -264,7 +266,7 @@ impl Scheduler<'_> {
             false => None,
         };
         let segment = c.facts.segments.as_ref().map(|s| s.length);
-        let segment = segment.or(c.facts.resident_rows.as_ref().map(|r| r.length));
+        let segment = segment.or(c.facts.resident.as_ref().map(|r| r.length));
         let segment = segment.or(c.facts.rows_and_columns.as_ref().map(|r| r.rows.length));
         let segment = segment.or_else(|| products::length(&mut c, fused));
         let LaunchContext { signature, facts, warnings, .. } = c;

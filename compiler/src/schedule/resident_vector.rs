@@ -1,5 +1,5 @@
 //! Resident vectors: groups over one vector, each of which needs a reduction of the vector that the one
-//! before computes, in one launch. The vector is the only row of [`super::resident_rows`]: one block of a
+//! before computes, in one launch. The vector is the only row of [`super::resident_segments`]: one block of a
 //! GPU holds it in registers, so that `x / norm(x)` of up to 32768 elements is one launch in place of two.
 //!
 //! ```text
@@ -12,11 +12,11 @@
 //! which whatever follows from it reads before its loop.
 
 use super::element::opened;
-use super::facts::{Accesses, ResidentRows, RowArray, RowValue, Stage};
+use super::facts::{Accesses, Along, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::resident_rows::{MOST_GROUPS, may_share, recomputed};
+use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
 use super::{segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::{Graph, NodeId, Op};
@@ -142,7 +142,7 @@ impl LaunchContext<'_, '_> {
             for it in &fused.items {
                 let node = read_by(&mut self.g, it.node, &written);
                 let node = totals.replaced(&mut self.g, node, &written);
-                self.read_again(&[node], &[], &written)?;
+                self.read_again(Along::Rows, &[node], &[], &written)?;
                 let here = of_arrays(&mut self.g, node, &mut |g, x| recomputed(g, x, &written));
                 if is_store(&self.g, it) {
                     of_registers.push(RowArray { computed: here, item: it.clone() });
@@ -184,8 +184,9 @@ impl LaunchContext<'_, '_> {
         self.facts.grain = 1;
         self.facts.accesses = accesses;
         let outer = Vec::new();
-        self.facts.resident_rows =
-            Some(Rc::new(ResidentRows { row, outer, element, length, stages, in_memory }));
+        let (along, segment) = (Along::Rows, row);
+        let vector = ResidentSegments { along, segment, outer, element, length, stages, in_memory };
+        self.facts.resident = Some(Rc::new(vector));
         Some(())
     }
 

@@ -8,16 +8,16 @@
 //!                                                             then for all columns j: y[j] = the sums of all blocks
 //! ```
 //!
-//! The launch is an alternative, as that of [`super::resident_rows`] is, for GPUs only. A block takes tree
+//! The launch is an alternative, as that of [`super::resident_segments`] is, for GPUs only. A block takes tree
 //! columns of a tile of 2048 rows (semantics 5.1), so its results are subtrees, which a second kernel joins.
 //! Rows and columns have the order of semantics 5.1, as if they were alone.
 
 use super::element::opened;
-use super::facts::{Along, RowsAndColumns, Segments, Stage};
+use super::facts::{Along, ResidentSegments, RowsAndColumns, Segments, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::resident_rows::{MOST_GROUPS, may_share};
+use super::resident_segments::{MOST_GROUPS, may_share};
 use super::{segments, work};
 use crate::core::{Graph, NodeId, Op};
 use rustc_hash::FxHashSet as HashSet;
@@ -54,7 +54,7 @@ impl LaunchContext<'_, '_> {
     /// groups `chain`. Returns `None` if it cannot, or if no array would be read fewer times.
     pub(super) fn find_rows_and_columns(&mut self, fused: &FusedGroup, chain: &[FusedGroup]) -> Option<()> {
         let (last, of_rows) = chain.split_last()?;
-        let (mut rows, _) = self.kept_rows(of_rows, &fused.items, &HashSet::default())?;
+        let (mut rows, _) = self.kept_segments(Along::Rows, of_rows, &fused.items, &HashSet::default())?;
         let kept: HashSet<NodeId> = fused.items.iter().map(|it| it.node).collect();
         // a value of a row is stored if another launch needs it
         let all = of_rows.iter().flat_map(|of| &of.items);
@@ -82,8 +82,8 @@ impl LaunchContext<'_, '_> {
             return None;
         }
         let known: HashSet<NodeId> = rows.stages.iter().flat_map(values_of).collect();
-        let (elements, inits) = self.of_columns(&columns, rows.row)?;
-        let place = [rows.row, index];
+        let (elements, inits) = self.of_columns(&columns, rows.segment)?;
+        let place = [rows.segment, index];
         let is_item = |x: &NodeId| chain.iter().flat_map(|of| &of.items).any(|it| it.node == *x);
         let mut shares = false;
         for n in self.g.reachable_until(elements, |n| known.contains(&n)) {
@@ -112,7 +112,7 @@ impl LaunchContext<'_, '_> {
     }
 
     /// Whether the value of a row that an item stores is stored by the launch.
-    fn is_stored_row(&self, rows: &super::facts::ResidentRows, it: &Item) -> bool {
+    fn is_stored_row(&self, rows: &ResidentSegments, it: &Item) -> bool {
         let values = rows.stages.iter().filter_map(|s| match s {
             Stage::Reduce { values, .. } => Some(values),
             Stage::Store { .. } => None,

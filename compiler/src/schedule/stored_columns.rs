@@ -7,7 +7,7 @@
 //!                                                          x[j] += b[i, j] * y[i]
 //! ```
 //!
-//! The launch is an alternative, as that of [`super::resident_rows`] is: it runs instead of those of the
+//! The launch is an alternative, as that of [`super::resident_segments`] is: it runs instead of those of the
 //! groups where a strategy goes through strips of columns. Each element is computed once, by whoever adds
 //! it to its column, and stored there. So an output may be a matrix that is read at the element's own
 //! index only. The columns have the order of semantics 5.1, as if they were alone.
@@ -18,7 +18,7 @@ use super::facts::{Accesses, Along, StoredColumns, Strips};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::resident_rows::{MOST_GROUPS, may_share, recomputed};
+use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
 use super::{segments, work};
 use crate::core::{Graph, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;

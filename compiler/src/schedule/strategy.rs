@@ -28,6 +28,8 @@ pub enum Strategy {
     SegmentedColumns,
     /// Several passes over each row, which is read from memory once.
     ResidentRows,
+    /// Several passes over each strip of columns, which is read from memory once.
+    ResidentColumns,
     /// Loops that all elements of a block walk together, tile by tile through shared memory.
     CooperativeNest,
     /// A tiled contraction: elements that reduce values of their row and values of their column over
@@ -60,6 +62,7 @@ impl Strategy {
             Strategy::SegmentedRows => "segmented-rows",
             Strategy::SegmentedColumns => "segmented-columns",
             Strategy::ResidentRows => "resident-rows",
+            Strategy::ResidentColumns => "resident-columns",
             Strategy::CooperativeNest => "nest",
             Strategy::Contraction => "contraction",
             Strategy::Product => "product",
@@ -73,9 +76,8 @@ impl Strategy {
     pub fn is_row_aligned(self) -> bool {
         use Strategy::*;
         match self {
-            SegmentedRows | SegmentedColumns | ResidentRows | CooperativeNest | Product | TransposedTile => {
-                true
-            }
+            SegmentedRows | SegmentedColumns | ResidentRows | ResidentColumns | CooperativeNest | Product
+            | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold
             | TemporalBlocking => false,
         }
@@ -99,6 +101,7 @@ impl fmt::Display for Strategy {
             Strategy::SegmentedRows => "segmented reduction by rows",
             Strategy::SegmentedColumns => "segmented reduction by columns",
             Strategy::ResidentRows => "all passes over a row at once",
+            Strategy::ResidentColumns => "all passes over a strip of columns at once",
             Strategy::CooperativeNest => "cooperative loop nest",
             Strategy::Contraction => "tiled contraction",
             Strategy::Product => "matrix product by tiles",

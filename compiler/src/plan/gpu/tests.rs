@@ -13,7 +13,7 @@ gpu @g_0 {
 }
 gpu @p_0 {
   version p_0 threads 256 plane 32 by 128 tall 5 wide 17 contiguous aligned 0
-  version p_0_rows threads 128 segments 4 contiguous narrow longest 1024 multiple 4 aligned 0
+  version p_0_rows threads 128 segments 4 contiguous narrow longest 1024 multiple 4 neighbours 2 aligned 0
 }
 gpu @m_0 {
   version m_0_panels threads 64 panels 64 by 64 most 132 shortest 1024 contiguous narrow aligned 1, 2

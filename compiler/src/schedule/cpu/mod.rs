@@ -55,7 +55,7 @@ pub fn kernels(
     // if no code for CPUs is wanted, one variant is lowered, which determines the kernel's
     // signature
     // a launch that is instead of others leaves arrays with any strides to these
-    let is_alternative = c.facts.resident_rows.is_some() || c.facts.stored_columns.is_some();
+    let is_alternative = c.facts.resident.is_some() || c.facts.stored_columns.is_some();
     let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_alternative;
     let mut others = None;
     if staged {

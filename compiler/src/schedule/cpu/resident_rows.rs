@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::facts::{ResidentRows, RowArray, RowValue, Stage};
+use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
 use crate::schedule::lower::{Lower, named};
 
-pub(super) fn main(l: &mut Lower, rows: &ResidentRows) -> Result<Vec<Stmt>> {
+pub(super) fn main(l: &mut Lower, rows: &ResidentSegments) -> Result<Vec<Stmt>> {
     let t = l.k.reg("row", Ty::I64);
     let (row, mut body) = (Expr::Reg(t), Vec::new());
-    let mut vars = vec![(rows.row, row.clone())];
+    let mut vars = vec![(rows.segment, row.clone())];
     let length = l.launch.host(rows.length);
     for stage in &rows.in_memory {
         match stage {
@@ -30,7 +30,7 @@ pub(super) fn main(l: &mut Lower, rows: &ResidentRows) -> Result<Vec<Stmt>> {
 /// Computes the values of a row, and stores those that are items of the launch.
 fn reduce(
     l: &mut Lower,
-    rows: &ResidentRows,
+    rows: &ResidentSegments,
     values: &[RowValue],
     vars: &mut Vec<(NodeId, Expr)>,
     out: &mut Vec<Stmt>,
@@ -57,7 +57,7 @@ fn reduce(
 /// Computes and stores the elements of a row.
 fn store(
     l: &mut Lower,
-    rows: &ResidentRows,
+    rows: &ResidentSegments,
     arrays: &[RowArray],
     vars: &[(NodeId, Expr)],
     length: &Expr,
@@ -65,7 +65,7 @@ fn store(
 ) -> Result<()> {
     let row = &vars[0].1;
     let outer = l.region(vars, &rows.outer, row, out)?;
-    let index: Vec<NodeId> = rows.outer.iter().copied().chain([rows.element]).collect();
+    let index = rows.index();
     let roots: Vec<NodeId> = arrays.iter().map(|a| opened(&mut l.launch.g, a.computed, &index)).collect();
     let elements = each(l, "k", &Expr::int(0), length, &mut |l, k, conditions, out| {
         let mut vars = vars.to_vec();

@@ -4,7 +4,7 @@ use super::row_strips::{self, RowStrips};
 use super::short_rows;
 use super::unrolled_rows::{self, UnrolledRows};
 use crate::schedule::accesses::needs_indices;
-use crate::schedule::facts::{ResidentRows, Segments, StoredColumns, Strips};
+use crate::schedule::facts::{ResidentSegments, Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
@@ -26,7 +26,7 @@ pub enum Choice {
     /// A segmented reduction of rows, many short rows at a time.
     Batches(Rc<Segments>),
     /// Several passes over a row, before the next row.
-    ResidentRows(Rc<ResidentRows>),
+    ResidentRows(Rc<ResidentSegments>),
     /// The same with matrices that are stored where their columns are reduced.
     StoredColumns(Rc<Segments>, Rc<StoredColumns>),
     /// A map over rows of a few elements, each row as straight code.
@@ -40,7 +40,7 @@ pub enum Choice {
 /// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of
 /// a unit of work go through a buffer.
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
-    if let Some(rows) = &l.facts.resident_rows {
+    if let Some(rows) = &l.facts.resident {
         return Choice::ResidentRows(rows.clone());
     }
     if let Some(stored) = &l.facts.stored_columns

@@ -14,6 +14,7 @@
 //! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
 //! | `segments/` | segmented reductions: of rows or of columns |
 //! | `resident_rows/` | several passes over rows that lie in registers; their columns then |
+//! | `resident_columns/`, `resident_segments/` | several passes over columns that lie in registers; what both share |
 //! | `product/` | matrix products and the like, with split-K |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
@@ -39,7 +40,9 @@ mod reduce;
 mod register_pressure;
 mod register_tiling;
 mod register_window;
+mod resident_columns;
 mod resident_rows;
+mod resident_segments;
 mod segments;
 mod select;
 mod select_elements;
@@ -66,6 +69,7 @@ use crate::kernel::{Expr, Stmt, WARP, dce};
 use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use crate::scalar::BinaryOp;
 use expressions::{int32, thread};
+use resident_segments::Demand;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use variant::{Choice, Guards, Variant, VariantGroup};
@@ -88,7 +92,7 @@ pub fn kernels(
             |v: &Variant| v.guards == Guards { contiguous: v.guards.contiguous, ..Guards::default() };
         let is_general = group.variants.iter().any(is_last);
         // the code of resident rows has a limit of its own, and takes nothing from other launches
-        let is_limited = matches!(group.choice, Choice::ResidentRows(_));
+        let is_limited = matches!(group.choice, Choice::ResidentRows(_) | Choice::ResidentColumns(_));
         let before = is_limited.then(|| std::mem::take(&mut c.code_size().written[1]));
         let emitted = emit(c, fused, scalars, &group);
         if let Some(before) = before {
@@ -133,7 +137,7 @@ pub fn kernels(
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
-    let limit = resident_rows::limit(c);
+    let limit = resident_rows::limit(c).or_else(|| resident_columns::limit(c));
     Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit })
 }
 
@@ -206,12 +210,16 @@ fn emit(
         }
         Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
         Choice::ResidentRows(params) => {
-            let rows = l.launch.facts.resident_rows.clone().expect("a launch with resident rows");
-            let sizes = l.launch.facts.accesses.own.iter().map(|x| l.launch.g.ty(*x).elem.size() as i64);
-            let words = sizes.map(|n| n.max(4) / 4).sum();
-            let of_moments = resident_rows::words_of_moments(l.launch, &rows);
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks(words, of_moments);
+            let rows = l.launch.facts.resident.clone().expect("a launch with resident rows");
+            let demand = Demand::of(l.launch, &rows).expect("an array is read");
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks(demand.words, demand.of_moments);
             (resident_rows::main(l, &rows, params)?, params.grid())
+        }
+        Choice::ResidentColumns(params) => {
+            let kept = l.launch.facts.resident.clone().expect("a launch with resident columns");
+            let demand = Demand::of(l.launch, &kept).expect("an array is read");
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks(demand.words, demand.of_moments);
+            (resident_columns::main(l, &kept, params)?, params.grid())
         }
         Choice::RowsAndColumns(params) => {
             let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");

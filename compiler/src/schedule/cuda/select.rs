@@ -15,7 +15,7 @@ use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     contraction, cooperative_nest, fold, levels, map, packed_reduction, product, register_tiling,
-    resident_rows, small_map, stencil_cost, temporal_blocking, transposed_tile,
+    resident_columns, resident_rows, small_map, stencil_cost, temporal_blocking, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -48,6 +48,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         )];
     }
     if let Some(resident) = resident_rows::variants(l, fused) {
+        return resident;
+    }
+    if let Some(resident) = resident_columns::variants(l, fused) {
         return resident;
     }
     if let Some(both) = resident_rows::variants_of_columns(l, fused) {

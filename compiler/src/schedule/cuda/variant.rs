@@ -4,8 +4,8 @@
 use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
-    contraction, cooperative_nest, map, product, register_tiling, resident_rows, temporal_blocking,
-    transposed_tile,
+    contraction, cooperative_nest, map, product, register_tiling, resident_columns, resident_rows,
+    temporal_blocking, transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
@@ -27,6 +27,8 @@ pub enum Choice {
     Segmented(segments::SegmentMapping, Strategy),
     /// Several passes over rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
+    /// The same over strips of columns.
+    ResidentColumns(resident_columns::ResidentColumnsParams),
     /// Rows that lie in registers, whose columns are reduced; and the kernel behind it, which joins them.
     RowsAndColumns(resident_rows::ColumnsParams),
     JoinedParts(resident_rows::ColumnsParams),
@@ -91,6 +93,7 @@ impl Choice {
             Choice::ResidentRows(_) | Choice::RowsAndColumns(_) | Choice::JoinedParts(_) => {
                 Strategy::ResidentRows
             }
+            Choice::ResidentColumns(_) => Strategy::ResidentColumns,
             Choice::Product(_) => Strategy::Product,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,

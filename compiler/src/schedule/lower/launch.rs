@@ -50,7 +50,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 segments: None,
                 strips: None,
                 stored_columns: None,
-                resident_rows: None,
+                resident: None,
                 rows_and_columns: None,
                 grain: TILE as u32,
                 follows: false,

@@ -22,17 +22,17 @@ use crate::core::{COLUMNS, TILE, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::facts::{ResidentRows, Stage};
+use crate::schedule::facts::{ResidentSegments, Stage};
 use crate::schedule::lower::{Lower, named as bind};
 pub use columns::{ColumnsParams, main as main_of_columns};
 pub use mapping::ResidentRowsParams;
 use mapping::{Group, THREADS};
 pub use parts::{COLUMNS_OF_BLOCK, join as join_parts};
 use row::Row;
-pub use variants::{limit, variants, variants_of_columns, words_of_moments};
+pub use variants::{limit, variants, variants_of_columns};
 
 /// Writes the code of a thread.
-pub fn main(l: &mut Lower, rows: &ResidentRows, p: &ResidentRowsParams) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, rows: &ResidentSegments, p: &ResidentRowsParams) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
     let (n, length) = (l.launch.count(), l.launch.host(rows.length));
     let lane = lane(l, p.lanes, &mut out);

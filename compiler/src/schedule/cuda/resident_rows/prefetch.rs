@@ -27,7 +27,7 @@ use crate::kernel::{Expr, Stmt, WARP};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::facts::ResidentRows;
+use crate::schedule::facts::ResidentSegments;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
 /// How many bytes of an array lie between a block's row and the row that it asks for.
@@ -54,7 +54,7 @@ pub fn pays(p: &ResidentRowsParams, words: i64, is_costly: bool) -> bool {
 /// Asks for the elements of a later row of these arrays, each given with the indices of its row.
 pub fn later_row(
     l: &mut Lower,
-    rows: &ResidentRows,
+    rows: &ResidentSegments,
     p: &ResidentRowsParams,
     arrays: &[(NodeId, Vec<NodeId>)],
     (number, n, lane): (&Expr, &Expr, &Expr),
@@ -75,7 +75,7 @@ pub fn later_row(
         let distance = (DISTANCE / bytes).max(1);
         let later = bind(l, "later", number.clone().plus(Expr::int(distance)), out);
         let exists = Expr::binary(BinaryOp::Lt, later.clone(), n.clone());
-        let vars = [(rows.row, later)];
+        let vars = [(rows.segment, later)];
         let mut hints = Vec::new();
         for line in (0..bytes / LINE).step_by(threads as usize) {
             let line = to_i64(place.clone()).plus(Expr::int(line));

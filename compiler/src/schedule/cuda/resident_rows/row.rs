@@ -5,26 +5,21 @@ mod reduce;
 
 use super::mapping::{Group, ResidentRowsParams};
 use super::prefetch::later_row;
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
-use crate::schedule::element::{canonical, opened};
-use crate::schedule::facts::{ResidentRows, RowArray, Stage};
+use crate::schedule::cuda::resident_segments::{self, together, values_of};
+use crate::schedule::element::canonical;
+use crate::schedule::facts::{ResidentSegments, RowArray};
 use crate::schedule::lower::{Loaded, Lower, named as bind};
-use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::neighbours;
-use crate::schedule::work;
 use rustc_hash::FxHashSet as HashSet;
-
-/// The least operations of a value that is kept for later stages, and not computed again.
-const KEPT: u32 = 4;
 
 /// A row of this lane.
 pub(super) struct Row<'a> {
-    rows: &'a ResidentRows,
+    rows: &'a ResidentSegments,
     p: &'a ResidentRowsParams,
     lane: Expr,
     warp: Expr,
@@ -55,7 +50,7 @@ pub(super) struct Repeated {
 impl<'a> Row<'a> {
     pub fn begin(
         l: &mut Lower,
-        rows: &'a ResidentRows,
+        rows: &'a ResidentSegments,
         p: &'a ResidentRowsParams,
         (number, n): (Expr, &Expr),
         (lane, warp): (&Expr, &Expr),
@@ -66,7 +61,7 @@ impl<'a> Row<'a> {
         // lanes without a row compute the last one, and store nothing
         let row = bind(l, "row", number.clone().min(n.clone().minus(Expr::int(1))), out);
         l.k.kernel.in_space.push(row.clone());
-        let vars = vec![(rows.row, row.clone())];
+        let vars = vec![(rows.segment, row.clone())];
         let mut outer = Vec::new();
         for e in l.region(&vars, &rows.outer, &row, out)? {
             outer.push(bind(l, "outer", e, out));
@@ -86,29 +81,15 @@ impl<'a> Row<'a> {
         Expr::binary(BinaryOp::And, self.exists.clone(), g.is_present.clone())
     }
 
-    /// Returns the nodes that a stage needs of the element at the variable of elements.
-    fn roots(&self, l: &mut Lower, stage: usize) -> Vec<NodeId> {
-        let index: Vec<NodeId> = self.rows.outer.iter().copied().chain([self.rows.element]).collect();
-        match &self.rows.stages[stage] {
-            Stage::Store { arrays } => {
-                arrays.iter().map(|a| opened(&mut l.launch.g, a.computed, &index)).collect()
-            }
-            Stage::Reduce { reductions, .. } => {
-                let of = |n: &NodeId| Reduction::nested(l.launch, *n).elements(l.launch, self.rows.element);
-                reductions.iter().flat_map(of).collect()
-            }
-        }
-    }
-
     /// Loads what a stage reads of this lane's elements, as far as it is not in registers.
     pub fn load(&mut self, l: &mut Lower, stage: usize, groups: &[Group], out: &mut Vec<Stmt>) -> Result<()> {
-        let roots = self.roots(l, stage);
+        let roots = resident_segments::roots(l, self.rows, stage);
         self.load_all(l, &roots, groups, out)
     }
 
     /// Whether other rows read the same elements of an array, so that these stay in a cache.
     fn is_shared(&self, l: &Lower, outer: &[NodeId]) -> bool {
-        let Op::Var(row, _) = *l.launch.g.op(self.rows.row) else { return false };
+        let Op::Var(row, _) = *l.launch.g.op(self.rows.segment) else { return false };
         self.repeated.is_some() && !outer.iter().any(|n| l.launch.g.node(*n).free.contains(&row))
     }
 
@@ -167,41 +148,14 @@ impl<'a> Row<'a> {
     /// Returns the nodes that a stage computes of an element, first those that it needs itself, and
     /// for each whether it is kept.
     fn nodes(&self, l: &mut Lower, stage: usize) -> (Vec<NodeId>, Vec<bool>) {
-        let (mut nodes, kept) = (self.roots(l, stage), self.kept(l, stage));
-        let more: Vec<NodeId> = kept.iter().filter(|n| !nodes.contains(n)).copied().collect();
-        nodes.extend(more);
-        let is_kept = nodes.iter().map(|n| kept.contains(n)).collect();
-        (nodes, is_kept)
+        let known = self.vars.iter().map(|v| v.0).collect();
+        resident_segments::nodes(l, self.rows, stage, &known)
     }
 
     /// Keeps nodes of all elements for later stages.
     fn keep(&mut self, known: impl IntoIterator<Item = (NodeId, Expr)>, kept: &[bool]) {
         let known = known.into_iter().zip(kept.iter().cycle());
         self.vars.extend(known.filter(|(_, is_kept)| **is_kept).map(|(v, _)| v));
-    }
-
-    /// Returns the nodes that a stage computes of an element and a later stage needs as well, those
-    /// that cost more than a register.
-    fn kept(&self, l: &mut Lower, stage: usize) -> Vec<NodeId> {
-        let element = self.rows.element;
-        let Op::Var(var, _) = *l.launch.g.op(element) else { return Vec::new() };
-        let known: HashSet<NodeId> = self.vars.iter().map(|v| v.0).collect();
-        let needed = |g: &Graph, roots: &[NodeId]| {
-            let stops = |n: NodeId| known.contains(&n) || !g.node(n).free.contains(&var);
-            g.reachable_until(roots.iter().copied(), stops)
-        };
-        let own = self.roots(l, stage);
-        let own: HashSet<NodeId> = needed(&l.launch.g, &own).into_iter().collect();
-        let later: Vec<NodeId> =
-            (stage + 1..self.rows.stages.len()).flat_map(|stage| self.roots(l, stage)).collect();
-        let g = &l.launch.g;
-        let all = needed(g, &later);
-        let mut asked: HashSet<NodeId> = later.into_iter().collect();
-        for n in all.iter().filter(|n| !own.contains(n)) {
-            asked.extend(g.op(*n).operands());
-        }
-        let cost = |n: NodeId| needed(g, &[n]).into_iter().map(|n| work::of_node(g.op(n))).sum::<u32>();
-        all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && cost(*n) > KEPT).collect()
     }
 
     /// Computes nodes of each of this lane's elements, given those of the element at the variable.
@@ -309,37 +263,4 @@ impl<'a> Row<'a> {
         self.keep(each.concat().into_iter().zip(computed), &kept);
         Ok(())
     }
-}
-
-/// Returns the number of elements that one branch into the slow path is for. Between two branches the
-/// operations of all elements overlap: the fewer warps a multiprocessor has, the more elements it takes.
-fn together(l: &Lower, nodes: &[NodeId]) -> usize {
-    let is_long = |n: &NodeId| l.launch.g.ty(*n).elem.size() == 8;
-    if nodes.iter().any(is_long) { 4 } else { 8 }
-}
-
-/// Computes the values of several elements: on the fast path, with divisions that have no branches,
-/// and again in a branch if the slow path is needed. The values of absent elements are not used.
-fn values_of(
-    l: &mut Lower,
-    vars: &[(NodeId, Expr)],
-    roots: &[NodeId],
-    any_is_present: &Expr,
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
-    let needs_slow_path = slow_path_flag(l, roots, out);
-    let values = branch_free_values(l, vars, roots, needs_slow_path, out)?;
-    let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
-    let mut complete = Vec::new();
-    let exact = l.with_full_range(true, |l| l.region(vars, roots, &Expr::int(0), &mut complete))?;
-    let mut all = Vec::new();
-    for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
-        let usual = l.k.reg("usual", l.launch.g.ty(*root).elem);
-        out.push(Stmt::Var(usual, value));
-        complete.push(Stmt::Assign(usual, exact));
-        all.push(Expr::Reg(usual));
-    }
-    let needed = Expr::binary(BinaryOp::And, Expr::Reg(needs_slow_path), any_is_present.clone());
-    out.push(Stmt::If(needed, complete, vec![]));
-    Ok(all)
 }

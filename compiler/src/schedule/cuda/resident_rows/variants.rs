@@ -6,25 +6,17 @@ use super::mapping::ResidentRowsParams;
 use super::prefetch;
 use crate::core::TILE;
 use crate::kernel::{CLUSTER_CAPABILITY, WARP};
-use crate::plan::GUESSED_LENGTH;
 use crate::plan::gpu::Profit;
 use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::cuda::resident_segments::{self, Demand};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
-use crate::schedule::facts::{ResidentRows, Stage};
+use crate::schedule::facts::Along;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
-use crate::schedule::reduction::Reduction;
 use std::num::NonZeroU32;
 use std::rc::Rc;
-
-/// The most words of a thread that hold elements. Of the 255 registers that a thread can have, the
-/// rest are accumulators, addresses and what is being computed.
-const MOST_WORDS: i64 = 128;
-
-/// The most operations of a thread, whose code is written out for each element.
-const MOST_OPERATIONS: i64 = 3300;
 
 /// Lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once.
 const LEVELS: [(u32, i64, i64, u32, i64); 9] = [
@@ -51,113 +43,63 @@ const LEVELS_OF_SINGLE_ACCESSES: [(u32, i64, i64, u32); 7] = [
     (WARP, 16, 2, 8),
 ];
 
-/// The words of a column beside its elements for a reduction with several accumulators: these, and what is
-/// joined with one of them.
-const WORDS_OF_MOMENTS: i64 = 4;
-
-/// Returns the words of a column that a reduction with several accumulators takes, if there is one.
-pub fn words_of_moments(l: &LaunchContext, rows: &ResidentRows) -> i64 {
-    let reductions = rows.stages.iter().flat_map(|s| match s {
-        Stage::Reduce { reductions, .. } => reductions.as_slice(),
-        Stage::Store { .. } => &[],
-    });
-    let counted = reductions.map(|n| Reduction::nested(l, *n)).filter(Reduction::is_counted);
-    counted.map(|r| WORDS_OF_MOMENTS * r.ty.size() as i64 / 4).max().unwrap_or(0)
+/// Returns why rows are not kept so, if they are not.
+fn obstacle(demand: &Demand, p: &ResidentRowsParams) -> Option<&'static str> {
+    let is_in_registers = p.is_in_registers(demand.words, demand.of_moments);
+    demand.obstacle(p.elements_per_lane(), p.each, is_in_registers)
 }
 
-/// What an element of the rows takes of a thread.
-struct Demand {
-    /// The vector width of accesses, where arrays are aligned.
-    v: i64,
-    /// The words of its values in all arrays.
-    words: i64,
-    /// The words of counts and means of a column.
-    of_moments: i64,
-    operations: i64,
-    /// Whether an element takes long to compute.
-    is_costly: bool,
-}
-
-impl Demand {
-    fn of(l: &LaunchContext, rows: &ResidentRows) -> Option<Demand> {
-        let stored = rows.stages.iter().flat_map(|s| match s {
-            Stage::Store { arrays } => arrays.as_slice(),
-            Stage::Reduce { .. } => &[],
-        });
-        let arrays = || l.facts.accesses.own.iter().copied();
-        let size = |x| l.g.ty(x).elem.size() as i64;
-        let widest = stored.map(|a| a.computed).chain(arrays()).map(size).max()?;
-        Some(Demand {
-            v: (16 / widest).min(4),
-            words: arrays().map(|x| size(x).max(4) / 4).sum(),
-            of_moments: words_of_moments(l, rows),
-            operations: i64::from(l.facts.cost / GUESSED_LENGTH),
-            is_costly: prefetch::is_costly(l),
-        })
-    }
-
-    /// Returns why a thread cannot have so many elements, if it cannot.
-    fn obstacle(&self, p: &ResidentRowsParams) -> Option<&'static str> {
-        let elements = p.elements_per_lane();
-        if elements * self.words > MOST_WORDS || !p.is_in_registers(self.words, self.of_moments) {
-            return Some("its elements take more registers than a multiprocessor has");
+/// Returns all mappings of rows, in order of preference; `is_vector`: there is one row.
+fn levels(demand: &Demand, is_vector: bool) -> Vec<(ResidentRowsParams, Profit)> {
+    let mut all = Vec::new();
+    for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
+        // a vector has one row: more warps take less time (1024 elements: 6 us in place of 8)
+        if is_vector && (lanes < WARP || (warps, tile_rows) == (1, 8)) {
+            continue;
         }
-        (elements * p.each * self.operations > MOST_OPERATIONS)
-            .then_some("the code, which is written out for each element of a thread, would be too long")
+        if demand.words > 1 {
+            each = each.min(2);
+        }
+        // two warps share a tile of long elements, or one warp would have too few registers
+        if demand.words > 1 && columns * tile_rows > 16 && columns == 4 {
+            (columns, warps) = (2, 2 * warps);
+        }
+        let v = demand.v.min(columns);
+        let of_warps = ResidentRowsParams::of_warps(tile_rows, columns, warps);
+        all.push(ResidentRowsParams { lanes, each, v, ..of_warps });
     }
-
-    /// Returns all mappings of rows, in order of preference; `is_vector`: there is one row.
-    fn levels(&self, is_vector: bool) -> Vec<(ResidentRowsParams, Profit)> {
-        let mut all = Vec::new();
-        for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
-            // a vector has one row: more warps take less time (1024 elements: 6 us in place of 8)
-            if is_vector && (lanes < WARP || (warps, tile_rows) == (1, 8)) {
-                continue;
-            }
-            if self.words > 1 {
-                each = each.min(2);
-            }
-            // two warps share a tile of long elements, or one warp would have too few registers
-            if self.words > 1 && columns * tile_rows > 16 && columns == 4 {
-                (columns, warps) = (2, 2 * warps);
-            }
-            let v = self.v.min(columns);
+    for (lanes, tile_rows, columns, warps) in LEVELS_OF_SINGLE_ACCESSES {
+        if demand.v > 1 && !(is_vector && lanes < WARP) {
             let of_warps = ResidentRowsParams::of_warps(tile_rows, columns, warps);
-            all.push(ResidentRowsParams { lanes, each, v, ..of_warps });
+            all.push(ResidentRowsParams { lanes, v: 1, ..of_warps });
         }
-        for (lanes, tile_rows, columns, warps) in LEVELS_OF_SINGLE_ACCESSES {
-            if self.v > 1 && !(is_vector && lanes < WARP) {
-                let of_warps = ResidentRowsParams::of_warps(tile_rows, columns, warps);
-                all.push(ResidentRowsParams { lanes, v: 1, ..of_warps });
-            }
-        }
-        let longest = |single: bool| {
-            let blocks = all.iter().filter(|p| (p.v == 1) == single && self.obstacle(p).is_none());
-            blocks.map(ResidentRowsParams::longest).max().unwrap_or(0)
-        };
-        let of_clusters = |v: i64| {
-            let of_block = longest(v == 1);
-            let levels = cluster::levels(v, self.words).filter(move |p| p.longest() > of_block);
-            levels.map(move |p| (p, cluster::profit(of_block)))
-        };
-        let (aligned, single) = (of_clusters(self.v), of_clusters(1));
-        let of_blocks = all.iter().map(|p| (*p, Profit::default()));
-        of_blocks.chain(aligned).chain(single).collect()
     }
+    let longest = |single: bool| {
+        let blocks = all.iter().filter(|p| (p.v == 1) == single && obstacle(demand, p).is_none());
+        blocks.map(ResidentRowsParams::longest).max().unwrap_or(0)
+    };
+    let of_clusters = |v: i64| {
+        let of_block = longest(v == 1);
+        let levels = cluster::levels(v, demand.words).filter(move |p| p.longest() > of_block);
+        levels.map(move |p| (p, cluster::profit(of_block)))
+    };
+    let (aligned, single) = (of_clusters(demand.v), of_clusters(1));
+    let of_blocks = all.iter().map(|p| (*p, Profit::default()));
+    of_blocks.chain(aligned).chain(single).collect()
 }
 
 /// Returns all variants of a launch that keeps its rows.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
-    let rows = l.facts.resident_rows.clone()?;
-    let demand = Demand::of(l, &rows)?;
+    let rows = l.facts.resident.clone().filter(|kept| kept.along == Along::Rows)?;
+    let (demand, is_costly) = (Demand::of(l, &rows)?, prefetch::is_costly(l));
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
     let is_vector = rows.outer.is_empty();
-    for (mut params, profit) in demand.levels(is_vector) {
-        if demand.obstacle(&params).is_some() {
+    for (mut params, profit) in levels(&demand, is_vector) {
+        if obstacle(&demand, &params).is_some() {
             continue;
         }
-        params.prefetch = !is_vector && prefetch::pays(&params, demand.words, demand.is_costly);
+        params.prefetch = !is_vector && prefetch::pays(&params, demand.words, is_costly);
         let longest = params.longest();
         let cluster = if params.blocks > 1 { "_cluster" } else { "" };
         let any = if params.v == 1 && demand.v > 1 { "_any" } else { "" };
@@ -174,14 +116,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
 
 /// Returns which rows take the launches that this one replaces, and why they are not kept.
 pub fn limit(l: &LaunchContext) -> Option<String> {
-    let rows = l.facts.resident_rows.clone()?;
+    let rows = l.facts.resident.clone().filter(|kept| kept.along == Along::Rows)?;
     let demand = Demand::of(l, &rows)?;
-    let levels = demand.levels(rows.outer.is_empty());
-    let all = || levels.iter().map(|level| (level.0.longest(), demand.obstacle(&level.0)));
-    let longest = all().filter(|level| level.1.is_none()).map(|level| level.0).max()?;
-    let next = all().filter(|level| level.0 > longest).min_by_key(|level| level.0);
-    let why = next.and_then(|level| level.1).unwrap_or("the registers of a cluster of 8 blocks hold no more");
-    Some(format!("more than {longest} elements are not kept: {why}"))
+    let levels = levels(&demand, rows.outer.is_empty());
+    let levels = levels.iter().map(|level| (level.0.longest(), obstacle(&demand, &level.0)));
+    resident_segments::limit(&levels.collect::<Vec<_>>())
 }
 
 /// The most words of a thread for a row, for the accumulators of its columns, and for both.

@@ -42,19 +42,31 @@ pub fn join_columns(
     };
     for first in (0..number).step_by(v) {
         let neighbours = (first..number.min(first + v)).map(column).collect();
-        let mut value = together(l, r, neighbours, out)?;
-        for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < lanes) {
-            let (low, high) = exchanged(l, r, value, distance, &exchange, out);
-            let joined = join_sides(l, r, &low, &high, out)?;
-            value = named_side(l, r, "joined", joined, out);
-        }
-        groups.push(value);
+        let value = together(l, r, neighbours, out)?;
+        groups.push(join_lanes(l, r, value, (1, lanes), &exchange, out)?);
     }
     together(l, r, groups, out)
 }
 
 /// The values of a column, by segment and accumulator.
-pub(super) type Side = Vec<Vec<Expr>>;
+pub type Side = Vec<Vec<Expr>>;
+
+/// Joins the columns of lanes that are `apart`, each given by its lane, up to those of `lanes` lanes.
+pub fn join_lanes(
+    l: &mut Lower,
+    r: &Reduction,
+    mut value: Side,
+    (apart, lanes): (u32, u32),
+    exchange: &Exchange,
+    out: &mut Vec<Stmt>,
+) -> Result<Side> {
+    for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| (apart..lanes).contains(distance)) {
+        let (low, high) = exchanged(l, r, value, distance, exchange, out);
+        let joined = join_sides(l, r, &low, &high, out)?;
+        value = named_side(l, r, "joined", joined, out);
+    }
+    Ok(value)
+}
 
 /// Returns the values of the lower and of the higher lane. Lanes that exchange in pairs compute the
 /// same: where the operator is not commutative in every bit, each of them takes the lower lane's
@@ -124,7 +136,7 @@ fn named_side(l: &mut Lower, r: &Reduction, name: &'static str, side: Side, out:
 
 /// Takes the count of the first segment, which is that of all, for each: what follows from it is then
 /// computed once.
-pub(super) fn share_count(r: &Reduction, side: &mut Side) {
+pub fn share_count(r: &Reduction, side: &mut Side) {
     if let Some(count) = side.first().filter(|_| r.is_counted()).map(|values| values[0].clone()) {
         side.iter_mut().for_each(|values| values[0] = count.clone());
     }

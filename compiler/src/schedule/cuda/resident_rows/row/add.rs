@@ -20,7 +20,7 @@ impl Row<'_> {
     ) -> Result<()> {
         let mut nodes = Vec::new();
         for r in reductions {
-            nodes.extend(r.elements(l.launch, self.rows.row));
+            nodes.extend(r.elements(l.launch, self.rows.segment));
         }
         self.load_all(l, &nodes, groups, out)?;
         let (mut steps, mut first) = (Vec::new(), 0);
@@ -32,7 +32,7 @@ impl Row<'_> {
                 for (q, index) in g.indices.iter().enumerate() {
                     let acc = columns[first + q];
                     let old = r.nodes(l.launch, &[Expr::Reg(acc)], &mut vars);
-                    let step = r.step(l.launch, &old, self.rows.row);
+                    let step = r.step(l.launch, &old, self.rows.segment);
                     roots.extend(step.iter().map(|n| l.launch.replace(*n, self.rows.element, *index)));
                     accs.push(acc);
                 }

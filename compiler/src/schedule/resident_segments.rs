@@ -1,6 +1,6 @@
-//! Resident rows: fused groups that go over the same rows one after another, because each needs a
-//! reduction of the row that the one before computes, in one launch that reads each row from memory
-//! once.
+//! Resident rows and columns: fused groups that go over the same rows one after another, because each
+//! needs a reduction of the row that the one before computes, in one launch that reads each row from
+//! memory once. Columns likewise: what is said of rows holds for them.
 //!
 //! ```text
 //! for all rows: max                         for all rows:  load the row
@@ -11,6 +11,8 @@
 //! The launch is an alternative: in the plan it stands before the launches of the groups and runs
 //! instead of them where the device can keep the rows of the call ([`crate::plan::Step::Instead`]).
 //! On GPUs the row lies in the registers of some lanes, of a warp or of a block, on CPUs in a cache.
+//! Columns lie in the registers of a block that has a strip of neighbouring ones; there is no code for
+//! CPUs.
 //! Every reduction has the order of semantics 5.1, as if it were alone.
 //!
 //! Where a group reads what an earlier one stores at the same row, it reads the stored row on a CPU.
@@ -18,7 +20,7 @@
 //! and stores come last. What only the groups read is not stored then.
 
 use super::element::opened;
-use super::facts::{Accesses, Along, ResidentRows, RowArray, RowValue, Stage};
+use super::facts::{Accesses, Along, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
@@ -34,17 +36,20 @@ use std::rc::Rc;
 /// The most groups that one launch computes.
 pub(super) const MOST_GROUPS: usize = 8;
 
-/// Returns the number of groups from the first one on that may go over the same rows, as far as the
-/// index spaces tell: at least 2. `scalars` are the scalar results of each group.
-pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
+/// Returns the number of groups from the first one on that may go over the same rows or columns, as far as
+/// the index spaces tell: at least 2. `scalars` are the scalar results of each group.
+pub fn chain(g: &Graph, along: Along, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let domain = domain(g, all)?;
     let rank = domain.len();
-    if rank == 0 || rank >= MAX_RANK {
+    let most = if along == Along::Rows { MAX_RANK - 1 } else { 1 };
+    if rank == 0 || rank > most {
         return None;
     }
     let of_rows = |fused: &FusedGroup| {
-        let over_rows = fused.domain == domain;
-        over_rows || fused.domain.len() == rank + 1 && fused.domain[..rank] == domain[..]
+        let others = |axis: &usize| *axis != along.axis(rank);
+        fused.domain == domain
+            || fused.domain.len() == rank + 1
+                && (0..=rank).filter(others).map(|axis| fused.domain[axis]).eq(domain.iter().copied())
     };
     let stores = |fused: &FusedGroup| fused.items.iter().all(|it| is_store(g, it));
     let belongs = |of: &(&FusedGroup, &Vec<u32>)| may_share(of.0, of.1) && stores(of.0) && of_rows(of.0);
@@ -133,6 +138,7 @@ impl LaunchContext<'_, '_> {
     /// may not be stored yet.
     pub(super) fn read_again(
         &mut self,
+        along: Along,
         values: &[NodeId],
         outer: &[NodeId],
         written: &HashMap<NodeId, NodeId>,
@@ -145,8 +151,8 @@ impl LaunchContext<'_, '_> {
             if !written.contains_key(&x) {
                 continue;
             }
-            let (last, row) = at.split_last()?;
-            if row != outer || !matches!(self.g.op(*last), Op::Var(..)) {
+            let element = at[along.axis(outer.len())];
+            if at != along.index(outer, element) || !matches!(self.g.op(element), Op::Var(..)) {
                 return None;
             }
             self.input(x);
@@ -154,36 +160,64 @@ impl LaunchContext<'_, '_> {
         Some(())
     }
 
-    /// Finds the facts about a launch that keeps the rows of a chain of groups, whose items are those of
-    /// `joined`. A GPU does not store those that are no results and not `needed` behind the chain. Returns
-    /// `None` if it cannot, or if no array would be read fewer times.
-    pub(super) fn find_resident_rows(
+    /// Finds the facts about a launch that keeps the rows or columns of a chain of groups, whose items are
+    /// those of `joined`. A GPU does not store those that are no results and not `needed` behind the chain.
+    /// Returns `None` if it cannot, or if no array would be read fewer times.
+    pub(super) fn find_resident_segments(
         &mut self,
+        along: Along,
         chain: &[FusedGroup],
         joined: &FusedGroup,
         needed: &HashSet<NodeId>,
     ) -> Option<()> {
-        let (rows, shares) = self.kept_rows(chain, &joined.items, needed)?;
-        self.facts.resident_rows = Some(Rc::new(rows));
-        shares.then_some(())
+        let (rows, shares) = self.kept_segments(along, chain, &joined.items, needed)?;
+        // columns that are reduced where they are computed need no place ([`super::stored_columns`])
+        let pays = shares && (along == Along::Rows || self.needs_values_again(&rows));
+        self.facts.resident = Some(Rc::new(rows));
+        pays.then_some(())
+    }
+
+    /// Whether an element of some stage needs a value of its row or column, which is known only when all of
+    /// its elements have been read.
+    fn needs_values_again(&mut self, kept: &ResidentSegments) -> bool {
+        let mut known = HashSet::default();
+        for stage in &kept.stages {
+            let roots: Vec<NodeId> = match stage {
+                Stage::Reduce { reductions, .. } => {
+                    let of = |n: &NodeId| Reduction::nested(self, *n).elements(self, kept.element);
+                    reductions.iter().flat_map(of).collect()
+                }
+                Stage::Store { arrays } => {
+                    arrays.iter().map(|a| opened(&mut self.g, a.computed, &kept.index())).collect()
+                }
+            };
+            if self.g.reachable(roots).iter().any(|n| known.contains(n)) {
+                return true;
+            }
+            if let Stage::Reduce { values, .. } = stage {
+                known.extend(values.iter().map(|v| v.read));
+            }
+        }
+        false
     }
 
     /// Returns what is computed of a row where a launch keeps the rows of a chain of groups and stores some
     /// `items` of them, and whether an array is read fewer times then. The launch's accesses and its cost
     /// are known afterwards.
-    pub(super) fn kept_rows(
+    pub(super) fn kept_segments(
         &mut self,
+        along: Along,
         chain: &[FusedGroup],
         items: &[Item],
         needed: &HashSet<NodeId>,
-    ) -> Option<(ResidentRows, bool)> {
+    ) -> Option<(ResidentSegments, bool)> {
         let domain = domain(&self.g, chain)?.to_vec();
-        let [row, element] = [(); 2].map(|()| self.g.fresh_var(Ty::I64).1);
+        let [segment, element] = [(); 2].map(|()| self.g.fresh_var(Ty::I64).1);
         let outer = match domain.len() {
-            1 => vec![row],
-            _ => indices(&mut self.g, row, &domain),
+            1 => vec![segment],
+            _ => indices(&mut self.g, segment, &domain),
         };
-        let index: Vec<NodeId> = outer.iter().copied().chain([element]).collect();
+        let index = along.index(&outer, element);
         let (mut stages, mut stores, mut in_memory) = (Vec::new(), Vec::new(), Vec::new());
         let (mut length, mut cost) = (None, 0u32);
         let (mut known, mut written) = (HashSet::default(), HashMap::default());
@@ -194,13 +228,14 @@ impl LaunchContext<'_, '_> {
             let own: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
             let at = if fused.domain == domain { &outer } else { &index };
             let bodies: Vec<NodeId> = own.iter().map(|n| opened(&mut self.g, *n, at)).collect();
-            self.read_again(&bodies, &outer, &written)?;
+            self.read_again(along, &bodies, &outer, &written)?;
             // an element that an earlier group computes is kept
             let of_element = work::of_element(&mut self.g, fused, &own);
             let roots = if fused.domain == domain {
                 let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut self.g, *n, &outer)).collect();
                 let reductions = segments::nested(self, &bodies).unwrap_or_default();
-                let of_reductions = self.row_reductions(&reductions, (row, element), &mut length)?;
+                let of_reductions =
+                    self.kept_reductions(along, &reductions, (segment, element), &mut length)?;
                 let values = values(&mut self.g, fused, &nodes, &outer, items);
                 known.extend(values.iter().map(|v| v.read));
                 cost = cost.saturating_add(of_element);
@@ -209,7 +244,7 @@ impl LaunchContext<'_, '_> {
                 in_memory.push(Stage::Reduce { reductions: Vec::new(), values });
                 bodies.into_iter().chain(of_reductions).collect::<Vec<_>>()
             } else {
-                let extent = *fused.domain.last()?;
+                let extent = fused.domain[along.axis(domain.len())];
                 if *length.get_or_insert(extent) != extent {
                     return None;
                 }
@@ -258,18 +293,20 @@ impl LaunchContext<'_, '_> {
         self.facts.grain = 1;
         self.facts.accesses = accesses;
         let length = length?;
-        Some((ResidentRows { row, outer, element, length, stages, in_memory }, shares))
+        let kept = ResidentSegments { along, segment, outer, element, length, stages, in_memory };
+        Some((kept, shares))
     }
 
-    /// Returns what reductions of a row need for one of its elements, if all of them go along rows
+    /// Returns what reductions of a row or column need for one of its elements, if all of them go along these,
     /// of one length and have an identity.
-    fn row_reductions(
+    fn kept_reductions(
         &mut self,
+        along: Along,
         reductions: &[NodeId],
-        (row, element): (NodeId, NodeId),
+        (segment, element): (NodeId, NodeId),
         length: &mut Option<NodeId>,
     ) -> Option<Vec<NodeId>> {
-        let Op::Var(row, _) = *self.g.op(row) else { return None };
+        let Op::Var(segment, _) = *self.g.op(segment) else { return None };
         if reductions.is_empty() {
             return Some(Vec::new());
         }
@@ -294,6 +331,6 @@ impl LaunchContext<'_, '_> {
             needed.push(init);
             needed.extend(r.elements(self, element));
         }
-        (segments::along(self, reductions, row) == Some(Along::Rows)).then_some(needed)
+        (segments::along(self, reductions, segment) == Some(along)).then_some(needed)
     }
 }

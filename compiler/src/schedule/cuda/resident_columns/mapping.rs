@@ -1,0 +1,72 @@
+//! How strips of columns are mapped to the threads of a block.
+
+use crate::core::{COLUMNS, TILE};
+use crate::kernel::WARP;
+use crate::plan::gpu::Grid;
+
+/// The registers of a multiprocessor, and those of a thread beside the elements.
+const REGISTERS: i64 = 1 << 16;
+const OTHER_REGISTERS: i64 = 44;
+
+/// How a strip of columns is mapped to threads.
+#[derive(Clone, Copy)]
+pub struct ResidentColumnsParams {
+    /// The neighbouring columns of a thread, which is the vector width of its accesses.
+    pub v: i64,
+    /// The threads side by side.
+    pub lanes: u32,
+    /// The rows of a tile that a thread has.
+    pub tile_rows: i64,
+    /// The tiles of a column in the block.
+    pub tiles: u32,
+}
+
+impl ResidentColumnsParams {
+    /// Returns the number of columns of a strip.
+    pub fn width(&self) -> u32 {
+        self.lanes * self.v as u32
+    }
+
+    /// Returns the length of the longest column.
+    pub fn longest(&self) -> u32 {
+        match self.tiles {
+            1 => self.tile_rows as u32 * COLUMNS as u32,
+            tiles => tiles * TILE as u32,
+        }
+    }
+
+    /// Returns the number of threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.tiles * COLUMNS as u32 * self.lanes
+    }
+
+    /// Returns the number of warps of a block.
+    pub fn warps(&self) -> u32 {
+        self.threads() / WARP
+    }
+
+    /// Returns the number of elements of a thread.
+    pub fn elements(&self) -> i64 {
+        self.v * self.tile_rows
+    }
+
+    /// Returns the grid: a strip for each block.
+    pub fn grid(&self) -> Grid {
+        Grid::Segments(self.width())
+    }
+
+    /// Returns the number of blocks for which a multiprocessor should have registers, given the words of
+    /// an element and of the counts and means of a tree column.
+    pub fn min_resident_blocks(&self, words: i64, of_moments: i64) -> u32 {
+        (REGISTERS / (self.registers(words, of_moments) * i64::from(self.threads()))).clamp(1, 16) as u32
+    }
+
+    /// Whether a multiprocessor has registers for everything that the threads of a block need.
+    pub fn is_in_registers(&self, words: i64, of_moments: i64) -> bool {
+        self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
+    }
+
+    fn registers(&self, words: i64, of_moments: i64) -> i64 {
+        self.elements() * words + OTHER_REGISTERS + self.v * of_moments
+    }
+}

@@ -1,0 +1,43 @@
+//! Resident columns (`schedule/resident_segments.rs`) on a GPU: a block has a strip of neighbouring columns,
+//! whose elements lie in the registers of its threads. Each element is loaded once, by vector accesses; what
+//! several stages compute of it is kept in a register as well.
+//!
+//! ```text
+//! thread (row c, lane x) of the block:   elements (c + 128 r, x v .. x v + v)  for the 16 rows r of a tile
+//! ```
+//!
+//! So a thread has one of the 128 tree columns of a tile (semantics 5.1) for `v` neighbouring columns of the
+//! matrix. A reduction folds its rows in registers; the tree columns of a warp join by shuffles, warps
+//! through shared memory. All loads of a thread come before the first use.
+//!
+//! The cost is that of reading the columns and writing the results once. The registers bound the length:
+//! longer columns take the launches that this one replaces.
+
+mod mapping;
+mod reduce;
+mod strip;
+mod variants;
+
+use crate::error::Result;
+use crate::kernel::Stmt;
+use crate::schedule::facts::{ResidentSegments, Stage};
+use crate::schedule::lower::Lower;
+pub use mapping::ResidentColumnsParams;
+use strip::Strip;
+pub use variants::{limit, variants};
+
+/// Writes the code of a thread.
+pub fn main(l: &mut Lower, kept: &ResidentSegments, p: &ResidentColumnsParams) -> Result<Vec<Stmt>> {
+    let mut out = Vec::new();
+    let mut strip = Strip::begin(l, kept, p, &mut out);
+    for (number, stage) in kept.stages.iter().enumerate() {
+        strip.load(l, number, &mut out)?;
+        match stage {
+            Stage::Reduce { reductions, values } => {
+                strip.reduce(l, number, (reductions, values), &mut out)?;
+            }
+            Stage::Store { arrays } => strip.store(l, number, arrays, &mut out)?,
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,195 @@
+//! The reductions of a strip's columns, and the values that follow from them.
+
+use super::strip::Strip;
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
+use crate::scalar::BinaryOp;
+use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
+use crate::schedule::cuda::levels::is_zero;
+use crate::schedule::cuda::segments::{Exchange, Side, join_lanes, share_count};
+use crate::schedule::cuda::tree::named_values;
+use crate::schedule::element::canonical;
+use crate::schedule::facts::RowValue;
+use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::reduction::Reduction;
+use crate::schedule::scalars::join_initial;
+
+/// A reduction of the strip's columns on its way through shared memory.
+struct Joined {
+    reduction: Reduction,
+    /// The values of the warps for each column, and the totals of the columns, of each accumulator.
+    warps: Vec<Mem>,
+    totals: Vec<Mem>,
+}
+
+impl Strip<'_> {
+    /// Computes the reductions of a stage, and the values that follow.
+    pub fn reduce(
+        &mut self,
+        l: &mut Lower,
+        stage: usize,
+        (reductions, values): (&[NodeId], &[RowValue]),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (nodes, kept) = self.nodes(l, stage);
+        let computed = self.compute(l, &nodes, out)?;
+        let (mut all, mut first) = (Vec::new(), 0);
+        for n in reductions {
+            let r = Reduction::nested(l.launch, *n);
+            let count = r.elements(l.launch, self.kept.element).len();
+            let operands: Vec<&[(NodeId, Expr)]> =
+                computed.iter().map(|of_element| &of_element[first..first + count]).collect();
+            first += count;
+            let of_thread = self.fold(l, &r, &operands, out)?;
+            let lanes = (self.p.lanes, WARP);
+            let of_warp = join_lanes(l, &r, of_thread, lanes, &Exchange::Down, out)?;
+            all.push(self.leave(l, r, of_warp, out));
+        }
+        if !all.is_empty() {
+            out.push(Stmt::Barrier);
+            for joined in &all {
+                self.join_warps(l, joined, out)?;
+            }
+            out.push(Stmt::Barrier);
+        }
+        for joined in &all {
+            self.total(l, joined, out)?;
+        }
+        self.keep(computed, &kept);
+        self.values(l, values, out)
+    }
+
+    /// Folds the rows of this thread's tree column, given the operands of each element. Returns the
+    /// accumulators of each column.
+    fn fold(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        operands: &[&[(NodeId, Expr)]],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Side> {
+        let absent = r.absent(l.launch);
+        let mut accs: Vec<Vec<Reg>> = Vec::new();
+        for _ in &self.columns {
+            let of_column = (0..r.accumulators()).map(|_| l.k.reg("acc", r.ty)).collect();
+            accs.push(of_column);
+            if r.is_counted() {
+                let count = accs[0][0];
+                accs.iter_mut().for_each(|of_column| of_column[0] = count);
+            }
+        }
+        let own = |q: usize| if q > 0 && r.is_counted() { 1.. } else { 0.. };
+        for (q, of_column) in accs.iter().enumerate() {
+            out.extend(of_column[own(q)].iter().map(|a| Stmt::Var(*a, absent.clone())));
+        }
+        for ((place, of_row), row) in self.places.iter().zip(operands.chunks(self.columns.len())).zip(0..) {
+            let (mut vars, mut roots) = (Vec::new(), Vec::new());
+            let old: Vec<Vec<Expr>> =
+                accs.iter().map(|regs| regs.iter().map(|a| Expr::Reg(*a)).collect()).collect();
+            for (old, operands) in old.iter().zip(of_row) {
+                vars.extend_from_slice(operands);
+                // all elements of a tree column before this one are present if it is
+                let known = r.after_rows(old.clone(), Expr::int(row));
+                let known = r.nodes(l.launch, &known, &mut vars);
+                let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
+                roots.extend(r.step_of(l.launch, &known, &operands));
+            }
+            let next = l.region(&vars, &roots, &Expr::int(0), out)?;
+            let next = named_values(l, r, "next", next, out);
+            for (q, (of_column, next)) in accs.iter().zip(next.chunks(r.accumulators())).enumerate() {
+                for (at, acc) in of_column.iter().enumerate().skip(own(q).start) {
+                    let chosen = place.is_present.clone().select(next[at].clone(), Expr::Reg(*acc));
+                    out.push(Stmt::Assign(*acc, chosen));
+                }
+            }
+        }
+        let mut side = accs.iter().map(|regs| regs.iter().map(|a| Expr::Reg(*a)).collect()).collect();
+        share_count(r, &mut side);
+        Ok(side)
+    }
+
+    /// Leaves the values of this warp in shared memory: its first lanes have them.
+    fn leave(&self, l: &mut Lower, reduction: Reduction, of_warp: Side, out: &mut Vec<Stmt>) -> Joined {
+        let (warps, width) = (self.p.warps(), self.p.width());
+        let mut share = |name, words| -> Vec<Mem> {
+            (0..reduction.accumulators()).map(|_| l.k.share(name, reduction.ty, words)).collect()
+        };
+        let (of_warps, totals) = (share("warps", warps * width), share("totals", width));
+        let warp = shifted(thread(), WARP.into());
+        let first = self.x.clone().times(int32(self.p.v as i32 * warps as i32)).plus(warp);
+        let mut body = Vec::new();
+        let first = bind(l, "at", first, &mut body);
+        for (values, q) in of_warp.into_iter().zip(0..) {
+            let at = first.clone().plus(int32(q * warps as i32));
+            body.extend(of_warps.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
+        }
+        let lane = masked(thread(), WARP.into());
+        let is_first = Expr::binary(BinaryOp::Lt, lane, int32(self.p.lanes as i32));
+        out.push(Stmt::If(is_first, body, vec![]));
+        Joined { reduction, warps: of_warps, totals }
+    }
+
+    /// Joins the values of all warps: as many neighbouring threads as there are warps have a column.
+    fn join_warps(&self, l: &mut Lower, joined: &Joined, out: &mut Vec<Stmt>) -> Result<()> {
+        let (warps, width) = (self.p.warps(), self.p.width());
+        let all = i64::from(warps * width);
+        let at = bind(l, "at", masked(thread(), all), out);
+        let load = |m: &Mem| bind(l, "warp", Expr::load(*m, at.clone()), out);
+        let values = joined.warps.iter().map(load).collect();
+        let total = join_lanes(l, &joined.reduction, vec![values], (1, warps), &Exchange::Down, out)?;
+        let column = shifted(at, warps.into());
+        let stores = joined.totals.iter().zip(&total[0]);
+        let stores = stores.map(|(m, e)| Stmt::Store(*m, column.clone(), e.clone())).collect();
+        let mut leads = is_zero(&masked(thread(), warps.into()));
+        if all < i64::from(self.p.threads()) {
+            let is_own = Expr::binary(BinaryOp::Lt, thread(), int32(all as i32));
+            leads = Expr::binary(BinaryOp::And, leads, is_own);
+        }
+        out.push(Stmt::If(leads, stores, vec![]));
+        Ok(())
+    }
+
+    /// Takes the totals of this thread's columns, joined with the initial values.
+    fn total(&mut self, l: &mut Lower, joined: &Joined, out: &mut Vec<Stmt>) -> Result<()> {
+        let r = &joined.reduction;
+        let totals = *joined.totals.last().expect("an accumulator");
+        let length = l.launch.host(self.kept.length);
+        let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
+        let first = bind(l, "at", self.x.clone().times(int32(self.p.v as i32)), out);
+        for (q, vars) in self.of_column.iter_mut().enumerate() {
+            let total = Expr::load(totals, first.clone().plus(int32(q as i32)));
+            let total = bind(l, "total", total, out);
+            let place = Surroundings { vars, at: &Expr::int(0) };
+            let value = join_initial(l, r, &place, some.clone(), total, out)?;
+            vars.push((r.node, value));
+        }
+        Ok(())
+    }
+
+    /// Computes the values of the columns, and stores those that are results.
+    fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
+        let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
+        let mut stores = Vec::new();
+        for q in 0..self.columns.len() {
+            let computed = l.region(&self.of_column[q], &roots, &Expr::int(0), out)?;
+            let column = self.first.clone().plus(Expr::int(q as i64));
+            for (v, e) in values.iter().zip(computed) {
+                let ty = l.launch.g.ty(v.read).elem;
+                let e = canonical(e, ty, &mut l.k.kernel, out);
+                let e = bind(l, "result", e, out);
+                self.of_column[q].push((v.read, e.clone()));
+                let read = l.launch.replace(v.read, self.kept.segment, self.columns[q]);
+                self.vars.push((read, e.clone()));
+                if let Some(it) = &v.stored {
+                    let mem = l.launch.output(it);
+                    stores.push(Stmt::Store(mem, l.place_at(mem, std::slice::from_ref(&column)), e));
+                }
+            }
+        }
+        if !stores.is_empty() {
+            out.push(Stmt::If(self.leads(), stores, vec![]));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! A strip of columns in registers: its loads and stores, and values of its elements.
+
+use super::mapping::ResidentColumnsParams;
+use crate::core::{COLUMNS, NodeId, Op, TILE, linear};
+use crate::error::{Error, Result};
+use crate::kernel::{Expr, Gpu, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::access;
+use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
+use crate::schedule::cuda::resident_segments::{self, together, values_of};
+use crate::schedule::element::canonical;
+use crate::schedule::facts::{ResidentSegments, RowArray};
+use crate::schedule::lower::{Loaded, Lower, named as bind};
+use crate::schedule::segments::neighbours;
+use rustc_hash::FxHashSet as HashSet;
+
+/// The elements of a thread in one row: as many neighbours as it has columns.
+pub(super) struct Place {
+    /// The variable of the row's number. If the row is absent, its value is the number of the last row.
+    element: NodeId,
+    /// The same for addresses, which may be beyond the last row.
+    address: NodeId,
+    /// The row's number, which may be beyond the last row.
+    number: Expr,
+    /// Whether the columns have this row.
+    pub is_present: Expr,
+}
+
+/// A strip of columns, as one thread has it.
+pub(super) struct Strip<'a> {
+    pub kept: &'a ResidentSegments,
+    pub p: &'a ResidentColumnsParams,
+    /// The thread's number in its row (i32), and its row: the tree column, counted through the tiles (i32).
+    pub x: Expr,
+    pub row: Expr,
+    /// The first column of the thread, which may be beyond the last one, and whether there is such a column.
+    pub first: Expr,
+    pub exists: Expr,
+    /// The columns of the thread. Absent threads compute the last columns, and store nothing.
+    pub columns: Vec<NodeId>,
+    pub places: Vec<Place>,
+    /// What is known: the first column, the rows, the values of columns, and what is kept of elements.
+    pub vars: Vec<(NodeId, Expr)>,
+    /// The same for each column alone, where its number is the variable of columns.
+    pub of_column: Vec<Vec<(NodeId, Expr)>>,
+    /// The elements in registers, and the arrays of which all are.
+    loaded: Loaded,
+    arrays: HashSet<(NodeId, Vec<NodeId>)>,
+}
+
+impl<'a> Strip<'a> {
+    /// Computes what a thread knows about itself.
+    pub fn begin(
+        l: &mut Lower,
+        kept: &'a ResidentSegments,
+        p: &'a ResidentColumnsParams,
+        out: &mut Vec<Stmt>,
+    ) -> Strip<'a> {
+        let (n, length) = (l.launch.count(), l.launch.host(kept.length));
+        let x = bind(l, "lane", masked(thread(), p.lanes.into()), out);
+        let row = bind(l, "row", shifted(thread(), p.lanes.into()), out);
+        let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(p.width().into()));
+        let first = bind(l, "first", begin.plus(to_i64(x.clone()).times(Expr::int(p.v))), out);
+        let exists = Expr::binary(BinaryOp::Lt, first.clone(), n.clone());
+        let exists = bind(l, "exists", exists, out);
+        let inside = bind(l, "j", first.clone().min(n.minus(Expr::int(p.v))), out);
+        let k = match p.tiles {
+            1 => to_i64(row.clone()),
+            _ => {
+                let tile = to_i64(shifted(row.clone(), COLUMNS)).times(Expr::int(TILE));
+                tile.plus(to_i64(masked(row.clone(), COLUMNS)))
+            }
+        };
+        let k = bind(l, "k", k, out);
+        l.k.kernel.in_space.extend([first.clone(), inside.clone(), k.clone()]);
+        let [column, start] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
+        let mut vars = vec![(column, inside.clone()), (start, k.clone())];
+        let last = bind(l, "last", length.clone().minus(Expr::int(1)), out);
+        let mut places = Vec::new();
+        for offset in (0..p.tile_rows).map(|r| r * COLUMNS) {
+            let number = bind(l, "k", k.clone().plus(Expr::int(offset)), out);
+            let is_present = Expr::binary(BinaryOp::Lt, number.clone(), length.clone());
+            let is_present = bind(l, "there", is_present, out);
+            let inside = bind(l, "k", number.clone().min(last.clone()), out);
+            l.k.kernel.in_space.push(inside.clone());
+            let (_, element) = l.launch.g.fresh_var(Ty::I64);
+            let offset = l.launch.g.lit(Lit::i64(offset));
+            let address = linear::add(&mut l.launch.g, start, offset);
+            vars.push((element, inside));
+            places.push(Place { element, address, number, is_present });
+        }
+        let (mut columns, mut of_column) = (Vec::new(), Vec::new());
+        for q in 0..p.v {
+            of_column.push(vec![(kept.segment, bind(l, "j", inside.clone().plus(Expr::int(q)), out))]);
+            let q = l.launch.g.lit(Lit::i64(q));
+            columns.push(linear::add(&mut l.launch.g, column, q));
+        }
+        let (loaded, arrays) = (Loaded::default(), HashSet::default());
+        Strip { kept, p, x, row, first, exists, columns, places, vars, of_column, loaded, arrays }
+    }
+
+    /// Returns whether this thread has elements at a place.
+    fn has(&self, place: &Place) -> Expr {
+        Expr::binary(BinaryOp::And, self.exists.clone(), place.is_present.clone())
+    }
+
+    /// Loads what a stage reads of this thread's elements, as far as it is not in registers.
+    pub fn load(&mut self, l: &mut Lower, stage: usize, out: &mut Vec<Stmt>) -> Result<()> {
+        let roots = resident_segments::roots(l, self.kept, stage);
+        let Op::Var(element, _) = *l.launch.g.op(self.kept.element) else { return Ok(()) };
+        for (x, outer) in neighbours(l.launch, &roots, self.kept.segment) {
+            let index = outer.iter().copied().chain([self.kept.segment]).collect();
+            let read = l.launch.g.add(Op::Elem(x, index));
+            let is_value = self.of_column[0].iter().any(|known| known.0 == read);
+            if is_value || !self.arrays.insert((x, outer.clone())) {
+                continue;
+            }
+            // the columns share what other rows read as well
+            let moves = outer.iter().any(|n| l.launch.g.node(*n).free.contains(&element));
+            let number = if moves { self.places.len() } else { 1 };
+            let loaded = std::mem::take(&mut self.loaded);
+            self.loaded = l.with_loaded(Loaded::default(), |l| {
+                let mut regs_of = Vec::new();
+                for place in &self.places[..number] {
+                    let present = if moves { self.has(place) } else { self.exists.clone() };
+                    regs_of.push(self.load_row(l, (x, &outer), place, present, out)?);
+                }
+                for (place, regs) in self.places.iter().zip(regs_of) {
+                    let outer = self.at(l, &outer, place.element);
+                    for (column, r) in self.columns.iter().zip(regs) {
+                        l.note_loaded(x, &outer, *column, Expr::Reg(r));
+                    }
+                }
+                Ok::<_, Error>(l.scope.loaded.take().unwrap_or_default())
+            })?;
+            self.loaded.extend(loaded);
+        }
+        self.load_values_of_rows(l, &roots, out)
+    }
+
+    /// Loads the neighbours of one row of an array.
+    fn load_row(
+        &self,
+        l: &mut Lower,
+        (x, outer): (NodeId, &[NodeId]),
+        place: &Place,
+        present: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Reg>> {
+        let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
+        // what is read for the address is read at rows that there are
+        let g = &l.launch.g;
+        let reads = g.reachable(outer.iter().copied()).into_iter().any(|n| matches!(g.op(n), Op::Elem(..)));
+        let outer = self.at(l, outer, if reads { place.element } else { place.address });
+        let at = l.element_address(mem, &outer, self.first.clone(), &self.vars, out)?;
+        // an output may be this array: no thread reads what is another's
+        let (mut load, nothing) = (Vec::new(), Expr::Lit(Lit::zero(ty)));
+        let [regs, own] =
+            ["x", "own"].map(|name| self.columns.iter().map(|_| l.k.reg(name, ty)).collect::<Vec<Reg>>());
+        out.extend(regs.iter().map(|x| Stmt::Var(*x, nothing.clone())));
+        access::load(l, mem, own.clone(), at, &mut load);
+        load.extend(regs.iter().zip(own).map(|(x, own)| Stmt::Assign(*x, Expr::Reg(own))));
+        out.push(Stmt::If(present, load, vec![]));
+        Ok(regs)
+    }
+
+    /// Loads what all columns share of a row, so that later code does not wait for it.
+    fn load_values_of_rows(&mut self, l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Result<()> {
+        let (Op::Var(element, _), Op::Var(segment, _)) =
+            (l.launch.g.op(self.kept.element).clone(), l.launch.g.op(self.kept.segment).clone())
+        else {
+            return Ok(());
+        };
+        let g = &l.launch.g;
+        let is_shared = |n: &NodeId| {
+            let free = &g.node(*n).free;
+            matches!(g.op(*n), Op::Elem(..)) && free.contains(&element) && !free.contains(&segment)
+        };
+        let shared: Vec<NodeId> = g.reachable(roots.iter().copied()).into_iter().filter(is_shared).collect();
+        self.loaded = l.with_loaded(std::mem::take(&mut self.loaded), |l| {
+            for place in &self.places {
+                let reads = self.at(l, &shared, place.element);
+                l.region(&self.vars, &reads, &Expr::int(0), out)?;
+            }
+            Ok::<_, Error>(l.scope.loaded.take().unwrap_or_default())
+        })?;
+        Ok(())
+    }
+
+    /// Returns nodes at the row with this number.
+    fn at(&self, l: &mut Lower, nodes: &[NodeId], row: NodeId) -> Vec<NodeId> {
+        nodes.iter().map(|n| l.launch.replace(*n, self.kept.element, row)).collect()
+    }
+
+    /// Returns the nodes that a stage computes of an element, first those that it needs itself, and for each
+    /// whether it is kept.
+    pub fn nodes(&self, l: &mut Lower, stage: usize) -> (Vec<NodeId>, Vec<bool>) {
+        let known = self.of_column[0].iter().map(|v| v.0).collect();
+        resident_segments::nodes(l, self.kept, stage, &known)
+    }
+
+    /// Computes nodes of each of this thread's elements, given those of the element at the variables: place
+    /// by place, of all columns. Returns the nodes of each element, which have values from now on.
+    pub fn compute(
+        &self,
+        l: &mut Lower,
+        nodes: &[NodeId],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<(NodeId, Expr)>>> {
+        let mut all = Vec::new();
+        let together = (together(l, nodes) / self.columns.len()).max(1);
+        for places in self.places.chunks(together) {
+            let mut roots = Vec::new();
+            for place in places {
+                let of_row = self.at(l, nodes, place.element);
+                for column in &self.columns {
+                    let of = |n: &NodeId| l.launch.replace(*n, self.kept.segment, *column);
+                    roots.extend(of_row.iter().map(of));
+                }
+            }
+            // if the first place is absent, all of them are
+            let any = self.has(&places[0]);
+            let values =
+                l.with_loaded(self.loaded.clone(), |l| values_of(l, &self.vars, &roots, &any, out))?;
+            let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "value", e, out)).collect();
+            let known: Vec<(NodeId, Expr)> = roots.into_iter().zip(values).collect();
+            all.extend(known.chunks(nodes.len()).map(<[_]>::to_vec));
+        }
+        Ok(all)
+    }
+
+    /// Keeps nodes of all elements for later stages.
+    pub fn keep(&mut self, computed: Vec<Vec<(NodeId, Expr)>>, kept: &[bool]) {
+        for of_element in computed {
+            let known = of_element.into_iter().zip(kept);
+            self.vars.extend(known.filter(|(_, is_kept)| **is_kept).map(|(v, _)| v));
+        }
+    }
+
+    /// Computes and stores elements of the strip.
+    pub fn store(
+        &mut self,
+        l: &mut Lower,
+        stage: usize,
+        arrays: &[RowArray],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (nodes, kept) = self.nodes(l, stage);
+        let computed = self.compute(l, &nodes, out)?;
+        for (place, of_row) in self.places.iter().zip(computed.chunks(self.columns.len())) {
+            let mut stores = Vec::new();
+            let index = self.kept.along.index(&[self.first.clone()], place.number.clone());
+            for (i, a) in arrays.iter().enumerate() {
+                let (mem, ty) = (l.launch.output(&a.item), l.launch.g.ty(a.computed).elem);
+                let of =
+                    |e: &Vec<(NodeId, Expr)>| canonical(e[i].1.clone(), ty, &mut l.k.kernel, &mut stores);
+                let list: Vec<Expr> = of_row.iter().map(of).collect();
+                let at = l.place_at(mem, &index);
+                access::store(l, mem, list, at, &mut stores);
+            }
+            out.push(Stmt::If(self.has(place), stores, vec![]));
+        }
+        self.keep(computed, &kept);
+        Ok(())
+    }
+
+    /// Returns whether this thread stores the values of its columns.
+    pub fn leads(&self) -> Expr {
+        let is_first = Expr::binary(BinaryOp::Eq, self.row.clone(), int32(0));
+        Expr::binary(BinaryOp::And, is_first, self.exists.clone())
+    }
+}

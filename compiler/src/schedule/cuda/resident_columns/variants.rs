@@ -1,0 +1,65 @@
+//! The variants of a launch with resident columns, by the length of the columns.
+
+use super::mapping::ResidentColumnsParams;
+use crate::plan::gpu::Profit;
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::cuda::resident_segments::{self, Demand};
+use crate::schedule::cuda::thread_layout::ThreadLayout;
+use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::schedule::facts::{Along, ResidentSegments};
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::LaunchContext;
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+/// Threads side by side, rows of a tile, and tiles of a block.
+const LEVELS: [(u32, i64, u32); 4] = [(4, 2, 1), (4, 8, 1), (2, 16, 1), (2, 16, 2)];
+
+/// Returns why columns are not kept so, if they are not.
+fn obstacle(demand: &Demand, p: &ResidentColumnsParams) -> Option<&'static str> {
+    demand.obstacle(p.elements(), 1, p.is_in_registers(demand.words, demand.of_moments))
+}
+
+/// Returns all mappings of columns, in order of preference.
+fn levels(demand: &Demand) -> impl Iterator<Item = ResidentColumnsParams> {
+    let v = demand.v;
+    LEVELS.into_iter().map(move |(lanes, tile_rows, tiles)| ResidentColumnsParams {
+        v,
+        lanes,
+        tile_rows,
+        tiles,
+    })
+}
+
+fn columns(l: &LaunchContext) -> Option<Rc<ResidentSegments>> {
+    l.facts.resident.clone().filter(|kept| kept.along == Along::Columns)
+}
+
+/// Returns all variants of a launch that keeps its columns.
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
+    let demand = Demand::of(l, &*columns(l)?)?;
+    let inner = Rc::new(Interior::whole(fused));
+    let mut list = Vec::new();
+    for params in levels(&demand).filter(|p| obstacle(&demand, p).is_none()) {
+        let longest = params.longest();
+        let guards = Guards {
+            longest: Some(longest),
+            // there is a last row, which absent rows stand for
+            multiple: NonZeroU32::new(1),
+            neighbours: NonZeroU32::new(params.v as u32),
+            ..Guards::contiguous().narrow()
+        };
+        let layout = ThreadLayout { v: params.v, threads: params.threads(), ..ThreadLayout::default() };
+        let (suffix, profit) = (format!("_{longest}"), Profit::default());
+        let variant = Variant { suffix, guards, profit, noalias: false };
+        list.push(VariantGroup::of((Choice::ResidentColumns(params), Vec::new()), layout, &inner, variant));
+    }
+    Some(list)
+}
+
+/// Returns which columns take the launches that this one replaces, and why they are not kept.
+pub fn limit(l: &LaunchContext) -> Option<String> {
+    let demand = Demand::of(l, &*columns(l)?)?;
+    let levels: Vec<_> = levels(&demand).map(|p| (p.longest(), obstacle(&demand, &p))).collect();
+    resident_segments::limit(&levels)
+}

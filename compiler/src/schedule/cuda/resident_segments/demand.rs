@@ -1,0 +1,77 @@
+//! What an element of resident rows and columns takes of a thread, and which of them are kept.
+
+use crate::plan::GUESSED_LENGTH;
+use crate::schedule::facts::{ResidentSegments, Stage};
+use crate::schedule::lower::LaunchContext;
+use crate::schedule::reduction::Reduction;
+
+/// The most words of a thread that hold elements. Of the 255 registers that a thread can have, the
+/// rest are accumulators, addresses and what is being computed.
+const MOST_WORDS: i64 = 128;
+
+/// The most operations of a thread, whose code is written out for each element.
+const MOST_OPERATIONS: i64 = 3300;
+
+/// The words of a tree column beside its elements for a reduction with several accumulators: these, and what
+/// is joined with one of them.
+const WORDS_OF_MOMENTS: i64 = 4;
+
+/// What an element takes of a thread.
+#[derive(Clone, Copy)]
+pub struct Demand {
+    /// The vector width of accesses, where arrays are aligned.
+    pub v: i64,
+    /// The words of its values in all arrays.
+    pub words: i64,
+    /// The words of counts and means of a tree column.
+    pub of_moments: i64,
+    operations: i64,
+}
+
+impl Demand {
+    /// Returns the demand of an element, if some array is read.
+    pub fn of(l: &LaunchContext, kept: &ResidentSegments) -> Option<Demand> {
+        let stored = kept.stages.iter().flat_map(|s| match s {
+            Stage::Store { arrays } => arrays.as_slice(),
+            Stage::Reduce { .. } => &[],
+        });
+        let arrays = || l.facts.accesses.own.iter().copied();
+        let size = |x| l.g.ty(x).elem.size() as i64;
+        let widest = stored.map(|a| a.computed).chain(arrays()).map(size).max()?;
+        Some(Demand {
+            v: (16 / widest).min(4),
+            words: arrays().map(|x| size(x).max(4) / 4).sum(),
+            of_moments: words_of_moments(l, kept),
+            operations: i64::from(l.facts.cost / GUESSED_LENGTH),
+        })
+    }
+
+    /// Returns why a thread cannot have so many elements of each of `segments` rows or strips of columns, if it
+    /// cannot. Whether a multiprocessor has the registers is given.
+    pub fn obstacle(&self, elements: i64, segments: i64, is_in_registers: bool) -> Option<&'static str> {
+        if elements * self.words > MOST_WORDS || !is_in_registers {
+            return Some("its elements take more registers than a multiprocessor has");
+        }
+        (elements * segments * self.operations > MOST_OPERATIONS)
+            .then_some("the code, which is written out for each element of a thread, would be too long")
+    }
+}
+
+/// Returns which rows or columns take the launches that this one replaces, and why they are not kept, given
+/// the longest one of each variant and what is in its way.
+pub fn limit(levels: &[(u32, Option<&'static str>)]) -> Option<String> {
+    let longest = levels.iter().filter(|level| level.1.is_none()).map(|level| level.0).max()?;
+    let next = levels.iter().filter(|level| level.0 > longest).min_by_key(|level| level.0);
+    let why = next.and_then(|level| level.1).unwrap_or("the registers of a cluster of 8 blocks hold no more");
+    Some(format!("more than {longest} elements are not kept: {why}"))
+}
+
+/// Returns the words of a tree column that a reduction with several accumulators takes, if there is one.
+fn words_of_moments(l: &LaunchContext, kept: &ResidentSegments) -> i64 {
+    let reductions = kept.stages.iter().flat_map(|s| match s {
+        Stage::Reduce { reductions, .. } => reductions.as_slice(),
+        Stage::Store { .. } => &[],
+    });
+    let counted = reductions.map(|n| Reduction::nested(l, *n)).filter(Reduction::is_counted);
+    counted.map(|r| WORDS_OF_MOMENTS * r.ty.size() as i64 / 4).max().unwrap_or(0)
+}

@@ -1,0 +1,100 @@
+//! What the stages of resident rows and columns compute of each element: the nodes that a stage needs, those
+//! that are kept for later stages, and values of several elements at once.
+
+use crate::core::{Graph, NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::BinaryOp;
+use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
+use crate::schedule::element::opened;
+use crate::schedule::facts::{ResidentSegments, Stage};
+use crate::schedule::lower::Lower;
+use crate::schedule::reduction::Reduction;
+use crate::schedule::work;
+use rustc_hash::FxHashSet as HashSet;
+
+/// The least operations of a value that is kept for later stages, and not computed again.
+const KEPT: u32 = 4;
+
+/// Returns the nodes that a stage needs of the element at the variable of elements.
+pub fn roots(l: &mut Lower, rows: &ResidentSegments, stage: usize) -> Vec<NodeId> {
+    let index = rows.index();
+    match &rows.stages[stage] {
+        Stage::Store { arrays } => {
+            arrays.iter().map(|a| opened(&mut l.launch.g, a.computed, &index)).collect()
+        }
+        Stage::Reduce { reductions, .. } => {
+            let of = |n: &NodeId| Reduction::nested(l.launch, *n).elements(l.launch, rows.element);
+            reductions.iter().flat_map(of).collect()
+        }
+    }
+}
+
+/// Returns the nodes that a stage computes of an element, first those that it needs itself, and
+/// for each whether it is kept. `known` are the nodes whose values are known.
+pub fn nodes(
+    l: &mut Lower,
+    rows: &ResidentSegments,
+    stage: usize,
+    known: &HashSet<NodeId>,
+) -> (Vec<NodeId>, Vec<bool>) {
+    let (mut nodes, kept) = (roots(l, rows, stage), kept(l, rows, stage, known));
+    let more: Vec<NodeId> = kept.iter().filter(|n| !nodes.contains(n)).copied().collect();
+    nodes.extend(more);
+    let is_kept = nodes.iter().map(|n| kept.contains(n)).collect();
+    (nodes, is_kept)
+}
+
+/// Returns the nodes that a stage computes of an element and a later stage needs as well, those
+/// that cost more than a register.
+fn kept(l: &mut Lower, rows: &ResidentSegments, stage: usize, known: &HashSet<NodeId>) -> Vec<NodeId> {
+    let Op::Var(var, _) = *l.launch.g.op(rows.element) else { return Vec::new() };
+    let needed = |g: &Graph, roots: &[NodeId]| {
+        let stops = |n: NodeId| known.contains(&n) || !g.node(n).free.contains(&var);
+        g.reachable_until(roots.iter().copied(), stops)
+    };
+    let own = roots(l, rows, stage);
+    let own: HashSet<NodeId> = needed(&l.launch.g, &own).into_iter().collect();
+    let later: Vec<NodeId> = (stage + 1..rows.stages.len()).flat_map(|stage| roots(l, rows, stage)).collect();
+    let g = &l.launch.g;
+    let all = needed(g, &later);
+    let mut asked: HashSet<NodeId> = later.into_iter().collect();
+    for n in all.iter().filter(|n| !own.contains(n)) {
+        asked.extend(g.op(*n).operands());
+    }
+    let cost = |n: NodeId| needed(g, &[n]).into_iter().map(|n| work::of_node(g.op(n))).sum::<u32>();
+    all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && cost(*n) > KEPT).collect()
+}
+
+/// Returns the number of elements that one branch into the slow path is for. Between two branches the
+/// operations of all elements overlap: the fewer warps a multiprocessor has, the more elements it takes.
+pub fn together(l: &Lower, nodes: &[NodeId]) -> usize {
+    let is_long = |n: &NodeId| l.launch.g.ty(*n).elem.size() == 8;
+    if nodes.iter().any(is_long) { 4 } else { 8 }
+}
+
+/// Computes the values of several elements: on the fast path, with divisions that have no branches,
+/// and again in a branch if the slow path is needed. The values of absent elements are not used.
+pub fn values_of(
+    l: &mut Lower,
+    vars: &[(NodeId, Expr)],
+    roots: &[NodeId],
+    any_is_present: &Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    let needs_slow_path = slow_path_flag(l, roots, out);
+    let values = branch_free_values(l, vars, roots, needs_slow_path, out)?;
+    let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
+    let mut complete = Vec::new();
+    let exact = l.with_full_range(true, |l| l.region(vars, roots, &Expr::int(0), &mut complete))?;
+    let mut all = Vec::new();
+    for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
+        let usual = l.k.reg("usual", l.launch.g.ty(*root).elem);
+        out.push(Stmt::Var(usual, value));
+        complete.push(Stmt::Assign(usual, exact));
+        all.push(Expr::Reg(usual));
+    }
+    let needed = Expr::binary(BinaryOp::And, Expr::Reg(needs_slow_path), any_is_present.clone());
+    out.push(Stmt::If(needed, complete, vec![]));
+    Ok(all)
+}
