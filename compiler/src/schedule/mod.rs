@@ -35,6 +35,7 @@ mod iterate;
 mod kernels;
 pub mod loop_nests;
 pub mod lower;
+mod needed_reductions;
 pub mod nested_loop;
 pub mod products;
 pub mod reduction;
