@@ -90,6 +90,15 @@ pub fn apart(g: &mut Graph, n: NodeId) -> NodeId {
     }
 }
 
+/// Returns a nested operation whose records are bits that a loop of their own joins, and which are left by
+/// whoever needs the value: it may be computed in any case. Returns `None` if its operator leaves a record.
+pub fn beside(g: &mut Graph, n: NodeId) -> Option<NodeId> {
+    let mut quiet = Quiet::default();
+    let value = quiet.value(g, n);
+    let bits = quiet.bits(g, n)?;
+    Some(quiet.left(g, &bits, value))
+}
+
 /// Returns the stored array. It leaves no record, or leaves it in any case; later passes might not
 /// be able to prove the former, so the node says so.
 pub fn once(g: &mut Graph, generate: NodeId) -> NodeId {

@@ -36,6 +36,7 @@ mod iterate;
 mod kernels;
 pub mod loop_nests;
 pub mod lower;
+mod needed_reductions;
 pub mod nested_loop;
 pub mod products;
 pub mod reduction;

@@ -15,6 +15,7 @@ use super::element::element;
 use super::facts::{Along, Segments};
 use super::groups::{FusedGroup, is_store};
 use super::lower::{LaunchContext, Lower, Surroundings};
+use super::needed_reductions;
 use super::reduction::Reduction;
 use super::scalars::join_initial;
 use crate::core::linear::Linear;
@@ -62,10 +63,8 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
 pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
     let Op::Var(var, _) = *l.g.op(index) else { return None };
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
+    let bodies = if may_record { needed_reductions::always(l, bodies)? } else { bodies };
     let nested = nested(l, &bodies)?;
-    if may_record && !nested.iter().all(|n| !records(l, *n) || is_always_needed(l, &bodies, *n)) {
-        return None;
-    }
     let length = common_length(l, &nested)?;
     let along = along(l, &nested, var)?;
     Some(Segments { index, bodies, nested, length, along, may_record })
@@ -111,31 +110,7 @@ pub fn nested(l: &LaunchContext, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Returns whether a reduction may leave an error record.
-fn records(l: &LaunchContext, reduction: NodeId) -> bool {
-    l.g.reachable([reduction]).into_iter().any(|n| l.g.op(n).may_record(&l.g))
-}
-
-/// Returns whether some body needs a value whatever the conditions are. Lanes compute a reduction
-/// for every segment, and its records with it.
-fn is_always_needed(l: &LaunchContext, bodies: &[NodeId], value: NodeId) -> bool {
-    let (mut stack, mut seen) = (bodies.to_vec(), HashSet::default());
-    while let Some(n) = stack.pop() {
-        if n == value {
-            return true;
-        }
-        if !seen.insert(n) || l.g.is_closed(n) {
-            continue;
-        }
-        match l.g.op(n) {
-            Op::Select(condition, ..) => stack.push(*condition),
-            op => stack.extend(op.operands()),
-        }
-    }
-    false
-}
-
-fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
+pub(super) fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
     nested(l, roots).is_some()
 }
 

@@ -119,14 +119,24 @@ impl Element<'_> {
             self.needs.ready = self.needs.ready.max(ready);
             return;
         }
-        // an array without records takes the record out of the loop (`core/kept_records.rs`)
-        let is_loop = |of: &(Var, Option<i64>)| of.1.is_none_or(|n| n > reuse::UNROLLED);
-        let is_nested = self.scope[self.of_element..].iter().any(is_loop);
-        let repeated = match is_nested && self.demand.content(array).records {
+        let repeated = match self.is_kept_apart(array, index) {
             true => f64::INFINITY,
             false => self.repeated(index),
         };
         self.needs.elements.push(((array, index.into()), repeated));
+    }
+
+    /// Whether an array is stored so that it takes its records out of the loop around the read
+    /// (`core/kept_records.rs`). Reductions of rows and columns leave the records of their elements
+    /// themselves, but the tiles of a product or of a contraction have no place for them, nor has a loop
+    /// around another loop.
+    fn is_kept_apart(&mut self, array: NodeId, index: &[NodeId]) -> bool {
+        let is_loop = |of: &(Var, Option<i64>)| of.1.is_none_or(|n| n > reuse::UNROLLED);
+        if !self.scope[self.of_element..].iter().any(is_loop) {
+            return false;
+        }
+        let content = self.demand.content(array);
+        content.records && (content.loops || self.in_product || self.repeated(index) > 0.0)
     }
 
     /// Returns how often an element at this index is computed again, because the loops around the
