@@ -36,6 +36,18 @@ def unit(x):
     return x / x.dot(x).sqrt()
 
 
+def softmax_cols(x):
+    return torch.softmax(x, 0)
+
+
+def normalise_cols(x):
+    return x / (x * x).sum(0).sqrt()
+
+
+def standardise_cols(x):
+    return (x - x.mean(0)) * (x.var(0, unbiased=False) + 1e-5).rsqrt()
+
+
 CASES = [
     (name, f, torch.float32, shape)
     for shape in ((65536, 1024), (8192, 8192), (1 << 20, 64), (2048, 32768), (262144, 256), (16384, 4096), (65536, 1000), (65536, 1001))
@@ -46,6 +58,11 @@ CASES += [
     (name, f, torch.float32, shape)
     for shape in ((2048, 65536), (512, 131072), (256, 262144), (512, 131071), (4096, 16385), (4, 131072))
     for name, f in (("softmax", softmax), ("layer_norm", layer_norm))
+]
+CASES += [
+    (name, f, torch.float32, shape)
+    for shape in ((1024, 65536), (2048, 32768), (256, 262144), (64, 1 << 20), (8192, 8192))
+    for name, f in (("softmax_cols", softmax_cols), ("normalise_cols", normalise_cols), ("standardise_cols", standardise_cols))
 ]
 CASES += [("unit", unit, torch.float32, (1 << k,)) for k in (15, 16, 17, 18, 19)]
 CASES += [("softmax_f64", softmax, torch.float64, shape) for shape in ((32768, 1024), (4096, 8192), (1 << 19, 64), (2048, 16384), (512, 65536))]

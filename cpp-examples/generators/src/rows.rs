@@ -34,6 +34,22 @@ pub fn shares(x: MExp<f32>) -> MExp<f32> {
 }
 
 /// What the C++ header says.
+pub const SOFTMAX_COLS_DOC: &str =
+    "Each column's exponentials of x minus the column's maximum, divided by their sum.";
+/// What the C++ header says.
+pub const NORMALISE_COLS_DOC: &str = "Each column divided by its norm.";
+/// What the C++ header says.
+pub const STANDARDISE_COLS_DOC: &str =
+    "Each column shifted to mean 0 and scaled to variance 1, with 1e-5 added to the variance.";
+
+/// The mean and the variance of each column in one pass, and the column again.
+pub fn standardise_cols(x: MExp<f32>) -> MExp<f32> {
+    let n = x.rows();
+    let d = x - (x.sum_cols() / n.cast::<f32>()).broadcast_rows(n);
+    d * (x.variance_cols(0) + 1e-5).rsqrt().broadcast_rows(n)
+}
+
+/// What the C++ header says.
 pub const DEVIATION_DOC: &str = "The standard deviation of all elements, as one number.";
 
 /// The mean, then the squares about it. The result is a vector of one element, so that it stays on the device.
