@@ -33,7 +33,7 @@ fn next(s: Strategy) -> Option<Strategy> {
 /// Whether CPUs have it, too.
 fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
-    !matches!(s, Stencil(..) | TransposedTile | CooperativeNest | Contraction | TemporalBlocking)
+    !matches!(s, Stencil(..) | TransposedTile | CooperativeNest | TemporalBlocking)
 }
 
 #[test]
