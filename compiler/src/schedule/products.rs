@@ -11,9 +11,9 @@
 //! from the result.
 
 use super::groups::{FusedGroup, is_store};
+use super::identity;
 use super::loop_nests::{self, Loop, Order};
 use super::lower::LaunchContext;
-use super::reduction::has_identity;
 use crate::core::{NodeId, Op};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -78,7 +78,7 @@ fn find_in(l: &mut LaunchContext, fused: &FusedGroup, is_tree: bool) -> Option<P
     let fits = match of.order {
         Order::Panels => !is_tree,
         Order::Sequence => !is_tree && axes == 2,
-        Order::Tree => is_tree && axes == 2 && of.inner.iter().all(|i| has_identity(&l.g, i.node)),
+        Order::Tree => is_tree && axes == 2 && of.inner.iter().all(|i| identity::of(&l.g, i.node).is_some()),
     };
     if !nest.loops.is_empty() || of.inner.len() > 1 || !fits || !starts {
         return None;

@@ -15,9 +15,10 @@
 //! rows and columns; longer inner indices than the pile has levels for, for which the tree costs little, are left
 //! to the strategy that the group has otherwise.
 
+use super::product::block_tiles::{BlockTile, SIZE, block_tiles};
 use super::product::pack::is_along_k;
 use super::product::store::store;
-use super::product::{BlockTile, LEAST, ROWS, SIZE, STEPS, block_tiles};
+use super::product::{LEAST, ROWS, STEPS};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};

@@ -5,7 +5,8 @@
 //! The innermost loop walks through what is contiguous in memory. Of arrays with any strides the call decides what that
 //! is: there is a loop for either direction, because values that lie a power of two apart share few sets of a cache.
 
-use super::{SIZE, Square};
+use super::Square;
+use super::block_tiles::SIZE;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};

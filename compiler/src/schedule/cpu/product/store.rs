@@ -1,6 +1,6 @@
 //! The elements that follow from the results of a block tile, and their stores.
 
-use super::{BlockTile, SIZE};
+use super::block_tiles::{BlockTile, SIZE};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
