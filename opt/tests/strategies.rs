@@ -34,10 +34,7 @@ fn next(s: Strategy) -> Option<Strategy> {
 /// Whether CPUs have it, too.
 fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
-    !matches!(
-        s,
-        Stencil(..) | TransposedTile | ResidentColumns | CooperativeNest | Contraction | TemporalBlocking
-    )
+    !matches!(s, Stencil(..) | TransposedTile | ResidentColumns | CooperativeNest | TemporalBlocking)
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use super::group_order;
 use super::item_loops::KnownLoops;
+pub use super::items::{Item, is_nested, is_store};
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::Visited;
 use crate::core::{Function, Graph, NodeId, Op};
@@ -20,16 +21,6 @@ pub const MAX_NODES: usize = 1500;
 /// others. A single item may access more.
 pub const MAX_ARRAYS: usize = 64;
 
-/// A stored array, a reduction, a fold, or a state of an iteration.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Item {
-    /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `squared_deviations`,
-    /// `fold` or `iterate`.
-    pub node: NodeId,
-    /// The number of the function's array result that the item is, if it is one.
-    pub result: Option<u32>,
-}
-
 /// What all states of one iteration have in common: the number of the step function, the count, the
 /// arguments.
 pub type Iteration = (u32, NodeId, Vec<NodeId>);
@@ -42,33 +33,12 @@ pub fn iteration(g: &Graph, n: NodeId) -> Option<Iteration> {
     }
 }
 
-/// Whether the item is a stored array, and not a reduction, a fold or a state.
-pub fn is_store(g: &Graph, it: &Item) -> bool {
-    matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
-}
-
 /// Whether a fused group has a reduction, which joins values of different elements in another order
 /// than a fold.
 pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
     let is_reduction =
         |op: &Op| matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::SquaredDeviations { .. });
     fused.items.iter().any(|it| is_reduction(g.op(it.node)))
-}
-
-/// Whether the item's elements have reductions or folds of their own.
-pub fn is_nested(g: &Graph, it: &Item) -> bool {
-    let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
-    let (mut seen, mut stack) = (Visited::begin(), Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
-    while let Some(n) = stack.pop() {
-        if !seen.insert(n.0) || g.is_closed(n) {
-            continue;
-        }
-        if g.op(n).needs_launch() {
-            return true;
-        }
-        stack.extend(g.op(n).operands());
-    }
-    false
 }
 
 /// What one launch computes: items over one index space. Or an iteration, which becomes several

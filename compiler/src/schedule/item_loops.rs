@@ -12,10 +12,9 @@
 //! ask first (`products.rs`, `segments.rs`, `cuda/contraction/find.rs`, `cuda/cooperative_nest.rs`); where
 //! one of them refuses for another reason, a launch more is all that it costs.
 
-use super::facts::Along;
-use super::groups::{self, Item, is_store};
-use super::loop_nests::is_unlikely;
-use super::reduction::has_identity;
+use super::identity;
+use super::items::{self, Item, is_store};
+use super::unlikely::is_unlikely;
 use crate::core::graph::marks::Visited;
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, Var};
@@ -33,7 +32,7 @@ impl KnownLoops {
     /// Whether a group of these items may have a further one, as far as the loops of elements tell.
     /// `is_nested` says whether that one is stored and has loops.
     pub fn fit(&mut self, g: &Graph, items: &[Item], it: &Item, is_nested: bool) -> bool {
-        let has_loops = |other: &&Item| is_nested || groups::is_nested(g, other);
+        let has_loops = |other: &&Item| is_nested || items::is_nested(g, other);
         let (stored, reduced): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|other| is_store(g, other));
         // the tree of a reduction over the elements and loops in them have different strategies
         if !is_store(g, it) {
@@ -160,7 +159,7 @@ fn kind(g: &Graph, vars: &[Var], nested: &[NodeId], may_record: bool) -> Kind {
     if is_quiet && may_be_product && rest.is_empty() {
         return Kind::Product;
     }
-    if loops.iter().all(|l| l.length == first.length && has_identity(g, l.node))
+    if loops.iter().all(|l| l.length == first.length && identity::of(g, l.node).is_some())
         && let Some(along) = reads.along
     {
         return match reads.are_pairs() {
@@ -213,6 +212,13 @@ impl Loop {
             self.elements.iter().map(|(_, body)| *body).chain(g.op(self.node).lambda().map(|l| l.body));
         g.reachable_until(bodies, |n| g.is_closed(n)).into_iter().filter(|n| !g.is_closed(*n)).collect()
     }
+}
+
+/// Which neighbours are contiguous in memory: elements of one reduction, or of neighbouring ones at one position.
+#[derive(Clone, Copy, PartialEq)]
+enum Along {
+    Rows,
+    Columns,
 }
 
 /// What is read in loops.

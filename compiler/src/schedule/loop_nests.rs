@@ -11,10 +11,12 @@
 //! the variables that they depend on ([`Loop::parts`]).
 
 use super::element::element;
+use super::identity::commutative;
 use super::lower::LaunchContext;
-use super::reduction::{Reduction, commutative};
+use super::reduction::Reduction;
+pub use super::unlikely::is_unlikely;
 use crate::core::{Graph, NodeId, Op, Var};
-use crate::scalar::{Ty, UnaryOp};
+use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The order in which elements are combined.
@@ -84,11 +86,6 @@ pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     let in_loops: Vec<NodeId> = nest.loops.iter().flat_map(Loop::roots).collect();
     let found = g.reachable_until(in_loops, |n| g.is_closed(n)).into_iter().any(|n| is_unlikely(g, n));
     (!found).then_some(nest)
-}
-
-/// Whether a value is an unlikely condition, which depends on the element.
-pub fn is_unlikely(g: &Graph, n: NodeId) -> bool {
-    !g.is_closed(n) && matches!(g.op(n), Op::Unary(UnaryOp::Unlikely, _))
 }
 
 /// Whether computing these values, and the elements of nested operations in them, may leave an error

@@ -11,6 +11,7 @@
 //! from the result.
 
 use super::groups::{FusedGroup, is_store};
+use super::identity;
 use super::loop_nests::{self, Loop, Order};
 use super::lower::LaunchContext;
 use crate::core::{NodeId, Op};
@@ -52,6 +53,16 @@ pub struct Side {
 
 /// Returns the fused group as a product, or `None` if it is none.
 pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
+    find_in(l, fused, false)
+}
+
+/// Returns the fused group as a product of a matrix whose inner index goes through the tree of semantics 5.1, or
+/// `None` if it is none.
+pub fn find_tree(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
+    find_in(l, fused, true)
+}
+
+fn find_in(l: &mut LaunchContext, fused: &FusedGroup, is_tree: bool) -> Option<Product> {
     let items = fused.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
     let axes = fused.domain.len();
     if !l.facts.nested || items.len() < fused.items.len() || !(1..=2).contains(&axes) {
@@ -63,8 +74,12 @@ pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
         items.iter().map(|it| open(l, it.node, &outer[..axes])).collect::<Option<_>>()?;
     let mut nest = loop_nests::find(l, &roots)?;
     let (k, of) = (nest.k, nest.loops.pop()?);
-    let starts = of.order == Order::Panels || of.inner.iter().all(|i| l.g.is_closed(i.init));
-    let fits = matches!((of.order, axes), (Order::Panels, _) | (Order::Sequence, 2));
+    let starts = of.order != Order::Sequence || of.inner.iter().all(|i| l.g.is_closed(i.init));
+    let fits = match of.order {
+        Order::Panels => !is_tree,
+        Order::Sequence => !is_tree && axes == 2,
+        Order::Tree => is_tree && axes == 2 && of.inner.iter().all(|i| identity::of(&l.g, i.node).is_some()),
+    };
     if !nest.loops.is_empty() || of.inner.len() > 1 || !fits || !starts {
         return None;
     }

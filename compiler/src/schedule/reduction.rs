@@ -8,9 +8,10 @@
 
 use super::element::element;
 use super::groups::FusedGroup;
+use super::identity;
 use super::lower::{LaunchContext, Lower, named};
 use crate::core::deviations::{self, Count, MOMENTS, Moments};
-use crate::core::{Graph, Lambda, NodeId, Op, TILE, Var};
+use crate::core::{Lambda, NodeId, Op, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
@@ -58,17 +59,13 @@ impl Reduction {
 
     /// Returns a nested reduction, which is part of an element's code and has no scratch arrays.
     pub fn nested(l: &LaunchContext, node: NodeId) -> Reduction {
-        Reduction::of(&l.g, node)
-    }
-
-    fn of(g: &Graph, node: NodeId) -> Reduction {
-        let kind = match g.op(node) {
+        let kind = match l.g.op(node) {
             Op::Reduce { join, src, .. } => Kind::Join(join.clone(), *src),
             Op::Dot { a, b, .. } => Kind::Dot(*a, *b),
             Op::SquaredDeviations { src, .. } => Kind::SquaredDeviations(*src),
             op => unreachable!("{op:?} is no reduction"),
         };
-        Reduction { node, ty: g.ty(node).elem, scratch: Vec::new(), kind }
+        Reduction { node, ty: l.g.ty(node).elem, scratch: Vec::new(), kind }
     }
 
     /// Returns the number of accumulators. The last one is what the reduction is about.
@@ -254,38 +251,8 @@ impl Reduction {
     /// Returns the operator's identity, exact in every bit (-0 for sums of floats): the value of each
     /// accumulator of a column that has no elements. Returns `None` if the operator has no such value.
     pub fn identity(&self, l: &LaunchContext) -> Option<Lit> {
-        self.identity_in(&l.g)
+        identity::of(&l.g, self.node)
     }
-
-    fn identity_in(&self, g: &Graph) -> Option<Lit> {
-        let op = match &self.kind {
-            // no elements, and what is joined with them stays as it is
-            Kind::SquaredDeviations(_) => return Some(Lit::zero(self.ty)),
-            Kind::Dot(..) => BinaryOp::Add,
-            Kind::Join(join, _) => {
-                let is = |n: NodeId, i: usize| matches!(g.op(n), Op::Var(v, _) if *v == join.params[i].0);
-                let op = commutative(g, join.body, is)?;
-                op.precise().unwrap_or(op)
-            }
-        };
-        let zero = Lit::zero(self.ty);
-        Some(match op {
-            BinaryOp::Add => Lit::no_sum(self.ty),
-            BinaryOp::Or | BinaryOp::Xor => zero,
-            BinaryOp::Mul => Lit::one(self.ty),
-            BinaryOp::Min => Lit::greatest(self.ty),
-            BinaryOp::Max => Lit::least(self.ty),
-            BinaryOp::And if self.ty == Ty::Bool => Lit::bool(true),
-            _ => return None,
-        })
-    }
-}
-
-/// Whether a node is a reduction whose operator has an identity.
-pub fn has_identity(g: &Graph, node: NodeId) -> bool {
-    let is_reduction =
-        matches!(g.op(node), Op::Reduce { .. } | Op::Dot { .. } | Op::SquaredDeviations { .. });
-    is_reduction && Reduction::of(g, node).identity_in(g).is_some()
 }
 
 /// Returns the reduction of each accumulator.
@@ -326,17 +293,6 @@ pub fn bound(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) ->
 
 fn moments(values: &[NodeId]) -> Moments {
     std::array::from_fn(|i| values[i])
-}
-
-/// Returns the commutative operator if `joined` is exactly that operator applied to the two values;
-/// `is(n, 0)` and `is(n, 1)` recognise the first and the second value.
-pub fn commutative(g: &Graph, joined: NodeId, is: impl Fn(NodeId, usize) -> bool) -> Option<BinaryOp> {
-    match *g.op(joined) {
-        Op::Binary(op, a, b) if op.is_commutative() && (is(a, 0) && is(b, 1) || is(a, 1) && is(b, 0)) => {
-            Some(op)
-        }
-        _ => None,
-    }
 }
 
 /// Whether computing `values` runs a nested reduction or fold again for each value of the variable

@@ -12,3 +12,8 @@ pub fn arms(g: &Graph, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
         _ => None,
     }
 }
+
+/// Whether a value is an unlikely condition, which depends on the element.
+pub fn is_unlikely(g: &Graph, n: NodeId) -> bool {
+    !g.is_closed(n) && matches!(g.op(n), Op::Unary(UnaryOp::Unlikely, _))
+}

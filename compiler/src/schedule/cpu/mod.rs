@@ -3,7 +3,7 @@
 //! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`, and
 //! `row_strips`, where the segments are the elements of a row), many
 //! short rows at a time (`short_rows`), several passes over a row (`resident_rows`), matrix
-//! products (`product`), the fixed tree (`reduce`), one loop in index order (`fold`), and the code
+//! products (`product`) and the like in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index order (`fold`), and the code
 //! that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
@@ -12,6 +12,7 @@
 
 mod boundary;
 mod column_tree;
+mod contraction;
 mod decide;
 mod element_loop;
 mod finish;
@@ -130,6 +131,10 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,
         Choice::Product(p) => product::main(l, fused, p)?,
+        Choice::Contraction(p, others) => {
+            let others = emit(l, fused, others, staged)?;
+            contraction::main(l, fused, p, others)?
+        }
         Choice::Strips(s) => {
             let mut out = Vec::new();
             let unserved = segmented_columns::unserved(l, s, &mut out)?;

@@ -19,6 +19,8 @@ pub enum Choice {
     Reduction,
     /// A matrix product.
     Product(Product),
+    /// The like in the order of the tree, and the strategy for extents that it does not serve.
+    Contraction(Product, Box<Choice>),
     /// A segmented reduction of columns, by strips of neighbouring segments.
     Strips(Rc<Strips>),
     /// Reductions of the elements of a row, by strips of the row.
@@ -58,6 +60,15 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if let Some(p) = products::find(l, fused).filter(|p| p.is_matrix && (!staged || strided)) {
         return Choice::Product(p);
     }
+    let others = elements(l, fused, staged, strided);
+    match products::find_tree(l, fused) {
+        Some(p) => Choice::Contraction(p, Box::new(others)),
+        None => others,
+    }
+}
+
+/// Chooses the strategy of elements that are no product.
+fn elements(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(rows) = (!staged && !strided).then(|| row_strips::of(l, fused)).flatten() {
         return Choice::RowStrips(rows);
     }
@@ -81,6 +92,7 @@ impl Choice {
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,
+            Choice::Contraction(..) => Strategy::Contraction,
             Choice::ResidentRows(_) => Strategy::ResidentRows,
             Choice::RowStrips(_) | Choice::StoredColumns(..) => Strategy::SegmentedColumns,
             Choice::Strips(_) | Choice::Batches(_) | Choice::UnrolledRows(_) | Choice::Rows | Choice::Map => {

@@ -8,78 +8,54 @@
 //! to the same fraction of the block tiles. A matrix with few columns is computed element by
 //! element, because such short loops do not vectorise.
 
-mod pack;
+pub(super) mod block_tiles;
+pub(super) mod pack;
+pub(super) mod store;
 
-use super::element_loop::each;
 use super::map;
 use crate::core::{NodeId, PANEL};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::element::canonical;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::{Lower, named};
 use crate::schedule::products::Product;
+use block_tiles::{BlockTile, SIZE, block_tiles, up};
+use store::store;
 
-/// Number of rows, and of columns, of a block tile.
-const SIZE: i64 = 64;
 /// Number of inner (k) indices that are packed at once. A panel of 512 inner indices consists of
 /// four such parts.
 const DEPTH: i64 = 128;
 /// Number of rows, and of inner indices, that are unrolled.
-const ROWS: i64 = 4;
-const STEPS: i64 = 4;
+pub(super) const ROWS: i64 = 4;
+pub(super) const STEPS: i64 = 4;
 /// Least number of columns for which block tiles are used.
-const LEAST: i64 = 8;
+pub(super) const LEAST: i64 = 8;
 
 /// Emits the variant for contiguous arrays, or for any strides. No output is an input then, because the tiles
 /// of a product are read several times.
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec<Stmt>> {
     let elements = map::main(l, fused, l.k.strided)?;
-    let [rows, cols] = [fused.domain[0], fused.domain[1]].map(|n| l.launch.host(n));
-    let n = l.launch.count();
-    let mut out = Vec::new();
-    let across = named(l, "across", up(&cols, SIZE), &mut out);
-    let squares = named(l, "squares", up(&rows, SIZE).times(across.clone()), &mut out);
-    let units = named(l, "units", up(&n, l.launch.facts.grain.into()), &mut out);
-    let share = |e: Expr| Expr::binary(BinaryOp::Div, e.times(squares.clone()), units.clone());
-    let [from, to] = [share(Expr::TileBegin), share(Expr::TileEnd)].map(|e| named(l, "share", e, &mut out));
-    let t = l.k.reg("t", Ty::I64);
-    let mut body = Vec::new();
-    let down = Expr::binary(BinaryOp::Div, Expr::Reg(t), across.clone());
-    let down = named(l, "down", down, &mut body);
-    let right = Expr::Reg(t).minus(down.clone().times(across));
-    let first = [down, right].map(|e| named(l, "first", e.times(Expr::int(SIZE)), &mut body));
-    let counts = [0, 1].map(|s| {
-        let left = [&rows, &cols][s].clone().minus(first[s].clone());
-        named(l, "count", left.min(Expr::int(SIZE)), &mut body)
-    });
-    let inner = p.of.inner[0].ty;
-    let mut local = |l: &mut Lower, name, ty, len: i64| l.k.local(name, ty, len as u32, &mut body);
-    let chains = local(l, "chains", inner, SIZE * SIZE);
-    let sums = (p.of.order == Order::Panels).then(|| local(l, "sums", inner, SIZE * SIZE));
-    let types: Vec<Ty> = p.sides[1].parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
-    let packed = types.into_iter().map(|ty| local(l, "packed", ty, DEPTH * SIZE)).collect();
-    let square = Square { p, first, counts, chains, sums, packed };
-    square.compute(l, &mut body)?;
-    square.store(l, fused, &mut body)?;
-    out.push(Stmt::Seq(t, from, to, body));
+    let tiles = block_tiles(l, fused, &mut |l, tile, body| {
+        let inner = p.of.inner[0].ty;
+        let mut local = |l: &mut Lower, name, ty, len: i64| l.k.local(name, ty, len as u32, body);
+        let chains = local(l, "chains", inner, SIZE * SIZE);
+        let sums = (p.of.order == Order::Panels).then(|| local(l, "sums", inner, SIZE * SIZE));
+        let types: Vec<Ty> = p.sides[1].parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
+        let packed = types.into_iter().map(|ty| local(l, "packed", ty, DEPTH * SIZE)).collect();
+        let square = Square { p, tile, chains, sums, packed };
+        square.compute(l, body)?;
+        square.store(l, fused, body)
+    })?;
+    let cols = l.launch.host(fused.domain[1]);
     let wide = Expr::binary(BinaryOp::Ge, cols, Expr::int(LEAST));
-    Ok(vec![Stmt::If(wide, out, elements)])
-}
-
-/// Returns ceil(n / by).
-fn up(n: &Expr, by: i64) -> Expr {
-    Expr::binary(BinaryOp::Div, n.clone().plus(Expr::int(by - 1)), Expr::int(by))
+    Ok(vec![Stmt::If(wide, tiles, elements)])
 }
 
 struct Square<'a> {
     p: &'a Product,
-    /// The first row and column of the block tile, and its numbers of rows and columns in the
-    /// matrix.
-    first: [Expr; 2],
-    counts: [Expr; 2],
+    tile: BlockTile,
     /// The results of the block tile, 64 per row: the running sums (chains of multiply-adds), and
     /// the sums of the panels that are complete.
     chains: Mem,
@@ -108,12 +84,12 @@ impl Square<'_> {
         let (r, mut rows) = (l.k.reg("r", Ty::I64), Vec::new());
         let row = named(l, "row", Expr::Reg(r).times(Expr::int(ROWS)), &mut rows);
         self.rows(l, &row, ROWS, &base, &depth, &mut rows)?;
-        let groups = Expr::binary(BinaryOp::Div, self.counts[0].clone(), Expr::int(ROWS));
+        let groups = Expr::binary(BinaryOp::Div, self.tile.counts[0].clone(), Expr::int(ROWS));
         let groups = named(l, "groups", groups, &mut body);
         body.push(Stmt::Seq(r, Expr::int(0), groups.clone(), rows));
         let (r, mut rows) = (l.k.reg("r", Ty::I64), Vec::new());
         self.rows(l, &Expr::Reg(r), 1, &base, &depth, &mut rows)?;
-        body.push(Stmt::Seq(r, groups.times(Expr::int(ROWS)), self.counts[0].clone(), rows));
+        body.push(Stmt::Seq(r, groups.times(Expr::int(ROWS)), self.tile.counts[0].clone(), rows));
         if let Some(sums) = self.sums {
             // at the end of a panel, its sum is added and a new one begins
             let mut end = Vec::new();
@@ -138,7 +114,7 @@ impl Square<'_> {
         let at = Expr::Reg(r).times(Expr::int(SIZE)).plus(Expr::Reg(c));
         let list = body(&at);
         let columns = Stmt::For(c, Expr::int(0), Expr::int(SIZE), list);
-        out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), vec![columns]));
+        out.push(Stmt::Seq(r, Expr::int(0), self.tile.counts[0].clone(), vec![columns]));
     }
 
     /// Emits the steps of `count` rows from `row` on through all packed inner indices.
@@ -180,7 +156,7 @@ impl Square<'_> {
         let c = l.k.reg("c", Ty::I64);
         let (_, j) = l.launch.g.fresh_var(Ty::I64);
         let at_column = Env::default().with(&l.launch.g, self.p.outer[1], j);
-        let mut vars = vec![(j, self.first[1].clone().plus(Expr::Reg(c)))];
+        let mut vars = vec![(j, self.tile.first[1].clone().plus(Expr::Reg(c)))];
         let (mut body, mut steps_of, mut rows_of) = (Vec::new(), Vec::new(), Vec::new());
         for s in 0..steps {
             let (_, k) = l.launch.g.fresh_var(Ty::I64);
@@ -196,7 +172,7 @@ impl Square<'_> {
         }
         for r in 0..rows {
             let (_, i) = l.launch.g.fresh_var(Ty::I64);
-            let at = self.first[0].clone().plus(row.clone()).plus(Expr::int(r));
+            let at = self.tile.first[0].clone().plus(row.clone()).plus(Expr::int(r));
             vars.push((i, at.clone()));
             for k in &steps_of {
                 let env =
@@ -227,43 +203,23 @@ impl Square<'_> {
         // the loop takes all 64 columns, unless it reads values of each column that exist only in
         // the matrix
         let whole = self.p.sides[1].invariants.is_empty();
-        let end = if whole { Expr::int(SIZE) } else { self.counts[1].clone() };
+        let end = if whole { Expr::int(SIZE) } else { self.tile.counts[1].clone() };
         out.push(Stmt::For(c, Expr::int(0), end, body));
         Ok(())
     }
 
     /// Emits the elements that follow from the results, and their stores.
     fn store(&self, l: &mut Lower, fused: &FusedGroup, out: &mut Vec<Stmt>) -> Result<()> {
-        let inner = &self.p.of.inner[0];
-        let r = l.k.reg("r", Ty::I64);
-        let [i, j] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
-        let env = Env::default().with(&l.launch.g, self.p.outer[0], i).with(&l.launch.g, self.p.outer[1], j);
-        let init = env.of(&mut l.launch.g, inner.init);
-        let result = env.of(&mut l.launch.g, inner.node);
-        let roots: Vec<NodeId> = self.p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-        let columns = each(l, "c", &Expr::int(0), &self.counts[1], &mut |l, c, conditions, body| {
-            let at = [self.first[0].clone().plus(Expr::Reg(r)), self.first[1].clone().plus(c.clone())];
-            let at = at.map(|e| named(l, "at", e, body));
-            let mut vars = vec![(i, at[0].clone()), (j, at[1].clone())];
-            let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(c.clone());
-            let mut value = Expr::load(self.sums.unwrap_or(self.chains), from);
-            if self.sums.is_some() {
-                value = l.region(&vars, &[init], &Expr::int(0), body)?.remove(0).plus(value);
+        let results = self.sums.unwrap_or(self.chains);
+        let stores = store(l, fused, (self.p, &self.tile), &mut |l, place, from, body| {
+            let value = Expr::load(results, from);
+            if self.sums.is_none() {
+                return Ok(value);
             }
-            vars.push((result, named(l, "result", value, body)));
-            if let Some(conditions) = conditions {
-                return l.conditions(&vars, conditions, body);
-            }
-            let values = l.region(&vars, &roots, &Expr::int(0), body)?;
-            for (item, e) in fused.items.iter().zip(values) {
-                let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-                let to = l.place_at(mem, &at);
-                let e = canonical(e, ty, &mut l.k.kernel, body);
-                body.push(Stmt::Store(mem, to, e));
-            }
-            Ok(vec![])
+            let init = place.node(l, self.p.of.inner[0].init);
+            Ok(l.region(&place.vars, &[init], &Expr::int(0), body)?.remove(0).plus(value))
         })?;
-        out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), columns));
+        out.extend(stores);
         Ok(())
     }
 }

@@ -1,0 +1,71 @@
+//! The elements that follow from the results of a block tile, and their stores.
+
+use super::block_tiles::{BlockTile, SIZE};
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::Ty;
+use crate::schedule::cpu::element_loop::each;
+use crate::schedule::element::canonical;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::loop_nests::Env;
+use crate::schedule::lower::{Lower, named};
+use crate::schedule::products::Product;
+
+/// An element of a block tile.
+pub struct Element {
+    env: Env,
+    /// The values of the variables of its row and column.
+    pub vars: Vec<(NodeId, Expr)>,
+}
+
+impl Element {
+    /// Returns what the element has in place of a template.
+    pub fn node(&self, l: &mut Lower, template: NodeId) -> NodeId {
+        self.env.of(&mut l.launch.g, template)
+    }
+}
+
+/// Returns the result of the operation for an element, whose position in the block tile's buffers is given.
+pub type ResultOf<'a> = dyn FnMut(&mut Lower, &Element, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+
+/// Emits the elements that follow from the results of a block tile, and their stores. An output may be an input
+/// that is read at the same index: an element is computed before any of its values is stored.
+pub fn store(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    (p, tile): (&Product, &BlockTile),
+    result_of: &mut ResultOf,
+) -> Result<Vec<Stmt>> {
+    let r = l.k.reg("r", Ty::I64);
+    let [i, j] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
+    let env = Env::default().with(&l.launch.g, p.outer[0], i).with(&l.launch.g, p.outer[1], j);
+    let result = env.of(&mut l.launch.g, p.of.inner[0].node);
+    let roots: Vec<NodeId> = p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
+    let columns = each(l, "c", &Expr::int(0), &tile.counts[1], &mut |l, c, conditions, body| {
+        let at = [tile.first[0].clone().plus(Expr::Reg(r)), tile.first[1].clone().plus(c.clone())];
+        let at = at.map(|e| named(l, "at", e, body));
+        let vars = vec![(i, at[0].clone()), (j, at[1].clone())];
+        let mut element = Element { env: env.clone(), vars };
+        let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(c.clone());
+        let value = result_of(l, &element, from, body)?;
+        element.vars.push((result, named(l, "result", value, body)));
+        let vars = element.vars;
+        if let Some(conditions) = conditions {
+            return l.conditions(&vars, conditions, body);
+        }
+        let values = l.region(&vars, &roots, &Expr::int(0), body)?;
+        let values: Vec<Expr> = match fused.items.len() {
+            1 => values,
+            _ => values.into_iter().map(|e| named(l, "value", e, body)).collect(),
+        };
+        for (item, e) in fused.items.iter().zip(values) {
+            let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+            let to = l.place_at(mem, &at);
+            let e = canonical(e, ty, &mut l.k.kernel, body);
+            body.push(Stmt::Store(mem, to, e));
+        }
+        Ok(vec![])
+    })?;
+    Ok(vec![Stmt::Seq(r, Expr::int(0), tile.counts[0].clone(), columns)])
+}

@@ -1,0 +1,35 @@
+//! Items: what launches must compute, a stored array, a reduction or a fold each.
+
+use crate::core::graph::marks::Visited;
+use crate::core::{Graph, NodeId, Op};
+
+/// A stored array, a reduction, a fold, or a state of an iteration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `squared_deviations`,
+    /// `fold` or `iterate`.
+    pub node: NodeId,
+    /// The number of the function's array result that the item is, if it is one.
+    pub result: Option<u32>,
+}
+
+/// Whether the item is a stored array, and not a reduction, a fold or a state.
+pub fn is_store(g: &Graph, it: &Item) -> bool {
+    matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
+}
+
+/// Whether the item's elements have reductions or folds of their own.
+pub fn is_nested(g: &Graph, it: &Item) -> bool {
+    let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+    let (mut seen, mut stack) = (Visited::begin(), Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
+    while let Some(n) = stack.pop() {
+        if !seen.insert(n.0) || g.is_closed(n) {
+            continue;
+        }
+        if g.op(n).needs_launch() {
+            return true;
+        }
+        stack.extend(g.op(n).operands());
+    }
+    false
+}
