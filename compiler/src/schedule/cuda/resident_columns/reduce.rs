@@ -5,7 +5,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 use crate::scalar::BinaryOp;
-use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
+use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::segments::{Exchange, Side, join_lanes, pairs, share_count};
 use crate::schedule::cuda::tree::named_values;
@@ -125,7 +125,7 @@ impl Strip<'_> {
         let mut body = Vec::new();
         let first = bind(l, "at", first, &mut body);
         for (values, q) in of_warp.into_iter().zip(0..) {
-            let at = first.clone().plus(int32(q * warps as i32));
+            let at = offset(first.clone(), q * i64::from(warps));
             body.extend(of_warps.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
         }
         let lane = masked(thread(), WARP.into());
@@ -174,14 +174,10 @@ impl Strip<'_> {
         let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
         let first = bind(l, "at", self.x.clone().times(int32(self.p.v as i32)), out);
         for (q, vars) in self.of_column.iter_mut().enumerate() {
-            let mut of_block = |block: u32| -> Vec<Expr> {
-                let at = first.clone().plus(int32((block * self.p.width()) as i32 + q as i32));
-                let needed = if self.p.blocks == 1 { r.accumulators() - 1.. } else { 0.. };
-                let load = |m: &Mem| bind(l, "total", Expr::load(*m, at.clone()), out);
-                joined.totals[needed].iter().map(load).collect()
-            };
-            let of_blocks: Vec<Vec<Expr>> = (0..self.p.blocks).map(&mut of_block).collect();
-            let total = pairs(l, r, of_blocks, out)?.pop().expect("an accumulator");
+            let at = offset(first.clone(), q as i64);
+            let blocks = (0, self.p.blocks);
+            let total =
+                total_of(l, joined, (&at, self.p.width()), blocks, out)?.pop().expect("an accumulator");
             let place = Surroundings { vars, at: &Expr::int(0) };
             let value = join_initial(l, r, &place, some.clone(), total, out)?;
             vars.push((r.node, value));
@@ -214,4 +210,23 @@ impl Strip<'_> {
         }
         Ok(())
     }
+}
+
+/// Joins what some blocks of a cluster have of a column, given the place of its total and the distance of those
+/// of two blocks. Few values are in registers at once.
+fn total_of(
+    l: &mut Lower,
+    joined: &Joined,
+    (at, width): (&Expr, u32),
+    (first, blocks): (u32, u32),
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    if blocks > 1 {
+        let half = blocks / 2;
+        let low = total_of(l, joined, (at, width), (first, half), out)?;
+        let high = total_of(l, joined, (at, width), (first + half, half), out)?;
+        return pairs(l, &joined.reduction, vec![low, high], out);
+    }
+    let at = offset(at.clone(), (first * width).into());
+    Ok(joined.totals.iter().map(|m| bind(l, "total", Expr::load(*m, at.clone()), out)).collect())
 }

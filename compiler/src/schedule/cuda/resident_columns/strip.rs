@@ -258,7 +258,7 @@ impl<'a> Strip<'a> {
         let computed = self.compute(l, &nodes, out)?;
         for (place, of_row) in self.places.iter().zip(computed.chunks(self.columns.len())) {
             let mut stores = Vec::new();
-            let index = self.kept.along.index(&[self.first.clone()], place.number.clone());
+            let index = self.kept.along.index(std::slice::from_ref(&self.first), place.number.clone());
             for (i, a) in arrays.iter().enumerate() {
                 let (mem, ty) = (l.launch.output(&a.item), l.launch.g.ty(a.computed).elem);
                 let of =

@@ -41,7 +41,9 @@ fn levels(demand: &Demand) -> impl Iterator<Item = ResidentColumnsParams> {
         move |(lanes, tile_rows, tiles, blocks)| ResidentColumnsParams { v, lanes, tile_rows, tiles, blocks }
     };
     let single = LEVELS_OF_SINGLE_ACCESSES.into_iter().filter(|_| demand.v > 1);
-    LEVELS.into_iter().map(of(demand.v)).chain(single.map(of(1)))
+    // threads of blocks with two tiles have 128 registers, too few to join the blocks of a cluster as well
+    let fits = |level: &(u32, i64, u32, u32)| demand.words == 1 || level.2 == 1 || level.3 == 1;
+    LEVELS.into_iter().filter(fits).map(of(demand.v)).chain(single.map(of(1)))
 }
 
 fn columns(l: &LaunchContext) -> Option<Rc<ResidentSegments>> {
@@ -52,8 +54,14 @@ fn columns(l: &LaunchContext) -> Option<Rc<ResidentSegments>> {
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let demand = Demand::of(l, &*columns(l)?)?;
     let inner = Rc::new(Interior::whole(fused));
+    let all: Vec<ResidentColumnsParams> =
+        levels(&demand).filter(|p| obstacle(&demand, p).is_none()).collect();
+    let longest_of_block = |v: i64| {
+        let of_blocks = all.iter().filter(|p| p.v == v && p.blocks == 1);
+        of_blocks.map(ResidentColumnsParams::longest).max().unwrap_or(0)
+    };
     let mut list = Vec::new();
-    for params in levels(&demand).filter(|p| obstacle(&demand, p).is_none()) {
+    for params in &all {
         let longest = params.longest();
         let guards = Guards {
             longest: Some(longest),
@@ -66,9 +74,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let layout = ThreadLayout { v: params.v, threads: params.threads(), ..ThreadLayout::default() };
         let cluster = if params.blocks > 1 { "_cluster" } else { "" };
         let any = if params.v == 1 && demand.v > 1 { "_any" } else { "" };
-        let (suffix, profit) = (format!("_{longest}{cluster}{any}"), Profit::default());
+        let suffix = format!("_{longest}{cluster}{any}");
+        let shortest = (params.blocks > 1).then(|| longest_of_block(params.v) + 1);
+        let profit = Profit { min_inner_length: shortest, ..Profit::default() };
         let variant = Variant { suffix, guards, profit, noalias: false };
-        list.push(VariantGroup::of((Choice::ResidentColumns(params), Vec::new()), layout, &inner, variant));
+        list.push(VariantGroup::of((Choice::ResidentColumns(*params), Vec::new()), layout, &inner, variant));
     }
     Some(list)
 }
