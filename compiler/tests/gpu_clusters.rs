@@ -108,7 +108,7 @@ fn how(layout: Layout, version: Option<usize>) -> How {
 /// The variants of the first kernel that run in clusters, with the names of their entries.
 fn clusters(c: &Compiled) -> Vec<(usize, String)> {
     let all = c.kernels[0].gpu_variants().iter().zip(0..);
-    let of_cluster = all.filter(|(v, _)| matches!(v.launch.grid, Grid::Clusters(_)));
+    let of_cluster = all.filter(|(v, _)| matches!(v.launch.grid, Grid::Clusters { .. }));
     of_cluster.map(|(v, number)| (number, v.launch.entry.clone())).collect()
 }
 

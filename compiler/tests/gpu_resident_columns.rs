@@ -17,14 +17,15 @@ mod typed;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
+use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
-use gpu::{Failure, How, Layout, call};
+use gpu::{Failure, How, Layout, call, call_on};
 use row_chains::Of;
 use typed::{compiled, numbers};
 
 /// The rows and columns of matrices: around those of each variant, and beyond what is kept.
-const SHAPES: [(usize, usize); 16] = [
+const SHAPES: [(usize, usize); 18] = [
     (0, 4),
     (3, 0),
     (1, 1),
@@ -41,6 +42,8 @@ const SHAPES: [(usize, usize); 16] = [
     (2049, 8),
     (4096, 4),
     (4097, 4),
+    (2050, 3),
+    (8193, 1),
 ];
 
 /// A softmax of columns.
@@ -159,11 +162,17 @@ const SCALED: &str = "func @f(%m: [[T]], %w: [T], %u: [T]) -> (r: [[T]], s: [T],
 }";
 
 /// Calls the function by every variant that fits, in several layouts. Returns the entries that kept columns.
-fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) -> Vec<String> {
+fn check(c: &Compiled, args: &[Value], (n, k): (usize, usize), what: &str) -> Vec<String> {
+    let is_long = n * k > 2000;
     let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
-    let variants = c.kernels[0].gpu_variants().len();
+    let all = c.kernels[0].gpu_variants().iter().zip(0..).filter(|(v, _)| v.launch.guards.allows(n as u64));
+    let mut versions: Vec<usize> = all.map(|(_, number)| number).collect();
+    if is_long {
+        // the shortest that serves the call, with vector accesses and without
+        versions.dedup_by_key(|at| c.kernels[0].gpu_variants()[*at].launch.guards.neighbours.is_some());
+    }
     let mut kept = Vec::new();
-    for version in (0..variants).map(Some).chain([None]) {
+    for version in versions.into_iter().map(Some).chain([None]) {
         for layout in Layout::ALL {
             let is_usual = [Layout::Contiguous, Layout::InPlace].contains(&layout);
             if !is_usual && (is_long || version.is_some()) {
@@ -180,9 +189,10 @@ fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) -> Vec<String>
     kept
 }
 
-/// The variants of the first kernel.
-fn entries(c: &Compiled) -> Vec<String> {
-    let mut all: Vec<String> = c.kernels[0].gpu_variants().iter().map(|v| v.launch.entry.clone()).collect();
+/// The variants of the first kernel that are wanted.
+fn entries(c: &Compiled, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let all = c.kernels[0].gpu_variants().iter().map(|v| v.launch.entry.clone());
+    let mut all: Vec<String> = all.filter(|entry| is_wanted(entry)).collect();
     all.sort();
     all
 }
@@ -195,11 +205,14 @@ fn softmaxes() {
     let mut kept = Vec::new();
     for (n, k) in SHAPES {
         let args = [numbers(Ty::F32, &[n, k], &mut rng)];
-        kept.extend(check(&c, &args, n * k > 2000, &format!("{n} by {k}")));
+        kept.extend(check(&c, &args, (n, k), &format!("{n} by {k}")));
     }
     kept.sort();
     kept.dedup();
-    assert_eq!(kept, entries(&c));
+    assert_eq!(
+        kept,
+        entries(&c, |entry| !entry.ends_with("16384_cluster") && !entry.ends_with("32768_cluster"))
+    );
 }
 
 /// Counts are the same for all columns; an absent tree column may only be the higher side of a join.
@@ -213,7 +226,7 @@ fn standardised() {
                 continue;
             }
             let args = [numbers(ty, &[n, k], &mut rng)];
-            check(&c, &args, n * k > 2000, &format!("{n} by {k} of {ty}"));
+            check(&c, &args, (n, k), &format!("{n} by {k} of {ty}"));
         }
     }
 }
@@ -230,9 +243,42 @@ fn other_shapes_and_types() {
             }
             let args =
                 [numbers(ty, &[n, k], &mut rng), numbers(ty, &[k], &mut rng), numbers(ty, &[n], &mut rng)];
-            kept.extend(check(&c, &args, n * k > 2000, &format!("{n} by {k} of {ty}")));
+            kept.extend(check(&c, &args, (n, k), &format!("{n} by {k} of {ty}")));
         }
         assert!(!kept.is_empty(), "{ty}");
+    }
+}
+
+/// Columns that are longer than a block has, and shorter ones, for which blocks of the cluster have no rows.
+/// Devices without clusters run the launches that are replaced.
+#[test]
+fn clusters() {
+    let mut rng = Rng::new(4);
+    for (text, ty) in [(SOFTMAX, Ty::F32), (STANDARDISED, Ty::F32), (STANDARDISED, Ty::F64)] {
+        let c = compiled(text, ty);
+        let all = c.kernels[0].gpu_variants().iter().zip(0..);
+        let all = all.filter(|(v, _)| matches!(v.launch.grid, Grid::Clusters { .. }));
+        let all: Vec<(usize, String)> = all.map(|(v, at)| (at, v.launch.entry.clone())).collect();
+        // rows of any alignment have clusters only where no count takes registers
+        let count = if text == SOFTMAX { 5 } else { 4 - ty.size() / 4 };
+        assert_eq!(all.len(), count, "{all:?}");
+        for (number, entry) in all {
+            let longest = entry.split('_').find_map(|word| word.parse::<usize>().ok().filter(|n| *n > 0));
+            for (n, k) in [(5, 4), (2100, 8), (longest.unwrap() - 200, 4)] {
+                if n > 9000 && ty == Ty::F64 {
+                    continue;
+                }
+                let args = [numbers(ty, &[n, k], &mut rng)];
+                let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+                let layout = if n % 8 == 0 { Layout::InPlace } else { Layout::Contiguous };
+                let how = How { layout, version: Some(number), span: 1, order: Order::Random(3) };
+                let found = call_on(90, &c, 0, &args, how).unwrap_or_else(|e| panic!("{entry}, {n}: {e}"));
+                assert!(found.results == wanted, "{entry}, {n} by {k}");
+                assert_eq!(found.entries, [&*entry], "{n} by {k}");
+                let found = call_on(89, &c, 0, &args, how).unwrap_or_else(|e| panic!("{entry}, {n}: {e}"));
+                assert!(found.results == wanted && !found.entries.contains(&entry), "{entry}, {n} by {k}");
+            }
+        }
     }
 }
 
@@ -244,13 +290,15 @@ fn random_chains() {
         let text = row_chains::program(&mut rng, Of::Columns);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
         let c = compiled(&text, ty);
-        for n in [0, 1, 5, 130, 400] {
+        for n in [0, 5, 130, 400] {
             let k = rng.pick(&[1, 4, 6, 8, 20]);
+            let count = c.kernels[0].gpu_variants().len();
+            let versions = [rng.below(count), rng.below(count)].map(Some).into_iter().chain([None]);
             let args = [numbers(ty, &[n, k], &mut rng), numbers(ty, &[n], &mut rng)];
             let what = format!("seed {seed}, {n} by {k} of {ty}\n{text}");
             let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
             for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
-                for version in (0..c.kernels[0].gpu_variants().len()).map(Some).chain([None]) {
+                for version in versions.clone() {
                     let how = How { layout, version, span: 1, order: Order::Random(seed) };
                     let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
                     assert!(found.results == wanted, "{what}, {how:?}, {:?}", found.entries);
@@ -269,7 +317,7 @@ fn special_numbers() {
     let special = [f32::NAN, 1.0, -0.0, f32::INFINITY, f32::MAX, 1e-45, f32::NEG_INFINITY, 200.0];
     let list = (0..140 * 8).map(|i: usize| Lit::f32(special[(i % 8 * (i / 8 % 3) + i / 64) % 8])).collect();
     let args = [Value::Array(vec![140, 8], list)];
-    assert!(!check(&c, &args, false, "special numbers").is_empty());
+    assert!(!check(&c, &args, (140, 8), "special numbers").is_empty());
 }
 
 /// Without a barrier a reduction is a race.

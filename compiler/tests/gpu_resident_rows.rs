@@ -160,7 +160,7 @@ const VECTOR: &str = "func @f(%x: [T], %w: [T]) -> (a: [T], b: [T]) {
 
 /// The variants of the first kernel that a block runs alone; `gpu_clusters.rs` has the others.
 fn variants(c: &Compiled) -> Vec<usize> {
-    let of_block = |v: &GpuCode| !matches!(v.launch.grid, Grid::Clusters(_));
+    let of_block = |v: &GpuCode| !matches!(v.launch.grid, Grid::Clusters { .. });
     let all = c.kernels[0].gpu_variants().iter().zip(0..);
     all.filter(|(v, _)| of_block(v)).map(|(_, number)| number).collect()
 }

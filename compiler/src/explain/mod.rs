@@ -166,8 +166,12 @@ fn alternatives(c: &Compiled, units: &Units) -> Vec<Alternative> {
         let (Step::Instead(_), Some(Step::Launch(launch))) = (step, units.plan.steps.get(at + 1)) else {
             continue;
         };
-        let others = units.plan.steps[at + 2..at + 1 + step.inside()].iter();
-        let name = |s: &Step| if let Step::Launch(l) = s { Some(l.name.clone()) } else { None };
+        let others = units.plan.steps[at + 1..at + 1 + step.inside()].windows(2);
+        // the others may have a launch among them that is instead of some of them
+        let name = |pair: &[Step]| match pair {
+            [before, Step::Launch(l)] if !matches!(before, Step::Instead(_)) => Some(l.name.clone()),
+            _ => None,
+        };
         out.push(Alternative {
             name: launch.name.clone(),
             instead_of: others.filter_map(name).collect(),

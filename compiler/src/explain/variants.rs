@@ -80,7 +80,10 @@ fn block(v: &gpu::GpuVariant) -> String {
             format!("{least} to {most} tiles of {TILE} for 128 threads")
         }
         Grid::Segments(n) => format!("{n} segments a block"),
-        Grid::Clusters(n) => format!("a segment for a cluster of {n} blocks"),
+        Grid::Clusters { blocks, segments: 1 } => format!("a segment for a cluster of {blocks} blocks"),
+        Grid::Clusters { blocks, segments } => {
+            format!("{segments} segments for a cluster of {blocks} blocks")
+        }
         Grid::SegmentTiles { min_span: least, max_span: most } => {
             format!("{} to {} tiles of {TILE} of a segment a block", 8 * least, 8 * most)
         }

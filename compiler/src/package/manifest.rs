@@ -88,7 +88,8 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         Grid::Plane { rows, columns: cols } => json!({ "plane": [rows, cols] }),
         Grid::Tiles { min_span: least, max_span: most } => json!({ "tiles": [least, most] }),
         Grid::Segments(n) => json!({ "segments": n }),
-        Grid::Clusters(n) => json!({ "clusters": n }),
+        Grid::Clusters { blocks, segments: 1 } => json!({ "clusters": blocks }),
+        Grid::Clusters { blocks, segments } => json!({ "clusters": [blocks, segments] }),
         Grid::SegmentTiles { min_span: least, max_span: most } => json!({ "chunks": [least, most] }),
         Grid::Strips { columns: width, min_span: least, max_span: most } => {
             json!({ "strips": [width, least, most] })

@@ -73,9 +73,9 @@ pub enum Grid {
     /// A block computes this many elements, each of which is a segment; there are no blocks for no
     /// elements.
     Segments(u32),
-    /// The blocks of a cluster, which are so many, compute one element together, which is a segment;
+    /// The `blocks` of a cluster compute `segments` elements together, each of which is a segment;
     /// there are no blocks for no elements.
-    Clusters(u32),
+    Clusters { blocks: u32, segments: u32 },
     /// A block of eight warps computes 8 · `span` tiles of one segment; there is at least one block
     /// per segment. Texts call it `chunks`.
     SegmentTiles { min_span: u32, max_span: u32 },
@@ -125,9 +125,11 @@ impl Grid {
             | Grid::Sums { .. }
             | Grid::Parts(_)
             | Grid::Joins(_) => true,
-            Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) | Grid::Clusters(_) => {
-                false
-            }
+            Grid::One
+            | Grid::Elements(_)
+            | Grid::Plane { .. }
+            | Grid::Segments(_)
+            | Grid::Clusters { .. } => false,
         }
     }
 
@@ -137,7 +139,7 @@ impl Grid {
         let n = extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0);
         match self {
             Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
-            Grid::Clusters(blocks) => n.saturating_mul(blocks.into()),
+            Grid::Clusters { blocks, segments } => n.div_ceil(segments.into()).saturating_mul(blocks.into()),
             Grid::Plane { rows, columns } => {
                 squares(extents, rows, columns) * extents.iter().rev().skip(2).product::<u64>()
             }
@@ -205,7 +207,8 @@ impl Display for GpuKernel {
                 Grid::Plane { rows, columns } => write!(f, " plane {rows} by {columns}")?,
                 Grid::Tiles { min_span, max_span } => write!(f, " tiles {min_span} to {max_span}")?,
                 Grid::Segments(n) => write!(f, " segments {n}")?,
-                Grid::Clusters(n) => write!(f, " clusters {n}")?,
+                Grid::Clusters { blocks, segments: 1 } => write!(f, " clusters {blocks}")?,
+                Grid::Clusters { blocks, segments } => write!(f, " clusters {blocks} of {segments}")?,
                 Grid::SegmentTiles { min_span, max_span } => write!(f, " chunks {min_span} to {max_span}")?,
                 Grid::Strips { columns, min_span, max_span } => {
                     write!(f, " strips {columns}, {min_span} to {max_span}")?
@@ -306,7 +309,10 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
             Grid::Tiles { min_span, max_span: c.u32()? }
         }
         "segments" => Grid::Segments(c.u32()?),
-        "clusters" => Grid::Clusters(c.u32()?),
+        "clusters" => {
+            let blocks = c.u32()?;
+            Grid::Clusters { blocks, segments: if c.eat("of") { c.u32()? } else { 1 } }
+        }
         "chunks" => {
             let min_span = c.u32()?;
             c.expect("to")?;
@@ -328,7 +334,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) | Grid::Joins(n) => n > 0,
         Grid::Parts(n) => n.is_power_of_two() && n <= COLUMNS as u32,
-        Grid::Clusters(n) => matches!(n, 2 | 4 | 8),
+        Grid::Clusters { blocks, segments } => matches!(blocks, 2 | 4 | 8) && segments > 0,
         Grid::Plane { rows, columns } | Grid::Panels { rows, columns } | Grid::Sums { rows, columns } => {
             [rows, columns].iter().all(|n| (1..=4096).contains(n))
         }

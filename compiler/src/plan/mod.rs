@@ -291,19 +291,23 @@ impl Plan {
         })
     }
 
-    /// Returns the steps of a call in which every launch that is instead of others runs, and those
-    /// of one in which none does.
-    fn alternatives(&self) -> [Vec<&Step>; 2] {
-        [true, false].map(|instead| {
-            let (mut out, mut at) = (Vec::new(), 0);
+    /// Returns the steps of a call in which every launch that is instead of others runs, those of one in
+    /// which only those among the others run, and those of one in which none does.
+    fn alternatives(&self) -> [Vec<&Step>; 3] {
+        [0, 1, 2].map(|depth| {
+            let (mut out, mut at, mut ends) = (Vec::new(), 0, Vec::new());
             while let Some(step) = self.steps.get(at) {
+                ends.retain(|end| *end > at);
                 at += 1;
                 match step {
-                    Step::Instead(_) if instead => {
+                    Step::Instead(_) if ends.len() == depth => {
                         out.extend(self.steps.get(at));
                         at += step.inside();
                     }
-                    Step::Instead(_) => at += 1,
+                    Step::Instead(_) => {
+                        ends.push(at + step.inside());
+                        at += 1;
+                    }
                     step => out.push(step),
                 }
             }

@@ -331,9 +331,11 @@ impl GpuVariant {
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
             Grid::Joins(_) => Spread { span: Some(1), ..none },
-            Grid::One | Grid::Elements(_) | Grid::Plane { .. } | Grid::Segments(_) | Grid::Clusters(_) => {
-                none
-            }
+            Grid::One
+            | Grid::Elements(_)
+            | Grid::Plane { .. }
+            | Grid::Segments(_)
+            | Grid::Clusters { .. } => none,
         }
     }
 

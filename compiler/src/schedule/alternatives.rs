@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::plan::Step;
 
 /// What a launch that computes several groups does.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Alternative {
     /// Rows or columns, [`resident_segments`].
     Segments(Along),
@@ -23,14 +23,22 @@ pub(super) enum Alternative {
 
 impl Scheduler<'_> {
     /// Adds the launch that computes several groups at once, the first of which is number `first`, if there
-    /// is one. Returns the number of these groups, whose launches must follow.
+    /// is one. Returns the number of the last of these groups, up to which their launches must follow, and what
+    /// the launch does. `open` is the same of a launch that is instead of group `first` already: where columns
+    /// are too long to be kept, some of its groups may still share a launch that stores them.
     pub(super) fn alternative(
         &mut self,
         first: usize,
         fused_groups: &[FusedGroup],
         scalars: &[Vec<u32>],
         kernel: u32,
-    ) -> Result<usize> {
+        open: Option<(usize, Alternative)>,
+    ) -> Result<Option<(usize, Alternative)>> {
+        let end = match open {
+            None => fused_groups.len(),
+            Some((last, Alternative::Segments(Along::Columns))) => last + 1,
+            Some(_) => return Ok(None),
+        };
         let (groups, scalars, g) = (&fused_groups[first..], &scalars[first..], &self.f.graph);
         let chains = [
             (resident_segments::chain(g, Along::Rows, groups, scalars), Alternative::Segments(Along::Rows)),
@@ -42,8 +50,9 @@ impl Scheduler<'_> {
             (stored_columns::chain(g, groups, scalars), Alternative::Columns),
             (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
         ];
-        for (most, what) in chains {
-            for count in (2..=most.unwrap_or(0)).rev() {
+        let may_be = |what: &Alternative| open.is_none() || *what == Alternative::Columns;
+        for (most, what) in chains.into_iter().filter(|(_, what)| may_be(what)) {
+            for count in (2..=most.unwrap_or(0).min(end - first)).rev() {
                 let (chain, later) = groups.split_at(count);
                 let needed = resident_segments::needed_later(self.f, later, &scalars[count..]);
                 let joined = match what {
@@ -71,10 +80,10 @@ impl Scheduler<'_> {
                 self.plan.steps.push(Step::Instead(0));
                 self.plan.steps.push(Step::Launch(launch));
                 self.kernels.push(variants);
-                return Ok(count);
+                return Ok(Some((first + count - 1, what)));
             }
         }
-        Ok(0)
+        Ok(None)
     }
 
     /// Notes that the steps behind the last launch that is instead of others end here.

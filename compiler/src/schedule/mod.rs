@@ -130,8 +130,8 @@ fn scheduled(
         scalars.push(alone);
     }
     s.declare_temps(&fused_groups, &scalars);
-    // the number of groups up to the end of the last chain
-    let mut chained = 0;
+    // the launches that are instead of the next groups, each with the last of these
+    let mut open = Vec::new();
     for (i, fused) in fused_groups.iter().enumerate() {
         interrupt::check()?;
         let line = fused.items.first().and_then(|it| f.graph.node(it.node).loc.first());
@@ -141,16 +141,17 @@ fn scheduled(
             s.repeat(fused, iteration, next)?;
             continue;
         }
-        if i >= chained {
-            chained = i + s.alternative(i, &fused_groups, &scalars, next)?;
+        let mut next = next;
+        while let Some(found) = s.alternative(i, &fused_groups, &scalars, next, open.last().copied())? {
+            open.push(found);
+            next = first_kernel + s.kernels.len() as u32;
         }
-        let next = first_kernel + s.kernels.len() as u32;
         let name = format!("{}_{i}", s.name);
         if let Some((launch, variants)) = s.launch(name, fused, &scalars[i], next, None)? {
             s.step(launch);
             s.kernels.push(variants);
         }
-        if i + 1 == chained {
+        while open.pop_if(|(last, _)| *last == i).is_some() {
             s.end_alternative();
         }
     }

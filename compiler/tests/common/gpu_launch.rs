@@ -53,7 +53,7 @@ impl Call<'_> {
             let v = kernel.variants.get(*at);
             // a cluster takes the simulator long for rows of a few elements
             let may_run = |v: &GpuVariant| {
-                !matches!(v.grid, Grid::Clusters(_))
+                !matches!(v.grid, Grid::Clusters { .. })
                     || self.forces_clusters
                     || v.is_profitable(space.extents, space.inner_length)
             };

@@ -1,12 +1,15 @@
 //! How strips of columns are mapped to the threads of a block.
 
 use crate::core::{COLUMNS, TILE};
-use crate::kernel::WARP;
+use crate::kernel::{Expr, Gpu, WARP};
 use crate::plan::gpu::Grid;
+use crate::schedule::cuda::expressions::masked;
 
 /// The registers of a multiprocessor, and those of a thread beside the elements.
 const REGISTERS: i64 = 1 << 16;
 const OTHER_REGISTERS: i64 = 44;
+/// The registers beside these where a cluster joins.
+const REGISTERS_OF_CLUSTER: i64 = 4;
 
 /// How a strip of columns is mapped to threads.
 #[derive(Clone, Copy)]
@@ -19,6 +22,8 @@ pub struct ResidentColumnsParams {
     pub tile_rows: i64,
     /// The tiles of a column in the block.
     pub tiles: u32,
+    /// The blocks of a cluster that have a strip, each some tiles of its columns: 1 if there is no cluster.
+    pub blocks: u32,
 }
 
 impl ResidentColumnsParams {
@@ -29,10 +34,20 @@ impl ResidentColumnsParams {
 
     /// Returns the length of the longest column.
     pub fn longest(&self) -> u32 {
+        self.blocks * self.rows()
+    }
+
+    /// Returns the number of rows of a block.
+    pub fn rows(&self) -> u32 {
         match self.tiles {
             1 => self.tile_rows as u32 * COLUMNS as u32,
             tiles => tiles * TILE as u32,
         }
+    }
+
+    /// Returns the number of this block in its cluster (i32).
+    pub fn rank(&self) -> Expr {
+        masked(Expr::Place(Gpu::Block), self.blocks.into())
     }
 
     /// Returns the number of threads of a block.
@@ -50,9 +65,12 @@ impl ResidentColumnsParams {
         self.v * self.tile_rows
     }
 
-    /// Returns the grid: a strip for each block.
+    /// Returns the grid: a strip for each block, or for each cluster.
     pub fn grid(&self) -> Grid {
-        Grid::Segments(self.width())
+        match self.blocks {
+            1 => Grid::Segments(self.width()),
+            blocks => Grid::Clusters { blocks, segments: self.width() },
+        }
     }
 
     /// Returns the number of blocks for which a multiprocessor should have registers, given the words of
@@ -67,6 +85,7 @@ impl ResidentColumnsParams {
     }
 
     fn registers(&self, words: i64, of_moments: i64) -> i64 {
-        self.elements() * words + OTHER_REGISTERS + self.v * of_moments
+        let others = if self.blocks > 1 { OTHER_REGISTERS + REGISTERS_OF_CLUSTER } else { OTHER_REGISTERS };
+        self.elements() * words + others + self.v * of_moments
     }
 }

@@ -11,7 +11,9 @@
 //! through shared memory. All loads of a thread come before the first use.
 //!
 //! The cost is that of reading the columns and writing the results once. The registers bound the length:
-//! longer columns take the launches that this one replaces.
+//! columns that are longer than a block holds lie in the blocks of a cluster, each of which has a power of two
+//! of tiles and writes the totals of its part into the shared memory of all others; those beyond it take the
+//! launches that this one replaces.
 
 mod mapping;
 mod reduce;
@@ -32,6 +34,10 @@ pub fn main(l: &mut Lower, kept: &ResidentSegments, p: &ResidentColumnsParams) -
     let mut strip = Strip::begin(l, kept, p, &mut out);
     for (number, stage) in kept.stages.iter().enumerate() {
         strip.load(l, number, &mut out)?;
+        if number == 0 && p.blocks > 1 {
+            out.push(Stmt::Note("all blocks of the cluster have begun".into()));
+            out.push(Stmt::ClusterBarrier { relaxed: true });
+        }
         match stage {
             Stage::Reduce { reductions, values } => {
                 strip.reduce(l, number, (reductions, values), &mut out)?;

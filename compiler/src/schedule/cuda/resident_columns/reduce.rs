@@ -5,9 +5,9 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 use crate::scalar::BinaryOp;
-use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
+use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
 use crate::schedule::cuda::levels::is_zero;
-use crate::schedule::cuda::segments::{Exchange, Side, join_lanes, share_count};
+use crate::schedule::cuda::segments::{Exchange, Side, join_lanes, pairs, share_count};
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::element::canonical;
 use crate::schedule::facts::RowValue;
@@ -18,7 +18,8 @@ use crate::schedule::scalars::join_initial;
 /// A reduction of the strip's columns on its way through shared memory.
 struct Joined {
     reduction: Reduction,
-    /// The values of the warps for each column, and the totals of the columns, of each accumulator.
+    /// The values of the warps for each column, and the totals of the columns, of each accumulator; in a
+    /// cluster the totals of every block.
     warps: Vec<Mem>,
     totals: Vec<Mem>,
 }
@@ -51,7 +52,10 @@ impl Strip<'_> {
             for joined in &all {
                 self.join_warps(l, joined, out)?;
             }
-            out.push(Stmt::Barrier);
+            out.push(match self.p.blocks {
+                1 => Stmt::Barrier,
+                _ => Stmt::ClusterBarrier { relaxed: false },
+            });
         }
         for joined in &all {
             self.total(l, joined, out)?;
@@ -115,13 +119,13 @@ impl Strip<'_> {
         let mut share = |name, words| -> Vec<Mem> {
             (0..reduction.accumulators()).map(|_| l.k.share(name, reduction.ty, words)).collect()
         };
-        let (of_warps, totals) = (share("warps", warps * width), share("totals", width));
+        let (of_warps, totals) = (share("warps", warps * width), share("totals", self.p.blocks * width));
         let warp = shifted(thread(), WARP.into());
         let first = self.x.clone().times(int32(self.p.v as i32 * warps as i32)).plus(warp);
         let mut body = Vec::new();
         let first = bind(l, "at", first, &mut body);
         for (values, q) in of_warp.into_iter().zip(0..) {
-            let at = first.clone().plus(int32(q * warps as i32));
+            let at = offset(first.clone(), q * i64::from(warps));
             body.extend(of_warps.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
         }
         let lane = masked(thread(), WARP.into());
@@ -137,11 +141,24 @@ impl Strip<'_> {
         let at = bind(l, "at", masked(thread(), all), out);
         let load = |m: &Mem| bind(l, "warp", Expr::load(*m, at.clone()), out);
         let values = joined.warps.iter().map(load).collect();
-        let total = join_lanes(l, &joined.reduction, vec![values], (1, warps), &Exchange::Down, out)?;
+        let part = bind(l, "part", masked(thread(), warps.into()), out);
+        let exchange = if self.p.blocks == 1 { Exchange::Down } else { Exchange::Pairs(&part) };
+        let total = join_lanes(l, &joined.reduction, vec![values], (1, warps), &exchange, out)?;
         let column = shifted(at, warps.into());
-        let stores = joined.totals.iter().zip(&total[0]);
-        let stores = stores.map(|(m, e)| Stmt::Store(*m, column.clone(), e.clone())).collect();
-        let mut leads = is_zero(&masked(thread(), warps.into()));
+        let totals = joined.totals.iter().zip(&total[0]);
+        let (stores, mut leads) = match self.p.blocks {
+            1 => {
+                let stores = totals.map(|(m, e)| Stmt::Store(*m, column.clone(), e.clone()));
+                (stores.collect(), is_zero(&part))
+            }
+            blocks => {
+                let at = self.p.rank().times(int32(self.p.width() as i32)).plus(column);
+                let store =
+                    |(m, e): (&Mem, &Expr)| Stmt::StoreTo(*m, to_i64(at.clone()), part.clone(), e.clone());
+                let receives = Expr::binary(BinaryOp::Lt, part.clone(), int32(blocks as i32));
+                (totals.map(store).collect(), receives)
+            }
+        };
         if all < i64::from(self.p.threads()) {
             let is_own = Expr::binary(BinaryOp::Lt, thread(), int32(all as i32));
             leads = Expr::binary(BinaryOp::And, leads, is_own);
@@ -153,13 +170,14 @@ impl Strip<'_> {
     /// Takes the totals of this thread's columns, joined with the initial values.
     fn total(&mut self, l: &mut Lower, joined: &Joined, out: &mut Vec<Stmt>) -> Result<()> {
         let r = &joined.reduction;
-        let totals = *joined.totals.last().expect("an accumulator");
         let length = l.launch.host(self.kept.length);
         let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
         let first = bind(l, "at", self.x.clone().times(int32(self.p.v as i32)), out);
         for (q, vars) in self.of_column.iter_mut().enumerate() {
-            let total = Expr::load(totals, first.clone().plus(int32(q as i32)));
-            let total = bind(l, "total", total, out);
+            let at = offset(first.clone(), q as i64);
+            let blocks = (0, self.p.blocks);
+            let total =
+                total_of(l, joined, (&at, self.p.width()), blocks, out)?.pop().expect("an accumulator");
             let place = Surroundings { vars, at: &Expr::int(0) };
             let value = join_initial(l, r, &place, some.clone(), total, out)?;
             vars.push((r.node, value));
@@ -192,4 +210,23 @@ impl Strip<'_> {
         }
         Ok(())
     }
+}
+
+/// Joins what some blocks of a cluster have of a column, given the place of its total and the distance of those
+/// of two blocks. Few values are in registers at once.
+fn total_of(
+    l: &mut Lower,
+    joined: &Joined,
+    (at, width): (&Expr, u32),
+    (first, blocks): (u32, u32),
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    if blocks > 1 {
+        let half = blocks / 2;
+        let low = total_of(l, joined, (at, width), (first, half), out)?;
+        let high = total_of(l, joined, (at, width), (first + half, half), out)?;
+        return pairs(l, &joined.reduction, vec![low, high], out);
+    }
+    let at = offset(at.clone(), (first * width).into());
+    Ok(joined.totals.iter().map(|m| bind(l, "total", Expr::load(*m, at.clone()), out)).collect())
 }

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
+use crate::schedule::cuda::expressions::{masked, shifted, thread, to_i64};
+use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::resident_segments::{self, together, values_of};
 use crate::schedule::element::canonical;
 use crate::schedule::facts::{ResidentSegments, RowArray};
@@ -59,7 +60,8 @@ impl<'a> Strip<'a> {
         let (n, length) = (l.launch.count(), l.launch.host(kept.length));
         let x = bind(l, "lane", masked(thread(), p.lanes.into()), out);
         let row = bind(l, "row", shifted(thread(), p.lanes.into()), out);
-        let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(p.width().into()));
+        let strip = shifted(Expr::Place(Gpu::Block), p.blocks.into());
+        let begin = to_i64(strip).times(Expr::int(p.width().into()));
         let first = bind(l, "first", begin.plus(to_i64(x.clone()).times(Expr::int(p.v))), out);
         let exists = Expr::binary(BinaryOp::Lt, first.clone(), n.clone());
         let exists = bind(l, "exists", exists, out);
@@ -69,6 +71,13 @@ impl<'a> Strip<'a> {
             _ => {
                 let tile = to_i64(shifted(row.clone(), COLUMNS)).times(Expr::int(TILE));
                 tile.plus(to_i64(masked(row.clone(), COLUMNS)))
+            }
+        };
+        let k = match p.blocks {
+            1 => k,
+            _ => {
+                l.k.kernel.cluster = p.blocks;
+                to_i64(p.rank()).times(Expr::int(p.rows().into())).plus(k)
             }
         };
         let k = bind(l, "k", k, out);
@@ -249,7 +258,7 @@ impl<'a> Strip<'a> {
         let computed = self.compute(l, &nodes, out)?;
         for (place, of_row) in self.places.iter().zip(computed.chunks(self.columns.len())) {
             let mut stores = Vec::new();
-            let index = self.kept.along.index(&[self.first.clone()], place.number.clone());
+            let index = self.kept.along.index(std::slice::from_ref(&self.first), place.number.clone());
             for (i, a) in arrays.iter().enumerate() {
                 let (mem, ty) = (l.launch.output(&a.item), l.launch.g.ty(a.computed).elem);
                 let of =
@@ -266,7 +275,10 @@ impl<'a> Strip<'a> {
 
     /// Returns whether this thread stores the values of its columns.
     pub fn leads(&self) -> Expr {
-        let is_first = Expr::binary(BinaryOp::Eq, self.row.clone(), int32(0));
+        let mut is_first = is_zero(&self.row);
+        if self.p.blocks > 1 {
+            is_first = Expr::binary(BinaryOp::And, is_first, is_zero(&self.p.rank()));
+        }
         Expr::binary(BinaryOp::And, is_first, self.exists.clone())
     }
 }

@@ -1,6 +1,7 @@
 //! The variants of a launch with resident columns, by the length of the columns.
 
 use super::mapping::ResidentColumnsParams;
+use crate::kernel::CLUSTER_CAPABILITY;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::resident_segments::{self, Demand};
@@ -12,8 +13,22 @@ use crate::schedule::lower::LaunchContext;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// Threads side by side, rows of a tile, and tiles of a block.
-const LEVELS: [(u32, i64, u32); 4] = [(4, 2, 1), (4, 8, 1), (2, 16, 1), (2, 16, 2)];
+/// Threads side by side, rows of a tile, tiles of a block, and blocks of a cluster.
+const LEVELS: [(u32, i64, u32, u32); 9] = [
+    (4, 1, 1, 1),
+    (4, 2, 1, 1),
+    (4, 4, 1, 1),
+    (2, 8, 1, 1),
+    (2, 16, 1, 1),
+    (2, 16, 2, 1),
+    (2, 16, 1, 4),
+    (2, 16, 1, 8),
+    (2, 16, 2, 8),
+];
+
+/// The same for rows that do not begin at multiples of 16 bytes, whose elements are an access each.
+const LEVELS_OF_SINGLE_ACCESSES: [(u32, i64, u32, u32); 4] =
+    [(8, 4, 1, 1), (8, 16, 1, 1), (8, 16, 1, 4), (8, 16, 1, 8)];
 
 /// Returns why columns are not kept so, if they are not.
 fn obstacle(demand: &Demand, p: &ResidentColumnsParams) -> Option<&'static str> {
@@ -22,13 +37,13 @@ fn obstacle(demand: &Demand, p: &ResidentColumnsParams) -> Option<&'static str> 
 
 /// Returns all mappings of columns, in order of preference.
 fn levels(demand: &Demand) -> impl Iterator<Item = ResidentColumnsParams> {
-    let v = demand.v;
-    LEVELS.into_iter().map(move |(lanes, tile_rows, tiles)| ResidentColumnsParams {
-        v,
-        lanes,
-        tile_rows,
-        tiles,
-    })
+    let of = |v: i64| {
+        move |(lanes, tile_rows, tiles, blocks)| ResidentColumnsParams { v, lanes, tile_rows, tiles, blocks }
+    };
+    let single = LEVELS_OF_SINGLE_ACCESSES.into_iter().filter(|_| demand.v > 1);
+    // threads of blocks with two tiles have 128 registers, too few to join the blocks of a cluster as well
+    let fits = |level: &(u32, i64, u32, u32)| demand.words == 1 || level.2 == 1 || level.3 == 1;
+    LEVELS.into_iter().filter(fits).map(of(demand.v)).chain(single.map(of(1)))
 }
 
 fn columns(l: &LaunchContext) -> Option<Rc<ResidentSegments>> {
@@ -39,20 +54,31 @@ fn columns(l: &LaunchContext) -> Option<Rc<ResidentSegments>> {
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let demand = Demand::of(l, &*columns(l)?)?;
     let inner = Rc::new(Interior::whole(fused));
+    let all: Vec<ResidentColumnsParams> =
+        levels(&demand).filter(|p| obstacle(&demand, p).is_none()).collect();
+    let longest_of_block = |v: i64| {
+        let of_blocks = all.iter().filter(|p| p.v == v && p.blocks == 1);
+        of_blocks.map(ResidentColumnsParams::longest).max().unwrap_or(0)
+    };
     let mut list = Vec::new();
-    for params in levels(&demand).filter(|p| obstacle(&demand, p).is_none()) {
+    for params in &all {
         let longest = params.longest();
         let guards = Guards {
             longest: Some(longest),
             // there is a last row, which absent rows stand for
             multiple: NonZeroU32::new(1),
-            neighbours: NonZeroU32::new(params.v as u32),
+            neighbours: NonZeroU32::new(params.v as u32).filter(|v| v.get() > 1),
+            capability: (params.blocks > 1).then_some(CLUSTER_CAPABILITY),
             ..Guards::contiguous().narrow()
         };
         let layout = ThreadLayout { v: params.v, threads: params.threads(), ..ThreadLayout::default() };
-        let (suffix, profit) = (format!("_{longest}"), Profit::default());
+        let cluster = if params.blocks > 1 { "_cluster" } else { "" };
+        let any = if params.v == 1 && demand.v > 1 { "_any" } else { "" };
+        let suffix = format!("_{longest}{cluster}{any}");
+        let shortest = (params.blocks > 1).then(|| longest_of_block(params.v) + 1);
+        let profit = Profit { min_inner_length: shortest, ..Profit::default() };
         let variant = Variant { suffix, guards, profit, noalias: false };
-        list.push(VariantGroup::of((Choice::ResidentColumns(params), Vec::new()), layout, &inner, variant));
+        list.push(VariantGroup::of((Choice::ResidentColumns(*params), Vec::new()), layout, &inner, variant));
     }
     Some(list)
 }

@@ -74,7 +74,7 @@ impl ResidentRowsParams {
         match (self.blocks, self.warps) {
             (1, 1) => Grid::Segments(THREADS / self.lanes * self.each as u32),
             (1, _) => Grid::Segments(1),
-            (blocks, _) => Grid::Clusters(blocks),
+            (blocks, _) => Grid::Clusters { blocks, segments: 1 },
         }
     }
 
