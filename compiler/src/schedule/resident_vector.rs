@@ -185,7 +185,7 @@ impl LaunchContext<'_, '_> {
         self.facts.accesses = accesses;
         let outer = Vec::new();
         self.facts.resident_rows =
-            Some(Rc::new(ResidentRows { row, outer, element, length, stages, in_memory }));
+            Some(Rc::new(ResidentRows { row, outer, element, length, stages, in_memory, recording: None }));
         Some(())
     }
 

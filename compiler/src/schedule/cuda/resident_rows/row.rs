@@ -12,6 +12,7 @@ use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
 use crate::schedule::element::{canonical, opened};
+use crate::schedule::error_records;
 use crate::schedule::facts::{ResidentRows, RowArray, Stage};
 use crate::schedule::lower::{Loaded, Lower, named as bind};
 use crate::schedule::reduction::Reduction;
@@ -201,7 +202,11 @@ impl<'a> Row<'a> {
             asked.extend(g.op(*n).operands());
         }
         let cost = |n: NodeId| needed(g, &[n]).into_iter().map(|n| work::of_node(g.op(n))).sum::<u32>();
-        all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && cost(*n) > KEPT).collect()
+        // a later stage that leaves a record computes what leaves it
+        let leaves_later = self.rows.recording.is_some_and(|recording| stage < recording);
+        let is_left = |n: NodeId| needed(g, &[n]).into_iter().any(|n| g.op(n).may_record(g));
+        let fits = |n: &NodeId| cost(*n) > KEPT && !(leaves_later && is_left(*n));
+        all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && fits(n)).collect()
     }
 
     /// Computes nodes of each of this lane's elements, given those of the element at the variable.
@@ -209,6 +214,7 @@ impl<'a> Row<'a> {
     fn compute(
         &mut self,
         l: &mut Lower,
+        stage: usize,
         nodes: &[NodeId],
         groups: &[Group],
         out: &mut Vec<Stmt>,
@@ -218,21 +224,36 @@ impl<'a> Row<'a> {
         for groups in groups.chunks(together) {
             let mut vars = self.vars.clone();
             vars.extend(groups.iter().map(|g| g.first.clone()));
-            let mut roots = Vec::new();
-            for index in groups.iter().flat_map(|g| &g.indices) {
-                let of = |n: &NodeId| l.launch.replace(*n, self.rows.element, *index);
-                each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
-                roots.extend_from_slice(each.last().expect("pushed"));
+            let mut elements = Vec::new();
+            for g in groups {
+                for (index, q) in g.indices.iter().zip(0..) {
+                    let of = |n: &NodeId| l.launch.replace(*n, self.rows.element, *index);
+                    each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
+                    let (roots, is_present) = (each.last().expect("pushed").clone(), self.has(g));
+                    elements.push(Element { roots, is_present, number: self.number_of(l, stage, (g, q)) });
+                }
             }
-            // if the first group is absent, all of them are
-            let any = self.has(&groups[0]);
-            let of_groups =
-                self.with_groups(l, nodes, groups, out, |l, out| values_of(l, &vars, &roots, &any, out))?;
+            let records = self.rows.recording == Some(stage);
+            let of_groups = self
+                .with_groups(l, nodes, groups, out, |l, out| values_of(l, &vars, &elements, records, out))?;
             for e in of_groups {
                 values.push(bind(l, "value", e, out));
             }
         }
         Ok((each, values))
+    }
+
+    /// Returns the number by which error records of a stage name an element of a group: that of the row, or
+    /// where elements are stored the element's own.
+    fn number_of(&self, l: &mut Lower, stage: usize, (group, q): (&Group, i64)) -> Expr {
+        let row = self.vars[0].1.clone();
+        match self.rows.stages[stage] {
+            Stage::Reduce { .. } => row,
+            Stage::Store { .. } => {
+                let first = row.times(l.launch.host(self.rows.length)).plus(group.first.1.clone());
+                first.plus(Expr::int(q))
+            }
+        }
     }
 
     /// Writes code in which the elements of groups that `nodes` read are in registers, also those that other
@@ -274,7 +295,7 @@ impl<'a> Row<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (nodes, kept) = self.nodes(l, stage);
-        let (each, computed) = self.compute(l, &nodes, groups, out)?;
+        let (each, computed) = self.compute(l, stage, &nodes, groups, out)?;
         let of_element: Vec<&[Expr]> = computed.chunks(nodes.len()).collect();
         let index: Vec<Expr> = self.outer.iter().cloned().chain([groups[0].start.clone()]).collect();
         let mut starts = Vec::new();
@@ -318,20 +339,55 @@ fn together(l: &Lower, nodes: &[NodeId]) -> usize {
     if nodes.iter().any(is_long) { 4 } else { 8 }
 }
 
+/// An element of a row that is computed.
+struct Element {
+    /// Its values.
+    roots: Vec<NodeId>,
+    /// Whether the row has it.
+    is_present: Expr,
+    /// The number by which error records name it.
+    number: Expr,
+}
+
 /// Computes the values of several elements: on the fast path, with divisions that have no branches,
-/// and again in a branch if the slow path is needed. The values of absent elements are not used.
+/// and again in a branch if the slow path is needed, which also leaves the error records if there may be some.
+/// The values of absent elements are not used. If the first one is absent, all of them are.
 fn values_of(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
-    roots: &[NodeId],
-    any_is_present: &Expr,
+    elements: &[Element],
+    records: bool,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let needs_slow_path = slow_path_flag(l, roots, out);
-    let values = branch_free_values(l, vars, roots, needs_slow_path, out)?;
-    let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
+    let roots: Vec<NodeId> = elements.iter().flat_map(|e| e.roots.iter().copied()).collect();
+    let slow = slow_path_flag(l, &roots, out);
+    let mut fast = Vec::new();
+    let values = branch_free_values(l, vars, &roots, slow, &mut fast)?;
+    let flag = match slow {
+        None if records => error_records::to_flag(&mut l.k.kernel, &mut fast),
+        Some(flag) => {
+            error_records::flag(&mut fast, flag);
+            slow
+        }
+        None => None,
+    };
+    out.append(&mut fast);
+    let Some(flag) = flag else { return Ok(values) };
     let mut complete = Vec::new();
-    let exact = l.with_full_range(true, |l| l.region(vars, roots, &Expr::int(0), &mut complete))?;
+    let mut exact = Vec::new();
+    l.with_full_range(true, |l| {
+        if !records {
+            exact = l.region(vars, &roots, &Expr::int(0), &mut complete)?;
+            return Ok(());
+        }
+        for e in elements {
+            let mut own = Vec::new();
+            exact.extend(l.region(vars, &e.roots, &e.number, &mut own)?);
+            error_records::guard(&mut own, &e.is_present);
+            complete.append(&mut own);
+        }
+        Ok::<_, crate::error::Error>(())
+    })?;
     let mut all = Vec::new();
     for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
         let usual = l.k.reg("usual", l.launch.g.ty(*root).elem);
@@ -339,7 +395,7 @@ fn values_of(
         complete.push(Stmt::Assign(usual, exact));
         all.push(Expr::Reg(usual));
     }
-    let needed = Expr::binary(BinaryOp::And, Expr::Reg(needs_slow_path), any_is_present.clone());
+    let needed = Expr::binary(BinaryOp::And, Expr::Reg(flag), elements[0].is_present.clone());
     out.push(Stmt::If(needed, complete, vec![]));
     Ok(all)
 }
