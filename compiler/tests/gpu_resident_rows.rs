@@ -241,7 +241,9 @@ fn stored_before_they_are_reduced() {
         [(Ty::F32, &exponentials), (Ty::F64, &quotients), (Ty::I32, &quotients), (Ty::U8, &quotients)]
     {
         let c = compiled(&STORED.replace("EXPENSIVE", element), ty);
-        assert_eq!(c.kernels.iter().filter(|k| k.name.ends_with("_rows")).count(), 1, "{ty}");
+        // what may divide by zero where it is stored would do so where it is reduced
+        let chains = if ty.is_float() { 1 } else { 2 };
+        assert_eq!(c.kernels.iter().filter(|k| k.name.ends_with("_rows")).count(), chains, "{ty}");
         for (n, k) in [(3, 0), (4, 8), (5, 64), (2, 132), (1, 2052)] {
             let args = [numbers(ty, &[n, k], &mut rng), numbers(ty, &[k], &mut rng)];
             let kept = check(&c, &args, k, &format!("{n} rows of {k} of {ty}"));
