@@ -53,3 +53,45 @@ fn random_chains() {
     }
     assert!(chains.iter().all(|n| *n > 10) && stored > 10, "{chains:?} chains, {stored} store for others");
 }
+
+/// One part of a chain may leave records: the block interpreter reports them as the interpreter does, by both
+/// alternatives.
+#[test]
+fn random_chains_that_gather() {
+    let mut recorded = [0; 2];
+    for seed in 0..40 {
+        let mut rng = Rng::new(100 + seed);
+        let text = row_chains::gathering(&mut rng);
+        let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
+        let c = compiled_for(&text, ty, Targets { cpu: false, cuda: false });
+        let loaded = load_blocks(&c);
+        for (n, k) in [(1, 0), (3, 1), (5, 5), (130, 3), (4, 132), (2, 2050)] {
+            let args = [numbers(ty, &[n, k], &mut rng), numbers(ty, &[k], &mut rng)];
+            let wanted = interp::run(&c.functions[0].fused, &args).unwrap();
+            let mut message = None;
+            for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
+                for threads in [1, 4] {
+                    let extents = shapes(&wanted.results);
+                    let called = loaded.call(0, context(threads), &args, &extents, layout);
+                    let what =
+                        format!("seed {seed}, {n} x {k} of {ty}, {layout:?}, {threads} threads\n{text}");
+                    match called.status {
+                        AgpuStatus::AgpuOk => assert!(called.results == wanted.results, "{what}"),
+                        AgpuStatus::AgpuErrorRecord => {
+                            assert_eq!(
+                                message.get_or_insert(called.message.clone()),
+                                &called.message,
+                                "{what}"
+                            );
+                        }
+                        _ => panic!("{what}\n{}", called.message),
+                    }
+                    let is_recorded = matches!(called.status, AgpuStatus::AgpuErrorRecord);
+                    assert_eq!(is_recorded, wanted.recorded, "{what}\n{}", called.message);
+                    recorded[usize::from(wanted.recorded)] += 1;
+                }
+            }
+        }
+    }
+    assert!(recorded.iter().all(|n| *n > 50), "{recorded:?}");
+}

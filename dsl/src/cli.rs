@@ -81,6 +81,10 @@ struct Arguments {
     #[arg(long, value_parser = extent, requires = "explain", value_name = "[FUNCTION.]PARAMETER=N[xN..]")]
     extent: Vec<Extent>,
 
+    /// With --explain: only these functions
+    #[arg(long, value_delimiter = ',', requires = "explain", value_name = "NAME,..")]
+    function: Vec<String>,
+
     /// Print the functions with their C++ signatures
     #[arg(long)]
     list: bool,
@@ -244,8 +248,12 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
         print(stdout, &compiled.emit(stage.name())?)?;
     }
     if let Some(format) = arguments.explain {
-        let options =
-            Options { bandwidth: arguments.bandwidth, extents: arguments.extent.clone(), hints: true };
+        let options = Options {
+            bandwidth: arguments.bandwidth,
+            extents: arguments.extent.clone(),
+            functions: arguments.function.clone(),
+            hints: true,
+        };
         print(stdout, &compiled.explain(&options, format)?)?;
     }
     let only_prints = arguments.list || arguments.explain.is_some() || !arguments.emit.is_empty();

@@ -49,6 +49,10 @@ pub struct Arguments {
     #[arg(long, allow_hyphen_values = true, value_name = "[FUNCTION.]PARAMETER=N[xN..]")]
     pub(crate) extent: Vec<String>,
 
+    /// With --explain: only these functions
+    #[arg(long, value_delimiter = ',', requires = "explain", value_name = "NAME,..")]
+    pub(crate) function: Vec<String>,
+
     /// Core IR: specialise the functions for these values of what they stage
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_name = "LITERAL,..")]
     pub(crate) stage: Vec<Lit>,

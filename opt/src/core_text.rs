@@ -27,6 +27,7 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
     let sizes = explain::Options {
         bandwidth: a.bandwidth.as_ref().map(|b| explain::Options::parse_bandwidth(b)).transpose()?,
         extents: a.extent.iter().map(|e| e.parse()).collect::<Result<_>>()?,
+        functions: a.function.clone(),
         hints: true,
     };
     let mut functions = parse::parse(text)?;

@@ -155,3 +155,63 @@ fn mistakes() {
     assert_eq!(error, expected);
     assert!(explained(&["--explain=yaml"]).expect_err("no format").contains("error[E0110]"));
 }
+
+/// What is read of an array where the indices are known: single elements, every second one, channels.
+#[test]
+fn parts_of_arrays() {
+    let text = "func @scalar(%x: [f32]) -> (r: f32) {
+  %0 = at %x, 0i64
+  %1 = mul %0, 2f32
+  return %1
+}
+func @channels(%x: [f32], %n: i64) -> (r: [f32], s: [f32]) {
+  %0 = generate %n (%i: i64) {
+    %1 = mul %i, 3i64
+    %2 = elem %x, %1
+    %3 = add %1, 1i64
+    %4 = elem %x, %3
+    %5 = add %1, 4i64
+    %6 = elem %x, %5
+    %7 = add %2, %4
+    %8 = add %7, %6
+    yield %8
+  }
+  return %0, %0
+}
+func @corner(%x: [[f32]], %n: i64) -> (r: [f32]) {
+  %0 = generate %n (%i: i64) {
+    %1 = at %x, %i, 0i64
+    %2 = at %x, 0i64, %n
+    %3 = sub %1, %2
+    yield %3
+  }
+  return %0
+}
+func @two_steps(%x: [f32], %n: i64) -> (r: [f32]) {
+  %0 = generate %n (%i: i64) {
+    %1 = mul %i, 2i64
+    %2 = elem %x, %1
+    %3 = mul %i, 3i64
+    %4 = elem %x, %3
+    %5 = add %2, %4
+    yield %5
+  }
+  return %0
+}
+";
+    let report = |more: &[&str]| {
+        let options = ["--explain=json"].iter().chain(more).copied();
+        run(text, &Arguments::of_options(options).expect("options"))
+    };
+    let all: Value = serde_json::from_str(&report(&[]).expect("compiled")).expect("JSON");
+    let read: Vec<&Value> =
+        all["functions"].as_array().expect("a list").iter().map(|f| &f["bytes"]["formula"]).collect();
+    // of two steps nothing is known but that both are of the array
+    assert_eq!(read, ["4", "16 * n", "8 * n + 4", "4 * n + 4 * len(x)"]);
+    let one: Value =
+        serde_json::from_str(&report(&["--function", "corner"]).expect("compiled")).expect("JSON");
+    assert_eq!(one["functions"].as_array().expect("a list").len(), 1);
+    assert_eq!(one["functions"][0]["name"], "corner");
+    let says = report(&["--function", "corners"]).expect_err("no such function").to_string();
+    assert!(says.starts_with("error[E0108]: no function is called `corners`; there are scalar, "), "{says}");
+}

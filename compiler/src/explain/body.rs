@@ -76,6 +76,12 @@ impl Body {
         body
     }
 
+    /// Notes the arrays that scalars read which are computed once, at the end of the launch.
+    pub fn add_scalars(&mut self, g: &Graph, roots: impl Iterator<Item = NodeId>) {
+        self.seen.clear();
+        roots.for_each(|n| self.read_closed(g, n));
+    }
+
     /// Returns the lines of a scalar that is computed from reductions.
     pub fn of_scalar(g: &Graph, root: NodeId) -> Vec<Line> {
         let mut body = Body { counting: true, ..Body::default() };

@@ -40,7 +40,21 @@ pub fn kernel(
     if let Some(copies) = &unit.copies {
         fused.domain.clone_from(&copies.extents);
     }
-    let body = Body::of(&mut scope.formulas.g, fused.items.iter().map(|it| it.node), &fused.domain);
+    let mut body = Body::of(&mut scope.formulas.g, fused.items.iter().map(|it| it.node), &fused.domain);
+    let results = &scope.f.results;
+    let scalars = l.slots.iter().filter_map(|place| match place {
+        Place::Result(r) => Some(results[*r as usize].value),
+        _ => None,
+    });
+    let inits = fused.items.iter().filter_map(|it| match *scope.f.graph.op(it.node) {
+        Op::Reduce { init, .. }
+        | Op::Fold { init, .. }
+        | Op::Dot { init, .. }
+        | Op::PanelDot { init, .. }
+        | Op::SquaredDeviations { init, .. } => Some(init),
+        _ => None,
+    });
+    body.add_scalars(&scope.formulas.g, scalars.chain(inits));
     let read: Vec<Vec<Vec<NodeId>>> = l.arrays.iter().map(|a| extents(scope, a, &fused, &body)).collect();
 
     let (unit, scope) = (&units.list[at], &units.scopes[index]);

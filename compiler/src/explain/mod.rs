@@ -61,6 +61,8 @@ pub struct Options {
     pub bandwidth: Option<f64>,
     /// The sizes of parameters.
     pub extents: Vec<Extent>,
+    /// The names of the functions that are reported on; all if there are none.
+    pub functions: Vec<String>,
     /// Whether to try what storing arrays would save, where all sizes are given. The function is
     /// compiled once more for each array that is computed at several places.
     pub hints: bool,
@@ -99,8 +101,16 @@ pub fn print(c: &Compiled, options: &Options, format: Format) -> Result<String> 
 /// Returns the report as data.
 pub fn report(c: &Compiled, options: &Options) -> Result<Report> {
     sizes::check(&options.extents, &c.functions.iter().map(|f| &f.fused).collect::<Vec<_>>())?;
+    let names = || c.functions.iter().map(|f| f.fused.name.as_str());
+    if let Some(unknown) = options.functions.iter().find(|name| names().all(|known| known != name.as_str())) {
+        let known: Vec<&str> = names().collect();
+        let what = format!("no function is called `{unknown}`; there are {}", known.join(", "));
+        return Err(Error::user("E0108", what));
+    }
+    let is_wanted = |name: &str| options.functions.is_empty() || options.functions.iter().any(|n| n == name);
+    let wanted: Vec<usize> = names().zip(0..).filter(|(name, _)| is_wanted(name)).map(|of| of.1).collect();
     let functions =
-        on_big_stack(|| (0..c.functions.len()).map(|i| function(c, i, options)).collect::<Result<Vec<_>>>())?;
+        on_big_stack(|| wanted.into_iter().map(|i| function(c, i, options)).collect::<Result<Vec<_>>>())?;
     Ok(Report {
         version: model::VERSION,
         package: c.name.clone(),
@@ -129,7 +139,12 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     let predicted = predicted(&bytes, &launches, options.bandwidth);
     let operations = known.as_ref().map(|sizes| hints::operations(source, f, sizes)).transpose()?;
     let of_function = options.extents.iter().filter(|e| e.parameter(source).is_some()).cloned();
-    let of_function = Options { hints: false, extents: of_function.collect(), ..options.clone() };
+    let of_function = Options {
+        hints: false,
+        extents: of_function.collect(),
+        functions: Vec::new(),
+        bandwidth: options.bandwidth,
+    };
     let moved = |c: &Compiled| Ok(report(c, &of_function)?.functions[0].bytes.value);
     let hints = match (&known, operations, bytes.value, options.hints) {
         (Some(sizes), Some(made), Some(bytes), true) => {

@@ -2,8 +2,10 @@
 //!
 //! A region has one axis for each of the array: a run of indices, one index, or an index that goes
 //! along with another axis' (a diagonal). Runs at constant distances are one region, so that a
-//! stencil reads its array once. Regions that have one index each on some axis, at a constant
-//! distance, are apart, such as three planes of an array: each counts.
+//! stencil reads its array once; of those that leave out elements, such as one channel of several, only the ones
+//! at multiples of their step. Regions that have one index each on some axis, at a constant distance, are apart,
+//! such as three planes of an array, and so are runs of different channels: each counts. One element counts
+//! beside any other region.
 
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, Var};
@@ -12,8 +14,9 @@ use indexmap::IndexMap;
 /// One axis of a region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Axis {
-    /// The index runs over this extent, with this factor and these other terms.
-    Run(NodeId, i64, Vec<(NodeId, i64)>),
+    /// The index runs over this extent, with this factor and these other terms, and this remainder of the constant
+    /// by the factor.
+    Run(NodeId, i64, Vec<(NodeId, i64)>, i64),
     /// One index: its terms and its constant.
     One(Vec<(NodeId, i64)>, i64),
     /// The index of an earlier axis, with these other terms.
@@ -40,14 +43,15 @@ impl Region {
             let Op::Var(v, _) = g.op(n) else { return None };
             let extent = of_var(*v)?;
             let closed = terms.iter().all(|(n, _)| g.is_closed(*n));
-            if !matches!(k, 1 | -1) || !closed || !g.is_closed(extent) {
+            let step = k.checked_abs().filter(|k| *k > 0)?;
+            if !closed || !g.is_closed(extent) {
                 return None;
             }
             match used.iter().find(|(known, _)| known == v) {
                 Some((_, axis)) => axes.push(Axis::Along(*axis, k, terms)),
                 None => {
                     used.push((*v, axes.len()));
-                    axes.push(Axis::Run(extent, k, terms));
+                    axes.push(Axis::Run(extent, k, terms, form.constant.rem_euclid(step)));
                 }
             }
         }
@@ -57,19 +61,21 @@ impl Region {
     /// Whether the region contains the other one, of an array with these extents.
     fn contains(&self, other: &Region, whole: &[NodeId]) -> bool {
         let of_axis = |((own, other), n): ((&Axis, &Axis), &NodeId)| match own {
-            Axis::Run(extent, ..) if extent == n => true,
+            Axis::Run(extent, 1 | -1, ..) if extent == n => true,
             own => own == other,
         };
         self.0.iter().zip(&other.0).zip(whole).all(of_axis)
     }
 
-    /// Whether no element is in both regions.
+    /// Whether no element is in both regions, or one at most.
     fn is_apart(&self, other: &Region) -> bool {
+        let is_element = |of: &Region| of.0.iter().all(|axis| matches!(axis, Axis::One(..)));
         let of_axis = |pair: (&Axis, &Axis)| match pair {
             (Axis::One(a, i), Axis::One(b, j)) => a == b && i != j,
+            (Axis::Run(_, k, a, i), Axis::Run(_, l, b, j)) => k == l && a == b && i != j,
             _ => false,
         };
-        self.0.iter().zip(&other.0).any(of_axis)
+        is_element(self) || is_element(other) || self.0.iter().zip(&other.0).any(of_axis)
     }
 
     /// Returns the extents of the region.

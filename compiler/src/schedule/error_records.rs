@@ -5,7 +5,7 @@
 //! several places is needed if any of them is. Kernels compute all values without branches, so each
 //! recording operation gets the condition under which the program would have computed it.
 
-use crate::core::simplify::simplify;
+use crate::core::simplify::{extent, simplify};
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -15,7 +15,8 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 const FUEL: u32 = 64;
 
 /// Returns the condition of each node in the region of `roots` that may leave an error record. The
-/// conditions are new nodes of the graph.
+/// conditions are new nodes of the graph. A read leaves none if its condition says that it is in bounds: values
+/// without their records are written so (`core/kept_records.rs`).
 pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     let order = g.reachable(roots.iter().copied());
     if !order.iter().any(|n| g.op(*n).may_record(g)) {
@@ -52,11 +53,23 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
             op => op.for_operands(|child| need(g, child, here)),
         }
         // the records inside of a nested operation have conditions of their own
-        if g.op(n).may_record(g) || g.op(n).needs_launch() {
+        if g.op(n).needs_launch() || g.op(n).may_record(g) && !is_in_bounds(g, n, here) {
             out.insert(n, here);
         }
     }
     out
+}
+
+/// Whether a read is in bounds, as the condition under which it is needed says.
+fn is_in_bounds(g: &mut Graph, read: NodeId, needed: NodeId) -> bool {
+    let Op::At(x, index) = g.op(read).clone() else { return false };
+    let zero = g.lit(Lit::i64(0));
+    index.into_iter().zip(0u8..).all(|(i, axis)| {
+        let n = extent(g, x, axis);
+        let low = simplify(g, Op::Binary(BinaryOp::Ge, i, zero));
+        let high = simplify(g, Op::Binary(BinaryOp::Lt, i, n));
+        [low, high].into_iter().all(|says| implies(g, needed, says, &mut FUEL.clone()))
+    })
 }
 
 /// The conditions of the paths on which a value is needed, none of which implies another. Implied

@@ -110,6 +110,8 @@ pub struct ResidentSegments {
     pub stages: Vec<Stage>,
     /// What is computed of a row that is in memory, in order: stored arrays are read from there.
     pub in_memory: Vec<Stage>,
+    /// The stage of a row in registers that may leave error records, if one may.
+    pub recording: Option<usize>,
 }
 
 impl ResidentSegments {

@@ -18,13 +18,18 @@
 //! Where a group reads what an earlier one stores at the same row, it reads the stored row on a CPU.
 //! On a GPU it computes the element itself, which is kept in a register: no group waits for a store,
 //! and stores come last. What only the groups read is not stored then.
+//!
+//! One of the groups may leave error records: which record a call reports follows from the order of the launches
+//! first, then from the elements (semantics 6), and one launch has one index space of records. That of a group
+//! that reduces is the number of the row, that of a group that stores the rows the number of the element. Reads
+//! that a condition keeps in bounds, as in values whose records are kept beside them, leave none.
 
 use super::element::opened;
 use super::facts::{Accesses, Along, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::{segments, work};
+use super::{error_records, segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::index_space::indices;
 use crate::core::{Function, Graph, MAX_RANK, NodeId, Op};
@@ -222,6 +227,7 @@ impl LaunchContext<'_, '_> {
         let (mut length, mut cost) = (None, 0u32);
         let (mut known, mut written) = (HashSet::default(), HashMap::default());
         let (mut accesses, mut read, mut shares) = (Accesses::default(), HashSet::default(), false);
+        let mut recording = None;
         for fused in chain {
             let nodes: Vec<NodeId> =
                 fused.items.iter().map(|it| recomputed(&mut self.g, it.node, &written)).collect();
@@ -266,17 +272,25 @@ impl LaunchContext<'_, '_> {
                 in_memory.push(Stage::Store { arrays: fused.items.iter().map(array).collect() });
                 bodies
             };
+            if self.leaves_records(&roots) {
+                let stage = if fused.domain == domain { stages.len() - 1 } else { usize::MAX };
+                // records of two groups have no order in one launch
+                if recording.replace(stage).is_some() {
+                    return None;
+                }
+            }
             let mut of_stage = HashSet::default();
             let stops = |n: NodeId| known.contains(&n) || self.g.op(n).is_reduction();
             for n in self.g.reachable_until(roots, stops) {
                 match self.g.op(n) {
-                    op if op.may_record(&self.g) => return None,
                     // the value of another row is not known
-                    Op::Elem(x, _) if chain.iter().flat_map(|f| &f.items).any(|it| it.node == *x) => {
+                    Op::Elem(x, _) | Op::At(x, _)
+                        if chain.iter().flat_map(|f| &f.items).any(|it| it.node == *x) =>
+                    {
                         return None;
                     }
                     Op::Elem(x, at) if *at == index => drop(of_stage.insert(*x)),
-                    Op::Elem(x, _) => drop(accesses.elsewhere.insert(*x)),
+                    Op::Elem(x, _) | Op::At(x, _) => drop(accesses.elsewhere.insert(*x)),
                     _ => {}
                 }
             }
@@ -293,8 +307,19 @@ impl LaunchContext<'_, '_> {
         self.facts.grain = 1;
         self.facts.accesses = accesses;
         let length = length?;
-        let kept = ResidentSegments { along, segment, outer, element, length, stages, in_memory };
+        // a thread has elements of several columns, whose records have another order
+        if along == Along::Columns && recording.is_some() {
+            return None;
+        }
+        let recording = recording.map(|stage| stage.min(stages.len() - 1));
+        let kept = ResidentSegments { along, segment, outer, element, length, stages, in_memory, recording };
         Some((kept, shares))
+    }
+
+    /// Whether the values of a group, or the elements that its reductions need, leave error records.
+    fn leaves_records(&mut self, roots: &[NodeId]) -> bool {
+        let conditions = error_records::conditions(&mut self.g, roots);
+        conditions.into_keys().any(|n| self.g.op(n).may_record(&self.g))
     }
 
     /// Returns what reductions of a row or column need for one of its elements, if all of them go along these,
@@ -324,6 +349,7 @@ impl LaunchContext<'_, '_> {
             if *length.get_or_insert(extent) != extent
                 || !self.g.is_closed(extent)
                 || r.identity(self).is_none()
+                || self.may_record(init)
                 || segments::nested(self, &[init]).is_some()
             {
                 return None;

@@ -184,8 +184,9 @@ impl LaunchContext<'_, '_> {
         self.facts.grain = 1;
         self.facts.accesses = accesses;
         let outer = Vec::new();
-        let (along, segment) = (Along::Rows, row);
-        let vector = ResidentSegments { along, segment, outer, element, length, stages, in_memory };
+        let (along, segment, recording) = (Along::Rows, row, None);
+        let vector =
+            ResidentSegments { along, segment, outer, element, length, stages, in_memory, recording };
         self.facts.resident = Some(Rc::new(vector));
         Some(())
     }

@@ -55,6 +55,10 @@ impl LaunchContext<'_, '_> {
     pub(super) fn find_rows_and_columns(&mut self, fused: &FusedGroup, chain: &[FusedGroup]) -> Option<()> {
         let (last, of_rows) = chain.split_last()?;
         let (mut rows, _) = self.kept_segments(Along::Rows, of_rows, &fused.items, &HashSet::default())?;
+        // a block takes rows whose columns other blocks take as well
+        if rows.recording.is_some() {
+            return None;
+        }
         let kept: HashSet<NodeId> = fused.items.iter().map(|it| it.node).collect();
         // a value of a row is stored if another launch needs it
         let all = of_rows.iter().flat_map(|of| &of.items);

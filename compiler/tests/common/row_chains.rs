@@ -25,19 +25,35 @@ pub struct RowChain<'r> {
     /// The values of columns behind rows.
     columns: Vec<String>,
     names: usize,
+    /// Whether what is written now reads at indices that it computes.
+    gathers: bool,
 }
 
 /// Returns the text of a function of `m` (a matrix, or a vector) and `w`, of as many elements as what is reduced.
 pub fn program(rng: &mut Rng, of: Of) -> String {
+    written(rng, of, false)
+}
+
+/// The same of rows, one of whose parts reads at indices that it computes, and may leave error records.
+#[allow(dead_code, reason = "not every test has records")]
+pub fn gathering(rng: &mut Rng) -> String {
+    written(rng, Of::Rows, true)
+}
+
+fn written(rng: &mut Rng, of: Of, gathers: bool) -> String {
     let (arrays, values) = (vec!["m".into()], vec![]);
-    let mut p = RowChain { rng, of, body: String::new(), arrays, values, columns: vec![], names: 0 };
+    let mut p = RowChain { rng, of, body: String::new(), arrays, values, columns: vec![], names: 0, gathers };
     let vector = of == Of::Vector;
     if of == Of::Both {
         p.rows_and_columns();
     } else {
-        for _ in 0..2 + p.rng.below(4) {
+        let parts = 2 + p.rng.below(4);
+        let gathering = if gathers { p.rng.below(parts + 1) } else { parts + 1 };
+        for part in 0..parts {
+            p.gathers = part == gathering;
             if p.rng.one_in(2) { p.reduce() } else { p.store() }
         }
+        p.gathers = parts == gathering;
         p.store();
     }
     let mut readers = Vec::new();
@@ -115,6 +131,10 @@ impl RowChain<'_> {
     fn element(&mut self, out: &mut String) -> String {
         let leaf = |p: &mut Self, out: &mut String| {
             let name = p.name("x");
+            if p.gathers && p.rng.one_in(2) {
+                p.gather(&name, "%i, %j", out);
+                return name;
+            }
             let from = match p.rng.below(8) {
                 0 => format!("elem %w, %{}", if p.of == Of::Columns { "i" } else { "j" }),
                 1..4 if !p.values.is_empty() => {
@@ -153,6 +173,31 @@ impl RowChain<'_> {
             value = name;
         }
         value
+    }
+
+    /// Writes the read of an element of the matrix whose place in the row follows from the element at `from`.
+    /// It is in bounds, mostly, or where it is read at all, but only the numbers say so.
+    fn gather(&mut self, name: &str, from: &str, out: &mut String) {
+        let beyond = if self.rng.one_in(5) { 1 } else { 0 };
+        writeln!(
+            out,
+            "    %{name}a = elem %m, {from}
+    %{name}b = cast i64 %{name}a
+    %{name}c = mul %{name}b, %{name}b
+    %{name}d = rem %{name}c, %k
+    %{name}e = add %{name}d, {beyond}i64"
+        )
+        .unwrap();
+        match self.rng.one_in(3) {
+            false => writeln!(out, "    %{name} = at %m, %i, %{name}e").unwrap(),
+            true => writeln!(
+                out,
+                "    %{name}f = at %m, %i, %{name}e
+    %{name}g = lt %{name}b, 30i64
+    %{name} = select %{name}g, %{name}f, 9T"
+            )
+            .unwrap(),
+        }
     }
 
     /// Stores an array.
@@ -216,6 +261,16 @@ impl RowChain<'_> {
                 "  %{result} = reduce (%p: T, %q: T) from {init} over %{row} {{ %s = {op} %p, %q yield %s }}\n"
             ),
         };
+        let (mut reduced, mut result) = (reduced, result);
+        if self.gathers && self.rng.one_in(2) {
+            // an element that the row says, as of a class
+            let (place, picked, sum) = (self.name("x"), self.name("x"), self.name("t"));
+            writeln!(reduced, "  %{place} = rem %i, %k").unwrap();
+            self.gather(&picked, &format!("%i, %{place}"), &mut reduced);
+            reduced = reduced.replace(&format!("elem %m, %i, %{place}"), &format!("at %m, %i, %{place}"));
+            writeln!(reduced, "  %{sum} = sub %{result}, %{picked}").unwrap();
+            result = sum;
+        }
         match vector {
             true => write!(self.body, "{row_text}{reduced}"),
             false => {

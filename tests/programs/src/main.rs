@@ -105,7 +105,8 @@ fn emit(corpus: &Corpus, name: &str, stage: &str) -> ExitCode {
 /// Prints the report on one program.
 fn explain(corpus: &Corpus, name: &str, format: &str) -> ExitCode {
     let Some(p) = corpus.programs.iter().find(|p| p.name == name) else { return ExitCode::FAILURE };
-    let options = Options { bandwidth: Some(4180.0), extents: figures::sizes(p, 4096).0, hints: true };
+    let extents = figures::sizes(p, 4096).0;
+    let options = Options { bandwidth: Some(4180.0), extents, hints: true, ..Options::default() };
     let compiled = driver::compile("p", vec![p.function.clone()]);
     match compiled.and_then(|c| c.explain(&options, format.parse()?)) {
         Ok(text) => println!("{text}"),

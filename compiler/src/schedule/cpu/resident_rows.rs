@@ -73,7 +73,8 @@ fn store(
         if let Some(conditions) = conditions {
             return l.conditions(&vars, conditions, out);
         }
-        let values = l.region(&vars, &roots, row, out)?;
+        let number = row.clone().times(length.clone()).plus(k.clone());
+        let values = l.region(&vars, &roots, &number, out)?;
         let at: Vec<Expr> = outer.iter().cloned().chain([k.clone()]).collect();
         let mut stores = Vec::new();
         for (a, e) in arrays.iter().zip(values) {

@@ -8,7 +8,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{masked, shifted, thread, to_i64};
 use crate::schedule::cuda::levels::is_zero;
-use crate::schedule::cuda::resident_segments::{self, together, values_of};
+use crate::schedule::cuda::resident_segments::{self, Element, together, values_of};
 use crate::schedule::element::canonical;
 use crate::schedule::facts::{ResidentSegments, RowArray};
 use crate::schedule::lower::{Loaded, Lower, named as bind};
@@ -219,20 +219,20 @@ impl<'a> Strip<'a> {
         let mut all = Vec::new();
         let together = (together(l, nodes) / self.columns.len()).max(1);
         for places in self.places.chunks(together) {
-            let mut roots = Vec::new();
+            let mut elements = Vec::new();
             for place in places {
                 let of_row = self.at(l, nodes, place.element);
                 for column in &self.columns {
                     let of = |n: &NodeId| l.launch.replace(*n, self.kept.segment, *column);
-                    roots.extend(of_row.iter().map(of));
+                    let roots = of_row.iter().map(of).collect();
+                    elements.push(Element { roots, is_present: self.has(place), number: Expr::int(0) });
                 }
             }
-            // if the first place is absent, all of them are
-            let any = self.has(&places[0]);
             let values =
-                l.with_loaded(self.loaded.clone(), |l| values_of(l, &self.vars, &roots, &any, out))?;
+                l.with_loaded(self.loaded.clone(), |l| values_of(l, &self.vars, &elements, false, out))?;
             let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "value", e, out)).collect();
-            let known: Vec<(NodeId, Expr)> = roots.into_iter().zip(values).collect();
+            let roots = elements.into_iter().flat_map(|e| e.roots);
+            let known: Vec<(NodeId, Expr)> = roots.zip(values).collect();
             all.extend(known.chunks(nodes.len()).map(<[_]>::to_vec));
         }
         Ok(all)

@@ -10,9 +10,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::resident_segments::{self, together, values_of};
+use crate::schedule::cuda::resident_segments::{self, Element, together, values_of};
 use crate::schedule::element::canonical;
-use crate::schedule::facts::{ResidentSegments, RowArray};
+use crate::schedule::facts::{ResidentSegments, RowArray, Stage};
 use crate::schedule::lower::{Loaded, Lower, named as bind};
 use crate::schedule::segments::neighbours;
 use rustc_hash::FxHashSet as HashSet;
@@ -163,6 +163,7 @@ impl<'a> Row<'a> {
     fn compute(
         &mut self,
         l: &mut Lower,
+        stage: usize,
         nodes: &[NodeId],
         groups: &[Group],
         out: &mut Vec<Stmt>,
@@ -172,21 +173,36 @@ impl<'a> Row<'a> {
         for groups in groups.chunks(together) {
             let mut vars = self.vars.clone();
             vars.extend(groups.iter().map(|g| g.first.clone()));
-            let mut roots = Vec::new();
-            for index in groups.iter().flat_map(|g| &g.indices) {
-                let of = |n: &NodeId| l.launch.replace(*n, self.rows.element, *index);
-                each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
-                roots.extend_from_slice(each.last().expect("pushed"));
+            let mut elements = Vec::new();
+            for g in groups {
+                for (index, q) in g.indices.iter().zip(0..) {
+                    let of = |n: &NodeId| l.launch.replace(*n, self.rows.element, *index);
+                    each.push(nodes.iter().map(of).collect::<Vec<NodeId>>());
+                    let (roots, is_present) = (each.last().expect("pushed").clone(), self.has(g));
+                    elements.push(Element { roots, is_present, number: self.number_of(l, stage, (g, q)) });
+                }
             }
-            // if the first group is absent, all of them are
-            let any = self.has(&groups[0]);
-            let of_groups =
-                self.with_groups(l, nodes, groups, out, |l, out| values_of(l, &vars, &roots, &any, out))?;
+            let records = self.rows.recording == Some(stage);
+            let of_groups = self
+                .with_groups(l, nodes, groups, out, |l, out| values_of(l, &vars, &elements, records, out))?;
             for e in of_groups {
                 values.push(bind(l, "value", e, out));
             }
         }
         Ok((each, values))
+    }
+
+    /// Returns the number by which error records of a stage name an element of a group: that of the row, or
+    /// where elements are stored the element's own.
+    fn number_of(&self, l: &mut Lower, stage: usize, (group, q): (&Group, i64)) -> Expr {
+        let row = self.vars[0].1.clone();
+        match self.rows.stages[stage] {
+            Stage::Reduce { .. } => row,
+            Stage::Store { .. } => {
+                let first = row.times(l.launch.host(self.rows.length)).plus(group.first.1.clone());
+                first.plus(Expr::int(q))
+            }
+        }
     }
 
     /// Writes code in which the elements of groups that `nodes` read are in registers, also those that other
@@ -228,7 +244,7 @@ impl<'a> Row<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (nodes, kept) = self.nodes(l, stage);
-        let (each, computed) = self.compute(l, &nodes, groups, out)?;
+        let (each, computed) = self.compute(l, stage, &nodes, groups, out)?;
         let of_element: Vec<&[Expr]> = computed.chunks(nodes.len()).collect();
         let index: Vec<Expr> = self.outer.iter().cloned().chain([groups[0].start.clone()]).collect();
         let mut starts = Vec::new();

@@ -5,4 +5,4 @@ mod demand;
 mod stages;
 
 pub use demand::{Demand, limit};
-pub use stages::{nodes, roots, together, values_of};
+pub use stages::{Element, nodes, roots, together, values_of};

@@ -2,11 +2,12 @@
 //! that are kept for later stages, and values of several elements at once.
 
 use crate::core::{Graph, NodeId, Op};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
 use crate::schedule::element::opened;
+use crate::schedule::error_records;
 use crate::schedule::facts::{ResidentSegments, Stage};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
@@ -63,7 +64,11 @@ fn kept(l: &mut Lower, rows: &ResidentSegments, stage: usize, known: &HashSet<No
         asked.extend(g.op(*n).operands());
     }
     let cost = |n: NodeId| needed(g, &[n]).into_iter().map(|n| work::of_node(g.op(n))).sum::<u32>();
-    all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && cost(*n) > KEPT).collect()
+    // a later stage that leaves a record computes what leaves it
+    let leaves_later = rows.recording.is_some_and(|recording| stage < recording);
+    let is_left = |n: NodeId| needed(g, &[n]).into_iter().any(|n| g.op(n).may_record(g));
+    let fits = |n: &NodeId| cost(*n) > KEPT && !(leaves_later && is_left(*n));
+    all.into_iter().filter(|n| own.contains(n) && asked.contains(n) && fits(n)).collect()
 }
 
 /// Returns the number of elements that one branch into the slow path is for. Between two branches the
@@ -73,20 +78,55 @@ pub fn together(l: &Lower, nodes: &[NodeId]) -> usize {
     if nodes.iter().any(is_long) { 4 } else { 8 }
 }
 
+/// An element that is computed.
+pub struct Element {
+    /// Its values.
+    pub roots: Vec<NodeId>,
+    /// Whether there is such an element.
+    pub is_present: Expr,
+    /// The number by which error records name it.
+    pub number: Expr,
+}
+
 /// Computes the values of several elements: on the fast path, with divisions that have no branches,
-/// and again in a branch if the slow path is needed. The values of absent elements are not used.
+/// and again in a branch if the slow path is needed, which also leaves the error records if there may be some.
+/// The values of absent elements are not used. If the first one is absent, all of them are.
 pub fn values_of(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
-    roots: &[NodeId],
-    any_is_present: &Expr,
+    elements: &[Element],
+    records: bool,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let needs_slow_path = slow_path_flag(l, roots, out);
-    let values = branch_free_values(l, vars, roots, needs_slow_path, out)?;
-    let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
+    let roots: Vec<NodeId> = elements.iter().flat_map(|e| e.roots.iter().copied()).collect();
+    let slow = slow_path_flag(l, &roots, out);
+    let mut fast = Vec::new();
+    let values = branch_free_values(l, vars, &roots, slow, &mut fast)?;
+    let flag = match slow {
+        None if records => error_records::to_flag(&mut l.k.kernel, &mut fast),
+        Some(flag) => {
+            error_records::flag(&mut fast, flag);
+            slow
+        }
+        None => None,
+    };
+    out.append(&mut fast);
+    let Some(flag) = flag else { return Ok(values) };
     let mut complete = Vec::new();
-    let exact = l.with_full_range(true, |l| l.region(vars, roots, &Expr::int(0), &mut complete))?;
+    let mut exact = Vec::new();
+    l.with_full_range(true, |l| {
+        if !records {
+            exact = l.region(vars, &roots, &Expr::int(0), &mut complete)?;
+            return Ok(());
+        }
+        for e in elements {
+            let mut own = Vec::new();
+            exact.extend(l.region(vars, &e.roots, &e.number, &mut own)?);
+            error_records::guard(&mut own, &e.is_present);
+            complete.append(&mut own);
+        }
+        Ok::<_, Error>(())
+    })?;
     let mut all = Vec::new();
     for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
         let usual = l.k.reg("usual", l.launch.g.ty(*root).elem);
@@ -94,7 +134,7 @@ pub fn values_of(
         complete.push(Stmt::Assign(usual, exact));
         all.push(Expr::Reg(usual));
     }
-    let needed = Expr::binary(BinaryOp::And, Expr::Reg(needs_slow_path), any_is_present.clone());
+    let needed = Expr::binary(BinaryOp::And, Expr::Reg(flag), elements[0].is_present.clone());
     out.push(Stmt::If(needed, complete, vec![]));
     Ok(all)
 }

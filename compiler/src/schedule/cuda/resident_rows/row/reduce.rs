@@ -28,7 +28,7 @@ impl Row<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (nodes, kept) = self.nodes(l, stage);
-        let (each, computed) = self.compute(l, &nodes, groups, out)?;
+        let (each, computed) = self.compute(l, stage, &nodes, groups, out)?;
         let known: Vec<(NodeId, Expr)> = each.concat().into_iter().zip(computed).collect();
         let present: Vec<(&Expr, usize)> =
             groups.iter().flat_map(|g| (0..g.indices.len()).map(|q| (&g.is_present, g.column + q))).collect();
@@ -110,7 +110,8 @@ impl Row<'_> {
     /// Computes the values of the row, and stores those that are results.
     fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
         let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
-        let computed = l.region(&self.vars, &roots, &Expr::int(0), out)?;
+        let row = self.vars[0].1.clone();
+        let computed = l.region(&self.vars, &roots, &row, out)?;
         let mut stores = Vec::new();
         for (v, e) in values.iter().zip(computed) {
             let ty = l.launch.g.ty(v.read).elem;
