@@ -3,7 +3,7 @@
 
 use super::groups::FusedGroup;
 use super::scheduler::Scheduler;
-use super::{resident_rows, resident_vector, rows_and_columns, stored_columns};
+use super::{resident_rows, resident_vector, rows_and_columns, stencil_chain, stored_columns};
 use crate::error::Result;
 use crate::plan::Step;
 
@@ -18,6 +18,8 @@ pub(super) enum Alternative {
     Columns,
     /// Rows, whose columns it reduces then, [`rows_and_columns`].
     RowsAndColumns,
+    /// Matrices of which each is a stencil of those before it, [`stencil_chain`].
+    Stencils,
 }
 
 impl Scheduler<'_> {
@@ -36,6 +38,7 @@ impl Scheduler<'_> {
             (resident_vector::chain(groups, scalars), Alternative::Vector),
             (stored_columns::chain(g, groups, scalars), Alternative::Columns),
             (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
+            (stencil_chain::chain(g, groups, scalars), Alternative::Stencils),
         ];
         for (most, what) in chains {
             for count in (2..=most.unwrap_or(0)).rev() {
@@ -46,12 +49,14 @@ impl Scheduler<'_> {
                     Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),
                     Alternative::Columns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
+                    Alternative::Stencils => stencil_chain::joined(chain, &needed),
                 };
                 let Some(fused) = joined else { continue };
                 let before = self.previous_arrays.clone();
                 let suffix = match what {
                     Alternative::Columns => "columns",
                     Alternative::RowsAndColumns => "both",
+                    Alternative::Stencils => "chain",
                     Alternative::Rows | Alternative::Vector => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);

@@ -47,6 +47,7 @@ pub mod segments;
 mod slots;
 pub mod slow_path;
 pub mod stencil;
+pub mod stencil_chain;
 pub mod stored_columns;
 pub mod strategy;
 mod temporaries;
@@ -238,6 +239,7 @@ impl Scheduler<'_> {
                     Alternative::Vector => c.find_resident_vector(chain, needed),
                     Alternative::Columns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
+                    Alternative::Stencils => c.find_stencil_chain(chain),
                 };
                 if found.is_none() {
                     return Ok(None);
@@ -252,8 +254,9 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        // rows and columns at once are for GPUs
-        let has_cpu_code = scope.has_cpu() && c.facts.rows_and_columns.is_none();
+        // rows and columns at once, and chains of stencils, are for GPUs
+        let is_for_gpus = c.facts.rows_and_columns.is_some() || c.facts.stencil_chain.is_some();
+        let has_cpu_code = scope.has_cpu() && !is_for_gpus;
         let (cpu, dense) = match has_cpu_code {
             true => cpu::kernels(&mut c, &name, fused, scalars).map(|(cpu, dense)| (Some(cpu), dense))?,
             false => (None, Vec::new()),

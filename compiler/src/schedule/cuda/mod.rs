@@ -9,6 +9,7 @@
 //! | `register_window.rs`, `shared_tile_1d.rs`, `interleaved.rs` | how maps load stencils of vectors, and interleaved channels |
 //! | `register_tiling.rs`, `line_sums.rs`, `shared_tile_2d.rs` | stencils of matrices |
 //! | `transposed_tile/` | maps that read a matrix transposed |
+//! | `stencil_chain/` | several stencils one after another, through shared memory |
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
@@ -46,6 +47,7 @@ mod select_elements;
 mod shared_tile_1d;
 mod shared_tile_2d;
 mod small_map;
+pub mod stencil_chain;
 mod stencil_cost;
 mod temporal_blocking;
 mod thread_layout;
@@ -133,7 +135,7 @@ pub fn kernels(
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
-    let limit = resident_rows::limit(c);
+    let limit = resident_rows::limit(c).or_else(|| stencil_chain::described(c));
     Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit })
 }
 
@@ -267,6 +269,11 @@ fn emit(
                 register_tiling::main(l, fused, inner, layout, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
+        }
+        Choice::StencilChain(tiles) => {
+            l.k.kernel.min_resident_blocks = tiles.min_resident_blocks();
+            let [rows, columns] = tiles.block().map(|n| n as u32);
+            (stencil_chain::main(l, fused, layout, tiles)?, Grid::Plane { rows, columns })
         }
         Choice::TransposedTile(params) => {
             l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
