@@ -120,7 +120,8 @@ pub fn kernels(
     let mut launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
     let (mut kernels, mut stencils, mut transposed) = (Vec::new(), Vec::new(), Vec::new());
     if launch.absent.is_some() {
-        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit: None });
+        let (limit, shared) = (None, None);
+        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit, shared });
     }
     c.code_size().variants += added;
     // the signature is complete now, so the kernels can be finished
@@ -135,8 +136,8 @@ pub fn kernels(
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
-    let limit = resident_rows::limit(c).or_else(|| stencil_chain::described(c));
-    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit })
+    let (limit, shared) = (resident_rows::limit(c), stencil_chain::described(c));
+    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit, shared })
 }
 
 /// The kernel that the variants of a group share, as it was lowered.
