@@ -76,6 +76,8 @@ pub struct CompiledGpuKernel {
     pub transposed: Vec<TiledArray>,
     /// For a kernel with resident rows: the greatest length of a row, and what limits it.
     pub limit: Option<String>,
+    /// For a chain of stencils: what a block has in shared memory.
+    pub shared: Option<String>,
 }
 
 /// One variant of a kernel for GPUs.
@@ -211,7 +213,7 @@ fn compile_function(
 /// Writes the PTX of a kernel's variants. A variant gets the entry of an earlier one that has the
 /// same code.
 fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledGpuKernel> {
-    let GpuVariants { kernel, drafts, stencils, transposed, limit } = variants;
+    let GpuVariants { kernel, drafts, stencils, transposed, limit, shared } = variants;
     let GpuKernel { variants, absent, .. } = kernel;
     let code = |(draft, launch): (Draft, GpuVariant)| {
         let (strategy, kernel) = (draft.strategy, draft.finish()?);
@@ -227,7 +229,7 @@ fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledG
         Ok(code)
     };
     let variants = drafts.into_iter().zip(variants).map(code).collect::<Result<_>>()?;
-    Ok(CompiledGpuKernel { variants, absent, stencils, transposed, limit })
+    Ok(CompiledGpuKernel { variants, absent, stencils, transposed, limit, shared })
 }
 
 impl CompiledKernel {

@@ -27,14 +27,18 @@ fn next(s: Strategy) -> Option<Strategy> {
         Contraction => Product,
         Product => SequentialFold,
         SequentialFold => TemporalBlocking,
-        TemporalBlocking => return None,
+        TemporalBlocking => StencilChain,
+        StencilChain => return None,
     })
 }
 
 /// Whether CPUs have it, too.
 fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
-    !matches!(s, Stencil(..) | TransposedTile | ResidentColumns | CooperativeNest | TemporalBlocking)
+    !matches!(
+        s,
+        Stencil(..) | TransposedTile | ResidentColumns | CooperativeNest | TemporalBlocking | StencilChain
+    )
 }
 
 #[test]

@@ -247,6 +247,8 @@ pub struct Gpu {
     pub transposed: Vec<Transposed>,
     /// Which rows a kernel that keeps rows does not keep, and why.
     pub limit: Option<String>,
+    /// What of a chain of stencils a block has in shared memory.
+    pub shared: Option<String>,
     /// The launch policy's decision, if the given extents determine it.
     pub launched: Option<Launched>,
 }

@@ -55,11 +55,11 @@ fn function(f: &Function) -> String {
     }
     for a in &f.alternatives {
         let others = a.instead_of.join(", ");
-        let _ = writeln!(
-            out,
-            "  {}: instead of {others}: reads each element once, where a variant serves the call",
-            a.name
-        );
+        let what = match a.gpu.as_ref().and_then(|g| g.shared.as_ref()) {
+            Some(_) => "keeps what is between them in shared memory",
+            None => "reads each element once",
+        };
+        let _ = writeln!(out, "  {}: instead of {others}: {what}, where a variant serves the call", a.name);
         a.cpu.iter().for_each(|c| on_cpu(&mut out, c));
         a.gpu.iter().for_each(|g| on_gpu(&mut out, g));
     }
@@ -211,8 +211,8 @@ fn on_gpu(out: &mut String, g: &Gpu) {
         (v.entry.as_str(), words, &v.conditions[..])
     });
     variants(out, &rows.collect::<Vec<_>>());
-    if let Some(limit) = &g.limit {
-        let _ = writeln!(out, "      {limit}");
+    for line in g.limit.iter().chain(&g.shared) {
+        let _ = writeln!(out, "      {line}");
     }
     if let Some(l) = &g.launched {
         launched(out, l);

@@ -57,6 +57,7 @@ pub fn gpu(
         stencils: kernel.stencils.iter().map(Into::into).collect(),
         transposed: kernel.transposed.iter().map(Into::into).collect(),
         limit: kernel.limit.clone(),
+        shared: kernel.shared.clone(),
         launched,
     })
 }

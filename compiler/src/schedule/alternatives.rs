@@ -4,7 +4,7 @@
 use super::facts::Along;
 use super::groups::FusedGroup;
 use super::scheduler::Scheduler;
-use super::{resident_segments, resident_vector, rows_and_columns, stored_columns};
+use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
 use crate::error::Result;
 use crate::plan::Step;
 
@@ -19,6 +19,8 @@ pub(super) enum Alternative {
     Columns,
     /// Rows, whose columns it reduces then, [`rows_and_columns`].
     RowsAndColumns,
+    /// Matrices of which each is a stencil of those before it, [`stencil_chain`].
+    Stencils,
 }
 
 impl Scheduler<'_> {
@@ -49,6 +51,7 @@ impl Scheduler<'_> {
             ),
             (stored_columns::chain(g, groups, scalars), Alternative::Columns),
             (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
+            (stencil_chain::chain(g, groups, scalars), Alternative::Stencils),
         ];
         let may_be = |what: &Alternative| open.is_none() || *what == Alternative::Columns;
         for (most, what) in chains.into_iter().filter(|(_, what)| may_be(what)) {
@@ -60,6 +63,7 @@ impl Scheduler<'_> {
                     Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),
                     Alternative::Columns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
+                    Alternative::Stencils => stencil_chain::joined(chain, &needed),
                 };
                 let Some(fused) = joined else { continue };
                 let before = self.previous_arrays.clone();
@@ -67,6 +71,7 @@ impl Scheduler<'_> {
                     Alternative::Segments(Along::Columns) => "strips",
                     Alternative::Columns => "columns",
                     Alternative::RowsAndColumns => "both",
+                    Alternative::Stencils => "chain",
                     Alternative::Segments(Along::Rows) | Alternative::Vector => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);

@@ -1,7 +1,9 @@
 //! The facts about a fused group, as values. They follow from the graph alone and are found before
 //! any code is generated (`find_facts.rs`); every strategy of every target reads them.
 
-use super::groups::Item;
+use super::boundary::interior::Interior;
+use super::groups::{FusedGroup, Item};
+use super::stencil::Stencil;
 use crate::core::NodeId;
 use indexmap::IndexSet;
 use std::rc::Rc;
@@ -26,6 +28,8 @@ pub struct Facts {
     pub resident: Option<Rc<ResidentSegments>>,
     /// The launch as one that reduces rows, and then columns by what follows.
     pub rows_and_columns: Option<Rc<RowsAndColumns>>,
+    /// The launch as a chain of stencils.
+    pub stencil_chain: Option<Rc<StencilChain>>,
     /// Number of elements in a CPU's unit of work.
     pub grain: u32,
     /// Whether the previous launch accessed an array that this one accesses as well.
@@ -180,4 +184,37 @@ pub struct RowValue {
     pub value: NodeId,
     /// The item, if its array is stored.
     pub stored: Option<Item>,
+}
+
+/// A launch that computes several fused groups one after another, of which each reads what those before it
+/// store around its own indices ([`crate::schedule::stencil_chain`]).
+pub struct StencilChain {
+    /// The groups. Only the last one stores arrays in memory.
+    pub stages: Vec<ChainStage>,
+    /// The least length of the axes of the index space for which every array has elements.
+    pub least: i64,
+}
+
+/// One fused group of a chain of stencils.
+pub struct ChainStage {
+    /// The group.
+    pub fused: FusedGroup,
+    /// Its interior.
+    pub inner: Interior,
+    /// What it reads there at constant distances.
+    pub stencils: Vec<Stencil>,
+    /// Estimated number of operations of an element.
+    pub cost: u32,
+    /// For each array that it stores for other groups the values beyond the edges.
+    pub beyond: Vec<BeyondEdges>,
+}
+
+/// The values of an array in bounds and beyond its edges, computed from arrays in memory.
+pub struct BeyondEdges {
+    /// The variables of the indices.
+    pub at: Vec<NodeId>,
+    /// The value.
+    pub value: NodeId,
+    /// Whether nobody needs what is beyond the edges, and the value is right in bounds only.
+    pub is_plain: bool,
 }

@@ -78,6 +78,8 @@ pub struct GpuVariants {
     pub transposed: Vec<TiledArray>,
     /// For a kernel with resident rows: the greatest length of a row, and what limits it.
     pub limit: Option<String>,
+    /// For a chain of stencils: what a block has in shared memory.
+    pub shared: Option<String>,
 }
 
 /// A kernel as it was lowered, before the kernel passes. These take about as long as lowering, and

@@ -51,6 +51,7 @@ pub mod segments;
 mod slots;
 pub mod slow_path;
 pub mod stencil;
+pub mod stencil_chain;
 pub mod stored_columns;
 pub mod strategy;
 mod temporaries;
@@ -244,6 +245,7 @@ impl Scheduler<'_> {
                     Alternative::Vector => c.find_resident_vector(chain, needed),
                     Alternative::Columns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
+                    Alternative::Stencils => c.find_stencil_chain(chain),
                 };
                 if found.is_none() {
                     return Ok(None);
@@ -258,9 +260,11 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        // strips of columns are for GPUs, and rows and columns at once
+        // strips of columns are for GPUs, as are rows and columns at once, and chains of stencils
         let keeps_columns = c.facts.resident.as_ref().is_some_and(|kept| kept.along == Along::Columns);
-        let has_cpu_code = scope.has_cpu() && c.facts.rows_and_columns.is_none() && !keeps_columns;
+        let is_for_gpus =
+            keeps_columns || c.facts.rows_and_columns.is_some() || c.facts.stencil_chain.is_some();
+        let has_cpu_code = scope.has_cpu() && !is_for_gpus;
         let (cpu, dense) = match has_cpu_code {
             true => cpu::kernels(&mut c, &name, fused, scalars).map(|(cpu, dense)| (Some(cpu), dense))?,
             false => (None, Vec::new()),

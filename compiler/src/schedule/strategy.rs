@@ -43,6 +43,9 @@ pub enum Strategy {
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
     TemporalBlocking,
+    /// Several stencils one after another in one launch; what all but the last store is in shared-memory
+    /// tiles.
+    StencilChain,
 }
 
 impl Strategy {
@@ -68,6 +71,7 @@ impl Strategy {
             Strategy::Product => "product",
             Strategy::SequentialFold => "fold",
             Strategy::TemporalBlocking => "steps",
+            Strategy::StencilChain => "stencil-chain",
         }
     }
 
@@ -79,7 +83,7 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ResidentRows | ResidentColumns | CooperativeNest | Product
             | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold
-            | TemporalBlocking => false,
+            | TemporalBlocking | StencilChain => false,
         }
     }
 }
@@ -107,6 +111,7 @@ impl fmt::Display for Strategy {
             Strategy::Product => "matrix product by tiles",
             Strategy::SequentialFold => "sequential fold",
             Strategy::TemporalBlocking => "temporal blocking in registers",
+            Strategy::StencilChain => "chain of stencils through shared-memory tiles",
         })
     }
 }

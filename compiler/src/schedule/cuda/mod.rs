@@ -9,6 +9,7 @@
 //! | `register_window.rs`, `shared_tile_1d.rs`, `interleaved.rs` | how maps load stencils of vectors, and interleaved channels |
 //! | `register_tiling.rs`, `line_sums.rs`, `shared_tile_2d.rs` | stencils of matrices |
 //! | `transposed_tile/` | maps that read a matrix transposed |
+//! | `stencil_chain/` | several stencils one after another, through shared memory |
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
@@ -49,6 +50,7 @@ mod select_elements;
 mod shared_tile_1d;
 mod shared_tile_2d;
 mod small_map;
+pub mod stencil_chain;
 mod stencil_cost;
 mod temporal_blocking;
 mod thread_layout;
@@ -122,7 +124,8 @@ pub fn kernels(
     let mut launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
     let (mut kernels, mut stencils, mut transposed) = (Vec::new(), Vec::new(), Vec::new());
     if launch.absent.is_some() {
-        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit: None });
+        let (limit, shared) = (None, None);
+        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit, shared });
     }
     c.code_size().variants += added;
     // the signature is complete now, so the kernels can be finished
@@ -138,7 +141,8 @@ pub fn kernels(
         c.warnings.clear();
     }
     let limit = resident_rows::limit(c).or_else(|| resident_columns::limit(c));
-    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit })
+    let shared = stencil_chain::described(c);
+    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils, transposed, limit, shared })
 }
 
 /// The kernel that the variants of a group share, as it was lowered.
@@ -275,6 +279,11 @@ fn emit(
                 register_tiling::main(l, fused, inner, layout, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
+        }
+        Choice::StencilChain(tiles) => {
+            l.k.kernel.min_resident_blocks = tiles.min_resident_blocks();
+            let [rows, columns] = tiles.block().map(|n| n as u32);
+            (stencil_chain::main(l, fused, layout, tiles)?, Grid::Plane { rows, columns })
         }
         Choice::TransposedTile(params) => {
             l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);

@@ -203,7 +203,7 @@ fn profit(l: &LaunchContext, fused: &FusedGroup, tiling: PlaneTiling) -> Option<
 }
 
 /// Returns the lines of one array that a thread's rows read.
-fn lines(l: &LaunchContext, s: &Stencil, tiling: PlaneTiling) -> Vec<Line> {
+pub fn lines(l: &LaunchContext, s: &Stencil, tiling: PlaneTiling) -> Vec<Line> {
     let mut columns: BTreeMap<Vec<i64>, Vec<i64>> = BTreeMap::new();
     for (r, tap) in (0..tiling.thread_rows).flat_map(|r| s.taps.iter().map(move |t| (r, t))) {
         let (column, before) = tap.split_last().unwrap_or((&0, &[]));

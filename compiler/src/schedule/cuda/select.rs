@@ -15,7 +15,8 @@ use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     contraction, cooperative_nest, fold, levels, map, packed_reduction, product, register_tiling,
-    resident_columns, resident_rows, small_map, stencil_cost, temporal_blocking, transposed_tile,
+    resident_columns, resident_rows, small_map, stencil_chain, stencil_cost, temporal_blocking,
+    transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -55,6 +56,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     }
     if let Some(both) = resident_rows::variants_of_columns(l, fused) {
         return both;
+    }
+    if let Some(chain) = stencil_chain::variants(l, fused) {
+        return chain;
     }
     if let Some(others) = segments::variants(l, fused) {
         if l.facts.stored_columns.is_some() {

@@ -46,6 +46,21 @@ pub fn time(strategy: StencilHint, taps: usize) -> f64 {
     (COPY.powi(3) + computing.powi(3)).cbrt()
 }
 
+/// The time of the instructions of a stencil in registers for 2^26 elements, in milliseconds: the fixed part,
+/// and that of each operation ([`crate::schedule::work`] counts three for a tap: two and its index).
+const OF_OPERATIONS: (f64, f64) = (0.0093, 0.00229 / 3.0);
+
+/// Returns the predicted time in milliseconds of the instructions of 2^26 elements.
+pub fn of_operations(operations: u32) -> f64 {
+    OF_OPERATIONS.0 + OF_OPERATIONS.1 * f64::from(operations)
+}
+
+/// Returns the predicted time in milliseconds of 2^26 elements for each of which so many bytes are read and
+/// written, and whose instructions take so long.
+pub fn of_both(bytes: f64, instructions: f64) -> f64 {
+    ((COPY * bytes / 8.0).powi(3) + instructions.powi(3)).cbrt()
+}
+
 /// The number of taps from which on windows are not used for vectors with padded ends.
 const MANY: usize = 18;
 

@@ -52,6 +52,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 stored_columns: None,
                 resident: None,
                 rows_and_columns: None,
+                stencil_chain: None,
                 grain: TILE as u32,
                 follows: false,
             },

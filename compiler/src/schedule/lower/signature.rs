@@ -72,6 +72,12 @@ impl LaunchContext<'_, '_> {
         matches!(self.scheduler.places.get(&x), Some(Place::Param(_)))
     }
 
+    /// Whether an array is among those that the launch reads so far.
+    pub fn is_input(&self, x: NodeId) -> bool {
+        let place = self.scheduler.places.get(&x);
+        place.is_some_and(|place| self.signature.arrays.contains_key(&Operand::Read(*place)))
+    }
+
     /// Returns the output array of an item.
     pub fn output(&mut self, it: &Item) -> Mem {
         let place = self.scheduler.destination(it);

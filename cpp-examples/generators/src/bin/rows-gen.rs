@@ -2,7 +2,7 @@
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{narrow, rows};
+use arraygpu_examples::{filters, narrow, rows};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -36,6 +36,14 @@ fn main() -> arraygpu::Result<()> {
         .doc(narrow::BOX3_DOC)
         .function("u8_box3_wrapped", ["x"], "result", |x: MExp<u8>| narrow::box3(x, Boundary::Wrap))
         .doc(narrow::BOX3_WRAPPED_DOC)
+        .function("separable17", ["x"], "result", filters::separable17)
+        .doc(filters::SEPARABLE_DOC)
+        .function("separable17_two", ["x"], ["along_rows", "result"], filters::separable17_two)
+        .doc(filters::SEPARABLE_TWO_DOC)
+        .function("separable17_clamped", ["x"], "result", filters::separable17_clamped)
+        .doc(filters::SEPARABLE_CLAMPED_DOC)
+        .function("unsharp17", ["x"], "result", filters::unsharp17)
+        .doc(filters::UNSHARP_DOC)
         .function("std", ["x"], "result", rows::std)
         .doc(rows::STD_DOC)
         .function("std_rows", ["x"], "result", |x: MExp<f32>| x.std_rows(0))

@@ -1,0 +1,195 @@
+//! Chains of stencils: fused groups that store matrices which only the groups behind them read, around
+//! their own indices, in one launch that keeps what they store in shared memory.
+//!
+//! ```text
+//! for all i, j: t[i, j] = sum over k of a[i, j + k] * u[k]          for all blocks of y:
+//! for all i, j: y[i, j] = sum over k of t[i + k, j] * v[k]    ->      t of the block's rows and columns, and around them
+//!                                                                     y of the block
+//! ```
+//!
+//! The launch is an alternative, as that of [`super::resident_segments`] is, for GPUs only. Neighbouring blocks
+//! compute what both read of such a matrix, so that it never goes through memory. Beyond its edges the tile
+//! holds what its readers take there ([`super::boundary::halo`]), and their interior code is right everywhere.
+
+use super::boundary::halo::Halo;
+use super::boundary::interior::Interior;
+use super::cuda::stencil_chain::ChainTiles;
+use super::element::opened;
+use super::facts::{Accesses, BeyondEdges, ChainStage, StencilChain};
+use super::groups::{self, FusedGroup, is_store};
+use super::lower::LaunchContext;
+use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
+use super::stencil;
+use super::work;
+use crate::core::linear::Linear;
+use crate::core::{Graph, NodeId, Op};
+use crate::scalar::Ty;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::rc::Rc;
+
+/// The most operations of an element beyond an edge, which computes all that it needs from what is in memory.
+const MOST_BEYOND: u32 = 2000;
+
+/// Returns the number of groups from the first one on that store matrices element by element: at least 2.
+pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
+    let stores = |fused: &FusedGroup| {
+        fused.domain.len() == 2 && fused.items.iter().all(|it| is_store(g, it) && !groups::is_nested(g, it))
+    };
+    let belongs = |of: &(&FusedGroup, &Vec<u32>)| may_share(of.0, of.1) && stores(of.0);
+    let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
+    (count > 1).then_some(count)
+}
+
+/// Returns the group of a launch that computes all groups of a chain: the last one. Returns `None` if
+/// something else that they store is a result, or is `needed` later.
+pub fn joined(chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
+    let (last, before) = chain.split_last()?;
+    let mut items = before.iter().flat_map(|fused| &fused.items);
+    let is_kept = items.all(|it| it.result.is_none() && !needed.contains(&it.node));
+    is_kept.then(|| last.clone())
+}
+
+impl LaunchContext<'_, '_> {
+    /// Finds the facts about a launch that computes the groups of a chain one after another. Returns `None`
+    /// if it cannot, or if it would not be faster.
+    pub(super) fn find_stencil_chain(&mut self, chain: &[FusedGroup]) -> Option<()> {
+        let items = chain.iter().flat_map(|fused| &fused.items);
+        let all: HashSet<NodeId> = items.map(|it| it.node).collect();
+        let (mut stages, mut written) = (Vec::new(), HashMap::default());
+        let (mut accesses, mut cost, mut overlaps) = (Accesses::default(), 0u32, false);
+        let mut beyond: HashMap<NodeId, Beyond> = HashMap::default();
+        let mut least = 1;
+        for fused in chain {
+            if fused.items.iter().any(|it| self.may_record_inside(it.node)) {
+                return None;
+            }
+            let inner = Interior::of(&mut self.g, fused);
+            let stencils = stencil::stencils(&mut self.g, &fused.domain, &inner.arrays);
+            let reads = self.reads_of(fused, &all)?;
+            if stages.is_empty() == reads {
+                // only the first one reads nothing that the others store
+                return None;
+            }
+            if reads {
+                let halo = Halo::of(self, fused, &inner)?;
+                for s in stencils.iter().filter(|s| all.contains(&s.array)) {
+                    overlaps |= s.overlaps();
+                    let of = beyond.get_mut(&s.array)?;
+                    of.settle(self, &halo, s.array)?;
+                    if !of.is_plain {
+                        least = least.max(self.least_extent(s.array, chain.last()?)?);
+                    }
+                }
+            }
+            for n in
+                self.g.reachable(inner.arrays.iter().copied().chain(fused.items.iter().map(|it| it.node)))
+            {
+                if let Op::Elem(x, _) = self.g.op(n)
+                    && !all.contains(x)
+                {
+                    accesses.elsewhere.insert(*x);
+                }
+            }
+            let own = work::of_element(&mut self.g, fused, &inner.arrays);
+            cost = cost.saturating_add(own);
+            for it in &fused.items {
+                let whole = recomputed(&mut self.g, it.node, &written);
+                written.insert(it.node, whole);
+                beyond.insert(it.node, Beyond::of(self, it.node));
+            }
+            stages.push(ChainStage { fused: fused.clone(), inner, stencils, cost: own, beyond: Vec::new() });
+        }
+        let last = stages.len() - 1;
+        for stage in &mut stages[..last] {
+            for it in &stage.fused.items {
+                let of = beyond.remove(&it.node)?;
+                let whole = written[&it.node];
+                stage.beyond.push(of.finished(self, it.node, whole)?);
+            }
+        }
+        // what the last group reads of other arrays is read at its own index only
+        let is_tile = |x: &NodeId| all.contains(x);
+        if !overlaps || stages[last].stencils.iter().any(|s| !is_tile(&s.array) && !s.is_pointwise()) {
+            return None;
+        }
+        self.facts.cost = cost;
+        self.facts.accesses = accesses;
+        let chain = StencilChain { stages, least };
+        ChainTiles::of(self, &chain)?;
+        self.facts.stencil_chain = Some(Rc::new(chain));
+        Some(())
+    }
+
+    /// Whether a group reads some of the arrays `all`. Returns `None` if it reads one at a fixed index.
+    fn reads_of(&self, fused: &FusedGroup, all: &HashSet<NodeId>) -> Option<bool> {
+        let mut reads = false;
+        for n in self.g.reachable(fused.items.iter().map(|it| it.node)) {
+            if let Op::Elem(x, _) = self.g.op(n)
+                && all.contains(x)
+            {
+                if self.g.is_closed(n) {
+                    return None;
+                }
+                reads = true;
+            }
+        }
+        Some(reads)
+    }
+
+    /// Returns how long the index space of the last group is at least along each axis if an array has
+    /// elements; `None` if that is not known.
+    fn least_extent(&mut self, array: NodeId, last: &FusedGroup) -> Option<i64> {
+        let mut least = 1;
+        for (axis, n) in last.domain.iter().enumerate() {
+            let extent = self.extent(array, axis as u8);
+            let longer = Linear::of(&self.g, *n).minus(&Linear::of(&self.g, extent)).as_constant()?;
+            least = least.max(longer.checked_add(1)?);
+        }
+        Some(least)
+    }
+}
+
+/// What is known of the values beyond the edges of an array, while its readers are found.
+struct Beyond {
+    at: Vec<NodeId>,
+    value: Option<NodeId>,
+    is_plain: bool,
+}
+
+impl Beyond {
+    fn of(l: &mut LaunchContext, array: NodeId) -> Beyond {
+        let rank = l.g.ty(array).rank;
+        let at = (0..rank).map(|_| l.g.fresh_var(Ty::I64).1).collect();
+        Beyond { at, value: None, is_plain: true }
+    }
+
+    /// Notes what one reader takes beyond the edges. Returns `None` if another one takes something else.
+    fn settle(&mut self, l: &mut LaunchContext, halo: &Halo, array: NodeId) -> Option<()> {
+        let Some(value) = halo.value(l, array, &self.at) else { return Some(()) };
+        self.is_plain = false;
+        (*self.value.get_or_insert(value) == value).then_some(())
+    }
+
+    /// Returns the indices and the value at them, as far as arrays in memory tell; `whole` is the array as it
+    /// is computed from these alone.
+    fn finished(self, l: &mut LaunchContext, array: NodeId, whole: NodeId) -> Option<BeyondEdges> {
+        let Beyond { at, value, is_plain } = self;
+        let value = match value {
+            None => opened(&mut l.g, whole, &at),
+            Some(value) => {
+                let var = |n: &NodeId| match *l.g.op(*n) {
+                    Op::Var(var, ty) => Some((var, ty)),
+                    _ => None,
+                };
+                let binders: Vec<_> = at.iter().filter_map(var).collect();
+                let lambda = l.g.close(&binders, value);
+                let extents: Vec<NodeId> = (0..at.len() as u8).map(|axis| l.extent(array, axis)).collect();
+                let made = l.g.add(Op::Generate(extents, lambda));
+                let made = recomputed(&mut l.g, made, &[(array, whole)].into_iter().collect());
+                opened(&mut l.g, made, &at)
+            }
+        };
+        let operations: u32 = l.g.reachable([value]).iter().map(|n| work::of_node(l.g.op(*n))).sum();
+        (operations <= MOST_BEYOND).then_some(BeyondEdges { at, value, is_plain })
+    }
+}
