@@ -168,3 +168,28 @@ fn special_numbers() {
         }
     }
 }
+
+/// Distances that two reductions need are stored, and computed once.
+#[test]
+fn nearest() {
+    let mut rng = Rng::new(2);
+    for (ty, cpu) in [(Ty::F32, true), (Ty::I32, false)] {
+        let text = include_str!("../compiler/tests/files/flatten_shared.core");
+        let text: String = text.lines().filter(|l| !l.starts_with(';')).map(|l| format!("{l}\n")).collect();
+        let text = text.replace("inff32", &Lit::greatest(ty).to_string()).replace("f32", &ty.to_string());
+        // reads that may leave records, and leave none
+        let text = if cpu {
+            text
+        } else {
+            text.replace("elem %c, %j, %l", "at %c, %j, %l")
+                .replace("require same %d, %d1", "require same %d, %d")
+        };
+        let c = compiled_for(&text, ty, Targets { cpu, cuda: false });
+        let loaded = if cpu { load_highest(&c) } else { load_blocks(&c) };
+        for [n, k, d] in [[0, 3, 2], [3, 0, 2], [3, 4, 0], [1, 1, 1], [40, 9, 3], [70, 66, 17], [5, 130, 40]]
+        {
+            let args = [[n, d], [k, d]].map(|e| numbers(ty, &e, &mut rng));
+            check(&c, &loaded, &args, &format!("{n} points, {k} centres in {d} dimensions of {ty}"));
+        }
+    }
+}

@@ -9,23 +9,26 @@
 //!     x[%i, %k] .. }) .. })
 //! ```
 //!
-//! Three shapes are flattened:
+//! Four shapes are flattened:
 //!
 //! 1. a reduction of elements that contain reductions: the elements are stored;
 //! 2. an element that contains reductions of several lengths, or several matrix products: all but
 //!    those of one length, or one product, are stored;
 //! 3. an element whose reduction contains a reduction again: the inner one is stored if it is a
 //!    matrix product, or if an array with those indices is read anyway, so that the stored array is
-//!    not larger than the program's own.
+//!    not larger than the program's own;
+//! 4. a reduction inside of the reductions of several arrays, such as the distances of a point to all centres, of
+//!    which one array has the least one and another array its place: the matrix of the inner ones is stored, and
+//!    computed once.
 //!
 //! Short loops stay, and so do loops that read no array, such as random walks: there may be more
 //! elements than memory has room for.
 
 use crate::core::equations::Equations;
-use crate::core::graph::replace::replaced;
+use crate::core::graph::replace::{Found, replaced, replaced_by};
 use crate::core::index_space::{Loops, length, only_inside};
 use crate::core::rewrite::rewrite;
-use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var};
+use crate::core::{Function, Graph, Lambda, MAX_RANK, NodeId, Op, Var};
 use crate::core::{kept_records, sequence};
 use crate::error::Result;
 use crate::scalar::{Lit, Ty};
@@ -53,7 +56,93 @@ pub fn run(f: Function) -> Result<Function> {
     for r in &mut out.results {
         r.value = element_wise(&mut out.graph, r.value);
     }
+    store_shared(&mut out);
     Ok(out)
+}
+
+/// Stores the reductions inside of nested reductions that several arrays compute.
+fn store_shared(f: &mut Function) {
+    let g = &mut f.graph;
+    let all = g.reachable(f.results.iter().map(|r| r.value));
+    let stored = all.iter().filter_map(|n| if let Op::Materialize(x) = *g.op(*n) { Some(x) } else { None });
+    let mut arrays: Vec<NodeId> = f.results.iter().map(|r| r.value).chain(stored).collect();
+    arrays.sort_unstable();
+    arrays.dedup();
+    // all elements have the same variables, so that equal reductions are equal nodes
+    let k = g.fresh_var(Ty::I64);
+    let mut users: HashMap<NodeId, u32> = HashMap::default();
+    for array in &arrays {
+        let inner: HashSet<NodeId> = inner_ones(g, *array, k.1).into_iter().collect();
+        inner.into_iter().for_each(|n| *users.entry(n).or_default() += 1);
+    }
+    let is_shared = |n: NodeId| users.get(&n).is_some_and(|users| *users > 1);
+    if !users.keys().any(|n| is_shared(*n)) {
+        return;
+    }
+    let mut made: HashMap<NodeId, NodeId> = HashMap::default();
+    for n in all {
+        if !g.is_closed(n) {
+            continue;
+        }
+        let mut find = |g: &mut Graph, m: NodeId| match m != n && g.is_closed(m) {
+            true => Found::By(made.get(&m).copied().unwrap_or(m)),
+            false => Found::Inside,
+        };
+        let mut new = replaced_by(g, n, &mut find, &mut |g, op| g.add(op), &mut HashMap::default());
+        if arrays.binary_search(&n).is_ok()
+            && let Op::Generate(extents, lambda) = g.op(new).clone()
+        {
+            let index = sample_axes(g, &extents);
+            let body = opened(g, &lambda, &index);
+            let mut element = body;
+            for reduction in outermost(g, body) {
+                element = inner_stored(g, element, reduction, &index, k, &|_, _, inner| is_shared(inner));
+            }
+            if element != body {
+                new = generated(g, extents, &index, element);
+            }
+        }
+        made.insert(n, new);
+    }
+    for r in &mut f.results {
+        r.value = made.get(&r.value).copied().unwrap_or(r.value);
+    }
+}
+
+/// Returns the long reductions inside of the reductions of an array's elements that depend on at most two indices.
+/// The elements have the indices of [`Graph::sample_index`], and the reductions the index `k`.
+fn inner_ones(g: &mut Graph, array: NodeId, k: NodeId) -> Vec<NodeId> {
+    let Op::Generate(extents, lambda) = g.op(array).clone() else { return Vec::new() };
+    let index = sample_axes(g, &extents);
+    let body = opened(g, &lambda, &index);
+    let mut found = Vec::new();
+    for n in outermost(g, body) {
+        for src in g.op(n).operands().collect::<Vec<_>>() {
+            let Op::Generate(_, lambda) = g.op(src).clone() else { continue };
+            let value = g.open(&lambda, &[k]);
+            found.extend(outermost(g, value));
+        }
+    }
+    found.retain(|n| is_long(g, *n) && g.node(*n).free.len() <= 2);
+    found
+}
+
+fn sample_axes(g: &mut Graph, extents: &[NodeId]) -> Vec<Axis> {
+    let vars = g.sample_index(extents.len()).into_iter().zip(extents);
+    vars.map(|((var, node), extent)| Axis { var, node, extent: *extent }).collect()
+}
+
+/// Returns the element at these indices.
+fn opened(g: &mut Graph, lambda: &Lambda, index: &[Axis]) -> NodeId {
+    let nodes: Vec<NodeId> = index.iter().map(|a| a.node).collect();
+    g.open(lambda, &nodes)
+}
+
+/// Returns the `generate` with this element.
+fn generated(g: &mut Graph, extents: Vec<NodeId>, index: &[Axis], element: NodeId) -> NodeId {
+    let vars: Vec<(Var, Ty)> = index.iter().map(|a| (a.var, Ty::I64)).collect();
+    let lambda = g.close(&vars, element);
+    g.add(Op::Generate(extents, lambda))
 }
 
 /// Stores the elements of a reduction that depends on no index, if they contain reductions.
@@ -124,21 +213,18 @@ fn element_wise(g: &mut Graph, generate: NodeId) -> NodeId {
     let vars: Vec<_> = extents.iter().map(|_| g.fresh_var(Ty::I64)).collect();
     let index: Vec<Axis> =
         vars.iter().zip(&extents).map(|(v, n)| Axis { var: v.0, node: v.1, extent: *n }).collect();
-    let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
-    let body = g.open(&lambda, &nodes);
+    let body = opened(g, &lambda, &index);
     let mut element = body;
     for n in beside(g, element) {
         element = stored_inside(g, element, n, &index);
     }
     for n in outermost(g, element) {
-        element = inner_stored(g, element, n, &index);
+        let k = g.fresh_var(Ty::I64);
+        element = inner_stored(g, element, n, &index, k, &|g, body, inner| {
+            matches!(g.op(inner), Op::PanelDot { .. }) || is_read_there(g, body, inner)
+        });
     }
-    if element == body {
-        return generate;
-    }
-    let vars: Vec<(Var, Ty)> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
-    let lambda = g.close(&vars, element);
-    g.add(Op::Generate(extents, lambda))
+    if element == body { generate } else { generated(g, extents, &index, element) }
 }
 
 /// An index of an element or of a loop in it.
@@ -162,11 +248,17 @@ fn beside(g: &Graph, element: NodeId) -> Vec<NodeId> {
     of_another_length.chain(products.into_iter().skip(rest)).collect()
 }
 
-/// Stores the long reductions inside of the elements of a nested reduction `n` of `element`, where
-/// the stored array is a product or not larger than an array that is read beside it.
-fn inner_stored(g: &mut Graph, element: NodeId, n: NodeId, index: &[Axis]) -> NodeId {
+/// Stores those long reductions inside of the elements of a nested reduction `n` of `element` of which `is_wanted`,
+/// given the elements and one of the reductions, says so. `k` is the variable of the inner index.
+fn inner_stored(
+    g: &mut Graph,
+    element: NodeId,
+    n: NodeId,
+    index: &[Axis],
+    (var, k): (Var, NodeId),
+    is_wanted: &dyn Fn(&Graph, NodeId, NodeId) -> bool,
+) -> NodeId {
     let Some(extent) = length_of(g, n) else { return element };
-    let (var, k) = g.fresh_var(Ty::I64);
     let mut around = index.to_vec();
     around.push(Axis { var, node: k, extent });
     let op = g.op(n).clone();
@@ -175,9 +267,7 @@ fn inner_stored(g: &mut Graph, element: NodeId, n: NodeId, index: &[Axis]) -> No
         let body = g.open(&lambda, &[k]);
         let mut value = body;
         for inner in outermost(g, body) {
-            if is_long(g, inner)
-                && (matches!(g.op(inner), Op::PanelDot { .. }) || is_read_there(g, body, inner))
-            {
+            if is_long(g, inner) && is_wanted(g, body, inner) {
                 value = stored_inside(g, value, inner, &around);
             }
         }

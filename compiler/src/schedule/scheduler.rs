@@ -4,6 +4,7 @@ use super::kernels::KernelVariants;
 use crate::core::equations::Equations;
 use crate::core::{Function, Graph, NodeId};
 use crate::plan::{Place, Plan};
+use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::Arc;
 
@@ -82,6 +83,10 @@ pub struct CodeSize {
     /// The variants of GPU kernels.
     pub variants: usize,
     /// The GPU variants of matrix products. They are not part of `variants`, because a product's
-    /// register tiles are unrolled on purpose.
+    /// register tiles are unrolled on purpose. Products whose code is alike count once, because later
+    /// kernels of equal code are not written again.
     pub products: usize,
+    /// The variants that have been counted: what their names end in, their operations, and the types of their
+    /// launch's arrays.
+    pub known_products: HashSet<(String, usize, Vec<Ty>)>,
 }

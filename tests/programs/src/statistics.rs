@@ -422,7 +422,7 @@ fn models(c: &mut Corpus) {
             Array::vector(40, |i| (0..6).min_by(|a, b| d(i, *a).total_cmp(&d(i, *b))).unwrap() as f64)
         },
     )
-    .because(reason::APART);
+    .because(reason::PAIRS);
     c.add(
         "k_means_update",
         ["x", "assigned", "k"],

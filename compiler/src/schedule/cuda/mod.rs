@@ -112,7 +112,12 @@ pub fn kernels(
         // the size of a product does not count: its code is long because thread tiles are unrolled
         let mut size = k.kernel.main.as_deref().map_or(0, operations);
         if strategy == Strategy::Product {
-            c.code_size().products += std::mem::take(&mut size);
+            let suffix = group.variants.iter().map(|v| v.suffix.as_str()).collect();
+            let types = c.signature.arrays.values().map(|a| a.ty.elem).collect();
+            let (code, own) = (c.code_size(), std::mem::take(&mut size));
+            if code.known_products.insert((suffix, own, types)) {
+                code.products += own;
+            }
         }
         if group.may_be_left_out {
             let (so_far, wanted) = (c.code_size().variants + 4 * size, c.wanted);
