@@ -33,6 +33,9 @@ impl Strip<'_> {
         (reductions, values): (&[NodeId], &[RowValue]),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
+        if reductions.is_empty() {
+            return self.values(l, values, out);
+        }
         let (nodes, kept) = self.nodes(l, stage);
         let computed = self.compute(l, &nodes, out)?;
         let (mut all, mut first) = (Vec::new(), 0);
@@ -47,16 +50,14 @@ impl Strip<'_> {
             let of_warp = join_lanes(l, &r, of_thread, lanes, &Exchange::Down, out)?;
             all.push(self.leave(l, r, of_warp, out));
         }
-        if !all.is_empty() {
-            out.push(Stmt::Barrier);
-            for joined in &all {
-                self.join_warps(l, joined, out)?;
-            }
-            out.push(match self.p.blocks {
-                1 => Stmt::Barrier,
-                _ => Stmt::ClusterBarrier { relaxed: false },
-            });
+        out.push(Stmt::Barrier);
+        for joined in &all {
+            self.join_warps(l, joined, out)?;
         }
+        out.push(match self.p.blocks {
+            1 => Stmt::Barrier,
+            _ => Stmt::ClusterBarrier { relaxed: false },
+        });
         for joined in &all {
             self.total(l, joined, out)?;
         }
