@@ -285,7 +285,7 @@ fn clusters() {
 #[test]
 fn random_chains() {
     let mut kept = 0;
-    for seed in 0..24 {
+    for seed in 0..12 {
         let mut rng = Rng::new(seed);
         let text = row_chains::program(&mut rng, Of::Columns);
         let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
@@ -307,7 +307,7 @@ fn random_chains() {
             }
         }
     }
-    assert!(kept > 100, "{kept}");
+    assert!(kept > 50, "{kept}");
 }
 
 /// Special numbers are what the formula makes of them.

@@ -170,7 +170,7 @@ macro_rules! of_rows_and_columns {
             #[doc = concat!("[`VExp::log_sum_exp`] of each ", $what, ": a vector with one element for each ", $what, ".")]
             ///
             /// Cost: two segmented reductions, and an `exp` for each element. Rows that fit into the
-            /// registers of a block are read once, in one launch; columns are not.
+            /// registers of a block are read once, in one launch; on GPUs columns are as well.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -189,7 +189,7 @@ macro_rules! of_rows_and_columns {
             #[doc = concat!("[`VExp::softmax`] of each ", $what, ".")]
             ///
             /// Cost: two segmented reductions and a map. Rows that fit into the registers of a block are
-            /// read once, in one launch; columns are not.
+            /// read once, in one launch; on GPUs columns are as well.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -207,7 +207,7 @@ macro_rules! of_rows_and_columns {
             #[doc = concat!("[`VExp::normalise`] of each ", $what, ".")]
             ///
             /// Cost: a segmented reduction and a map. Rows that fit into the registers of a block are
-            /// read once, in one launch; columns are not.
+            /// read once, in one launch; on GPUs columns are as well.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};

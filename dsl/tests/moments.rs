@@ -35,7 +35,7 @@ fn same(found: &Value, wanted: &[f32]) {
     assert!(fine, "{found:?} and not {wanted:?}");
 }
 
-/// How many launches run, for rows that are kept and for others.
+/// How many launches run, for rows or columns that are kept and for others.
 fn launches(f: Function) -> [usize; 2] {
     let compiled =
         driver::compile_for("t", vec![f], Targets { cpu: false, cuda: true }).expect("it compiles");
@@ -49,6 +49,20 @@ fn launches(f: Function) -> [usize; 2] {
 fn normal_rows(a: MExp<f32>) -> MExp<f32> {
     let mean = a.sum_rows() / a.cols().cast::<f32>();
     (a - mean.broadcast_cols(a.cols())) / a.std_rows(0).broadcast_cols(a.cols())
+}
+
+/// Columns without their mean, divided by their standard deviation.
+fn normal_columns(a: MExp<f32>) -> MExp<f32> {
+    let mean = a.sum_cols() / a.rows().cast::<f32>();
+    (a - mean.broadcast_rows(a.rows())) / a.std_cols(0).broadcast_rows(a.rows())
+}
+
+#[test]
+fn columns_are_read_once() {
+    assert_eq!(launches(lower(["a"], "r", |a: MExp<f32>| a.softmax_cols())), [1, 3]);
+    assert_eq!(launches(lower(["a"], "r", |a: MExp<f32>| a.log_sum_exp_cols())), [1, 2]);
+    assert_eq!(launches(lower(["a"], "r", |a: MExp<f32>| a.normalise_cols())), [1, 2]);
+    assert_eq!(launches(lower(["a"], "r", normal_columns)), [1, 2]);
 }
 
 #[test]

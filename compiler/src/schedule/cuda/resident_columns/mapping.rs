@@ -18,8 +18,12 @@ pub struct ResidentColumnsParams {
     pub v: i64,
     /// The threads side by side.
     pub lanes: u32,
-    /// The rows of a tile that a thread has.
+    /// The neighbouring tree columns that a thread has.
+    pub tree_columns: u32,
+    /// The rows of a tile that a thread has of each of them.
     pub tile_rows: i64,
+    /// The threads below each other that have a tile: with fewer than all tree columns need, a tile is short.
+    pub threads_of_tile: u32,
     /// The tiles of a column in the block.
     pub tiles: u32,
     /// The blocks of a cluster that have a strip, each some tiles of its columns: 1 if there is no cluster.
@@ -39,10 +43,9 @@ impl ResidentColumnsParams {
 
     /// Returns the number of rows of a block.
     pub fn rows(&self) -> u32 {
-        match self.tiles {
-            1 => self.tile_rows as u32 * COLUMNS as u32,
-            tiles => tiles * TILE as u32,
-        }
+        let of_tile = self.tree_columns * self.threads_of_tile * self.tile_rows as u32;
+        debug_assert!(self.tiles == 1 || i64::from(of_tile) == TILE, "all tiles but the last are whole");
+        self.tiles * of_tile
     }
 
     /// Returns the number of this block in its cluster (i32).
@@ -52,7 +55,7 @@ impl ResidentColumnsParams {
 
     /// Returns the number of threads of a block.
     pub fn threads(&self) -> u32 {
-        self.tiles * COLUMNS as u32 * self.lanes
+        self.tiles * self.threads_of_tile * self.lanes
     }
 
     /// Returns the number of warps of a block.
@@ -62,7 +65,14 @@ impl ResidentColumnsParams {
 
     /// Returns the number of elements of a thread.
     pub fn elements(&self) -> i64 {
-        self.v * self.tile_rows
+        self.v * i64::from(self.tree_columns) * self.tile_rows
+    }
+
+    /// Returns the distances of the thread's rows from its first one: those of one tree column, then those of
+    /// the next.
+    pub fn offsets(&self) -> Vec<i64> {
+        let of_column = |c: u32| (0..self.tile_rows).map(move |r| i64::from(c) + r * COLUMNS);
+        (0..self.tree_columns).flat_map(of_column).collect()
     }
 
     /// Returns the grid: a strip for each block, or for each cluster.

@@ -1,13 +1,13 @@
 //! The reductions of a strip's columns, and the values that follow from them.
 
-use super::strip::Strip;
+use super::strip::{Place, Strip};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
 use crate::schedule::cuda::levels::is_zero;
-use crate::schedule::cuda::segments::{Exchange, Side, join_lanes, pairs, share_count};
+use crate::schedule::cuda::segments::{Exchange, Side, join_lanes, join_neighbours, pairs, share_count};
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::element::canonical;
 use crate::schedule::facts::RowValue;
@@ -33,6 +33,9 @@ impl Strip<'_> {
         (reductions, values): (&[NodeId], &[RowValue]),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
+        if reductions.is_empty() {
+            return self.values(l, values, out);
+        }
         let (nodes, kept) = self.nodes(l, stage);
         let computed = self.compute(l, &nodes, out)?;
         let (mut all, mut first) = (Vec::new(), 0);
@@ -42,21 +45,19 @@ impl Strip<'_> {
             let operands: Vec<&[(NodeId, Expr)]> =
                 computed.iter().map(|of_element| &of_element[first..first + count]).collect();
             first += count;
-            let of_thread = self.fold(l, &r, &operands, out)?;
+            let of_thread = self.fold_and_join(l, &r, (&self.places, &operands), out)?;
             let lanes = (self.p.lanes, WARP);
             let of_warp = join_lanes(l, &r, of_thread, lanes, &Exchange::Down, out)?;
             all.push(self.leave(l, r, of_warp, out));
         }
-        if !all.is_empty() {
-            out.push(Stmt::Barrier);
-            for joined in &all {
-                self.join_warps(l, joined, out)?;
-            }
-            out.push(match self.p.blocks {
-                1 => Stmt::Barrier,
-                _ => Stmt::ClusterBarrier { relaxed: false },
-            });
+        out.push(Stmt::Barrier);
+        for joined in &all {
+            self.join_warps(l, joined, out)?;
         }
+        out.push(match self.p.blocks {
+            1 => Stmt::Barrier,
+            _ => Stmt::ClusterBarrier { relaxed: false },
+        });
         for joined in &all {
             self.total(l, joined, out)?;
         }
@@ -64,13 +65,32 @@ impl Strip<'_> {
         self.values(l, values, out)
     }
 
-    /// Folds the rows of this thread's tree column, given the operands of each element. Returns the
+    /// Folds tree columns of this thread, whose places lie one column after another, and joins them: of each
+    /// pair as soon as both are there, so that few accumulators are in registers at once.
+    fn fold_and_join(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        (places, operands): (&[Place], &[&[(NodeId, Expr)]]),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Side> {
+        if places.len() as i64 == self.p.tile_rows {
+            return self.fold(l, r, (places, operands), out);
+        }
+        let (low, high) = places.split_at(places.len() / 2);
+        let (of_low, of_high) = operands.split_at(operands.len() / 2);
+        let low = self.fold_and_join(l, r, (low, of_low), out)?;
+        let high = self.fold_and_join(l, r, (high, of_high), out)?;
+        join_neighbours(l, r, vec![low, high], out)
+    }
+
+    /// Folds the rows of one of this thread's tree columns, given the operands of each element. Returns the
     /// accumulators of each column.
     fn fold(
         &self,
         l: &mut Lower,
         r: &Reduction,
-        operands: &[&[(NodeId, Expr)]],
+        (places, operands): (&[Place], &[&[(NodeId, Expr)]]),
         out: &mut Vec<Stmt>,
     ) -> Result<Side> {
         let absent = r.absent(l.launch);
@@ -87,7 +107,7 @@ impl Strip<'_> {
         for (q, of_column) in accs.iter().enumerate() {
             out.extend(of_column[own(q)].iter().map(|a| Stmt::Var(*a, absent.clone())));
         }
-        for ((place, of_row), row) in self.places.iter().zip(operands.chunks(self.columns.len())).zip(0..) {
+        for ((place, of_row), row) in places.iter().zip(operands.chunks(self.columns.len())).zip(0..) {
             let (mut vars, mut roots) = (Vec::new(), Vec::new());
             let old: Vec<Vec<Expr>> =
                 accs.iter().map(|regs| regs.iter().map(|a| Expr::Reg(*a)).collect()).collect();

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::expressions::{masked, shifted, thread, to_i64};
+use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::resident_segments::{self, Element, together, values_of};
 use crate::schedule::element::canonical;
@@ -21,8 +21,8 @@ pub(super) struct Place {
     element: NodeId,
     /// The same for addresses, which may be beyond the last row.
     address: NodeId,
-    /// The row's number, which may be beyond the last row.
-    number: Expr,
+    /// The row's distance from the thread's first one.
+    offset: i64,
     /// Whether the columns have this row.
     pub is_present: Expr,
 }
@@ -31,7 +31,7 @@ pub(super) struct Place {
 pub(super) struct Strip<'a> {
     pub kept: &'a ResidentSegments,
     pub p: &'a ResidentColumnsParams,
-    /// The thread's number in its row (i32), and its row: the tree column, counted through the tiles (i32).
+    /// The thread's number among those side by side (i32), and the number of these (i32).
     pub x: Expr,
     pub row: Expr,
     /// The first column of the thread, which may be beyond the last one, and whether there is such a column.
@@ -40,6 +40,8 @@ pub(super) struct Strip<'a> {
     /// The columns of the thread. Absent threads compute the last columns, and store nothing.
     pub columns: Vec<NodeId>,
     pub places: Vec<Place>,
+    /// The number of the thread's first row, which may be beyond the last row.
+    start: Expr,
     /// What is known: the first column, the rows, the values of columns, and what is kept of elements.
     pub vars: Vec<(NodeId, Expr)>,
     /// The same for each column alone, where its number is the variable of columns.
@@ -66,11 +68,13 @@ impl<'a> Strip<'a> {
         let exists = Expr::binary(BinaryOp::Lt, first.clone(), n.clone());
         let exists = bind(l, "exists", exists, out);
         let inside = bind(l, "j", first.clone().min(n.minus(Expr::int(p.v))), out);
+        let own = Expr::int(p.tree_columns.into());
         let k = match p.tiles {
-            1 => to_i64(row.clone()),
+            1 => to_i64(row.clone()).times(own),
             _ => {
-                let tile = to_i64(shifted(row.clone(), COLUMNS)).times(Expr::int(TILE));
-                tile.plus(to_i64(masked(row.clone(), COLUMNS)))
+                let rows = COLUMNS / i64::from(p.tree_columns);
+                let tile = to_i64(shifted(row.clone(), rows)).times(Expr::int(TILE));
+                tile.plus(to_i64(masked(row.clone(), rows)).times(own))
             }
         };
         let k = match p.blocks {
@@ -85,18 +89,19 @@ impl<'a> Strip<'a> {
         let [column, start] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
         let mut vars = vec![(column, inside.clone()), (start, k.clone())];
         let last = bind(l, "last", length.clone().minus(Expr::int(1)), out);
+        // one register says of all rows whether they are present
+        let left = length.minus(k.clone()).min(Expr::int(TILE));
+        let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
         let mut places = Vec::new();
-        for offset in (0..p.tile_rows).map(|r| r * COLUMNS) {
-            let number = bind(l, "k", k.clone().plus(Expr::int(offset)), out);
-            let is_present = Expr::binary(BinaryOp::Lt, number.clone(), length.clone());
-            let is_present = bind(l, "there", is_present, out);
-            let inside = bind(l, "k", number.clone().min(last.clone()), out);
+        for offset in p.offsets() {
+            let is_present = Expr::binary(BinaryOp::Lt, int32(offset as i32), left.clone());
+            let inside = bind(l, "k", k.clone().plus(Expr::int(offset)).min(last.clone()), out);
             l.k.kernel.in_space.push(inside.clone());
             let (_, element) = l.launch.g.fresh_var(Ty::I64);
-            let offset = l.launch.g.lit(Lit::i64(offset));
-            let address = linear::add(&mut l.launch.g, start, offset);
+            let by = l.launch.g.lit(Lit::i64(offset));
+            let address = linear::add(&mut l.launch.g, start, by);
             vars.push((element, inside));
-            places.push(Place { element, address, number, is_present });
+            places.push(Place { element, address, offset, is_present });
         }
         let (mut columns, mut of_column) = (Vec::new(), Vec::new());
         for q in 0..p.v {
@@ -105,7 +110,8 @@ impl<'a> Strip<'a> {
             columns.push(linear::add(&mut l.launch.g, column, q));
         }
         let (loaded, arrays) = (Loaded::default(), HashSet::default());
-        Strip { kept, p, x, row, first, exists, columns, places, vars, of_column, loaded, arrays }
+        let start = k;
+        Strip { kept, p, x, row, first, exists, columns, places, start, vars, of_column, loaded, arrays }
     }
 
     /// Returns whether this thread has elements at a place.
@@ -208,6 +214,11 @@ impl<'a> Strip<'a> {
         resident_segments::nodes(l, self.kept, stage, &known)
     }
 
+    /// Returns the places that are computed together.
+    fn together(&self, l: &Lower, nodes: &[NodeId]) -> std::slice::Chunks<'_, Place> {
+        self.places.chunks((together(l, nodes) / self.columns.len()).max(1))
+    }
+
     /// Computes nodes of each of this thread's elements, given those of the element at the variables: place
     /// by place, of all columns. Returns the nodes of each element, which have values from now on.
     pub fn compute(
@@ -217,25 +228,35 @@ impl<'a> Strip<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<(NodeId, Expr)>>> {
         let mut all = Vec::new();
-        let together = (together(l, nodes) / self.columns.len()).max(1);
-        for places in self.places.chunks(together) {
-            let mut elements = Vec::new();
-            for place in places {
-                let of_row = self.at(l, nodes, place.element);
-                for column in &self.columns {
-                    let of = |n: &NodeId| l.launch.replace(*n, self.kept.segment, *column);
-                    let roots = of_row.iter().map(of).collect();
-                    elements.push(Element { roots, is_present: self.has(place), number: Expr::int(0) });
-                }
-            }
-            let values =
-                l.with_loaded(self.loaded.clone(), |l| values_of(l, &self.vars, &elements, false, out))?;
-            let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "value", e, out)).collect();
-            let roots = elements.into_iter().flat_map(|e| e.roots);
-            let known: Vec<(NodeId, Expr)> = roots.zip(values).collect();
-            all.extend(known.chunks(nodes.len()).map(<[_]>::to_vec));
+        for places in self.together(l, nodes) {
+            all.extend(self.compute_at(l, nodes, places, out)?);
         }
         Ok(all)
+    }
+
+    /// The same at some places.
+    fn compute_at(
+        &self,
+        l: &mut Lower,
+        nodes: &[NodeId],
+        places: &[Place],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<(NodeId, Expr)>>> {
+        let mut elements = Vec::new();
+        for place in places {
+            let of_row = self.at(l, nodes, place.element);
+            for column in &self.columns {
+                let of = |n: &NodeId| l.launch.replace(*n, self.kept.segment, *column);
+                let roots = of_row.iter().map(of).collect();
+                elements.push(Element { roots, is_present: self.has(place), number: Expr::int(0) });
+            }
+        }
+        let values =
+            l.with_loaded(self.loaded.clone(), |l| values_of(l, &self.vars, &elements, false, out))?;
+        let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "value", e, out)).collect();
+        let roots = elements.into_iter().flat_map(|e| e.roots);
+        let known: Vec<(NodeId, Expr)> = roots.zip(values).collect();
+        Ok(known.chunks(nodes.len()).map(<[_]>::to_vec).collect())
     }
 
     /// Keeps nodes of all elements for later stages.
@@ -246,30 +267,34 @@ impl<'a> Strip<'a> {
         }
     }
 
-    /// Computes and stores elements of the strip.
-    pub fn store(
-        &mut self,
-        l: &mut Lower,
-        stage: usize,
-        arrays: &[RowArray],
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let (nodes, kept) = self.nodes(l, stage);
-        let computed = self.compute(l, &nodes, out)?;
-        for (place, of_row) in self.places.iter().zip(computed.chunks(self.columns.len())) {
-            let mut stores = Vec::new();
-            let index = self.kept.along.index(std::slice::from_ref(&self.first), place.number.clone());
-            for (i, a) in arrays.iter().enumerate() {
-                let (mem, ty) = (l.launch.output(&a.item), l.launch.g.ty(a.computed).elem);
-                let of =
-                    |e: &Vec<(NodeId, Expr)>| canonical(e[i].1.clone(), ty, &mut l.k.kernel, &mut stores);
-                let list: Vec<Expr> = of_row.iter().map(of).collect();
-                let at = l.place_at(mem, &index);
-                access::store(l, mem, list, at, &mut stores);
-            }
-            out.push(Stmt::If(self.has(place), stores, vec![]));
+    /// Computes and stores elements of the strip, in the last stage.
+    pub fn store(&self, l: &mut Lower, stage: usize, arrays: &[RowArray], out: &mut Vec<Stmt>) -> Result<()> {
+        let nodes = resident_segments::roots(l, self.kept, stage);
+        let mut starts = Vec::new();
+        for a in arrays {
+            let mem = l.launch.output(&a.item);
+            let index = self.kept.along.index(std::slice::from_ref(&self.first), self.start.clone());
+            let start = l.place_at(mem, &index);
+            let step = l.launch.stride(mem, self.kept.along.axis(1) as u8);
+            starts.push((bind(l, "place", start, out), step));
         }
-        self.keep(computed, &kept);
+        // what is stored needs no register any more
+        for places in self.together(l, &nodes) {
+            let computed = self.compute_at(l, &nodes, places, out)?;
+            for (place, of_row) in places.iter().zip(computed.chunks(self.columns.len())) {
+                let mut stores = Vec::new();
+                for (i, a) in arrays.iter().enumerate() {
+                    let (mem, ty) = (l.launch.output(&a.item), l.launch.g.ty(a.computed).elem);
+                    let k = &mut l.k.kernel;
+                    let of = |e: &Vec<(NodeId, Expr)>| canonical(e[i].1.clone(), ty, k, &mut stores);
+                    let list: Vec<Expr> = of_row.iter().map(of).collect();
+                    let (start, step) = &starts[i];
+                    let at = start.clone().plus(step.clone().times(Expr::int(place.offset)));
+                    access::store(l, mem, list, at, &mut stores);
+                }
+                out.push(Stmt::If(self.has(place), stores, vec![]));
+            }
+        }
         Ok(())
     }
 

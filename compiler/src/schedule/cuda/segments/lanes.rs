@@ -42,10 +42,10 @@ pub fn join_columns(
     };
     for first in (0..number).step_by(v) {
         let neighbours = (first..number.min(first + v)).map(column).collect();
-        let value = together(l, r, neighbours, out)?;
+        let value = join_neighbours(l, r, neighbours, out)?;
         groups.push(join_lanes(l, r, value, (1, lanes), &exchange, out)?);
     }
-    together(l, r, groups, out)
+    join_neighbours(l, r, groups, out)
 }
 
 /// The values of a column, by segment and accumulator.
@@ -143,7 +143,7 @@ pub fn share_count(r: &Reduction, side: &mut Side) {
 }
 
 /// Joins neighbouring values pairwise; their number is a power of two.
-pub(super) fn together(
+pub fn join_neighbours(
     l: &mut Lower,
     r: &Reduction,
     mut values: Vec<Side>,
@@ -162,5 +162,5 @@ pub(super) fn together(
 
 /// Joins the neighbouring values of one segment pairwise; their number is a power of two.
 pub fn pairs(l: &mut Lower, r: &Reduction, values: Vec<Vec<Expr>>, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-    Ok(together(l, r, values.into_iter().map(|value| vec![value]).collect(), out)?.remove(0))
+    Ok(join_neighbours(l, r, values.into_iter().map(|value| vec![value]).collect(), out)?.remove(0))
 }

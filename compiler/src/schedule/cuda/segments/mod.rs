@@ -25,7 +25,7 @@ use crate::schedule::reduction::Reduction;
 use crate::schedule::stored_columns;
 use job::Job;
 pub use job::SegmentMapping;
-pub use lanes::{Exchange, Side, join_columns, join_lanes, lane, pairs, share_count};
+pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};
 pub use variants::variants;
 
 /// Returns the minimum number of resident blocks per multiprocessor. Four blocks leave a thread 64

@@ -9,7 +9,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counter;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::job::Job;
-use crate::schedule::cuda::segments::lanes::{Side, pairs, share_count, together};
+use crate::schedule::cuda::segments::lanes::{Side, join_neighbours, pairs, share_count};
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::reduction::Reduction;
 
@@ -148,7 +148,7 @@ impl Strip<'_> {
                         share_count(r, &mut side);
                         list.push(side);
                     }
-                    let joined = together(l, r, list, out)?;
+                    let joined = join_neighbours(l, r, list, out)?;
                     all.iter_mut().zip(joined).for_each(|(all, value)| all.push(value));
                 }
                 return Ok(all);
