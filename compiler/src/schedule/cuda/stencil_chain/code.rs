@@ -197,16 +197,10 @@ fn store_results(l: &mut Lower, part: &Part, shared: &SharedArrays, out: &mut Ve
     let extents: Vec<Expr> = stage.fused.domain.iter().map(|n| l.launch.host(*n)).collect();
     single_elements(l, part, &mut edge, |l, index, at, out| {
         let mut body = Vec::new();
-        let vars: Vec<(NodeId, Expr)> =
-            index.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
-        let own: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
-        let roots: Vec<NodeId> =
-            stage.inner.arrays.iter().map(|a| opened(&mut l.launch.g, *a, &own)).collect();
-        let loaded = single_loads(l, stage, (&own, at), shared, &mut body);
-        let values = l.with_loaded(loaded, |l| {
-            let roots = l.launch.shared(&roots);
-            l.region(&vars, &roots, &Expr::int(0), &mut body)
-        })?;
+        let values = match stage.has_edges {
+            true => whole_element(l, stage, index, &mut body)?,
+            false => element_of_tiles(l, stage, (index, at), shared, &mut body)?,
+        };
         for (it, e) in stage.fused.items.iter().zip(values) {
             let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
             let to = along(l, mem, &index[..1]).plus(index[1].clone());
@@ -218,13 +212,43 @@ fn store_results(l: &mut Lower, part: &Part, shared: &SharedArrays, out: &mut Ve
         out.push(Stmt::If(inside, body, vec![]));
         Ok(())
     })?;
-    let end = |axis: usize, size: i64| {
-        let end = plus(part.position.vars[axis].1.clone(), size);
-        Expr::binary(BinaryOp::Le, end, extents[axis].clone())
-    };
-    let whole = Expr::binary(BinaryOp::And, end(0, part.tiling.thread_rows), end(1, part.tiling.v));
+    let whole = part.is_interior(l, shared).unwrap_or(Expr::Lit(Lit::bool(true)));
     out.push(Stmt::If(whole, full, edge));
     Ok(())
+}
+
+/// Computes one element of the last stage from arrays in memory alone.
+fn whole_element(
+    l: &mut Lower,
+    stage: &ChainStage,
+    index: &[Expr; 2],
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    let (mut vars, mut roots) = (Vec::new(), Vec::new());
+    for beyond in &stage.beyond {
+        vars.extend(beyond.at.iter().copied().zip(index.iter().cloned()));
+        roots.push(beyond.value);
+    }
+    l.with_loaded(Loaded::default(), |l| l.region(&vars, &roots, &Expr::int(0), out))
+}
+
+/// Computes one element of the last stage from tiles, which hold what it reads beyond the edges as well.
+fn element_of_tiles(
+    l: &mut Lower,
+    stage: &ChainStage,
+    (index, at): (&[Expr; 2], &[Expr; 2]),
+    shared: &SharedArrays,
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    let vars: Vec<(NodeId, Expr)> =
+        index.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
+    let own: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
+    let roots: Vec<NodeId> = stage.inner.arrays.iter().map(|a| opened(&mut l.launch.g, *a, &own)).collect();
+    let loaded = single_loads(l, stage, (&own, at), shared, out);
+    l.with_loaded(loaded, |l| {
+        let roots = l.launch.shared(&roots);
+        l.region(&vars, &roots, &Expr::int(0), out)
+    })
 }
 
 /// Loads what one element reads of the tiles.
@@ -305,13 +329,10 @@ impl Part<'_> {
     /// that is loaded from memory is in bounds; `None` if it always holds.
     fn is_interior(&self, l: &mut Lower, shared: &SharedArrays) -> Option<Expr> {
         let lines = || self.tile.lines.iter().filter(|line| !shared.contains_key(&line.array));
-        // what a stage reads of tiles is right beyond the edges as well
-        let has_edges =
-            self.stage.stencils.iter().any(|s| !shared.contains_key(&s.array) && !s.is_pointwise());
         let sizes = [self.tiling.thread_rows, self.tiling.v];
         let mut all = None;
         for axis in 0..2 {
-            let width = if has_edges { self.stage.inner.widths[axis] } else { (0, 0) };
+            let width = if self.stage.has_edges { self.stage.inner.widths[axis] } else { (0, 0) };
             let reaches = lines().map(|line| match axis {
                 0 => (line.array, line.row(), line.row() + 1),
                 _ => (line.array, line.columns().0, line.columns().1),
