@@ -40,7 +40,7 @@ type Stage = (&'static str, Vec<Reads>);
 /// Adds the index `%at` into `%n` elements for `%i + tap`; of constants the condition, too, as `%c_at`.
 fn index(text: &mut String, boundary: Boundary, at: &str, i: &str, tap: i64, n: &str) {
     let clamped = format!("    %l_{at} = max %j_{at}, 0i64\n    %{at} = min %l_{at}, %last_{n}\n");
-    write!(text, "    %j_{at} = add %{i}, {tap}i64\n").unwrap();
+    writeln!(text, "    %j_{at} = add %{i}, {tap}i64").unwrap();
     *text += &match boundary {
         Clamp => clamped,
         Constant => format!(
@@ -94,9 +94,9 @@ fn padded(ty: Ty, stages: &[Stage], results: &[&str]) -> String {
 }
 
 /// Taps along rows, and along columns.
-fn along(count: i64) -> (Vec<(i64, i64)>, Vec<(i64, i64)>) {
+fn along(count: i64) -> [Vec<(i64, i64)>; 2] {
     let all = -(count / 2)..count - count / 2;
-    (all.clone().map(|k| (0, k)).collect(), all.map(|k| (k, 0)).collect())
+    [all.clone().map(|k| (0, k)).collect(), all.map(|k| (k, 0)).collect()]
 }
 
 /// Taps along rows, then along columns, of what is inside.
@@ -155,7 +155,7 @@ fn separable_padded() {
     let mut rng = Rng::new(42);
     for (which, ty) in [Ty::F32, Ty::F64, Ty::F16, Ty::I32].into_iter().enumerate() {
         for (number, boundary) in ALL.into_iter().enumerate() {
-            let (rows, columns) = along([5, 3, 4][(which + number) % 3]);
+            let [rows, columns] = along([5, 3, 4][(which + number) % 3]);
             let other = ALL[(which + number) % 4];
             let stages = [
                 ("t", vec![Reads { array: "x", taps: rows, boundary }]),
