@@ -100,6 +100,32 @@ for rows, cols in ((65536, 1024), (1 << 20, 64), (8192, 8192)):
     CASES.append(("std_cols", lambda x: x.std(0, correction=0), [uniform(torch.float32)], (rows, cols), torch.float32, (cols,)))
 for shape in ((65536, 1024), (8192, 8192)):
     CASES.append(("atax", lambda a, x: a.t() @ (a @ x), [uniform(torch.float32), along(1)], shape, torch.float32, shape[1:]))
+WEIGHTS = [0.02 + 0.005 * k - 0.0001 * k * k for k in range(17)]
+
+
+def taps(x, axis):
+    n = x.shape[axis] - 16
+    return sum(w * x.narrow(axis, k, n) for k, w in enumerate(WEIGHTS))
+
+
+def clamped(x, axis):
+    n = x.shape[axis]
+    return taps(x.index_select(axis, torch.arange(-8, n + 8, device=DEV).clamp(0, n - 1)), axis)
+
+
+def separable_clamped(x):
+    return clamped(clamped(x, 1), 0)
+
+
+SEPARABLE = [
+    ("separable17", lambda x: taps(taps(x, 1), 0), [uniform(torch.float32)], 16),
+    ("separable17_two", lambda x, t: taps(t.copy_(taps(x, 1)), 0), [uniform(torch.float32), lambda m, n: torch.empty(m, n - 16, device=DEV)], 16),
+    ("separable17_clamped", separable_clamped, [uniform(torch.float32)], 0),
+    ("unsharp17", lambda x: (x - separable_clamped(x)) * 0.5 + x, [uniform(torch.float32)], 0),
+]
+for name, f, makers, less in SEPARABLE:
+    for side in (8192, 1024):
+        CASES.append((name, f, makers, (side, side), torch.float32, (side - less, side - less)))
 sides = [along(axis) for axis in (0, 1, 0, 1, 0, 1)]
 CASES.append(("rank2_matvec", rank2_matvec, [uniform(torch.float32), *sides, uniform(torch.float32)], (8192, 8192), torch.float32, (8192,)))
 # the arguments that must move once more: the matrix that is read after it is written

@@ -28,16 +28,19 @@ use Boundary::{Clamp, Constant, Mirror, Wrap};
 const ALL: [Boundary; 4] = [Clamp, Mirror, Wrap, Constant];
 
 /// The taps of an array in a stage, and its boundary.
-struct Reads<'a> {
-    array: &'a str,
-    taps: &'a [(i64, i64)],
+#[derive(Clone)]
+struct Reads {
+    array: &'static str,
+    taps: Vec<(i64, i64)>,
     boundary: Boundary,
 }
+
+type Stage = (&'static str, Vec<Reads>);
 
 /// Adds the index `%at` into `%n` elements for `%i + tap`; of constants the condition, too, as `%c_at`.
 fn index(text: &mut String, boundary: Boundary, at: &str, i: &str, tap: i64, n: &str) {
     let clamped = format!("    %l_{at} = max %j_{at}, 0i64\n    %{at} = min %l_{at}, %last_{n}\n");
-    write!(text, "    %j_{at} = add %{i}, {tap}i64\n").unwrap();
+    writeln!(text, "    %j_{at} = add %{i}, {tap}i64").unwrap();
     *text += &match boundary {
         Clamp => clamped,
         Constant => format!(
@@ -54,8 +57,9 @@ fn index(text: &mut String, boundary: Boundary, at: &str, i: &str, tap: i64, n: 
 }
 
 /// A function of stages as large as x, each a weighted sum of what it reads; the last one is the result.
-fn padded(ty: Ty, stages: &[(&str, &[Reads])]) -> String {
-    let mut text = format!("func @f(%x: [[{ty}]]) -> (r: [[{ty}]]) {{\n");
+fn padded(ty: Ty, stages: &[Stage], results: &[&str]) -> String {
+    let types: Vec<String> = results.iter().map(|r| format!("{r}: [[{ty}]]")).collect();
+    let mut text = format!("func @f(%x: [[{ty}]]) -> ({}) {{\n", types.join(", "));
     for (axis, n) in ["n", "m"].into_iter().enumerate() {
         write!(text, "  %{n} = len %x axis {axis}\n  %last_{n} = sub %{n}, 1i64\n").unwrap();
         write!(text, "  %both_{n} = add %{n}, %{n}\n  %end_{n} = sub %both_{n}, 1i64\n").unwrap();
@@ -63,8 +67,8 @@ fn padded(ty: Ty, stages: &[(&str, &[Reads])]) -> String {
     for (name, reads) in stages {
         writeln!(text, "  %{name}_ = generate %n, %m (%i: i64, %j: i64) {{").unwrap();
         let mut count = 0;
-        for r in *reads {
-            for (down, right) in r.taps {
+        for r in reads {
+            for (down, right) in &r.taps {
                 let k = count;
                 index(&mut text, r.boundary, &format!("i{k}"), "i", *down, "n");
                 index(&mut text, r.boundary, &format!("j{k}"), "j", *right, "m");
@@ -85,13 +89,14 @@ fn padded(ty: Ty, stages: &[(&str, &[Reads])]) -> String {
         }
         writeln!(text, "    yield %s{}\n  }}\n  %{name} = materialize %{name}_", count - 1).unwrap();
     }
-    text + &format!("  return %{}\n}}", stages.last().unwrap().0)
+    let names: Vec<String> = results.iter().map(|r| format!("%{r}")).collect();
+    text + &format!("  return {}\n}}", names.join(", "))
 }
 
 /// Taps along rows, and along columns.
-fn along(count: i64) -> (Vec<(i64, i64)>, Vec<(i64, i64)>) {
+fn along(count: i64) -> [Vec<(i64, i64)>; 2] {
     let all = -(count / 2)..count - count / 2;
-    (all.clone().map(|k| (0, k)).collect(), all.map(|k| (k, 0)).collect())
+    [all.clone().map(|k| (0, k)).collect(), all.map(|k| (k, 0)).collect()]
 }
 
 /// Taps along rows, then along columns, of what is inside.
@@ -150,19 +155,74 @@ fn separable_padded() {
     let mut rng = Rng::new(42);
     for (which, ty) in [Ty::F32, Ty::F64, Ty::F16, Ty::I32].into_iter().enumerate() {
         for (number, boundary) in ALL.into_iter().enumerate() {
-            let (rows, columns) = along([5, 3, 4][(which + number) % 3]);
-            let stages: [(&str, &[Reads]); 2] = [
-                ("t", &[Reads { array: "x", taps: &rows, boundary }]),
-                ("r", &[Reads { array: "t", taps: &columns, boundary: ALL[(which + number) % 4] }]),
+            let [rows, columns] = along([5, 3, 4][(which + number) % 3]);
+            let other = ALL[(which + number) % 4];
+            let stages = [
+                ("t", vec![Reads { array: "x", taps: rows, boundary }]),
+                ("r", vec![Reads { array: "t", taps: columns, boundary: other }]),
             ];
-            let c = compiled(&padded(ty, &stages), None);
+            let c = compiled(&padded(ty, &stages, &["r"]), None);
             // what is mirrored or repeated is as large as its margin
             let sizes = [(3, 3), (0, 5), (1, 1), (2, 40), (9, 36), (70, 140), (65, 131)];
             let has_margin = |b: Boundary| matches!(b, Mirror | Wrap);
-            let is_limited = has_margin(boundary) || has_margin(ALL[(which + number) % 4]);
+            let is_limited = has_margin(boundary) || has_margin(other);
             let possible = |s: &&(usize, usize)| !is_limited || s.0.min(s.1) > 2;
             let sizes: Vec<(usize, usize)> = sizes.iter().filter(possible).copied().collect();
             check_sizes(&c, ty, &sizes, &mut rng, &format!("{ty} {boundary:?}"));
         }
     }
+}
+
+/// Stages that read what some before them store, at random distances; sometimes what is between is a result.
+fn random_stages(rng: &mut Rng) -> (Vec<Stage>, Vec<&'static str>) {
+    let names = ["x", "t", "u", "v", "r"];
+    let count = 2 + rng.below(3);
+    let usual = ALL[rng.below(4)];
+    let mut stages: Vec<Stage> = Vec::new();
+    for k in 0..count {
+        let mut reads: Vec<Reads> = Vec::new();
+        for turn in 0..1 + rng.below(2) {
+            // the array before, and another one
+            let array = if turn == 0 { names[k] } else { names[rng.below(k + 1)] };
+            if reads.iter().any(|r| r.array == array) {
+                continue;
+            }
+            let boundary = if rng.one_in(8) { ALL[rng.below(4)] } else { usual };
+            let most = 1 + rng.below(6);
+            let mut taps: Vec<(i64, i64)> = match rng.below(5) {
+                0 => vec![(0, 0)],
+                1 => (0..most as i64).map(|k| (k - 2, 0)).collect(),
+                2 => (0..most as i64).map(|k| (0, k - 3)).collect(),
+                _ => (0..most).map(|_| (rng.below(7) as i64 - 3, rng.below(7) as i64 - 3)).collect(),
+            };
+            taps.dedup();
+            reads.push(Reads { array, taps, boundary });
+        }
+        stages.push((names[k + 1], reads));
+    }
+    let last = stages[count - 1].0;
+    let mut results = vec![last];
+    if rng.one_in(6) {
+        results.push(stages[rng.below(count - 1)].0);
+    }
+    (stages, results)
+}
+
+#[test]
+fn random_chains() {
+    let (mut rng, mut chains) = (Rng::new(43), 0);
+    let types = [Ty::F32, Ty::I32, Ty::F64, Ty::U8, Ty::F16, Ty::I16];
+    for turn in 0..30 {
+        let ty = types[turn % types.len()];
+        let (stages, results) = random_stages(&mut rng);
+        let text = padded(ty, &stages, &results);
+        let c = compiled(&text, None);
+        chains += usize::from(has_chain(&c));
+        let (rows, columns) = (4 + rng.below(75), 4 + rng.below(140));
+        for (rows, columns) in [(rows, columns), (rows, columns.next_multiple_of(16))] {
+            let x = numbers(ty, rows, columns, &mut rng);
+            check(&c, &[x], &format!("{ty}, {rows} x {columns}\n{text}"));
+        }
+    }
+    assert!(chains > 12, "{chains} chains");
 }

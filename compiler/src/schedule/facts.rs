@@ -205,7 +205,11 @@ pub struct ChainStage {
     pub stencils: Vec<Stencil>,
     /// Estimated number of operations of an element.
     pub cost: u32,
-    /// For each array that it stores for other groups the values beyond the edges.
+    /// Whether elements out of the interior are computed from arrays in memory alone: what the tiles hold beyond
+    /// the edges does not suffice.
+    pub has_edges: bool,
+    /// For each array that it stores the values in bounds and beyond the edges; of the last group's, which need
+    /// none without such elements, nothing.
     pub beyond: Vec<BeyondEdges>,
 }
 

@@ -65,21 +65,16 @@ impl LaunchContext<'_, '_> {
             }
             let inner = Interior::of(&mut self.g, fused);
             let stencils = stencil::stencils(&mut self.g, &fused.domain, &inner.arrays);
-            let reads = self.reads_of(fused, &all)?;
-            if stages.is_empty() == reads {
-                // only the first one reads nothing that the others store
-                return None;
-            }
-            if reads {
-                let halo = Halo::of(self, fused, &inner)?;
-                for s in stencils.iter().filter(|s| all.contains(&s.array)) {
-                    overlaps |= s.overlaps();
-                    let of = beyond.get_mut(&s.array)?;
-                    of.settle(self, &halo, s.array)?;
-                    if !of.is_plain {
-                        least = least.max(self.least_extent(s.array, chain.last()?)?);
-                    }
-                }
+            self.reads_around(fused, &inner, &all)?;
+            let mine = || stencils.iter().filter(|s| all.contains(&s.array));
+            let others = || stencils.iter().filter(|s| !all.contains(&s.array));
+            overlaps |= mine().any(|s| s.overlaps());
+            let halo = if others().all(|s| s.is_pointwise()) { Halo::of(self, fused, &inner) } else { None };
+            let values = halo.and_then(|halo| agreed(self, &halo, mine().map(|s| s.array), &beyond));
+            let has_edges = values.is_none();
+            for (array, value) in values.unwrap_or_default() {
+                beyond.get_mut(&array)?.value = Some(value);
+                least = least.max(self.least_extent(array, chain.last()?)?);
             }
             for n in
                 self.g.reachable(inner.arrays.iter().copied().chain(fused.items.iter().map(|it| it.node)))
@@ -97,20 +92,22 @@ impl LaunchContext<'_, '_> {
                 written.insert(it.node, whole);
                 beyond.insert(it.node, Beyond::of(self, it.node));
             }
-            stages.push(ChainStage { fused: fused.clone(), inner, stencils, cost: own, beyond: Vec::new() });
+            let beyond = Vec::new();
+            stages.push(ChainStage { fused: fused.clone(), inner, stencils, cost: own, has_edges, beyond });
+        }
+        if !overlaps {
+            return None;
         }
         let last = stages.len() - 1;
-        for stage in &mut stages[..last] {
+        for (at, stage) in stages.iter_mut().enumerate() {
+            // the last one needs its elements at the edges only if tiles do not tell them
+            if at == last && !stage.has_edges {
+                break;
+            }
             for it in &stage.fused.items {
                 let of = beyond.remove(&it.node)?;
-                let whole = written[&it.node];
-                stage.beyond.push(of.finished(self, it.node, whole)?);
+                stage.beyond.push(of.finished(self, it.node, written[&it.node])?);
             }
-        }
-        // what the last group reads of other arrays is read at its own index only
-        let is_tile = |x: &NodeId| all.contains(x);
-        if !overlaps || stages[last].stencils.iter().any(|s| !is_tile(&s.array) && !s.is_pointwise()) {
-            return None;
         }
         self.facts.cost = cost;
         self.facts.accesses = accesses;
@@ -120,20 +117,26 @@ impl LaunchContext<'_, '_> {
         Some(())
     }
 
-    /// Whether a group reads some of the arrays `all`. Returns `None` if it reads one at a fixed index.
-    fn reads_of(&self, fused: &FusedGroup, all: &HashSet<NodeId>) -> Option<bool> {
-        let mut reads = false;
-        for n in self.g.reachable(fused.items.iter().map(|it| it.node)) {
-            if let Op::Elem(x, _) = self.g.op(n)
-                && all.contains(x)
+    /// Returns `None` if a group reads some of the arrays `all` elsewhere than at constant distances from an
+    /// element in the interior.
+    fn reads_around(&mut self, fused: &FusedGroup, inner: &Interior, all: &HashSet<NodeId>) -> Option<()> {
+        let index: Vec<NodeId> = self.g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
+        let own: Vec<NodeId> = fused.items.iter().map(|it| opened(&mut self.g, it.node, &index)).collect();
+        let inside: Vec<NodeId> = inner.arrays.iter().map(|a| opened(&mut self.g, *a, &index)).collect();
+        let is_read = |g: &Graph, n: NodeId| matches!(g.op(n), Op::Elem(x, _) if all.contains(x));
+        // at the edges, too, no element is read that is the same for all
+        if self.g.reachable(own).into_iter().any(|n| is_read(&self.g, n) && self.g.is_closed(n)) {
+            return None;
+        }
+        for n in self.g.reachable(inside) {
+            if let Op::Elem(x, at) = self.g.op(n).clone()
+                && all.contains(&x)
             {
-                if self.g.is_closed(n) {
-                    return None;
-                }
-                reads = true;
+                let (shift, _) = stencil::tap(&mut self.g, &at, &index)?;
+                shift.iter().all(|s| self.g.as_lit(*s).is_some()).then_some(())?;
             }
         }
-        Some(reads)
+        Some(())
     }
 
     /// Returns how long the index space of the last group is at least along each axis if an array has
@@ -149,31 +152,45 @@ impl LaunchContext<'_, '_> {
     }
 }
 
+/// Returns what a group takes beyond the edges of the arrays that it reads, for those where that matters.
+/// Returns `None` if one before it takes something else there.
+fn agreed(
+    l: &mut LaunchContext,
+    halo: &Halo,
+    arrays: impl Iterator<Item = NodeId>,
+    beyond: &HashMap<NodeId, Beyond>,
+) -> Option<Vec<(NodeId, NodeId)>> {
+    let mut values = Vec::new();
+    for x in arrays {
+        let known = beyond.get(&x)?;
+        if let Some(value) = halo.value(l, x, &known.at) {
+            (known.value.unwrap_or(value) == value).then_some(())?;
+            values.push((x, value));
+        }
+    }
+    Some(values)
+}
+
 /// What is known of the values beyond the edges of an array, while its readers are found.
 struct Beyond {
+    /// The variables of the indices.
     at: Vec<NodeId>,
+    /// What readers take at them, where some take anything.
     value: Option<NodeId>,
-    is_plain: bool,
 }
 
 impl Beyond {
     fn of(l: &mut LaunchContext, array: NodeId) -> Beyond {
         let rank = l.g.ty(array).rank;
         let at = (0..rank).map(|_| l.g.fresh_var(Ty::I64).1).collect();
-        Beyond { at, value: None, is_plain: true }
-    }
-
-    /// Notes what one reader takes beyond the edges. Returns `None` if another one takes something else.
-    fn settle(&mut self, l: &mut LaunchContext, halo: &Halo, array: NodeId) -> Option<()> {
-        let Some(value) = halo.value(l, array, &self.at) else { return Some(()) };
-        self.is_plain = false;
-        (*self.value.get_or_insert(value) == value).then_some(())
+        Beyond { at, value: None }
     }
 
     /// Returns the indices and the value at them, as far as arrays in memory tell; `whole` is the array as it
     /// is computed from these alone.
     fn finished(self, l: &mut LaunchContext, array: NodeId, whole: NodeId) -> Option<BeyondEdges> {
-        let Beyond { at, value, is_plain } = self;
+        let Beyond { at, value } = self;
+        let is_plain = value.is_none();
         let value = match value {
             None => opened(&mut l.g, whole, &at),
             Some(value) => {

@@ -16,6 +16,8 @@
 //! the last stage has no edges.
 
 mod code;
+mod fill;
+mod part;
 mod tiles;
 
 pub use code::main;
@@ -28,9 +30,7 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use std::num::NonZeroU32;
 use std::rc::Rc;
-
-/// Threads of a block.
-pub const THREADS: u32 = 256;
+use tiles::THREADS;
 
 /// Returns the variants of a launch that computes a chain of stencils.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {

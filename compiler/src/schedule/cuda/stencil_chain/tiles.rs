@@ -1,7 +1,6 @@
 //! The tiles of a chain of stencils: which rows and columns of each array a block has in shared memory, how its
 //! threads share the work, and what all of it costs.
 
-use super::THREADS;
 use crate::core::NodeId;
 use crate::kernel::WARP;
 use crate::schedule::cuda::register_tiling;
@@ -10,6 +9,9 @@ use crate::schedule::cuda::stencil_cost;
 use crate::schedule::facts::{ChainStage, StencilChain};
 use crate::schedule::lower::LaunchContext;
 use indexmap::IndexSet;
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
 
 /// The bytes of shared memory that a block has on every device.
 const MAX_BYTES: i64 = 48 << 10;

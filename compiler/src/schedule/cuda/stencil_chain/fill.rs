@@ -1,0 +1,111 @@
+//! The code that fills the tiles of one stage.
+
+use super::part::{Part, SharedArrays, and, elements, single_elements};
+use super::tiles::{StageTile, THREADS};
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
+use crate::schedule::cuda::register_tiling::placement::{PlaneTiling, ThreadPosition};
+use crate::schedule::facts::{BeyondEdges, ChainStage};
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::{Loaded, Lower, named as bind};
+use rustc_hash::FxHashMap as HashMap;
+
+/// Fills the tiles of one stage.
+pub fn fill(
+    l: &mut Lower,
+    (stage, tile): (&ChainStage, &StageTile),
+    tiling: PlaneTiling,
+    block: &[Expr],
+    shared: &SharedArrays,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let threads = i64::from(THREADS);
+    let of_row = tile.size[1] / tiling.v;
+    let parts = tile.size[0] / tile.thread_rows * of_row;
+    let turns = (parts + threads - 1) / threads;
+    let turn = l.k.reg("turn", Ty::I32);
+    let mut body = Vec::new();
+    let number = Expr::Reg(turn).times(int32(threads as i32)).plus(thread());
+    let number = bind(l, "number", number, &mut body);
+    let down = match of_row.count_ones() {
+        1 => shifted(number.clone(), of_row),
+        _ => Expr::binary(BinaryOp::Div, number.clone(), int32(of_row as i32)),
+    };
+    let down = bind(l, "down", down, &mut body);
+    let right = match of_row.count_ones() {
+        1 => masked(number.clone(), of_row),
+        _ => number.clone().minus(down.clone().times(int32(of_row as i32))),
+    };
+    let right = bind(l, "right", right, &mut body);
+    let first = [(down, tile.thread_rows), (right, tiling.v)];
+    let first = [0, 1].map(|axis| {
+        let (e, each) = &first[axis];
+        offset(e.clone().times(int32(*each as i32)), tile.first[axis])
+    });
+    let first = first.map(|e| bind(l, "first", e, &mut body));
+    let mut vars = Vec::new();
+    for (axis, name) in ["row", "column"].into_iter().enumerate() {
+        let at = bind(l, name, block[axis].clone().plus(to_i64(first[axis].clone())), &mut body);
+        vars.push((l.launch.g.fresh_var(Ty::I64).1, at));
+    }
+    let position = ThreadPosition { vars, block: block.to_vec() };
+    let tiling = PlaneTiling { thread_rows: tile.thread_rows, ..tiling };
+    let mut part = Part { stage, tile, tiling, position, first, starts: HashMap::default() };
+    part.find_starts(l, shared, &mut body);
+    let inside = part.is_interior(l, shared);
+    let (mut full, mut edge) = (Vec::new(), Vec::new());
+    elements(l, &part, shared, &mut full)?;
+    single_elements(l, &part, &mut edge, |l, index, at, out| {
+        for (it, beyond) in stage.fused.items.iter().zip(&stage.beyond) {
+            let value = beyond_edges(l, &stage.fused, beyond, index, out)?;
+            let to = &shared[&it.node];
+            out.push(Stmt::Store(to.mem, to.at(&at[0], &at[1]), value));
+        }
+        Ok(())
+    })?;
+    body.push(match inside {
+        Some(inside) => Stmt::If(inside, full, edge),
+        None => Stmt::If(Expr::Lit(Lit::bool(true)), full, vec![]),
+    });
+    if parts % threads != 0 {
+        let rest = body.split_off(1);
+        body.push(Stmt::If(Expr::binary(BinaryOp::Lt, number, int32(parts as i32)), rest, vec![]));
+    }
+    out.push(Stmt::Seq(turn, int32(0), int32(turns as i32), body));
+    Ok(())
+}
+
+/// Returns the value of an array at indices that may be beyond its edges. Where nobody needs it, it is 0.
+fn beyond_edges(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    beyond: &BeyondEdges,
+    index: &[Expr; 2],
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let vars: Vec<(NodeId, Expr)> = beyond.at.iter().copied().zip(index.iter().cloned()).collect();
+    let value = |l: &mut Lower, out: &mut Vec<Stmt>| {
+        let known = |l: &mut Lower| l.region(&vars, &[beyond.value], &Expr::int(0), out);
+        Ok(l.with_loaded(Loaded::default(), known)?.remove(0))
+    };
+    if !beyond.is_plain {
+        return value(l, out);
+    }
+    let ty = l.launch.g.ty(beyond.value).elem;
+    let result = l.k.reg("value", ty);
+    out.push(Stmt::Var(result, Expr::Lit(Lit::zero(ty))));
+    let mut inner = Vec::new();
+    let e = value(l, &mut inner)?;
+    inner.push(Stmt::Assign(result, e));
+    let mut inside: Option<Expr> = None;
+    for (i, n) in index.iter().zip(&fused.domain) {
+        let low = Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0));
+        let high = Expr::binary(BinaryOp::Lt, i.clone(), l.launch.host(*n));
+        inside = and(and(inside, Some(low)), Some(high));
+    }
+    out.push(Stmt::If(inside.unwrap_or(Expr::Lit(Lit::bool(true))), inner, vec![]));
+    Ok(Expr::Reg(result))
+}
