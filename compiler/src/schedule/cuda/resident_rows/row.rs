@@ -2,6 +2,7 @@
 
 mod add;
 mod reduce;
+mod values;
 
 use super::mapping::{Group, ResidentRowsParams};
 use super::prefetch::later_row;
@@ -10,15 +11,14 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::error_records;
 use crate::schedule::facts::{ResidentRows, RowArray, Stage};
 use crate::schedule::lower::{Loaded, Lower, named as bind};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::neighbours;
 use crate::schedule::work;
 use rustc_hash::FxHashSet as HashSet;
+use values::{Element, values_of};
 
 /// The least operations of a value that is kept for later stages, and not computed again.
 const KEPT: u32 = 4;
@@ -337,65 +337,4 @@ impl<'a> Row<'a> {
 fn together(l: &Lower, nodes: &[NodeId]) -> usize {
     let is_long = |n: &NodeId| l.launch.g.ty(*n).elem.size() == 8;
     if nodes.iter().any(is_long) { 4 } else { 8 }
-}
-
-/// An element of a row that is computed.
-struct Element {
-    /// Its values.
-    roots: Vec<NodeId>,
-    /// Whether the row has it.
-    is_present: Expr,
-    /// The number by which error records name it.
-    number: Expr,
-}
-
-/// Computes the values of several elements: on the fast path, with divisions that have no branches,
-/// and again in a branch if the slow path is needed, which also leaves the error records if there may be some.
-/// The values of absent elements are not used. If the first one is absent, all of them are.
-fn values_of(
-    l: &mut Lower,
-    vars: &[(NodeId, Expr)],
-    elements: &[Element],
-    records: bool,
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
-    let roots: Vec<NodeId> = elements.iter().flat_map(|e| e.roots.iter().copied()).collect();
-    let slow = slow_path_flag(l, &roots, out);
-    let mut fast = Vec::new();
-    let values = branch_free_values(l, vars, &roots, slow, &mut fast)?;
-    let flag = match slow {
-        None if records => error_records::to_flag(&mut l.k.kernel, &mut fast),
-        Some(flag) => {
-            error_records::flag(&mut fast, flag);
-            slow
-        }
-        None => None,
-    };
-    out.append(&mut fast);
-    let Some(flag) = flag else { return Ok(values) };
-    let mut complete = Vec::new();
-    let mut exact = Vec::new();
-    l.with_full_range(true, |l| {
-        if !records {
-            exact = l.region(vars, &roots, &Expr::int(0), &mut complete)?;
-            return Ok(());
-        }
-        for e in elements {
-            let mut own = Vec::new();
-            exact.extend(l.region(vars, &e.roots, &e.number, &mut own)?);
-            error_records::guard(&mut own, &e.is_present);
-            complete.append(&mut own);
-        }
-        Ok::<_, crate::error::Error>(())
-    })?;
-    let mut all = Vec::new();
-    for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
-        let usual = l.k.reg("usual", l.launch.g.ty(*root).elem);
-        out.push(Stmt::Var(usual, value));
-        complete.push(Stmt::Assign(usual, exact));
-        all.push(Expr::Reg(usual));
-    }
-    let needed = Expr::binary(BinaryOp::And, Expr::Reg(flag), elements[0].is_present.clone());
-    out.push(Stmt::If(needed, complete, vec![]));
-    Ok(all)
 }
