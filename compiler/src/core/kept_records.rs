@@ -99,6 +99,11 @@ pub fn beside(g: &mut Graph, n: NodeId) -> Option<NodeId> {
     Some(quiet.left(g, &bits, value))
 }
 
+/// Whether a value leaves records that were kept when it was computed.
+pub fn is_left(g: &Graph, n: NodeId) -> bool {
+    Quiet::stored_value(g, n).is_some()
+}
+
 /// Returns the stored array. It leaves no record, or leaves it in any case; later passes might not
 /// be able to prove the former, so the node says so.
 pub fn once(g: &mut Graph, generate: NodeId) -> NodeId {

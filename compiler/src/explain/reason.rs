@@ -1,6 +1,6 @@
 //! Explains why a function has more than one fused group.
 
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, NodeId, Op, kept_records};
 use crate::loc::Loc;
 use crate::schedule::groups::{self, FusedGroup};
 use crate::schedule::item_loops::KnownLoops;
@@ -17,7 +17,13 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String
                 Op::Iterate { .. } => "iteration",
                 _ => "reduction",
             };
-            format!("each element needs the {what}{at}, which is known only after a whole pass")
+            let bits = match leaves_kept(g, p) {
+                true => {
+                    "; bits beside it say which elements would leave an error record, for tiles or loops that leave none"
+                }
+                false => "",
+            };
+            format!("each element needs the {what}{at}, which is known only after a whole pass{bits}")
         }
         None if differ_in_loops(g, before, p) => {
             "the loops in their elements have no strategy for both".into()
@@ -42,4 +48,13 @@ fn differ_in_loops(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> bool {
     let it = &p.items[0];
     let is_nested = groups::is_store(g, it) && groups::is_nested(g, it);
     same.peek().is_some() && same.all(|b| !KnownLoops::default().fit(g, &b.items, it, is_nested))
+}
+
+/// Whether the elements of a group leave records that were kept where an array was stored.
+fn leaves_kept(g: &Graph, p: &FusedGroup) -> bool {
+    let parts =
+        |n: NodeId| g.op(n).operands().chain(g.op(n).lambda().map(|l| l.body)).collect::<Vec<NodeId>>();
+    let is_other = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
+    let all = g.reachable_until(p.items.iter().flat_map(|it| parts(it.node)), is_other);
+    all.into_iter().any(|n| kept_records::is_left(g, n))
 }

@@ -12,17 +12,15 @@
 
 use super::error_records;
 use super::lower::LaunchContext;
-use super::segments;
 use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
 use crate::core::{NodeId, Op, kept_records};
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Returns the values of a segment so that each of their reductions may be computed in any case. Returns `None`
-/// if the operator of one leaves records that are not always needed.
-pub fn always(l: &mut LaunchContext, mut bodies: Vec<NodeId>) -> Option<Vec<NodeId>> {
-    let nested = segments::nested(l, &bodies)?;
+/// Returns the values of a segment, which have these reductions, so that each of the reductions may be computed
+/// in any case. Returns `None` if the operator of one leaves records that are not always needed.
+pub fn always(l: &mut LaunchContext, mut bodies: Vec<NodeId>, nested: Vec<NodeId>) -> Option<Vec<NodeId>> {
     let sometimes = |n: &NodeId| records(l, *n) && !is_always_needed(l, &bodies, *n);
     let sometimes: Vec<NodeId> = nested.into_iter().filter(sometimes).collect();
     if sometimes.is_empty() {
@@ -31,7 +29,7 @@ pub fn always(l: &mut LaunchContext, mut bodies: Vec<NodeId>) -> Option<Vec<Node
     let conditions = error_records::conditions(&mut l.g, &bodies);
     for n in sometimes {
         let condition = *conditions.get(&n)?;
-        let is_simple = !segments::has_nested(l, &[condition]) && !records(l, condition);
+        let is_simple = !has_loops(l, condition) && !records(l, condition);
         let made = match is_simple {
             true => only_if(l, n, condition)?,
             false => kept_records::beside(&mut l.g, n)?,
@@ -71,6 +69,12 @@ fn only_if(l: &mut LaunchContext, n: NodeId, condition: NodeId) -> Option<NodeId
     let made = l.g.add(op.with(&operands, op.lambda().cloned()));
     l.g.set_loc(before);
     Some(made)
+}
+
+/// Returns whether a value needs a reduction or a fold that depends on the segment.
+fn has_loops(l: &LaunchContext, n: NodeId) -> bool {
+    let open = l.g.reachable_until([n], |n| l.g.is_closed(n));
+    open.into_iter().any(|n| !l.g.is_closed(n) && l.g.op(n).needs_launch())
 }
 
 /// Returns whether a value may leave an error record.

@@ -63,7 +63,8 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
 pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
     let Op::Var(var, _) = *l.g.op(index) else { return None };
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
-    let bodies = if may_record { needed_reductions::always(l, bodies)? } else { bodies };
+    let of_bodies = nested(l, &bodies)?;
+    let bodies = if may_record { needed_reductions::always(l, bodies, of_bodies)? } else { bodies };
     let nested = nested(l, &bodies)?;
     let length = common_length(l, &nested)?;
     let along = along(l, &nested, var)?;
@@ -110,7 +111,7 @@ pub fn nested(l: &LaunchContext, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
     (!found.is_empty()).then_some(found)
 }
 
-pub(super) fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
+fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
     nested(l, roots).is_some()
 }
 

@@ -84,7 +84,7 @@ impl Quiet {
     }
 
     /// Returns the value that [`Quiet::left`] was given, if the node comes from it.
-    fn stored_value(g: &Graph, n: NodeId) -> Option<NodeId> {
+    pub fn stored_value(g: &Graph, n: NodeId) -> Option<NodeId> {
         let Op::Select(any, mut left, value) = *g.op(n) else { return None };
         if !matches!(g.op(any), Op::Unary(UnaryOp::Unlikely, _)) {
             return None;
