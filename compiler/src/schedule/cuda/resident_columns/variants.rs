@@ -32,8 +32,8 @@ const LEVELS: [Level; 21] = [
     (2, 1, 8, 128, 1, 1),
     (4, 1, 16, 128, 1, 1),
     (2, 1, 16, 128, 1, 1),
-    (2, 1, 16, 128, 2, 1),
     (4, 1, 16, 128, 1, 2),
+    (2, 1, 16, 128, 2, 1),
     (4, 1, 16, 128, 1, 4),
     (2, 1, 16, 128, 1, 4),
     (4, 1, 16, 128, 1, 8),
@@ -88,12 +88,13 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             all.push(p);
         }
     }
-    let longest_of_block = |v: i64| {
-        let of_blocks = all.iter().filter(|p| p.v == v && p.blocks == 1);
+    // a cluster takes what no block before it does
+    let longest_of_block = |at: usize| {
+        let of_blocks = all[..at].iter().filter(|p| p.v == all[at].v && p.blocks == 1);
         of_blocks.map(ResidentColumnsParams::longest).max().unwrap_or(0)
     };
     let mut list = Vec::new();
-    for params in &all {
+    for (at, params) in all.iter().enumerate() {
         let longest = params.longest();
         let guards = Guards {
             longest: Some(longest),
@@ -107,7 +108,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let cluster = if params.blocks > 1 { "_cluster" } else { "" };
         let any = if params.v == 1 && demand.v > 1 { "_any" } else { "" };
         let suffix = format!("_{longest}{cluster}{any}");
-        let shortest = (params.blocks > 1).then(|| longest_of_block(params.v) + 1);
+        let shortest = (params.blocks > 1).then(|| longest_of_block(at) + 1);
         let profit = Profit { min_inner_length: shortest, ..Profit::default() };
         let variant = Variant { suffix, guards, profit, noalias: false };
         list.push(VariantGroup::of((Choice::ResidentColumns(*params), Vec::new()), layout, &inner, variant));
