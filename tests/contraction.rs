@@ -174,7 +174,7 @@ fn special_numbers() {
 fn nearest() {
     let mut rng = Rng::new(2);
     for (ty, cpu) in [(Ty::F32, true), (Ty::I32, false)] {
-        let text = include_str!("../compiler/tests/files/flatten_shared.core");
+        let text = include_str!("../compiler/tests/compiled/flatten_shared.core");
         let text: String = text.lines().filter(|l| !l.starts_with(';')).map(|l| format!("{l}\n")).collect();
         let text = text.replace("inff32", &Lit::greatest(ty).to_string()).replace("f32", &ty.to_string());
         // reads that may leave records, and leave none
