@@ -1,7 +1,8 @@
 //! The code that fills the tiles of one stage.
 
 use super::part::{Part, SharedArrays, and, elements, single_elements};
-use super::tiles::{StageTile, THREADS};
+use super::stream::THREADS;
+use super::tiles::StageTile;
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
