@@ -8,12 +8,9 @@ mod gpu;
 #[path = "common/versions.rs"]
 mod versions;
 
-use arraygpu_compiler::core::interp;
 use arraygpu_compiler::driver::Compiled;
-use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Ty;
 use common::rng::Rng;
-use gpu::{How, Layout, call};
 use std::fmt::Write;
 use versions::{check, compiled, numbers};
 
@@ -173,35 +170,6 @@ fn separable_padded() {
             let sizes: Vec<(usize, usize)> = sizes.iter().filter(possible).copied().collect();
             check_sizes(&c, ty, &sizes, &mut rng, &format!("{ty} {boundary:?}"));
         }
-    }
-}
-
-/// Rows, then columns, in the registers of threads that go through many rows: in blocks of the interior, and in
-/// blocks at the edges, which have tiles.
-#[test]
-fn streams() {
-    let mut rng = Rng::new(44);
-    let [rows, columns] = along(5);
-    let of = |array, taps: &[(i64, i64)], boundary| Reads { array, taps: taps.to_vec(), boundary };
-    let stages = |boundary| {
-        let unsharp = vec![of("t", &columns, boundary), of("x", &[(0, 0)], boundary)];
-        vec![("t", vec![of("x", &rows, boundary)]), ("r", unsharp)]
-    };
-    let texts = [
-        (Ty::F32, windows(Ty::F32, 17), 1048, 148),
-        (Ty::F32, padded(Ty::F32, &stages(Clamp), &["r"]), 1030, 260),
-        (Ty::I32, padded(Ty::I32, &stages(Wrap), &["r"]), 1028, 132),
-        (Ty::F64, padded(Ty::F64, &stages(Mirror), &["r"]), 1026, 194),
-        (Ty::U8, padded(Ty::U8, &stages(Clamp), &["r"]), 1028, 272),
-    ];
-    for (ty, text, rows, columns) in texts {
-        let c = compiled(&text, None);
-        let x = numbers(ty, rows, columns, &mut rng);
-        let wanted = interp::run(&c.functions[0].fused, std::slice::from_ref(&x)).unwrap().results;
-        let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order: Order::Random(3) };
-        let found = call(&c, 0, &[x], how).unwrap_or_else(|e| panic!("{ty}: {e}"));
-        assert!(found.entries[0].ends_with("_chain_stream"), "{ty}: {:?}", found.entries);
-        assert!(found.results == wanted, "{ty}");
     }
 }
 

@@ -193,9 +193,6 @@ pub struct StencilChain {
     pub stages: Vec<ChainStage>,
     /// The least length of the axes of the index space for which every array has elements.
     pub least: i64,
-    /// The last group as it is computed from arrays in memory alone, if the groups read one another in the
-    /// element's own column only.
-    pub inlined: Option<Interior>,
 }
 
 /// One fused group of a chain of stencils.

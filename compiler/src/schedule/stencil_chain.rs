@@ -16,10 +16,10 @@ use super::boundary::interior::Interior;
 use super::cuda::stencil_chain::ChainTiles;
 use super::element::opened;
 use super::facts::{Accesses, BeyondEdges, ChainStage, StencilChain};
-use super::groups::{self, FusedGroup, Item, is_store};
+use super::groups::{self, FusedGroup, is_store};
 use super::lower::LaunchContext;
 use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
-use super::stencil::{self, Stencil};
+use super::stencil;
 use super::work;
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op};
@@ -111,34 +111,10 @@ impl LaunchContext<'_, '_> {
         }
         self.facts.cost = cost;
         self.facts.accesses = accesses;
-        let is_in_column = |s: &Stencil| !all.contains(&s.array) || s.reach(1) == (0, 0);
-        let inlined = match stages.iter().flat_map(|s| &s.stencils).all(is_in_column) {
-            true => self.inlined(&stages[last].fused, &written),
-            false => None,
-        };
-        let chain = StencilChain { stages, least, inlined };
+        let chain = StencilChain { stages, least };
         ChainTiles::of(self, &chain)?;
         self.facts.stencil_chain = Some(Rc::new(chain));
         Some(())
-    }
-
-    /// Returns the interior of a group as it is computed from arrays in memory alone, where these are read at
-    /// constant distances only.
-    fn inlined(&mut self, fused: &FusedGroup, written: &HashMap<NodeId, NodeId>) -> Option<Interior> {
-        let items = fused.items.iter().map(|it| Item { node: written[&it.node], ..it.clone() });
-        let whole = FusedGroup { items: items.collect(), ..fused.clone() };
-        let inner = Interior::of(&mut self.g, &whole);
-        let index: Vec<NodeId> = self.g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
-        let roots: Vec<NodeId> = inner.arrays.iter().map(|a| opened(&mut self.g, *a, &index)).collect();
-        for n in self.g.reachable(roots) {
-            if let Op::Elem(_, at) = self.g.op(n).clone()
-                && !self.g.is_closed(n)
-            {
-                let (shift, _) = stencil::tap(&mut self.g, &at, &index)?;
-                shift.iter().all(|s| self.g.as_lit(*s).is_some()).then_some(())?;
-            }
-        }
-        Some(inner)
     }
 
     /// Returns `None` if a group reads some of the arrays `all` elsewhere than at constant distances from an

@@ -60,11 +60,6 @@ impl LineSchedule {
         LineSchedule { roots: roots.iter().copied().collect(), uses, done: HashSet::default() }
     }
 
-    /// Whether a node is computed already.
-    pub fn is_done(&self, n: NodeId) -> bool {
-        self.done.contains(&n)
-    }
-
     /// Returns the line with which a node can be computed.
     pub fn line(&self, n: NodeId) -> i64 {
         self.uses.get(&n).and_then(|f| f.line).unwrap_or(i64::MIN)

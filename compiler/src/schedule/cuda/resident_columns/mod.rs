@@ -16,6 +16,7 @@
 //! launches that this one replaces.
 
 mod mapping;
+mod prefetch;
 mod reduce;
 mod strip;
 mod variants;

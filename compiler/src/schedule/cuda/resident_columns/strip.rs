@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet as HashSet;
 /// The elements of a thread in one row: as many neighbours as it has columns.
 pub(super) struct Place {
     /// The variable of the row's number. If the row is absent, its value is the number of the last row.
-    element: NodeId,
+    pub element: NodeId,
     /// The same for addresses, which may be beyond the last row.
     address: NodeId,
     /// The row's distance from the thread's first one.
@@ -140,6 +140,9 @@ impl<'a> Strip<'a> {
                     let present = if moves { self.has(place) } else { self.exists.clone() };
                     regs_of.push(self.load_row(l, (x, &outer), place, present, out)?);
                 }
+                if moves {
+                    self.prefetch(l, (x, &outer), out)?;
+                }
                 for (place, regs) in self.places.iter().zip(regs_of) {
                     let outer = self.at(l, &outer, place.element);
                     for (column, r) in self.columns.iter().zip(regs) {
@@ -203,7 +206,7 @@ impl<'a> Strip<'a> {
     }
 
     /// Returns nodes at the row with this number.
-    fn at(&self, l: &mut Lower, nodes: &[NodeId], row: NodeId) -> Vec<NodeId> {
+    pub fn at(&self, l: &mut Lower, nodes: &[NodeId], row: NodeId) -> Vec<NodeId> {
         nodes.iter().map(|n| l.launch.replace(*n, self.kept.element, row)).collect()
     }
 

@@ -2,17 +2,16 @@
 
 use super::fill::fill;
 use super::part::{Part, SharedArray, SharedArrays, elements, single_elements};
-use super::stream;
 use super::tiles::ChainTiles;
 use crate::core::{NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, offset, to_i64};
-use crate::schedule::cuda::register_tiling::placement::{self, ThreadPosition, along, lane, warp};
+use crate::schedule::cuda::expressions::{int32, offset};
+use crate::schedule::cuda::register_tiling::placement::{self, along, lane, warp};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::facts::{ChainStage, StencilChain};
+use crate::schedule::facts::ChainStage;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Loaded, Lower, named as bind};
 use rustc_hash::FxHashMap as HashMap;
@@ -28,48 +27,8 @@ pub fn main(
         return Err(Error::bug("E0404", "a chain of stencils without facts"));
     };
     let mut out = Vec::new();
-    let Some(stream) = &tiles.stream else {
-        let position = placement::position(l, fused, layout, tiles.tiling, &mut out);
-        by_tiles(l, &chain, tiles, position, &mut out)?;
-        return Ok(out);
-    };
-    let position = placement::position(l, fused, layout, stream.tiling, &mut out);
-    let inside = stream.inside(l, fused, &position);
-    let (mut full, mut body) = (Vec::new(), Vec::new());
-    let last = chain.stages.last().expect("a chain has stages");
-    if stream::elements(l, last, stream, &position, &mut full)?.is_none() {
-        return Err(Error::bug("E0404", "a step of a stream leaves something else than the one before"));
-    }
-    // the block's rows, one tile after another
-    let turn = l.k.reg("turn", Ty::I64);
-    let rows = tiles.tiling.block_rows;
-    let top = position.block[0].clone().plus(Expr::Reg(turn).times(Expr::int(rows)));
-    let top = bind(l, "top", top, &mut body);
-    let row = top.clone().plus(to_i64(warp()).times(Expr::int(tiles.tiling.thread_rows)));
-    let row = bind(l, "row", row, &mut body);
-    let vars = vec![(l.launch.g.fresh_var(Ty::I64).1, row), position.vars[1].clone()];
-    let of_tile = ThreadPosition { vars, block: vec![top, position.block[1].clone()] };
-    by_tiles(l, &chain, tiles, of_tile, &mut body)?;
-    body.push(Stmt::Barrier);
-    let left = l.launch.host(fused.domain[0]).minus(position.block[0].clone()).plus(Expr::int(rows - 1));
-    let tiles_left = Expr::binary(BinaryOp::Shr, left, Expr::int(rows.ilog2().into()));
-    let mut edge = Vec::new();
-    let end = tiles_left.min(Expr::int(stream.tiling.block_rows / rows));
-    let end = bind(l, "tiles", end, &mut edge);
-    edge.push(Stmt::Seq(turn, Expr::int(0), end, body));
-    out.push(Stmt::If(inside, full, edge));
-    Ok(out)
-}
-
-/// Computes the elements of a block by tiles.
-fn by_tiles(
-    l: &mut Lower,
-    chain: &StencilChain,
-    tiles: &ChainTiles,
-    mut own: ThreadPosition,
-    out: &mut Vec<Stmt>,
-) -> Result<()> {
-    own.block[0] = bind(l, "top", own.block[0].clone(), out);
+    let mut own = placement::position(l, fused, layout, tiles.tiling, &mut out);
+    own.block[0] = bind(l, "top", own.block[0].clone(), &mut out);
     let mut shared = SharedArrays::default();
     let (last, before) = chain.stages.split_last().expect("a chain has stages");
     for (stage, tile) in before.iter().zip(&tiles.tiles) {
@@ -78,22 +37,24 @@ fn by_tiles(
             let mem = l.k.share("tile", l.launch.g.ty(it.node).elem, len);
             shared.insert(it.node, SharedArray { mem, first: tile.first, columns: tile.size[1] });
         }
-        fill(l, (stage, tile), tiles.tiling, &own.block, &shared, out)?;
+        fill(l, (stage, tile), tiles.tiling, &own.block, &shared, &mut out)?;
         out.push(Stmt::Barrier);
     }
     let down = warp().times(int32(tiles.tiling.thread_rows as i32));
-    let first =
-        [bind(l, "down", down, out), bind(l, "right", lane().times(int32(tiles.tiling.v as i32)), out)];
-    let Some(tile) = tiles.tiles.last() else { return Ok(()) };
+    let first = [
+        bind(l, "down", down, &mut out),
+        bind(l, "right", lane().times(int32(tiles.tiling.v as i32)), &mut out),
+    ];
+    let Some(tile) = tiles.tiles.last() else { return Ok(out) };
     let mut part =
         Part { stage: last, tile, tiling: tiles.tiling, position: own, first, starts: HashMap::default() };
-    part.find_starts(l, &shared, out);
-    store_results(l, &part, &shared, out)?;
+    part.find_starts(l, &shared, &mut out);
+    store_results(l, &part, &shared, &mut out)?;
     let is_read = |x: &NodeId| l.launch.is_input(*x);
     if shared.keys().any(is_read) {
         return Err(Error::bug("E0404", "a chain of stencils reads what it has not stored"));
     }
-    Ok(())
+    Ok(out)
 }
 
 /// Computes and stores the elements of the last stage.

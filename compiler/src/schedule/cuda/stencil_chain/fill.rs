@@ -1,8 +1,7 @@
 //! The code that fills the tiles of one stage.
 
 use super::part::{Part, SharedArrays, and, elements, single_elements};
-use super::stream::THREADS;
-use super::tiles::StageTile;
+use super::tiles::{StageTile, THREADS};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};

@@ -10,8 +10,6 @@
 //! the last stage as in register tiling, with its lines taken from the tiles
 //! ```
 //!
-//! Where the stages read one another in their own column only, large matrices have no tiles (`stream.rs`).
-//!
 //! The parts of a tile (rows of neighbouring columns) are dealt to the threads in turns. A part in the
 //! interior is computed line by line as in register tiling. Other parts are computed element by element, from
 //! arrays in memory alone: beyond the edges of a stage's matrix the tile holds what its readers take there, so
@@ -20,7 +18,6 @@
 mod code;
 mod fill;
 mod part;
-mod stream;
 mod tiles;
 
 pub use code::main;
@@ -33,7 +30,7 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use std::num::NonZeroU32;
 use std::rc::Rc;
-use stream::{MIN_BLOCKS, Stream, THREADS};
+use tiles::THREADS;
 
 /// Returns the variants of a launch that computes a chain of stencils.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
@@ -43,20 +40,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let extent = if chain.least > 1 { NonZeroU32::new(u32::try_from(chain.least).ok()?) } else { None };
     let guards = Guards { extent, ..Guards::contiguous().narrow().noalias() };
     let profit = Profit { min_rows, min_columns, ..Profit::default() };
+    let variant = Variant { suffix: String::new(), guards, profit, noalias: true };
     let layout = ThreadLayout { v: tiles.tiling.v, threads: THREADS, ..ThreadLayout::default() };
     let inner = Rc::new(chain.stages.last().map(|s| s.inner.clone())?);
     debug_assert!(inner.arrays.len() == fused.items.len(), "the last stage stores the results");
-    let group = |tiles: ChainTiles, suffix: &str, profit: Profit| {
-        let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
-        VariantGroup::of((Choice::StencilChain(tiles), Vec::new()), layout, &inner, variant)
-    };
-    let mut list = Vec::new();
-    if let Some(stream) = Stream::of(l, &chain, tiles.tiling.v) {
-        let many = Profit { min_blocks: Some(MIN_BLOCKS), ..Profit::default() };
-        list.push(group(ChainTiles { stream: Some(stream), ..tiles.clone() }, "_stream", many));
-    }
-    list.push(group(tiles, "", profit));
-    Some(list)
+    Some(vec![VariantGroup::of((Choice::StencilChain(tiles), Vec::new()), layout, &inner, variant)])
 }
 
 /// Returns what of a chain of stencils lies in shared memory, for reports.
@@ -74,7 +62,5 @@ pub fn described(l: &mut LaunchContext) -> Option<String> {
             names.join(" ")
         )
     });
-    let text = format!("in shared memory, for each block: {}", of_stage.collect::<Vec<_>>().join("; "));
-    let is_stream = Stream::of(l, &chain, tiles.tiling.v).is_some();
-    Some(if is_stream { text + "; of large matrices in registers" } else { text })
+    Some(format!("in shared memory, for each block: {}", of_stage.collect::<Vec<_>>().join("; ")))
 }

@@ -1,7 +1,6 @@
 //! The tiles of a chain of stencils: which rows and columns of each array a block has in shared memory, how its
 //! threads share the work, and what all of it costs.
 
-use super::stream::{Stream, THREADS};
 use crate::core::NodeId;
 use crate::kernel::WARP;
 use crate::schedule::cuda::register_tiling;
@@ -10,6 +9,9 @@ use crate::schedule::cuda::stencil_cost;
 use crate::schedule::facts::{ChainStage, StencilChain};
 use crate::schedule::lower::LaunchContext;
 use indexmap::IndexSet;
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
 
 /// The bytes of shared memory that a block has on every device.
 const MAX_BYTES: i64 = 48 << 10;
@@ -29,8 +31,6 @@ const MAX_WORDS_OF_ROWS: i64 = 44;
 
 /// The minimum number of resident blocks per multiprocessor: a thread has 64 registers then.
 const RESIDENT_BLOCKS: u32 = 4;
-/// The same for streams: 128 registers.
-const RESIDENT_BLOCKS_OF_STREAM: u32 = 2;
 
 /// What a block computes in one stage: rows and columns from the first ones of the block's own elements on.
 #[derive(Clone)]
@@ -54,8 +54,6 @@ pub struct ChainTiles {
     pub tiles: Vec<StageTile>,
     /// How the last stage is cut into the parts of threads.
     pub tiling: PlaneTiling,
-    /// The stream that blocks in the interior have in place of tiles.
-    pub stream: Option<Stream>,
 }
 
 impl ChainTiles {
@@ -119,7 +117,7 @@ impl ChainTiles {
                 .sum::<i64>();
             tiles.insert(0, tile);
         }
-        (bytes <= MAX_BYTES).then_some(ChainTiles { tiles, tiling, stream: None })
+        (bytes <= MAX_BYTES).then_some(ChainTiles { tiles, tiling })
     }
 
     /// Returns the predicated time of 2^26 elements.
@@ -134,13 +132,12 @@ impl ChainTiles {
 
     /// Returns the number of rows and of columns of a block.
     pub fn block(&self) -> [i64; 2] {
-        let tiling = self.stream.as_ref().map_or(self.tiling, |s| s.tiling);
-        [tiling.block_rows, tiling.block_columns]
+        [self.tiling.block_rows, self.tiling.block_columns]
     }
 
     /// Returns the minimum number of resident blocks per multiprocessor.
     pub fn min_resident_blocks(&self) -> u32 {
-        if self.stream.is_some() { RESIDENT_BLOCKS_OF_STREAM } else { RESIDENT_BLOCKS }
+        RESIDENT_BLOCKS
     }
 }
 

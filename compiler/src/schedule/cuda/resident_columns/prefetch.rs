@@ -1,0 +1,41 @@
+//! Prefetches of a later strip into the L2 cache: few blocks fit onto a multiprocessor at once, and while they
+//! compute and store, the memory would wait (`resident_rows/prefetch.rs` has measurements).
+
+use super::strip::Strip;
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::BinaryOp;
+use crate::schedule::cuda::levels::is_zero;
+use crate::schedule::lower::{Lower, named as bind};
+
+/// How many bytes of an array lie between a block's strip and the strip that it asks for.
+const DISTANCE: i64 = 8 << 20;
+
+impl Strip<'_> {
+    /// Asks for what a later strip reads of an array, given with the indices of an element along all axes but
+    /// that of columns. The first of the threads side by side asks for a row: it is at most a line of the cache.
+    pub fn prefetch(
+        &self,
+        l: &mut Lower,
+        (x, outer): (NodeId, &[NodeId]),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (mem, size) = (l.launch.input(x), l.launch.g.ty(x).elem.size() as i64);
+        let width = i64::from(self.p.width());
+        let strips = (DISTANCE / (size * width * i64::from(self.p.longest()))).max(1);
+        let later = bind(l, "later", self.first.clone().plus(Expr::int(strips * width)), out);
+        let exists = Expr::binary(BinaryOp::Lt, later.clone(), l.launch.count());
+        let mut hints = Vec::new();
+        for place in &self.places {
+            let outer = self.at(l, outer, place.element);
+            let mut hint = Vec::new();
+            let index = l.element_address(mem, &outer, later.clone(), &self.vars, &mut hint)?;
+            hint.push(Stmt::Prefetch { array: mem, index, wide: false });
+            hints.push(Stmt::If(place.is_present.clone(), hint, vec![]));
+        }
+        let asks = Expr::binary(BinaryOp::And, is_zero(&self.x), exists);
+        out.push(Stmt::If(asks, hints, vec![]));
+        Ok(())
+    }
+}
