@@ -15,6 +15,9 @@ use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::scalars::join_initial;
 
+/// The operands of one element.
+type Operands<'a> = &'a [(NodeId, Expr)];
+
 /// A reduction of the strip's columns on its way through shared memory.
 struct Joined {
     reduction: Reduction,
@@ -42,7 +45,7 @@ impl Strip<'_> {
         for n in reductions {
             let r = Reduction::nested(l.launch, *n);
             let count = r.elements(l.launch, self.kept.element).len();
-            let operands: Vec<&[(NodeId, Expr)]> =
+            let operands: Vec<Operands> =
                 computed.iter().map(|of_element| &of_element[first..first + count]).collect();
             first += count;
             let of_thread = self.fold_and_join(l, &r, (&self.places, &operands), out)?;
@@ -71,7 +74,7 @@ impl Strip<'_> {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        (places, operands): (&[Place], &[&[(NodeId, Expr)]]),
+        (places, operands): (&[Place], &[Operands]),
         out: &mut Vec<Stmt>,
     ) -> Result<Side> {
         if places.len() as i64 == self.p.tile_rows {
@@ -90,7 +93,7 @@ impl Strip<'_> {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        (places, operands): (&[Place], &[&[(NodeId, Expr)]]),
+        (places, operands): (&[Place], &[Operands]),
         out: &mut Vec<Stmt>,
     ) -> Result<Side> {
         let absent = r.absent(l.launch);
