@@ -219,6 +219,8 @@ pub struct BeyondEdges {
     pub at: Vec<NodeId>,
     /// The value.
     pub value: NodeId,
+    /// Estimated number of its operations.
+    pub operations: u32,
     /// Whether nobody needs what is beyond the edges, and the value is right in bounds only.
     pub is_plain: bool,
 }

@@ -207,6 +207,6 @@ impl Beyond {
             }
         };
         let operations: u32 = l.g.reachable([value]).iter().map(|n| work::of_node(l.g.op(*n))).sum();
-        (operations <= MOST_BEYOND).then_some(BeyondEdges { at, value, is_plain })
+        (operations <= MOST_BEYOND).then_some(BeyondEdges { at, value, operations, is_plain })
     }
 }

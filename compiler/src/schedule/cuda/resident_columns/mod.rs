@@ -3,12 +3,14 @@
 //! several stages compute of it is kept in a register as well.
 //!
 //! ```text
-//! thread (row c, lane x) of the block:   elements (c + 128 r, x v .. x v + v)  for the 16 rows r of a tile
+//! thread (c, x) of the block:   elements (c t + s + 128 r, x v .. x v + v)  for s < t, and the 16 rows r of a tile
 //! ```
 //!
-//! So a thread has one of the 128 tree columns of a tile (semantics 5.1) for `v` neighbouring columns of the
-//! matrix. A reduction folds its rows in registers; the tree columns of a warp join by shuffles, warps
-//! through shared memory. All loads of a thread come before the first use.
+//! So a thread has t neighbours of the 128 tree columns of a tile (semantics 5.1), for `v` neighbouring columns of
+//! the matrix. A reduction folds its rows in registers; a thread's tree columns join there, those of a warp by
+//! shuffles, warps through shared memory. All loads of a thread come before the first use. The fewer rows there are,
+//! the more tree columns has a thread, and the more threads are side by side: memory is faster where a block
+//! reads more of a row.
 //!
 //! The cost is that of reading the columns and writing the results once. The registers bound the length:
 //! columns that are longer than a block holds lie in the blocks of a cluster, each of which has a power of two

@@ -31,6 +31,10 @@ const MAX_WORDS_OF_ROWS: i64 = 44;
 
 /// The minimum number of resident blocks per multiprocessor: a thread has 64 registers then.
 const RESIDENT_BLOCKS: u32 = 4;
+/// The same where an element at the edges has more than so many operations: 80 registers, because it reads all
+/// that it needs before it computes.
+const LONG_EDGES: u32 = 300;
+const RESIDENT_BLOCKS_OF_LONG_EDGES: u32 = 3;
 
 /// What a block computes in one stage: rows and columns from the first ones of the block's own elements on.
 #[derive(Clone)]
@@ -54,6 +58,8 @@ pub struct ChainTiles {
     pub tiles: Vec<StageTile>,
     /// How the last stage is cut into the parts of threads.
     pub tiling: PlaneTiling,
+    /// Whether elements at the edges have many operations.
+    pub has_long_edges: bool,
 }
 
 impl ChainTiles {
@@ -87,6 +93,8 @@ impl ChainTiles {
         let lines = lines(l, last, rows, tiling)?;
         let mut tiles =
             vec![StageTile { first: [0, 0], size: own, thread_rows: rows, lines, loads_first: false }];
+        let mut edges = chain.stages.iter().flat_map(|s| &s.beyond);
+        let has_long_edges = edges.any(|e| e.operations > LONG_EDGES);
         let mut bytes = 0;
         for (at, stage) in before.iter().enumerate().rev() {
             // `tiles` begins with that of the stage behind this one
@@ -117,7 +125,7 @@ impl ChainTiles {
                 .sum::<i64>();
             tiles.insert(0, tile);
         }
-        (bytes <= MAX_BYTES).then_some(ChainTiles { tiles, tiling })
+        (bytes <= MAX_BYTES).then_some(ChainTiles { tiles, tiling, has_long_edges })
     }
 
     /// Returns the predicated time of 2^26 elements.
@@ -137,7 +145,7 @@ impl ChainTiles {
 
     /// Returns the minimum number of resident blocks per multiprocessor.
     pub fn min_resident_blocks(&self) -> u32 {
-        RESIDENT_BLOCKS
+        if self.has_long_edges { RESIDENT_BLOCKS_OF_LONG_EDGES } else { RESIDENT_BLOCKS }
     }
 }
 
