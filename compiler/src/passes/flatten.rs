@@ -70,13 +70,13 @@ fn store_shared(f: &mut Function) {
     arrays.dedup();
     // all elements have the same variables, so that equal reductions are equal nodes
     let k = g.fresh_var(Ty::I64);
-    let mut users: HashMap<NodeId, u32> = HashMap::default();
+    let mut users: HashMap<(NodeId, Vec<NodeId>), u32> = HashMap::default();
     for array in &arrays {
-        let inner: HashSet<NodeId> = inner_ones(g, *array, k.1).into_iter().collect();
+        let inner: HashSet<_> = inner_ones(g, *array, k.1).into_iter().collect();
         inner.into_iter().for_each(|n| *users.entry(n).or_default() += 1);
     }
-    let is_shared = |n: NodeId| users.get(&n).is_some_and(|users| *users > 1);
-    if !users.keys().any(|n| is_shared(*n)) {
+    users.retain(|_, users| *users > 1);
+    if users.is_empty() {
         return;
     }
     let mut made: HashMap<NodeId, NodeId> = HashMap::default();
@@ -96,7 +96,10 @@ fn store_shared(f: &mut Function) {
             let body = opened(g, &lambda, &index);
             let mut element = body;
             for reduction in outermost(g, body) {
-                element = inner_stored(g, element, reduction, &index, k, &|_, _, inner| is_shared(inner));
+                let around = space(g, n, reduction);
+                let is_shared =
+                    |_: &Graph, _: NodeId, inner: NodeId| users.contains_key(&(inner, around.clone()));
+                element = inner_stored(g, element, reduction, &index, k, &is_shared);
             }
             if element != body {
                 new = generated(g, extents, &index, element);
@@ -110,21 +113,29 @@ fn store_shared(f: &mut Function) {
 }
 
 /// Returns the long reductions inside of the reductions of an array's elements that depend on at most two indices.
-/// The elements have the indices of [`Graph::sample_index`], and the reductions the index `k`.
-fn inner_ones(g: &mut Graph, array: NodeId, k: NodeId) -> Vec<NodeId> {
+/// The elements have the indices of [`Graph::sample_index`], and the reductions the index `k`; with each is the space
+/// of these indices.
+fn inner_ones(g: &mut Graph, array: NodeId, k: NodeId) -> Vec<(NodeId, Vec<NodeId>)> {
     let Op::Generate(extents, lambda) = g.op(array).clone() else { return Vec::new() };
     let index = sample_axes(g, &extents);
     let body = opened(g, &lambda, &index);
     let mut found = Vec::new();
     for n in outermost(g, body) {
+        let around = space(g, array, n);
         for src in g.op(n).operands().collect::<Vec<_>>() {
             let Op::Generate(_, lambda) = g.op(src).clone() else { continue };
             let value = g.open(&lambda, &[k]);
-            found.extend(outermost(g, value));
+            found.extend(outermost(g, value).into_iter().map(|inner| (inner, around.clone())));
         }
     }
-    found.retain(|n| is_long(g, *n) && g.node(*n).free.len() <= 2);
+    found.retain(|(n, _)| is_long(g, *n) && g.node(*n).free.len() <= 2);
     found
+}
+
+/// Returns the extents of an array and the length of a reduction in its elements.
+fn space(g: &Graph, array: NodeId, reduction: NodeId) -> Vec<NodeId> {
+    let extents = if let Op::Generate(extents, _) = g.op(array) { extents.as_slice() } else { &[] };
+    extents.iter().copied().chain(length_of(g, reduction)).collect()
 }
 
 fn sample_axes(g: &mut Graph, extents: &[NodeId]) -> Vec<Axis> {

@@ -76,7 +76,7 @@ pub struct GpuVariants {
     pub stencils: Vec<Kept>,
     /// What was decided of the arrays that it reads transposed.
     pub transposed: Vec<TiledArray>,
-    /// For a kernel with resident rows: the greatest length of a row, and what limits it.
+    /// For a kernel with resident rows or columns: the greatest length of one, and what limits it.
     pub limit: Option<String>,
     /// For a chain of stencils: what a block has in shared memory.
     pub shared: Option<String>,

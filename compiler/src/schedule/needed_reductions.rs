@@ -40,6 +40,11 @@ pub fn always(l: &mut LaunchContext, mut bodies: Vec<NodeId>, nested: Vec<NodeId
     Some(bodies)
 }
 
+/// Whether values need all of these reductions that may leave records, whatever the conditions are.
+pub fn are_always_needed(l: &LaunchContext, bodies: &[NodeId], nested: &[NodeId]) -> bool {
+    nested.iter().all(|n| !records(l, *n) || is_always_needed(l, bodies, *n))
+}
+
 /// Returns a reduction whose elements and whose initial value are computed only if the condition holds. It has
 /// the same value then.
 fn only_if(l: &mut LaunchContext, n: NodeId, condition: NodeId) -> Option<NodeId> {

@@ -29,7 +29,7 @@ use super::facts::{Accesses, Along, ResidentSegments, RowArray, RowValue, Stage}
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::{error_records, segments, work};
+use super::{error_records, needed_reductions, segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::index_space::indices;
 use crate::core::{Function, Graph, MAX_RANK, NodeId, Op};
@@ -240,6 +240,10 @@ impl LaunchContext<'_, '_> {
             let roots = if fused.domain == domain {
                 let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut self.g, *n, &outer)).collect();
                 let reductions = segments::nested(self, &bodies).unwrap_or_default();
+                // lanes compute a reduction, with its records, whatever the conditions are
+                if !needed_reductions::are_always_needed(self, &bodies, &reductions) {
+                    return None;
+                }
                 let of_reductions =
                     self.kept_reductions(along, &reductions, (segment, element), &mut length)?;
                 let values = values(&mut self.g, fused, &nodes, &outer, items);

@@ -27,7 +27,8 @@ use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
-/// The most operations of an element beyond an edge, which computes all that it needs from what is in memory.
+/// The most operations of an element beyond an edge, which computes all that it needs from what is in memory. They
+/// are counted before the element is made: each stage multiplies them by its reads.
 const MOST_BEYOND: u32 = 2000;
 
 /// Returns the number of groups from the first one on that store matrices element by element: at least 2.
@@ -59,7 +60,8 @@ impl LaunchContext<'_, '_> {
         let (mut accesses, mut cost, mut overlaps) = (Accesses::default(), 0u32, false);
         let mut beyond: HashMap<NodeId, Beyond> = HashMap::default();
         let mut least = 1;
-        for fused in chain {
+        let mut expanded: HashMap<NodeId, u32> = HashMap::default();
+        for (at, fused) in chain.iter().enumerate() {
             if fused.items.iter().any(|it| self.may_record_inside(it.node)) {
                 return None;
             }
@@ -87,7 +89,15 @@ impl LaunchContext<'_, '_> {
             }
             let own = work::of_element(&mut self.g, fused, &inner.arrays);
             cost = cost.saturating_add(own);
-            for it in &fused.items {
+            let of_reads = mine().map(|s| expanded[&s.array].saturating_mul(s.taps.len() as u32));
+            let operations = of_reads.fold(own, u32::saturating_add);
+            // of the last stage nothing is computed from memory if tiles tell what is at the edges
+            let is_expanded = at + 1 < chain.len() || has_edges;
+            if is_expanded && operations > MOST_BEYOND {
+                return None;
+            }
+            for it in fused.items.iter().filter(|_| is_expanded) {
+                expanded.insert(it.node, operations);
                 let whole = recomputed(&mut self.g, it.node, &written);
                 written.insert(it.node, whole);
                 beyond.insert(it.node, Beyond::of(self, it.node));

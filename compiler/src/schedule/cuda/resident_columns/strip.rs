@@ -31,8 +31,9 @@ pub(super) struct Place {
 pub(super) struct Strip<'a> {
     pub kept: &'a ResidentSegments,
     pub p: &'a ResidentColumnsParams,
-    /// The thread's number among those side by side (i32), and the number of these (i32).
+    /// The thread's number among those side by side (i32).
     pub x: Expr,
+    /// The number of threads' rows above it in the block (i32).
     pub row: Expr,
     /// The first column of the thread, which may be beyond the last one, and whether there is such a column.
     pub first: Expr,

@@ -1,4 +1,4 @@
-//! Resident rows (`schedule/resident_rows.rs`) on a GPU: a row lies in the registers of 8, 16 or 32
+//! Resident rows (`schedule/resident_segments.rs`) on a GPU: a row lies in the registers of 8, 16 or 32
 //! lanes, or of the warps of a block, a tile of 2048 elements each. Each element is loaded once, by
 //! vector accesses; what several stages compute of it, such as an exponential, is kept in a register
 //! as well. A reduction is the tree of semantics 5.1: columns in registers, lanes by shuffles, tiles
