@@ -2,14 +2,15 @@
 
 use crate::core::{Graph, NodeId, Op, kept_records};
 use crate::loc::Loc;
+use crate::scalar::Ty;
 use crate::schedule::groups::{self, FusedGroup};
 use crate::schedule::item_loops::KnownLoops;
 
 /// Returns the reason why a fused group is not part of an earlier one.
 pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String {
     let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
-    let waits = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).find(|n| earlier.contains(n));
-    match waits {
+    let needs: Vec<NodeId> = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).collect();
+    match needs.iter().copied().find(|n| earlier.contains(n)) {
         Some(n) => {
             let at = g.node(n).loc.first().map(|l| format!(" of {}", Loc::short(l))).unwrap_or_default();
             let what = match g.op(n) {
@@ -17,7 +18,7 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String
                 Op::Iterate { .. } => "iteration",
                 _ => "reduction",
             };
-            let bits = match leaves_kept(g, p) {
+            let bits = match leaves_kept(g, p, &needs) {
                 true => {
                     "; bits beside it say which elements would leave an error record, for tiles or loops that leave none"
                 }
@@ -50,8 +51,12 @@ fn differ_in_loops(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> bool {
     same.peek().is_some() && same.all(|b| !KnownLoops::default().fit(g, &b.items, it, is_nested))
 }
 
-/// Whether the elements of a group leave records that were kept where an array was stored.
-fn leaves_kept(g: &Graph, p: &FusedGroup) -> bool {
+/// Whether the elements of a group leave records that were kept where an array was stored, one of those that it
+/// needs: in bits beside it.
+fn leaves_kept(g: &Graph, p: &FusedGroup, needs: &[NodeId]) -> bool {
+    if !needs.iter().any(|n| matches!(g.ty(*n).elem, Ty::U8 | Ty::U16 | Ty::U32)) {
+        return false;
+    }
     let parts =
         |n: NodeId| g.op(n).operands().chain(g.op(n).lambda().map(|l| l.body)).collect::<Vec<NodeId>>();
     let is_other = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
