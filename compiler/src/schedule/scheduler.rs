@@ -86,7 +86,7 @@ pub struct CodeSize {
     /// register tiles are unrolled on purpose. Products whose code is alike count once, because later
     /// kernels of equal code are not written again.
     pub products: usize,
-    /// The variants that have been counted: what their names end in, their operations, and the types of their
-    /// launch's arrays.
-    pub known_products: HashSet<(String, usize, Vec<Ty>)>,
+    /// The variants that have been counted: what their names end in, their code as text, and the types of
+    /// their launch's arrays.
+    pub known_products: HashSet<(String, String, Vec<Ty>)>,
 }

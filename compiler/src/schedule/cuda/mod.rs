@@ -114,8 +114,9 @@ pub fn kernels(
         if strategy == Strategy::Product {
             let suffix = group.variants.iter().map(|v| v.suffix.as_str()).collect();
             let types = c.signature.arrays.values().map(|a| a.ty.elem).collect();
+            let text = k.kernel.main.as_ref().map(|main| format!("{main:?}")).unwrap_or_default();
             let (code, own) = (c.code_size(), std::mem::take(&mut size));
-            if code.known_products.insert((suffix, own, types)) {
+            if code.known_products.insert((suffix, text, types)) {
                 code.products += own;
             }
         }

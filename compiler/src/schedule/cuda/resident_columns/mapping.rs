@@ -8,6 +8,8 @@ use crate::schedule::cuda::expressions::masked;
 /// The registers of a multiprocessor, and those of a thread beside the elements.
 const REGISTERS: i64 = 1 << 16;
 const OTHER_REGISTERS: i64 = 44;
+/// The registers beside these while a thread joins its tree columns, for each level of the tree.
+const REGISTERS_OF_JOIN: i64 = 4;
 /// The registers beside these where a cluster joins.
 const REGISTERS_OF_CLUSTER: i64 = 4;
 
@@ -96,6 +98,7 @@ impl ResidentColumnsParams {
 
     fn registers(&self, words: i64, of_moments: i64) -> i64 {
         let others = if self.blocks > 1 { OTHER_REGISTERS + REGISTERS_OF_CLUSTER } else { OTHER_REGISTERS };
-        self.elements() * words + others + self.v * of_moments
+        let of_joins = REGISTERS_OF_JOIN * i64::from(self.tree_columns.ilog2());
+        self.elements() * words + others + of_joins + self.v * of_moments
     }
 }
