@@ -34,7 +34,7 @@ pub fn program(rng: &mut Rng, of: Of) -> String {
     written(rng, of, false)
 }
 
-/// The same of rows, one of whose parts reads at indices that it computes, and may leave error records.
+/// Returns a chain over rows in which one part gathers: it may leave error records.
 #[allow(dead_code, reason = "not every test has records")]
 pub fn gathering(rng: &mut Rng) -> String {
     written(rng, Of::Rows, true)

@@ -3,7 +3,8 @@
 //! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`, and
 //! `row_strips`, where the segments are the elements of a row), many
 //! short rows at a time (`short_rows`), several passes over a row (`resident_rows`), matrix
-//! products (`product`) and the like in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index order (`fold`), and the code
+//! products (`product`), reductions of all pairs of rows and columns in the order of the tree (`contraction`), the
+//! fixed tree (`reduce`), one loop in index order (`fold`), and the code
 //! that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The

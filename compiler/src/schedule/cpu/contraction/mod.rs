@@ -16,13 +16,13 @@
 //! to the strategy that the group has otherwise.
 
 use super::product::block_tiles::{BlockTile, SIZE, block_tiles};
-use super::product::pack::is_along_k;
+use super::product::pack::Columns;
 use super::product::store::store;
 use super::product::{LEAST, ROWS, STEPS};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named};

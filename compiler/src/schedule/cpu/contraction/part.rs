@@ -1,7 +1,6 @@
 //! A part of a tile: packing, the chains of its columns, and their join.
 
 use super::*;
-use crate::schedule::cpu::element_loop::each;
 
 impl Square<'_> {
     /// Emits the packing of the columns' values of a part. Columns behind the edge of the matrix are filled with 0.
@@ -12,57 +11,12 @@ impl Square<'_> {
         let here = named(l, "here", here, &mut body);
         let first = part.base.clone().plus(Expr::Reg(r).times(Expr::int(COLUMNS)));
         let first = named(l, "first", first, &mut body);
-        match is_along_k(l, self.p) {
-            Some(condition) => {
-                let [yes, no] = [true, false].map(|along_k| self.pack_along(l, along_k, (&first, r), &here));
-                body.push(Stmt::If(condition, yes?, no?));
-            }
-            None => body.extend(self.pack_along(l, self.p.sides[1].along_k, (&first, r), &here)?),
-        }
+        let columns = Columns { p: self.p, tile: &self.tile, packed: &self.packed };
+        let row = |q: Expr| Expr::Reg(r).times(Expr::int(PART)).plus(q);
+        body.extend(columns.pack(l, (&first, &here), &row)?);
         out.push(Stmt::Seq(r, Expr::int(0), part.rows.clone(), body));
-        let [row, z] = ["kk", "z"].map(|name| l.k.reg(name, Ty::I64));
-        let at = Expr::Reg(row).times(Expr::int(SIZE)).plus(Expr::Reg(z));
-        let zero = |m: &Mem| Stmt::Store(*m, at.clone(), Expr::Lit(Lit::zero(l.k.kernel.mem(*m).1)));
-        let rest = Stmt::For(
-            z,
-            self.tile.counts[1].clone(),
-            Expr::int(SIZE),
-            self.packed.iter().map(zero).collect(),
-        );
-        out.push(Stmt::Seq(row, Expr::int(0), part.rows.clone().times(Expr::int(PART)), vec![rest]));
+        out.push(columns.fill(l, part.rows.clone().times(Expr::int(PART))));
         Ok(())
-    }
-
-    /// Emits the packing of `here` inner indices from `first` on, a row of the part, with the innermost loop along
-    /// the inner index, or along the columns.
-    fn pack_along(
-        &self,
-        l: &mut Lower,
-        along_k: bool,
-        (first, r): (&Expr, crate::kernel::Reg),
-        here: &Expr,
-    ) -> Result<Vec<Stmt>> {
-        let (outer_name, inner_name) = if along_k { ("c", "q") } else { ("q", "c") };
-        let outer = l.k.reg(outer_name, Ty::I64);
-        let columns = &self.tile.counts[1];
-        let (outer_count, inner_count) = if along_k { (columns, here) } else { (here, columns) };
-        let [j, k] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
-        let env = Env::default().with(&l.launch.g, self.p.outer[1], j).with(&l.launch.g, self.p.k, k);
-        let parts = &self.p.sides[1].parts;
-        let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-        let inner = each(l, inner_name, &Expr::int(0), inner_count, &mut |l, inner, conditions, body| {
-            let outer = Expr::Reg(outer);
-            let (q, c) = if along_k { (inner.clone(), outer) } else { (outer, inner.clone()) };
-            let vars = [(j, self.tile.first[1].clone().plus(c.clone())), (k, first.clone().plus(q.clone()))];
-            if let Some(conditions) = conditions {
-                return l.conditions(&vars, conditions, body);
-            }
-            let values = l.region(&vars, &roots, &Expr::int(0), body)?;
-            let to = Expr::Reg(r).times(Expr::int(PART)).plus(q).times(Expr::int(SIZE)).plus(c);
-            body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
-            Ok(vec![])
-        })?;
-        Ok(vec![Stmt::Seq(outer, Expr::int(0), outer_count.clone(), inner)])
     }
 
     /// Emits the part for some rows from `row` on, and puts it on the pile.

@@ -22,6 +22,7 @@ use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::{Lower, named};
 use crate::schedule::products::Product;
 use block_tiles::{BlockTile, SIZE, block_tiles, up};
+use pack::Columns;
 use store::store;
 
 /// Number of inner (k) indices that are packed at once. A panel of 512 inner indices consists of
@@ -80,7 +81,9 @@ impl Square<'_> {
         let mut body = Vec::new();
         let base = named(l, "base", Expr::Reg(turn).times(Expr::int(DEPTH)), &mut body);
         let depth = named(l, "depth", count.clone().minus(base.clone()).min(Expr::int(DEPTH)), &mut body);
-        self.pack(l, &base, &depth, &mut body)?;
+        let columns = Columns { p: self.p, tile: &self.tile, packed: &self.packed };
+        body.extend(columns.pack(l, (&base, &depth), &|kk| kk)?);
+        body.push(columns.fill(l, depth.clone()));
         let (r, mut rows) = (l.k.reg("r", Ty::I64), Vec::new());
         let row = named(l, "row", Expr::Reg(r).times(Expr::int(ROWS)), &mut rows);
         self.rows(l, &row, ROWS, &base, &depth, &mut rows)?;

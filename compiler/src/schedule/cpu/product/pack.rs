@@ -2,11 +2,11 @@
 //! neighbours. Rows are read where they lie: a value of theirs serves 64 columns (packing them, too, was measured as
 //! a third slower).
 //!
-//! The innermost loop walks through what is contiguous in memory. Of arrays with any strides the call decides what that
-//! is: there is a loop for either direction, because values that lie a power of two apart share few sets of a cache.
+//! The innermost loop walks through what is contiguous in memory. Of arrays with any strides the call decides what
+//! that is: there is a loop for either direction, because values that lie a power of two apart share few sets of a
+//! cache.
 
-use super::Square;
-use super::block_tiles::SIZE;
+use super::block_tiles::{BlockTile, SIZE};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
@@ -16,25 +16,38 @@ use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::Lower;
 use crate::schedule::products::Product;
 
-impl Square<'_> {
-    /// Emits the packing of the columns' values of `depth` inner indices from `base` on. Columns
-    /// behind the edge of the matrix are filled with 0.
-    pub(super) fn pack(&self, l: &mut Lower, base: &Expr, depth: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+/// The values of the columns of a block tile, and the buffers that they are packed into.
+pub struct Columns<'a> {
+    pub p: &'a Product,
+    pub tile: &'a BlockTile,
+    pub packed: &'a [Mem],
+}
+
+impl Columns<'_> {
+    /// Returns the packing of `depth` inner indices from `base` on. `row` gives the row of the buffer of each.
+    pub fn pack(
+        &self,
+        l: &mut Lower,
+        (base, depth): (&Expr, &Expr),
+        row: &dyn Fn(Expr) -> Expr,
+    ) -> Result<Vec<Stmt>> {
         match is_along_k(l, self.p) {
             Some(condition) => {
-                let [yes, no] = [true, false].map(|along_k| self.pack_along(l, along_k, base, depth));
-                out.push(Stmt::If(condition, yes?, no?));
+                let [yes, no] = [true, false].map(|along_k| self.pack_along(l, along_k, (base, depth), row));
+                Ok(vec![Stmt::If(condition, yes?, no?)])
             }
-            None => out.append(&mut self.pack_along(l, self.p.sides[1].along_k, base, depth)?),
+            None => self.pack_along(l, self.p.sides[1].along_k, (base, depth), row),
         }
-        let row = l.k.reg("kk", Ty::I64);
-        let rest = self.zeros(l, Expr::Reg(row));
-        out.push(Stmt::Seq(row, Expr::int(0), depth.clone(), vec![rest]));
-        Ok(())
     }
 
-    /// Emits the packing with the innermost loop along the inner index, or along the columns.
-    fn pack_along(&self, l: &mut Lower, along_k: bool, base: &Expr, depth: &Expr) -> Result<Vec<Stmt>> {
+    /// The same with the innermost loop along the inner index, or along the columns.
+    fn pack_along(
+        &self,
+        l: &mut Lower,
+        along_k: bool,
+        (base, depth): (&Expr, &Expr),
+        row: &dyn Fn(Expr) -> Expr,
+    ) -> Result<Vec<Stmt>> {
         let (outer_name, inner_name) = if along_k { ("c", "kk") } else { ("kk", "c") };
         let outer = l.k.reg(outer_name, Ty::I64);
         let (outer_count, inner_count) =
@@ -51,25 +64,27 @@ impl Square<'_> {
                 return l.conditions(&vars, conditions, body);
             }
             let values = l.region(&vars, &roots, &Expr::int(0), body)?;
-            let to = kk.times(Expr::int(SIZE)).plus(c);
+            let to = row(kk).times(Expr::int(SIZE)).plus(c);
             body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
             Ok(vec![])
         })?;
         Ok(vec![Stmt::Seq(outer, Expr::int(0), outer_count.clone(), inner)])
     }
 
-    fn zeros(&self, l: &mut Lower, row: Expr) -> Stmt {
-        let z = l.k.reg("z", Ty::I64);
-        let at = row.times(Expr::int(SIZE)).plus(Expr::Reg(z));
+    /// Returns a loop that fills so many rows of the buffer with 0 behind the edge of the matrix.
+    pub fn fill(&self, l: &mut Lower, rows: Expr) -> Stmt {
+        let [row, z] = ["kk", "z"].map(|name| l.k.reg(name, Ty::I64));
+        let at = Expr::Reg(row).times(Expr::int(SIZE)).plus(Expr::Reg(z));
         let store = |m: &Mem| Stmt::Store(*m, at.clone(), Expr::Lit(Lit::zero(l.k.kernel.mem(*m).1)));
         let body = self.packed.iter().map(store).collect();
-        Stmt::For(z, self.tile.counts[1].clone(), Expr::int(SIZE), body)
+        let rest = Stmt::For(z, self.tile.counts[1].clone(), Expr::int(SIZE), body);
+        Stmt::Seq(row, Expr::int(0), rows, vec![rest])
     }
 }
 
 /// Returns the condition that neighbouring inner indices of the columns' values are nearer in memory than
 /// neighbouring columns. Returns `None` if the code knows.
-pub fn is_along_k(l: &mut Lower, p: &Product) -> Option<Expr> {
+fn is_along_k(l: &mut Lower, p: &Product) -> Option<Expr> {
     if !l.k.strided {
         return None;
     }
