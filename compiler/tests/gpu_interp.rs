@@ -209,6 +209,43 @@ fn races_in_shared_memory() {
     assert_eq!(lines, [7]);
 }
 
+/// Each thread copies 16 bytes, as other elements, and reads those of its neighbour.
+fn copies(before: &str, between: &str, offset: &str) -> String {
+    format!(
+        "kernel @k {{ threads 64 read x: f32 aligned write out: f32 shared buf: u8[1024] main {{
+           let %t: i32 = and(thread, 7i32)
+           {before}
+           if lt(thread, 8i32) {{ copy buf[mul(%t, 16i32)] = x[add(mul(%t, 4i32), {offset})] }}
+           {between}
+           let %b: u8 = buf[mul(xor(%t, 1i32), 16i32)]
+           if lt(thread, 8i32) {{ out[thread] = cast f32(%b) }}
+         }} }}"
+    )
+}
+
+/// A copy is there for its thread behind a wait, and for others behind a barrier behind that.
+#[test]
+fn copies_are_there_behind_a_wait_and_a_barrier() {
+    passes(&copies("", "copy_group copy_wait 0 barrier", "4i32"), 1);
+    // the last group is an empty one
+    passes(&copies("", "copy_group copy_group copy_wait 1 barrier", "0i32"), 1);
+    let printed = kernel(&copies("", "copy_group copy_wait 0 barrier", "4i32")).to_string();
+    assert_eq!(kernel(&printed).to_string(), printed);
+    let text = copies("", "copy_group copy_wait 0 barrier", "0i32");
+    let mut x = floats(64);
+    x[4] = Lit { ty: Ty::F32, bits: 0x0403_0207 };
+    let (out, _) = launch(&kernel(&text), 1, &x, 64, &[], Order::Ascending).expect("no fault");
+    assert_eq!(out[0], Some(Lit::f32(7.0)), "the first byte of the neighbour's");
+    for missing in ["copy_group barrier", "copy_wait 0 barrier", "copy_group copy_wait 1 barrier"] {
+        fault(&copies("", missing, "0i32"), 1, FaultKind::Unwritten, &["shared buf"]);
+    }
+    fault(&copies("", "copy_group copy_wait 0", "0i32"), 1, FaultKind::Race, &["shared buf"]);
+    fault(&copies("", "copy_group barrier copy_wait 0", "0i32"), 1, FaultKind::Race, &["shared buf"]);
+    let read = "var %s: u8 = 0u8 if ge(thread, 32i32) { buf[thread] = 1u8 %s = buf[thread] }";
+    fault(&copies(read, "copy_group copy_wait 0 barrier", "0i32"), 1, FaultKind::Race, &["shared buf"]);
+    fault(&copies("", "copy_group copy_wait 0 barrier", "1i32"), 1, FaultKind::Misaligned, &["array x"]);
+}
+
 /// What a warp's lanes wrote before a broadcast they see after it; other warps do not, and a shuffle orders nothing.
 #[test]
 fn broadcasts_order_a_warp_and_no_more() {

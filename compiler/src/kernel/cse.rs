@@ -129,6 +129,10 @@ impl CommonSubexpressions<'_> {
             Stmt::While(_, body) => self.block(body),
             Stmt::Let(r, e, _) => self.bound(*r, e, out),
             Stmt::LoadVec(_, m, i) => self.index(*m, i, out),
+            Stmt::CopyAsync { to, at, from, index } => {
+                self.index(*to, at, out);
+                self.index(*from, index, out);
+            }
             Stmt::Store(m, i, e) => {
                 self.expr(e, out);
                 self.index(*m, i, out);

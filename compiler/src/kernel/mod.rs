@@ -112,6 +112,9 @@ pub const OLDEST_CAPABILITY: u32 = 80;
 /// The compute capability of the oldest devices that have clusters of blocks.
 pub const CLUSTER_CAPABILITY: u32 = 90;
 
+/// The bytes of an asynchronous copy.
+pub const COPY_BYTES: usize = 16;
+
 /// The number of lanes of a warp.
 pub const WARP: u32 = 32;
 
@@ -166,6 +169,20 @@ pub enum Stmt {
     /// GPU: a store to the shared memory of a block of this cluster: the memory, the index, the rank
     /// of the block, and the value. That block must have begun, and must not have ended.
     StoreTo(Mem, Expr, Expr, Expr),
+    /// GPU: begins to copy 16 bytes, from the neighbours from `index` on of an array to those from `at` on of
+    /// shared memory, of any types. Both indices are multiples of 16 bytes. Nothing may read or write the copy
+    /// before it has been waited for.
+    CopyAsync {
+        to: Mem,
+        at: Expr,
+        from: Mem,
+        index: Expr,
+    },
+    /// GPU: makes a group of the copies that the thread has begun since its last group.
+    CopyGroup,
+    /// GPU: waits for all groups of the thread's copies except for so many of the last ones. The thread sees
+    /// what they have copied, and other threads see it behind a barrier.
+    CopyWait(u32),
 }
 
 /// An array parameter.

@@ -105,6 +105,10 @@ impl Narrow<'_> {
                     self.index(rank);
                 }
                 Stmt::LoadVec(_, _, i) => self.index(i),
+                Stmt::CopyAsync { at, index, .. } => {
+                    self.index(at);
+                    self.index(index);
+                }
                 Stmt::StoreVec(_, i, values) => {
                     values.iter_mut().for_each(|e| self.indices(e));
                     self.index(i);
@@ -131,6 +135,8 @@ impl Narrow<'_> {
                 | Stmt::Note(_)
                 | Stmt::Barrier
                 | Stmt::ClusterBarrier { .. }
+                | Stmt::CopyGroup
+                | Stmt::CopyWait(_)
                 | Stmt::Prefetch { .. } => {}
             }
             out.push(s);

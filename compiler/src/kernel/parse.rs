@@ -200,12 +200,16 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
         "store" => {
             let (m, i) = element(c, k)?;
             c.expect("=")?;
-            let mut values = vec![expr(c, k)?];
-            while c.eat(",") {
-                values.push(expr(c, k)?);
-            }
-            Stmt::StoreVec(m, i, values)
+            Stmt::StoreVec(m, i, list(c, k)?)
         }
+        "copy" => {
+            let (to, at) = element(c, k)?;
+            c.expect("=")?;
+            let (from, index) = element(c, k)?;
+            Stmt::CopyAsync { to, at, from, index }
+        }
+        "copy_group" => Stmt::CopyGroup,
+        "copy_wait" => Stmt::CopyWait(u32::try_from(c.number()?).map_err(|_| c.error("too many groups"))?),
         "arrive" => {
             let r = define(c, k, Some(Ty::Bool))?;
             c.expect("=")?;
@@ -240,6 +244,15 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             }
         }
     })
+}
+
+/// Reads expressions with commas between them.
+fn list(c: &mut Cursor, k: &Kernel) -> Result<Vec<Expr>> {
+    let mut out = vec![expr(c, k)?];
+    while c.eat(",") {
+        out.push(expr(c, k)?);
+    }
+    Ok(out)
 }
 
 /// Reads `name[index]`.

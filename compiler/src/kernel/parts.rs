@@ -10,6 +10,10 @@ macro_rules! expressions {
             Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => $f(e),
             Stmt::While(e, _) | Stmt::If(e, ..) | Stmt::Prefetch { index: e, .. } => $f(e),
             Stmt::LoadVec(_, _, e) => $f(e),
+            Stmt::CopyAsync { at, index, .. } => {
+                $f(at);
+                $f(index);
+            }
             Stmt::Store(_, a, b) | Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
                 $f(a);
                 $f(b);
@@ -27,7 +31,12 @@ macro_rules! expressions {
                 $f(e);
                 values.into_iter().for_each($f);
             }
-            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier | Stmt::ClusterBarrier { .. } => {}
+            Stmt::Local(_)
+            | Stmt::Note(_)
+            | Stmt::Barrier
+            | Stmt::ClusterBarrier { .. }
+            | Stmt::CopyGroup
+            | Stmt::CopyWait(_) => {}
         }
     };
 }

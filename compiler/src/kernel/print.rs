@@ -133,6 +133,12 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 let (index, rank) = (expr(k, i), expr(k, rank));
                 writeln!(f, "{pad}{}[{index}] of {rank} = {}", mem(k, *m), expr(k, e))?;
             }
+            Stmt::CopyAsync { to, at, from, index } => {
+                let (at, index) = (expr(k, at), expr(k, index));
+                writeln!(f, "{pad}copy {}[{at}] = {}[{index}]", mem(k, *to), mem(k, *from))?;
+            }
+            Stmt::CopyGroup => writeln!(f, "{pad}copy_group")?,
+            Stmt::CopyWait(n) => writeln!(f, "{pad}copy_wait {n}")?,
             Stmt::Arrive(r, at, count) => {
                 writeln!(f, "{pad}arrive {} = {} of {}", reg(r), expr(k, at), expr(k, count))?;
             }

@@ -14,9 +14,10 @@
 //! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end`, `for` or `prefetch`; only
 //!    they have shared memory, vector accesses, barriers, shuffles and arrivals. Only kernels with
 //!    clusters have cluster barriers and stores to other blocks.
+//!    Asynchronous copies are from aligned arrays to shared memory.
 //!    A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
-use super::{Expr, Kernel, Mem, Reg, Stmt};
+use super::{Array, Expr, Kernel, Mem, Reg, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
 use rustc_hash::{FxBuildHasher, FxHashSet as HashSet};
@@ -250,7 +251,19 @@ impl Check<'_> {
                 let ty = self.mem(*m, scope)?;
                 values.iter().try_for_each(|e| self.want(e, ty, scope))
             }
-            Stmt::Barrier => Ok(()),
+            Stmt::Barrier | Stmt::CopyGroup | Stmt::CopyWait(_) => Ok(()),
+            Stmt::CopyAsync { to, at, from, index } => {
+                let readable = |a: &Array| !a.write && a.aligned && !a.strided;
+                let array = match from {
+                    Mem::Array(a) => self.k.arrays.get(*a as usize).is_some_and(readable),
+                    _ => false,
+                };
+                self.mem(*to, scope)?;
+                self.index(at, scope)?;
+                self.index(index, scope)?;
+                let found = array && matches!(to, Mem::Shared(_));
+                if found { Ok(()) } else { Err(format!("a copy from {from:?} to {to:?}")) }
+            }
             Stmt::ClusterBarrier { .. } | Stmt::StoreTo(..) if self.k.cluster == 0 => {
                 Err(format!("{s:?} in a kernel without clusters"))
             }

@@ -75,6 +75,9 @@ impl Lower<'_> {
             Stmt::Local(_) | Stmt::Note(_) | Stmt::Prefetch { .. } => {}
             Stmt::LoadVec(..)
             | Stmt::StoreVec(..)
+            | Stmt::CopyAsync { .. }
+            | Stmt::CopyGroup
+            | Stmt::CopyWait(_)
             | Stmt::StoreTo(..)
             | Stmt::Barrier
             | Stmt::ClusterBarrier { .. }

@@ -130,6 +130,9 @@ impl Printer<'_> {
             | Stmt::StoreTo(..)
             | Stmt::Barrier
             | Stmt::ClusterBarrier { .. }
+            | Stmt::CopyAsync { .. }
+            | Stmt::CopyGroup
+            | Stmt::CopyWait(_)
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 if matches!(s, Stmt::For(..)) && !body.iter().any(Stmt::has_loop) {

@@ -3,7 +3,7 @@
 use super::Emitter;
 use super::address::Address;
 use super::regs::{Operand, operation_type};
-use crate::kernel::{Expr, Gpu, Reg, Stmt};
+use crate::kernel::{COPY_BYTES, Expr, Gpu, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 
 impl<'a> Emitter<'a> {
@@ -36,6 +36,12 @@ impl<'a> Emitter<'a> {
             }
             Stmt::StoreTo(m, i, rank, e) => self.store_to_block(*m, i, rank, e),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
+            Stmt::CopyAsync { to, at, from, index } => {
+                let (to, from) = (self.address(*to, at), self.address(*from, index));
+                code!(self, "cp.async.cg.shared.global {to}, {from}, {COPY_BYTES};");
+            }
+            Stmt::CopyGroup => code!(self, "cp.async.commit_group;"),
+            Stmt::CopyWait(n) => code!(self, "cp.async.wait_group {n};"),
             // declared at the top of the entry
             Stmt::Local(_) => {}
             Stmt::Prefetch { array, index, .. } => {

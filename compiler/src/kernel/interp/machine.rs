@@ -2,6 +2,7 @@
 
 use super::args::{self, Args, Grid};
 use super::clock::{Access, Cell, Clock, Clocks, Target};
+use super::copies::Copies;
 use super::fault::{Check, Fault, FaultKind, Place, Thread};
 use super::memory::{Id, Memory};
 use crate::kernel::{Kernel, Mem, Stmt};
@@ -32,6 +33,8 @@ pub(super) struct Machine<'k, 'm> {
     pub records: Vec<u64>,
     /// The first allocation of the shared memory of each block that has begun and not ended.
     shared: HashMap<u32, Id>,
+    /// The asynchronous copies of each thread.
+    pub copies: HashMap<u32, Copies<'k>>,
     /// The first read of unwritten memory. It is reported last, because it may be caused by a race,
     /// which is the better report.
     pub unwritten: Option<Box<Fault>>,
@@ -49,6 +52,7 @@ impl<'k, 'm> Machine<'k, 'm> {
             arrivals: vec![Clock::default(); args.counters.map_or(0, |c| memory.len(c))],
             records: vec![0; k.sites.len()],
             shared: HashMap::default(),
+            copies: HashMap::default(),
             unwritten: None,
             memory,
         };
@@ -208,6 +212,13 @@ impl<'k, 'm> Machine<'k, 'm> {
             self.store_one(who, Target::Mem(m), id, at, index + i as i64, *v)?;
         }
         Ok(())
+    }
+
+    /// Makes elements of shared memory unwritten again.
+    pub fn forget(&mut self, who: Who<'k>, m: Mem, index: i64, count: usize) {
+        if let Mem::Shared(i) = m {
+            self.memory.forget(Id(who.shared.0 + i), index as usize, count);
+        }
     }
 
     /// Returns an element of a thread's local array, which was found to be `element`.

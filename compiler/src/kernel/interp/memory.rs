@@ -52,6 +52,11 @@ impl Memory {
         (a.bits[i], a.written[i]) = (value.bits, true);
     }
 
+    /// Makes elements unwritten again.
+    pub(super) fn forget(&mut self, id: Id, first: usize, count: usize) {
+        self.list[id.0 as usize].written[first..first + count].fill(false);
+    }
+
     pub(super) fn at(&self, id: Id) -> &Allocation {
         &self.list[id.0 as usize]
     }

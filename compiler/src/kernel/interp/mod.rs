@@ -13,6 +13,7 @@
 
 mod args;
 mod clock;
+mod copies;
 mod eval;
 mod fault;
 mod lanes;

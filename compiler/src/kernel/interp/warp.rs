@@ -215,6 +215,14 @@ impl<'k> Machine<'k, '_> {
                     self.store(peer, *m, index.index(l), &[value.bits[l]])?;
                 }
             }
+            Stmt::CopyAsync { to, at, from, index } => {
+                let (at, index) = (self.eval(w, at, mask, s)?, self.eval(w, index, mask, s)?);
+                for l in lanes(mask) {
+                    self.copy(w.who(l, s), (*to, at.index(l)), (*from, index.index(l)))?;
+                }
+            }
+            Stmt::CopyGroup => lanes(mask).for_each(|l| self.copy_group(w.thread(l))),
+            Stmt::CopyWait(n) => lanes(mask).try_for_each(|l| self.copy_wait(w.thread(l), *n))?,
             Stmt::Barrier | Stmt::ClusterBarrier { .. } if mask == u32::MAX => w.state = State::Waiting,
             Stmt::Barrier | Stmt::ClusterBarrier { .. } => {
                 let missing = self.thread(w.thread(lanes(!mask).next().unwrap_or(0)));
