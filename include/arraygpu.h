@@ -1088,6 +1088,12 @@ agpu_status agpu_builder_at(struct agpu_builder *builder, const char *file, int3
 agpu_status agpu_builder_fast_math(struct agpu_builder *builder, bool on);
 
 /**
+ * Lets GPUs of compute capability 8.0 and above compute matrix products with tensor cores: products
+ * of f16 and bf16, and of f32 rounded to TF32, are added in f32 in an order that is not promised.
+ */
+agpu_status agpu_builder_tensor_cores(struct agpu_builder *builder, bool on);
+
+/**
  * Adds a parameter: a scalar if the rank is 0, else an array. Parameters come before all other
  * nodes. Those whose name is NULL are named v0, v1 .. by their position.
  */

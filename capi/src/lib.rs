@@ -137,6 +137,7 @@ pub use online::builder::agpu_builder_create;
 pub use online::builder::agpu_builder_fast_math;
 pub use online::builder::agpu_builder_free;
 pub use online::builder::agpu_builder_param;
+pub use online::builder::agpu_builder_tensor_cores;
 pub use online::builder::agpu_builder_variable;
 pub use online::cc::agpu_allow_cpu_compiler;
 pub use pinned::{agpu_host_alloc, agpu_host_free};

@@ -45,6 +45,7 @@ pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<
         name: "f".into(),
         doc: String::new(),
         fast: false,
+        tensor_cores: false,
         stencil: None,
         at,
         params: types.into_iter().enumerate().map(param).collect(),

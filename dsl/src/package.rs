@@ -35,6 +35,8 @@ pub struct Package {
     functions: Vec<Definition>,
     /// `fast_math` for the functions that follow.
     fast: bool,
+    /// `tensor_cores` for the functions that follow.
+    tensor_cores: bool,
     /// How to keep the stencils of the functions that follow.
     stencil: Option<StencilHint>,
     /// The first mistake that a registration found.
@@ -58,6 +60,7 @@ impl Package {
             at: Location::caller(),
             functions: Vec::new(),
             fast: false,
+            tensor_cores: false,
             stencil: None,
             mistake: None,
         }
@@ -97,6 +100,7 @@ impl Package {
         let definition = Definition {
             doc: String::new(),
             fast: self.fast,
+            tensor_cores: self.tensor_cores,
             stencil: self.stencil,
             at,
             params: names.map(|(name, ty)| Param { name: (*name).into(), ty }).collect(),
@@ -158,6 +162,31 @@ impl Package {
         match self.functions.last_mut() {
             Some(function) => function.fast = true,
             None => self.fast = true,
+        }
+        self
+    }
+
+    /// Allows tensor cores in the function exported last; before the first function, in all of the
+    /// package. `docs/semantics.md` 8 has the details: on GPUs of compute capability 8.0 and above,
+    /// matrix products of f16 and bf16, and of f32 rounded to TF32 (11 bits of precision), are sums
+    /// of exact products in f32, in an order that is not promised. What is computed before and
+    /// after a product keeps its bits. CPUs compute as ever, so bits differ between devices. The
+    /// manifest says so.
+    ///
+    /// Cost: none; large products are several times as fast on such GPUs.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p")
+    ///     .function("product", ["a", "b"], "c", |a: MExp<f16>, b: MExp<f16>| a.matmul(b))
+    ///     .tensor_cores();
+    /// assert!(package.functions()?[0].tensor_cores);
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
+    pub fn tensor_cores(mut self) -> Package {
+        match self.functions.last_mut() {
+            Some(function) => function.tensor_cores = true,
+            None => self.tensor_cores = true,
         }
         self
     }

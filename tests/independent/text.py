@@ -164,6 +164,7 @@ class FunctionParser:
         p.expect("(")
         declared = p.list_of(")", lambda: (p.take("word"), p.expect(":"), p.type())[::2])
         p.eat("fast")
+        p.eat("tensor_cores")
         if p.eat("stencil"):
             p.take("word")
         p.expect("{")

@@ -24,6 +24,7 @@ pub(super) struct Builder {
     serial: u32,
     name: String,
     fast: bool,
+    tensor_cores: bool,
     params: Vec<Param>,
     loc: LocStack,
     /// The compiler's builder, once there is a node that is no parameter.
@@ -123,9 +124,9 @@ impl Builder {
         if self.results.is_empty() {
             fail!(INVALID_ARGUMENT, "{} has no result", self.name);
         }
-        let (results, fast) = (self.results.clone(), self.fast);
+        let (results, fast, tensor_cores) = (self.results.clone(), self.fast, self.tensor_cores);
         let mut function = self.function().function.clone();
-        (function.results, function.fast) = (results, fast);
+        (function.results, function.fast, function.tensor_cores) = (results, fast, tensor_cores);
         Ok(function)
     }
 }
@@ -190,6 +191,7 @@ pub unsafe extern "C" fn agpu_builder_create(
             serial: SERIALS.fetch_add(1, Ordering::Relaxed),
             name: identifier(name, "the name")?,
             fast: false,
+            tensor_cores: false,
             params: Vec::new(),
             loc: LocStack::default(),
             begun: None,
@@ -239,6 +241,16 @@ pub unsafe extern "C" fn agpu_builder_at(
 pub unsafe extern "C" fn agpu_builder_fast_math(builder: *mut AgpuBuilder, on: bool) -> AgpuStatus {
     with("agpu_builder_fast_math", builder, |b| {
         b.fast = on;
+        Ok(())
+    })
+}
+
+/// Lets GPUs of compute capability 8.0 and above compute matrix products with tensor cores: products
+/// of f16 and bf16, and of f32 rounded to TF32, are added in f32 in an order that is not promised.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_tensor_cores(builder: *mut AgpuBuilder, on: bool) -> AgpuStatus {
+    with("agpu_builder_tensor_cores", builder, |b| {
+        b.tensor_cores = on;
         Ok(())
     })
 }

@@ -13,7 +13,7 @@ pub fn encode(f: &Function) -> Vec<u8> {
 }
 
 fn function(f: &Function, out: &mut Bytes) {
-    (&f.name, f.fast, f.stencil, f.params.len()).hash(out);
+    (&f.name, f.fast, f.tensor_cores, f.stencil, f.params.len()).hash(out);
     f.params.iter().for_each(|p| (&p.name, p.ty).hash(out));
     let roots = f.requires.iter().flat_map(|r| [r.a, r.b]).chain(f.results.iter().map(|r| r.value));
     let order = f.graph.reachable(roots.clone());

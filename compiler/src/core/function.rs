@@ -124,6 +124,8 @@ pub struct Function {
     pub doc: String,
     /// `fast_math`: GPUs may approximate, contract and flush subnormals (`passes/fast.rs`).
     pub fast: bool,
+    /// `tensor_cores`: GPUs may compute matrix products with tensor cores (semantics 8).
+    pub tensor_cores: bool,
     /// How GPU kernels hold the arrays of stencils; `None` leaves the choice to the cost model.
     pub stencil: Option<StencilHint>,
     /// Where it was registered.
@@ -150,6 +152,7 @@ impl Function {
             name: name.into(),
             doc: String::new(),
             fast: false,
+            tensor_cores: false,
             stencil: None,
             loc: None,
             params,

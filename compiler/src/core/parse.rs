@@ -44,11 +44,12 @@ fn function(c: &mut Cursor) -> Result<Function> {
         Ok((name, c.ty()?))
     })?;
     let fast = c.eat("fast");
+    let tensor_cores = c.eat("tensor_cores");
     let stencil = if c.eat("stencil") { Some(stencil_hint(c)?) } else { None };
     c.expect("{")?;
     let names = params.iter().zip(0..).map(|(p, i)| (p.name.clone(), NodeId(i))).collect();
     let mut p = Parser { c, f: Function::new(&name, params), names, hidden: Vec::new() };
-    (p.f.fast, p.f.stencil) = (fast, stencil);
+    (p.f.fast, p.f.tensor_cores, p.f.stencil) = (fast, tensor_cores, stencil);
     while !p.c.eat("return") {
         if p.c.eat("step") {
             let step = p.c.nested(function)?;

@@ -51,9 +51,10 @@ impl Printer<'_> {
         let results: Vec<_> =
             f.results.iter().map(|r| format!("{}: {}", r.name, f.graph.ty(r.value))).collect();
         let fast = if f.fast { "fast " } else { "" };
+        let tensor = if f.tensor_cores { "tensor_cores " } else { "" };
         let stencil = f.stencil.map(|s| format!("stencil {s} ")).unwrap_or_default();
         let (params, results) = (params.join(", "), results.join(", "));
-        let _ = writeln!(self.out, "func @{}({params}) -> ({results}) {fast}{stencil}{{", f.name);
+        let _ = writeln!(self.out, "func @{}({params}) -> ({results}) {fast}{tensor}{stencil}{{", f.name);
         let pad = "  ".repeat(self.indent);
         for step in &f.steps {
             let text = print(step, self.locs);

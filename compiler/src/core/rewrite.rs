@@ -69,6 +69,7 @@ impl Function {
             name: self.name.clone(),
             doc: self.doc.clone(),
             fast: self.fast,
+            tensor_cores: self.tensor_cores,
             stencil: self.stencil,
             loc: self.loc.clone(),
             params: self.params.clone(),

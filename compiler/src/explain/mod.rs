@@ -159,6 +159,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         name: f.name.clone(),
         place: f.loc.as_ref().map(Into::into),
         fast_math: f.fast,
+        tensor_cores: f.tensor_cores,
         predicted,
         bytes,
         least_bytes,

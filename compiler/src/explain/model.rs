@@ -32,6 +32,8 @@ pub struct Function {
     pub place: Option<Place>,
     /// Whether GPUs may approximate.
     pub fast_math: bool,
+    /// Whether GPUs may compute products with tensor cores.
+    pub tensor_cores: bool,
     /// The bytes that all launches move.
     pub bytes: Amount,
     /// The bytes that any program must move: what is read of parameters, and results, once.

@@ -17,9 +17,10 @@ fn function(f: &Function) -> String {
     let mut out = String::new();
     let place = f.place.as_ref().map(|p| format!(" ({})", short(p))).unwrap_or_default();
     let fast = if f.fast_math { ", fast_math: approximate on GPUs" } else { "" };
+    let tensor = if f.tensor_cores { ", tensor_cores: products in any order on GPUs" } else { "" };
     let _ = writeln!(
         out,
-        "{}{place}: {}, {}, moves {} bytes{fast}",
+        "{}{place}: {}, {}, moves {} bytes{fast}{tensor}",
         f.name,
         launches(f),
         count(f.temporaries.len(), "temporary", "temporaries"),

@@ -72,9 +72,9 @@ impl Renaming {
 fn sets(body: &[Stmt], out: &mut Vec<Reg>) {
     for s in body {
         match s {
-            Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Arrive(r, ..) => out.push(*r),
+            Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Arrive(r, ..) | Stmt::Pack(r, _) => out.push(*r),
             Stmt::For(r, ..) | Stmt::Seq(r, ..) => out.push(*r),
-            Stmt::LoadVec(regs, ..) => out.extend(regs),
+            Stmt::LoadVec(regs, ..) | Stmt::LoadMatrices { regs, .. } => out.extend(regs),
             _ => {}
         }
         s.blocks().into_iter().for_each(|b| sets(b, out));

@@ -44,8 +44,12 @@ impl Liveness {
 
     fn sweep(&self, body: &mut Vec<Stmt>) {
         body.retain_mut(|s| match s {
-            Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => self.regs[r.0 as usize],
-            Stmt::LoadVec(regs, ..) => regs.iter().any(|r| self.regs[r.0 as usize]),
+            Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) | Stmt::Pack(r, _) => {
+                self.regs[r.0 as usize]
+            }
+            Stmt::LoadVec(regs, ..)
+            | Stmt::LoadMatrices { regs, .. }
+            | Stmt::MultiplyMatrices { sums: regs, .. } => regs.iter().any(|r| self.regs[r.0 as usize]),
             Stmt::Store(Mem::Local(l), ..) | Stmt::Local(l) => self.locals[*l as usize],
             Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) => {
                 self.sweep(b);
@@ -96,7 +100,10 @@ impl<'k> Marking<'k> {
                         self.pending.push(place);
                     }
                 }
-                Stmt::LoadVec(regs, ..) => {
+                Stmt::Pack(r, _) => self.definitions[r.0 as usize].push(place),
+                Stmt::LoadVec(regs, ..)
+                | Stmt::LoadMatrices { regs, .. }
+                | Stmt::MultiplyMatrices { sums: regs, .. } => {
                     regs.iter().for_each(|r| self.definitions[r.0 as usize].push(place));
                 }
                 Stmt::Store(Mem::Local(l), ..) => self.stores[*l as usize].push(place),
@@ -132,6 +139,8 @@ impl<'k> Marking<'k> {
     fn mark(&mut self, statement: &'k Stmt) {
         match statement {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => self.mark_register(*r),
+            // one sum keeps all of them
+            Stmt::MultiplyMatrices { sums, .. } => sums.iter().for_each(|r| self.mark_register(*r)),
             Stmt::LoadVec(_, m, _) => self.mark_array(*m),
             _ => {}
         }

@@ -183,6 +183,30 @@ pub enum Stmt {
     /// GPU: waits for all groups of the thread's copies except for so many of the last ones. The thread sees
     /// what they have copied, and other threads see it behind a barrier.
     CopyWait(u32),
+    /// GPU: defines a word, u32, as tensor cores take it: two halves, the first one in its low bits, or one f32,
+    /// rounded to tf32: to 11 bits of precision, ties away from 0.
+    Pack(Reg, Vec<Expr>),
+    /// GPU: loads four matrices of eight rows of 16 bytes from words of shared memory, as one operation of the
+    /// warp: lane 8 m + r has the number of the first word of row r of matrix m. Register m of lane l has
+    /// word l mod 4 of row l / 4 of that matrix; if it is transposed, the elements of 16 bits in column l / 4
+    /// of the rows 2 (l mod 4), in the low half, and 2 (l mod 4) + 1.
+    LoadMatrices {
+        regs: Vec<Reg>,
+        from: Mem,
+        index: Expr,
+        transposed: bool,
+    },
+    /// GPU: adds the product of two matrices to a third one, as one operation of the warp, with exact products and sums in
+    /// f32 in any order. The operands lie in the registers of all lanes: four words of 16 rows and 32 bytes
+    /// of inner indices, two words of these inner indices and 8 columns; the elements have this type, f32
+    /// rounded to tf32. Word w of the rows has the 4 bytes l mod 4 + 4 (w / 2) of row l / 4 + 8 (w mod 2), word w of the columns
+    /// the 4 bytes l mod 4 + 4 w of column l / 4. Sum s is that of row l / 4 + 8 (s / 2) and column 2 (l mod 4) + s mod 2.
+    MultiplyMatrices {
+        ty: Ty,
+        sums: Vec<Reg>,
+        rows: Vec<Expr>,
+        columns: Vec<Expr>,
+    },
 }
 
 /// An array parameter.

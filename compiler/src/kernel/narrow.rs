@@ -104,10 +104,14 @@ impl Narrow<'_> {
                     self.index(i);
                     self.index(rank);
                 }
-                Stmt::LoadVec(_, _, i) => self.index(i),
+                Stmt::LoadVec(_, _, i) | Stmt::LoadMatrices { index: i, .. } => self.index(i),
                 Stmt::CopyAsync { at, index, .. } => {
                     self.index(at);
                     self.index(index);
+                }
+                Stmt::Pack(_, values) => values.iter_mut().for_each(|e| self.indices(e)),
+                Stmt::MultiplyMatrices { rows, columns, .. } => {
+                    rows.iter_mut().chain(columns).for_each(|e| self.indices(e));
                 }
                 Stmt::StoreVec(_, i, values) => {
                     values.iter_mut().for_each(|e| self.indices(e));

@@ -208,8 +208,33 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             let (from, index) = element(c, k)?;
             Stmt::CopyAsync { to, at, from, index }
         }
+        "pack" => {
+            let r = define(c, k, Some(Ty::U32))?;
+            c.expect("=")?;
+            Stmt::Pack(r, list(c, k)?)
+        }
         "copy_group" => Stmt::CopyGroup,
         "copy_wait" => Stmt::CopyWait(u32::try_from(c.number()?).map_err(|_| c.error("too many groups"))?),
+        "load_matrices" => {
+            let mut regs = vec![define(c, k, None)?];
+            while c.eat(",") {
+                regs.push(define(c, k, None)?);
+            }
+            c.expect("=")?;
+            let (from, index) = element(c, k)?;
+            Stmt::LoadMatrices { regs, from, index, transposed: c.eat("transposed") }
+        }
+        "multiply_matrices" => {
+            let ty = c.elem()?;
+            let mut sums = vec![register(c, k)?];
+            while c.eat(",") {
+                sums.push(register(c, k)?);
+            }
+            c.expect("by")?;
+            let rows = list(c, k)?;
+            c.expect("and")?;
+            Stmt::MultiplyMatrices { ty, sums, rows, columns: list(c, k)? }
+        }
         "arrive" => {
             let r = define(c, k, Some(Ty::Bool))?;
             c.expect("=")?;

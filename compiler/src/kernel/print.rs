@@ -137,8 +137,23 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 let (at, index) = (expr(k, at), expr(k, index));
                 writeln!(f, "{pad}copy {}[{at}] = {}[{index}]", mem(k, *to), mem(k, *from))?;
             }
+            Stmt::Pack(r, values) => {
+                let list: Vec<String> = values.iter().map(|e| expr(k, e)).collect();
+                writeln!(f, "{pad}pack {} = {}", reg(r), list.join(", "))?;
+            }
             Stmt::CopyGroup => writeln!(f, "{pad}copy_group")?,
             Stmt::CopyWait(n) => writeln!(f, "{pad}copy_wait {n}")?,
+            Stmt::LoadMatrices { regs, from, index, transposed } => {
+                let list: Vec<String> = regs.iter().map(|r| format!("{}: {}", reg(r), ty(r))).collect();
+                let (list, transposed) = (list.join(", "), if *transposed { " transposed" } else { "" });
+                writeln!(f, "{pad}load_matrices {list} = {}[{}]{transposed}", mem(k, *from), expr(k, index))?;
+            }
+            Stmt::MultiplyMatrices { ty, sums, rows, columns } => {
+                let list = |list: &[Expr]| list.iter().map(|e| expr(k, e)).collect::<Vec<_>>().join(", ");
+                let sums: Vec<String> = sums.iter().map(reg).collect();
+                let (rows, columns) = (list(rows), list(columns));
+                writeln!(f, "{pad}multiply_matrices {ty} {} by {rows} and {columns}", sums.join(", "))?;
+            }
             Stmt::Arrive(r, at, count) => {
                 writeln!(f, "{pad}arrive {} = {} of {}", reg(r), expr(k, at), expr(k, count))?;
             }

@@ -145,6 +145,7 @@ fn function(package: &str, e: &Entry) -> Json {
         "symbol": format!("{package}_{}", e.name),
         "doc": e.doc,
         "fast_math": e.fast,
+        "tensor_cores": e.tensor_cores,
         "params": e.params.iter().map(value).collect::<Vec<_>>(),
         "results": e.results.iter().map(value).collect::<Vec<_>>(),
         "rules": e.rules,

@@ -63,6 +63,8 @@ pub struct Entry {
     pub doc: String,
     /// Whether `fast_math` is on, so that GPUs may compute other bits.
     pub fast: bool,
+    /// Whether `tensor_cores` is on, so that GPUs may compute other bits of products.
+    pub tensor_cores: bool,
     /// The parameters, in order.
     pub params: Vec<Value>,
     /// The results, in order.
@@ -209,6 +211,7 @@ impl Package {
                 name: f.name.clone(),
                 doc: f.doc.trim().to_string(),
                 fast: f.fast,
+                tensor_cores: f.tensor_cores,
                 params: f.params.iter().enumerate().map(param).collect(),
                 results: f.results.iter().enumerate().map(result).collect(),
                 rules: shapes::rules(plan),

@@ -37,6 +37,8 @@ pub enum Strategy {
     Contraction,
     /// A matrix product: block tiles of results are computed from tiles of both factors.
     Product,
+    /// A matrix product by tensor cores, where the author allows them.
+    TensorProduct,
     /// A fold in index order. One thread folds; on a GPU the other threads of its block compute the
     /// elements.
     SequentialFold,
@@ -69,6 +71,7 @@ impl Strategy {
             Strategy::CooperativeNest => "nest",
             Strategy::Contraction => "contraction",
             Strategy::Product => "product",
+            Strategy::TensorProduct => "tensor-product",
             Strategy::SequentialFold => "fold",
             Strategy::TemporalBlocking => "steps",
             Strategy::StencilChain => "stencil-chain",
@@ -81,7 +84,7 @@ impl Strategy {
         use Strategy::*;
         match self {
             SegmentedRows | SegmentedColumns | ResidentRows | ResidentColumns | CooperativeNest | Product
-            | TransposedTile => true,
+            | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold
             | TemporalBlocking | StencilChain => false,
         }
@@ -109,6 +112,7 @@ impl fmt::Display for Strategy {
             Strategy::CooperativeNest => "cooperative loop nest",
             Strategy::Contraction => "tiled contraction",
             Strategy::Product => "matrix product by tiles",
+            Strategy::TensorProduct => "matrix product by tensor cores",
             Strategy::SequentialFold => "sequential fold",
             Strategy::TemporalBlocking => "temporal blocking in registers",
             Strategy::StencilChain => "chain of stencils through shared-memory tiles",

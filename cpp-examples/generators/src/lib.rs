@@ -11,6 +11,7 @@ pub mod matrices;
 pub mod moving_average;
 pub mod narrow;
 pub mod nbody;
+pub mod products;
 pub mod rmse;
 pub mod rows;
 pub mod saxpy;

@@ -57,8 +57,9 @@ impl Lowering {
         let params = self.parameters(&args, states);
         let number = self.b.function.steps.len();
         let mut step = Function::new(&format!("{}__step{number}", self.b.function.name), params);
-        (step.fast, step.stencil, step.loc) =
-            (self.b.function.fast, self.b.function.stencil, self.b.function.loc.clone());
+        let of = &self.b.function;
+        (step.fast, step.tensor_cores, step.stencil) = (of.fast, of.tensor_cores, of.stencil);
+        step.loc.clone_from(&of.loc);
         let mut inner = Lowering::of(step);
         self.equal_extents(node, &args, states, &mut inner);
         inner.begin(all, &outside);

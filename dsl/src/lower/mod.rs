@@ -26,6 +26,7 @@ pub(crate) struct Definition {
     pub name: String,
     pub doc: String,
     pub fast: bool,
+    pub tensor_cores: bool,
     pub stencil: Option<StencilHint>,
     pub at: Place,
     pub params: Vec<Param>,
@@ -38,7 +39,8 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
     let place = Loc::caller(definition.at);
     let mut function = Function::new(&definition.name, definition.params.clone());
     function.doc.clone_from(&definition.doc);
-    (function.fast, function.stencil) = (definition.fast, definition.stencil);
+    (function.fast, function.tensor_cores, function.stencil) =
+        (definition.fast, definition.tensor_cores, definition.stencil);
     function.loc = Some(place.clone());
     let mut lowering = Lowering::of(function);
     for node in needed(&definition.results, &HashSet::new()) {

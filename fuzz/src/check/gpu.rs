@@ -8,7 +8,7 @@ use arraygpu_compiler::driver::Targets;
 
 /// Runs all calls.
 pub fn check(case: &Case) -> Result<u64, Failure> {
-    // `fast_math` changes bits on a GPU
+    // `fast_math` and `tensor_cores` change bits on a GPU
     let mut case = case.clone();
     precise(&mut case.function);
     let Some(compiled) = compiled(&case, Targets { cpu: false, cuda: true })? else { return Ok(0) };

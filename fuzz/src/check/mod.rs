@@ -177,9 +177,9 @@ fn compiled(case: &Case, targets: Targets) -> Result<Option<Compiled>, Failure> 
     }
 }
 
-/// Removes `fast_math`, whose bits depend on the device.
+/// Removes `fast_math` and `tensor_cores`, whose bits depend on the device.
 pub fn precise(f: &mut Function) {
-    f.fast = false;
+    (f.fast, f.tensor_cores) = (false, false);
     for step in &mut f.steps {
         precise(std::sync::Arc::make_mut(step));
     }

@@ -17,7 +17,7 @@ const LARGEST: usize = 8 << 20;
 
 /// Runs all calls, with each version where its conditions hold.
 pub fn check(case: &Case) -> Result<u64, Failure> {
-    // `fast_math` changes bits on a GPU
+    // `fast_math` and `tensor_cores` change bits on a GPU
     let mut case = case.clone();
     precise(&mut case.function);
     let Some(compiled) = compiled(&case, Targets { cpu: false, cuda: true })? else { return Ok(0) };

@@ -94,7 +94,8 @@ impl Gen<'_> {
         }
         let name = format!("{}__step{}", self.b.function.name, self.b.function.steps.len());
         let mut function = Function::new(&name, params);
-        (function.fast, function.stencil) = (self.b.function.fast, self.b.function.stencil);
+        let of = &self.b.function;
+        (function.fast, function.tensor_cores, function.stencil) = (of.fast, of.tensor_cores, of.stencil);
         let (inside, wild, types) = (self.inside + 1, self.wild, self.types.clone());
         let most = (self.most_work - self.work) / 2.0;
         let mut g = Gen::new(function, extents, values, types, self.rng);

@@ -132,6 +132,7 @@ pub fn program(seed: u64) -> Program {
     let scalars: Vec<_> = scalars.collect();
     let mut function = Function::new(&format!("f{seed}"), params);
     function.fast = rng.one_in(8);
+    function.tensor_cores = seed % 8 == 5;
     function.stencil = rng.one_in(4).then(|| rng.pick(&StencilHint::ALL).0);
     let mut g = Gen::new(function, extents.clone(), scalars.clone(), types, &mut rng);
     let most = if g.rng.one_in(8) { 8 } else { 3 };

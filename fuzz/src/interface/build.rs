@@ -147,6 +147,12 @@ pub(super) fn fast_math(t: &mut Thread) -> Done {
     done(unsafe { agpu_builder_fast_math(builder, on) }, true)
 }
 
+pub(super) fn tensor_cores(t: &mut Thread) -> Done {
+    let (builder, on) = (t.builder().0, t.rng.one_in(2));
+    // SAFETY: as above.
+    done(unsafe { agpu_builder_tensor_cores(builder, on) }, true)
+}
+
 /// A parameter of f32.
 fn parameter(t: &mut Thread, at: usize, rank: i32) -> Done {
     let (builder, ty) = (t.building[at].builder, MaybeUninit::new(AgpuType::AgpuF32));

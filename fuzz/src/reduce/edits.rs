@@ -166,13 +166,14 @@ fn refusal(case: &Case, at: usize) -> Option<Option<Case>> {
     (at == 0 && case.refused.is_some()).then(|| Some(Case { refused: None, ..case.clone() }))
 }
 
-/// Removes `fast`, a strategy, or steps that are not called.
+/// Removes `fast`, `tensor_cores`, a strategy, or steps that are not called.
 fn flags(case: &Case, at: usize) -> Option<Option<Case>> {
     let mut out = case.clone();
     match at {
         0 => out.function.fast = false,
         1 => out.function.stencil = None,
-        2 => {
+        2 => out.function.tensor_cores = false,
+        3 => {
             let f = &out.function;
             let used = f.needs(|n| matches!(f.graph.op(n), Op::Iterate { .. }));
             if !used {

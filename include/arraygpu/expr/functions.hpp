@@ -123,6 +123,13 @@ template <class A, detail::if_operands<A> = 0> auto fast_math(const A &a) {
         detail::make_node(detail::op::fast_math, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
 }
 
+/// Lets GPUs compute matrix products with tensor cores (docs/semantics.md 8), in the whole program that contains the expression.
+template <class A, detail::if_operands<A> = 0> auto tensor_cores(const A &a) {
+    using T = detail::element_type<A>;
+    return expr<T, detail::rank_of<A>()>(
+        detail::make_node(detail::op::tensor_cores, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
+}
+
 } // namespace arraygpu
 
 #endif // ARRAYGPU_EXPR_FUNCTIONS_HPP

@@ -39,8 +39,9 @@ enum class op : std::uint8_t {
     reduce,    // [array, init, left, right, body]
     fold,      // [array, init, accumulator, element, body]
     // of a whole program
-    fast_math, // [expression]
-    again      // only in keys: a node that was there before
+    fast_math,    // [expression]
+    tensor_cores, // [expression]
+    again         // only in keys: a node that was there before
 };
 
 /// The name of a scalar operation in docs/ir.md.

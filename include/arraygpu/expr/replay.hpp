@@ -160,6 +160,7 @@ private:
         case op::materialize: check(agpu_builder_materialize(builder_, pop(), &out)); return out;
         case op::iota: check(agpu_builder_iota(builder_, pop(), &out)); return out;
         case op::fast_math: check(agpu_builder_fast_math(builder_, true)); return pop();
+        case op::tensor_cores: check(agpu_builder_tensor_cores(builder_, true)); return pop();
         case op::fill: {
             const agpu_node *in = take(2);
             check(agpu_builder_fill(builder_, in[0], in[1], &out));

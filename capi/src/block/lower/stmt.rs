@@ -77,7 +77,10 @@ impl Lower<'_> {
             | Stmt::StoreVec(..)
             | Stmt::CopyAsync { .. }
             | Stmt::CopyGroup
+            | Stmt::Pack(..)
             | Stmt::CopyWait(_)
+            | Stmt::LoadMatrices { .. }
+            | Stmt::MultiplyMatrices { .. }
             | Stmt::StoreTo(..)
             | Stmt::Barrier
             | Stmt::ClusterBarrier { .. }

@@ -132,7 +132,10 @@ impl Printer<'_> {
             | Stmt::ClusterBarrier { .. }
             | Stmt::CopyAsync { .. }
             | Stmt::CopyGroup
+            | Stmt::Pack(..)
             | Stmt::CopyWait(_)
+            | Stmt::LoadMatrices { .. }
+            | Stmt::MultiplyMatrices { .. }
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 if matches!(s, Stmt::For(..)) && !body.iter().any(Stmt::has_loop) {

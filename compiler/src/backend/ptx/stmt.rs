@@ -40,8 +40,15 @@ impl<'a> Emitter<'a> {
                 let (to, from) = (self.address(*to, at), self.address(*from, index));
                 code!(self, "cp.async.cg.shared.global {to}, {from}, {COPY_BYTES};");
             }
+            Stmt::Pack(r, values) => self.pack(*r, values),
             Stmt::CopyGroup => code!(self, "cp.async.commit_group;"),
             Stmt::CopyWait(n) => code!(self, "cp.async.wait_group {n};"),
+            Stmt::LoadMatrices { regs, from, index, transposed } => {
+                self.load_matrices(regs, *from, index, *transposed);
+            }
+            Stmt::MultiplyMatrices { ty, sums, rows, columns } => {
+                self.multiply_matrices(*ty, sums, rows, columns);
+            }
             // declared at the top of the entry
             Stmt::Local(_) => {}
             Stmt::Prefetch { array, index, .. } => {

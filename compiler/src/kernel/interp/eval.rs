@@ -1,6 +1,6 @@
 //! Evaluates expressions in all lanes of a warp at once.
 
-use super::fault::{Check, FaultKind};
+use super::fault::Check;
 use super::lanes::{Bits, Lanes, lanes};
 use super::machine::Machine;
 use super::warp::Warp;
@@ -115,15 +115,6 @@ impl<'k> Machine<'k, '_> {
             }
             Expr::TileBegin | Expr::TileEnd => unreachable!("verified: {e:?} is the CPU's"),
         })
-    }
-
-    /// Checks that all lanes of a warp take part in a shuffle.
-    fn whole_warp(&self, w: &Warp<'k>, mask: u32, at: &'k Stmt) -> Check<()> {
-        let Some(missing) = lanes(!mask).next() else { return Ok(()) };
-        let here = lanes(mask).next().unwrap_or(0);
-        let (count, missing) = (mask.count_ones(), self.thread(w.thread(missing)));
-        let message = format!("{count} of the warp's 32 lanes take part; {missing} does not");
-        self.fault(FaultKind::DivergentShuffle, w.thread(here), at, message)
     }
 
     fn gather(&mut self, w: &Warp<'k>, m: Mem, index: &Lanes, mask: u32, at: &'k Stmt) -> Check<Lanes> {

@@ -18,6 +18,7 @@ mod eval;
 mod fault;
 mod lanes;
 mod machine;
+mod matrices;
 mod memory;
 mod warp;
 

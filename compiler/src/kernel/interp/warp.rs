@@ -8,6 +8,7 @@
 use super::fault::{Check, FaultKind};
 use super::lanes::{Bits, Lanes, lanes};
 use super::machine::{Machine, Who};
+use super::matrices;
 use super::memory::Id;
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
 use crate::scalar::Ty;
@@ -221,8 +222,19 @@ impl<'k> Machine<'k, '_> {
                     self.copy(w.who(l, s), (*to, at.index(l)), (*from, index.index(l)))?;
                 }
             }
+            Stmt::Pack(r, values) => {
+                let values: Vec<Lanes> =
+                    values.iter().map(|e| self.eval(w, e, mask, s)).collect::<Check<_>>()?;
+                w.set(*r, &matrices::packed_lanes(&values), mask);
+            }
             Stmt::CopyGroup => lanes(mask).for_each(|l| self.copy_group(w.thread(l))),
             Stmt::CopyWait(n) => lanes(mask).try_for_each(|l| self.copy_wait(w.thread(l), *n))?,
+            Stmt::LoadMatrices { regs, from, index, transposed } => {
+                self.load_matrices(w, (regs, *from), (index, *transposed), mask, s)?;
+            }
+            Stmt::MultiplyMatrices { ty, sums, rows, columns } => {
+                self.multiply_matrices(w, (*ty, sums), [rows, columns], mask, s)?;
+            }
             Stmt::Barrier | Stmt::ClusterBarrier { .. } if mask == u32::MAX => w.state = State::Waiting,
             Stmt::Barrier | Stmt::ClusterBarrier { .. } => {
                 let missing = self.thread(w.thread(lanes(!mask).next().unwrap_or(0)));

@@ -17,6 +17,7 @@
 //! | `resident_rows/` | several passes over rows that lie in registers; their columns then |
 //! | `resident_columns/`, `resident_segments/` | several passes over columns that lie in registers; what both share |
 //! | `product/` | matrix products and the like, with split-K |
+//! | `tensor_product/` | matrix products by tensor cores, where the author allows them |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
 //! | `fold.rs` | folds in index order, by one block |
@@ -53,6 +54,7 @@ mod small_map;
 pub mod stencil_chain;
 mod stencil_cost;
 mod temporal_blocking;
+mod tensor_product;
 mod thread_layout;
 mod transposed_tile;
 mod tree;
@@ -111,7 +113,7 @@ pub fn kernels(
         let strategy = group.choice.strategy(fused, c.facts.nested);
         // the size of a product does not count: its code is long because thread tiles are unrolled
         let mut size = k.kernel.main.as_deref().map_or(0, operations);
-        if strategy == Strategy::Product {
+        if matches!(strategy, Strategy::Product | Strategy::TensorProduct) {
             let suffix = group.variants.iter().map(|v| v.suffix.as_str()).collect();
             let types = c.signature.arrays.values().map(|a| a.ty.elem).collect();
             let text = k.kernel.main.as_ref().map(|main| format!("{main:?}")).unwrap_or_default();
@@ -241,6 +243,7 @@ fn emit(
             (resident_rows::join_parts(l, &facts, params)?, Grid::Joins(resident_rows::COLUMNS_OF_BLOCK))
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
+        Choice::TensorProduct(params) => tensor_product::emit(l, fused, params)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {

@@ -16,7 +16,7 @@ use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     contraction, cooperative_nest, fold, levels, map, packed_reduction, product, register_tiling,
     resident_columns, resident_rows, small_map, stencil_chain, stencil_cost, temporal_blocking,
-    transposed_tile,
+    tensor_product, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -70,6 +70,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     let mut groups = temporal_blocking(l, fused, &inner);
     let product = products::find(l, fused).map(Rc::new);
     if let Some(p) = &product {
+        groups.extend(tensor_product::variants(l, p, &inner));
         groups.extend(product::variants(l, fused, p, &inner));
     }
     let product = product.filter(|p| p.is_matrix);

@@ -5,7 +5,7 @@ use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
     contraction, cooperative_nest, map, product, register_tiling, resident_columns, resident_rows,
-    stencil_chain, temporal_blocking, transposed_tile,
+    stencil_chain, temporal_blocking, tensor_product, transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
@@ -34,6 +34,8 @@ pub enum Choice {
     JoinedParts(resident_rows::ColumnsParams),
     /// A matrix product, or one of the two launches of a split-K product.
     Product(product::ProductParams),
+    /// A matrix product by tensor cores.
+    TensorProduct(tensor_product::TensorProductParams),
     /// Folds in index order, in one block.
     SequentialFold,
     /// A map with one element per thread, for few elements.
@@ -97,6 +99,7 @@ impl Choice {
             }
             Choice::ResidentColumns(_) => Strategy::ResidentColumns,
             Choice::Product(_) => Strategy::Product,
+            Choice::TensorProduct(_) => Strategy::TensorProduct,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
             Choice::Reduction | Choice::PackedReduction { .. } => Strategy::Reduction,

@@ -81,6 +81,11 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         self.scheduler.f.stencil
     }
 
+    /// Whether the author allows tensor cores.
+    pub fn has_tensor_cores(&self) -> bool {
+        self.scheduler.f.tensor_cores
+    }
+
     /// Returns the node of the state if the launch is the only one in the step of an iteration that
     /// has one state.
     pub fn repeated(&self) -> Option<NodeId> {

@@ -1,8 +1,8 @@
-//! The package `rows`: what `bench/torch_rows.py` times beside PyTorch.
+//! The package `rows`: what `bench/torch_rows.py`, `torch_narrow.py` and `torch_products.py` time beside PyTorch.
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, narrow, rows};
+use arraygpu_examples::{filters, narrow, products, rows};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -83,5 +83,32 @@ fn main() -> arraygpu::Result<()> {
         .doc(narrow::SUM_DOC)
         .function("sum_f32", ["x"], "result", narrow::sum::<f32, f32>)
         .doc(narrow::SUM_DOC)
+        .function("matmul_f16_tensor", ["a", "b"], "result", products::product::<f16>)
+        .doc(products::PRODUCT_DOC)
+        .tensor_cores()
+        .function("matmul_bt_f16_tensor", ["a", "b"], "result", products::transposed::<f16>)
+        .doc(products::TRANSPOSED_DOC)
+        .tensor_cores()
+        .function("bias_gelu_f16_tensor", ["a", "b", "bias"], "result", products::bias_gelu::<f16>)
+        .doc(products::BIAS_GELU_DOC)
+        .tensor_cores()
+        .function("matmul_bf16_tensor", ["a", "b"], "result", products::product::<bf16>)
+        .doc(products::PRODUCT_DOC)
+        .tensor_cores()
+        .function("matmul_bt_bf16_tensor", ["a", "b"], "result", products::transposed::<bf16>)
+        .doc(products::TRANSPOSED_DOC)
+        .tensor_cores()
+        .function("bias_gelu_bf16_tensor", ["a", "b", "bias"], "result", products::bias_gelu::<bf16>)
+        .doc(products::BIAS_GELU_DOC)
+        .tensor_cores()
+        .function("matmul_tf32_tensor", ["a", "b"], "result", products::product::<f32>)
+        .doc(products::PRODUCT_DOC)
+        .tensor_cores()
+        .function("matmul_bt_tf32_tensor", ["a", "b"], "result", products::transposed::<f32>)
+        .doc(products::TRANSPOSED_DOC)
+        .tensor_cores()
+        .function("bias_gelu_tf32_tensor", ["a", "b", "bias"], "result", products::bias_gelu::<f32>)
+        .doc(products::BIAS_GELU_DOC)
+        .tensor_cores()
         .run()
 }

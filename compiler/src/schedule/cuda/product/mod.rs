@@ -37,7 +37,9 @@ use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::products::{Product, Side};
 use block_tile::BlockTile;
 pub use emit::emit;
+pub use epilogue::{address, store};
 pub use params::{ProductParams, large, whole};
+pub use staging_loads::load_vectors;
 pub use variants::variants;
 
 /// What the code of a block needs.
@@ -108,7 +110,7 @@ enum Sums {
 }
 
 /// Returns the number of rows and of columns. A vector is one column.
-fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
+pub fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
     let mut extents = fused.domain.iter().map(|n| l.launch.host(*n)).collect::<Vec<_>>().into_iter();
     [0, 1].map(|_| extents.next().unwrap_or(Expr::int(1)))
 }

@@ -85,7 +85,9 @@ impl ProductBlock<'_> {
         if full && !partial_k {
             let mut vars = vars;
             if !self.strided {
-                self.vectors(l, s, &envs, &mut vars, out)?;
+                let along = if side.along_k { self.p.k } else { self.p.outer[s] };
+                let nodes = l.launch.g.reachable(side.parts.iter().copied());
+                load_vectors(l, nodes, [along, self.p.k, self.p.outer[s]], &envs, &mut vars, out)?;
             }
             return self.values(l, &side.parts, &envs, &vars, out);
         }
@@ -166,39 +168,6 @@ impl ProductBlock<'_> {
         Ok(all)
     }
 
-    /// Loads by vector accesses what neighbours read side by side.
-    fn vectors(
-        &self,
-        l: &mut Lower,
-        s: usize,
-        envs: &[Env],
-        vars: &mut Vec<(NodeId, Expr)>,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let side = &self.p.sides[s];
-        let along = if side.along_k { self.p.k } else { self.p.outer[s] };
-        for n in l.launch.g.reachable(side.parts.iter().copied()) {
-            let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
-            let (last, outer) = index.split_last().expect("an index an axis");
-            let moves = |n: &NodeId| {
-                loop_nests::depends(&l.launch.g, *n, &[along, self.p.k, self.p.outer[s]]) || *n == along
-            };
-            if *last != along || outer.iter().any(moves) {
-                continue;
-            }
-            let ty = l.launch.g.ty(x).elem;
-            let mem = l.launch.input(x);
-            let roots: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.launch.g, *n)).collect();
-            let at = l.region(vars, &roots, &Expr::int(0), out)?;
-            let at = address(l, self.strided, mem, at);
-            let at = bind(l, "from", at, out);
-            let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
-            vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.launch.g, n), Expr::Reg(*r))));
-            access::load(l, mem, regs, at, out);
-        }
-        Ok(())
-    }
-
     /// Stores the loaded values to a buffer in shared memory.
     pub(super) fn store_shared(
         &self,
@@ -231,4 +200,36 @@ impl ProductBlock<'_> {
             }
         }
     }
+}
+
+/// Loads by vector accesses what neighbours read side by side: those of the nodes that are reads whose last
+/// index is the first of these variables, and whose other indices do not depend on it. `envs`: the indices of
+/// each neighbour.
+pub fn load_vectors(
+    l: &mut Lower,
+    nodes: Vec<NodeId>,
+    indices: [NodeId; 3],
+    envs: &[Env],
+    vars: &mut Vec<(NodeId, Expr)>,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let along = indices[0];
+    for n in nodes {
+        let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
+        let (last, outer) = index.split_last().expect("an index an axis");
+        let moves = |n: &NodeId| loop_nests::depends(&l.launch.g, *n, &indices) || *n == along;
+        if *last != along || outer.iter().any(moves) {
+            continue;
+        }
+        let ty = l.launch.g.ty(x).elem;
+        let mem = l.launch.input(x);
+        let roots: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.launch.g, *n)).collect();
+        let at = l.region(vars, &roots, &Expr::int(0), out)?;
+        let at = address(l, false, mem, at);
+        let at = bind(l, "from", at, out);
+        let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
+        vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.launch.g, n), Expr::Reg(*r))));
+        access::load(l, mem, regs, at, out);
+    }
+    Ok(())
 }

@@ -1,0 +1,98 @@
+//! The operations of a warp on matrices.
+
+use super::fault::{Check, FaultKind};
+use super::lanes::{Bits, Lanes, lanes};
+use super::machine::Machine;
+use super::warp::Warp;
+use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
+use crate::scalar::{Lit, Ty, eval_cast, eval_mul_add};
+use std::array;
+
+/// The words of a row of a matrix.
+const WORDS: usize = 4;
+
+/// Returns the words of two halves, or of one f32 rounded to tf32.
+pub(super) fn packed_lanes(values: &[Lanes]) -> Bits {
+    let tf32 = |bits: u64| match f32::from_bits(bits as u32).is_nan() {
+        true => 0x7fff_ffff,
+        // the carry may go into the exponent, up to infinity
+        false => (bits + 0x1000) & !0x1fff,
+    };
+    match values {
+        [low, high] => array::from_fn(|l| low.bits[l] | high.bits[l] << 16),
+        _ => array::from_fn(|l| tf32(values[0].bits[l])),
+    }
+}
+
+impl<'k> Machine<'k, '_> {
+    pub(super) fn load_matrices(
+        &mut self,
+        w: &mut Warp<'k>,
+        (regs, from): (&[Reg], Mem),
+        (index, transposed): (&'k Expr, bool),
+        mask: u32,
+        at: &'k Stmt,
+    ) -> Check<()> {
+        let index = self.eval(w, index, mask, at)?;
+        self.whole_warp(w, mask, at)?;
+        let mut rows = [[0; WORDS]; WARP as usize];
+        for l in lanes(mask) {
+            self.load(w.who(l, at), from, index.index(l), &mut rows[l])?;
+        }
+        for (m, r) in regs.iter().enumerate() {
+            // the element of 16 bits in a row and column of this matrix
+            let element =
+                |row: usize, column: usize| rows[8 * m + row][column / 2] >> (16 * (column % 2)) & 0xffff;
+            w.regs[r.0 as usize] = array::from_fn(|l| match transposed {
+                false => rows[8 * m + l / 4][l % 4],
+                true => element(2 * (l % 4), l / 4) | element(2 * (l % 4) + 1, l / 4) << 16,
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn multiply_matrices(
+        &mut self,
+        w: &mut Warp<'k>,
+        (ty, sums): (Ty, &[Reg]),
+        [rows, columns]: [&'k [Expr]; 2],
+        mask: u32,
+        at: &'k Stmt,
+    ) -> Check<()> {
+        let mut words = |list: &'k [Expr]| -> Check<Vec<Lanes>> {
+            list.iter().map(|e| self.eval(w, e, mask, at)).collect()
+        };
+        let (rows, columns) = (words(rows)?, words(columns)?);
+        self.whole_warp(w, mask, at)?;
+        // eight groups of 4 bytes of inner indices, each with one element or two
+        let each = 4 / ty.size();
+        let element = |word: u64, i: usize| {
+            let bits = if each == 2 { word >> (16 * i) & 0xffff } else { word & !0x1fff };
+            eval_cast(Ty::F32, Lit { ty, bits })
+        };
+        for (s, r) in sums.iter().enumerate() {
+            let one = |l: usize| {
+                let (row, column) = (l / 4 + 8 * (s / 2), 2 * (l % 4) + s % 2);
+                let before = Lit { ty: Ty::F32, bits: w.regs[r.0 as usize][l] };
+                let inner = (0..8).flat_map(|group| (0..each).map(move |i| (group, i)));
+                let sum = inner.fold(before, |sum, (group, i)| {
+                    let a = rows[2 * (group / 4) + row / 8].bits[4 * (row % 8) + group % 4];
+                    let b = columns[group / 4].bits[4 * column + group % 4];
+                    eval_mul_add(element(a, i), element(b, i), sum)
+                });
+                sum.bits
+            };
+            w.regs[r.0 as usize] = array::from_fn(one);
+        }
+        Ok(())
+    }
+
+    /// Returns the fault of an operation of a warp that not all lanes take part in, if there is one.
+    pub(super) fn whole_warp(&self, w: &Warp<'k>, mask: u32, at: &'k Stmt) -> Check<()> {
+        let Some(missing) = lanes(!mask).next() else { return Ok(()) };
+        let here = lanes(mask).next().unwrap_or(0);
+        let (count, missing) = (mask.count_ones(), self.thread(w.thread(missing)));
+        let message = format!("{count} of the warp's 32 lanes take part; {missing} does not");
+        self.fault(FaultKind::DivergentShuffle, w.thread(here), at, message)
+    }
+}

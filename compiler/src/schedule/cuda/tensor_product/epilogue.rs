@@ -1,0 +1,159 @@
+//! The epilogue: results go through shared memory, one half of the block tile's rows after the other, and
+//! each thread computes and stores what follows from eight neighbours of a row.
+
+use super::{COLUMNS, ROWS, TILE, TensorBlock, WARP_TILE};
+use crate::core::{NodeId, linear};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::schedule::cuda::access;
+use crate::schedule::cuda::elements::stored;
+use crate::schedule::cuda::expressions::{int32, masked, shifted, thread, to_i64};
+use crate::schedule::cuda::product::{address, load_vectors, store};
+use crate::schedule::element::canonical;
+use crate::schedule::groups::{FusedGroup, Item};
+use crate::schedule::loop_nests::Env;
+use crate::schedule::lower::{Lower, named as bind};
+
+/// Words from one row of results to the next: 8 more than there are results, so that four rows of a warp's
+/// pairs lie in different banks.
+const PITCH: i64 = TILE + 8;
+/// Neighbours that a thread takes.
+const NEIGHBOURS: i64 = 8;
+/// The maximum number of operations of an epilogue that is repeated for each neighbour. A longer one is a
+/// loop.
+const MAX_UNROLLED: usize = 768;
+
+impl TensorBlock<'_> {
+    pub fn epilogue(&self, l: &mut Lower, fused: &FusedGroup, out: &mut Vec<Stmt>) -> Result<()> {
+        let (half, mut body) = (l.k.reg("half", Ty::I32), Vec::new());
+        let mine = Expr::binary(
+            BinaryOp::Eq,
+            self.warp_origin[0].clone(),
+            Expr::Reg(half).times(int32(WARP_TILE as i32)),
+        );
+        let leave = self.leave(l);
+        body.extend([Stmt::If(mine, leave, vec![]), Stmt::Barrier]);
+        let (u, mut inner) = (l.k.reg("number", Ty::I32), Vec::new());
+        let number = thread().plus(Expr::Reg(u).times(int32(super::THREADS as i32)));
+        let number = bind(l, "number", number, &mut inner);
+        let row = bind(l, "row", shifted(number.clone(), TILE / NEIGHBOURS), &mut inner);
+        let column = masked(number, TILE / NEIGHBOURS).times(int32(NEIGHBOURS as i32));
+        let column = bind(l, "column", column, &mut inner);
+        let at = row.clone().times(int32(PITCH as i32)).plus(column.clone());
+        let at = bind(l, "at", at, &mut inner);
+        let row = Expr::Reg(half).times(int32(WARP_TILE as i32)).plus(row);
+        let i = bind(l, "i", self.origin[0].clone().plus(to_i64(row)), &mut inner);
+        let j = bind(l, "j", self.origin[1].clone().plus(to_i64(column)), &mut inner);
+        let results = self.results(l, fused, at, [&i, &j])?;
+        let inside = Expr::binary(BinaryOp::Lt, i, self.extents[0].clone());
+        inner.push(Stmt::If(inside, results, vec![]));
+        let count = WARP_TILE * TILE / NEIGHBOURS / i64::from(super::THREADS);
+        body.push(Stmt::Seq(u, int32(0), int32(count as i32), inner));
+        body.push(Stmt::Barrier);
+        out.push(Stmt::Seq(half, int32(0), int32((TILE / WARP_TILE) as i32), body));
+        Ok(())
+    }
+
+    /// Returns the stores of a warp's sums to shared memory.
+    fn leave(&self, l: &mut Lower) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        let row = shifted(self.lane.clone(), 4).times(int32(PITCH as i32));
+        let column = masked(self.lane.clone(), 4).times(int32(2));
+        let at = bind(l, "at", row.plus(column).plus(self.warp_origin[1].clone()), &mut out);
+        let bits = |r| Expr::Unary(UnaryOp::ToBits, Box::new(Expr::Reg(r)));
+        for (tile, sums) in (0..).zip(self.sums.chunks(4)) {
+            let (i, j) = (tile / (WARP_TILE / COLUMNS), tile % (WARP_TILE / COLUMNS));
+            for (half, pair) in (0..).zip(sums.chunks(2)) {
+                let offset = (i * ROWS + half * 8) * PITCH + j * COLUMNS;
+                let to = at.clone().plus(int32(offset as i32));
+                out.push(Stmt::StoreVec(self.words, to, pair.iter().map(|r| bits(*r)).collect()));
+            }
+        }
+        out
+    }
+
+    /// Returns what computes and stores the elements from row `i` and column `j` on, whose results lie in
+    /// shared memory from `at` on.
+    fn results(&self, l: &mut Lower, fused: &FusedGroup, at: Expr, [i, j]: [&Expr; 2]) -> Result<Vec<Stmt>> {
+        let items = stored(l.launch, fused);
+        let below = |e: Expr| Expr::binary(BinaryOp::Lt, e, self.extents[1].clone());
+        let [row, first] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
+        let known = vec![(row, i.clone()), (first, j.clone())];
+        let (e, mut one) = (l.k.reg("e", Ty::I32), Vec::new());
+        let column = bind(l, "column", j.clone().plus(to_i64(Expr::Reg(e))), &mut one);
+        let of_word = |l: &Expr| Expr::Unary(UnaryOp::FromBits, Box::new(l.clone()));
+        let value = of_word(&Expr::load(self.words, at.clone().plus(Expr::Reg(e))));
+        let mut known_one = known.clone();
+        let (_, at_column) = l.launch.g.fresh_var(Ty::I64);
+        known_one.push((at_column, column.clone()));
+        let mut element = Vec::new();
+        let place = ([row, at_column], [i.clone(), column.clone()]);
+        store(l, self.p, self.strided, &items, place, &known_one, (value, true), &mut element)?;
+        one.push(Stmt::If(below(column), element, vec![]));
+        let one_by_one = Stmt::Seq(e, int32(0), int32(NEIGHBOURS as i32), one);
+        if self.strided || self.operations(l) * NEIGHBOURS as usize > MAX_UNROLLED {
+            return Ok(vec![one_by_one]);
+        }
+        let mut all = Vec::new();
+        let regs: Vec<_> = (0..NEIGHBOURS).map(|_| l.k.reg("word", Ty::U32)).collect();
+        access::load(l, self.words, regs.clone(), at, &mut all);
+        let words: Vec<Expr> = regs.into_iter().map(|r| of_word(&Expr::Reg(r))).collect();
+        self.neighbours_of_row(l, &items, known, ([row, first], [i, j]), words, &mut all)?;
+        let whole = below(j.clone().plus(Expr::int(NEIGHBOURS - 1)));
+        Ok(vec![Stmt::If(whole, all, vec![one_by_one])])
+    }
+
+    /// Returns the number of operations that follow from a result.
+    fn operations(&self, l: &Lower) -> usize {
+        let g = &l.launch.g;
+        let result = self.p.of.inner[0].node;
+        g.reachable_until(self.p.roots.iter().copied(), |n| g.is_closed(n) || n == result).len()
+    }
+
+    /// Computes and stores neighbours of a row, all of them in bounds, by vector accesses.
+    fn neighbours_of_row(
+        &self,
+        l: &mut Lower,
+        items: &[&Item],
+        mut vars: Vec<(NodeId, Expr)>,
+        ([row, first], [i, j]): ([NodeId; 2], [&Expr; 2]),
+        results: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (inner, p) = (&self.p.of.inner[0], self.p);
+        let env = |u: i64| {
+            let offset = l.launch.g.lit(Lit::i64(u));
+            let column = linear::add(&mut l.launch.g, first, offset);
+            Env::default().with(&l.launch.g, p.outer[0], row).with(&l.launch.g, p.outer[1], column)
+        };
+        let envs: Vec<Env> = (0..NEIGHBOURS).map(env).collect();
+        let g = &l.launch.g;
+        let templates = p.roots.iter().copied().chain([inner.init]);
+        let nodes = g.reachable_until(templates, |n| g.is_closed(n) || n == inner.node);
+        load_vectors(l, nodes, [p.outer[1], p.outer[1], p.outer[0]], &envs, &mut vars, out)?;
+        let inits: Vec<NodeId> = envs.iter().map(|env| env.of(&mut l.launch.g, inner.init)).collect();
+        let inits = l.region(&vars, &inits, &Expr::int(0), out)?;
+        for ((env, init), value) in envs.iter().zip(inits).zip(results) {
+            let value = bind(l, "result", init.plus(value), out);
+            vars.push((env.of(&mut l.launch.g, inner.node), value));
+        }
+        let mut roots = Vec::new();
+        for root in &p.roots {
+            roots.extend(envs.iter().map(|env| env.of(&mut l.launch.g, *root)));
+        }
+        let values = l.region(&vars, &roots, &Expr::int(0), out)?;
+        for (item, values) in items.iter().zip(values.chunks(NEIGHBOURS as usize)) {
+            let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+            let to = address(l, false, mem, vec![i.clone(), j.clone()]);
+            let to = bind(l, "to", to, out);
+            let values = values.iter().map(|e| {
+                let e = canonical(e.clone(), ty, &mut l.k.kernel, out);
+                bind(l, "value", e, out)
+            });
+            let values = values.collect();
+            access::store(l, mem, values, to, out);
+        }
+        Ok(())
+    }
+}

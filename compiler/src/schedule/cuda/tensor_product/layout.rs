@@ -1,0 +1,79 @@
+//! How operands lie in shared memory. A stage of a side has the 64 bytes of inner indices of one step for
+//! its 128 rows or columns, in the direction in which the array has them: 128 lines of 4 pieces of 16
+//! bytes, or as many lines as inner indices, of 16 or 32 pieces. The pieces of a line are permuted by the
+//! number of the line.
+
+use super::TILE;
+use crate::kernel::Expr;
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
+
+/// The number of steps in shared memory.
+pub const STAGES: i64 = 3;
+/// Words of a stage of one side.
+pub const STAGE_WORDS: i64 = 2048;
+/// Words of a piece, and the pieces of a stage that a thread copies.
+pub const PIECE_WORDS: i64 = 4;
+pub const PIECES: i64 = STAGE_WORDS / PIECE_WORDS / super::THREADS as i64;
+
+/// One side in shared memory.
+#[derive(Clone, Copy)]
+pub struct Staged {
+    /// Whether it is that of the rows (0) or of the columns (1).
+    pub side: usize,
+    /// Whether lines are along the inner index.
+    pub along_k: bool,
+    pub ty: Ty,
+}
+
+impl Staged {
+    /// Returns the number of elements of a piece.
+    pub fn of_piece(self) -> i64 {
+        16 / self.ty.size() as i64
+    }
+
+    /// Returns the number of inner indices of a step.
+    pub fn depth(self) -> i64 {
+        4 * self.of_piece()
+    }
+
+    /// Returns the number of pieces of a line.
+    pub fn line(self) -> i64 {
+        if self.along_k { 4 } else { TILE / self.of_piece() }
+    }
+
+    /// Returns what the number of a piece is combined with by exclusive or, for a line (i32).
+    pub fn permutation(self, line: Expr) -> Expr {
+        match (self.along_k, self.ty.size()) {
+            (true, _) => masked(shifted(line, 2), 4),
+            (false, 2) => masked(line, 8),
+            // fragments of f32 are read by words, four lines at once
+            (false, _) => masked(line, 4).times(int32(2)),
+        }
+    }
+
+    /// Returns the number of the first word of a piece, in the side's first stage.
+    pub fn word(self, line: Expr, piece: Expr) -> Expr {
+        let piece = Expr::binary(BinaryOp::Xor, piece, self.permutation(line.clone()));
+        let number = line.times(int32(self.line() as i32)).plus(piece);
+        number.times(int32(PIECE_WORDS as i32)).plus(int32(self.begin() as i32))
+    }
+
+    /// Returns the first word of the side.
+    pub fn begin(self) -> i64 {
+        self.side as i64 * STAGES * STAGE_WORDS
+    }
+
+    /// Returns the line, and the piece in it, of the thread's piece `u` (i32).
+    pub fn piece(self, u: Expr) -> [Expr; 2] {
+        let number = thread().plus(u.times(int32(super::THREADS as i32)));
+        [shifted(number.clone(), self.line()), masked(number, self.line())]
+    }
+
+    /// Returns the offsets of a piece's first element among the side's rows or columns, and among the
+    /// inner indices of a step.
+    pub fn offsets(self, [line, piece]: [Expr; 2]) -> [Expr; 2] {
+        let along = piece.times(int32(self.of_piece() as i32));
+        if self.along_k { [line, along] } else { [along, line] }
+    }
+}

@@ -1,0 +1,135 @@
+//! Matrix products by tensor cores, where the author allows them (semantics 8): a matrix whose element
+//! (i, j) is a `panel_dot` of values at (i, k) and values at (k, j), of f16 or bf16, or of f32, which is
+//! rounded to tf32. Products are exact and are added in f32, in the order of the hardware.
+//!
+//! A block of four warps computes a block tile of 128 x 128 results, each warp a quarter of it in
+//! registers, as tiles of 16 x 8 for `MultiplyMatrices`. A step of the K loop takes 64 bytes of inner indices. The
+//! operands of three steps lie in shared memory: two are being copied from global memory, without registers, while
+//! one is multiplied. Shared memory is permuted by pieces of 16 bytes, so that neither copies nor loads of
+//! matrices have bank conflicts ([`layout`]). An operand in any direction is copied as it lies; the direction
+//! changes the loads of fragments only ([`fragments`]).
+//!
+//! Operands that are computed, that do not lie in rows of aligned pieces, or whose last step is partial take
+//! registers on their way to shared memory, with zeros in the place of what is out of bounds ([`staging`]).
+//! Results go through shared memory as well, so that what follows from them is computed and stored for
+//! eight neighbours at a time ([`epilogue`]).
+//!
+//! Blocks go through the matrix by groups of 8 block rows, so that those that run together share operands in
+//! the second cache. Chosen for products that fill a device; small and skinny ones are left to `product/`.
+
+mod copies;
+mod epilogue;
+mod find;
+mod fragments;
+mod k_loop;
+mod layout;
+mod staging;
+mod variants;
+
+use super::expressions::{int32, masked, shifted, thread, to_i64};
+use super::product::extents;
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
+use crate::plan::gpu::Grid;
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::products::Product;
+use layout::{STAGE_WORDS, STAGES, Staged};
+pub use variants::{TensorProductParams, variants};
+
+/// Threads of a block.
+const THREADS: u32 = 128;
+/// Rows and columns of a block tile, and of a warp's part of it.
+const TILE: i64 = 128;
+const WARP_TILE: i64 = 64;
+/// Rows and columns of `MultiplyMatrices`.
+const ROWS: i64 = 16;
+const COLUMNS: i64 = 8;
+/// The number of block rows that blocks take before they go on to the next block column.
+const GROUP: i64 = 8;
+
+/// What the code of a block needs.
+struct TensorBlock<'a> {
+    p: &'a Product,
+    strided: bool,
+    /// The type of the elements that are multiplied; f32 stands for tf32.
+    ty: Ty,
+    /// The operands: their values in the element's type, and how they lie in shared memory.
+    values: [NodeId; 2],
+    sides: [Staged; 2],
+    /// Shared memory: the steps of the rows, then those of the columns; at the end the results.
+    words: Mem,
+    /// The first row and column of the block, the number of rows and of columns, and of inner indices.
+    origin: [Expr; 2],
+    extents: [Expr; 2],
+    length: Expr,
+    /// The thread's number in its warp, and the first row and column of the warp in the block tile.
+    lane: Expr,
+    warp_origin: [Expr; 2],
+    /// The sums: by tiles of 16 rows, by tiles of 8 columns, four each.
+    sums: Vec<Reg>,
+}
+
+/// Writes the code of one variant, and returns its grid.
+pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Result<(Vec<Stmt>, Grid)> {
+    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, 2);
+    let p = &*params.product;
+    let mut out = Vec::new();
+    let extents = extents(l, fused);
+    let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
+    let origin = block_origin(l, &extents, &mut out);
+    let lane = bind(l, "lane", masked(thread(), 32), &mut out);
+    let warp = bind(l, "warp", shifted(thread(), 32), &mut out);
+    let across = TILE / WARP_TILE;
+    let warp_origin = [shifted(warp.clone(), across), masked(warp, across)]
+        .map(|at| bind(l, "own", at.times(int32(WARP_TILE as i32)), &mut out));
+    let ty = params.operands.ty;
+    let sides = [0, 1].map(|side| Staged { side, along_k: p.sides[side].along_k, ty });
+    let zero = Expr::Lit(Lit::no_sum(Ty::F32));
+    let count = WARP_TILE / ROWS * (WARP_TILE / COLUMNS) * 4;
+    let sums: Vec<Reg> = (0..count).map(|_| l.k.reg("sum", Ty::F32)).collect();
+    out.extend(sums.iter().map(|r| Stmt::Var(*r, zero.clone())));
+    let words = l.k.share("words", Ty::U32, (2 * STAGES * STAGE_WORDS) as u32);
+    let values = params.operands.values;
+    let strided = params.strided;
+    let b = TensorBlock {
+        p,
+        strided,
+        ty,
+        values,
+        sides,
+        words,
+        origin,
+        extents,
+        length,
+        lane,
+        warp_origin,
+        sums,
+    };
+    b.k_loop(l, &mut out)?;
+    b.epilogue(l, fused, &mut out)?;
+    Ok((out, Grid::Plane { rows: TILE as u32, columns: TILE as u32 }))
+}
+
+/// Returns the first row and column of the block.
+fn block_origin(l: &mut Lower, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> [Expr; 2] {
+    let tiles = |n: &Expr| {
+        let rounded_up = n.clone().plus(Expr::int(TILE - 1));
+        let tiles = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(TILE.ilog2().into()));
+        Expr::Cast(Ty::I32, Box::new(tiles))
+    };
+    let [down, across] = [0, 1].map(|s| tiles(&extents[s]));
+    let (down, across) = (bind(l, "down", down, out), bind(l, "across", across, out));
+    let div = |a: &Expr, b: &Expr| Expr::binary(BinaryOp::Div, a.clone(), b.clone());
+    let of_group = bind(l, "each", across.times(int32(GROUP as i32)), out);
+    let group = bind(l, "group", div(&Expr::Place(Gpu::Block), &of_group), out);
+    let number = Expr::Place(Gpu::Block).minus(group.clone().times(of_group));
+    let number = bind(l, "number", number, out);
+    let first = bind(l, "first", group.times(int32(GROUP as i32)), out);
+    let rows = bind(l, "rows", down.minus(first.clone()).min(int32(GROUP as i32)), out);
+    let column = bind(l, "column", div(&number, &rows), out);
+    let row = first.plus(number).minus(column.clone().times(rows));
+    [row, column].map(|at| bind(l, "origin", to_i64(at).times(Expr::int(TILE)), out))
+}

@@ -1,0 +1,120 @@
+//! Products by tensor cores (semantics section 8) on a simulated GPU: small integers, whose sums are exact in any order,
+//! give the bits of the interpreter; other numbers are within the bound of sums of exact products in f32.
+
+#[allow(dead_code, reason = "random programs are not needed")]
+mod common;
+#[allow(dead_code, reason = "few layouts are needed")]
+#[path = "common/gpu.rs"]
+mod gpu;
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::parse;
+use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
+use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::scalar::{Lit, Ty, eval};
+use common::rng::Rng;
+use gpu::{How, Layout, call};
+
+/// A product of two matrices of `ty`, each transposed or not, with what is done with an element of the first one
+/// (`%x`, to `%xx`) and with a sum (`%9`, to `%r` of `result`).
+struct Program<'t> {
+    ty: Ty,
+    transposed: [bool; 2],
+    params: &'t str,
+    before: &'t str,
+    after: &'t str,
+    result: Ty,
+}
+
+impl Program<'_> {
+    fn of(ty: Ty) -> Program<'static> {
+        let after = match ty {
+            Ty::F16 => "%r = cast f16 %9",
+            Ty::Bf16 => "%r = cast bf16 %9",
+            _ => "%r = cast f32 %9",
+        };
+        Program { ty, transposed: [false; 2], params: "", before: "%xx = cast f32 %x", after, result: ty }
+    }
+
+    fn compile(&self) -> Compiled {
+        let Program { ty, params, before, after, result, .. } = self;
+        let side = |s: usize| {
+            let name = ["a", "b"][s];
+            let permuted = format!("  %t{name} = permute %{name} to 1, 0\n");
+            if self.transposed[s] {
+                (permuted, format!("%t{name}"))
+            } else {
+                (String::new(), format!("%{name}"))
+            }
+        };
+        let ((first, a), (second, b)) = (side(0), side(1));
+        let text = format!(
+            "func @f(%a: [[{ty}]], %b: [[{ty}]]{params}) -> (c: [[{result}]]) tensor_cores {{
+{first}{second}
+  %0 = len {a}
+  %1 = len {b} axis 1
+  %2 = len {a} axis 1
+  %3 = len {b}
+  require same %2, %3 \"product\"
+  %4 = generate %0, %1 (%i: i64, %j: i64) {{
+    %5 = pick {a} at %i
+    %6 = pick {b} axis 1 at %j
+    %7 = map (%x: {ty}) over %5 {{ {before} yield %xx }}
+    %8 = map (%y: {ty}) over %6 {{ %yy = cast f32 %y yield %yy }}
+    %9 = panel_dot from 0f32 over %7, %8
+    {after}
+    yield %r
+  }}
+  return %4
+}}"
+        );
+        let functions = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        compile_for("t", functions, Targets { cpu: false, cuda: true })
+            .unwrap_or_else(|e| panic!("{e}\n{text}"))
+    }
+}
+
+/// Small integers.
+fn integers(ty: Ty, extents: &[usize], rng: &mut Rng) -> Value {
+    let mut element = |_| eval::eval_cast(ty, Lit::i64(rng.below(7) as i64 - 3));
+    let all: Vec<Lit> = (0..extents.iter().product()).map(&mut element).collect();
+    match extents {
+        [_] => Value::Vector(all),
+        _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), all),
+    }
+}
+
+fn operands(p: &Program, [m, k, n]: [usize; 3], rng: &mut Rng) -> Vec<Value> {
+    let extents = |s: usize, [a, b]: [usize; 2]| if p.transposed[s] { [b, a] } else { [a, b] };
+    vec![integers(p.ty, &extents(0, [m, k]), rng), integers(p.ty, &extents(1, [k, n]), rng)]
+}
+
+/// Calls a version in a layout, and compares all bits.
+fn check(c: &Compiled, args: &[Value], (layout, version): (Layout, usize), order: Order, what: &str) {
+    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let how = How { layout, version: Some(version), span: 1, order };
+    let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
+    let suffix = ["_tensor", "_tensor_any"][version];
+    assert!(found.entries.iter().all(|e| e.ends_with(suffix)), "{what}, {how:?}: {:?}", found.entries);
+    assert!(found.results == wanted, "{what}, {how:?}");
+}
+
+const DIRECTIONS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+
+/// Whole tiles, whole pieces with partial tiles and partial steps.
+#[test]
+fn directions() {
+    let mut rng = Rng::new(1);
+    for ty in [Ty::F16, Ty::Bf16, Ty::F32] {
+        for transposed in DIRECTIONS {
+            let p = Program { transposed, ..Program::of(ty) };
+            let c = p.compile();
+            for sizes in [[128, 64, 128], [136, 168, 264], [8, 8, 8]] {
+                let args = operands(&p, sizes, &mut rng);
+                let order = if sizes[0] == 136 { Order::Random(3) } else { Order::Ascending };
+                let what = format!("{sizes:?} of {ty}, {transposed:?}");
+                check(&c, &args, (Layout::Contiguous, 0), order, &what);
+            }
+        }
+    }
+}
