@@ -109,11 +109,79 @@ fn directions() {
         for transposed in DIRECTIONS {
             let p = Program { transposed, ..Program::of(ty) };
             let c = p.compile();
-            for sizes in [[128, 64, 128], [136, 168, 264], [8, 8, 8]] {
+            for sizes in [[128, 64, 128], [136, 136, 136], [8, 8, 8]] {
                 let args = operands(&p, sizes, &mut rng);
                 let order = if sizes[0] == 136 { Order::Random(3) } else { Order::Ascending };
                 let what = format!("{sizes:?} of {ty}, {transposed:?}");
                 check(&c, &args, (Layout::Contiguous, 0), order, &what);
+            }
+        }
+    }
+}
+
+/// Extents that are no multiples of a piece, and arrays of any strides.
+#[test]
+fn ragged_and_strided() {
+    let mut rng = Rng::new(2);
+    for ty in [Ty::F16, Ty::F32] {
+        for transposed in DIRECTIONS {
+            let p = Program { transposed, ..Program::of(ty) };
+            let c = p.compile();
+            let what = |sizes: [usize; 3]| format!("{sizes:?} of {ty}, {transposed:?}");
+            for sizes in [[3, 37, 5], [1, 1, 1], [2, 0, 3], [129, 66, 130]] {
+                let args = operands(&p, sizes, &mut rng);
+                // rows of the padded layout are aligned, whatever their length
+                check(&c, &args, (Layout::Padded, 0), Order::Ascending, &what(sizes));
+                check(&c, &args, (Layout::Reversed, 1), Order::Random(5), &what(sizes));
+            }
+            let args = operands(&p, [5, 40, 9], &mut rng);
+            check(&c, &args, (Layout::Offset, 1), Order::Descending, "an odd address");
+        }
+    }
+    let p = Program::of(Ty::Bf16);
+    let c = p.compile();
+    for sizes in [[0, 3, 4], [4, 3, 0], [0, 0, 0]] {
+        let args = operands(&p, sizes, &mut rng);
+        let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order: Order::Ascending };
+        let found = call(&c, 0, &args, how).expect("nothing to do");
+        assert!(found.entries.is_empty(), "{sizes:?}: {:?}", found.entries);
+    }
+}
+
+/// What is done with operands before, and with sums behind, in the same launch: the bits are the interpreter's.
+#[test]
+fn before_and_behind() {
+    let mut rng = Rng::new(3);
+    let bias = Program {
+        params: ", %bias: [f16], %more: [[f16]]",
+        after: "%v = elem %bias, %j %w = elem %more, %i, %j %p = cast f32 %v %q = cast f32 %w
+    %s = add %9, %p %t = mul_add %s, 0.5f32, %q %e = erf %t %u = mul %e, %s %r = cast f16 %u",
+        ..Program::of(Ty::F16)
+    };
+    // an operand of f32 that is rounded to f16 first, and one that is scaled by its row and masked
+    let rounded = Program { before: "%h = cast f16 %x %xx = cast f32 %h", ..Program::of(Ty::F32) };
+    let masked = Program {
+        params: ", %scale: [f16]",
+        before: "%z = elem %scale, %i %p = mul %x, %z %n = neg %p %c = lt %p, 0f16 %q = select %c, %n, %p %xx = cast f32 %q",
+        ..Program::of(Ty::F16)
+    };
+    for [m, k, n] in [[136, 104, 128], [72, 33, 20], [4, 1, 3]] {
+        for transposed in [[false, false], [true, true]] {
+            for (i, p) in [&bias, &rounded, &masked].into_iter().enumerate() {
+                let p = Program { transposed, ..*p };
+                let c = p.compile();
+                let mut args = operands(&p, [m, k, n], &mut rng);
+                match i {
+                    0 => {
+                        args.extend([integers(Ty::F16, &[n], &mut rng), integers(Ty::F16, &[m, n], &mut rng)])
+                    }
+                    2 => args.push(integers(Ty::F16, &[m], &mut rng)),
+                    _ => {}
+                }
+                let layout = if n % 8 == 0 { Layout::Contiguous } else { Layout::Padded };
+                let what = format!("program {i}, {m} by {k} by {n}, {transposed:?}");
+                check(&c, &args, (layout, 0), Order::Random(1), &what);
+                check(&c, &args, (Layout::Strided, 1), Order::Ascending, &what);
             }
         }
     }

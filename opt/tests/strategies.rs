@@ -25,7 +25,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         ResidentColumns => CooperativeNest,
         CooperativeNest => Contraction,
         Contraction => Product,
-        Product => SequentialFold,
+        Product => TensorProduct,
+        TensorProduct => SequentialFold,
         SequentialFold => TemporalBlocking,
         TemporalBlocking => StencilChain,
         StencilChain => return None,
@@ -37,7 +38,13 @@ fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
     !matches!(
         s,
-        Stencil(..) | TransposedTile | ResidentColumns | CooperativeNest | TemporalBlocking | StencilChain
+        Stencil(..)
+            | TransposedTile
+            | ResidentColumns
+            | CooperativeNest
+            | TensorProduct
+            | TemporalBlocking
+            | StencilChain
     )
 }
 

@@ -5,7 +5,7 @@ use super::lanes::{Bits, Lanes, lanes};
 use super::machine::Machine;
 use super::warp::Warp;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
-use crate::scalar::{Lit, Ty, eval_cast, eval_mul_add};
+use crate::scalar::{Lit, Ty, eval_cast};
 use std::array;
 
 /// The words of a row of a matrix.
@@ -66,23 +66,29 @@ impl<'k> Machine<'k, '_> {
         self.whole_warp(w, mask, at)?;
         // eight groups of 4 bytes of inner indices, each with one element or two
         let each = 4 / ty.size();
-        let element = |word: u64, i: usize| {
-            let bits = if each == 2 { word >> (16 * i) & 0xffff } else { word & !0x1fff };
-            eval_cast(Ty::F32, Lit { ty, bits })
+        let element = |word: u64, k: usize| {
+            let bits = if each == 2 { word >> (16 * (k % 2)) & 0xffff } else { word & !0x1fff };
+            eval_cast(Ty::F32, Lit { ty, bits }).as_f32()
         };
+        let depth = 8 * each;
+        let of_rows = |i: usize, k: usize| {
+            let group = k / each;
+            element(rows[2 * (group / 4) + i / 8].bits[4 * (i % 8) + group % 4], k)
+        };
+        let of_columns = |k: usize, j: usize| {
+            let group = k / each;
+            element(columns[group / 4].bits[4 * j + group % 4], k)
+        };
+        let a: Vec<f32> = (0..16 * depth).map(|at| of_rows(at / depth, at % depth)).collect();
+        let b: Vec<f32> = (0..8 * depth).map(|at| of_columns(at % depth, at / depth)).collect();
         for (s, r) in sums.iter().enumerate() {
-            let one = |l: usize| {
-                let (row, column) = (l / 4 + 8 * (s / 2), 2 * (l % 4) + s % 2);
-                let before = Lit { ty: Ty::F32, bits: w.regs[r.0 as usize][l] };
-                let inner = (0..8).flat_map(|group| (0..each).map(move |i| (group, i)));
-                let sum = inner.fold(before, |sum, (group, i)| {
-                    let a = rows[2 * (group / 4) + row / 8].bits[4 * (row % 8) + group % 4];
-                    let b = columns[group / 4].bits[4 * column + group % 4];
-                    eval_mul_add(element(a, i), element(b, i), sum)
-                });
-                sum.bits
+            let sum = |l: usize| {
+                let (i, j) = (l / 4 + 8 * (s / 2), 2 * (l % 4) + s % 2);
+                let before = f32::from_bits(w.regs[r.0 as usize][l] as u32);
+                let pairs = a[i * depth..][..depth].iter().zip(&b[j * depth..][..depth]);
+                u64::from(pairs.fold(before, |sum, (a, b)| a.mul_add(*b, sum)).to_bits())
             };
-            w.regs[r.0 as usize] = array::from_fn(one);
+            w.regs[r.0 as usize] = array::from_fn(sum);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 use super::layout::{PIECE_WORDS, Staged};
 use super::{COLUMNS, ROWS, TensorBlock, WARP_TILE};
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::scalar::{Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, masked, shifted};
 use crate::schedule::lower::{Lower, named as bind};
 
@@ -22,10 +22,6 @@ struct Places(Vec<Vec<(Expr, i64)>>);
 /// The fragments of both sides.
 pub struct Fragments([Places; 2]);
 
-fn xor(a: Expr, b: Expr) -> Expr {
-    Expr::binary(BinaryOp::Xor, a, b)
-}
-
 impl TensorBlock<'_> {
     /// Computes where the fragments lie in the first stage.
     pub fn fragments(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Fragments {
@@ -36,8 +32,8 @@ impl TensorBlock<'_> {
         }))
     }
 
-    /// Returns the row, of 16, and the half of its 32 bytes, for which a lane has the address. Rows have their matrices in another order
-    /// than columns; transposed, it is the other one's.
+    /// Returns the row, of 16, and the half of its 32 bytes, for which a lane has the address. Rows have their
+    /// matrices in another order than columns; transposed, it is the other one's.
     fn row_and_half(&self, swapped: bool) -> [Expr; 2] {
         let lane = || self.lane.clone();
         let eighth = |e: Expr| masked(e, 8);
@@ -157,6 +153,3 @@ impl TensorBlock<'_> {
         }
     }
 }
-
-// the pieces of a tile are combined with the permutation by exclusive or
-const _: fn(Expr, Expr) -> Expr = xor;

@@ -1,64 +1,125 @@
-//! The K loop.
+//! The K loop: whole steps by copies or registers, two steps ahead; then what is left, element by element.
 
 use super::TensorBlock;
+use super::fragments::Fragments;
 use super::layout::{STAGE_WORDS, STAGES};
+use super::pieces::Way;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::int32;
 use crate::schedule::lower::{Lower, named as bind};
 
+/// Returns the first word of a side's stage that has this step (i64).
+fn stage(step: &Expr) -> Expr {
+    let low = Expr::Cast(Ty::I32, Box::new(step.clone()));
+    Expr::binary(BinaryOp::Rem, low, int32(STAGES as i32)).times(int32(STAGE_WORDS as i32))
+}
+
 impl TensorBlock<'_> {
-    /// Adds all products to the sums: whole steps by copies, if both sides can be copied, the others through
-    /// registers.
+    /// Adds all products to the sums.
     pub fn k_loop(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let depth = self.sides[0].depth();
         let shift = Expr::int(depth.ilog2().into());
         let steps = |n: Expr| Expr::binary(BinaryOp::Shr, n, shift.clone());
         let fragments = self.fragments(l, out);
         let mut done = Expr::int(0);
-        if self.are_plain(l) {
-            let whole = bind(l, "whole", steps(self.length.clone()), out);
-            let end = [0, 1].map(|side| self.ends_with_a_piece(side)).into_iter().flatten();
-            let end = end.reduce(|a, b| Expr::binary(BinaryOp::And, a, b));
-            let whole = match end {
-                Some(fits) => bind(l, "whole", fits.select(whole, Expr::int(0)), out),
+        if let Some(ways) = self.ways(l, out)? {
+            let whole = steps(self.length.clone());
+            let whole = match self.has_whole_pieces() {
+                Some(fits) => fits.select(whole, Expr::int(0)),
                 None => whole,
             };
-            let copies = [self.prepare(l, 0, out)?, self.prepare(l, 1, out)?];
-            for stage in 0..STAGES - 1 {
-                let mut body = Vec::new();
-                self.copy(&copies, &Expr::int(stage), int32(stage as i32), l, &mut body);
-                let exists = Expr::binary(BinaryOp::Gt, whole.clone(), Expr::int(stage));
-                out.extend([Stmt::If(exists, body, vec![]), Stmt::CopyGroup]);
-            }
-            let (step, mut body) = (l.k.reg("step", Ty::I64), Vec::new());
-            body.extend([Stmt::CopyWait(STAGES as u32 - 2), Stmt::Barrier]);
-            let low = |e: Expr| Expr::Cast(Ty::I32, Box::new(e));
-            let stage = |e: Expr| Expr::binary(BinaryOp::Rem, low(e), int32(STAGES as i32));
-            let next = bind(l, "next", Expr::Reg(step).plus(Expr::int(STAGES - 1)), &mut body);
-            let mut further = Vec::new();
-            self.copy(&copies, &next, stage(next.clone()), l, &mut further);
-            let exists = Expr::binary(BinaryOp::Lt, next, whole.clone());
-            body.extend([Stmt::If(exists, further, vec![]), Stmt::CopyGroup]);
-            let at = stage(Expr::Reg(step)).times(int32(STAGE_WORDS as i32));
-            let at = bind(l, "at", at, &mut body);
-            self.multiply(l, &fragments, at, &mut body);
-            out.push(Stmt::Seq(step, Expr::int(0), whole.clone(), body));
-            done = whole;
+            done = bind(l, "whole", whole, out);
+            self.whole_steps(l, &ways, &done, &fragments, out)?;
         }
         let all = bind(l, "steps", steps(self.length.clone().plus(Expr::int(depth - 1))), out);
-        let (step, mut body) = (l.k.reg("step", Ty::I64), Vec::new());
-        let base = bind(l, "base", Expr::Reg(step).times(Expr::int(depth)), &mut body);
-        body.push(Stmt::Barrier);
-        for side in 0..2 {
-            self.stage(l, side, &base, &mut body)?;
-        }
-        body.push(Stmt::Barrier);
-        self.multiply(l, &fragments, int32(0), &mut body);
-        out.push(Stmt::Seq(step, done, all, body));
+        self.other_steps(l, [done, all], &fragments, out)?;
         // results take the place of the operands, and an output may be an input
         out.push(Stmt::Barrier);
+        Ok(())
+    }
+
+    /// Writes the loop over the first `count` steps, which are whole.
+    fn whole_steps(
+        &self,
+        l: &mut Lower,
+        ways: &[Way; 2],
+        count: &Expr,
+        fragments: &Fragments,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        for step in (0..STAGES - 1).map(Expr::int) {
+            let mut body = Vec::new();
+            let at = bind(l, "stage", stage(&step), &mut body);
+            for (side, way) in ways.iter().enumerate() {
+                match way {
+                    Way::Copies(copies) => self.copy(l, copies, &step, &at, &mut body),
+                    Way::Registers(pieces) => {
+                        let loaded = self.load_pieces(l, side, pieces, &step, &mut body)?;
+                        self.store_pieces(l, side, (pieces, loaded), &at, &mut body)?;
+                    }
+                }
+            }
+            let exists = Expr::binary(BinaryOp::Gt, count.clone(), step);
+            out.extend([Stmt::If(exists, body, vec![]), Stmt::CopyGroup]);
+        }
+        let (step, mut body) = (l.k.reg("step", Ty::I64), Vec::new());
+        body.extend([Stmt::CopyWait(STAGES as u32 - 2), Stmt::Barrier]);
+        let next = bind(l, "next", Expr::Reg(step).plus(Expr::int(STAGES - 1)), &mut body);
+        let to = bind(l, "stage", stage(&next), &mut body);
+        let (mut further, mut on_the_way) = (Vec::new(), Vec::new());
+        for (side, way) in ways.iter().enumerate() {
+            match way {
+                Way::Copies(copies) => self.copy(l, copies, &next, &to, &mut further),
+                Way::Registers(pieces) => {
+                    // behind the end the last step is loaded again, and nobody reads it
+                    let last = count.clone().minus(Expr::int(1));
+                    let step = bind(l, "next", next.clone().min(last), &mut body);
+                    let loaded = self.load_pieces(l, side, pieces, &step, &mut body)?;
+                    on_the_way.push((side, pieces, loaded));
+                }
+            }
+        }
+        let exists = Expr::binary(BinaryOp::Lt, next, count.clone());
+        if !further.is_empty() {
+            body.push(Stmt::If(exists, further, vec![]));
+        }
+        body.push(Stmt::CopyGroup);
+        let at = bind(l, "at", stage(&Expr::Reg(step)), &mut body);
+        self.multiply(l, fragments, at, &mut body);
+        for (side, pieces, loaded) in on_the_way {
+            self.store_pieces(l, side, (pieces, loaded), &to, &mut body)?;
+        }
+        out.push(Stmt::Seq(step, Expr::int(0), count.clone(), body));
+        Ok(())
+    }
+
+    /// Writes the loop over the other steps.
+    fn other_steps(
+        &self,
+        l: &mut Lower,
+        [first, end]: [Expr; 2],
+        fragments: &Fragments,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        // all threads have multiplied the last whole step
+        out.push(Stmt::Barrier);
+        let both = |l: &mut Lower, step: &Expr| -> Result<Stmt> {
+            let mut body = Vec::new();
+            let at = bind(l, "stage", stage(step), &mut body);
+            for side in 0..2 {
+                self.stage(l, side, step, &at, &mut body)?;
+            }
+            Ok(Stmt::If(Expr::binary(BinaryOp::Lt, step.clone(), end.clone()), body, vec![]))
+        };
+        out.push(both(l, &first)?);
+        let (step, mut body) = (l.k.reg("step", Ty::I64), vec![Stmt::Barrier]);
+        let next = bind(l, "next", Expr::Reg(step).plus(Expr::int(1)), &mut body);
+        body.push(both(l, &next)?);
+        let at = bind(l, "at", stage(&Expr::Reg(step)), &mut body);
+        self.multiply(l, fragments, at, &mut body);
+        out.push(Stmt::Seq(step, first, end.clone(), body));
         Ok(())
     }
 }
