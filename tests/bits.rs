@@ -39,7 +39,7 @@ fn fast_functions_are_precise_on_a_cpu() {
         |f: &Function| ["f32", "f16", "bf16"].iter().any(|ty| f.name.starts_with(&format!("ops_{ty}_")));
     let functions = operators::functions().into_iter().filter(approximated).collect();
     let functions: Vec<Function> = share_of_today(functions, 3);
-    let fast = functions.iter().map(|f| Function { fast: true, ..f.clone() });
+    let fast = functions.iter().map(|f| Function { fast: true, tensor_cores: true, ..f.clone() });
     let loaded = load_highest(&compile(fast.collect()));
     for (i, f) in functions.iter().enumerate() {
         let args = operators::arguments(f);

@@ -6,14 +6,16 @@ mod common;
 #[allow(dead_code, reason = "few layouts are needed")]
 #[path = "common/gpu.rs"]
 mod gpu;
+#[path = "common/mutants.rs"]
+mod mutants;
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
-use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::{Lit, Ty, eval};
 use common::rng::Rng;
-use gpu::{How, Layout, call};
+use gpu::{Failure, How, Layout, call};
 
 /// A product of two matrices of `ty`, each transposed or not, with what is done with an element of the first one
 /// (`%x`, to `%xx`) and with a sum (`%9`, to `%r` of `result`).
@@ -185,4 +187,131 @@ fn before_and_behind() {
             }
         }
     }
+}
+
+/// Without one of its barriers or waits a product is wrong.
+#[test]
+fn barriers() {
+    let mut rng = Rng::new(4);
+    let p = Program::of(Ty::F16);
+    let mut c = p.compile();
+    // whole steps in all stages, and a partial one
+    let args = operands(&p, [8, 170, 8], &mut rng);
+    let mutants = mutants::of(&c.kernels[0].gpu_variants()[0].kernel);
+    assert_eq!(mutants.len(), 6, "in both loops, the wait, before the results, and two of them");
+    for (what, kernel) in mutants {
+        c.kernels[0].gpu.as_mut().expect("code for GPUs").variants[0].kernel = kernel;
+        let how = How { layout: Layout::Padded, version: Some(0), span: 1, order: Order::Random(1) };
+        match call(&c, 0, &args, how) {
+            Err(Failure::Fault(f)) if matches!(f.kind, FaultKind::Race | FaultKind::Unwritten) => {}
+            Err(e) => panic!("{what}: {e}"),
+            Ok(called) => panic!("{what}: {called:?}"),
+        }
+    }
+}
+
+/// An f32 rounded to 11 bits of precision, ties away from 0.
+fn tf32(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let unit = 2f64.powi((x.abs().log2().floor() as i32).max(-126) - 10);
+    let rounded = (x / unit).round() * unit;
+    if rounded.abs() < 2f64.powi(128) { rounded } else { f64::INFINITY.copysign(x) }
+}
+
+/// Numbers whose sums depend on the order, special ones among them: a sum is NaN or infinite where it must be, else within
+/// the bound of sums of exact products in f32.
+#[test]
+fn other_numbers() {
+    let mut rng = Rng::new(5);
+    for ty in [Ty::F16, Ty::Bf16, Ty::F32] {
+        let p = Program { after: "%r = cast f32 %9", result: Ty::F32, ..Program::of(ty) };
+        let c = p.compile();
+        let [m, k, n] = [40, 70, 24];
+        let mut matrix = |rows: usize, cols: usize, specials: &[f64]| -> Vec<Lit> {
+            let mut all: Vec<Lit> = (0..rows * cols)
+                .map(|_| Lit::float(ty, (rng.below(20_001) as f64 - 10_000.0) / 1024.0 * 1.1))
+                .collect();
+            // one in each of the last rows or columns
+            for (i, x) in specials.iter().enumerate() {
+                let at = if rows == m { (rows - 1 - i) * cols + 5 * i } else { 5 * i * cols + cols - 1 - i };
+                all[at] = Lit::float(ty, *x);
+            }
+            all
+        };
+        let specials = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e-7, 1e-39];
+        let (a, b) = (matrix(m, k, &specials), matrix(k, n, &specials[..3]));
+        let array =
+            |rows: usize, cols: usize, x: &[Lit]| Value::Array(vec![rows as i64, cols as i64], x.to_vec());
+        let args = [array(m, k, &a), array(k, n, &b)];
+        let how = How { layout: Layout::Padded, version: Some(0), span: 1, order: Order::Ascending };
+        let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{ty}: {e}"));
+        assert!(found.entries.iter().all(|e| e.ends_with("_tensor")), "{:?}", found.entries);
+        let Value::Array(_, found) = &found.results[0] else { panic!("a matrix") };
+        let value = |x: &Lit| {
+            let x = x.as_float().expect("a float");
+            if ty == Ty::F32 { tf32(x) } else { x }
+        };
+        let (a, b): (Vec<f64>, Vec<f64>) = (a.iter().map(value).collect(), b.iter().map(value).collect());
+        let mut finite = 0;
+        for i in 0..m {
+            for j in 0..n {
+                let products = (0..k).map(|l| a[i * k + l] * b[l * n + j]);
+                let (sum, size) = products.fold((0.0, 0.0), |(sum, size), p| (sum + p, size + f64::abs(p)));
+                let x = found[i * n + j].as_float().expect("a float");
+                let same = if sum.is_finite() {
+                    finite += 1;
+                    (x - sum).abs() <= size * k as f64 * 2f64.powi(-24)
+                } else {
+                    x == sum || x.is_nan() && sum.is_nan()
+                };
+                assert!(same, "{ty}, {i}, {j}: {x} and {sum}");
+            }
+        }
+        assert!(finite > m * n / 2, "{finite}");
+    }
+}
+
+/// Who does not allow tensor cores, and products of other types, have none; `fast_math` alone gives none.
+#[test]
+fn only_where_they_are_allowed() {
+    let text = |ty: &str, attributes: &str| {
+        format!(
+            "func @f(%a: [[{ty}]], %b: [[{ty}]]) -> (c: [[{ty}]]) {attributes} {{
+  %m = len %a %n = len %b axis 1 %0 = len %a axis 1 %1 = len %b
+  require same %0, %1 \"product\"
+  %r = generate %m, %n (%i: i64, %j: i64) {{
+    %5 = pick %a at %i %6 = pick %b axis 1 at %j
+    %9 = panel_dot from 0{ty} over %5, %6
+    yield %9
+  }}
+  return %r
+}}"
+        )
+    };
+    let compile = |text: &str| {
+        let functions = parse::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        compile_for("t", functions, Targets { cpu: false, cuda: true }).expect("a program")
+    };
+    let is_tensor = |c: &Compiled| c.kernels[0].gpu_variants().iter().any(|v| v.ptx.contains("mma.sync"));
+    for (ty, attributes, expected) in [
+        ("f32", "tensor_cores", true),
+        ("f32", "fast tensor_cores", true),
+        ("f32", "fast", false),
+        ("f32", "", false),
+        ("f64", "tensor_cores", false),
+        ("i32", "tensor_cores", false),
+    ] {
+        assert_eq!(is_tensor(&compile(&text(ty, attributes))), expected, "{ty} {attributes}");
+    }
+    // a small product goes by panels, with their bits
+    let c = compile(&text("f32", "tensor_cores"));
+    let mut rng = Rng::new(6);
+    let numbers = |rng: &mut Rng| Lit::f32(rng.below(1000) as f32 / 7.0);
+    let args: Vec<Value> =
+        (0..2).map(|_| Value::Array(vec![40, 40], (0..1600).map(|_| numbers(&mut rng)).collect())).collect();
+    let how = How { layout: Layout::Contiguous, version: None, span: 1, order: Order::Ascending };
+    let found = call(&c, 0, &args, how).expect("a product");
+    assert!(found.results == interp::run(&c.functions[0].fused, &args).expect("a product").results);
 }

@@ -95,7 +95,8 @@ impl TensorBlock<'_> {
         Ok(())
     }
 
-    /// Writes the loop over the other steps.
+    /// Writes the loop over the other steps. The stage of the first one is that of no whole step that a thread may
+    /// still be multiplying.
     fn other_steps(
         &self,
         l: &mut Lower,
@@ -103,8 +104,6 @@ impl TensorBlock<'_> {
         fragments: &Fragments,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        // all threads have multiplied the last whole step
-        out.push(Stmt::Barrier);
         let both = |l: &mut Lower, step: &Expr| -> Result<Stmt> {
             let mut body = Vec::new();
             let at = bind(l, "stage", stage(step), &mut body);
