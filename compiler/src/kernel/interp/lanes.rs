@@ -62,3 +62,16 @@ impl Lanes {
         out
     }
 }
+
+/// Returns the words of two halves, or of one f32 rounded to tf32.
+pub(super) fn packed(values: &[Lanes]) -> Bits {
+    let tf32 = |bits: u64| match f32::from_bits(bits as u32).is_nan() {
+        true => 0x7fff_ffff,
+        // the carry may go into the exponent, up to infinity
+        false => (bits + 0x1000) & !0x1fff,
+    };
+    match values {
+        [low, high] => std::array::from_fn(|l| low.bits[l] | high.bits[l] << 16),
+        _ => std::array::from_fn(|l| tf32(values[0].bits[l])),
+    }
+}

@@ -1,7 +1,7 @@
 //! The operations of a warp on matrices.
 
 use super::fault::{Check, FaultKind};
-use super::lanes::{Bits, Lanes, lanes};
+use super::lanes::{Lanes, lanes};
 use super::machine::Machine;
 use super::warp::Warp;
 use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
@@ -10,19 +10,6 @@ use std::array;
 
 /// The words of a row of a matrix.
 const WORDS: usize = 4;
-
-/// Returns the words of two halves, or of one f32 rounded to tf32.
-pub(super) fn packed_lanes(values: &[Lanes]) -> Bits {
-    let tf32 = |bits: u64| match f32::from_bits(bits as u32).is_nan() {
-        true => 0x7fff_ffff,
-        // the carry may go into the exponent, up to infinity
-        false => (bits + 0x1000) & !0x1fff,
-    };
-    match values {
-        [low, high] => array::from_fn(|l| low.bits[l] | high.bits[l] << 16),
-        _ => array::from_fn(|l| tf32(values[0].bits[l])),
-    }
-}
 
 impl<'k> Machine<'k, '_> {
     pub(super) fn load_matrices(

@@ -12,6 +12,7 @@
 //!   A race is found whatever the order in which the threads ran (`clock.rs`).
 
 mod args;
+mod asynchronous;
 mod clock;
 mod copies;
 mod eval;

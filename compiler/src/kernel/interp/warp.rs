@@ -6,9 +6,8 @@
 //! Faults do not depend on the choice, because the lanes' clocks are separate.
 
 use super::fault::{Check, FaultKind};
-use super::lanes::{Bits, Lanes, lanes};
+use super::lanes::{Bits, Lanes, lanes, packed};
 use super::machine::{Machine, Who};
-use super::matrices;
 use super::memory::Id;
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
 use crate::scalar::Ty;
@@ -225,7 +224,7 @@ impl<'k> Machine<'k, '_> {
             Stmt::Pack(r, values) => {
                 let values: Vec<Lanes> =
                     values.iter().map(|e| self.eval(w, e, mask, s)).collect::<Check<_>>()?;
-                w.set(*r, &matrices::packed_lanes(&values), mask);
+                w.set(*r, &packed(&values), mask);
             }
             Stmt::CopyGroup => lanes(mask).for_each(|l| self.copy_group(w.thread(l))),
             Stmt::CopyWait(n) => lanes(mask).try_for_each(|l| self.copy_wait(w.thread(l), *n))?,

@@ -2,7 +2,7 @@
 //! direction are neighbours in memory.
 
 use super::TensorBlock;
-use super::pieces::Piece;
+use super::layout::Piece;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};

@@ -1,7 +1,8 @@
 //! The epilogue: results go through shared memory, one half of the block tile's rows after the other, and
 //! each thread computes and stores what follows from eight neighbours of a row.
 
-use super::{COLUMNS, ROWS, TILE, TensorBlock, WARP_TILE};
+use super::TensorBlock;
+use super::layout::{COLUMNS, ROWS, THREADS, TILE, WARP_TILE};
 use crate::core::{NodeId, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -35,7 +36,7 @@ impl TensorBlock<'_> {
         let leave = self.leave(l);
         body.extend([Stmt::If(mine, leave, vec![]), Stmt::Barrier]);
         let (u, mut inner) = (l.k.reg("number", Ty::I32), Vec::new());
-        let number = thread().plus(Expr::Reg(u).times(int32(super::THREADS as i32)));
+        let number = thread().plus(Expr::Reg(u).times(int32(THREADS as i32)));
         let number = bind(l, "number", number, &mut inner);
         let row = bind(l, "row", shifted(number.clone(), TILE / NEIGHBOURS), &mut inner);
         let column = masked(number, TILE / NEIGHBOURS).times(int32(NEIGHBOURS as i32));
@@ -48,7 +49,7 @@ impl TensorBlock<'_> {
         let results = self.results(l, fused, at, [&i, &j])?;
         let inside = Expr::binary(BinaryOp::Lt, i, self.extents[0].clone());
         inner.push(Stmt::If(inside, results, vec![]));
-        let count = WARP_TILE * TILE / NEIGHBOURS / i64::from(super::THREADS);
+        let count = WARP_TILE * TILE / NEIGHBOURS / i64::from(THREADS);
         body.push(Stmt::Seq(u, int32(0), int32(count as i32), inner));
         body.push(Stmt::Barrier);
         out.push(Stmt::Seq(half, int32(0), int32((TILE / WARP_TILE) as i32), body));

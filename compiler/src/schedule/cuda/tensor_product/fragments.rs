@@ -4,8 +4,8 @@
 //! halves may be transposed on the way. Words of f32 cannot, and are read one by one where the lines
 //! of shared memory are not along the inner index; they are rounded to tf32 here.
 
-use super::layout::{PIECE_WORDS, Staged};
-use super::{COLUMNS, ROWS, TensorBlock, WARP_TILE};
+use super::TensorBlock;
+use super::layout::{COLUMNS, PIECE_WORDS, ROWS, Staged, WARP_TILE};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, masked, shifted};

@@ -3,18 +3,34 @@
 //! bytes, or as many lines as inner indices, of 16 or 32 pieces. The pieces of a line are permuted by the
 //! number of the line.
 
-use super::TILE;
 use crate::kernel::Expr;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
 
+/// Threads of a block.
+pub const THREADS: u32 = 128;
+/// Rows and columns of a block tile, and of a warp's part of it.
+pub const TILE: i64 = 128;
+pub const WARP_TILE: i64 = 64;
+/// Rows and columns of `MultiplyMatrices`.
+pub const ROWS: i64 = 16;
+pub const COLUMNS: i64 = 8;
 /// The number of steps in shared memory.
 pub const STAGES: i64 = 3;
 /// Words of a stage of one side.
 pub const STAGE_WORDS: i64 = 2048;
 /// Words of a piece, and the pieces of a stage that a thread copies.
 pub const PIECE_WORDS: i64 = 4;
-pub const PIECES: i64 = STAGE_WORDS / PIECE_WORDS / super::THREADS as i64;
+pub const PIECES: i64 = STAGE_WORDS / PIECE_WORDS / THREADS as i64;
+
+/// One piece.
+pub struct Piece {
+    /// The row or column, and the inner index in the first step, of its first element.
+    pub own: Expr,
+    pub k: Expr,
+    /// The number of its first word in the first stage (i32).
+    pub to: Expr,
+}
 
 /// One side in shared memory.
 #[derive(Clone, Copy)]
@@ -66,7 +82,7 @@ impl Staged {
 
     /// Returns the line, and the piece in it, of the thread's piece `u` (i32).
     pub fn piece(self, u: Expr) -> [Expr; 2] {
-        let number = thread().plus(u.times(int32(super::THREADS as i32)));
+        let number = thread().plus(u.times(int32(THREADS as i32)));
         [shifted(number.clone(), self.line()), masked(number, self.line())]
     }
 

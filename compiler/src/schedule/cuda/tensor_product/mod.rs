@@ -23,6 +23,7 @@ mod find;
 mod fragments;
 mod k_loop;
 mod layout;
+mod params;
 mod pieces;
 mod staging;
 mod variants;
@@ -37,17 +38,10 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::products::Product;
-use layout::{STAGE_WORDS, STAGES, Staged};
-pub use variants::{TensorProductParams, variants};
+use layout::{COLUMNS, ROWS, STAGE_WORDS, STAGES, Staged, THREADS, TILE, WARP_TILE};
+pub use params::TensorProductParams;
+pub use variants::variants;
 
-/// Threads of a block.
-const THREADS: u32 = 128;
-/// Rows and columns of a block tile, and of a warp's part of it.
-const TILE: i64 = 128;
-const WARP_TILE: i64 = 64;
-/// Rows and columns of `MultiplyMatrices`.
-const ROWS: i64 = 16;
-const COLUMNS: i64 = 8;
 /// The number of block rows that blocks take before they go on to the next block column.
 const GROUP: i64 = 8;
 

@@ -4,7 +4,7 @@
 
 use super::TensorBlock;
 use super::copies::Copies;
-use super::layout::PIECES;
+use super::layout::{PIECES, Piece};
 use crate::core::{NodeId, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -16,15 +16,6 @@ use crate::schedule::lower::{Lower, named as bind};
 
 /// The maximum number of operations of an operand whose code is repeated for each of a thread's elements.
 const MAX_OPERATIONS: usize = 24;
-
-/// One piece.
-pub struct Piece {
-    /// The row or column, and the inner index in the first step, of its first element.
-    pub own: Expr,
-    pub k: Expr,
-    /// The number of its first word in the first stage (i32).
-    pub to: Expr,
-}
 
 /// How whole steps of a side come to shared memory.
 pub enum Way {

@@ -1,6 +1,7 @@
 //! The variants, and the shapes for which they are the fastest.
 
-use super::find::{Operands, find};
+use super::find::find;
+use super::params::TensorProductParams;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
@@ -14,14 +15,6 @@ use std::rc::Rc;
 const MIN_BLOCKS: u32 = 24;
 /// The minimum number of rows and columns: of a block tile, as much as that is in the matrix.
 const MIN_SIDE: u32 = 32;
-
-/// The parameters of one variant.
-pub struct TensorProductParams {
-    pub(super) product: Rc<Product>,
-    pub(super) operands: Operands,
-    /// Whether arrays may have any strides.
-    pub(super) strided: bool,
-}
 
 /// Returns the variants, if the author allows tensor cores and they can multiply the operands.
 pub fn variants(l: &mut LaunchContext, p: &Rc<Product>, inner: &Rc<Interior>) -> Vec<VariantGroup> {

@@ -1,0 +1,62 @@
+//! The statements of tensor cores and asynchronous copies.
+
+use super::{Check, Check1, Scope};
+use crate::kernel::{Array, Mem, Stmt};
+use crate::scalar::Ty;
+
+impl Check<'_> {
+    /// Checks one of these statements.
+    pub(super) fn matrices(&self, s: &Stmt, scope: &mut Scope) -> Check1 {
+        match s {
+            Stmt::CopyAsync { to, at, from, index } => {
+                let readable = |a: &Array| !a.write && a.aligned && !a.strided;
+                let array = match from {
+                    Mem::Array(a) => self.k.arrays.get(*a as usize).is_some_and(readable),
+                    _ => false,
+                };
+                self.mem(*to, scope)?;
+                self.index(at, scope)?;
+                self.index(index, scope)?;
+                let found = array && matches!(to, Mem::Shared(_));
+                if found { Ok(()) } else { Err(format!("a copy from {from:?} to {to:?}")) }
+            }
+            Stmt::Pack(r, values) => {
+                let types: Vec<Ty> =
+                    values.iter().map(|e| self.expr(e, scope)).collect::<std::result::Result<_, _>>()?;
+                if !matches!(types[..], [Ty::F32] | [Ty::F16, Ty::F16] | [Ty::Bf16, Ty::Bf16]) {
+                    return Err(format!("a word of {values:?}"));
+                }
+                let fresh = self.reg(*r)? == Ty::U32 && scope.define(*r, false);
+                if fresh { Ok(()) } else { Err(format!("{r:?} is no fresh u32")) }
+            }
+            Stmt::LoadMatrices { regs, from, index, .. } => {
+                self.words(*from, scope)?;
+                self.index(index, scope)?;
+                for r in regs {
+                    if self.reg(*r)? != Ty::U32 || !scope.define(*r, false) {
+                        return Err(format!("{r:?} is no fresh u32"));
+                    }
+                }
+                if regs.len() == 4 { Ok(()) } else { Err(format!("{} matrices", regs.len())) }
+            }
+            Stmt::MultiplyMatrices { ty, sums, rows, columns } => {
+                for (i, r) in sums.iter().enumerate() {
+                    if self.reg(*r)? != Ty::F32 || !scope.is_var(*r) || sums[..i].contains(r) {
+                        return Err(format!("{r:?} is no sum"));
+                    }
+                }
+                rows.iter().chain(columns).try_for_each(|e| self.want(e, Ty::U32, scope))?;
+                let sizes = [sums.len(), rows.len(), columns.len()] == [4, 4, 2];
+                let fits = sizes && matches!(ty, Ty::F16 | Ty::Bf16 | Ty::F32);
+                if fits { Ok(()) } else { Err(format!("a product of matrices of {ty}")) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that a memory is words of a block.
+    fn words(&self, m: Mem, scope: &Scope) -> Check1 {
+        let is_shared = matches!(m, Mem::Shared(_));
+        if is_shared && self.mem(m, scope)? == Ty::U32 { Ok(()) } else { Err(format!("{m:?} is no words")) }
+    }
+}
