@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Matrix times vector, by panels, is a product with one column: `generate m (i -> panel_dot (k ->
-//! a[i, k], v[k]))`. The values of both sides may be any expressions, and any expression may follow
+//! a[i, k], v[k]))`. A batch is an array of three dimensions, each plane of which is a product of two planes. The values of both sides may be any expressions, and any expression may follow
 //! from the result.
 
 use super::groups::{FusedGroup, is_store};
@@ -28,6 +28,8 @@ const MAX_BODY: usize = 12;
 pub struct Product {
     /// The variables of the element's row and column.
     pub outer: [NodeId; 2],
+    /// The variable of the plane, in a batch of products.
+    pub plane: Option<NodeId>,
     /// The variable of the inner index.
     pub k: NodeId,
     /// The values of the items' elements.
@@ -36,7 +38,7 @@ pub struct Product {
     pub of: Loop,
     /// The values of the rows' side and of the columns' side.
     pub sides: [Side; 2],
-    /// Whether the result is a matrix. A vector counts as one column.
+    /// Whether the results are matrices. A vector counts as one column.
     pub is_matrix: bool,
 }
 
@@ -65,13 +67,14 @@ pub fn find_tree(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
 fn find_in(l: &mut LaunchContext, fused: &FusedGroup, is_tree: bool) -> Option<Product> {
     let items = fused.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
     let axes = fused.domain.len();
-    if !l.facts.nested || items.len() < fused.items.len() || !(1..=2).contains(&axes) {
+    if !l.facts.nested || items.len() < fused.items.len() || !(1..=3).contains(&axes) {
         return None;
     }
-    let sample = l.g.sample_index(2);
-    let outer = [sample[0].1, sample[1].1];
-    let roots: Vec<NodeId> =
-        items.iter().map(|it| open(l, it.node, &outer[..axes])).collect::<Option<_>>()?;
+    let sample = l.g.sample_index(3);
+    let (outer, plane) = ([sample[0].1, sample[1].1], sample[2].1);
+    let index = [plane, outer[0], outer[1]];
+    let index = if axes == 3 { &index[..] } else { &outer[..axes] };
+    let roots: Vec<NodeId> = items.iter().map(|it| open(l, it.node, index)).collect::<Option<_>>()?;
     let mut nest = loop_nests::find(l, &roots)?;
     let (k, of) = (nest.k, nest.loops.pop()?);
     let starts = of.order != Order::Sequence || of.inner.iter().all(|i| l.g.is_closed(i.init));
@@ -111,7 +114,7 @@ fn find_in(l: &mut LaunchContext, fused: &FusedGroup, is_tree: bool) -> Option<P
     if !rest.is_empty() || !sides.iter().all(fits) || body.saturating_sub(inside) > MAX_BODY {
         return None;
     }
-    Some(Product { outer, k, roots, of, sides, is_matrix: axes == 2 })
+    Some(Product { outer, plane: (axes == 3).then_some(plane), k, roots, of, sides, is_matrix: axes >= 2 })
 }
 
 /// Returns the number of inner indices of a product by panels, by which the launch policy chooses a

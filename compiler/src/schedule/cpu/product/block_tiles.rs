@@ -1,16 +1,20 @@
 //! The block tiles of a product, and which of them belong to a call's units of work.
 
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named};
+use crate::schedule::products::Product;
 
 /// Number of rows, and of columns, of a block tile.
 pub const SIZE: i64 = 64;
 
 /// A block tile: the first row and column, and the numbers of rows and columns in the matrix.
 pub struct BlockTile {
+    /// The number of the plane, in a batch of products.
+    pub plane: Option<Expr>,
     pub first: [Expr; 2],
     pub counts: [Expr; 2],
 }
@@ -20,27 +24,46 @@ pub type Work<'a> = dyn FnMut(&mut Lower, BlockTile, &mut Vec<Stmt>) -> Result<(
 
 /// Emits a loop over the block tiles that belong to the units of work of the call.
 pub fn block_tiles(l: &mut Lower, fused: &FusedGroup, work: &mut Work) -> Result<Vec<Stmt>> {
-    let [rows, cols] = [fused.domain[0], fused.domain[1]].map(|n| l.launch.host(n));
+    let (planes, matrix) = fused.domain.split_at(fused.domain.len() - 2);
+    let planes = planes.first().map(|n| l.launch.host(*n));
+    let [rows, cols] = [matrix[0], matrix[1]].map(|n| l.launch.host(n));
     let n = l.launch.count();
     let mut out = Vec::new();
     let across = named(l, "across", up(&cols, SIZE), &mut out);
-    let squares = named(l, "squares", up(&rows, SIZE).times(across.clone()), &mut out);
+    let of_plane = named(l, "squares", up(&rows, SIZE).times(across.clone()), &mut out);
+    let squares = match &planes {
+        Some(planes) => named(l, "squares", planes.clone().times(of_plane.clone()), &mut out),
+        None => of_plane.clone(),
+    };
     let units = named(l, "units", up(&n, l.launch.facts.grain.into()), &mut out);
     let share = |e: Expr| Expr::binary(BinaryOp::Div, e.times(squares.clone()), units.clone());
     let [from, to] = [share(Expr::TileBegin), share(Expr::TileEnd)].map(|e| named(l, "share", e, &mut out));
     let t = l.k.reg("t", Ty::I64);
     let mut body = Vec::new();
-    let down = Expr::binary(BinaryOp::Div, Expr::Reg(t), across.clone());
+    let plane = planes.map(|_| Expr::binary(BinaryOp::Div, Expr::Reg(t), of_plane.clone()));
+    let plane = plane.map(|e| named(l, "plane", e, &mut body));
+    let number = match &plane {
+        Some(plane) => named(l, "square", Expr::Reg(t).minus(plane.clone().times(of_plane)), &mut body),
+        None => Expr::Reg(t),
+    };
+    let down = Expr::binary(BinaryOp::Div, number.clone(), across.clone());
     let down = named(l, "down", down, &mut body);
-    let right = Expr::Reg(t).minus(down.clone().times(across));
+    let right = number.minus(down.clone().times(across));
     let first = [down, right].map(|e| named(l, "first", e.times(Expr::int(SIZE)), &mut body));
     let counts = [0, 1].map(|s| {
         let left = [&rows, &cols][s].clone().minus(first[s].clone());
         named(l, "count", left.min(Expr::int(SIZE)), &mut body)
     });
-    work(l, BlockTile { first, counts }, &mut body)?;
+    work(l, BlockTile { plane, first, counts }, &mut body)?;
     out.push(Stmt::Seq(t, from, to, body));
     Ok(out)
+}
+
+impl BlockTile {
+    /// Returns the value of the variable of the plane.
+    pub fn known(&self, p: &Product) -> Vec<(NodeId, Expr)> {
+        p.plane.into_iter().zip(self.plane.clone()).collect()
+    }
 }
 
 /// Returns ceil(n / by).

@@ -5,7 +5,7 @@
 //! 64 rows of a block tile (`pack.rs`). Then four rows walk four inner indices at a time: each vector of
 //! results is loaded and stored once for four indices, and each vector of packed values serves four
 //! rows. The launch counts units of work in results in row-major order; a range of units is mapped
-//! to the same fraction of the block tiles. A matrix with few columns is computed element by
+//! to the same fraction of the block tiles, of all planes of a batch. A matrix with few columns is computed element by
 //! element, because such short loops do not vectorise.
 
 pub(super) mod block_tiles;
@@ -49,7 +49,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec
         square.compute(l, body)?;
         square.store(l, fused, body)
     })?;
-    let cols = l.launch.host(fused.domain[1]);
+    let cols = l.launch.host(fused.domain[fused.domain.len() - 1]);
     let wide = Expr::binary(BinaryOp::Ge, cols, Expr::int(LEAST));
     Ok(vec![Stmt::If(wide, tiles, elements)])
 }
@@ -159,7 +159,8 @@ impl Square<'_> {
         let c = l.k.reg("c", Ty::I64);
         let (_, j) = l.launch.g.fresh_var(Ty::I64);
         let at_column = Env::default().with(&l.launch.g, self.p.outer[1], j);
-        let mut vars = vec![(j, self.tile.first[1].clone().plus(Expr::Reg(c)))];
+        let mut vars = self.tile.known(self.p);
+        vars.push((j, self.tile.first[1].clone().plus(Expr::Reg(c))));
         let (mut body, mut steps_of, mut rows_of) = (Vec::new(), Vec::new(), Vec::new());
         for s in 0..steps {
             let (_, k) = l.launch.g.fresh_var(Ty::I64);

@@ -59,7 +59,9 @@ impl Columns<'_> {
         let inner = each(l, inner_name, &Expr::int(0), inner_count, &mut |l, inner, conditions, body| {
             let outer = Expr::Reg(outer);
             let (kk, c) = if along_k { (inner.clone(), outer) } else { (outer, inner.clone()) };
-            let vars = [(j, self.tile.first[1].clone().plus(c.clone())), (k, base.clone().plus(kk.clone()))];
+            let mut vars = self.tile.known(self.p);
+            vars.push((j, self.tile.first[1].clone().plus(c.clone())));
+            vars.push((k, base.clone().plus(kk.clone())));
             if let Some(conditions) = conditions {
                 return l.conditions(&vars, conditions, body);
             }

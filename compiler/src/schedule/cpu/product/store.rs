@@ -45,7 +45,9 @@ pub fn store(
     let columns = each(l, "c", &Expr::int(0), &tile.counts[1], &mut |l, c, conditions, body| {
         let at = [tile.first[0].clone().plus(Expr::Reg(r)), tile.first[1].clone().plus(c.clone())];
         let at = at.map(|e| named(l, "at", e, body));
-        let vars = vec![(i, at[0].clone()), (j, at[1].clone())];
+        let mut vars = tile.known(p);
+        vars.extend([(i, at[0].clone()), (j, at[1].clone())]);
+        let place: Vec<Expr> = tile.plane.iter().chain(&at).cloned().collect();
         let mut element = Element { env: env.clone(), vars };
         let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(c.clone());
         let value = result_of(l, &element, from, body)?;
@@ -61,7 +63,7 @@ pub fn store(
         };
         for (item, e) in fused.items.iter().zip(values) {
             let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-            let to = l.place_at(mem, &at);
+            let to = l.place_at(mem, &place);
             let e = canonical(e, ty, &mut l.k.kernel, body);
             body.push(Stmt::Store(mem, to, e));
         }

@@ -14,6 +14,18 @@ pub struct BlockTile {
     pub v: i64,
     /// Whether the sums of panels are in shared memory.
     pub sums_shared: bool,
+    /// The number of buffers of each side, a power of two: those of the step that is computed with
+    /// and of the steps that are loaded meanwhile.
+    pub stages: i64,
+}
+
+/// Which values of a side are neighbours in shared memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Those of neighbouring rows (or columns).
+    AlongSide,
+    /// Those of neighbouring inner indices.
+    AlongK,
 }
 
 /// One side of a block tile. All sizes are powers of two.
@@ -39,14 +51,14 @@ impl BlockTile {
     /// a step.
     pub fn square(size: i64, v: i64) -> BlockTile {
         let side = TileSide { size, threads: 16, skinny: false };
-        BlockTile { sides: [side; 2], depth: 256 * v / size, v, sums_shared: false }
+        BlockTile { sides: [side; 2], depth: 256 * v / size, v, sums_shared: false, stages: 2 }
     }
 
     /// Returns a square block tile of 64 x 64 results and 8 x 8 threads, with thread tiles of 8 x
     /// 8.
     pub fn square_8x8_per_thread(v: i64) -> BlockTile {
         let side = TileSide { size: 64, threads: 8, skinny: false };
-        BlockTile { sides: [side; 2], depth: 16, v, sums_shared: true }
+        BlockTile { sides: [side; 2], depth: 16, v, sums_shared: true, stages: 2 }
     }
 
     /// Returns a skinny block tile, whose side `long` is long and whose other side has `short` rows
@@ -56,7 +68,17 @@ impl BlockTile {
         let mut sides = [TileSide { size: short, threads: 1, skinny: true }; 2];
         let size = if long == 0 { 64 } else { 64 * v };
         sides[long] = TileSide { size, threads: 64, skinny: false };
-        BlockTile { sides, depth, v, sums_shared: false }
+        BlockTile { sides, depth, v, sums_shared: false, stages: 2 }
+    }
+
+    /// Returns a skinny block tile of 32 long rows, which are copied by 256 bytes each, three steps ahead:
+    /// 24 KB on their way for each warp.
+    pub fn skinny_copied(short: i64, v: i64) -> BlockTile {
+        let sides = [
+            TileSide { size: 32, threads: 32, skinny: false },
+            TileSide { size: short, threads: 1, skinny: true },
+        ];
+        BlockTile { sides, depth: 16 * v, v, sums_shared: false, stages: 4 }
     }
 
     /// Returns the number of threads of a block.
@@ -94,11 +116,15 @@ impl BlockTile {
         number.times(int32((threads * group) as i32)).plus(rest)
     }
 
-    /// Returns the distance in shared memory from one inner index to the next. The padding keeps
-    /// vectors aligned, and transposed stores free of bank conflicts.
-    pub fn pitch(self, side: usize, along_k: bool) -> i64 {
+    /// Returns the distances in shared memory from one row (or column) to the next, and from one inner
+    /// index to the next. The padding keeps vectors aligned, and transposed stores and loads along the inner
+    /// index free of bank conflicts.
+    pub fn pitches(self, side: usize, along_k: bool, layout: Layout) -> [i64; 2] {
+        if layout == Layout::AlongK {
+            return [self.depth + self.v, 1];
+        }
         let pad_by_one = along_k && self.group(side) == 1;
-        self.sides[side].size + if pad_by_one { 1 } else { self.v }
+        [1, self.sides[side].size + if pad_by_one { 1 } else { self.v }]
     }
 
     /// Returns the vector width of the loads of one side.

@@ -54,7 +54,9 @@ pub fn store(
     let list: Vec<Expr> = list.into_iter().map(|e| bind(l, "value", e, out)).collect();
     for (item, e) in items.iter().zip(list) {
         let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node));
-        let to = address(l, strided, mem, at[..ty.rank.into()].to_vec());
+        let plane = p.plane.and_then(|n| known.iter().find(|k| k.0 == n)).map(|k| k.1.clone());
+        let index = plane.into_iter().chain(at[..usize::from(ty.rank).min(2)].iter().cloned()).collect();
+        let to = address(l, strided, mem, index);
         let e = canonical(e, ty.elem, &mut l.k.kernel, out);
         out.push(Stmt::Store(mem, to, e));
     }

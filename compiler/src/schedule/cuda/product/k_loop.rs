@@ -1,8 +1,10 @@
-//! The K loop, with double buffering: the values of the next step are loaded from global memory
-//! while the values of this step are used from shared memory.
+//! The K loop, with several buffers: the values of later steps are loaded from global memory while the
+//! values of this step are used from shared memory.
 
+use super::block_tile::Layout;
+use super::staging_loads::GlobalLoads;
 use super::{ProductBlock, Results, Sums};
-use crate::core::PANEL;
+use crate::core::{NodeId, PANEL};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -10,6 +12,14 @@ use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named as bind};
+use std::ops::Range;
+
+/// A step of the K loop that is loaded ahead.
+struct Step {
+    number: Expr,
+    /// Its buffer, an i32.
+    buffer: Expr,
+}
 
 impl ProductBlock<'_> {
     /// Writes the loop over all inner indices. `full`: the block tile is inside of the matrix.
@@ -20,36 +30,42 @@ impl ProductBlock<'_> {
         full: bool,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let depth = self.tile.depth;
+        let (depth, stages) = (self.tile.depth, self.tile.stages);
         let shift = Expr::int(depth.ilog2().into());
         let steps = bind(l, "steps", Expr::binary(BinaryOp::Shr, self.k_count.clone(), shift), out);
         let any = Expr::binary(BinaryOp::Gt, steps.clone(), Expr::int(0));
         let mut first = Vec::new();
-        let loads = self.load_global(l, &Expr::int(0), full, false, &mut first)?;
-        self.store_shared(l, loads, int32(0), &mut first);
-        first.push(Stmt::Barrier);
+        for stage in 0..stages - 1 {
+            let to = Step { number: Expr::int(stage), buffer: int32(stage as i32) };
+            let loads = self.load_step(l, &to, &steps, full, &mut first)?;
+            self.store_step(l, loads, &to, full, &mut first);
+        }
         let (step, mut body) = (l.k.reg("step", Ty::I64), Vec::new());
-        let next = Expr::Reg(step).plus(Expr::int(1));
-        // the last step loads its own values again, which nothing uses
-        let last = steps.clone().minus(Expr::int(1));
-        let k = bind(l, "k", next.clone().min(last).times(Expr::int(depth)), &mut body);
-        let loads = self.load_global(l, &k, full, false, &mut body)?;
-        let low = Expr::Cast(Ty::I32, Box::new(Expr::Reg(step)));
-        let buffer_index = Expr::binary(BinaryOp::And, low, int32(1));
-        let buffer_index = bind(l, "which", buffer_index, &mut body);
+        if self.copies(full) {
+            body.push(Stmt::CopyWait(stages as u32 - 2));
+        }
+        body.push(Stmt::Barrier);
+        let number = Expr::Reg(step).plus(Expr::int(stages - 1));
+        let buffer_of = |l: &mut Lower, step: &Expr, out: &mut Vec<Stmt>| {
+            let low = Expr::Cast(Ty::I32, Box::new(step.clone()));
+            bind(l, "which", Expr::binary(BinaryOp::And, low, int32(stages as i32 - 1)), out)
+        };
+        let next = Step { buffer: buffer_of(l, &number, &mut body), number };
+        let loads = self.load_step(l, &next, &steps, full, &mut body)?;
+        let buffer_index = buffer_of(l, &Expr::Reg(step), &mut body);
         let base = self.k_begin.clone().plus(Expr::Reg(step).times(Expr::int(depth)));
         if full && !self.strided {
             let addresses = self.shared_addresses(l, &buffer_index, &mut body);
-            for kk in 0..depth {
-                self.accumulate(l, results, &addresses, kk, base.clone().plus(Expr::int(kk)), &mut body)?;
+            let group = self.inner_group();
+            for kk in (0..depth).step_by(group as usize) {
+                let k = base.clone().plus(Expr::int(kk));
+                self.accumulate(l, results, &addresses, kk..kk + group, k, &mut body)?;
             }
         } else {
             self.rolled_loop(l, results, &buffer_index, &base, int32(depth as i32), &mut body)?;
         }
-        self.close_panel(results, &next, &mut body);
-        let other = int32(1).minus(buffer_index);
-        self.store_shared(l, loads, other, &mut body);
-        body.push(Stmt::Barrier);
+        self.close_panel(results, &Expr::Reg(step).plus(Expr::int(1)), &mut body);
+        self.store_step(l, loads, &next, full, &mut body);
         first.push(Stmt::Seq(step, Expr::int(0), steps.clone(), body));
         out.push(Stmt::If(any, first, vec![]));
         // the last, partial step
@@ -58,12 +74,50 @@ impl ProductBlock<'_> {
         let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
         let mut rest = Vec::new();
         let loads = self.load_global(l, &done, full, true, &mut rest)?;
+        // all threads have computed the last whole step
+        rest.push(Stmt::Barrier);
         self.store_shared(l, loads, int32(0), &mut rest);
         rest.push(Stmt::Barrier);
         let base = self.k_begin.clone().plus(done);
         self.rolled_loop(l, results, &int32(0), &base, left.clone(), &mut rest)?;
         out.push(Stmt::If(Expr::binary(BinaryOp::Gt, left, int32(0)), rest, vec![]));
         Ok(())
+    }
+
+    /// Begins to load the values of a step: copies go to its buffer at once, if there is such a step;
+    /// what goes through registers is that of the last step otherwise, which nothing uses.
+    fn load_step(
+        &self,
+        l: &mut Lower,
+        to: &Step,
+        steps: &Expr,
+        full: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<GlobalLoads> {
+        let depth = Expr::int(self.tile.depth);
+        if self.copies(full) {
+            let mut body = Vec::new();
+            self.copy_global(l, &to.number.clone().times(depth.clone()), &to.buffer, &mut body)?;
+            let exists = Expr::binary(BinaryOp::Lt, to.number.clone(), steps.clone());
+            out.push(Stmt::If(exists, body, vec![]));
+        }
+        let last = steps.clone().minus(Expr::int(1));
+        let k = bind(l, "k", to.number.clone().min(last).times(depth), out);
+        self.load_global(l, &k, full, false, out)
+    }
+
+    /// Stores what a step loaded to its buffer, and makes a group of its copies.
+    fn store_step(&self, l: &mut Lower, loads: GlobalLoads, to: &Step, full: bool, out: &mut Vec<Stmt>) {
+        self.store_shared(l, loads, to.buffer.clone(), out);
+        if self.copies(full) {
+            out.push(Stmt::CopyGroup);
+        }
+    }
+
+    /// Returns the number of inner indices whose values a thread loads from shared memory at once.
+    fn inner_group(&self) -> i64 {
+        let along_k = (0..2).any(|s| self.layout(s) == Layout::AlongK);
+        if along_k { self.tile.v } else { 1 }
     }
 
     /// Adds the accumulators to the sums at the end of each panel.
@@ -98,7 +152,10 @@ impl ProductBlock<'_> {
     fn shared_addresses(&self, l: &mut Lower, buffer_index: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
         [0, 1].map(|s| {
             let offset = buffer_index.clone().times(int32(self.buffer_len(s) as i32));
-            bind(l, "at", offset.plus(self.thread_origin[s].clone()), out)
+            let pitch = self.pitches(s)[0];
+            let own = self.thread_origin[s].clone();
+            let own = if pitch == 1 { own } else { own.times(int32(pitch as i32)) };
+            bind(l, "at", offset.plus(own), out)
         })
     }
 
@@ -116,45 +173,107 @@ impl ProductBlock<'_> {
         let addresses = self.shared_addresses(l, buffer_index, out);
         let mut sides = 0..2;
         let addresses = addresses.map(|p| {
-            let pitch = self.pitch(sides.next().expect("two sides"));
-            bind(l, "at", p.plus(Expr::Reg(kk).times(int32(pitch as i32))), &mut body)
+            let [_, pitch] = self.pitches(sides.next().expect("two sides"));
+            let row = Expr::Reg(kk);
+            let row = if pitch == 1 { row } else { row.times(int32(pitch as i32)) };
+            bind(l, "at", p.plus(row), &mut body)
         });
-        self.accumulate(l, results, &addresses, 0, base.clone().plus(to_i64(Expr::Reg(kk))), &mut body)?;
+        self.accumulate(l, results, &addresses, 0..1, base.clone().plus(to_i64(Expr::Reg(kk))), &mut body)?;
         out.push(Stmt::Seq(kk, int32(0), count, body));
         Ok(())
     }
 
-    /// Adds the products of one inner index to all accumulators of the thread. The inner index is
-    /// that of the buffer's `row` behind `addresses`.
+    /// Adds the products of some neighbouring inner indices to all accumulators of the thread. `rows`
+    /// are their numbers in the buffer, counted from `addresses`; the first has the inner index `k`.
     fn accumulate(
         &self,
         l: &mut Lower,
         results: &Results,
         addresses: &[Expr; 2],
-        row: i64,
+        rows: Range<i64>,
         k: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let mut vars = self.known.clone();
-        vars.push((index, k));
-        let at_k = Env::default().with(&l.launch.g, self.p.k, index);
-        for (side, place) in addresses.iter().enumerate() {
-            for (part, m) in self.p.sides[side].parts.iter().zip(&self.shared[side]) {
-                let ty = l.launch.g.ty(*part).elem;
-                let v = self.tile.group(side);
-                for first in (0..self.tile.sides[side].per_thread()).step_by(v as usize) {
-                    let regs: Vec<Reg> = (0..v).map(|_| l.k.reg("s", ty)).collect();
-                    let offset = row * self.pitch(side) + self.tile.offset(side, first);
-                    let at = place.clone().plus(int32(offset as i32));
-                    for (var, reg) in self.vars[side][first as usize..].iter().zip(&regs) {
-                        let env = at_k.with(&l.launch.g, self.p.outer[side], *var);
-                        vars.push((env.of(&mut l.launch.g, *part), Expr::Reg(*reg)));
+        let along_k = [0, 1].map(|s| match self.layout(s) {
+            Layout::AlongK => self.load_along_k(l, s, &addresses[s], &rows, out),
+            Layout::AlongSide => Vec::new(),
+        });
+        for row in rows.clone() {
+            let number = row - rows.start;
+            let (_, index) = l.launch.g.fresh_var(Ty::I64);
+            let mut vars = self.known.clone();
+            vars.push((index, if number == 0 { k.clone() } else { k.clone().plus(Expr::int(number)) }));
+            let at_k = Env::default().with(&l.launch.g, self.p.k, index);
+            for s in 0..2 {
+                let loaded = match self.layout(s) {
+                    Layout::AlongK => along_k[s].iter().map(|part| part[number as usize].clone()).collect(),
+                    Layout::AlongSide => self.load_row(l, s, &addresses[s], row, out),
+                };
+                for (part, regs) in self.p.sides[s].parts.iter().zip(loaded) {
+                    for (var, reg) in self.vars[s].iter().zip(regs) {
+                        let env = at_k.with(&l.launch.g, self.p.outer[s], *var);
+                        vars.push((env.of(&mut l.launch.g, *part), Expr::Reg(reg)));
                     }
-                    access::load(l, *m, regs, at, out);
                 }
             }
+            self.multiply(l, results, &at_k, vars, out)?;
         }
+        Ok(())
+    }
+
+    /// Loads the values of one inner index for the thread's rows (or columns): for each part.
+    fn load_row(&self, l: &mut Lower, s: usize, at: &Expr, row: i64, out: &mut Vec<Stmt>) -> Vec<Vec<Reg>> {
+        let (v, [_, pitch]) = (self.tile.group(s), self.pitches(s));
+        let mut parts = Vec::new();
+        for (part, m) in self.p.sides[s].parts.iter().zip(&self.shared[s]) {
+            let (ty, mut all) = (l.launch.g.ty(*part).elem, Vec::new());
+            for first in (0..self.tile.sides[s].per_thread()).step_by(v as usize) {
+                let regs: Vec<Reg> = (0..v).map(|_| l.k.reg("s", ty)).collect();
+                all.extend(regs.iter().copied());
+                let offset = row * pitch + self.tile.offset(s, first);
+                access::load(l, *m, regs, at.clone().plus(int32(offset as i32)), out);
+            }
+            parts.push(all);
+        }
+        parts
+    }
+
+    /// Loads the values of neighbouring inner indices for the thread's rows (or columns): for each part and
+    /// inner index.
+    fn load_along_k(
+        &self,
+        l: &mut Lower,
+        s: usize,
+        at: &Expr,
+        rows: &Range<i64>,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<Vec<Vec<Reg>>> {
+        let [pitch, _] = self.pitches(s);
+        let mut parts = Vec::new();
+        for (part, m) in self.p.sides[s].parts.iter().zip(&self.shared[s]) {
+            let ty = l.launch.g.ty(*part).elem;
+            let mut all = vec![Vec::new(); rows.clone().count()];
+            for r in 0..self.tile.sides[s].per_thread() {
+                let regs: Vec<Reg> = rows.clone().map(|_| l.k.reg("s", ty)).collect();
+                all.iter_mut().zip(&regs).for_each(|(of_index, r)| of_index.push(*r));
+                let offset = rows.start + self.tile.offset(s, r) * pitch;
+                access::load(l, *m, regs, at.clone().plus(int32(offset as i32)), out);
+            }
+            parts.push(all);
+        }
+        parts
+    }
+
+    /// Adds the products of the inner index in `at_k`, whose values are among `vars`, to all
+    /// accumulators.
+    fn multiply(
+        &self,
+        l: &mut Lower,
+        results: &Results,
+        at_k: &Env,
+        mut vars: Vec<(NodeId, Expr)>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let inner = &self.p.of.inner[0];
         let mut roots = Vec::new();
         for (r, i) in self.vars[0].iter().enumerate() {

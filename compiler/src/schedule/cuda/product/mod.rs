@@ -7,7 +7,7 @@
 //! A block computes a block tile. In each step of the K loop its threads load values of rows and
 //! columns from global memory while they compute with those of the step before, which lie in shared
 //! memory (two buffers). Rows are transposed there, so that a thread reads four neighbours of both
-//! sides by one access. A thread tile has 8 x 8 results in registers (4 x 4 for elements of 8 bytes
+//! sides by one access. What needs no transposition is copied there without registers ([`copies`]). A thread tile has 8 x 8 results in registers (4 x 4 for elements of 8 bytes
 //! and in small block tiles), in groups of four. A transposed operand only changes the direction of
 //! the loads. Sums are cut into panels of 512 inner indices (semantics 5.7).
 //!
@@ -17,6 +17,7 @@
 //! column of the long side with all of the short side (skinny block tiles).
 
 mod block_tile;
+mod copies;
 mod emit;
 mod epilogue;
 mod k_loop;
@@ -34,7 +35,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::products::{Product, Side};
+use crate::schedule::products::Product;
 use block_tile::BlockTile;
 pub use emit::emit;
 pub use epilogue::{address, store};
@@ -47,6 +48,9 @@ struct ProductBlock<'a> {
     p: &'a Product,
     tile: BlockTile,
     strided: bool,
+    /// Whether the interior's values of each side go from global to shared memory without registers
+    /// (`copies.rs`).
+    copied: [bool; 2],
     /// The panel that the block computes, whose results go to scratch (split-K). `None` if it
     /// computes all panels.
     panel: Option<Panel>,
@@ -111,7 +115,8 @@ enum Sums {
 
 /// Returns the number of rows and of columns. A vector is one column.
 pub fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
-    let mut extents = fused.domain.iter().map(|n| l.launch.host(*n)).collect::<Vec<_>>().into_iter();
+    let matrix = &fused.domain[fused.domain.len().saturating_sub(2)..];
+    let mut extents = matrix.iter().map(|n| l.launch.host(*n)).collect::<Vec<_>>().into_iter();
     [0, 1].map(|_| extents.next().unwrap_or(Expr::int(1)))
 }
 
@@ -172,6 +177,17 @@ pub fn main(
     } else {
         (Expr::Place(Gpu::Block), Expr::int(0), length(l, &mut out)?, None)
     };
+    let mut known = Vec::new();
+    let number = match p.plane {
+        Some(plane) => {
+            let all = block_tile_count(l, tile, &extents, &mut out);
+            let at = Expr::binary(BinaryOp::Div, number.clone(), all.clone());
+            let at = bind(l, "plane", at, &mut out);
+            known.push((plane, to_i64(at.clone())));
+            bind(l, "rectangle", number.minus(at.times(all)), &mut out)
+        }
+        None => number,
+    };
     let first = tile_origin(l, tile, number, &extents, &mut out);
     let place = [0, 1].map(|s| {
         let across = tile.sides[1].threads as i32;
@@ -181,26 +197,22 @@ pub fn main(
         };
         bind(l, "place", at.times(int32(tile.group(s) as i32)), &mut out)
     });
-    let buffers = |l: &mut Lower, s: usize, side: &Side| {
-        let types: Vec<Ty> = side.parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
-        let len = (2 * tile.depth * tile.pitch(s, side.along_k)) as u32;
-        types.into_iter().map(|ty| l.k.share("side", ty, len)).collect::<Vec<Mem>>()
-    };
-    let shared = [buffers(l, 0, &p.sides[0]), buffers(l, 1, &p.sides[1])];
     let mut b = ProductBlock {
         p,
         tile,
         strided,
+        copied: [0, 1].map(|s| !strided && copies::can_copy(&l.launch.g, p, tile, s)),
         panel,
-        shared,
+        shared: [Vec::new(), Vec::new()],
         origin: first,
         extents,
         k_begin: from,
         k_count: count,
         thread_origin: place,
         vars: [Vec::new(), Vec::new()],
-        known: Vec::new(),
+        known,
     };
+    b.shared = [b.buffers(l, 0), b.buffers(l, 1)];
     b.declare_indices(l, &mut out)?;
     let results = b.declare_results(l, &mut out)?;
     let full = (0..2).filter(|s| !tile.sides[*s].skinny).map(|s| {
@@ -234,6 +246,18 @@ impl ProductBlock<'_> {
         self.origin[side].clone().plus(to_i64(self.thread_origin[side].clone())).plus(offset)
     }
 
+    /// Returns the shared memory of each part of a side, with all buffers.
+    fn buffers(&self, l: &mut Lower, side: usize) -> Vec<Mem> {
+        let len = (self.tile.stages * self.buffer_len(side)) as u32;
+        let types = self.p.sides[side].parts.iter().map(|n| l.launch.g.ty(*n).elem).collect::<Vec<Ty>>();
+        types.into_iter().map(|ty| l.k.share("side", ty, len)).collect()
+    }
+
+    /// Returns the value of the variable of the plane.
+    fn plane(&self) -> Vec<(NodeId, Expr)> {
+        self.known.iter().filter(|(n, _)| Some(*n) == self.p.plane).cloned().collect()
+    }
+
     /// Makes variables for the thread's rows and columns, and computes what depends on one of them
     /// only.
     fn declare_indices(&mut self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
@@ -251,7 +275,9 @@ impl ProductBlock<'_> {
                     // rows and columns out of bounds compute the value of the last one, which is
                     // not used
                     let at = bind(l, "inner", at.min(last), out);
-                    let values = l.region(&[(var, at)], &nodes, &Expr::int(0), out)?;
+                    let mut vars = self.plane();
+                    vars.push((var, at));
+                    let values = l.region(&vars, &nodes, &Expr::int(0), out)?;
                     for (n, e) in nodes.into_iter().zip(values) {
                         let e = bind(l, "own", e, out);
                         self.known.push((n, e));

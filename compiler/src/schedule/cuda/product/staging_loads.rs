@@ -1,5 +1,6 @@
 //! Staging: the loads from global memory into registers, and the stores to shared memory.
 
+use super::block_tile::Layout;
 use super::epilogue::address;
 use super::{ProductBlock, and};
 use crate::core::{NodeId, Op, linear};
@@ -16,38 +17,58 @@ use crate::schedule::lower::{Lower, named as bind};
 pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 
 impl ProductBlock<'_> {
-    /// Returns the distance in shared memory from one inner index to the next.
-    pub(super) fn pitch(&self, side: usize) -> i64 {
-        self.tile.pitch(side, self.p.sides[side].along_k)
+    /// Returns the distances in shared memory from one row (or column) to the next, and from one inner
+    /// index to the next.
+    pub(super) fn pitches(&self, side: usize) -> [i64; 2] {
+        self.tile.pitches(side, self.p.sides[side].along_k, self.layout(side))
     }
 
     /// Returns the number of elements of a buffer.
     pub(super) fn buffer_len(&self, side: usize) -> i64 {
-        self.tile.depth * self.pitch(side)
+        match (self.layout(side), self.pitches(side)) {
+            (Layout::AlongK, [pitch, _]) => self.tile.sides[side].size * pitch,
+            (Layout::AlongSide, [_, pitch]) => self.tile.depth * pitch,
+        }
+    }
+
+    /// Returns the index in shared memory of a row (or column) and an inner index in a buffer.
+    pub(super) fn place(&self, side: usize, buffer_index: &Expr, own: Expr, k: Expr) -> Expr {
+        let buffer = buffer_index.clone().times(int32(self.buffer_len(side) as i32));
+        match (self.layout(side), self.pitches(side)) {
+            (Layout::AlongK, [pitch, _]) => buffer.plus(own.times(int32(pitch as i32))).plus(k),
+            (Layout::AlongSide, [_, pitch]) => buffer.plus(k.times(int32(pitch as i32))).plus(own),
+        }
     }
 
     /// Returns the first element of the thread's `u`-th vector of a side: its offset among rows (or
     /// columns), and among inner indices.
-    fn vector(&self, side: usize, u: i64) -> [Expr; 2] {
+    pub(super) fn vector(&self, side: usize, u: i64) -> [Expr; 2] {
         let v = self.tile.vector(side);
         let along_k = self.p.sides[side].along_k;
         let run = if along_k { self.tile.depth } else { self.tile.sides[side].size } / v;
-        let stride = self.tile.threads() / run;
-        let major = Expr::binary(BinaryOp::Shr, thread(), int32(run.ilog2() as i32));
-        let major = if u > 0 { major.plus(int32((u * stride) as i32)) } else { major };
-        let minor = Expr::binary(BinaryOp::And, thread(), int32(run as i32 - 1)).times(int32(v as i32));
+        let threads = self.tile.threads();
+        let moved = |e: Expr, by: i64| if by > 0 { e.plus(int32(by as i32)) } else { e };
+        let [major, minor] = if run > threads {
+            let each = run / threads;
+            [int32((u / each) as i32), moved(thread(), u % each * threads)]
+        } else {
+            let major = Expr::binary(BinaryOp::Shr, thread(), int32(run.ilog2() as i32));
+            let minor = Expr::binary(BinaryOp::And, thread(), int32(run as i32 - 1));
+            [moved(major, u * (threads / run)), minor]
+        };
+        let minor = minor.times(int32(v as i32));
         if along_k { [major, minor] } else { [minor, major] }
     }
 
     /// Returns whether the thread has a vector of that side. `None` if all threads have one.
-    fn takes_part(&self, side: usize) -> Option<Expr> {
+    pub(super) fn takes_part(&self, side: usize) -> Option<Expr> {
         let (per_thread, all) = self.tile.vectors(side);
         let count = per_thread * self.tile.sides[side].size * self.tile.depth / self.tile.vector(side);
         (!all).then(|| Expr::binary(BinaryOp::Lt, thread(), int32(count as i32)))
     }
 
-    /// Loads the thread's share of the step that begins at the block's inner index `base`.
-    /// `partial_k`: the step has fewer inner indices than the depth.
+    /// Loads the thread's share of the step that begins at the block's inner index `base`, without
+    /// what is copied. `partial_k`: the step has fewer inner indices than the depth.
     pub(super) fn load_global(
         &self,
         l: &mut Lower,
@@ -58,7 +79,8 @@ impl ProductBlock<'_> {
     ) -> Result<GlobalLoads> {
         let mut loads = [Vec::new(), Vec::new()];
         for (s, vectors) in loads.iter_mut().enumerate() {
-            for u in 0..self.tile.vectors(s).0 {
+            let copied = self.copied[s] && full && !partial_k;
+            for u in 0..if copied { 0 } else { self.tile.vectors(s).0 } {
                 let [own, k] = self.vector(s, u);
                 let own = bind(l, "own", self.origin[s].clone().plus(to_i64(own)), out);
                 let k = bind(l, "k", base.clone().plus(to_i64(k)), out);
@@ -134,7 +156,7 @@ impl ProductBlock<'_> {
 
     /// Makes variables for the first element of a vector. Returns their values, and for each
     /// element of the vector the environment of its indices.
-    fn neighbours(&self, l: &mut Lower, s: usize, at: [Expr; 2]) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
+    pub(super) fn neighbours(&self, l: &mut Lower, s: usize, at: [Expr; 2]) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
         let [own, k] = [l.launch.g.fresh_var(Ty::I64).1, l.launch.g.fresh_var(Ty::I64).1];
         let env = |l: &mut Lower, u: i64| {
             let offset = l.launch.g.lit(Lit::i64(u));
@@ -145,7 +167,9 @@ impl ProductBlock<'_> {
         };
         let envs = (0..self.tile.vector(s)).map(|u| env(l, u)).collect();
         let [at_own, at_k] = at;
-        (vec![(own, at_own), (k, at_k)], envs)
+        let mut vars = self.plane();
+        vars.extend([(own, at_own), (k, at_k)]);
+        (vars, envs)
     }
 
     /// Returns the values of the parts at some neighbours.
@@ -177,15 +201,14 @@ impl ProductBlock<'_> {
         out: &mut Vec<Stmt>,
     ) {
         for (s, vectors) in loads.into_iter().enumerate() {
-            let (side, pitch) = (&self.p.sides[s], self.pitch(s));
-            let buffer = buffer_index.clone().times(int32(self.buffer_len(s) as i32));
+            let along_k = self.p.sides[s].along_k;
+            let pitch = self.pitches(s)[usize::from(along_k)];
             let mut body = Vec::new();
             for (u, parts) in (0..).zip(vectors) {
                 let [own, k] = self.vector(s, u);
-                let at = buffer.clone().plus(k.times(int32(pitch as i32))).plus(own);
-                let at = bind(l, "to", at, &mut body);
+                let at = bind(l, "to", self.place(s, &buffer_index, own, k), &mut body);
                 for (m, values) in self.shared[s].iter().zip(parts) {
-                    if !side.along_k && values.len() > 1 {
+                    if pitch == 1 && values.len() > 1 {
                         body.push(Stmt::StoreVec(*m, at.clone(), values));
                         continue;
                     }
@@ -195,8 +218,8 @@ impl ProductBlock<'_> {
                 }
             }
             match self.takes_part(s) {
-                Some(some) => out.push(Stmt::If(some, body, vec![])),
-                None => out.append(&mut body),
+                Some(some) if !body.is_empty() => out.push(Stmt::If(some, body, vec![])),
+                _ => out.append(&mut body),
             }
         }
     }

@@ -2,6 +2,7 @@
 //! fastest.
 
 use super::block_tile::BlockTile;
+use super::copies::can_copy;
 use super::params::{Part, ProductParams, staged};
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -36,13 +37,17 @@ pub fn variants(
     p: &Rc<Product>,
     inner: &Rc<Interior>,
 ) -> Vec<VariantGroup> {
-    if p.of.order != Order::Panels || l.code_size().products > MAX_PRODUCT_OPERATIONS {
+    if p.of.order != Order::Panels || p.plane.is_some() || l.code_size().products > MAX_PRODUCT_OPERATIONS {
         return Vec::new();
     }
     let v = 16 / staged(l, p).0.max(4) as i64;
     let has_8x8 = (v, staged(l, p).1) == (4, 2);
     let square = if has_8x8 { BlockTile::square_8x8_per_thread(v) } else { BlockTile::square(64, v) };
     let skinny = |long: usize, short: i64| {
+        let copied = BlockTile::skinny_copied(short, v);
+        if long == 0 && p.sides[0].along_k && p.sides[0].parts.len() == 1 && can_copy(&l.g, p, copied, 0) {
+            return copied;
+        }
         let depth = if long == 0 { 32 } else { 16 };
         BlockTile::skinny(long, short, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
     };

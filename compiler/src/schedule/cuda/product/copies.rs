@@ -1,0 +1,81 @@
+//! Asynchronous copies from global to shared memory: what needs no transposition and no computation
+//! goes there without registers, which leaves them to the accumulators and keeps more bytes on their way.
+
+use super::ProductBlock;
+use super::block_tile::{BlockTile, Layout};
+use super::epilogue::address;
+use crate::core::{Graph, NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::schedule::cuda::expressions::to_i64;
+use crate::schedule::loop_nests;
+use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::products::Product;
+
+/// The bytes of one copy.
+const COPY: usize = 16;
+
+/// Returns whether the values of a side are elements of arrays, of which each vector of a thread is 16
+/// bytes that are neighbours in shared memory as well. Rows of few columns stay rows there; others
+/// are transposed, which a copy cannot do.
+pub fn can_copy(g: &Graph, p: &Product, tile: BlockTile, s: usize) -> bool {
+    let side = &p.sides[s];
+    let along = if side.along_k { p.k } else { p.outer[s] };
+    let stays = !side.along_k || tile.group(s) == 1;
+    let is_plain = |n: &NodeId| {
+        let Op::Elem(x, index) = g.op(*n) else { return false };
+        let (last, outer) = index.split_last().expect("an index an axis");
+        let moves = |n: &NodeId| *n == along || loop_nests::depends(g, *n, &[along]);
+        let bytes = g.ty(*x).elem.size() * tile.vector(s) as usize;
+        *last == along && !outer.iter().any(moves) && bytes == COPY
+    };
+    stays && side.parts.iter().all(is_plain)
+}
+
+impl ProductBlock<'_> {
+    /// Returns whether the interior copies anything.
+    pub(super) fn copies(&self, full: bool) -> bool {
+        full && self.copied.iter().any(|c| *c)
+    }
+
+    /// Returns which values of a side are neighbours in shared memory.
+    pub(super) fn layout(&self, side: usize) -> Layout {
+        let stays = self.copied[side] && self.p.sides[side].along_k;
+        if stays { Layout::AlongK } else { Layout::AlongSide }
+    }
+
+    /// Begins to copy the thread's share of the step at the block's inner index `base` to a buffer.
+    pub(super) fn copy_global(
+        &self,
+        l: &mut Lower,
+        base: &Expr,
+        buffer_index: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        for s in (0..2).filter(|s| self.copied[*s]) {
+            let mut body = Vec::new();
+            for u in 0..self.tile.vectors(s).0 {
+                let [own, k] = self.vector(s, u);
+                let to = bind(l, "to", self.place(s, buffer_index, own.clone(), k.clone()), &mut body);
+                let own = bind(l, "own", self.origin[s].clone().plus(to_i64(own)), &mut body);
+                let k = bind(l, "k", base.clone().plus(to_i64(k)), &mut body);
+                let (vars, envs) = self.neighbours(l, s, [own, self.k_begin.clone().plus(k)]);
+                for (n, m) in self.p.sides[s].parts.iter().zip(&self.shared[s]) {
+                    let Op::Elem(x, index) = l.launch.g.op(*n).clone() else { continue };
+                    let from = l.launch.input(x);
+                    let index: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.launch.g, *n)).collect();
+                    let index = l.region(&vars, &index, &Expr::int(0), &mut body)?;
+                    let index = address(l, false, from, index);
+                    let index = bind(l, "from", index, &mut body);
+                    l.k.vector(from);
+                    body.push(Stmt::CopyAsync { to: *m, at: to.clone(), from, index });
+                }
+            }
+            match self.takes_part(s) {
+                Some(some) => out.push(Stmt::If(some, body, vec![])),
+                None => out.append(&mut body),
+            }
+        }
+        Ok(())
+    }
+}
