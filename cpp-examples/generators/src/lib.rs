@@ -18,3 +18,4 @@ pub mod sdot;
 pub mod staged;
 pub mod standardise;
 pub mod total;
+pub mod volumes;

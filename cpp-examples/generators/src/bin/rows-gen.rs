@@ -2,7 +2,7 @@
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, narrow, rows};
+use arraygpu_examples::{filters, narrow, rows, volumes};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -83,5 +83,11 @@ fn main() -> arraygpu::Result<()> {
         .doc(narrow::SUM_DOC)
         .function("sum_f32", ["x"], "result", narrow::sum::<f32, f32>)
         .doc(narrow::SUM_DOC)
+        .function("laplace3d", ["u"], "result", volumes::laplace3d)
+        .doc(volumes::LAPLACE3D_DOC)
+        .function("laplace3d_inside", ["u"], "result", volumes::laplace3d_inside)
+        .doc(volumes::LAPLACE3D_INSIDE_DOC)
+        .function("laplace27", ["u"], "result", volumes::laplace27)
+        .doc(volumes::LAPLACE27_DOC)
         .run()
 }
