@@ -157,7 +157,7 @@ fn seven_points() {
             &[seven()],
             boundary,
             1,
-            &[[19, 35, 128 + 5], [4, 4, 132], [1, 1, 1], [2, 9, 3], [0, 3, 3]],
+            &[[19, 6, 133], [3, 33, 12], [1, 1, 1], [2, 9, 3], [0, 3, 3]],
         );
     }
 }
@@ -165,7 +165,7 @@ fn seven_points() {
 #[test]
 fn a_cube_of_27_points() {
     for boundary in ALL {
-        walks(Ty::F32, &[cube()], boundary, 1, &[[18, 9, 136], [3, 34, 7]]);
+        walks(Ty::F32, &[cube()], boundary, 1, &[[18, 5, 136], [3, 34, 7]]);
     }
 }
 

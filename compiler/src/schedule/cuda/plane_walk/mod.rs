@@ -46,21 +46,18 @@ const BLOCK_PLANES: i64 = 16;
 /// The rows of a thread; half as many if it has many columns.
 const THREAD_ROWS: i64 = 4;
 
+/// The planes of a step, in order of preference: with more of them each line is loaded for more elements.
+const PLANES: [i64; 2] = [2, 1];
+
+/// The words of registers of values that wait for later lines, and the resident blocks of a multiprocessor with
+/// them: a thread has 80 registers, or 128. What is loaded and not yet needed takes the rest.
+const WORDS: [(i64, u32); 2] = [(64, 3), (112, 2)];
+
 /// The most elements of a thread in a step, whose code is written for each of them.
 const MAX_ELEMENTS: i64 = 64;
 
 /// The most taps for which a thread has the full vector width of columns if these are a warp's width apart.
 const MAX_TAPS_FULL_WIDTH: usize = 12;
-
-/// The planes of a step, in order of preference: with more of them each line is loaded for more elements.
-const PLANES: [i64; 3] = [4, 2, 1];
-
-/// The most taps, of all arrays together, for which a thread has that many planes. Sums of many taps keep one
-/// register per element; what is read once or twice waits in registers for the planes behind it.
-const FEW_TAPS: usize = 9;
-
-/// The most words of registers for the lines that wait for others at the same time.
-const MAX_WORDS: i64 = 96;
 
 /// The least number of blocks: two for each multiprocessor of a large device.
 const LEAST_BLOCKS: u32 = 256;
@@ -76,6 +73,18 @@ pub struct PlaneWalkParams {
     lines: Vec<Line>,
     /// The lines of a step of one plane.
     lines_of_one: Vec<Line>,
+    order: Order,
+    /// The number of resident blocks for which a thread has enough registers.
+    blocks: u32,
+}
+
+/// The order of the lines of a step. Sums that go through planes first shrink to a value per element if lines
+/// come plane by plane. Others, such as those of the neighbours in opposite directions, need lines of all planes
+/// before a row is complete: row by row they have few rows in registers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Order {
+    Planes,
+    Rows,
 }
 
 impl PlaneWalkParams {
@@ -103,22 +112,21 @@ impl PlaneWalkParams {
             ..PlaneTiling::new(rows, v, !layout.unaligned, layout.threads)
         };
         register_tiling::profit(l, fused, tiling)?;
-        let few: &[i64] = if taps > FEW_TAPS { &PLANES } else { &PLANES[1..] };
-        few.iter().filter(|planes| **planes * rows * v <= MAX_ELEMENTS).find_map(|planes| {
-            let lines = lines(l, &mine, tiling, *planes);
-            let depth = mine.iter().map(|s| s.reach(plane)).map(|(a, b)| b - a + 1).max()?;
-            let words = |line: &Line| {
-                let size = l.g.ty(line.array).elem.size() as i64;
-                line.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum::<i64>()
-            };
-            let all: i64 = lines.iter().map(words).sum();
-            let waiting = all * depth / (planes + depth - 1);
-            if *planes > 1 && waiting > MAX_WORDS || waiting > 2 * MAX_WORDS {
-                return None;
+        let mut best: Option<(u32, PlaneWalkParams)> = None;
+        for planes in PLANES.into_iter().filter(|planes| planes * rows * v <= MAX_ELEMENTS) {
+            for order in [Order::Planes, Order::Rows] {
+                let [lines, lines_of_one] = [planes, 1].map(|n| lines(l, &mine, tiling, n, order));
+                let words = part::most_words(l, inner, tiling, planes, &lines, order);
+                let Some((_, blocks)) = WORDS.into_iter().find(|w| words <= w.0) else { continue };
+                if best.as_ref().is_none_or(|b| b.0 < blocks) {
+                    best = Some((
+                        blocks,
+                        PlaneWalkParams { tiling, planes, lines, lines_of_one, order, blocks },
+                    ));
+                }
             }
-            let lines_of_one = self::lines(l, &mine, tiling, 1);
-            Some(PlaneWalkParams { tiling, planes: *planes, lines, lines_of_one })
-        })
+        }
+        best.map(|b| b.1)
     }
 
     /// Returns the planes, rows and columns of a block.
@@ -128,7 +136,7 @@ impl PlaneWalkParams {
 
     /// Returns the minimum number of resident blocks per multiprocessor.
     pub fn min_resident_blocks(&self) -> u32 {
-        if self.planes * self.tiling.thread_rows * self.tiling.v > MAX_ELEMENTS / 2 { 2 } else { 3 }
+        self.blocks
     }
 
     /// Returns the bytes of an array that a thread loads for each element.
@@ -146,8 +154,14 @@ impl PlaneWalkParams {
     }
 }
 
-/// Returns the lines that a thread's rows of so many planes read, plane by plane and row by row.
-fn lines(l: &LaunchContext, stencils: &[&Stencil], tiling: PlaneTiling, planes: i64) -> Vec<Line> {
+/// Returns the lines that a thread's rows of so many planes read, in order.
+fn lines(
+    l: &LaunchContext,
+    stencils: &[&Stencil],
+    tiling: PlaneTiling,
+    planes: i64,
+    order: Order,
+) -> Vec<Line> {
     let mut all = Vec::new();
     for s in stencils {
         let mut lanes: BTreeMap<Vec<i64>, BTreeSet<i64>> = BTreeMap::new();
@@ -165,12 +179,17 @@ fn lines(l: &LaunchContext, stencils: &[&Stencil], tiling: PlaneTiling, planes: 
         let line = |(at, lanes)| Line { array: s.array, at, pieces: register_window::pieces(&lanes, width) };
         all.extend(lanes.into_iter().map(line));
     }
-    all.sort_by_key(place);
+    all.sort_by_key(|line| order.place(line));
     all
 }
 
-/// Returns the plane and the row of a line, as offsets from the thread's first.
-fn place(line: &Line) -> (i64, i64) {
-    let row = line.at.len() - 1;
-    (line.at[row - 1], line.at[row])
+impl Order {
+    /// Returns the place of a line among those of a step: they are computed with together if it is the same.
+    fn place(self, line: &Line) -> (i64, i64) {
+        let row = line.at.len() - 1;
+        match self {
+            Order::Planes => (line.at[row - 1], line.at[row]),
+            Order::Rows => (line.at[row], line.at[row - 1]),
+        }
+    }
 }

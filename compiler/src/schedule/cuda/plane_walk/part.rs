@@ -1,18 +1,19 @@
 //! The elements of a thread in a few planes, line by line.
 
-use super::place;
-use crate::core::{NodeId, Op};
+use super::Order;
+use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::BinaryOp;
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::{self, Halo};
+use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::line_sums;
 use crate::schedule::cuda::register_pressure::LineSchedule;
 use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling, ThreadPosition, plus};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Loaded, Lower, named as bind};
+use crate::schedule::lower::{LaunchContext, Loaded, Lower, named as bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// A thread's elements in a few planes, while their code is written.
@@ -25,8 +26,9 @@ pub struct Part<'a> {
     pub tiling: PlaneTiling,
     /// The number of planes.
     pub planes: i64,
-    /// The lines that are read.
+    /// The lines that are read, in this order.
     pub lines: &'a [Line],
+    pub order: Order,
 }
 
 impl Part<'_> {
@@ -57,49 +59,89 @@ pub fn halo_elements(l: &mut Lower, part: &Part, halo: &Halo, out: &mut Vec<Stmt
 /// Computes all elements, and stores each row as soon as it is complete.
 fn computed(l: &mut Lower, part: &Part, halo: Option<&Halo>, out: &mut Vec<Stmt>) -> Result<()> {
     l.with_loaded(HashMap::default(), |l| {
-        let mut roots = Vec::new();
-        for at in part.rows().map(|row| part.row(row)) {
-            for k in part.tiling.thread_columns() {
-                let at: Vec<i64> = at.iter().copied().chain([k]).collect();
-                let index = part.position.index(l, &at);
-                roots.extend(part.arrays.iter().map(|a| opened(&mut l.launch.g, *a, &index)));
-            }
-        }
-        let mut roots = l.launch.shared(&roots);
-        let mut places: Vec<(i64, i64)> = part.lines.iter().map(place).collect();
-        places.dedup();
-        let number = |at: (i64, i64)| places.iter().position(|p| *p == at).map_or(0, |i| i as i64);
-        let mut ready = HashMap::default();
-        for line in part.lines {
-            for lane in line.pieces.iter().flat_map(|p| p.0..p.0 + p.1) {
-                let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
-                ready.insert((line.array, part.position.index(l, &at)), number(place(line)));
-            }
-        }
-        let mut schedule = LineSchedule::of(l.launch, &roots, &ready);
-        if let Some(ordered) = line_sums::by_lines(l.launch, &roots, &schedule) {
-            roots = ordered;
-            schedule = LineSchedule::of(l.launch, &roots, &ready);
-        }
+        let index: Vec<NodeId> = part.position.vars.iter().map(|v| v.0).collect();
+        let (roots, mut schedule) =
+            scheduled(l.launch, part.arrays, &index, part.tiling, part.planes, (part.lines, part.order));
         let mut vars = part.position.vars.clone();
         let per_row = part.tiling.v as usize * part.fused.items.len();
-        let mut waiting = part.rows().zip(roots.chunks(per_row)).peekable();
-        for at in &places {
-            for line in part.lines.iter().filter(|line| place(line) == *at) {
+        let mut waiting: Vec<_> = part.rows().zip(roots.chunks(per_row)).collect();
+        for (now, lines) in (0..).zip(part.lines.chunk_by(|a, b| part.order.place(a) == part.order.place(b)))
+        {
+            for line in lines {
                 match halo {
                     Some(halo) => load_halo(l, line, part, halo, out)?,
                     None => load(l, line, part, out),
                 }
             }
-            let now = number(*at);
             schedule.advance(l, now, &mut vars, out)?;
             let complete = |row: &(_, &[NodeId])| row.1.iter().all(|n| schedule.line(*n) <= now);
-            while let Some((row, values)) = waiting.next_if(complete) {
+            let (now_complete, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(complete);
+            waiting = later;
+            for (row, values) in now_complete {
                 store(l, part, row, (values, &vars), halo.is_some(), out)?;
             }
         }
         Ok(())
     })
+}
+
+/// Returns the values of all elements from `index` on, and the lines that they wait for.
+fn scheduled(
+    l: &mut LaunchContext,
+    arrays: &[NodeId],
+    index: &[NodeId],
+    tiling: PlaneTiling,
+    planes: i64,
+    (lines, order): (&[Line], Order),
+) -> (Vec<NodeId>, LineSchedule) {
+    let outer = index.len() - 3;
+    let moved = |l: &mut LaunchContext, at: &[i64]| -> Vec<NodeId> {
+        let step = |l: &mut LaunchContext, (own, by): (&NodeId, &i64)| {
+            let by = l.g.lit(Lit::i64(*by));
+            linear::add(&mut l.g, *own, by)
+        };
+        index.iter().zip(at).map(|pair| step(l, pair)).collect()
+    };
+    let mut roots = Vec::new();
+    for (p, r) in (0..planes).flat_map(|p| (0..tiling.thread_rows).map(move |r| (p, r))) {
+        for k in tiling.thread_columns() {
+            let at: Vec<i64> = std::iter::repeat_n(0, outer).chain([p, r, k]).collect();
+            let index = moved(l, &at);
+            roots.extend(arrays.iter().map(|a| opened(&mut l.g, *a, &index)));
+        }
+    }
+    let roots = l.shared(&roots);
+    let mut ready = HashMap::default();
+    for (number, lines) in (0..).zip(lines.chunk_by(|a, b| order.place(a) == order.place(b))) {
+        for line in lines {
+            for lane in line.pieces.iter().flat_map(|p| p.0..p.0 + p.1) {
+                let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
+                ready.insert((line.array, moved(l, &at)), number);
+            }
+        }
+    }
+    let schedule = LineSchedule::of(l, &roots, &ready);
+    match line_sums::by_lines(l, &roots, &schedule) {
+        Some(ordered) => {
+            let schedule = LineSchedule::of(l, &ordered, &ready);
+            (ordered, schedule)
+        }
+        None => (roots, schedule),
+    }
+}
+
+/// Returns the most words of registers that wait for later lines in a step of so many planes.
+pub fn most_words(
+    l: &mut LaunchContext,
+    inner: &Interior,
+    tiling: PlaneTiling,
+    planes: i64,
+    lines: &[Line],
+    order: Order,
+) -> i64 {
+    let index: Vec<NodeId> = inner.widths.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
+    let (_, schedule) = scheduled(l, &inner.arrays, &index, tiling, planes, (lines, order));
+    schedule.most_words(l)
 }
 
 /// Loads a line into registers.

@@ -143,7 +143,7 @@ impl Walk<'_> {
 
     fn part<'a>(&'a self, position: &'a ThreadPosition, planes: i64, lines: &'a [Line]) -> Part<'a> {
         let (fused, arrays, tiling) = (self.fused, self.inner.arrays.as_slice(), self.params.tiling);
-        Part { fused, arrays, position, tiling, planes, lines }
+        Part { fused, arrays, position, tiling, planes, lines, order: self.params.order }
     }
 
     /// Returns the bounds within which so many planes of a thread are in the interior.
