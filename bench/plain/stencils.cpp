@@ -269,3 +269,68 @@ static void seven_points(tensor_view<const float> u, tensor_view<float> r) {
 PLAIN(seven_point) { seven_points(in.tensor<const float>(0), out.tensor<float>(0)); }
 
 PLAIN(seven_point_slices) { seven_points(in.tensor<const float>(0), out.tensor<float>(0)); }
+
+// The rows around a row of a volume that is clamped at its faces: nine, plane by plane.
+static void rows_around(tensor_view<const float> u, long z, long y, const float *(&rows)[9]) {
+    for (long k = 0; k < 9; ++k)
+        rows[k] = u[std::clamp(z + k / 3 - 1, 0l, u.planes - 1)][std::clamp(y + k % 3 - 1, 0l, u.rows - 1)];
+}
+
+// The six neighbours of the elements of a row, less six times these, into f(x, value).
+template <class F> static void laplace_of_row(const float *(&rows)[9], long cols, F f) {
+    const float *here = rows[4];
+    const auto at = [&](long x, long left, long right) {
+        f(x, (rows[1][x] + rows[7][x]) + (rows[3][x] + rows[5][x]) + (here[left] + here[right]) - 6 * here[x]);
+    };
+    at(0, 0, std::min(1l, cols - 1));
+    for (long x = 1; x < cols - 1; ++x) at(x, x - 1, x + 1);
+    if (cols > 1) at(cols - 1, cols - 2, cols - 1);
+}
+
+PLAIN(laplace3d) {
+    const auto u = in.tensor<const float>(0);
+    const auto r = out.tensor<float>(0);
+    const float *rows[9];
+    for (long z = 0; z < u.planes; ++z)
+        for (long y = 0; y < u.rows; ++y) {
+            rows_around(u, z, y, rows);
+            float *to = r[z][y];
+            laplace_of_row(rows, u.cols, [&](long x, float value) { to[x] = value; });
+        }
+}
+
+PLAIN(wave_step_of_a_volume) {
+    const auto u = in.tensor<const float>(0), before = in.tensor<const float>(1);
+    const auto r = out.tensor<float>(0);
+    const float c = in.scalar<const float>(2);
+    const float *rows[9];
+    for (long z = 0; z < u.planes; ++z)
+        for (long y = 0; y < u.rows; ++y) {
+            rows_around(u, z, y, rows);
+            const float *here = u[z][y], *old = before[z][y];
+            float *to = r[z][y];
+            laplace_of_row(rows, u.cols, [&](long x, float value) { to[x] = 2 * here[x] - old[x] + c * value; });
+        }
+}
+
+PLAIN(laplace27) {
+    const auto u = in.tensor<const float>(0);
+    const auto r = out.tensor<float>(0);
+    const float *rows[9];
+    float weights[27];
+    for (int k = 0; k < 27; ++k) weights[k] = 1.0f / float(k + 1);
+    for (long z = 0; z < u.planes; ++z)
+        for (long y = 0; y < u.rows; ++y) {
+            rows_around(u, z, y, rows);
+            float *to = r[z][y];
+            const auto at = [&](long x, long left, long right) {
+                float s = 0;
+                for (int k = 0; k < 9; ++k)
+                    s += weights[3 * k] * rows[k][left] + weights[3 * k + 1] * rows[k][x] + weights[3 * k + 2] * rows[k][right];
+                to[x] = s;
+            };
+            at(0, 0, std::min(1l, u.cols - 1));
+            for (long x = 1; x < u.cols - 1; ++x) at(x, x - 1, x + 1);
+            if (u.cols > 1) at(u.cols - 1, u.cols - 2, u.cols - 1);
+        }
+}

@@ -2,7 +2,7 @@
 
 use crate::axis::{len, slice};
 use crate::elem::{Elem, Num};
-use crate::handle::{MExp, VExp};
+use crate::handle::{MExp, TExp, VExp};
 use crate::matrix::block;
 use crate::node::{self, NodeRef, Op, make};
 use crate::scope::Place;
@@ -157,6 +157,97 @@ impl<T: Elem> MExp<T> {
     }
 }
 
+impl<T: Elem> TExp<T> {
+    /// The `kp * kr * kc` parts of `planes - (kp - 1)` planes, `rows - (kr - 1)` rows and `cols - (kc - 1)`
+    /// columns: `windows3(kp, kr, kc)[p][r][c]` begins in plane p, row r, column c. No parts are an
+    /// error of the generator; a volume that is too small is an error of the call.
+    ///
+    /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share
+    /// them.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: TExp<f32>| { let w = x.windows3(1, 2, 2); w[0][0][0] + w[0][1][1] };
+    /// assert_eq!(call(f, [tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])]), [tensor(&[[[5.0f32]]])]);
+    /// ```
+    #[track_caller]
+    pub fn windows3(self, kp: usize, kr: usize, kc: usize) -> Vec<Vec<Vec<TExp<T>>>> {
+        let at = Location::caller();
+        if kp == 0 || kr == 0 || kc == 0 {
+            let wrong = TExp::of(mistake(at, self.node().ty, "windows3 of no elements"));
+            return vec![vec![vec![wrong; kc.max(1)]; kr.max(1)]; kp.max(1)];
+        }
+        let row = |row: Vec<NodeRef>| row.into_iter().map(TExp::of).collect();
+        let plane = |plane: Vec<Vec<NodeRef>>| plane.into_iter().map(row).collect();
+        windows3(at, "windows3", self.node(), [kp, kr, kc]).into_iter().map(plane).collect()
+    }
+
+    /// `result[k, i, j]` is the sum of `weights[p][r][c] * x[k + p, i + r, j + c]`, plane by plane of
+    /// the weights and row by row of each: the first product is rounded, then follows a chain of
+    /// multiply-adds. With P x R x C weights the result has P - 1 planes, R - 1 rows and C - 1 columns
+    /// less than x. No weights, and planes or rows of different lengths, are an error of the
+    /// generator; a volume that is too small is an error of the call.
+    ///
+    /// Cost: fused; one operation for each weight and element. On GPUs the elements that read the
+    /// same neighbours share them.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: TExp<f32>| x.weighted_sum3(&[[[0.5]], [[0.25]]]);
+    /// assert_eq!(call(f, [tensor(&[[[2.0f32, 4.0]], [[4.0, 8.0]]])]), [tensor(&[[[2.0f32, 4.0]]])]);
+    /// ```
+    #[track_caller]
+    pub fn weighted_sum3<P: AsRef<[R]>, R: AsRef<[T]>>(self, weights: &[P]) -> TExp<T>
+    where
+        T: Num,
+    {
+        let at = Location::caller();
+        let wrong = |message: &str| TExp::of(mistake(at, self.node().ty, &format!("weighted_sum3{message}")));
+        let planes: Vec<&[R]> = weights.iter().map(AsRef::as_ref).collect();
+        let kr = planes.first().map_or(0, |plane| plane.len());
+        let rows: Vec<&[T]> = planes.iter().copied().flatten().map(AsRef::as_ref).collect();
+        let kc = rows.first().map_or(0, |row| row.len());
+        if let Some(other) = planes.iter().find(|plane| plane.len() != kr) {
+            return wrong(&format!(": the planes of weights have {kr} and {} rows", other.len()));
+        }
+        if let Some(other) = rows.iter().find(|row| row.len() != kc) {
+            return wrong(&format!(": the rows of weights have {kc} and {} of them", other.len()));
+        }
+        if kc == 0 {
+            return wrong(" needs a weight");
+        }
+        let slices = windows3(at, "weighted_sum3", self.node(), [planes.len(), kr, kc]);
+        TExp::of(chain(at, "weighted_sum3", &slices.concat().concat(), &rows.concat()))
+    }
+
+    /// The volume with more planes, `[front, behind]`, more rows, `[above, below]`, and more columns,
+    /// `[left, right]`, as the boundary says; see [`VExp::padded`]. The planes are added first, then
+    /// the rows, so that edges and corners continue the margins before.
+    ///
+    /// Cost: none; it changes indices. Elements near the edges take other code than those of the
+    /// interior.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: TExp<f32>| x.padded([0, 1], [0, 0], [1, 0], Boundary::Clamp);
+    /// let found = call(f, [tensor(&[[[1.0f32, 2.0]]])]);
+    /// assert_eq!(found, [tensor(&[[[1.0f32, 1.0, 2.0]], [[1.0, 1.0, 2.0]]])]);
+    /// ```
+    #[track_caller]
+    pub fn padded(
+        self,
+        planes: [usize; 2],
+        rows: [usize; 2],
+        cols: [usize; 2],
+        boundary: Boundary<T>,
+    ) -> TExp<T> {
+        let at = Location::caller();
+        let deep = padded(at, (self.node(), 0), planes, boundary);
+        let tall = padded(at, (deep, 1), rows, boundary);
+        TExp::of(padded(at, (tall, 2), cols, boundary))
+    }
+}
+
 fn mistake(at: Place, ty: Type, message: &str) -> NodeRef {
     node::invalid(at, ty, Error::user("E0207", message).at(Some(&Loc::caller(at))))
 }
@@ -183,6 +274,24 @@ fn windows2(at: Place, construct: &'static str, src: NodeRef, kr: usize, kc: usi
     let cols = ends(at, src, 1, kc);
     let row = |rows| cols.iter().map(|cols| block(at, construct, src, rows, *cols)).collect();
     ends(at, src, 0, kr).into_iter().map(row).collect()
+}
+
+fn windows3(
+    at: Place,
+    construct: &'static str,
+    src: NodeRef,
+    [kp, kr, kc]: [usize; 3],
+) -> Vec<Vec<Vec<NodeRef>>> {
+    let (rows, cols) = (ends(at, src, 1, kr), ends(at, src, 2, kc));
+    let plane = |planes| {
+        let plane = slice(at, construct, (src, 0), planes, None);
+        let row = |rows: &[NodeRef; 2]| {
+            let row = slice(at, construct, (plane, 1), *rows, None);
+            cols.iter().map(|cols| slice(at, construct, (row, 2), *cols, None)).collect()
+        };
+        rows.iter().map(row).collect()
+    };
+    ends(at, src, 0, kp).into_iter().map(plane).collect()
 }
 
 /// `weights[0] * slices[0]` rounded, then multiply-adds. Halves are summed in f32, and rounded

@@ -1,7 +1,7 @@
 //! Arrays with a part replaced: `x[1:n-1] = v` as an expression.
 
 use crate::elem::Elem;
-use crate::handle::{IntoScalar, MExp, VExp};
+use crate::handle::{IntoScalar, MExp, TExp, VExp};
 use crate::node::{NodeRef, Op, make};
 use crate::scope::Place;
 use std::panic::Location;
@@ -46,6 +46,34 @@ impl<T: Elem> MExp<T> {
         let at = Location::caller();
         let start = vec![row.scalar_at(at), col.scalar_at(at)];
         MExp::of(replaced(at, "with_block", self.node(), part.node(), start))
+    }
+}
+
+impl<T: Elem> TExp<T> {
+    /// The volume with the elements of `part` in place of those from this plane, row and column on.
+    /// All of the part lies inside, and it has an element: both are checked before the function runs.
+    ///
+    /// `u.with_block(1, 1, 1, u.weighted_sum3(&weights))` keeps the border of `u`.
+    ///
+    /// Cost: fused; a choice between the two for each element. Nothing is copied.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: TExp<f32>, part: TExp<f32>| x.with_block(1, 0, 1, part);
+    /// let (x, part) = (tensor(&[[[1.0f32, 2.0]], [[3.0, 4.0]]]), tensor(&[[[7.0f32]]]));
+    /// assert_eq!(call(f, [x, part]), [tensor(&[[[1.0f32, 2.0]], [[3.0, 7.0]]])]);
+    /// ```
+    #[track_caller]
+    pub fn with_block(
+        self,
+        plane: impl IntoScalar<i64>,
+        row: impl IntoScalar<i64>,
+        col: impl IntoScalar<i64>,
+        part: TExp<T>,
+    ) -> TExp<T> {
+        let at = Location::caller();
+        let start = vec![plane.scalar_at(at), row.scalar_at(at), col.scalar_at(at)];
+        TExp::of(replaced(at, "with_block", self.node(), part.node(), start))
     }
 }
 

@@ -116,6 +116,26 @@ fn values_that_cannot_be() {
     let line = line!() - 2;
     let package = Package::new("p").function("f", ["a"], "result", ragged);
     wrong(package, "E0207", &["weighted_sum2: the rows of weights have 2 and 1 of them"], line);
+    let nothing = |u: TExp<f32>| u.windows3(2, 0, 1)[1][0][0];
+    let line = line!() - 1;
+    let package = Package::new("p").function("f", ["u"], "result", nothing);
+    wrong(package, "E0207", &["windows3 of no elements"], line);
+    let nothing = |u: TExp<f32>| u.weighted_sum3(&[[[]]]);
+    let line = line!() - 1;
+    let package = Package::new("p").function("f", ["u"], "result", nothing);
+    wrong(package, "E0207", &["weighted_sum3 needs a weight"], line);
+    fn ragged_rows(u: TExp<f32>) -> TExp<f32> {
+        u.weighted_sum3(&[[vec![1.0, 2.0], vec![1.0, 2.0]], [vec![1.0, 2.0], vec![1.0]]])
+    }
+    let line = line!() - 2;
+    let package = Package::new("p").function("f", ["u"], "result", ragged_rows);
+    wrong(package, "E0207", &["weighted_sum3: the rows of weights have 2 and 1 of them"], line);
+    fn ragged_planes(u: TExp<f32>) -> TExp<f32> {
+        u.weighted_sum3(&[vec![[1.0], [2.0]], vec![[1.0]]])
+    }
+    let line = line!() - 2;
+    let package = Package::new("p").function("f", ["u"], "result", ragged_planes);
+    wrong(package, "E0207", &["weighted_sum3: the planes of weights have 2 and 1 rows"], line);
     fn turned(t: TExp<f32>) -> TExp<f32> {
         t.permute([0, 2, 2])
     }

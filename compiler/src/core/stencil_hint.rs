@@ -15,15 +15,19 @@ pub enum StencilHint {
     /// Register tiling, for matrices: each thread holds lines in registers and computes several
     /// rows.
     Rows,
+    /// A walk through the planes of volumes: each block takes several planes one after another, each
+    /// thread as with `Rows`.
+    Planes,
 }
 
 impl StencilHint {
     /// Every variant with its name.
-    pub const ALL: [(StencilHint, &'static str); 4] = [
+    pub const ALL: [(StencilHint, &'static str); 5] = [
         (StencilHint::Direct, "direct"),
         (StencilHint::Window, "window"),
         (StencilHint::Tile, "tile"),
         (StencilHint::Rows, "rows"),
+        (StencilHint::Planes, "planes"),
     ];
 }
 

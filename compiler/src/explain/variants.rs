@@ -76,6 +76,10 @@ fn block(v: &gpu::GpuVariant) -> String {
         Grid::Plane { rows, columns: cols } => {
             format!("{rows} rows by {cols} columns a block, {} a thread", rows * cols / v.threads.max(1))
         }
+        Grid::Volume { planes, rows, columns: cols } => {
+            let each = planes * rows * cols / v.threads.max(1);
+            format!("{planes} planes of {rows} rows by {cols} columns a block, {each} a thread")
+        }
         Grid::Tiles { min_span: 1, max_span: 1 } => format!("a tile of {TILE} for 128 threads"),
         Grid::Tiles { min_span: least, max_span: most } => {
             format!("{least} to {most} tiles of {TILE} for 128 threads")

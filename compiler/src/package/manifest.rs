@@ -86,6 +86,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
     let grid = match v.grid {
         Grid::Elements(n) => json!({ "elements": n }),
         Grid::Plane { rows, columns: cols } => json!({ "plane": [rows, cols] }),
+        Grid::Volume { planes, rows, columns: cols } => json!({ "volume": [planes, rows, cols] }),
         Grid::Tiles { min_span: least, max_span: most } => json!({ "tiles": [least, most] }),
         Grid::Segments(n) => json!({ "segments": n }),
         Grid::Clusters { blocks, segments: 1 } => json!({ "clusters": blocks }),

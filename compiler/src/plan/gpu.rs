@@ -68,6 +68,9 @@ pub enum Grid {
     /// are no blocks for no elements. Blocks are counted along the columns first, then along the
     /// rows, then along the axes before.
     Plane { rows: u32, columns: u32 },
+    /// A block computes `planes` by `rows` by `columns` elements, of the last three of at least three axes;
+    /// there are no blocks for no elements. Blocks are counted as those of a plane, and along the planes last.
+    Volume { planes: u32, rows: u32, columns: u32 },
     /// A team of 128 threads computes `span` tiles of 2048 elements; there is at least one block.
     Tiles { min_span: u32, max_span: u32 },
     /// A block computes this many elements, each of which is a segment; there are no blocks for no
@@ -128,6 +131,7 @@ impl Grid {
             Grid::One
             | Grid::Elements(_)
             | Grid::Plane { .. }
+            | Grid::Volume { .. }
             | Grid::Segments(_)
             | Grid::Clusters { .. } => false,
         }
@@ -142,6 +146,11 @@ impl Grid {
             Grid::Clusters { blocks, segments } => n.div_ceil(segments.into()).saturating_mul(blocks.into()),
             Grid::Plane { rows, columns } => {
                 squares(extents, rows, columns) * extents.iter().rev().skip(2).product::<u64>()
+            }
+            Grid::Volume { planes, rows, columns } => {
+                let depth = extents.iter().rev().nth(2).map_or(0, |n| n.div_ceil(planes.into()));
+                let outer = extents.iter().rev().skip(3).product::<u64>();
+                squares(extents, rows, columns).saturating_mul(depth).saturating_mul(outer)
             }
             Grid::Panels { rows, columns } => {
                 squares(extents, rows, columns).saturating_mul(segment.div_ceil(PANEL as u64))
@@ -205,6 +214,9 @@ impl Display for GpuKernel {
             match v.grid {
                 Grid::Elements(n) => write!(f, " elements {n}")?,
                 Grid::Plane { rows, columns } => write!(f, " plane {rows} by {columns}")?,
+                Grid::Volume { planes, rows, columns } => {
+                    write!(f, " volume {planes} by {rows} by {columns}")?
+                }
                 Grid::Tiles { min_span, max_span } => write!(f, " tiles {min_span} to {max_span}")?,
                 Grid::Segments(n) => write!(f, " segments {n}")?,
                 Grid::Clusters { blocks, segments: 1 } => write!(f, " clusters {blocks}")?,
@@ -303,6 +315,13 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
                 _ => Grid::Sums { rows, columns },
             }
         }
+        "volume" => {
+            let planes = c.u32()?;
+            c.expect("by")?;
+            let rows = c.u32()?;
+            c.expect("by")?;
+            Grid::Volume { planes, rows, columns: c.u32()? }
+        }
         "tiles" => {
             let min_span = c.u32()?;
             c.expect("to")?;
@@ -337,6 +356,9 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         Grid::Clusters { blocks, segments } => matches!(blocks, 2 | 4 | 8) && segments > 0,
         Grid::Plane { rows, columns } | Grid::Panels { rows, columns } | Grid::Sums { rows, columns } => {
             [rows, columns].iter().all(|n| (1..=4096).contains(n))
+        }
+        Grid::Volume { planes, rows, columns } => {
+            [planes, rows, columns].iter().all(|n| (1..=4096).contains(n))
         }
         Grid::Tiles { min_span, max_span } | Grid::SegmentTiles { min_span, max_span } => {
             powers(min_span, max_span)

@@ -334,6 +334,7 @@ impl GpuVariant {
             Grid::One
             | Grid::Elements(_)
             | Grid::Plane { .. }
+            | Grid::Volume { .. }
             | Grid::Segments(_)
             | Grid::Clusters { .. } => none,
         }

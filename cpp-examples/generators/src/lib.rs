@@ -19,3 +19,4 @@ pub mod sdot;
 pub mod staged;
 pub mod standardise;
 pub mod total;
+pub mod volumes;

@@ -119,6 +119,21 @@ pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("broadcast_planes_of_a_product", |p| p.a.matmul(p.b).broadcast_planes(2)),
     ("iterate", |p| p.t.iterate(2, |t| t * 0.5)),
     ("materialize", |p| (p.t + 1.0).materialize()),
+    ("windows3", |p| {
+        let w = p.t.padded([1, 1], [1, 1], [1, 1], Boundary::Clamp).windows3(3, 3, 3);
+        (w[0][1][1] + w[2][1][1]) + (w[1][0][1] + w[1][2][1]) + (w[1][1][0] + w[1][1][2])
+    }),
+    ("weighted_sum3", |p| {
+        let u = p.t.padded([0, 1], [1, 0], [1, 0], Boundary::Constant(1.0));
+        u.weighted_sum3(&[[[0.5f32, 0.25], [0.25, 0.5]], [[0.125, 0.5], [1.0, -0.25]]])
+    }),
+    ("with_block3", |p| p.t.with_block(1, 0, 0, p.t.slice_planes(0, 1).slice_rows(1, 2) * 0.5)),
+    ("iterate_stencil3", |p| {
+        p.t.iterate(2, |u| {
+            let w = u.padded([1, 1], [0, 0], [1, 1], Boundary::Wrap).windows3(3, 1, 3);
+            (w[0][0][1] + w[2][0][1] + w[1][0][0] + w[1][0][2]) * 0.25
+        })
+    }),
 ];
 
 /// Every way to read an array of three dimensions.
@@ -138,5 +153,14 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("map_rows", Reader::Matrix(|t, _| t.map_rows(|r| r.max()))),
     ("materialize", Reader::Tensor(|t, _| t.materialize() + 1.0)),
     ("iterate", Reader::Tensor(|t, _| t.iterate(2, |u| u + t))),
+    ("windows3", Reader::Tensor(|t, _| t.windows3(2, 1, 2)[1][0][0] - t.windows3(2, 1, 2)[0][0][1])),
+    ("padded3", Reader::Tensor(|t, _| t.padded([1, 0], [0, 1], [1, 1], Boundary::Wrap))),
+    ("mirrored3", Reader::Tensor(|t, _| t.padded([0, 1], [1, 0], [0, 0], Boundary::Mirror))),
+    (
+        "with_block3",
+        Reader::Tensor(|t, p| {
+            p.t.with_block(0, 1, 0, t.slice_planes(0, 1).slice_rows(0, 1).slice_cols(0, 1))
+        }),
+    ),
     ("second_result", Reader::Two(|t, _| (t.sum(), t.plane(0).row(0)))),
 ];

@@ -515,4 +515,58 @@ fn volumes(c: &mut Corpus) {
             })
         },
     );
+    padded_volumes(c);
+}
+
+/// Around an element of a volume that is clamped at its faces.
+fn around(u: &Array, [planes, rows, cols]: [usize; 3], [z, y, x]: [usize; 3]) -> impl Fn([usize; 3]) -> f64 {
+    let near = |i: usize, by: usize, n: usize| (i + by).clamp(1, n) - 1;
+    move |by| u[[near(z, by[0], planes), near(y, by[1], rows), near(x, by[2], cols)]]
+}
+
+fn padded_volumes(c: &mut Corpus) {
+    const SIZE: [usize; 3] = [6, 7, 9];
+    let six = |u: &Array, at: [usize; 3]| {
+        let near = around(u, SIZE, at);
+        let faces = [[0, 1, 1], [2, 1, 1], [1, 0, 1], [1, 2, 1], [1, 1, 0], [1, 1, 2]];
+        faces.map(near).iter().sum::<f64>() - 6.0 * u[at]
+    };
+    fn laplace(u: TExp<f32>) -> TExp<f32> {
+        let w = u.padded([1, 1], [1, 1], [1, 1], Boundary::Clamp).windows3(3, 3, 3);
+        (w[0][1][1] + w[2][1][1]) + (w[1][0][1] + w[1][2][1]) + (w[1][1][0] + w[1][1][2]) - 6.0 * u
+    }
+    c.add("laplace3d", ["u"], "r", [t(6, 7, 9)], laplace, |[u]| {
+        Array::tensor(SIZE, |z, y, x| six(u, [z, y, x]))
+    });
+    c.add(
+        "laplace27",
+        ["u"],
+        "r",
+        [t(6, 7, 9)],
+        |u: TExp<f32>| {
+            let weight = |p: usize, r: usize, c: usize| 1.0 / (1 + p * 9 + r * 3 + c) as f32;
+            let weights: [[[f32; 3]; 3]; 3] =
+                std::array::from_fn(|p| std::array::from_fn(|r| std::array::from_fn(|c| weight(p, r, c))));
+            u.padded([1, 1], [1, 1], [1, 1], Boundary::Clamp).weighted_sum3(&weights)
+        },
+        |[u]| {
+            Array::tensor(SIZE, |z, y, x| {
+                let near = around(u, SIZE, [z, y, x]);
+                (0..27).map(|k| near([k / 9, k / 3 % 3, k % 3]) / (k + 1) as f64).sum()
+            })
+        },
+    );
+    c.add(
+        "wave_step_of_a_volume",
+        ["u", "before", "c"],
+        "r",
+        [t(6, 7, 9), t(6, 7, 9), s(0.25)],
+        |u: TExp<f32>, before: TExp<f32>, c: SExp<f32>| 2.0 * u - before + c * laplace(u),
+        |[u, before, c]| {
+            Array::tensor(SIZE, |z, y, x| {
+                let at = [z, y, x];
+                2.0 * u[at] - before[at] + c.value() * six(u, at)
+            })
+        },
+    );
 }

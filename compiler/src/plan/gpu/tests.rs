@@ -45,6 +45,18 @@ fn blocks_of_a_plane() {
 }
 
 #[test]
+fn blocks_of_a_volume() {
+    let volume = super::Grid::Volume { planes: 16, rows: 32, columns: 128 };
+    assert_eq!(volume.blocks(&[17, 33, 129], 0, 256, 1), 8);
+    assert_eq!(volume.blocks(&[3, 16, 32, 128], 0, 256, 1), 3);
+    assert_eq!(volume.blocks(&[0, 32, 128], 0, 256, 1), 0);
+    assert_eq!(volume.blocks(&[5, 0, 128], 0, 256, 1), 0);
+    let text = "gpu @m {\n  version m threads 256 volume 16 by 32 by 128\n}\n";
+    assert_eq!(super::parse(text).unwrap()[0].to_string(), text);
+    assert!(super::parse("gpu @f { version f threads 32 volume 0 by 1 by 1 }").is_err());
+}
+
+#[test]
 fn blocks_of_panels() {
     let (panels, sums) =
         (super::Grid::Panels { rows: 64, columns: 64 }, super::Grid::Sums { rows: 64, columns: 64 });

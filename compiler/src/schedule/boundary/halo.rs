@@ -121,7 +121,7 @@ impl HaloElement {
 }
 
 /// Returns the index `i` clamped to 0 .. `n` - 1.
-fn clamped(g: &mut Graph, i: NodeId, n: NodeId) -> NodeId {
+pub fn clamped(g: &mut Graph, i: NodeId, n: NodeId) -> NodeId {
     let [zero, one] = [0, 1].map(|k| g.lit(Lit::i64(k)));
     let last = linear::sub(g, n, one);
     let low = simplify(g, Op::Binary(BinaryOp::Max, i, zero));

@@ -13,6 +13,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::collections::BTreeMap;
 
 /// An element that is loaded: its array, and its indices in normal form.
 type Key = (NodeId, Vec<NodeId>);
@@ -63,6 +64,41 @@ impl LineSchedule {
     /// Returns the line with which a node can be computed.
     pub fn line(&self, n: NodeId) -> i64 {
         self.uses.get(&n).and_then(|f| f.line).unwrap_or(i64::MIN)
+    }
+
+    /// Returns the words of registers of the values that wait for later lines, with the line at which they are most.
+    pub fn most_words(&self, l: &LaunchContext) -> i64 {
+        // users come before what they use
+        let nodes: Vec<NodeId> = l.g.reachable(self.roots.iter().copied()).into_iter().rev().collect();
+        let mut last_use: HashMap<NodeId, i64> = HashMap::default();
+        let mut changes: BTreeMap<i64, i64> = BTreeMap::new();
+        for n in nodes {
+            let uses = self.uses.get(&n).copied().unwrap_or_default();
+            let Some(line) = uses.line else { continue };
+            let read = matches!(l.g.op(n), Op::Elem(..) | Op::At(..));
+            let last = last_use.get(&n).copied().unwrap_or(line).max(line);
+            let is_kept = read || uses.reads > 1 || uses.users > 1 || self.roots.contains(&n);
+            // what is needed with its own line only takes its turn among that line's values
+            if read || is_kept && last > line {
+                let words = (l.g.ty(n).elem.size() as i64 + 3) / 4;
+                *changes.entry(line).or_default() += words;
+                *changes.entry(last + 1).or_default() -= words;
+            }
+            let at = if is_kept && !read { line } else { last };
+            for o in l.g.op(n).operands() {
+                let of = last_use.entry(o).or_insert(at);
+                *of = (*of).max(at);
+            }
+        }
+        let mut now = 0;
+        changes
+            .values()
+            .map(|by| {
+                now += by;
+                now
+            })
+            .max()
+            .unwrap_or(0)
     }
 
     /// Computes into `vars` what the lines up to this one make possible.

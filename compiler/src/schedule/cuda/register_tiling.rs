@@ -188,7 +188,7 @@ impl RegisterTilingParams {
 
 /// Returns for which extents blocks have enough elements, as far as it is not known here; `None` if
 /// they never have.
-fn profit(l: &LaunchContext, fused: &FusedGroup, tiling: PlaneTiling) -> Option<Profit> {
+pub fn profit(l: &LaunchContext, fused: &FusedGroup, tiling: PlaneTiling) -> Option<Profit> {
     let last = fused.domain.len().checked_sub(2)?;
     let mut limits = tiling.least().map(Some);
     for (n, limit) in fused.domain[last..].iter().zip(&mut limits) {

@@ -14,7 +14,7 @@ use super::select_elements;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
-    contraction, cooperative_nest, fold, levels, map, packed_reduction, product, register_tiling,
+    contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_walk, product, register_tiling,
     resident_columns, resident_rows, small_map, stencil_chain, stencil_cost, temporal_blocking,
     tensor_product, transposed_tile,
 };
@@ -164,6 +164,7 @@ fn elements(
         }
         if product.is_none() {
             groups.extend(transposed_tile::variants(l, fused, inner, layout));
+            groups.extend(plane_walk::variants(l, fused, inner, layout));
         }
         let mut contiguous = vec![("", Guards { noalias: writes, ..Guards::contiguous().narrow() })];
         // an output may only be an input if that is read at the element's own index only

@@ -34,7 +34,7 @@ fn instructions(strategy: StencilHint) -> (f64, f64) {
         StencilHint::Direct => (0.012, 0.00415),
         StencilHint::Window => (-0.116, 0.00614),
         StencilHint::Tile => (0.0198, 0.0022),
-        StencilHint::Rows => (0.0093, 0.00229),
+        StencilHint::Rows | StencilHint::Planes => (0.0093, 0.00229),
     }
 }
 

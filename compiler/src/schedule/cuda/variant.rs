@@ -4,8 +4,8 @@
 use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
-    contraction, cooperative_nest, map, product, register_tiling, resident_columns, resident_rows,
-    stencil_chain, temporal_blocking, tensor_product, transposed_tile,
+    contraction, cooperative_nest, map, plane_walk, product, register_tiling, resident_columns,
+    resident_rows, stencil_chain, temporal_blocking, tensor_product, transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
@@ -50,6 +50,8 @@ pub enum Choice {
     CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.
     RegisterTiling(register_tiling::RegisterTilingParams),
+    /// A stencil of volumes, whose blocks walk through planes.
+    PlaneWalk(plane_walk::PlaneWalkParams),
     /// Several stencils one after another, through tiles in shared memory.
     StencilChain(stencil_chain::ChainTiles),
     /// A map that reads matrices transposed, through tiles in shared memory.
@@ -106,6 +108,7 @@ impl Choice {
             Choice::Contraction(_) => Strategy::Contraction,
             Choice::CooperativeNest(_) => Strategy::CooperativeNest,
             Choice::RegisterTiling(params) => Strategy::Stencil(params.strategy(), fused.domain.len() as u8),
+            Choice::PlaneWalk(_) => Strategy::Stencil(StencilHint::Planes, fused.domain.len() as u8),
             Choice::StencilChain(_) => Strategy::StencilChain,
             Choice::TransposedTile(_) => Strategy::TransposedTile,
             Choice::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),

@@ -2,7 +2,7 @@
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, narrow, products, rows};
+use arraygpu_examples::{filters, narrow, products, rows, volumes};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -110,5 +110,11 @@ fn main() -> arraygpu::Result<()> {
         .function("bias_gelu_tf32_tensor", ["a", "b", "bias"], "result", products::bias_gelu::<f32>)
         .doc(products::BIAS_GELU_DOC)
         .tensor_cores()
+        .function("laplace3d", ["u"], "result", volumes::laplace3d)
+        .doc(volumes::LAPLACE3D_DOC)
+        .function("laplace3d_inside", ["u"], "result", volumes::laplace3d_inside)
+        .doc(volumes::LAPLACE3D_INSIDE_DOC)
+        .function("laplace27", ["u"], "result", volumes::laplace27)
+        .doc(volumes::LAPLACE27_DOC)
         .run()
 }

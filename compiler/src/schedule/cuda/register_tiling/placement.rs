@@ -12,12 +12,13 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 
 /// How the rows and columns are cut into the parts of threads and blocks: the rows and columns of a
-/// thread, the distance of its columns, and the rows and columns of a block.
+/// thread, the distance of its columns, and the planes, rows and columns of a block.
 #[derive(Clone, Copy)]
 pub struct PlaneTiling {
     pub thread_rows: i64,
     pub v: i64,
     pub column_stride: i64,
+    pub block_planes: i64,
     pub block_rows: i64,
     pub block_columns: i64,
 }
@@ -32,6 +33,7 @@ impl PlaneTiling {
             thread_rows,
             v,
             column_stride,
+            block_planes: 1,
             block_rows: warps * thread_rows,
             block_columns: i64::from(WARP) * v,
         }
@@ -133,7 +135,8 @@ pub fn position(
     let (mut vars, mut block) = (Vec::new(), Vec::new());
     // neighbouring blocks are neighbours along the columns
     for axis in (0..rank).rev() {
-        let each = [tiling.block_columns, tiling.block_rows, 1][(rank - 1 - axis).min(2)];
+        let each =
+            [tiling.block_columns, tiling.block_rows, tiling.block_planes, 1][(rank - 1 - axis).min(3)];
         let mut own = number.clone();
         if axis > 0 {
             let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
@@ -231,8 +234,8 @@ impl InteriorBounds {
                 continue;
             }
             rows = and(rows, from(own, first));
-            // along outer axes there is one index, which is in bounds
-            if axis + 2 == rank || end != n {
+            // along outer axes there is mostly one index, which is in bounds
+            if axis + 2 == rank || *size > 1 || end != n {
                 rows = and(rows, Some(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end)));
             }
         }

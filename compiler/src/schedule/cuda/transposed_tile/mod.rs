@@ -61,8 +61,14 @@ pub fn main(
     let (side, axes) = (params.partition.side, fused.domain.len());
     let mut out = Vec::new();
     // of the position, only what the block's threads share is used
-    let tiling =
-        PlaneTiling { thread_rows: 1, v: 1, column_stride: 1, block_rows: side, block_columns: side };
+    let tiling = PlaneTiling {
+        thread_rows: 1,
+        v: 1,
+        column_stride: 1,
+        block_planes: 1,
+        block_rows: side,
+        block_columns: side,
+    };
     let position = placement::position(l, fused, layout, tiling, &mut out);
     let [top, left] = [2, 1].map(|from_last| position.block[axes - from_last].clone());
     let origin = [bind(l, "top", top, &mut out), bind(l, "left", left, &mut out)];

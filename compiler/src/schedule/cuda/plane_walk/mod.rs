@@ -1,0 +1,195 @@
+//! Stencils of volumes: a block walks through the planes of its tile of rows and columns (Micikevicius 2009).
+//! Chosen where elements read one array in several planes, and where the call has blocks for the whole
+//! device; the other strategies of stencils stand behind it.
+//!
+//! ```text
+//! block: a tile of rows and columns as in register tiling, and `block_planes` planes of it
+//!
+//! for each step of P planes, every other block from its last planes to its first:
+//!     load what the thread's rows and columns read of planes -1 .. P, line by line
+//!     compute what can be computed with each line, and store the rows that are complete
+//! ```
+//!
+//! A line is loaded into registers once for all planes and rows of the thread that read it. The planes around
+//! the step are still in the first-level cache, where the threads of a block leave them for one another and for
+//! the next step; so the second-level cache delivers each plane of a tile about once, where blocks of one plane
+//! each ask for it once for every plane that reads it. Neighbouring blocks along the planes walk towards one
+//! another or away from one another: what both read, they read at the same time, and memory delivers it once.
+//!
+//! Threads that are not in the interior go plane by plane. Where all reads agree on what is beyond the edges
+//! (`boundary/halo.rs`) they load that into the same registers, element by element, and compute as the others
+//! do. Else their elements are left to `boundary_elements.rs`.
+
+mod part;
+mod variants;
+mod walk;
+
+pub use variants::variants;
+pub use walk::main;
+
+use super::register_tiling;
+use super::register_tiling::placement::{Line, PlaneTiling};
+use super::register_window;
+use super::thread_layout::ThreadLayout;
+use crate::core::StencilHint;
+use crate::plan::gpu::Profit;
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::LaunchContext;
+use crate::schedule::stencil::{self, Stencil};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The planes through which a block walks. With more of them fewer planes are read by two blocks, with fewer of
+/// them there are more blocks.
+const BLOCK_PLANES: i64 = 16;
+
+/// The rows of a thread; half as many if it has many columns.
+const THREAD_ROWS: i64 = 4;
+
+/// The planes of a step, in order of preference: with more of them each line is loaded for more elements.
+const PLANES: [i64; 2] = [2, 1];
+
+/// The words of registers of values that wait for later lines, and the resident blocks of a multiprocessor with
+/// them: a thread has 80 registers, or 128. What is loaded and not yet needed takes the rest.
+const WORDS: [(i64, u32); 2] = [(64, 3), (112, 2)];
+
+/// The most elements of a thread in a step, whose code is written for each of them.
+const MAX_ELEMENTS: i64 = 64;
+
+/// The most taps for which a thread has the full vector width of columns if these are a warp's width apart.
+const MAX_TAPS_FULL_WIDTH: usize = 12;
+
+/// The least number of blocks: two for each multiprocessor of a large device.
+const LEAST_BLOCKS: u32 = 256;
+
+/// The parameters of a walk through planes.
+#[derive(Clone)]
+pub struct PlaneWalkParams {
+    /// The tile of a block.
+    tiling: PlaneTiling,
+    /// The number of planes of a step.
+    planes: i64,
+    /// The lines that a thread loads in a step, in the order of loading.
+    lines: Vec<Line>,
+    /// The lines of a step of one plane.
+    lines_of_one: Vec<Line>,
+    order: Order,
+    /// The number of resident blocks for which a thread has enough registers.
+    blocks: u32,
+}
+
+/// The order of the lines of a step. Sums that go through planes first shrink to a value per element if lines
+/// come plane by plane. Others, such as those of the neighbours in opposite directions, need lines of all planes
+/// before a row is complete: row by row they have few rows in registers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Order {
+    Planes,
+    Rows,
+}
+
+impl PlaneWalkParams {
+    /// Returns the parameters, or `None` if the elements read no volume in several planes, or too much of one.
+    fn of(
+        l: &mut LaunchContext,
+        (fused, inner): (&FusedGroup, &Interior),
+        stencils: &[Stencil],
+        layout: ThreadLayout,
+    ) -> Option<PlaneWalkParams> {
+        let plane = fused.domain.len().checked_sub(3)?;
+        if !matches!(l.hint(), None | Some(StencilHint::Planes)) {
+            return None;
+        }
+        let mine: Vec<&Stencil> = stencils.iter().filter(|s| s.is_static(&l.g)).collect();
+        let walks = |s: &&Stencil| s.reach(plane).0 < s.reach(plane).1;
+        if !mine.iter().any(walks) || stencil::may_record(&mut l.g, &fused.domain, &inner.arrays, &mine) {
+            return None;
+        }
+        let taps: usize = mine.iter().map(|s| s.taps.len()).sum();
+        let v = if layout.unaligned && taps > MAX_TAPS_FULL_WIDTH { layout.v.min(2) } else { layout.v };
+        let rows = if v > 4 { THREAD_ROWS / 2 } else { THREAD_ROWS };
+        let tiling = PlaneTiling {
+            block_planes: BLOCK_PLANES,
+            ..PlaneTiling::new(rows, v, !layout.unaligned, layout.threads)
+        };
+        register_tiling::profit(l, fused, tiling)?;
+        let mut best: Option<(u32, PlaneWalkParams)> = None;
+        for planes in PLANES.into_iter().filter(|planes| planes * rows * v <= MAX_ELEMENTS) {
+            for order in [Order::Planes, Order::Rows] {
+                let [lines, lines_of_one] = [planes, 1].map(|n| lines(l, &mine, tiling, n, order));
+                let words = part::most_words(l, inner, tiling, planes, &lines, order);
+                let Some((_, blocks)) = WORDS.into_iter().find(|w| words <= w.0) else { continue };
+                if best.as_ref().is_none_or(|b| b.0 < blocks) {
+                    best = Some((
+                        blocks,
+                        PlaneWalkParams { tiling, planes, lines, lines_of_one, order, blocks },
+                    ));
+                }
+            }
+        }
+        best.map(|b| b.1)
+    }
+
+    /// Returns the planes, rows and columns of a block.
+    pub fn block(&self) -> [u32; 3] {
+        [self.tiling.block_planes, self.tiling.block_rows, self.tiling.block_columns].map(|n| n as u32)
+    }
+
+    /// Returns the minimum number of resident blocks per multiprocessor.
+    pub fn min_resident_blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// Returns the bytes of an array that a thread loads for each element.
+    fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
+        let lines = self.lines.iter().filter(|line| line.array == s.array);
+        let elements: i64 = lines.flat_map(|line| line.pieces.iter().map(|p| p.1)).sum();
+        let own = self.planes * self.tiling.thread_rows * self.tiling.v;
+        l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
+    }
+
+    /// Returns for which extents the blocks have enough elements, and are enough.
+    fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
+        let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
+        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
+    }
+}
+
+/// Returns the lines that a thread's rows of so many planes read, in order.
+fn lines(
+    l: &LaunchContext,
+    stencils: &[&Stencil],
+    tiling: PlaneTiling,
+    planes: i64,
+    order: Order,
+) -> Vec<Line> {
+    let mut all = Vec::new();
+    for s in stencils {
+        let mut lanes: BTreeMap<Vec<i64>, BTreeSet<i64>> = BTreeMap::new();
+        for tap in &s.taps {
+            let Some((column, before)) = tap.split_last() else { continue };
+            for (p, r) in (0..planes).flat_map(|p| (0..tiling.thread_rows).map(move |r| (p, r))) {
+                let mut at = before.to_vec();
+                let row = at.len() - 1;
+                at[row] += r;
+                at[row - 1] += p;
+                lanes.entry(at).or_default().extend(tiling.thread_columns().map(|k| column + k));
+            }
+        }
+        let width = if tiling.column_stride == 1 { register_window::widest(l, s.array, tiling.v) } else { 1 };
+        let line = |(at, lanes)| Line { array: s.array, at, pieces: register_window::pieces(&lanes, width) };
+        all.extend(lanes.into_iter().map(line));
+    }
+    all.sort_by_key(|line| order.place(line));
+    all
+}
+
+impl Order {
+    /// Returns the place of a line among those of a step: they are computed with together if it is the same.
+    fn place(self, line: &Line) -> (i64, i64) {
+        let row = line.at.len() - 1;
+        match self {
+            Order::Planes => (line.at[row - 1], line.at[row]),
+            Order::Rows => (line.at[row], line.at[row - 1]),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The elements of a thread in a few planes, line by line.
+
+use super::Order;
+use crate::core::{NodeId, Op, linear};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::boundary::halo::{self, Halo};
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::cuda::access;
+use crate::schedule::cuda::line_sums;
+use crate::schedule::cuda::register_pressure::LineSchedule;
+use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling, ThreadPosition, plus};
+use crate::schedule::element::{canonical, opened};
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::{LaunchContext, Loaded, Lower, named as bind};
+use rustc_hash::FxHashMap as HashMap;
+
+/// A thread's elements in a few planes, while their code is written.
+pub struct Part<'a> {
+    pub fused: &'a FusedGroup,
+    /// The arrays whose elements are computed.
+    pub arrays: &'a [NodeId],
+    /// The thread's first element.
+    pub position: &'a ThreadPosition,
+    pub tiling: PlaneTiling,
+    /// The number of planes.
+    pub planes: i64,
+    /// The lines that are read, in this order.
+    pub lines: &'a [Line],
+    pub order: Order,
+}
+
+impl Part<'_> {
+    /// Returns the offsets of a row along all axes but the last.
+    fn row(&self, (plane, row): (i64, i64)) -> Vec<i64> {
+        let mut at = vec![0; self.fused.domain.len() - 3];
+        at.extend([plane, row]);
+        at
+    }
+
+    /// Returns the plane and the row of each of the thread's rows.
+    fn rows(&self) -> impl Iterator<Item = (i64, i64)> + use<> {
+        let rows = self.tiling.thread_rows;
+        (0..self.planes).flat_map(move |p| (0..rows).map(move |r| (p, r)))
+    }
+}
+
+/// Computes all elements, which are in the interior.
+pub fn elements(l: &mut Lower, part: &Part, out: &mut Vec<Stmt>) -> Result<()> {
+    computed(l, part, None, out)
+}
+
+/// Computes the elements that are inside, with what is read beyond the edges.
+pub fn halo_elements(l: &mut Lower, part: &Part, halo: &Halo, out: &mut Vec<Stmt>) -> Result<()> {
+    computed(l, part, Some(halo), out)
+}
+
+/// Computes all elements, and stores each row as soon as it is complete.
+fn computed(l: &mut Lower, part: &Part, halo: Option<&Halo>, out: &mut Vec<Stmt>) -> Result<()> {
+    l.with_loaded(HashMap::default(), |l| {
+        let index: Vec<NodeId> = part.position.vars.iter().map(|v| v.0).collect();
+        let (roots, mut schedule) =
+            scheduled(l.launch, part.arrays, &index, part.tiling, part.planes, (part.lines, part.order));
+        let mut vars = part.position.vars.clone();
+        let per_row = part.tiling.v as usize * part.fused.items.len();
+        let mut waiting: Vec<_> = part.rows().zip(roots.chunks(per_row)).collect();
+        for (now, lines) in (0..).zip(part.lines.chunk_by(|a, b| part.order.place(a) == part.order.place(b)))
+        {
+            for line in lines {
+                match halo {
+                    Some(halo) => load_halo(l, line, part, halo, out)?,
+                    None => load(l, line, part, out),
+                }
+            }
+            schedule.advance(l, now, &mut vars, out)?;
+            let complete = |row: &(_, &[NodeId])| row.1.iter().all(|n| schedule.line(*n) <= now);
+            let (now_complete, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(complete);
+            waiting = later;
+            for (row, values) in now_complete {
+                store(l, part, row, (values, &vars), halo.is_some(), out)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns the values of all elements from `index` on, and the lines that they wait for.
+fn scheduled(
+    l: &mut LaunchContext,
+    arrays: &[NodeId],
+    index: &[NodeId],
+    tiling: PlaneTiling,
+    planes: i64,
+    (lines, order): (&[Line], Order),
+) -> (Vec<NodeId>, LineSchedule) {
+    let outer = index.len() - 3;
+    let moved = |l: &mut LaunchContext, at: &[i64]| -> Vec<NodeId> {
+        let step = |l: &mut LaunchContext, (own, by): (&NodeId, &i64)| {
+            let by = l.g.lit(Lit::i64(*by));
+            linear::add(&mut l.g, *own, by)
+        };
+        index.iter().zip(at).map(|pair| step(l, pair)).collect()
+    };
+    let mut roots = Vec::new();
+    for (p, r) in (0..planes).flat_map(|p| (0..tiling.thread_rows).map(move |r| (p, r))) {
+        for k in tiling.thread_columns() {
+            let at: Vec<i64> = std::iter::repeat_n(0, outer).chain([p, r, k]).collect();
+            let index = moved(l, &at);
+            roots.extend(arrays.iter().map(|a| opened(&mut l.g, *a, &index)));
+        }
+    }
+    let roots = l.shared(&roots);
+    let mut ready = HashMap::default();
+    for (number, lines) in (0..).zip(lines.chunk_by(|a, b| order.place(a) == order.place(b))) {
+        for line in lines {
+            for lane in line.pieces.iter().flat_map(|p| p.0..p.0 + p.1) {
+                let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
+                ready.insert((line.array, moved(l, &at)), number);
+            }
+        }
+    }
+    let schedule = LineSchedule::of(l, &roots, &ready);
+    match line_sums::by_lines(l, &roots, &schedule) {
+        Some(ordered) => {
+            let schedule = LineSchedule::of(l, &ordered, &ready);
+            (ordered, schedule)
+        }
+        None => (roots, schedule),
+    }
+}
+
+/// Returns the most words of registers that wait for later lines in a step of so many planes.
+pub fn most_words(
+    l: &mut LaunchContext,
+    inner: &Interior,
+    tiling: PlaneTiling,
+    planes: i64,
+    lines: &[Line],
+    order: Order,
+) -> i64 {
+    let index: Vec<NodeId> = inner.widths.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
+    let (_, schedule) = scheduled(l, &inner.arrays, &index, tiling, planes, (lines, order));
+    schedule.most_words(l)
+}
+
+/// Loads a line into registers.
+fn load(l: &mut Lower, line: &Line, part: &Part, out: &mut Vec<Stmt>) {
+    // the array's accesses are a fact of the launch: they need not be noted here
+    let (mem, ty) = (l.launch.input(line.array), l.launch.g.ty(line.array).elem);
+    let start = part.position.line(l, mem, &line.at);
+    let start = bind(l, "line", start, out);
+    for (first, count) in &line.pieces {
+        let at = part.position.column(l, mem, &start, *first);
+        let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
+        for (lane, r) in (*first..).zip(&regs) {
+            note(l, line, part, lane, Expr::Reg(*r));
+        }
+        access::load(l, mem, regs, at, out);
+    }
+}
+
+/// Notes that an element of a line is loaded.
+fn note(l: &mut Lower, line: &Line, part: &Part, lane: i64, value: Expr) {
+    let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
+    let key = (line.array, part.position.index(l, &at));
+    l.scope.loaded.get_or_insert_default().insert(key, value);
+}
+
+/// Loads a line element by element, in bounds and beyond the edges.
+fn load_halo(l: &mut Lower, line: &Line, part: &Part, halo: &Halo, out: &mut Vec<Stmt>) -> Result<()> {
+    let lanes: Vec<i64> = line.pieces.iter().flat_map(|p| p.0..p.0 + p.1).collect();
+    let mut values = Vec::new();
+    for lane in &lanes {
+        let at: Vec<i64> = line.at.iter().copied().chain([*lane]).collect();
+        let index = part.position.index(l, &at);
+        let value = match halo.value(l.launch, line.array, &index) {
+            Some(value) => value,
+            // beyond the edges no element that is inside reads it
+            None => {
+                let extents: Vec<NodeId> =
+                    (0..index.len() as u8).map(|axis| l.launch.extent(line.array, axis)).collect();
+                let g = &mut l.launch.g;
+                let at = index.iter().zip(&extents).map(|(i, n)| halo::clamped(g, *i, *n)).collect();
+                g.add(Op::Elem(line.array, at))
+            }
+        };
+        values.push(value);
+    }
+    let vars = &part.position.vars;
+    let known = l.with_loaded(Loaded::default(), |l| l.region(vars, &values, &Expr::int(0), out))?;
+    for (lane, value) in lanes.into_iter().zip(known) {
+        let value = bind(l, "x", value, out);
+        note(l, line, part, lane, value);
+    }
+    Ok(())
+}
+
+/// Computes the rest of a row's values, and stores them; at the edges those that are inside.
+fn store(
+    l: &mut Lower,
+    part: &Part,
+    row: (i64, i64),
+    (roots, vars): (&[NodeId], &[(NodeId, Expr)]),
+    at_edge: bool,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let values = l.region(vars, roots, &Expr::int(0), out)?;
+    let items = &part.fused.items;
+    let at = part.row(row);
+    let mut stores = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+        let line = part.position.line(l, mem, &at);
+        let each = values.iter().skip(i).step_by(items.len());
+        let list: Vec<Expr> = each.map(|e| canonical(e.clone(), ty, &mut l.k.kernel, out)).collect();
+        if !at_edge && part.tiling.span() > 1 && part.tiling.column_stride == 1 {
+            let to = part.position.column(l, mem, &line, 0);
+            access::store(l, mem, list, to, out);
+            continue;
+        }
+        for (k, e) in part.tiling.thread_columns().zip(list) {
+            let store = Stmt::Store(mem, part.position.column(l, mem, &line, k), e);
+            if at_edge { stores.push((k, store)) } else { out.push(store) }
+        }
+    }
+    let last = part.fused.domain.len() - 1;
+    let [rows, columns] = [last - 1, last].map(|axis| l.launch.host(part.fused.domain[axis]));
+    let own = |axis: usize, by: i64| plus(part.position.vars[axis].1.clone(), by);
+    let mut inside = Vec::new();
+    for (k, store) in stores {
+        let is_inside = Expr::binary(BinaryOp::Lt, own(last, k), columns.clone());
+        inside.push(Stmt::If(is_inside, vec![store], vec![]));
+    }
+    if at_edge {
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, own(last - 1, row.1), rows), inside, vec![]));
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The walk of one thread: the steps of its block, and who computes the elements of a step.
+
+use super::PlaneWalkParams;
+use super::part::{Part, elements, halo_elements};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::boundary::halo::Halo;
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::cuda::boundary_elements;
+use crate::schedule::cuda::expressions::{int32, to_i64};
+use crate::schedule::cuda::register_tiling::placement::{self, InteriorBounds, Line, Reach, ThreadPosition};
+use crate::schedule::cuda::thread_layout::ThreadLayout;
+use crate::schedule::groups::{FusedGroup, Item};
+use crate::schedule::lower::{Lower, named as bind};
+
+/// What all steps have in common.
+struct Walk<'a> {
+    fused: &'a FusedGroup,
+    inner: &'a Interior,
+    params: &'a PlaneWalkParams,
+    halo: Option<Halo>,
+    /// The axis of the planes.
+    axis: usize,
+}
+
+/// Writes the body of one thread.
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    inner: &Interior,
+    layout: ThreadLayout,
+    params: &PlaneWalkParams,
+) -> Result<Vec<Stmt>> {
+    let halo = Halo::of(l.launch, fused, inner);
+    let walk = Walk { fused, inner, params, halo, axis: fused.domain.len() - 3 };
+    let mut out = Vec::new();
+    let own = placement::position(l, fused, layout, params.tiling, &mut out);
+    let first = own.vars[walk.axis].1.clone();
+    let steps = params.tiling.block_planes / params.planes;
+    let number =
+        Expr::binary(BinaryOp::Shr, first.clone(), Expr::int(params.tiling.block_planes.ilog2().into()));
+    let odd = Expr::binary(BinaryOp::And, number, Expr::int(1));
+    let is_odd = bind(l, "turned", Expr::binary(BinaryOp::Ne, odd, Expr::int(0)), &mut out);
+    let step = l.k.reg("step", Ty::I32);
+    let mut body = Vec::new();
+    let back = int32(steps as i32 - 1).minus(Expr::Reg(step));
+    let turned = is_odd.select(back, Expr::Reg(step));
+    let plane = first.plus(to_i64(turned.times(int32(params.planes as i32))));
+    let plane = bind(l, "plane", plane, &mut body);
+    let extent = l.launch.host(fused.domain[walk.axis]);
+    let mut inside = Vec::new();
+    walk.step(l, &at_plane(&own, walk.axis, &plane), &mut inside)?;
+    body.push(Stmt::If(Expr::binary(BinaryOp::Lt, plane, extent), inside, vec![]));
+    out.push(Stmt::Seq(step, int32(0), int32(steps as i32), body));
+    Ok(out)
+}
+
+/// Returns the position of the thread in another plane.
+fn at_plane(position: &ThreadPosition, axis: usize, plane: &Expr) -> ThreadPosition {
+    let (mut vars, mut block) = (position.vars.clone(), position.block.clone());
+    vars[axis].1 = plane.clone();
+    block[axis] = plane.clone();
+    ThreadPosition { vars, block }
+}
+
+impl Walk<'_> {
+    /// Computes the planes of a step: all at once in the interior, else one by one.
+    fn step(&self, l: &mut Lower, position: &ThreadPosition, out: &mut Vec<Stmt>) -> Result<()> {
+        let (tiling, planes, last) = (self.params.tiling, self.params.planes, self.fused.domain.len() - 1);
+        let bounds = self.bounds(l, position, planes, &self.params.lines);
+        let own = bind(l, "inside", bounds.contains(&position.vars[last].1, tiling.span()), out);
+        let mut full = Vec::new();
+        elements(l, &self.part(position, planes, &self.params.lines), &mut full)?;
+        let mut rest = Vec::new();
+        if planes == 1 {
+            self.edges(l, position, &bounds, &mut rest)?;
+        } else {
+            let k = l.k.reg("k", Ty::I32);
+            let mut body = Vec::new();
+            let plane = position.vars[self.axis].1.clone().plus(to_i64(Expr::Reg(k)));
+            let plane = bind(l, "plane", plane, &mut body);
+            let of_one = at_plane(position, self.axis, &plane);
+            let bounds = self.bounds(l, &of_one, 1, &self.params.lines_of_one);
+            let mut one = Vec::new();
+            let inside = bounds.contains(&of_one.vars[last].1, tiling.span());
+            let inside = bind(l, "inside", inside, &mut one);
+            let mut full = Vec::new();
+            elements(l, &self.part(&of_one, 1, &self.params.lines_of_one), &mut full)?;
+            match self.halo {
+                Some(_) => {
+                    let mut edge = Vec::new();
+                    self.edges(l, &of_one, &bounds, &mut edge)?;
+                    one.push(Stmt::If(inside, full, edge));
+                }
+                None => {
+                    // lanes in the interior of the step have their elements already
+                    one.push(Stmt::If(own.clone(), vec![], vec![Stmt::If(inside, full, vec![])]));
+                    self.edges(l, &of_one, &bounds, &mut one)?;
+                }
+            }
+            let extent = l.launch.host(self.fused.domain[self.axis]);
+            body.push(Stmt::If(Expr::binary(BinaryOp::Lt, plane, extent), one, vec![]));
+            rest.push(Stmt::Seq(k, int32(0), int32(planes as i32), body));
+        }
+        if self.halo.is_some() {
+            out.push(Stmt::If(own, full, rest));
+            return Ok(());
+        }
+        // all lanes of a warp take part at its edges
+        let whole = bounds.contains(&position.block[last], tiling.block_columns);
+        out.push(Stmt::If(own, full, vec![]));
+        out.push(Stmt::If(whole, vec![], rest));
+        Ok(())
+    }
+
+    /// Computes the elements of one plane that are not in the interior.
+    fn edges(
+        &self,
+        l: &mut Lower,
+        position: &ThreadPosition,
+        bounds: &InteriorBounds,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let Some(halo) = &self.halo else {
+            let items: Vec<&Item> = self.fused.items.iter().collect();
+            let fused = (self.fused, items.as_slice());
+            out.extend(boundary_elements::elements(l, fused, self.params.tiling, position, Some(bounds))?);
+            return Ok(());
+        };
+        let last = self.fused.domain.len() - 1;
+        let mut some = Expr::Lit(Lit::bool(true));
+        for axis in [last - 1, last] {
+            let n = l.launch.host(self.fused.domain[axis]);
+            let inside = Expr::binary(BinaryOp::Lt, position.vars[axis].1.clone(), n);
+            some = if axis == last { Expr::binary(BinaryOp::And, some, inside) } else { inside };
+        }
+        let mut body = Vec::new();
+        halo_elements(l, &self.part(position, 1, &self.params.lines_of_one), halo, &mut body)?;
+        out.push(Stmt::If(some, body, vec![]));
+        Ok(())
+    }
+
+    fn part<'a>(&'a self, position: &'a ThreadPosition, planes: i64, lines: &'a [Line]) -> Part<'a> {
+        let (fused, arrays, tiling) = (self.fused, self.inner.arrays.as_slice(), self.params.tiling);
+        Part { fused, arrays, position, tiling, planes, lines, order: self.params.order }
+    }
+
+    /// Returns the bounds within which so many planes of a thread are in the interior.
+    fn bounds(
+        &self,
+        l: &mut Lower,
+        position: &ThreadPosition,
+        planes: i64,
+        lines: &[Line],
+    ) -> InteriorBounds {
+        let tiling = self.params.tiling;
+        let firsts: Vec<Expr> = position.vars.iter().map(|v| v.1.clone()).collect();
+        let mut sizes = vec![1; self.axis];
+        sizes.extend([planes, tiling.thread_rows, tiling.span()]);
+        let of = |line: &Line| {
+            let outer = line.at.iter().map(|i| (*i, i + 1)).chain([line.columns()]).collect::<Vec<_>>();
+            let array = line.array;
+            outer.into_iter().enumerate().map(move |(axis, (first, end))| Reach { array, axis, first, end })
+        };
+        let reaches: Vec<Reach> = lines.iter().flat_map(of).collect();
+        InteriorBounds::of(l, (self.fused, self.inner.widths.as_slice()), &firsts, &sizes, &reaches)
+    }
+}
