@@ -213,6 +213,13 @@ pub struct ChainStage {
     pub beyond: Vec<BeyondEdges>,
 }
 
+impl ChainStage {
+    /// Whether nobody reads beyond the edges of the arrays that it stores.
+    pub fn is_plain(&self) -> bool {
+        self.beyond.iter().all(|b| b.is_plain)
+    }
+}
+
 /// The values of an array in bounds and beyond its edges, computed from arrays in memory.
 pub struct BeyondEdges {
     /// The variables of the indices.

@@ -260,11 +260,10 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        // strips of columns are for GPUs, as are rows and columns at once, and chains of stencils
+        // strips of columns are for GPUs, as are rows and columns at once
         let keeps_columns = c.facts.resident.as_ref().is_some_and(|kept| kept.along == Along::Columns);
-        let is_for_gpus =
-            keeps_columns || c.facts.rows_and_columns.is_some() || c.facts.stencil_chain.is_some();
-        let has_cpu_code = scope.has_cpu() && !is_for_gpus;
+        let is_for_gpus = keeps_columns || c.facts.rows_and_columns.is_some();
+        let has_cpu_code = scope.has_cpu() && !is_for_gpus && c.has_cpu_chain();
         let (cpu, dense) = match has_cpu_code {
             true => cpu::kernels(&mut c, &name, fused, scalars).map(|(cpu, dense)| (Some(cpu), dense))?,
             false => (None, Vec::new()),

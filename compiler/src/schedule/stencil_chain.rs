@@ -13,17 +13,21 @@
 
 use super::boundary::halo::Halo;
 use super::boundary::interior::Interior;
+use super::cpu::stencil_chain::Buffers;
 use super::cuda::stencil_chain::ChainTiles;
 use super::element::opened;
 use super::facts::{Accesses, BeyondEdges, ChainStage, StencilChain};
 use super::groups::{self, FusedGroup, is_store};
 use super::lower::LaunchContext;
+use super::lower::{Loaded, Lower};
 use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
 use super::stencil;
 use super::work;
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op};
-use crate::scalar::Ty;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
@@ -122,9 +126,16 @@ impl LaunchContext<'_, '_> {
         self.facts.cost = cost;
         self.facts.accesses = accesses;
         let chain = StencilChain { stages, least };
-        ChainTiles::of(self, &chain)?;
+        if ChainTiles::of(self, &chain).is_none() {
+            Buffers::of(self, &chain)?;
+        }
         self.facts.stencil_chain = Some(Rc::new(chain));
         Some(())
+    }
+
+    /// Whether a CPU computes the launch, if it is a chain of stencils.
+    pub(super) fn has_cpu_chain(&self) -> bool {
+        self.facts.stencil_chain.as_ref().is_none_or(|chain| Buffers::of(self, chain).is_some())
     }
 
     /// Returns `None` if a group reads some of the arrays `all` elsewhere than at constant distances from an
@@ -218,5 +229,42 @@ impl Beyond {
         };
         let operations: u32 = l.g.reachable([value]).iter().map(|n| work::of_node(l.g.op(*n))).sum();
         (operations <= MOST_BEYOND).then_some(BeyondEdges { at, value, operations, is_plain })
+    }
+}
+
+impl BeyondEdges {
+    /// Emits the value at these indices.
+    pub(super) fn value_at(&self, l: &mut Lower, index: &[Expr; 2], out: &mut Vec<Stmt>) -> Result<Expr> {
+        let vars: Vec<(NodeId, Expr)> = self.at.iter().copied().zip(index.iter().cloned()).collect();
+        let known = |l: &mut Lower| l.region(&vars, &[self.value], &Expr::int(0), out);
+        Ok(l.with_loaded(Loaded::default(), known)?.remove(0))
+    }
+
+    /// Emits the value at indices that may be beyond the edges of the index space of the group `fused`. Where
+    /// nobody needs it, it is 0.
+    pub(super) fn guarded_value_at(
+        &self,
+        l: &mut Lower,
+        fused: &FusedGroup,
+        index: &[Expr; 2],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        if !self.is_plain {
+            return self.value_at(l, index, out);
+        }
+        let ty = l.launch.g.ty(self.value).elem;
+        let result = l.k.reg("value", ty);
+        out.push(Stmt::Var(result, Expr::Lit(Lit::zero(ty))));
+        let mut inner = Vec::new();
+        let e = self.value_at(l, index, &mut inner)?;
+        inner.push(Stmt::Assign(result, e));
+        let mut tests = Vec::new();
+        for (i, n) in index.iter().zip(&fused.domain) {
+            tests.push(Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0)));
+            tests.push(Expr::binary(BinaryOp::Lt, i.clone(), l.launch.host(*n)));
+        }
+        let inside = tests.into_iter().reduce(|a, b| Expr::binary(BinaryOp::And, a, b));
+        out.push(Stmt::If(inside.unwrap_or(Expr::Lit(Lit::bool(true))), inner, vec![]));
+        Ok(Expr::Reg(result))
     }
 }

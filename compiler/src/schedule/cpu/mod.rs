@@ -30,6 +30,7 @@ mod rows;
 pub mod segmented_columns;
 mod select;
 mod short_rows;
+pub mod stencil_chain;
 mod stores;
 mod strip;
 pub mod unrolled_rows;
@@ -58,7 +59,8 @@ pub fn kernels(
     // signature
     // a launch that is instead of others leaves arrays with any strides to these
     let is_alternative = c.facts.resident.is_some() || c.facts.stored_columns.is_some();
-    let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_alternative;
+    let is_contiguous = is_alternative || c.facts.stencil_chain.is_some();
+    let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_contiguous;
     let mut others = None;
     if staged {
         let (in_place, strategy) = build(c, &format!("{name}_in_place"), fused, true, false)?;
@@ -153,6 +155,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
             vec![Stmt::If(long, map::main(l, fused, staged)?, short)]
         }
         Choice::ResidentRows(rows) => resident_rows::main(l, rows)?,
+        Choice::StencilChain(chain, buffers) => stencil_chain::main(l, chain, buffers)?,
         Choice::RowStrips(rows) => row_strips::main(l, fused, rows)?,
         Choice::UnrolledRows(rows) => unrolled_rows::main(l, fused, rows)?,
         Choice::Rows => rows::main(l, fused, staged)?,

@@ -2,9 +2,10 @@
 
 use super::row_strips::{self, RowStrips};
 use super::short_rows;
+use super::stencil_chain::Buffers;
 use super::unrolled_rows::{self, UnrolledRows};
 use crate::schedule::accesses::needs_indices;
-use crate::schedule::facts::{ResidentSegments, Segments, StoredColumns, Strips};
+use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
@@ -27,6 +28,8 @@ pub enum Choice {
     RowStrips(RowStrips),
     /// A segmented reduction of rows, many short rows at a time.
     Batches(Rc<Segments>),
+    /// Several stencils one after another, through rolling buffers of rows.
+    StencilChain(Rc<StencilChain>, Buffers),
     /// Several passes over a row, before the next row.
     ResidentRows(Rc<ResidentSegments>),
     /// The same with matrices that are stored where their columns are reduced.
@@ -44,6 +47,11 @@ pub enum Choice {
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(rows) = &l.facts.resident {
         return Choice::ResidentRows(rows.clone());
+    }
+    if let Some(chain) = &l.facts.stencil_chain
+        && let Some(buffers) = Buffers::of(l, chain)
+    {
+        return Choice::StencilChain(chain.clone(), buffers);
     }
     if let Some(stored) = &l.facts.stored_columns
         && let Some(strips) = &l.facts.strips
@@ -94,6 +102,7 @@ impl Choice {
             Choice::Product(_) => Strategy::Product,
             Choice::Contraction(..) => Strategy::Contraction,
             Choice::ResidentRows(_) => Strategy::ResidentRows,
+            Choice::StencilChain(..) => Strategy::StencilChain,
             Choice::RowStrips(_) | Choice::StoredColumns(..) => Strategy::SegmentedColumns,
             Choice::Strips(_) | Choice::Batches(_) | Choice::UnrolledRows(_) | Choice::Rows | Choice::Map => {
                 l.strategy_of_elements()

@@ -57,8 +57,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     if let Some(both) = resident_rows::variants_of_columns(l, fused) {
         return both;
     }
-    if let Some(chain) = stencil_chain::variants(l, fused) {
-        return chain;
+    if l.facts.stencil_chain.is_some() {
+        // without variants the launches behind it run
+        return stencil_chain::variants(l, fused).unwrap_or_default();
     }
     if let Some(others) = segments::variants(l, fused) {
         if l.facts.stored_columns.is_some() {

@@ -1,16 +1,14 @@
 //! The code that fills the tiles of one stage.
 
-use super::part::{Part, SharedArrays, and, elements, single_elements};
+use super::part::{Part, SharedArrays, elements, single_elements};
 use super::tiles::{StageTile, THREADS};
-use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, offset, shifted, thread, to_i64};
 use crate::schedule::cuda::register_tiling::placement::{PlaneTiling, ThreadPosition};
-use crate::schedule::facts::{BeyondEdges, ChainStage};
-use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Loaded, Lower, named as bind};
+use crate::schedule::facts::ChainStage;
+use crate::schedule::lower::{Lower, named as bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Fills the tiles of one stage.
@@ -60,7 +58,7 @@ pub fn fill(
     elements(l, &part, shared, &mut full)?;
     single_elements(l, &part, &mut edge, |l, index, at, out| {
         for (it, beyond) in stage.fused.items.iter().zip(&stage.beyond) {
-            let value = beyond_edges(l, &stage.fused, beyond, index, out)?;
+            let value = beyond.guarded_value_at(l, &stage.fused, index, out)?;
             let to = &shared[&it.node];
             out.push(Stmt::Store(to.mem, to.at(&at[0], &at[1]), value));
         }
@@ -76,36 +74,4 @@ pub fn fill(
     }
     out.push(Stmt::Seq(turn, int32(0), int32(turns as i32), body));
     Ok(())
-}
-
-/// Returns the value of an array at indices that may be beyond its edges. Where nobody needs it, it is 0.
-fn beyond_edges(
-    l: &mut Lower,
-    fused: &FusedGroup,
-    beyond: &BeyondEdges,
-    index: &[Expr; 2],
-    out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let vars: Vec<(NodeId, Expr)> = beyond.at.iter().copied().zip(index.iter().cloned()).collect();
-    let value = |l: &mut Lower, out: &mut Vec<Stmt>| {
-        let known = |l: &mut Lower| l.region(&vars, &[beyond.value], &Expr::int(0), out);
-        Ok(l.with_loaded(Loaded::default(), known)?.remove(0))
-    };
-    if !beyond.is_plain {
-        return value(l, out);
-    }
-    let ty = l.launch.g.ty(beyond.value).elem;
-    let result = l.k.reg("value", ty);
-    out.push(Stmt::Var(result, Expr::Lit(Lit::zero(ty))));
-    let mut inner = Vec::new();
-    let e = value(l, &mut inner)?;
-    inner.push(Stmt::Assign(result, e));
-    let mut inside: Option<Expr> = None;
-    for (i, n) in index.iter().zip(&fused.domain) {
-        let low = Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0));
-        let high = Expr::binary(BinaryOp::Lt, i.clone(), l.launch.host(*n));
-        inside = and(and(inside, Some(low)), Some(high));
-    }
-    out.push(Stmt::If(inside.unwrap_or(Expr::Lit(Lit::bool(true))), inner, vec![]));
-    Ok(Expr::Reg(result))
 }
