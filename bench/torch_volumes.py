@@ -22,12 +22,12 @@ BYTES = 1 << 30
 
 def weights27():
     away = [-128 / 30, 14 / 30, 3 / 30, 1 / 30]
-    return [[[away[abs(p - 1) + abs(r - 1) + abs(c - 1)] for c in range(3)] for r in range(3)] for p in range(3)]
+    return [[[float(away[abs(p - 1) + abs(r - 1) + abs(c - 1)]) for c in range(3)] for r in range(3)] for p in range(3)]
 
 
 def weights7():
     away = [-6, 1, 0, 0]
-    return [[[away[abs(p - 1) + abs(r - 1) + abs(c - 1)] for c in range(3)] for r in range(3)] for p in range(3)]
+    return [[[float(away[abs(p - 1) + abs(r - 1) + abs(c - 1)]) for c in range(3)] for r in range(3)] for p in range(3)]
 
 
 def clamped(u):

@@ -53,6 +53,15 @@ pub struct Side {
     pub along_k: bool,
 }
 
+impl Product {
+    /// Returns the variables of an element of one side at an inner index, this one first, for
+    /// [`loop_nests::depends`].
+    pub fn variables(&self, first: NodeId, side: usize) -> Vec<NodeId> {
+        let others = [self.k, self.outer[side]].into_iter().chain(self.plane);
+        [first].into_iter().chain(others.filter(|n| *n != first)).collect()
+    }
+}
+
 /// Returns the fused group as a product, or `None` if it is none.
 pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
     find_in(l, fused, false)
@@ -90,10 +99,10 @@ fn find_in(l: &mut LaunchContext, fused: &FusedGroup, is_tree: bool) -> Option<P
     let mut known = HashSet::default();
     let mut side = |own: NodeId, alone: bool| {
         let parts = of.parts(g, &mut known, |g, n| {
-            let of_k = loop_nests::depends(g, n, &[k]);
-            loop_nests::depends(g, n, &[k, own]) && (alone || !of_k) && loop_nests::reads(g, n)
+            let of_k = loop_nests::depends(g, n, &[k, plane]);
+            loop_nests::depends(g, n, &[k, own, plane]) && (alone || !of_k) && loop_nests::reads(g, n)
         });
-        let invariants = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[own]));
+        let invariants = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[own, plane]));
         let last = |n: NodeId| matches!(g.op(n), Op::Elem(_, index) if index.last() == Some(&k));
         let along_k = g.reachable(parts.iter().copied()).into_iter().any(last);
         Side { parts, invariants, along_k }

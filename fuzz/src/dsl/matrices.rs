@@ -118,6 +118,8 @@ pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("broadcast_planes", |p| p.a.broadcast_planes(2)),
     ("broadcast_planes_of_a_product", |p| p.a.matmul(p.b).broadcast_planes(2)),
     ("iterate", |p| p.t.iterate(2, |t| t * 0.5)),
+    ("matmul3", |p| p.t.matmul(p.t.permute([0, 2, 1])) / 4.0),
+    ("matmul3_of_computed", |p| (p.t + 1.0).matmul(p.a.transpose().broadcast_planes(p.t.planes()))),
     ("materialize", |p| (p.t + 1.0).materialize()),
     ("windows3", |p| {
         let w = p.t.padded([1, 1], [1, 1], [1, 1], Boundary::Clamp).windows3(3, 3, 3);
@@ -154,6 +156,7 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("materialize", Reader::Tensor(|t, _| t.materialize() + 1.0)),
     ("iterate", Reader::Tensor(|t, _| t.iterate(2, |u| u + t))),
     ("windows3", Reader::Tensor(|t, _| t.windows3(2, 1, 2)[1][0][0] - t.windows3(2, 1, 2)[0][0][1])),
+    ("matmul3", Reader::Tensor(|t, _| t.permute([0, 2, 1]).matmul(t))),
     ("padded3", Reader::Tensor(|t, _| t.padded([1, 0], [0, 1], [1, 1], Boundary::Wrap))),
     ("mirrored3", Reader::Tensor(|t, _| t.padded([0, 1], [1, 0], [0, 0], Boundary::Mirror))),
     (

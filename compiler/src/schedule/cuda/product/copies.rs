@@ -22,10 +22,11 @@ pub fn can_copy(g: &Graph, p: &Product, tile: BlockTile, s: usize) -> bool {
     let side = &p.sides[s];
     let along = if side.along_k { p.k } else { p.outer[s] };
     let stays = !side.along_k || tile.group(s) == 1;
+    let indices = p.variables(along, s);
     let is_plain = |n: &NodeId| {
         let Op::Elem(x, index) = g.op(*n) else { return false };
         let (last, outer) = index.split_last().expect("an index an axis");
-        let moves = |n: &NodeId| *n == along || loop_nests::depends(g, *n, &[along]);
+        let moves = |n: &NodeId| *n == along || loop_nests::depends(g, *n, &indices);
         let bytes = g.ty(*x).elem.size() * tile.vector(s) as usize;
         *last == along && !outer.iter().any(moves) && bytes == COPY
     };

@@ -109,14 +109,15 @@ impl ProductBlock<'_> {
             if !self.strided {
                 let along = if side.along_k { self.p.k } else { self.p.outer[s] };
                 let nodes = l.launch.g.reachable(side.parts.iter().copied());
-                load_vectors(l, nodes, [along, self.p.k, self.p.outer[s]], &envs, &mut vars, out)?;
+                load_vectors(l, nodes, &self.p.variables(along, s), &envs, &mut vars, out)?;
             }
             return self.values(l, &side.parts, &envs, &vars, out);
         }
         // a part that depends on the inner index alone is one node for all rows, including those
         // out of bounds, and must have the same value for them
         let own_parts = |moves: bool| {
-            let depends = |n: &NodeId| !loop_nests::depends(&l.launch.g, *n, &[self.p.k]);
+            let alone: Vec<NodeId> = [self.p.k].into_iter().chain(self.p.plane).collect();
+            let depends = |n: &NodeId| !loop_nests::depends(&l.launch.g, *n, &alone);
             side.parts.iter().enumerate().filter(|(_, n)| depends(n) == moves).unzip()
         };
         let groups: [(Vec<usize>, Vec<NodeId>); 2] = [own_parts(true), own_parts(false)];
@@ -156,7 +157,12 @@ impl ProductBlock<'_> {
 
     /// Makes variables for the first element of a vector. Returns their values, and for each
     /// element of the vector the environment of its indices.
-    pub(super) fn neighbours(&self, l: &mut Lower, s: usize, at: [Expr; 2]) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
+    pub(super) fn neighbours(
+        &self,
+        l: &mut Lower,
+        s: usize,
+        at: [Expr; 2],
+    ) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
         let [own, k] = [l.launch.g.fresh_var(Ty::I64).1, l.launch.g.fresh_var(Ty::I64).1];
         let env = |l: &mut Lower, u: i64| {
             let offset = l.launch.g.lit(Lit::i64(u));
@@ -231,7 +237,7 @@ impl ProductBlock<'_> {
 pub fn load_vectors(
     l: &mut Lower,
     nodes: Vec<NodeId>,
-    indices: [NodeId; 3],
+    indices: &[NodeId],
     envs: &[Env],
     vars: &mut Vec<(NodeId, Expr)>,
     out: &mut Vec<Stmt>,
@@ -240,7 +246,7 @@ pub fn load_vectors(
     for n in nodes {
         let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
         let (last, outer) = index.split_last().expect("an index an axis");
-        let moves = |n: &NodeId| loop_nests::depends(&l.launch.g, *n, &indices) || *n == along;
+        let moves = |n: &NodeId| loop_nests::depends(&l.launch.g, *n, indices) || *n == along;
         if *last != along || outer.iter().any(moves) {
             continue;
         }

@@ -132,7 +132,7 @@ impl TensorBlock<'_> {
         let g = &l.launch.g;
         let templates = p.roots.iter().copied().chain([inner.init]);
         let nodes = g.reachable_until(templates, |n| g.is_closed(n) || n == inner.node);
-        load_vectors(l, nodes, [p.outer[1], p.outer[1], p.outer[0]], &envs, &mut vars, out)?;
+        load_vectors(l, nodes, &[p.outer[1], p.outer[0]], &envs, &mut vars, out)?;
         let inits: Vec<NodeId> = envs.iter().map(|env| env.of(&mut l.launch.g, inner.init)).collect();
         let inits = l.region(&vars, &inits, &Expr::int(0), out)?;
         for ((env, init), value) in envs.iter().zip(inits).zip(results) {

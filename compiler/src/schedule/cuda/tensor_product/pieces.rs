@@ -137,7 +137,7 @@ impl TensorBlock<'_> {
     ) -> Result<()> {
         let along = if self.sides[side].along_k { self.p.k } else { self.p.outer[side] };
         let nodes = l.launch.g.reachable([self.values[side]]);
-        load_vectors(l, nodes, [along, self.p.k, self.p.outer[side]], envs, vars, out)
+        load_vectors(l, nodes, &self.p.variables(along, side), envs, vars, out)
     }
 }
 
