@@ -68,7 +68,8 @@ impl TensorBlock<'_> {
         body.extend([Stmt::CopyWait(STAGES as u32 - 2), Stmt::Barrier]);
         let next = bind(l, "next", Expr::Reg(step).plus(Expr::int(STAGES - 1)), &mut body);
         let to = bind(l, "stage", stage(&next), &mut body);
-        let (mut further, mut on_the_way) = (Vec::new(), Vec::new());
+        let (mut further, mut behind, mut on_the_way) = (Vec::new(), Vec::new(), Vec::new());
+        let early = self.fit_on_the_way(l, ways);
         for (side, way) in ways.iter().enumerate() {
             match way {
                 Way::Copies(copies) => self.copy(l, copies, &next, &to, &mut further),
@@ -76,7 +77,8 @@ impl TensorBlock<'_> {
                     // behind the end the last step is loaded again, and nobody reads it
                     let last = count.clone().minus(Expr::int(1));
                     let step = bind(l, "next", next.clone().min(last), &mut body);
-                    let loaded = self.load_pieces(l, side, pieces, &step, &mut body)?;
+                    let place = if early { &mut body } else { &mut behind };
+                    let loaded = self.load_pieces(l, side, pieces, &step, place)?;
                     on_the_way.push((side, pieces, loaded));
                 }
             }
@@ -88,6 +90,7 @@ impl TensorBlock<'_> {
         body.push(Stmt::CopyGroup);
         let at = bind(l, "at", stage(&Expr::Reg(step)), &mut body);
         self.multiply(l, fragments, at, &mut body);
+        body.append(&mut behind);
         for (side, pieces, loaded) in on_the_way {
             self.store_pieces(l, side, (pieces, loaded), &to, &mut body)?;
         }
