@@ -2,7 +2,7 @@
 //! each thread computes and stores what follows from eight neighbours of a row.
 
 use super::TensorBlock;
-use super::layout::{COLUMNS, ROWS, THREADS, TILE, WARP_TILE};
+use super::layout::{COLUMNS, ROWS, THREADS};
 use crate::core::{NodeId, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -16,9 +16,9 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named as bind};
 
-/// Words from one row of results to the next: 8 more than there are results, so that four rows of a warp's
-/// pairs lie in different banks.
-const PITCH: i64 = TILE + 8;
+/// Words from one row of results to the next, more than there are results: four rows of a warp's pairs lie in
+/// different banks.
+const PADDING: i64 = 8;
 /// Neighbours that a thread takes.
 const NEIGHBOURS: i64 = 8;
 /// The maximum number of operations of an epilogue that is repeated for each neighbour. A longer one is a
@@ -27,46 +27,48 @@ const MAX_UNROLLED: usize = 768;
 
 impl TensorBlock<'_> {
     pub fn epilogue(&self, l: &mut Lower, fused: &FusedGroup, out: &mut Vec<Stmt>) -> Result<()> {
+        let (tile, warp_tile) = (self.shape.tile(), self.shape.warp_tile);
         let (half, mut body) = (l.k.reg("half", Ty::I32), Vec::new());
         let mine = Expr::binary(
             BinaryOp::Eq,
             self.warp_origin[0].clone(),
-            Expr::Reg(half).times(int32(WARP_TILE as i32)),
+            Expr::Reg(half).times(int32(warp_tile as i32)),
         );
         let leave = self.leave(l);
         body.extend([Stmt::If(mine, leave, vec![]), Stmt::Barrier]);
         let (u, mut inner) = (l.k.reg("number", Ty::I32), Vec::new());
         let number = thread().plus(Expr::Reg(u).times(int32(THREADS as i32)));
         let number = bind(l, "number", number, &mut inner);
-        let row = bind(l, "row", shifted(number.clone(), TILE / NEIGHBOURS), &mut inner);
-        let column = masked(number, TILE / NEIGHBOURS).times(int32(NEIGHBOURS as i32));
+        let row = bind(l, "row", shifted(number.clone(), tile / NEIGHBOURS), &mut inner);
+        let column = masked(number, tile / NEIGHBOURS).times(int32(NEIGHBOURS as i32));
         let column = bind(l, "column", column, &mut inner);
-        let at = row.clone().times(int32(PITCH as i32)).plus(column.clone());
+        let at = row.clone().times(int32((tile + PADDING) as i32)).plus(column.clone());
         let at = bind(l, "at", at, &mut inner);
-        let row = Expr::Reg(half).times(int32(WARP_TILE as i32)).plus(row);
+        let row = Expr::Reg(half).times(int32(warp_tile as i32)).plus(row);
         let i = bind(l, "i", self.origin[0].clone().plus(to_i64(row)), &mut inner);
         let j = bind(l, "j", self.origin[1].clone().plus(to_i64(column)), &mut inner);
         let results = self.results(l, fused, at, [&i, &j])?;
         let inside = Expr::binary(BinaryOp::Lt, i, self.extents[0].clone());
         inner.push(Stmt::If(inside, results, vec![]));
-        let count = WARP_TILE * TILE / NEIGHBOURS / i64::from(THREADS);
+        let count = warp_tile * tile / NEIGHBOURS / i64::from(THREADS);
         body.push(Stmt::Seq(u, int32(0), int32(count as i32), inner));
         body.push(Stmt::Barrier);
-        out.push(Stmt::Seq(half, int32(0), int32((TILE / WARP_TILE) as i32), body));
+        out.push(Stmt::Seq(half, int32(0), int32((tile / warp_tile) as i32), body));
         Ok(())
     }
 
     /// Returns the stores of a warp's sums to shared memory.
     fn leave(&self, l: &mut Lower) -> Vec<Stmt> {
         let mut out = Vec::new();
-        let row = shifted(self.lane.clone(), 4).times(int32(PITCH as i32));
+        let (pitch, across) = (self.shape.tile() + PADDING, self.shape.warp_tile / COLUMNS);
+        let row = shifted(self.lane.clone(), 4).times(int32(pitch as i32));
         let column = masked(self.lane.clone(), 4).times(int32(2));
         let at = bind(l, "at", row.plus(column).plus(self.warp_origin[1].clone()), &mut out);
         let bits = |r| Expr::Unary(UnaryOp::ToBits, Box::new(Expr::Reg(r)));
         for (tile, sums) in (0..).zip(self.sums.chunks(4)) {
-            let (i, j) = (tile / (WARP_TILE / COLUMNS), tile % (WARP_TILE / COLUMNS));
+            let (i, j) = (tile / across, tile % across);
             for (half, pair) in (0..).zip(sums.chunks(2)) {
-                let offset = (i * ROWS + half * 8) * PITCH + j * COLUMNS;
+                let offset = (i * ROWS + half * 8) * pitch + j * COLUMNS;
                 let to = at.clone().plus(int32(offset as i32));
                 out.push(Stmt::StoreVec(self.words, to, pair.iter().map(|r| bits(*r)).collect()));
             }

@@ -1,6 +1,7 @@
 //! The parameters of one variant.
 
 use super::find::Operands;
+use super::layout::Shape;
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
@@ -8,6 +9,7 @@ use std::rc::Rc;
 pub struct TensorProductParams {
     pub(super) product: Rc<Product>,
     pub(super) operands: Operands,
+    pub(super) shape: Shape,
     /// Whether arrays may have any strides.
     pub(super) strided: bool,
 }

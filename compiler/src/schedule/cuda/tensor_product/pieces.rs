@@ -4,7 +4,7 @@
 
 use super::TensorBlock;
 use super::copies::Copies;
-use super::layout::{PIECES, Piece};
+use super::layout::Piece;
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -48,7 +48,7 @@ impl TensorBlock<'_> {
         let width = if staged.along_k { 1 } else { staged.of_piece() };
         let last = self.extents[side].clone().minus(Expr::int(width));
         let mut pieces = Vec::new();
-        for u in 0..PIECES {
+        for u in 0..self.shape.pieces() {
             let place = staged.piece(int32(u as i32)).map(|e| bind(l, "piece", e, out));
             let to = bind(l, "to", staged.word(place[0].clone(), place[1].clone()), out);
             let [own, k] = staged.offsets(place).map(to_i64);
@@ -79,7 +79,7 @@ impl TensorBlock<'_> {
             words.map(|n| g.ty(*n).elem.size().div_ceil(4) as i64 * self.sides[side].of_piece()).sum::<i64>()
         };
         let on_the_way = ways.iter().enumerate().filter(|w| matches!(w.1, Way::Registers(_)));
-        PIECES * on_the_way.map(|(side, _)| reads(side)).sum::<i64>() <= MAX_ON_THE_WAY
+        self.shape.pieces() * on_the_way.map(|(side, _)| reads(side)).sum::<i64>() <= MAX_ON_THE_WAY
     }
 
     /// Loads what neighbours read side by side, for the pieces of a step (i64).
