@@ -152,6 +152,9 @@ fn ragged_and_strided() {
     }
     let p = Program::of(Ty::Bf16);
     let c = p.compile();
+    // more block rows than blocks take before they go on to the next block column
+    let args = operands(&p, [580, 8, 72], &mut rng);
+    check(&c, &args, (Layout::Contiguous, 1), Order::Ascending, "two groups of block rows");
     for sizes in [[0, 3, 4], [4, 3, 0], [0, 0, 0]] {
         let args = operands(&p, sizes, &mut rng);
         let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order: Order::Ascending };
