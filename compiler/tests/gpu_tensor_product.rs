@@ -111,13 +111,13 @@ fn directions() {
         for transposed in DIRECTIONS {
             let p = Program { transposed, ..Program::of(ty) };
             let c = p.compile();
-            for sizes in [[128, 64, 128], [136, 136, 136], [8, 8, 8]] {
+            for sizes in [[128, 64, 128], [136, 72, 136], [8, 8, 8]] {
                 let args = operands(&p, sizes, &mut rng);
                 let order = if sizes[0] == 136 { Order::Random(3) } else { Order::Ascending };
                 let what = format!("{sizes:?} of {ty}, {transposed:?}");
                 check(&c, &args, (Layout::Contiguous, 0), order, &what);
             }
-            let args = operands(&p, [72, 136, 72], &mut rng);
+            let args = operands(&p, [72, 168, 72], &mut rng);
             check(
                 &c,
                 &args,
