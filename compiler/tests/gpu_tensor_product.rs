@@ -96,7 +96,7 @@ fn check(c: &Compiled, args: &[Value], (layout, version): (Layout, usize), order
     let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let how = How { layout, version: Some(version), span: 1, order };
     let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
-    let suffix = ["_tensor", "_tensor_small", "_tensor_any"][version];
+    let suffix = ["_tensor", "_tensor_small", "_tensor_unaligned", "_tensor_any"][version];
     assert!(found.entries.iter().all(|e| e.ends_with(suffix)), "{what}, {how:?}: {:?}", found.entries);
     assert!(found.results == wanted, "{what}, {how:?}");
 }
@@ -141,13 +141,19 @@ fn ragged_and_strided() {
             for sizes in [[3, 37, 5], [1, 1, 1], [2, 0, 3], [65, 66, 130]] {
                 let args = operands(&p, sizes, &mut rng);
                 // rows of the padded layout are aligned, whatever their length
-                for version in [0, 1] {
+                for version in [0, 1, 2] {
                     check(&c, &args, (Layout::Padded, version), Order::Ascending, &what(sizes));
                 }
-                check(&c, &args, (Layout::Reversed, 2), Order::Random(5), &what(sizes));
+                check(&c, &args, (Layout::Reversed, 3), Order::Random(5), &what(sizes));
+            }
+            // operands whose rows are aligned, and results whose rows are not
+            let [m, n] = [if transposed[0] { 40 } else { 37 }, if transposed[1] { 37 } else { 40 }];
+            if transposed[1] {
+                let args = operands(&p, [m, 48, n], &mut rng);
+                check(&c, &args, (Layout::Contiguous, 2), Order::Ascending, "odd results");
             }
             let args = operands(&p, [5, 40, 9], &mut rng);
-            check(&c, &args, (Layout::Offset, 2), Order::Descending, "an odd address");
+            check(&c, &args, (Layout::Offset, 3), Order::Descending, "an odd address");
         }
     }
     let p = Program::of(Ty::Bf16);
@@ -196,7 +202,7 @@ fn before_and_behind() {
                 let layout = if n % 8 == 0 { Layout::Contiguous } else { Layout::Padded };
                 let what = format!("program {i}, {m} by {k} by {n}, {transposed:?}");
                 check(&c, &args, (layout, (m % 3) / 2), Order::Random(1), &what);
-                check(&c, &args, (Layout::Strided, 2), Order::Ascending, &what);
+                check(&c, &args, (Layout::Strided, 3), Order::Ascending, &what);
             }
         }
     }

@@ -39,6 +39,7 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::products::Product;
 use layout::{COLUMNS, ROWS, Shape, Staged, THREADS};
+use params::Rows;
 pub use params::TensorProductParams;
 pub use variants::variants;
 
@@ -49,6 +50,7 @@ const GROUP: i64 = 8;
 struct TensorBlock<'a> {
     p: &'a Product,
     shape: Shape,
+    rows: Rows,
     strided: bool,
     /// The type of the elements that are multiplied; f32 stands for tf32.
     ty: Ty,
@@ -88,10 +90,12 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
     out.extend(sums.iter().map(|r| Stmt::Var(*r, zero.clone())));
     let words = l.k.share("words", Ty::U32, (2 * shape.stages * shape.stage_words()) as u32);
     let values = params.operands.values;
-    let strided = params.strided;
+    let rows = params.rows;
+    let strided = rows == Rows::Strided;
     let b = TensorBlock {
         p,
         shape,
+        rows,
         strided,
         ty,
         values,

@@ -2,7 +2,7 @@
 
 use super::find::find;
 use super::layout::Shape;
-use super::params::TensorProductParams;
+use super::params::{Rows, TensorProductParams};
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
@@ -24,10 +24,11 @@ const LARGE_MIN_SIDE: u32 = 96;
 /// Returns the variants, if the author allows tensor cores and they can multiply the operands.
 pub fn variants(l: &mut LaunchContext, p: &Rc<Product>, inner: &Rc<Interior>) -> Vec<VariantGroup> {
     let Some(operands) = l.has_tensor_cores().then(|| find(&l.g, p)).flatten() else { return Vec::new() };
-    let group = |suffix: &str, shape: Shape, strided: bool, [blocks, side]: [u32; 2]| {
+    let group = |suffix: &str, shape: Shape, rows: Rows, [blocks, side]: [u32; 2]| {
         let (min_rows, min_columns) = (Some(side), Some(side));
         let profit = Profit { min_blocks: Some(blocks), min_rows, min_columns, ..Profit::default() };
-        let params = TensorProductParams { product: p.clone(), operands, shape, strided };
+        let params = TensorProductParams { product: p.clone(), operands, shape, rows };
+        let strided = rows == Rows::Strided;
         let guards = if strided { Guards::strided() } else { Guards::contiguous() };
         let guards = guards.narrow().noalias();
         let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
@@ -35,8 +36,9 @@ pub fn variants(l: &mut LaunchContext, p: &Rc<Product>, inner: &Rc<Interior>) ->
         VariantGroup::of((Choice::TensorProduct(params), Vec::new()), layout, inner, variant)
     };
     vec![
-        group("_tensor", Shape::LARGE, false, [LARGE_MIN_BLOCKS, LARGE_MIN_SIDE]),
-        group("_tensor_small", Shape::SMALL, false, [MIN_BLOCKS, MIN_SIDE]),
-        group("_tensor_any", Shape::LARGE, true, [MIN_BLOCKS, MIN_SIDE]),
+        group("_tensor", Shape::LARGE, Rows::Aligned, [LARGE_MIN_BLOCKS, LARGE_MIN_SIDE]),
+        group("_tensor_small", Shape::SMALL, Rows::Aligned, [MIN_BLOCKS, MIN_SIDE]),
+        group("_tensor_unaligned", Shape::LARGE, Rows::AlignedOperands, [MIN_BLOCKS, MIN_SIDE]),
+        group("_tensor_any", Shape::LARGE, Rows::Strided, [MIN_BLOCKS, MIN_SIDE]),
     ]
 }
