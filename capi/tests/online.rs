@@ -219,6 +219,30 @@ fn a_failed_call_leaves_nothing_behind() {
     ok(unsafe { agpu_program_free(program) });
 }
 
+/// What the author allows is in the program's text, and may be taken back.
+#[test]
+fn permissions_are_in_the_text() {
+    let text = |allow: &dyn Fn(*mut AgpuBuilder)| {
+        let b = Built::new();
+        let [x, y] = [c"x", c"y"].map(|name| b.param(name, AgpuType::AgpuF32, 2));
+        let mut product = 0;
+        ok(unsafe { agpu_builder_matmul(b.0, x, y, &mut product) });
+        allow(b.0);
+        b.try_result(product).unwrap();
+        let (program, mut text) = (b.compile(), null());
+        ok(unsafe { agpu_program_text(program, c"core".as_ptr(), &mut text) });
+        let text = unsafe { CStr::from_ptr(text) }.to_str().unwrap().lines().next().unwrap().to_string();
+        ok(unsafe { agpu_program_free(program) });
+        text
+    };
+    let fast = |b| ok(unsafe { agpu_builder_fast_math(b, true) });
+    let tensor = |on| move |b| ok(unsafe { agpu_builder_tensor_cores(b, on) });
+    assert!(text(&|_| ()).ends_with(") {"));
+    assert!(text(&|b| (fast(b), tensor(true)(b)).0).ends_with(") fast tensor_cores {"));
+    assert!(text(&tensor(true)).ends_with(") tensor_cores {"));
+    assert!(text(&|b| (tensor(true)(b), tensor(false)(b)).1).ends_with(") {"));
+}
+
 #[test]
 fn staged_values_are_the_calls() {
     let b = Built::new();

@@ -126,6 +126,8 @@ static void matrices() {
     CHECK(p.rows() == 3 && p.cols() == 2 && same(p.to_host(), {1, 4, 2, 5, 3, 6}));
     p = matmul(m, transpose(m));
     CHECK(p.rows() == 2 && same(p.to_host(), {14, 32, 32, 77}));
+    p = tensor_cores(matmul(m, transpose(m)) + 1);
+    CHECK(p.rows() == 2 && same(p.to_host(), {15, 33, 33, 78}));
     gpu_vector<float> s = sum_rows(m);
     CHECK(same(s.to_host(), {6, 15}));
     s = sum_cols(m * m) + v;

@@ -1,8 +1,10 @@
 //! The epilogue: results go through shared memory, one half of the block tile's rows after the other, and
-//! each thread computes and stores what follows from eight neighbours of a row.
+//! each thread computes and stores what follows from eight neighbours of a row. Where rows are not aligned, or long
+//! code follows, it takes one result at a time, and the threads of a warp take neighbours.
 
 use super::TensorBlock;
-use super::layout::{COLUMNS, ROWS, THREADS, TILE, WARP_TILE};
+use super::layout::{COLUMNS, ROWS, THREADS};
+use super::params::Rows;
 use crate::core::{NodeId, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -16,57 +18,69 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named as bind};
 
-/// Words from one row of results to the next: 8 more than there are results, so that four rows of a warp's
-/// pairs lie in different banks.
-const PITCH: i64 = TILE + 8;
+/// Words from one row of results to the next, more than there are results: four rows of a warp's pairs lie in
+/// different banks.
+const PADDING: i64 = 8;
 /// Neighbours that a thread takes.
 const NEIGHBOURS: i64 = 8;
-/// The maximum number of operations of an epilogue that is repeated for each neighbour. A longer one is a
-/// loop.
+/// The maximum number of operations of an epilogue that is repeated for each neighbour.
 const MAX_UNROLLED: usize = 768;
+
+/// Returns the result that a word holds.
+fn result(word: Expr) -> Expr {
+    Expr::Unary(UnaryOp::FromBits, Box::new(word))
+}
 
 impl TensorBlock<'_> {
     pub fn epilogue(&self, l: &mut Lower, fused: &FusedGroup, out: &mut Vec<Stmt>) -> Result<()> {
+        let (tile, warp_tile) = (self.shape.tile(), self.shape.warp_tile);
+        let by_vectors = self.rows == Rows::Aligned;
+        let is_short = self.operations(l) * NEIGHBOURS as usize <= MAX_UNROLLED;
+        let neighbours = if by_vectors && is_short { NEIGHBOURS } else { 1 };
         let (half, mut body) = (l.k.reg("half", Ty::I32), Vec::new());
         let mine = Expr::binary(
             BinaryOp::Eq,
             self.warp_origin[0].clone(),
-            Expr::Reg(half).times(int32(WARP_TILE as i32)),
+            Expr::Reg(half).times(int32(warp_tile as i32)),
         );
         let leave = self.leave(l);
         body.extend([Stmt::If(mine, leave, vec![]), Stmt::Barrier]);
         let (u, mut inner) = (l.k.reg("number", Ty::I32), Vec::new());
         let number = thread().plus(Expr::Reg(u).times(int32(THREADS as i32)));
         let number = bind(l, "number", number, &mut inner);
-        let row = bind(l, "row", shifted(number.clone(), TILE / NEIGHBOURS), &mut inner);
-        let column = masked(number, TILE / NEIGHBOURS).times(int32(NEIGHBOURS as i32));
+        let row = bind(l, "row", shifted(number.clone(), tile / neighbours), &mut inner);
+        let column = masked(number, tile / neighbours).times(int32(neighbours as i32));
         let column = bind(l, "column", column, &mut inner);
-        let at = row.clone().times(int32(PITCH as i32)).plus(column.clone());
+        let at = row.clone().times(int32((tile + PADDING) as i32)).plus(column.clone());
         let at = bind(l, "at", at, &mut inner);
-        let row = Expr::Reg(half).times(int32(WARP_TILE as i32)).plus(row);
+        let row = Expr::Reg(half).times(int32(warp_tile as i32)).plus(row);
         let i = bind(l, "i", self.origin[0].clone().plus(to_i64(row)), &mut inner);
         let j = bind(l, "j", self.origin[1].clone().plus(to_i64(column)), &mut inner);
-        let results = self.results(l, fused, at, [&i, &j])?;
+        let results = match neighbours {
+            1 => self.one(l, &stored(l.launch, fused), at, [&i, &j])?,
+            _ => self.several(l, &stored(l.launch, fused), at, [&i, &j])?,
+        };
         let inside = Expr::binary(BinaryOp::Lt, i, self.extents[0].clone());
         inner.push(Stmt::If(inside, results, vec![]));
-        let count = WARP_TILE * TILE / NEIGHBOURS / i64::from(THREADS);
+        let count = warp_tile * tile / neighbours / i64::from(THREADS);
         body.push(Stmt::Seq(u, int32(0), int32(count as i32), inner));
         body.push(Stmt::Barrier);
-        out.push(Stmt::Seq(half, int32(0), int32((TILE / WARP_TILE) as i32), body));
+        out.push(Stmt::Seq(half, int32(0), int32((tile / warp_tile) as i32), body));
         Ok(())
     }
 
     /// Returns the stores of a warp's sums to shared memory.
     fn leave(&self, l: &mut Lower) -> Vec<Stmt> {
         let mut out = Vec::new();
-        let row = shifted(self.lane.clone(), 4).times(int32(PITCH as i32));
+        let (pitch, across) = (self.shape.tile() + PADDING, self.shape.warp_tile / COLUMNS);
+        let row = shifted(self.lane.clone(), 4).times(int32(pitch as i32));
         let column = masked(self.lane.clone(), 4).times(int32(2));
         let at = bind(l, "at", row.plus(column).plus(self.warp_origin[1].clone()), &mut out);
         let bits = |r| Expr::Unary(UnaryOp::ToBits, Box::new(Expr::Reg(r)));
         for (tile, sums) in (0..).zip(self.sums.chunks(4)) {
-            let (i, j) = (tile / (WARP_TILE / COLUMNS), tile % (WARP_TILE / COLUMNS));
+            let (i, j) = (tile / across, tile % across);
             for (half, pair) in (0..).zip(sums.chunks(2)) {
-                let offset = (i * ROWS + half * 8) * PITCH + j * COLUMNS;
+                let offset = (i * ROWS + half * 8) * pitch + j * COLUMNS;
                 let to = at.clone().plus(int32(offset as i32));
                 out.push(Stmt::StoreVec(self.words, to, pair.iter().map(|r| bits(*r)).collect()));
             }
@@ -74,35 +88,34 @@ impl TensorBlock<'_> {
         out
     }
 
-    /// Returns what computes and stores the elements from row `i` and column `j` on, whose results lie in
-    /// shared memory from `at` on.
-    fn results(&self, l: &mut Lower, fused: &FusedGroup, at: Expr, [i, j]: [&Expr; 2]) -> Result<Vec<Stmt>> {
-        let items = stored(l.launch, fused);
-        let below = |e: Expr| Expr::binary(BinaryOp::Lt, e, self.extents[1].clone());
+    /// Returns what computes and stores the element of row `i` and column `j`, whose result lies in shared memory
+    /// at `at`.
+    fn one(&self, l: &mut Lower, items: &[&Item], at: Expr, [i, j]: [&Expr; 2]) -> Result<Vec<Stmt>> {
+        let vars = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
+        let known = [(vars[0], i.clone()), (vars[1], j.clone())];
+        let value = (result(Expr::load(self.words, at)), true);
+        let mut out = Vec::new();
+        store(l, self.p, self.strided, items, (vars, [i.clone(), j.clone()]), &known, value, &mut out)?;
+        let inside = Expr::binary(BinaryOp::Lt, j.clone(), self.extents[1].clone());
+        Ok(vec![Stmt::If(inside, out, vec![])])
+    }
+
+    /// Returns the same for neighbours, from column `j` on.
+    fn several(&self, l: &mut Lower, items: &[&Item], at: Expr, [i, j]: [&Expr; 2]) -> Result<Vec<Stmt>> {
+        let (e, mut each) = (l.k.reg("e", Ty::I32), Vec::new());
+        let column = bind(l, "column", j.clone().plus(to_i64(Expr::Reg(e))), &mut each);
+        each.append(&mut self.one(l, items, at.clone().plus(Expr::Reg(e)), [i, &column])?);
+        let each = Stmt::Seq(e, int32(0), int32(NEIGHBOURS as i32), each);
         let [row, first] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
         let known = vec![(row, i.clone()), (first, j.clone())];
-        let (e, mut one) = (l.k.reg("e", Ty::I32), Vec::new());
-        let column = bind(l, "column", j.clone().plus(to_i64(Expr::Reg(e))), &mut one);
-        let of_word = |l: &Expr| Expr::Unary(UnaryOp::FromBits, Box::new(l.clone()));
-        let value = of_word(&Expr::load(self.words, at.clone().plus(Expr::Reg(e))));
-        let mut known_one = known.clone();
-        let (_, at_column) = l.launch.g.fresh_var(Ty::I64);
-        known_one.push((at_column, column.clone()));
-        let mut element = Vec::new();
-        let place = ([row, at_column], [i.clone(), column.clone()]);
-        store(l, self.p, self.strided, &items, place, &known_one, (value, true), &mut element)?;
-        one.push(Stmt::If(below(column), element, vec![]));
-        let one_by_one = Stmt::Seq(e, int32(0), int32(NEIGHBOURS as i32), one);
-        if self.strided || self.operations(l) * NEIGHBOURS as usize > MAX_UNROLLED {
-            return Ok(vec![one_by_one]);
-        }
         let mut all = Vec::new();
         let regs: Vec<_> = (0..NEIGHBOURS).map(|_| l.k.reg("word", Ty::U32)).collect();
         access::load(l, self.words, regs.clone(), at, &mut all);
-        let words: Vec<Expr> = regs.into_iter().map(|r| of_word(&Expr::Reg(r))).collect();
-        self.neighbours_of_row(l, &items, known, ([row, first], [i, j]), words, &mut all)?;
-        let whole = below(j.clone().plus(Expr::int(NEIGHBOURS - 1)));
-        Ok(vec![Stmt::If(whole, all, vec![one_by_one])])
+        let results: Vec<Expr> = regs.into_iter().map(|r| result(Expr::Reg(r))).collect();
+        self.neighbours_of_row(l, items, known, ([row, first], [i, j]), results, &mut all)?;
+        let last = j.clone().plus(Expr::int(NEIGHBOURS - 1));
+        let whole = Expr::binary(BinaryOp::Lt, last, self.extents[1].clone());
+        Ok(vec![Stmt::If(whole, all, vec![each])])
     }
 
     /// Returns the number of operations that follow from a result.

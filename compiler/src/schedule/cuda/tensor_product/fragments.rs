@@ -5,14 +5,13 @@
 //! of shared memory are not along the inner index; they are rounded to tf32 here.
 
 use super::TensorBlock;
-use super::layout::{COLUMNS, PIECE_WORDS, ROWS, Staged, WARP_TILE};
+use super::layout::{COLUMNS, PIECE_WORDS, ROWS, Staged};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, masked, shifted};
 use crate::schedule::lower::{Lower, named as bind};
 
-/// Tiles of 16 rows or columns of a warp, and parts of 32 bytes of a step.
-const TILES: i64 = WARP_TILE / ROWS;
+/// Parts of 32 bytes of a step.
 const PARTS: i64 = 2;
 
 /// Where the fragments of a side lie: of each part and tile the word that depends on the lane, and a
@@ -23,6 +22,11 @@ struct Places(Vec<Vec<(Expr, i64)>>);
 pub struct Fragments([Places; 2]);
 
 impl TensorBlock<'_> {
+    /// Returns the number of tiles of 16 rows or columns of a warp.
+    fn tiles(&self) -> i64 {
+        self.shape.warp_tile / ROWS
+    }
+
     /// Computes where the fragments lie in the first stage.
     pub fn fragments(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Fragments {
         Fragments([0, 1].map(|side| match (self.sides[side].along_k, self.ty.size()) {
@@ -53,7 +57,7 @@ impl TensorBlock<'_> {
             let word = s.word(line.clone(), half.clone().plus(int32(2 * part as i32)));
             let word = bind(l, "word", word, out);
             // the permutation has a period of 8 lines
-            (0..TILES).map(|i| (word.clone(), i * ROWS * s.line() * PIECE_WORDS)).collect()
+            (0..self.tiles()).map(|i| (word.clone(), i * ROWS * s.line() * PIECE_WORDS)).collect()
         };
         Places((0..PARTS).map(|p| part(p, l, out)).collect())
     }
@@ -62,7 +66,7 @@ impl TensorBlock<'_> {
         let [line, half] = self.row_and_half(s.side == 0).map(|e| bind(l, "of", e, out));
         let first = shifted(self.warp_origin[s.side].clone(), s.of_piece()).plus(half);
         let first = bind(l, "first", first, out);
-        let words: Vec<Expr> = (0..TILES)
+        let words: Vec<Expr> = (0..self.tiles())
             .map(|i| {
                 let piece = first.clone().plus(int32((i * ROWS / s.of_piece()) as i32));
                 bind(l, "word", s.word(line.clone(), piece), out)
@@ -78,7 +82,7 @@ impl TensorBlock<'_> {
         let own = bind(l, "of", shifted(self.lane.clone(), 4), out);
         let first = self.warp_origin[s.side].clone().plus(own);
         let first = bind(l, "first", first, out);
-        let words: Vec<Expr> = (0..2 * TILES)
+        let words: Vec<Expr> = (0..2 * self.tiles())
             .map(|i| {
                 let own = first.clone().plus(int32((i * 8) as i32));
                 let word = s.word(line.clone(), shifted(own.clone(), s.of_piece()));
@@ -136,12 +140,14 @@ impl TensorBlock<'_> {
         for part in 0..PARTS as usize {
             let mut load = |side: usize| -> Vec<Vec<Expr>> {
                 let places = &f.0[side].0[part];
-                (0..TILES as usize).map(|t| self.load(l, self.sides[side], places, t, &stage, out)).collect()
+                (0..self.tiles() as usize)
+                    .map(|t| self.load(l, self.sides[side], places, t, &stage, out))
+                    .collect()
             };
             let (rows, columns) = (load(0), load(1));
             for (i, rows) in rows.iter().enumerate() {
                 for (j, columns) in columns.iter().flat_map(|c| c.chunks(2)).enumerate() {
-                    let first = 4 * (i * (WARP_TILE / COLUMNS) as usize + j);
+                    let first = 4 * (i * (self.shape.warp_tile / COLUMNS) as usize + j);
                     out.push(Stmt::MultiplyMatrices {
                         ty: self.ty,
                         sums: self.sums[first..first + 4].to_vec(),

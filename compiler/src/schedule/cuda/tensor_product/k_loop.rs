@@ -2,7 +2,6 @@
 
 use super::TensorBlock;
 use super::fragments::Fragments;
-use super::layout::{STAGE_WORDS, STAGES};
 use super::pieces::Way;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -10,13 +9,14 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::int32;
 use crate::schedule::lower::{Lower, named as bind};
 
-/// Returns the first word of a side's stage that has this step (i64).
-fn stage(step: &Expr) -> Expr {
-    let low = Expr::Cast(Ty::I32, Box::new(step.clone()));
-    Expr::binary(BinaryOp::Rem, low, int32(STAGES as i32)).times(int32(STAGE_WORDS as i32))
-}
-
 impl TensorBlock<'_> {
+    /// Returns the first word of a side's stage that has this step (i64).
+    fn stage_of(&self, step: &Expr) -> Expr {
+        let low = Expr::Cast(Ty::I32, Box::new(step.clone()));
+        let stage = Expr::binary(BinaryOp::Rem, low, int32(self.shape.stages as i32));
+        stage.times(int32(self.shape.stage_words() as i32))
+    }
+
     /// Adds all products to the sums.
     pub fn k_loop(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let depth = self.sides[0].depth();
@@ -49,9 +49,10 @@ impl TensorBlock<'_> {
         fragments: &Fragments,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        for step in (0..STAGES - 1).map(Expr::int) {
+        let stages = self.shape.stages;
+        for step in (0..stages - 1).map(Expr::int) {
             let mut body = Vec::new();
-            let at = bind(l, "stage", stage(&step), &mut body);
+            let at = bind(l, "stage", self.stage_of(&step), &mut body);
             for (side, way) in ways.iter().enumerate() {
                 match way {
                     Way::Copies(copies) => self.copy(l, copies, &step, &at, &mut body),
@@ -65,10 +66,11 @@ impl TensorBlock<'_> {
             out.extend([Stmt::If(exists, body, vec![]), Stmt::CopyGroup]);
         }
         let (step, mut body) = (l.k.reg("step", Ty::I64), Vec::new());
-        body.extend([Stmt::CopyWait(STAGES as u32 - 2), Stmt::Barrier]);
-        let next = bind(l, "next", Expr::Reg(step).plus(Expr::int(STAGES - 1)), &mut body);
-        let to = bind(l, "stage", stage(&next), &mut body);
-        let (mut further, mut on_the_way) = (Vec::new(), Vec::new());
+        body.extend([Stmt::CopyWait(stages as u32 - 2), Stmt::Barrier]);
+        let next = bind(l, "next", Expr::Reg(step).plus(Expr::int(stages - 1)), &mut body);
+        let to = bind(l, "stage", self.stage_of(&next), &mut body);
+        let (mut further, mut behind, mut on_the_way) = (Vec::new(), Vec::new(), Vec::new());
+        let early = self.fit_on_the_way(l, ways);
         for (side, way) in ways.iter().enumerate() {
             match way {
                 Way::Copies(copies) => self.copy(l, copies, &next, &to, &mut further),
@@ -76,7 +78,8 @@ impl TensorBlock<'_> {
                     // behind the end the last step is loaded again, and nobody reads it
                     let last = count.clone().minus(Expr::int(1));
                     let step = bind(l, "next", next.clone().min(last), &mut body);
-                    let loaded = self.load_pieces(l, side, pieces, &step, &mut body)?;
+                    let place = if early { &mut body } else { &mut behind };
+                    let loaded = self.load_pieces(l, side, pieces, &step, place)?;
                     on_the_way.push((side, pieces, loaded));
                 }
             }
@@ -86,8 +89,9 @@ impl TensorBlock<'_> {
             body.push(Stmt::If(exists, further, vec![]));
         }
         body.push(Stmt::CopyGroup);
-        let at = bind(l, "at", stage(&Expr::Reg(step)), &mut body);
+        let at = bind(l, "at", self.stage_of(&Expr::Reg(step)), &mut body);
         self.multiply(l, fragments, at, &mut body);
+        body.append(&mut behind);
         for (side, pieces, loaded) in on_the_way {
             self.store_pieces(l, side, (pieces, loaded), &to, &mut body)?;
         }
@@ -106,7 +110,7 @@ impl TensorBlock<'_> {
     ) -> Result<()> {
         let both = |l: &mut Lower, step: &Expr| -> Result<Stmt> {
             let mut body = Vec::new();
-            let at = bind(l, "stage", stage(step), &mut body);
+            let at = bind(l, "stage", self.stage_of(step), &mut body);
             for side in 0..2 {
                 self.stage(l, side, step, &at, &mut body)?;
             }
@@ -116,7 +120,7 @@ impl TensorBlock<'_> {
         let (step, mut body) = (l.k.reg("step", Ty::I64), vec![Stmt::Barrier]);
         let next = bind(l, "next", Expr::Reg(step).plus(Expr::int(1)), &mut body);
         body.push(both(l, &next)?);
-        let at = bind(l, "at", stage(&Expr::Reg(step)), &mut body);
+        let at = bind(l, "at", self.stage_of(&Expr::Reg(step)), &mut body);
         self.multiply(l, fragments, at, &mut body);
         out.push(Stmt::Seq(step, first, end.clone(), body));
         Ok(())

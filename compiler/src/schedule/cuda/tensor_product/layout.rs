@@ -1,6 +1,6 @@
 //! How operands lie in shared memory. A stage of a side has the 64 bytes of inner indices of one step for
-//! its 128 rows or columns, in the direction in which the array has them: 128 lines of 4 pieces of 16
-//! bytes, or as many lines as inner indices, of 16 or 32 pieces. The pieces of a line are permuted by the
+//! its 64 or 128 rows or columns, in the direction in which the array has them: as many lines of 4 pieces of 16
+//! bytes, or as many lines as inner indices, of 8 to 32 pieces. The pieces of a line are permuted by the
 //! number of the line.
 
 use crate::kernel::Expr;
@@ -9,19 +9,44 @@ use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
-/// Rows and columns of a block tile, and of a warp's part of it.
-pub const TILE: i64 = 128;
-pub const WARP_TILE: i64 = 64;
 /// Rows and columns of `MultiplyMatrices`.
 pub const ROWS: i64 = 16;
 pub const COLUMNS: i64 = 8;
-/// The number of steps in shared memory.
-pub const STAGES: i64 = 3;
-/// Words of a stage of one side.
-pub const STAGE_WORDS: i64 = 2048;
-/// Words of a piece, and the pieces of a stage that a thread copies.
+/// Words of a piece.
 pub const PIECE_WORDS: i64 = 4;
-pub const PIECES: i64 = STAGE_WORDS / PIECE_WORDS / THREADS as i64;
+
+/// The shape of a block tile, which is a square of four squares, one for each warp.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows and columns of a warp's part.
+    pub warp_tile: i64,
+    /// The number of steps in shared memory.
+    pub stages: i64,
+    /// The least number of resident blocks of a multiprocessor.
+    pub resident: u32,
+}
+
+impl Shape {
+    /// For products that keep a large device busy: most products for each byte from shared memory.
+    pub const LARGE: Shape = Shape { warp_tile: 64, stages: 3, resident: 2 };
+    /// For smaller products.
+    pub const SMALL: Shape = Shape { warp_tile: 32, stages: 4, resident: 3 };
+
+    /// Returns the rows and columns of the block tile.
+    pub fn tile(self) -> i64 {
+        2 * self.warp_tile
+    }
+
+    /// Returns the number of words of a stage of one side: 64 bytes of each row or column.
+    pub fn stage_words(self) -> i64 {
+        16 * self.tile()
+    }
+
+    /// Returns the number of pieces of a stage of one side that a thread brings.
+    pub fn pieces(self) -> i64 {
+        self.stage_words() / PIECE_WORDS / i64::from(THREADS)
+    }
+}
 
 /// One piece.
 pub struct Piece {
@@ -40,6 +65,7 @@ pub struct Staged {
     /// Whether lines are along the inner index.
     pub along_k: bool,
     pub ty: Ty,
+    pub shape: Shape,
 }
 
 impl Staged {
@@ -55,7 +81,7 @@ impl Staged {
 
     /// Returns the number of pieces of a line.
     pub fn line(self) -> i64 {
-        if self.along_k { 4 } else { TILE / self.of_piece() }
+        if self.along_k { 4 } else { self.shape.tile() / self.of_piece() }
     }
 
     /// Returns what the number of a piece is combined with by exclusive or, for a line (i32).
@@ -77,7 +103,7 @@ impl Staged {
 
     /// Returns the first word of the side.
     pub fn begin(self) -> i64 {
-        self.side as i64 * STAGES * STAGE_WORDS
+        self.side as i64 * self.shape.stages * self.shape.stage_words()
     }
 
     /// Returns the line, and the piece in it, of the thread's piece `u` (i32).

@@ -2,10 +2,10 @@
 //! (i, j) is a `panel_dot` of values at (i, k) and values at (k, j), of f16 or bf16, or of f32, which is
 //! rounded to tf32. Products are exact and are added in f32, in the order of the hardware.
 //!
-//! A block of four warps computes a block tile of 128 x 128 results, each warp a quarter of it in
-//! registers, as tiles of 16 x 8 for `MultiplyMatrices`. A step of the K loop takes 64 bytes of inner indices. The
-//! operands of three steps lie in shared memory: two are being copied from global memory, without registers, while
-//! one is multiplied. Shared memory is permuted by pieces of 16 bytes, so that neither copies nor loads of
+//! A block of four warps computes a block tile of 128 x 128 results, or of 64 x 64 of smaller products, each warp a
+//! quarter of it in registers, as tiles of 16 x 8 for `MultiplyMatrices`. A step of the K loop takes 64 bytes of inner
+//! indices. The operands of some steps lie in shared memory: one is multiplied while the others are being copied from
+//! global memory, without registers. Shared memory is permuted by pieces of 16 bytes, so that neither copies nor loads of
 //! matrices have bank conflicts ([`layout`]). An operand in any direction is copied as it lies; the direction
 //! changes the loads of fragments only ([`fragments`]).
 //!
@@ -38,7 +38,8 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::products::Product;
-use layout::{COLUMNS, ROWS, STAGE_WORDS, STAGES, Staged, THREADS, TILE, WARP_TILE};
+use layout::{COLUMNS, ROWS, Shape, Staged, THREADS};
+use params::Rows;
 pub use params::TensorProductParams;
 pub use variants::variants;
 
@@ -48,6 +49,8 @@ const GROUP: i64 = 8;
 /// What the code of a block needs.
 struct TensorBlock<'a> {
     p: &'a Product,
+    shape: Shape,
+    rows: Rows,
     strided: bool,
     /// The type of the elements that are multiplied; f32 stands for tf32.
     ty: Ty,
@@ -69,28 +72,30 @@ struct TensorBlock<'a> {
 
 /// Writes the code of one variant, and returns its grid.
 pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Result<(Vec<Stmt>, Grid)> {
-    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, 2);
-    let p = &*params.product;
+    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, params.shape.resident);
+    let (p, shape) = (&*params.product, params.shape);
     let mut out = Vec::new();
     let extents = extents(l, fused);
     let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
-    let origin = block_origin(l, &extents, &mut out);
+    let origin = block_origin(l, shape.tile(), &extents, &mut out);
     let lane = bind(l, "lane", masked(thread(), 32), &mut out);
     let warp = bind(l, "warp", shifted(thread(), 32), &mut out);
-    let across = TILE / WARP_TILE;
-    let warp_origin = [shifted(warp.clone(), across), masked(warp, across)]
-        .map(|at| bind(l, "own", at.times(int32(WARP_TILE as i32)), &mut out));
+    let warp_origin = [shifted(warp.clone(), 2), masked(warp, 2)]
+        .map(|at| bind(l, "own", at.times(int32(shape.warp_tile as i32)), &mut out));
     let ty = params.operands.ty;
-    let sides = [0, 1].map(|side| Staged { side, along_k: p.sides[side].along_k, ty });
+    let sides = [0, 1].map(|side| Staged { side, along_k: p.sides[side].along_k, ty, shape });
     let zero = Expr::Lit(Lit::no_sum(Ty::F32));
-    let count = WARP_TILE / ROWS * (WARP_TILE / COLUMNS) * 4;
+    let count = shape.warp_tile / ROWS * (shape.warp_tile / COLUMNS) * 4;
     let sums: Vec<Reg> = (0..count).map(|_| l.k.reg("sum", Ty::F32)).collect();
     out.extend(sums.iter().map(|r| Stmt::Var(*r, zero.clone())));
-    let words = l.k.share("words", Ty::U32, (2 * STAGES * STAGE_WORDS) as u32);
+    let words = l.k.share("words", Ty::U32, (2 * shape.stages * shape.stage_words()) as u32);
     let values = params.operands.values;
-    let strided = params.strided;
+    let rows = params.rows;
+    let strided = rows == Rows::Strided;
     let b = TensorBlock {
         p,
+        shape,
+        rows,
         strided,
         ty,
         values,
@@ -105,14 +110,14 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
     };
     b.k_loop(l, &mut out)?;
     b.epilogue(l, fused, &mut out)?;
-    Ok((out, Grid::Plane { rows: TILE as u32, columns: TILE as u32 }))
+    Ok((out, Grid::Plane { rows: shape.tile() as u32, columns: shape.tile() as u32 }))
 }
 
 /// Returns the first row and column of the block.
-fn block_origin(l: &mut Lower, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> [Expr; 2] {
+fn block_origin(l: &mut Lower, tile: i64, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> [Expr; 2] {
     let tiles = |n: &Expr| {
-        let rounded_up = n.clone().plus(Expr::int(TILE - 1));
-        let tiles = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(TILE.ilog2().into()));
+        let rounded_up = n.clone().plus(Expr::int(tile - 1));
+        let tiles = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(tile.ilog2().into()));
         Expr::Cast(Ty::I32, Box::new(tiles))
     };
     let [down, across] = [0, 1].map(|s| tiles(&extents[s]));
@@ -126,5 +131,5 @@ fn block_origin(l: &mut Lower, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> [Exp
     let rows = bind(l, "rows", down.minus(first.clone()).min(int32(GROUP as i32)), out);
     let column = bind(l, "column", div(&number, &rows), out);
     let row = first.plus(number).minus(column.clone().times(rows));
-    [row, column].map(|at| bind(l, "origin", to_i64(at).times(Expr::int(TILE)), out))
+    [row, column].map(|at| bind(l, "origin", to_i64(at).times(Expr::int(tile)), out))
 }

@@ -4,8 +4,8 @@
 
 use super::TensorBlock;
 use super::copies::Copies;
-use super::layout::{PIECES, Piece};
-use crate::core::{NodeId, linear};
+use super::layout::Piece;
+use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -16,6 +16,10 @@ use crate::schedule::lower::{Lower, named as bind};
 
 /// The maximum number of operations of an operand whose code is repeated for each of a thread's elements.
 const MAX_OPERATIONS: usize = 24;
+
+/// The maximum number of registers of values that are on their way while another step is multiplied, next to
+/// the sums and the fragments.
+const MAX_ON_THE_WAY: i64 = 64;
 
 /// How whole steps of a side come to shared memory.
 pub enum Way {
@@ -44,7 +48,7 @@ impl TensorBlock<'_> {
         let width = if staged.along_k { 1 } else { staged.of_piece() };
         let last = self.extents[side].clone().minus(Expr::int(width));
         let mut pieces = Vec::new();
-        for u in 0..PIECES {
+        for u in 0..self.shape.pieces() {
             let place = staged.piece(int32(u as i32)).map(|e| bind(l, "piece", e, out));
             let to = bind(l, "to", staged.word(place[0].clone(), place[1].clone()), out);
             let [own, k] = staged.offsets(place).map(to_i64);
@@ -64,6 +68,18 @@ impl TensorBlock<'_> {
             Expr::binary(BinaryOp::Eq, rest, Expr::int(0))
         });
         whole.reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
+    }
+
+    /// Whether the registers of a thread hold what is on its way while another step is multiplied.
+    pub fn fit_on_the_way(&self, l: &Lower, ways: &[Way; 2]) -> bool {
+        let g = &l.launch.g;
+        let reads = |side: usize| {
+            let all = g.reachable([self.values[side]]);
+            let words = all.iter().filter(|n| matches!(g.op(**n), Op::Elem(..)) && !g.is_closed(**n));
+            words.map(|n| g.ty(*n).elem.size().div_ceil(4) as i64 * self.sides[side].of_piece()).sum::<i64>()
+        };
+        let on_the_way = ways.iter().enumerate().filter(|w| matches!(w.1, Way::Registers(_)));
+        self.shape.pieces() * on_the_way.map(|(side, _)| reads(side)).sum::<i64>() <= MAX_ON_THE_WAY
     }
 
     /// Loads what neighbours read side by side, for the pieces of a step (i64).

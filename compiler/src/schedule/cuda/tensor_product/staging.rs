@@ -1,7 +1,6 @@
 //! Operands on their way to shared memory one by one, wherever they lie, with zeros out of bounds.
 
 use super::TensorBlock;
-use super::layout::PIECES;
 use super::pieces::word;
 use crate::core::NodeId;
 use crate::error::Result;
@@ -55,7 +54,7 @@ impl TensorBlock<'_> {
         let values: Vec<Expr> = values.into_iter().map(Expr::Reg).collect();
         let words = values.chunks(4 / self.ty.size()).map(|v| word(l, v, &mut body)).collect();
         body.push(Stmt::StoreVec(self.words, to, words));
-        out.push(Stmt::Seq(u, int32(0), int32(PIECES as i32), body));
+        out.push(Stmt::Seq(u, int32(0), int32(self.shape.pieces() as i32), body));
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! The variants, and the shapes for which they are the fastest.
 
 use super::find::find;
-use super::params::TensorProductParams;
+use super::layout::Shape;
+use super::params::{Rows, TensorProductParams};
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
@@ -10,27 +11,34 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
-/// The minimum number of block tiles: so many have more throughput than all multiprocessors have without
+/// The minimum number of large block tiles: with fewer, some multiprocessors of a large device would have no
+/// work.
+const LARGE_MIN_BLOCKS: u32 = 96;
+/// The minimum number of any block tiles: so many have more throughput than all multiprocessors have without
 /// tensor cores.
-const MIN_BLOCKS: u32 = 24;
-/// The minimum number of rows and columns: of a block tile, as much as that is in the matrix.
-const MIN_SIDE: u32 = 32;
+const MIN_BLOCKS: u32 = 32;
+/// The minimum number of rows and columns, of small and of large block tiles, which are filled with zeros.
+const MIN_SIDE: u32 = 8;
+const LARGE_MIN_SIDE: u32 = 96;
 
 /// Returns the variants, if the author allows tensor cores and they can multiply the operands.
 pub fn variants(l: &mut LaunchContext, p: &Rc<Product>, inner: &Rc<Interior>) -> Vec<VariantGroup> {
     let Some(operands) = l.has_tensor_cores().then(|| find(&l.g, p)).flatten() else { return Vec::new() };
-    let profit = Profit {
-        min_blocks: Some(MIN_BLOCKS),
-        min_rows: Some(MIN_SIDE),
-        min_columns: Some(MIN_SIDE),
-        ..Profit::default()
-    };
-    let group = |suffix: &str, guards: Guards, strided: bool| {
-        let params = TensorProductParams { product: p.clone(), operands, strided };
+    let group = |suffix: &str, shape: Shape, rows: Rows, [blocks, side]: [u32; 2]| {
+        let (min_rows, min_columns) = (Some(side), Some(side));
+        let profit = Profit { min_blocks: Some(blocks), min_rows, min_columns, ..Profit::default() };
+        let params = TensorProductParams { product: p.clone(), operands, shape, rows };
+        let strided = rows == Rows::Strided;
+        let guards = if strided { Guards::strided() } else { Guards::contiguous() };
         let guards = guards.narrow().noalias();
         let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
         let layout = ThreadLayout { strided, ..ThreadLayout::default() };
         VariantGroup::of((Choice::TensorProduct(params), Vec::new()), layout, inner, variant)
     };
-    vec![group("_tensor", Guards::contiguous(), false), group("_tensor_any", Guards::strided(), true)]
+    vec![
+        group("_tensor", Shape::LARGE, Rows::Aligned, [LARGE_MIN_BLOCKS, LARGE_MIN_SIDE]),
+        group("_tensor_small", Shape::SMALL, Rows::Aligned, [MIN_BLOCKS, MIN_SIDE]),
+        group("_tensor_unaligned", Shape::LARGE, Rows::AlignedOperands, [MIN_BLOCKS, MIN_SIDE]),
+        group("_tensor_any", Shape::LARGE, Rows::Strided, [MIN_BLOCKS, MIN_SIDE]),
+    ]
 }
