@@ -15,6 +15,7 @@ use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Loaded, Lower, named as bind};
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
 
 /// A thread's elements in a few planes, while their code is written.
 pub struct Part<'a> {
@@ -130,7 +131,8 @@ fn scheduled(
     }
 }
 
-/// Returns the most words of registers that wait for later lines in a step of so many planes.
+/// Returns the most words of registers that wait for later lines in a step of so many planes. Row by row the
+/// addresses of all planes wait, too.
 pub fn most_words(
     l: &mut LaunchContext,
     inner: &Interior,
@@ -141,7 +143,9 @@ pub fn most_words(
 ) -> i64 {
     let index: Vec<NodeId> = inner.widths.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
     let (_, schedule) = scheduled(l, &inner.arrays, &index, tiling, planes, (lines, order));
-    schedule.most_words(l)
+    let planes_read: BTreeSet<i64> = lines.iter().map(|line| line.at[line.at.len() - 2]).collect();
+    let addresses = if order == Order::Rows { planes_read.len() as i64 } else { 0 };
+    schedule.most_words(l) + addresses
 }
 
 /// Loads a line into registers.
