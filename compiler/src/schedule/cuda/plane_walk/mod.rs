@@ -16,9 +16,11 @@
 //! each ask for it once for every plane that reads it. Neighbouring blocks along the planes walk towards one
 //! another or away from one another: what both read, they read at the same time, and memory delivers it once.
 //!
-//! Threads that are not in the interior go plane by plane. Where all reads agree on what is beyond the edges
-//! (`boundary/halo.rs`) they load that into the same registers, element by element, and compute as the others
-//! do. Else their elements are left to `boundary_elements.rs`.
+//! Where all reads agree on what is beyond the edges (`boundary/halo.rs`), it is loaded into the same registers,
+//! and the interior's code serves all elements: columns beside the thread's own are loaded with the rest, element
+//! by element, so that the first and the last lanes of a row have no code of their own; threads at other edges go
+//! plane by plane, and load all of their lines element by element. Else the elements of threads that are not in
+//! the interior are left to `boundary_elements.rs`.
 
 mod part;
 mod variants;
