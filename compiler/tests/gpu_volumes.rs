@@ -5,6 +5,7 @@
 mod common;
 #[path = "common/gpu.rs"]
 mod gpu;
+#[allow(dead_code, reason = "matrices are not needed")]
 #[path = "common/versions.rs"]
 mod versions;
 
@@ -194,8 +195,8 @@ fn other_shapes() {
     let far = vec![[-3, 0, 0], [2, 1, -2], [0, 0, 0]];
     let down = vec![[0, 0, 0], [1, 0, 0]];
     for boundary in [Inside, Clamp, Kept] {
-        walks(Ty::F32, &[far.clone()], boundary, 1, &[[21, 6, 131], [7, 7, 7]]);
-        walks(Ty::F32, &[down.clone()], boundary, 1, &[[21, 6, 131], [3, 3, 3]]);
+        walks(Ty::F32, std::slice::from_ref(&far), boundary, 1, &[[21, 6, 131], [7, 7, 7]]);
+        walks(Ty::F32, std::slice::from_ref(&down), boundary, 1, &[[21, 6, 131], [3, 3, 3]]);
     }
     let c = compiled(&volume(Ty::F32, &[vec![[0, 0, 0], [0, 1, 0]]], Clamp, 1), None);
     assert!(c.kernels[0].gpu_variants().iter().all(|v| !v.launch.entry.contains("planes")));

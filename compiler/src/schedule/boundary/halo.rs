@@ -82,6 +82,11 @@ impl Halo {
         all.then_some(Halo(found))
     }
 
+    /// Whether elements read beyond the edges of an array, so that it has values there.
+    pub fn has_values(&self, array: NodeId) -> bool {
+        self.0.get(&array).is_some_and(|b| !b.is_plain)
+    }
+
     /// Returns the value of the halo at these indices. Returns `None` if the array has a plain
     /// halo: in bounds the value is the array's element, and beyond the edges nothing has to be
     /// loaded.

@@ -82,7 +82,8 @@ impl LineSchedule {
             if read || is_kept && last > line {
                 let words = (l.g.ty(n).elem.size() as i64 + 3) / 4;
                 *changes.entry(line).or_default() += words;
-                *changes.entry(last + 1).or_default() -= words;
+                // a value makes room for what is computed with it
+                *changes.entry(last + i64::from(read)).or_default() -= words;
             }
             let at = if is_kept && !read { line } else { last };
             for o in l.g.op(n).operands() {

@@ -16,9 +16,11 @@
 //! each ask for it once for every plane that reads it. Neighbouring blocks along the planes walk towards one
 //! another or away from one another: what both read, they read at the same time, and memory delivers it once.
 //!
-//! Threads that are not in the interior go plane by plane. Where all reads agree on what is beyond the edges
-//! (`boundary/halo.rs`) they load that into the same registers, element by element, and compute as the others
-//! do. Else their elements are left to `boundary_elements.rs`.
+//! Where all reads agree on what is beyond the edges (`boundary/halo.rs`), it is loaded into the same registers,
+//! and the interior's code serves all elements: columns beside the thread's own are loaded with the rest, element
+//! by element, so that the first and the last lanes of a row have no code of their own; threads at other edges go
+//! plane by plane, and load all of their lines element by element. Else the elements of threads that are not in
+//! the interior are left to `boundary_elements.rs`.
 
 mod part;
 mod variants;
@@ -50,8 +52,9 @@ const THREAD_ROWS: i64 = 4;
 const PLANES: [i64; 2] = [2, 1];
 
 /// The words of registers of values that wait for later lines, and the resident blocks of a multiprocessor with
-/// them: a thread has 80 registers, or 128. What is loaded and not yet needed takes the rest.
-const WORDS: [(i64, u32); 2] = [(64, 3), (112, 2)];
+/// them: a thread has 64 registers, 80 or 128. Addresses, and what is loaded and not yet needed, take the rest.
+/// More resident blocks hide more of the latency of loads, so they come before more planes.
+const WORDS: [(i64, u32); 3] = [(40, 4), (60, 3), (112, 2)];
 
 /// The most elements of a thread in a step, whose code is written for each of them.
 const MAX_ELEMENTS: i64 = 64;
@@ -117,6 +120,8 @@ impl PlaneWalkParams {
             for order in [Order::Planes, Order::Rows] {
                 let [lines, lines_of_one] = [planes, 1].map(|n| lines(l, &mine, tiling, n, order));
                 let words = part::most_words(l, inner, tiling, planes, &lines, order);
+                // columns that are apart are loaded one by one, which takes more registers at a time
+                let words = if layout.unaligned { words * 3 / 2 } else { words };
                 let Some((_, blocks)) = WORDS.into_iter().find(|w| words <= w.0) else { continue };
                 if best.as_ref().is_none_or(|b| b.0 < blocks) {
                     best = Some((

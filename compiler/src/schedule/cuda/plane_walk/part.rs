@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::{self, Halo};
-use crate::schedule::boundary::interior::Interior;
+use crate::schedule::boundary::interior::{Interior, interior_of};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::line_sums;
 use crate::schedule::cuda::register_pressure::LineSchedule;
@@ -14,7 +14,9 @@ use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling, Threa
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Loaded, Lower, named as bind};
+use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
 
 /// A thread's elements in a few planes, while their code is written.
 pub struct Part<'a> {
@@ -26,6 +28,8 @@ pub struct Part<'a> {
     pub tiling: PlaneTiling,
     /// The number of planes.
     pub planes: i64,
+    /// The values beyond the edges, where all reads agree on them.
+    pub halo: Option<&'a Halo>,
     /// The lines that are read, in this order.
     pub lines: &'a [Line],
     pub order: Order,
@@ -46,39 +50,38 @@ impl Part<'_> {
     }
 }
 
-/// Computes all elements, which are in the interior.
-pub fn elements(l: &mut Lower, part: &Part, out: &mut Vec<Stmt>) -> Result<()> {
-    computed(l, part, None, out)
+/// Whether the elements that a thread computes, and the lines that it loads, may be beyond an edge.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Edges {
+    /// Only columns beside the thread's own may be, where they have a halo.
+    Beside,
+    /// All may be, and the elements' array has a halo.
+    All,
 }
 
-/// Computes the elements that are inside, with what is read beyond the edges.
-pub fn halo_elements(l: &mut Lower, part: &Part, halo: &Halo, out: &mut Vec<Stmt>) -> Result<()> {
-    computed(l, part, Some(halo), out)
-}
-
-/// Computes all elements, and stores each row as soon as it is complete.
-fn computed(l: &mut Lower, part: &Part, halo: Option<&Halo>, out: &mut Vec<Stmt>) -> Result<()> {
+/// Computes all elements, and stores each row as soon as it is complete; at the edges what is inside.
+pub fn elements(l: &mut Lower, part: &Part, edges: Edges, out: &mut Vec<Stmt>) -> Result<()> {
     l.with_loaded(HashMap::default(), |l| {
         let index: Vec<NodeId> = part.position.vars.iter().map(|v| v.0).collect();
         let (roots, mut schedule) =
             scheduled(l.launch, part.arrays, &index, part.tiling, part.planes, (part.lines, part.order));
+        let all: Vec<Vec<Single>> = part.lines.iter().map(|line| singles(l, line, part, edges)).collect();
+        let known = shared(l, part, &all, out)?;
+        let mut single = all.iter();
         let mut vars = part.position.vars.clone();
         let per_row = part.tiling.v as usize * part.fused.items.len();
         let mut waiting: Vec<_> = part.rows().zip(roots.chunks(per_row)).collect();
         for (now, lines) in (0..).zip(part.lines.chunk_by(|a, b| part.order.place(a) == part.order.place(b)))
         {
-            for line in lines {
-                match halo {
-                    Some(halo) => load_halo(l, line, part, halo, out)?,
-                    None => load(l, line, part, out),
-                }
+            for (line, single) in lines.iter().zip(single.by_ref()) {
+                load(l, line, part, (single, &known), out)?;
             }
             schedule.advance(l, now, &mut vars, out)?;
             let complete = |row: &(_, &[NodeId])| row.1.iter().all(|n| schedule.line(*n) <= now);
             let (now_complete, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(complete);
             waiting = later;
             for (row, values) in now_complete {
-                store(l, part, row, (values, &vars), halo.is_some(), out)?;
+                store(l, part, row, (values, &vars), edges == Edges::All, out)?;
             }
         }
         Ok(())
@@ -130,7 +133,8 @@ fn scheduled(
     }
 }
 
-/// Returns the most words of registers that wait for later lines in a step of so many planes.
+/// Returns the most words of registers that wait for later lines in a step of so many planes. Row by row the
+/// addresses of all planes wait, too.
 pub fn most_words(
     l: &mut LaunchContext,
     inner: &Interior,
@@ -141,23 +145,49 @@ pub fn most_words(
 ) -> i64 {
     let index: Vec<NodeId> = inner.widths.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
     let (_, schedule) = scheduled(l, &inner.arrays, &index, tiling, planes, (lines, order));
-    schedule.most_words(l)
+    let planes_read: BTreeSet<i64> = lines.iter().map(|line| line.at[line.at.len() - 2]).collect();
+    let addresses = if order == Order::Rows { planes_read.len() as i64 } else { 0 };
+    schedule.most_words(l) + addresses
 }
 
-/// Loads a line into registers.
-fn load(l: &mut Lower, line: &Line, part: &Part, out: &mut Vec<Stmt>) {
+/// Whether an access loads columns beside those of the thread alone.
+pub fn is_beside(tiling: PlaneTiling, (first, count): (i64, i64)) -> bool {
+    !tiling.thread_columns().any(|k| (first..first + count).contains(&k))
+}
+
+/// Loads a line into registers: by vectors, and beyond the edges element by element. `known` are the values of
+/// nodes that those elements need.
+fn load(
+    l: &mut Lower,
+    line: &Line,
+    part: &Part,
+    (single, known): (&[Single], &[(NodeId, Expr)]),
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let values: Vec<NodeId> = single.iter().map(|s| s.value).collect();
+    let values = l.with_loaded(Loaded::default(), |l| l.region(known, &values, &Expr::int(0), out))?;
+    for (single, value) in single.iter().zip(values) {
+        let value = bind(l, "x", value, out);
+        note(l, line, part, single.lane, value);
+    }
+    let is_vector = |p: &(i64, i64)| !single.iter().any(|s| (p.0..p.0 + p.1).contains(&s.lane));
+    let others: Vec<(i64, i64)> = line.pieces.iter().copied().filter(is_vector).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
     // the array's accesses are a fact of the launch: they need not be noted here
     let (mem, ty) = (l.launch.input(line.array), l.launch.g.ty(line.array).elem);
     let start = part.position.line(l, mem, &line.at);
     let start = bind(l, "line", start, out);
-    for (first, count) in &line.pieces {
-        let at = part.position.column(l, mem, &start, *first);
-        let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
-        for (lane, r) in (*first..).zip(&regs) {
+    for (first, count) in others {
+        let at = part.position.column(l, mem, &start, first);
+        let regs: Vec<_> = (0..count).map(|_| l.k.reg("x", ty)).collect();
+        for (lane, r) in (first..).zip(&regs) {
             note(l, line, part, lane, Expr::Reg(*r));
         }
         access::load(l, mem, regs, at, out);
     }
+    Ok(())
 }
 
 /// Notes that an element of a line is loaded.
@@ -167,14 +197,22 @@ fn note(l: &mut Lower, line: &Line, part: &Part, lane: i64, value: Expr) {
     l.scope.loaded.get_or_insert_default().insert(key, value);
 }
 
-/// Loads a line element by element, in bounds and beyond the edges.
-fn load_halo(l: &mut Lower, line: &Line, part: &Part, halo: &Halo, out: &mut Vec<Stmt>) -> Result<()> {
-    let lanes: Vec<i64> = line.pieces.iter().flat_map(|p| p.0..p.0 + p.1).collect();
+/// An element of a line that is loaded by itself, because it may be beyond an edge: its column, and its value there.
+struct Single {
+    lane: i64,
+    value: NodeId,
+}
+
+/// Returns the elements of a line that are loaded one by one.
+fn singles(l: &mut Lower, line: &Line, part: &Part, edges: Edges) -> Vec<Single> {
+    let has_halo = part.halo.is_some_and(|halo| halo.has_values(line.array));
+    let is_single = |p: &&(i64, i64)| edges == Edges::All || has_halo && is_beside(part.tiling, **p);
+    let lanes: Vec<i64> = line.pieces.iter().filter(is_single).flat_map(|p| p.0..p.0 + p.1).collect();
     let mut values = Vec::new();
     for lane in &lanes {
         let at: Vec<i64> = line.at.iter().copied().chain([*lane]).collect();
         let index = part.position.index(l, &at);
-        let value = match halo.value(l.launch, line.array, &index) {
+        let value = match part.halo.and_then(|halo| halo.value(l.launch, line.array, &index)) {
             Some(value) => value,
             // beyond the edges no element that is inside reads it
             None => {
@@ -187,13 +225,43 @@ fn load_halo(l: &mut Lower, line: &Line, part: &Part, halo: &Halo, out: &mut Vec
         };
         values.push(value);
     }
-    let vars = &part.position.vars;
-    let known = l.with_loaded(Loaded::default(), |l| l.region(vars, &values, &Expr::int(0), out))?;
-    for (lane, value) in lanes.into_iter().zip(known) {
-        let value = bind(l, "x", value, out);
-        note(l, line, part, lane, value);
+    if edges == Edges::Beside {
+        // the other axes are in the interior
+        let index: Vec<NodeId> =
+            part.position.vars.iter().map(|v| v.0).take(part.fused.domain.len() - 1).collect();
+        let extents = &part.fused.domain[..index.len()];
+        values = interior_of(&mut l.launch.g, &index, extents, &values).0;
     }
-    Ok(())
+    lanes.into_iter().zip(values).map(|(lane, value)| Single { lane, value }).collect()
+}
+
+/// Computes the indices and the conditions that elements loaded one by one have in common, and returns all nodes
+/// whose values are known.
+fn shared(
+    l: &mut Lower,
+    part: &Part,
+    all: &[Vec<Single>],
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<(NodeId, Expr)>> {
+    let mut nodes: IndexSet<NodeId> = IndexSet::new();
+    let mut stack: Vec<NodeId> = all.iter().flatten().map(|s| s.value).rev().collect();
+    while let Some(n) = stack.pop() {
+        match l.launch.g.op(n) {
+            Op::Elem(_, index) => nodes.extend(index.iter().copied()),
+            Op::Select(c, a, b) => {
+                nodes.insert(*c);
+                stack.extend([*b, *a]);
+            }
+            _ => {}
+        }
+    }
+    let mut known = part.position.vars.clone();
+    nodes.retain(|n| !l.launch.g.is_closed(*n) && !known.iter().any(|v| v.0 == *n));
+    let nodes: Vec<NodeId> = nodes.into_iter().collect();
+    for (n, e) in nodes.iter().zip(l.region(&known, &nodes, &Expr::int(0), out)?) {
+        known.push((*n, bind(l, "at", e, out)));
+    }
+    Ok(known)
 }
 
 /// Computes the rest of a row's values, and stores them; at the edges those that are inside.

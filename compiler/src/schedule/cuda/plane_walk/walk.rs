@@ -1,7 +1,7 @@
 //! The walk of one thread: the steps of its block, and who computes the elements of a step.
 
 use super::PlaneWalkParams;
-use super::part::{Part, elements, halo_elements};
+use super::part::{Edges, Part, elements, is_beside};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -71,7 +71,7 @@ impl Walk<'_> {
         let bounds = self.bounds(l, position, planes, &self.params.lines);
         let own = bind(l, "inside", bounds.contains(&position.vars[last].1, tiling.span()), out);
         let mut full = Vec::new();
-        elements(l, &self.part(position, planes, &self.params.lines), &mut full)?;
+        elements(l, &self.part(position, planes, &self.params.lines), Edges::Beside, &mut full)?;
         let mut rest = Vec::new();
         if planes == 1 {
             self.edges(l, position, &bounds, &mut rest)?;
@@ -86,7 +86,7 @@ impl Walk<'_> {
             let inside = bounds.contains(&of_one.vars[last].1, tiling.span());
             let inside = bind(l, "inside", inside, &mut one);
             let mut full = Vec::new();
-            elements(l, &self.part(&of_one, 1, &self.params.lines_of_one), &mut full)?;
+            elements(l, &self.part(&of_one, 1, &self.params.lines_of_one), Edges::Beside, &mut full)?;
             match self.halo {
                 Some(_) => {
                     let mut edge = Vec::new();
@@ -122,12 +122,12 @@ impl Walk<'_> {
         bounds: &InteriorBounds,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let Some(halo) = &self.halo else {
+        if self.halo.is_none() {
             let items: Vec<&Item> = self.fused.items.iter().collect();
             let fused = (self.fused, items.as_slice());
             out.extend(boundary_elements::elements(l, fused, self.params.tiling, position, Some(bounds))?);
             return Ok(());
-        };
+        }
         let last = self.fused.domain.len() - 1;
         let mut some = Expr::Lit(Lit::bool(true));
         for axis in [last - 1, last] {
@@ -136,17 +136,19 @@ impl Walk<'_> {
             some = if axis == last { Expr::binary(BinaryOp::And, some, inside) } else { inside };
         }
         let mut body = Vec::new();
-        halo_elements(l, &self.part(position, 1, &self.params.lines_of_one), halo, &mut body)?;
+        elements(l, &self.part(position, 1, &self.params.lines_of_one), Edges::All, &mut body)?;
         out.push(Stmt::If(some, body, vec![]));
         Ok(())
     }
 
     fn part<'a>(&'a self, position: &'a ThreadPosition, planes: i64, lines: &'a [Line]) -> Part<'a> {
         let (fused, arrays, tiling) = (self.fused, self.inner.arrays.as_slice(), self.params.tiling);
-        Part { fused, arrays, position, tiling, planes, lines, order: self.params.order }
+        let (halo, order) = (self.halo.as_ref(), self.params.order);
+        Part { fused, arrays, position, tiling, planes, halo, lines, order }
     }
 
-    /// Returns the bounds within which so many planes of a thread are in the interior.
+    /// Returns the bounds within which so many planes of a thread are in the interior, but for columns beside
+    /// its own where these have a halo.
     fn bounds(
         &self,
         l: &mut Lower,
@@ -159,11 +161,21 @@ impl Walk<'_> {
         let mut sizes = vec![1; self.axis];
         sizes.extend([planes, tiling.thread_rows, tiling.span()]);
         let of = |line: &Line| {
-            let outer = line.at.iter().map(|i| (*i, i + 1)).chain([line.columns()]).collect::<Vec<_>>();
+            let has_halo = self.halo.as_ref().is_some_and(|halo| halo.has_values(line.array));
+            let pieces = line.pieces.iter().filter(|p| !has_halo || !is_beside(tiling, **p));
+            let ends = pieces.map(|p| (p.0, p.0 + p.1)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
             let array = line.array;
-            outer.into_iter().enumerate().map(move |(axis, (first, end))| Reach { array, axis, first, end })
+            let outer = line.at.iter().map(|i| Some((*i, i + 1))).chain([ends]).collect::<Vec<_>>();
+            outer
+                .into_iter()
+                .enumerate()
+                .filter_map(move |(axis, ends)| ends.map(|(first, end)| Reach { array, axis, first, end }))
         };
         let reaches: Vec<Reach> = lines.iter().flat_map(of).collect();
-        InteriorBounds::of(l, (self.fused, self.inner.widths.as_slice()), &firsts, &sizes, &reaches)
+        let mut widths = self.inner.widths.clone();
+        if let (Some(_), Some(columns)) = (&self.halo, widths.last_mut()) {
+            *columns = (0, 0);
+        }
+        InteriorBounds::of(l, (self.fused, widths.as_slice()), &firsts, &sizes, &reaches)
     }
 }
