@@ -111,7 +111,7 @@ impl fmt::Display for Strategy {
             Strategy::Product => "matrix product by tiles",
             Strategy::SequentialFold => "sequential fold",
             Strategy::TemporalBlocking => "temporal blocking in registers",
-            Strategy::StencilChain => "chain of stencils through shared-memory tiles",
+            Strategy::StencilChain => "chain of stencils, stage by stage",
         })
     }
 }
