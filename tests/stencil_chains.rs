@@ -18,9 +18,10 @@ use arraygpu_compiler::core::interp;
 use arraygpu_compiler::driver::{Compiled, Targets};
 use arraygpu_compiler::plan::Step;
 use arraygpu_compiler::scalar::Ty;
+use arraygpu_compiler::schedule::strategy::Strategy;
 use common::rng::Rng;
 use runtime::{Layout, Loaded, context, load_blocks, shapes};
-use stencil_stages::{padded, random_stages, windows};
+use stencil_stages::{padded, random_stages, unstored, windows};
 use typed::{compiled_for, numbers};
 
 /// Calls in three layouts, with one thread and four.
@@ -79,13 +80,42 @@ fn windows_of_windows() {
     }
 }
 
+/// The strategies of the launches' variants on CPUs.
+fn strategies(c: &Compiled) -> Vec<Strategy> {
+    c.kernels.iter().filter_map(|k| k.cpu.as_ref()).map(|cpu| cpu.contiguous.strategy).collect()
+}
+
+/// Where the author stores nothing, a launch serves all calls, and computes stages one after another where arrays are
+/// contiguous.
+#[test]
+fn stages_that_fusion_finds() {
+    let types = [Ty::F32, Ty::I32, Ty::F64, Ty::U8, Ty::F16, Ty::I16];
+    let mut found = 0;
+    for seed in 0..40 {
+        let mut rng = Rng::new(200 + seed);
+        let ty = types[seed as usize % types.len()];
+        let (stages, results) = random_stages(&mut rng);
+        let text = unstored(&padded(ty, &stages, &results));
+        let c = compiled_for(&text, ty, Targets { cpu: false, cuda: false });
+        found += strategies(&c).iter().filter(|s| **s == Strategy::StencilChain).count();
+        let loaded = load_blocks(&c);
+        for size in [(4, 4), (9, 300), (70, 41), (5, 2300), (4 + rng.below(75), 4 + rng.below(140))] {
+            check(&c, &loaded, ty, size, &mut rng, &text);
+        }
+    }
+    assert!(found > 10, "{found} chains");
+}
+
 /// The same in C.
 #[test]
 fn compiled_chains() {
     for seed in [3, 5, 8] {
         let mut rng = Rng::new(100 + seed);
         let (stages, results) = random_stages(&mut rng);
-        let text = padded(Ty::F32, &stages, &results);
+        let mut text = padded(Ty::F32, &stages, &results);
+        if seed == 5 {
+            text = unstored(&text);
+        }
         let c = compiled_for(&text, Ty::F32, Targets { cpu: true, cuda: false });
         let loaded = runtime::load(&c);
         for size in [(4, 4), (9, 300), (70, 41), (5, 2300)] {

@@ -14,7 +14,7 @@ use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::scalar::Ty;
 use common::rng::Rng;
 use stencil_stages::Boundary::{self, Mirror, Wrap};
-use stencil_stages::{ALL, Reads, along, padded, random_stages, windows};
+use stencil_stages::{ALL, Reads, along, padded, random_stages, unstored, windows};
 use versions::{check, compiled, numbers};
 
 /// Whether some launch of the program is a chain.
@@ -84,4 +84,33 @@ fn random_chains() {
         }
     }
     assert!(chains > 12, "{chains} chains");
+}
+
+/// Where the author stores nothing, tiles are one of the variants, if they are faster than computing stages again.
+#[test]
+fn stages_that_fusion_finds() {
+    let (mut rng, mut tiles) = (Rng::new(44), 0);
+    for (turn, count) in [4, 5, 3, 4, 5, 4].into_iter().enumerate() {
+        let ty = [Ty::F32, Ty::I32][turn % 2];
+        let text = match turn {
+            0 | 1 => windows(ty, count),
+            _ => {
+                let (stages, results) = random_stages(&mut rng);
+                padded(ty, &stages, &results)
+            }
+        };
+        let text = unstored(&text);
+        let c = compiled(&text, None);
+        tiles += c
+            .kernels
+            .iter()
+            .flat_map(|k| k.gpu_variants())
+            .filter(|v| v.launch.entry.ends_with("_tiles"))
+            .count();
+        for (rows, columns) in [(9 + count, 40), (70, 144)] {
+            let x = numbers(ty, rows, columns, &mut rng);
+            check(&c, &[x], &format!("{ty}, {rows} x {columns}\n{text}"));
+        }
+    }
+    assert!(tiles > 0, "no tiles");
 }

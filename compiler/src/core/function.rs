@@ -139,6 +139,14 @@ pub struct Function {
     /// The steps of its iterations: functions from states, and other arguments, to the next
     /// states.
     pub steps: Vec<Arc<Function>>,
+    /// Whether it is the step of an iteration.
+    pub is_step: bool,
+    /// Whether the only arrays that fusion stores are stages of chains of stencils, which their readers could
+    /// compute again ([`super::recompute`]).
+    pub has_stages: bool,
+    /// In fused form: the values of the results with such arrays stored, while the results compute them again. It
+    /// is empty if there are none (`passes/chains.rs`).
+    pub by_stages: Vec<NodeId>,
     /// All nodes.
     pub graph: Graph,
 }
@@ -159,6 +167,9 @@ impl Function {
             results: Vec::new(),
             requires: Vec::new(),
             steps: Vec::new(),
+            is_step: false,
+            has_stages: false,
+            by_stages: Vec::new(),
             graph,
         }
     }

@@ -2,6 +2,7 @@
 //! after. Compiler passes do not call one another: [`pipeline`] contains the only list.
 
 pub mod bounds;
+pub mod chains;
 pub mod dce;
 pub mod elementary;
 pub mod fast;

@@ -2,7 +2,7 @@
 //! after the last one only.
 
 use super::{
-    bounds, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, panels, prove, shapes,
+    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, panels, prove, shapes,
     simplify, split, stages, steps, unroll,
 };
 use crate::budget::{self, Budget};
@@ -56,8 +56,10 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dce", run: dce::run },
     // comes before `elementary`, so that it finds whole functions
     Pass { name: "fast", run: fast::run },
-    // comes last, because the expansions are long; also shares common subexpressions
+    // comes late, because the expansions are long; also shares common subexpressions
     Pass { name: "elementary", run: elementary::run },
+    // keeps both forms of a chain of stencils, so nothing may rebuild the function behind it
+    Pass { name: "chains", run: chains::run },
 ];
 
 /// Runs all passes. `seen` is called with the function after each, for dumps.
@@ -71,7 +73,8 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     // the steps of iterations are compiled as separate functions
     for step in &mut f.steps {
         let named = |e: Error| e.renamed(&step.name, &format!("{}, a step of its iteration", f.name));
-        *step = Arc::new(run(step, seen).map_err(named)?);
+        let own = Function { is_step: true, ..(**step).clone() };
+        *step = Arc::new(run(&own, seen).map_err(named)?);
     }
     guard::mark(&mut f);
     for (i, pass) in PASSES.iter().enumerate() {

@@ -193,6 +193,11 @@ pub struct StencilChain {
     pub stages: Vec<ChainStage>,
     /// The least length of the axes of the index space for which every array has elements.
     pub least: i64,
+    /// Whether the launch is that of a group which computes everything again, and serves what no chain serves. Else
+    /// the launch is instead of one for each stage.
+    pub has_whole: bool,
+    /// Whether a GPU has tiles for the chain that are faster than that.
+    pub has_tiles: bool,
 }
 
 /// One fused group of a chain of stencils.

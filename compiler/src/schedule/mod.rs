@@ -123,6 +123,7 @@ fn scheduled(
         previous_arrays: Vec::new(),
         warnings: Vec::new(),
         size: CodeSize::default(),
+        by_stages: stencil_chain::by_stages(f)?,
     };
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&fused_groups);
@@ -237,6 +238,7 @@ impl Scheduler<'_> {
     ) -> Result<Option<(Launch, KernelVariants)>> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
+        let stages = stencil_chain::stages(&self.f.graph, &self.by_stages, fused);
         let mut c = LaunchContext::new(self, fused);
         match chain {
             Some((what, chain, needed)) => {
@@ -251,7 +253,7 @@ impl Scheduler<'_> {
                     return Ok(None);
                 }
             }
-            None => c.find_facts(fused),
+            None => c.find_stages(fused, &stages),
         }
         for r in scalars {
             let value = c.result(*r);

@@ -1,5 +1,6 @@
 //! The state while one function is scheduled.
 
+use super::groups::FusedGroup;
 use super::kernels::KernelVariants;
 use crate::core::equations::Equations;
 use crate::core::{Function, Graph, NodeId};
@@ -44,6 +45,8 @@ impl Scope {
 /// The state while one function is scheduled.
 pub struct Scheduler<'a> {
     pub(super) f: &'a Function,
+    /// The fused groups of the function by stages of chains of stencils, if it has that form as well.
+    pub(super) by_stages: Vec<FusedGroup>,
     /// The function's graph, to which each launch adds nodes of its own.
     pub(super) graph: Arc<Graph>,
     /// The constant 1, the number of rows of a launch that keeps a vector.

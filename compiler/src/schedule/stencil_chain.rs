@@ -24,7 +24,7 @@ use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
 use super::stencil;
 use super::work;
 use crate::core::linear::Linear;
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -52,6 +52,42 @@ pub fn joined(chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGro
     let mut items = before.iter().flat_map(|fused| &fused.items);
     let is_kept = items.all(|it| it.result.is_none() && !needed.contains(&it.node));
     is_kept.then(|| last.clone())
+}
+
+/// Returns the fused groups of a function by the stages of its chains; none if it has no such form.
+pub fn by_stages(f: &Function) -> Result<Vec<FusedGroup>> {
+    if f.by_stages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut staged = f.clone();
+    for (r, value) in staged.results.iter_mut().zip(&f.by_stages) {
+        r.value = *value;
+    }
+    groups::fused_groups(&staged)
+}
+
+/// Returns the groups by whose stages a group is computed that computes them again, given all groups in that form.
+pub fn stages(g: &Graph, by_stages: &[FusedGroup], fused: &FusedGroup) -> Vec<FusedGroup> {
+    let results = |fused: &FusedGroup| {
+        let mut all: Vec<Option<u32>> = fused.items.iter().map(|it| it.result).collect();
+        all.sort_unstable();
+        all
+    };
+    let wanted = results(fused);
+    let is_last = |other: &&FusedGroup| wanted.iter().all(Option::is_some) && results(other) == wanted;
+    let Some(last) = by_stages.iter().find(is_last) else { return Vec::new() };
+    let needs = |fused: &FusedGroup| fused.items.iter().flat_map(|it| groups::needs_of_item(g, it)).collect();
+    let mut needed: HashSet<NodeId> = needs(last);
+    let mut chain = vec![last.clone()];
+    let before = by_stages.iter().take_while(|other| results(other) != wanted);
+    for other in before.collect::<Vec<_>>().into_iter().rev() {
+        if other.items.iter().any(|it| needed.contains(&it.node)) {
+            needed.extend(needs(other));
+            chain.insert(0, other.clone());
+        }
+    }
+    let is_stage = |fused: &FusedGroup| fused.domain.len() == 2 && may_share(fused, &[]);
+    if chain.len() <= MOST_GROUPS && chain.iter().all(is_stage) { chain } else { Vec::new() }
 }
 
 impl LaunchContext<'_, '_> {
@@ -125,17 +161,32 @@ impl LaunchContext<'_, '_> {
         }
         self.facts.cost = cost;
         self.facts.accesses = accesses;
-        let chain = StencilChain { stages, least };
-        if ChainTiles::of(self, &chain).is_none() {
+        let mut chain = StencilChain { stages, least, has_whole: false, has_tiles: false };
+        chain.has_tiles = ChainTiles::of(self, &chain).is_some();
+        if !chain.has_tiles {
             Buffers::of(self, &chain)?;
         }
         self.facts.stencil_chain = Some(Rc::new(chain));
         Some(())
     }
 
+    /// Finds the facts about a launch whose group computes the stages of a chain again, if it has some.
+    pub(super) fn find_stages(&mut self, fused: &FusedGroup, chain: &[FusedGroup]) {
+        let found = if chain.len() > 1 { self.find_stencil_chain(chain) } else { None };
+        let chain = self.facts.stencil_chain.take().and_then(Rc::into_inner).filter(|_| found.is_some());
+        self.find_facts(fused);
+        let Some(mut chain) = chain else { return };
+        let Some(buffers) = Buffers::of(self, &chain) else { return };
+        let tiles = ChainTiles::of(self, &chain);
+        chain.has_tiles = tiles.is_some_and(|tiles| tiles.beats_whole(self, &chain, &buffers));
+        chain.has_whole = true;
+        self.facts.stencil_chain = Some(Rc::new(chain));
+    }
+
     /// Whether a CPU computes the launch, if it is a chain of stencils.
     pub(super) fn has_cpu_chain(&self) -> bool {
-        self.facts.stencil_chain.as_ref().is_none_or(|chain| Buffers::of(self, chain).is_some())
+        let chain = self.facts.stencil_chain.as_ref();
+        chain.is_none_or(|chain| chain.has_whole || Buffers::of(self, chain).is_some())
     }
 
     /// Returns `None` if a group reads some of the arrays `all` elsewhere than at constant distances from an

@@ -117,7 +117,7 @@ impl fmt::Display for Strategy {
             Strategy::TensorProduct => "matrix product by tensor cores",
             Strategy::SequentialFold => "sequential fold",
             Strategy::TemporalBlocking => "temporal blocking in registers",
-            Strategy::StencilChain => "chain of stencils through shared-memory tiles",
+            Strategy::StencilChain => "chain of stencils, stage by stage",
         })
     }
 }

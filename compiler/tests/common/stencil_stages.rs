@@ -149,3 +149,9 @@ pub fn random_stages(rng: &mut Rng) -> (Vec<Stage>, Vec<&'static str>) {
     }
     (stages, results)
 }
+
+/// The same program without a word on what is stored.
+pub fn unstored(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.contains(" = materialize "));
+    lines.map(|line| line.replace("_ = generate", " = generate") + "\n").collect()
+}

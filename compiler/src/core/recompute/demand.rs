@@ -266,6 +266,13 @@ impl Demand {
         of.map_or(0.0, |of| reuse::factor(&self.symbols, of.0.iter().map(|p| &p[..])))
     }
 
+    /// Whether an array of two axes is needed at constant distances from a context's element only.
+    pub fn is_around(&mut self, array: NodeId, places: &Places) -> bool {
+        let Some(of) = places.by_array.get(&array).filter(|_| self.rank(array) == 2) else { return false };
+        let own: Vec<NodeId> = (0..2).map(|axis| self.index(axis).1).collect();
+        reuse::is_around(&self.symbols, &own, of.0.iter().map(|p| &p[..]))
+    }
+
     /// Returns the number of operations and loads of an element of an array.
     pub fn cost(&mut self, array: NodeId) -> f64 {
         if let Some(known) = self.costs.get(&array) {

@@ -24,6 +24,7 @@
 mod cost;
 mod demand;
 mod reuse;
+mod stages;
 
 use super::{Function, NodeId, Op};
 use demand::{Demand, Places};
@@ -39,11 +40,20 @@ const MOST_ELEMENTS: usize = 2_000;
 /// The most arrays that are compared before one of them is stored.
 const MOST_CANDIDATES: usize = 16;
 
-/// Returns the arrays of a function that are to be stored, each with whether it is a result, or is
-/// stored by the author elsewhere, so that it leaves its error records in any case.
-pub fn stored(f: &Function) -> HashMap<NodeId, bool> {
+/// The arrays that are stored.
+#[derive(Default)]
+pub struct Stored {
+    /// The arrays, each with whether it is a result, or is stored by the author elsewhere, so that it leaves its
+    /// error records in any case.
+    pub arrays: HashMap<NodeId, bool>,
+    /// Whether all of them are stages of chains of stencils, which could be computed again.
+    pub has_stages: bool,
+}
+
+/// Returns the arrays of a function that are to be stored.
+pub fn stored(f: &Function) -> Stored {
     if !may_repeat(f) {
-        return HashMap::default();
+        return Stored::default();
     }
     let mut decide = Decide {
         demand: Demand::new(f),
@@ -51,9 +61,15 @@ pub fn stored(f: &Function) -> HashMap<NodeId, bool> {
         contexts: HashMap::default(),
         of_array: HashMap::default(),
         changed: Vec::new(),
+        may_have_stages: false,
+        stages: HashSet::default(),
     };
     decide.run(f);
-    decide.demand.stored.iter().map(|x| (*x, decide.kept_anyway.contains(x))).collect()
+    let stored = &decide.demand.stored;
+    Stored {
+        arrays: stored.iter().map(|x| (*x, decide.kept_anyway.contains(x))).collect(),
+        has_stages: !stored.is_empty() && *stored == decide.stages,
+    }
 }
 
 /// Returns whether any computed array could be needed twice. Most small functions have none, and
@@ -123,6 +139,10 @@ struct Decide {
     of_array: HashMap<NodeId, HashSet<Key>>,
     /// The contexts that need other elements than they did.
     changed: Vec<Key>,
+    /// Whether arrays may be stored as stages of chains of stencils from now on.
+    may_have_stages: bool,
+    /// The arrays that are.
+    stages: HashSet<NodeId>,
 }
 
 impl Decide {
@@ -153,6 +173,13 @@ impl Decide {
         }
         for r in f.results.iter().filter(|r| !g.ty(r.value).is_scalar()) {
             self.context(&[r.value], false);
+        }
+        // who needs an array is known now
+        if stages::may_have(f) {
+            self.may_have_stages = true;
+            self.changed = self.contexts.keys().cloned().collect();
+            self.changed.sort();
+            self.settle();
         }
     }
 
@@ -207,6 +234,9 @@ impl Decide {
             if let Some(x) = self.worst((&roots, &places), false, more)
                 && self.gains(x)
             {
+                self.store(x);
+            } else if let Some(x) = self.stage(&key) {
+                self.stages.insert(x);
                 self.store(x);
             }
         }

@@ -44,6 +44,15 @@ pub fn factor<'p>(g: &Graph, places: impl Iterator<Item = &'p [NodeId]>) -> f64 
     near.values().map(|distances| of_neighbours(distances)).sum()
 }
 
+/// Whether all places are at constant distances from `own`, apart from the clamps at edges.
+pub fn is_around<'p>(g: &Graph, own: &[NodeId], mut places: impl Iterator<Item = &'p [NodeId]>) -> bool {
+    let is_near = |(i, own): (&NodeId, &NodeId)| {
+        let form = unclamped(g, *i);
+        form.terms.len() == 1 && form.terms.get(own) == Some(&1)
+    };
+    places.all(|place| place.iter().zip(own).all(is_near))
+}
+
 /// How much work of an element may be done again, relative to what every value once takes: halos
 /// are computed again on purpose, but for what lies anywhere there is no reason (the law of work).
 pub fn most_again(g: &Graph, array: &HashSet<Box<[NodeId]>>) -> f64 {

@@ -48,7 +48,7 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if let Some(rows) = &l.facts.resident {
         return Choice::ResidentRows(rows.clone());
     }
-    if let Some(chain) = &l.facts.stencil_chain
+    if let Some(chain) = l.facts.stencil_chain.as_ref().filter(|_| !staged && !strided)
         && let Some(buffers) = Buffers::of(l, chain)
     {
         return Choice::StencilChain(chain.clone(), buffers);

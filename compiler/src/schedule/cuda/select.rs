@@ -57,9 +57,13 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     if let Some(both) = resident_rows::variants_of_columns(l, fused) {
         return both;
     }
-    if l.facts.stencil_chain.is_some() {
-        // without variants the launches behind it run
-        return stencil_chain::variants(l, fused).unwrap_or_default();
+    let mut chain = Vec::new();
+    if let Some(facts) = l.facts.stencil_chain.clone() {
+        chain = stencil_chain::variants(l).unwrap_or_default();
+        // without a variant that serves the call the launches behind it run
+        if !facts.has_whole {
+            return chain;
+        }
     }
     if let Some(others) = segments::variants(l, fused) {
         if l.facts.stored_columns.is_some() {
@@ -68,7 +72,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         return contraction::variants(l, fused).into_iter().chain(others).collect();
     }
     let inner = Rc::new(interior(l, fused));
-    let mut groups = temporal_blocking(l, fused, &inner);
+    let mut groups = chain;
+    groups.extend(temporal_blocking(l, fused, &inner));
     let product = products::find(l, fused).map(Rc::new);
     if let Some(p) = &product {
         groups.extend(tensor_product::variants(l, p, &inner));

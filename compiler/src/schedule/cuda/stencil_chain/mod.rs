@@ -26,30 +26,30 @@ pub use tiles::ChainTiles;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use crate::plan::gpu::Profit;
-use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 use tiles::THREADS;
 
 /// Returns the variants of a launch that computes a chain of stencils.
-pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
-    let chain = l.facts.stencil_chain.clone()?;
+pub fn variants(l: &mut LaunchContext) -> Option<Vec<VariantGroup>> {
+    let chain = l.facts.stencil_chain.clone().filter(|chain| chain.has_tiles)?;
     let tiles = ChainTiles::of(l, &chain)?;
     let [min_rows, min_columns] = tiles.tiling.least().map(Some);
     let extent = if chain.least > 1 { NonZeroU32::new(u32::try_from(chain.least).ok()?) } else { None };
     let guards = Guards { extent, ..Guards::contiguous().narrow().noalias() };
     let profit = Profit { min_rows, min_columns, ..Profit::default() };
-    let variant = Variant { suffix: String::new(), guards, profit, noalias: true };
+    // others compute everything again
+    let suffix = if chain.has_whole { "_tiles" } else { "" };
+    let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
     let layout = ThreadLayout { v: tiles.tiling.v, threads: THREADS, ..ThreadLayout::default() };
     let inner = Rc::new(chain.stages.last().map(|s| s.inner.clone())?);
-    debug_assert!(inner.arrays.len() == fused.items.len(), "the last stage stores the results");
     Some(vec![VariantGroup::of((Choice::StencilChain(tiles), Vec::new()), layout, &inner, variant)])
 }
 
 /// Returns what of a chain of stencils lies in shared memory, for reports.
 pub fn described(l: &mut LaunchContext) -> Option<String> {
-    let chain = l.facts.stencil_chain.clone()?;
+    let chain = l.facts.stencil_chain.clone().filter(|chain| chain.has_tiles)?;
     let tiles = ChainTiles::of(l, &chain)?;
     let own = tiles.tiling.block_rows * tiles.tiling.block_columns;
     let before = chain.stages.iter().zip(&tiles.tiles).take(chain.stages.len() - 1);

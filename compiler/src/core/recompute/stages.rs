@@ -1,0 +1,54 @@
+//! Stages of chains of stencils: matrices that one launch computes on the way to others, in a cache or in shared memory
+//! (`schedule/stencil_chain.rs`). Storing them costs no round trip through memory, so they are stored as soon as
+//! computing them again costs more than reading them from near by. The schedule computes them again where a target has no
+//! cheaper way.
+
+use super::{Decide, Key};
+use crate::core::{Function, NodeId, Op};
+
+/// The number of operations that take as long as storing an element near by and reading it.
+const NEAR: f64 = 8.0;
+
+/// Whether a function may have stages. Several steps of an iteration may share a launch, which needs all of a step's
+/// work in one; and where the author stores arrays, what is stored is stored in memory.
+pub(super) fn may_have(f: &Function) -> bool {
+    !f.is_step && !f.needs(|n| matches!(f.graph.op(n), Op::Materialize(_) | Op::Iterate { .. }))
+}
+
+impl Decide {
+    /// Returns an array that a context is to have from a stage before it.
+    pub(super) fn stage(&mut self, key: &Key) -> Option<NodeId> {
+        let (extents, is_reduced, _) = key;
+        if !self.may_have_stages || *is_reduced || extents.len() != 2 {
+            return None;
+        }
+        let context = self.contexts[key].clone();
+        let plain = |this: &mut Self, x: NodeId| {
+            let of = this.demand.content(x);
+            !of.records && !of.loops
+        };
+        if !context.roots.iter().all(|root| plain(self, *root)) {
+            return None;
+        }
+        let mut found: Option<(f64, NodeId)> = None;
+        for (x, repeated) in context.places.arrays().collect::<Vec<_>>() {
+            let is_alone = self.of_array.get(&x).is_some_and(|of| of.len() == 1);
+            if !is_alone
+                || repeated > 0.0
+                || self.kept_anyway.contains(&x)
+                || !self.demand.may_be_stored(x)
+                || !plain(self, x)
+                || !self.demand.is_around(x, &context.places)
+            {
+                continue;
+            }
+            let more = self.demand.reuse_of(x, &context.places) - 1.0;
+            let again = more * self.demand.cost_within(x, &context.places);
+            // the stage nearest to the context comes first: those before it are then seen from there
+            if again > NEAR && found.is_none_or(|f| again > f.0) {
+                found = Some((again, x));
+            }
+        }
+        found.map(|f| f.1)
+    }
+}

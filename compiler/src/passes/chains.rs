@@ -1,0 +1,64 @@
+//! Chains of stencils in both forms. Fusion stored matrices that a launch may compute on the way to others
+//! (`core/recompute/stages.rs`). This pass computes them again where they are read, as if they were not stored, and keeps
+//! the results as they were beside that ([`Function::by_stages`]): for each launch the schedule takes the cheaper form.
+//!
+//! ```text
+//! %t = materialize (generate n, m (%i, %j) { .. elem %x, (%i - 1), %j .. })
+//! %r = generate n, m (%i, %j) { .. elem %t, %i, (%j + 1) .. }
+//!     ->   %r = generate n, m (%i, %j) { .. elem %x, (%i - 1), (%j + 1) .. }     by stages: the %r before
+//! ```
+
+use crate::core::graph::replace::{Found, replaced_by};
+use crate::core::simplify::simplify;
+use crate::core::{Function, Graph, NodeId, Op};
+use crate::error::Result;
+use crate::scalar::Ty;
+use rustc_hash::FxHashMap as HashMap;
+
+/// Runs the pass.
+pub fn run(mut f: Function) -> Result<Function> {
+    if !f.has_stages {
+        return Ok(f);
+    }
+    let g = &mut f.graph;
+    let mut again: HashMap<NodeId, NodeId> = HashMap::default();
+    for n in g.reachable(f.results.iter().map(|r| r.value)) {
+        // vectors that `hoist` has stored stay stored
+        if let Op::Materialize(x) = *g.op(n)
+            && g.is_closed(n)
+            && g.ty(n).rank == 2
+        {
+            let made = computed_again(g, x, &again);
+            again.insert(n, made);
+        }
+    }
+    f.by_stages = f.results.iter().map(|r| r.value).collect();
+    for r in &mut f.results {
+        r.value = computed_again(g, r.value, &again);
+    }
+    Ok(f)
+}
+
+/// Returns an array whose elements compute those of stored arrays again.
+fn computed_again(g: &mut Graph, array: NodeId, again: &HashMap<NodeId, NodeId>) -> NodeId {
+    let Op::Generate(extents, lambda) = g.op(array).clone() else { return array };
+    let before = g.set_loc(g.node(array).loc.clone());
+    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+    let lambda = g.lambda(&types, |g, index| {
+        let body = g.open(&lambda, index);
+        let element = &mut |g: &mut Graph, n| {
+            let computed = match g.op(n).clone() {
+                Op::Elem(x, at) => again.get(&x).and_then(|x| match g.op(*x).clone() {
+                    Op::Generate(_, lambda) => Some(g.open(&lambda, &at)),
+                    _ => None,
+                }),
+                _ => None,
+            };
+            Found::of(g, n, computed)
+        };
+        replaced_by(g, body, element, &mut |g, op| simplify(g, op), &mut HashMap::default())
+    });
+    let made = g.add(Op::Generate(extents, lambda));
+    g.set_loc(before);
+    made
+}
