@@ -5,6 +5,7 @@
 #include "gradient.hpp"
 #include "proximal.hpp"
 #include "settings.hpp"
+#include <utility>
 
 namespace composed {
 

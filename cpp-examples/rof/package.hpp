@@ -3,6 +3,7 @@
 
 #include "settings.hpp"
 #include <rof.hpp>
+#include <utility>
 
 namespace package {
 
@@ -13,9 +14,11 @@ inline state<image> begin(const image &f) { return {f.clone(), image(f.rows(), f
 
 // Iterates until the residual is small enough: one call is several iterations, and the residual of the last.
 inline outcome denoise(const image &f, state<image> &s, const settings &by) {
+    state<image> next = begin(f);
     outcome r{0, 0};
     do {
-        rof::steps(f, s.u, s.p, s.q, by.alpha, by.tau, by.sigma, by.between, s.u, s.p, s.q, r.residual);
+        rof::steps(f, s.u, s.p, s.q, by.alpha, by.tau, by.sigma, by.between, next.u, next.p, next.q, r.residual);
+        std::swap(s, next);
         r.iterations += by.between;
     } while (!r.converged(by) && r.iterations < by.most);
     return r;

@@ -116,7 +116,8 @@ pub fn steps(
     n: SExp<i64>,
 ) -> (MExp<f32>, MExp<f32>, MExp<f32>, SExp<f32>) {
     let by = Steps { alpha, tau, sigma };
-    let before = iterate(n - 1, (u, p, q), |state| iteration(f, state, by, fused));
-    let after = iteration(f, before, by, fused);
+    let times = |k: SExp<i64>, state: State| iterate(k, state, |state| iteration(f, state, by, fused));
+    let before = times(n - 1, (u, p, q));
+    let after = times(lit(1), before);
     (after.0, after.1, after.2, residual(before, after, by))
 }

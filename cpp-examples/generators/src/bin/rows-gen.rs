@@ -2,7 +2,7 @@
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, narrow, rows};
+use arraygpu_examples::{filters, narrow, rof, rows};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -83,5 +83,19 @@ fn main() -> arraygpu::Result<()> {
         .doc(narrow::SUM_DOC)
         .function("sum_f32", ["x"], "result", narrow::sum::<f32, f32>)
         .doc(narrow::SUM_DOC)
+        .function(
+            "rof_step",
+            ["f", "u", "p", "q", "alpha", "tau", "sigma"],
+            ["u_new", "p_new", "q_new"],
+            rof::step,
+        )
+        .doc(rof::STEP_DOC)
+        .function(
+            "rof_step_unfused",
+            ["f", "u", "p", "q", "alpha", "tau", "sigma"],
+            ["u_new", "p_new", "q_new"],
+            rof::step_unfused,
+        )
+        .doc(rof::STEP_UNFUSED_DOC)
         .run()
 }
