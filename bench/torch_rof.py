@@ -29,7 +29,7 @@ def step(f, u, p, q):
     dx = torch.cat((ahead[:, 1:], ahead[:, -1:]), 1) - ahead
     dy = torch.cat((ahead[1:], ahead[-1:])) - ahead
     p, q = p + SIGMA * dx, q + SIGMA * dy
-    scale = 1 / torch.clamp(torch.sqrt(p * p + q * q) / ALPHA, min=1)
+    scale = ALPHA / torch.clamp(torch.sqrt(p * p + q * q), min=ALPHA)
     return v, p * scale, q * scale
 
 

@@ -1,5 +1,7 @@
 // Checks: the package, its function of one kernel an operation, views and plain C++ agree to the bit, on images of all shapes; the photograph gets
 // better; what is wrong is an error.
+//
+//   rof_checks [picture.pgm [folder for a file]]
 #include "../common/check.hpp"
 #include "../common/grid.hpp"
 #include "../common/launches.hpp"
@@ -106,8 +108,7 @@ void wrong_images() {
     refuses([&] { arraygpu::eval(composed::iteration(+flat, +shorter, {+flat, +flat}, size, by).u); }, "9");
 }
 
-void unreadable(const std::string &text) {
-    const std::string path = "rof_checks.pgm";
+void unreadable(const std::string &path, const std::string &text) {
     std::ofstream(path, std::ios::binary) << text;
     try {
         read_pgm(path);
@@ -115,18 +116,18 @@ void unreadable(const std::string &text) {
     } catch (const std::runtime_error &e) {
         CHECK(std::string(e.what()).find(path) == 0);
     }
-    std::remove(path.c_str());
 }
 
-void files() {
+void files(const std::string &path) {
     const grey_picture two{1, 2, {7, 250}};
-    write_pgm("rof_checks.pgm", two);
-    CHECK(read_pgm("rof_checks.pgm").pixels == two.pixels);
-    std::ofstream("rof_checks.pgm", std::ios::binary) << "P5 # a comment\n#\n2 1 255\n\a!";
-    CHECK((read_pgm("rof_checks.pgm").pixels == std::vector<std::uint8_t>{7, 33}));
+    write_pgm(path, two);
+    CHECK(read_pgm(path).pixels == two.pixels);
+    std::ofstream(path, std::ios::binary) << "P5 # a comment\n#\n2 1 255\n\a!";
+    CHECK((read_pgm(path).pixels == std::vector<std::uint8_t>{7, 33}));
     for (const char *text : {"", "P", "P2\n1 1\n255\n7", "P5\n1 1\n65535\n12", "P5\n2 1\n255\n1", "P5\n0 1\n255\n", "P5\n-1 1\n255\n1", "P5\nx 1\n255\n1",
                              "P5\n99999999 99999999\n255\n1", "P5\n99999999999999999999 1\n255\n1", "P5\n3"})
-        unreadable(text);
+        unreadable(path, text);
+    std::remove(path.c_str());
 }
 
 } // namespace
@@ -135,6 +136,6 @@ int main(int count, char **arguments) {
     for (const auto &[rows, cols] : {::shape{1, 1}, {1, 7}, {7, 1}, {2, 2}, {5, 129}, {64, 256}, {130, 31}, {3, 20001}}) agree(rows, cols);
     photograph(count > 1 ? arguments[1] : ROF_DATA);
     wrong_images();
-    files();
+    files((count > 2 ? arguments[2] : std::string(".")) + "/rof_checks.pgm");
     return check::finish("rof_checks");
 }

@@ -46,7 +46,7 @@ inline float iterate(const image &f, std::size_t cols, state<image> &s, const se
     const field up = gradient(ahead, cols), slope = gradient(back, cols);
     for (std::size_t k = 0; k < n; ++k) {
         const float x = s.p[k] + by.sigma * up.x[k], y = s.q[k] + by.sigma * up.y[k];
-        const float scale = 1 / std::max(std::sqrt(x * x + y * y) / by.alpha, 1.0f);
+        const float scale = by.alpha / std::max(std::sqrt(x * x + y * y), by.alpha);
         next.p[k] = x * scale;
         next.q[k] = y * scale;
         p[k] = s.p[k] - next.p[k];

@@ -17,7 +17,7 @@ struct total_variation {
     float alpha;
     template <class T> std::tuple<T, T> operator()(T p, T q) const {
         const T length = sqrt(p * p + q * q);
-        const T scale = 1.0f / arraygpu::max(length / alpha, 1.0f);
+        const T scale = alpha / arraygpu::max(length, alpha);
         return {p * scale, q * scale};
     }
 };

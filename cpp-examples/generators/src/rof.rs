@@ -54,7 +54,7 @@ fn iteration(f: MExp<f32>, (u, p, q): State, by: Steps, then: Then) -> State {
     let (dx, dy) = gradient(ahead, then);
     let (p, q) = (then(p + by.sigma * dx), then(q + by.sigma * dy));
     let length = then((p * p + q * q).sqrt());
-    let scale = then(length.map(|l| 1.0 / (l / by.alpha).max(1.0)));
+    let scale = then(by.alpha / length.map(|l| l.max(by.alpha)));
     (next, then(p * scale), then(q * scale))
 }
 
