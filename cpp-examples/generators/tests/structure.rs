@@ -39,7 +39,8 @@ const EXAMPLES: &[(&str, Example)] = &[
     ("jacobi_steps", (|| one().function("f", ["m", "k"], "r", jacobi::jacobi_steps), 2, 1)),
     ("waves", (|| one().function("f", ["u", "b", "c", "k"], ["x", "y"], jacobi::waves), 3, 2)),
     ("rof", (|| one().function("f", ROF, ["x", "y", "z"], rof::step), 1, 0)),
-    ("rof_unfused", (|| one().function("f", ROF, ["x", "y", "z"], rof::step_unfused), 11, 12)),
+    // eleven, and one that stands for three of them
+    ("rof_unfused", (|| one().function("f", ROF, ["x", "y", "z"], rof::step_unfused), 12, 12)),
     ("box3", (|| one().function("f", ["m"], "r", filters::box3), 1, 0)),
     ("gaussian3", (|| one().function("f", ["m"], "r", filters::gaussian3), 1, 0)),
     ("row_sums", (|| one().function("f", ["m"], "r", matrices::row_sums), 1, 0)),
