@@ -84,6 +84,10 @@ void photograph(const std::string &path) {
     s = package::begin(noisy);
     const outcome end = package::denoise(noisy, s, strict);
     CHECK(!end.converged(strict) && end.iterations == 60 && end.residual > 0);
+    // as does an image with a pixel that is no number
+    const package::image broken(std::vector<float>{1, NAN, 3}, 1, 3);
+    s = package::begin(broken);
+    CHECK(package::denoise(broken, s, strict).iterations == 60);
 }
 
 template <class F> void refuses(F call, const char *what) {

@@ -18,10 +18,10 @@ struct next_state {
 
 // One iteration, not computed yet.
 inline next_state iteration(const image &f, const image &u, const field &y, const extents &size, const settings &by) {
-    const auto moved = view::zip(u, divergence(y, size)) | view::transform([&](auto u, auto d) { return u + by.tau * d; });
+    const auto moved = view::zip(u, divergence(y, size)) | view::transform([&](auto value, auto along) { return value + by.tau * along; });
     const image next = view::zip(moved, f) | view::transform(fidelity{by.tau});
-    const image ahead = view::zip(next, u) | view::transform([](auto next, auto u) { return 2.0f * next - u; });
-    const auto ascend = [&](auto y, auto slope) { return y + by.sigma * slope; };
+    const image ahead = view::zip(next, u) | view::transform([](auto after, auto before) { return 2.0f * after - before; });
+    const auto ascend = [&](auto value, auto along) { return value + by.sigma * along; };
     const field slope = gradient(ahead, size);
     const auto cut = view::zip(view::zip(y.x, slope.x) | view::transform(ascend), view::zip(y.y, slope.y) | view::transform(ascend)) |
                      view::transform(total_variation{by.alpha});
@@ -31,8 +31,8 @@ inline next_state iteration(const image &f, const image &u, const field &y, cons
 // The primal-dual residual between an iterate and the next, a pixel.
 inline gpu::expr<float> residual(const image &u, const field &y, const image &v, const field &z, const extents &size, const settings &by) {
     const field moved{y.x - z.x, y.y - z.y}, slope = gradient(u - v, size);
-    const auto primal = view::zip(u - v, divergence(moved, size)) | view::transform([&](auto d, auto div) { return abs(d / by.tau + div); });
-    const auto part = [&](auto d, auto slope) { return abs(d / by.sigma - slope); };
+    const auto primal = view::zip(u - v, divergence(moved, size)) | view::transform([&](auto d, auto along) { return abs(d / by.tau + along); });
+    const auto part = [&](auto d, auto along) { return abs(d / by.sigma - along); };
     const auto dual = view::zip(view::zip(moved.x, slope.x) | view::transform(part), view::zip(moved.y, slope.y) | view::transform(part)) |
                       view::transform([](auto x, auto y) { return x + y; });
     const auto both = view::zip(primal, dual) | view::transform([](auto p, auto d) { return p + d; });
@@ -50,10 +50,12 @@ inline outcome denoise(const pixels &f, std::size_t cols, state<pixels> &s, cons
         for (std::int64_t k = 1; k <= by.between; ++k) {
             const field y{+s.p, +s.q};
             const next_state next = iteration(+f, +s.u, y, size, by);
-            if (k < by.between) gpu::tie(spare.u, spare.p, spare.q) = std::make_tuple(next.u, next.y.x, next.y.y);
-            else
-                gpu::tie(spare.u, spare.p, spare.q, r.residual) =
-                    std::make_tuple(next.u, next.y.x, next.y.y, residual(+s.u, y, next.u, next.y, size, by));
+            if (k < by.between) {
+                gpu::tie(spare.u, spare.p, spare.q) = std::make_tuple(next.u, next.y.x, next.y.y);
+            } else {
+                const auto last = residual(+s.u, y, next.u, next.y, size, by);
+                gpu::tie(spare.u, spare.p, spare.q, r.residual) = std::make_tuple(next.u, next.y.x, next.y.y, last);
+            }
             std::swap(s, spare);
         }
         r.iterations += by.between;
