@@ -82,10 +82,11 @@ class Ours:
         call = Call(size=ctypes.sizeof(Call), context=self.context, stream=torch.cuda.current_stream().cuda_stream)
         function = getattr(self.package, name)
 
-        def run(*arrays):
-            """The arguments, and the result's array, which is returned."""
-            self.check(function(ctypes.byref(call), *map(self.view, arrays)))
-            return arrays[-1]
+        def run(*arguments):
+            """The arguments, arrays and f32 numbers, and the results' arrays, the last of which is returned."""
+            given = (ctypes.c_float(x) if isinstance(x, float) else self.view(x) for x in arguments)
+            self.check(function(ctypes.byref(call), *given))
+            return arguments[-1]
 
         return run
 

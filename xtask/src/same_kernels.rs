@@ -12,7 +12,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The generators whose kernels are compared.
-const GENERATORS: [&str; 5] = ["examples-gen", "checks-gen", "bench-gen", "functions-gen", "demo-gen"];
+const GENERATORS: [&str; 6] =
+    ["examples-gen", "checks-gen", "bench-gen", "functions-gen", "demo-gen", "rof-gen"];
 /// The line that begins the part of a stage in what `--emit` prints.
 const STAGES: [(&str, &str); 2] = [("c", "// ---- c ----"), ("ptx", "// ---- ptx ----")];
 

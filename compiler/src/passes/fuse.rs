@@ -78,8 +78,7 @@ pub fn run(mut f: Function) -> Result<Function> {
             // a result is stored anyway, so what else needs the array reads the result
             out.results[i].value = match *out.graph.op(value) {
                 Op::Materialize(x) if !is_read => x,
-                Op::Materialize(_) if is_first => value,
-                Op::Iterate { .. } if !is_read => value,
+                Op::Materialize(_) | Op::Iterate { .. } if is_first => value,
                 _ => fuse.generate(&mut out.graph, value),
             };
         }

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 /// File, generator, options.
-const REPORTS: [(&str, &str, &[&str]); 6] = [
+const REPORTS: [(&str, &str, &[&str]); 7] = [
     ("examples.txt", env!("CARGO_BIN_EXE_examples-gen"), &["--explain"]),
     ("series.txt", env!("CARGO_BIN_EXE_demo-gen"), &["--explain"]),
+    ("rof.txt", env!("CARGO_BIN_EXE_rof-gen"), &["--explain"]),
     ("checks.txt", env!("CARGO_BIN_EXE_checks-gen"), &["--explain"]),
     ("kernels.txt", env!("CARGO_BIN_EXE_bench-gen"), &["--explain"]),
     ("functions.txt", env!("CARGO_BIN_EXE_functions-gen"), &["--explain"]),
@@ -51,7 +52,7 @@ fn every_generator() {
 /// Places are the author's lines, by files of the repository, whatever functions he passed to combinators.
 #[test]
 fn places() {
-    for (_, generator, _) in &REPORTS[..5] {
+    for (_, generator, _) in &REPORTS[..6] {
         let text = explained(generator, &["--explain=json"]);
         let files = text.lines().filter_map(|l| l.trim().strip_prefix("\"file\": \""));
         let foreign: Vec<&str> = files.filter(|f| !f.starts_with("cpp-examples/generators/src/")).collect();

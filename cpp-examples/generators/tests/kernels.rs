@@ -3,9 +3,10 @@
 use arraygpu_compiler::kernel::parse;
 use std::process::Command;
 
-const GENERATORS: [&str; 5] = [
+const GENERATORS: [&str; 6] = [
     env!("CARGO_BIN_EXE_examples-gen"),
     env!("CARGO_BIN_EXE_demo-gen"),
+    env!("CARGO_BIN_EXE_rof-gen"),
     env!("CARGO_BIN_EXE_checks-gen"),
     env!("CARGO_BIN_EXE_bench-gen"),
     env!("CARGO_BIN_EXE_functions-gen"),

@@ -8,9 +8,10 @@ use ptxas::{Module, Record, check_sample, find, refuse_spills};
 use std::path::Path;
 use std::process::Command;
 
-const GENERATORS: [(&str, &str); 4] = [
+const GENERATORS: [(&str, &str); 5] = [
     ("examples", env!("CARGO_BIN_EXE_examples-gen")),
     ("series", env!("CARGO_BIN_EXE_demo-gen")),
+    ("rof", env!("CARGO_BIN_EXE_rof-gen")),
     ("checks", env!("CARGO_BIN_EXE_checks-gen")),
     ("kernels", env!("CARGO_BIN_EXE_bench-gen")),
 ];

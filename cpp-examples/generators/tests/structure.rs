@@ -18,6 +18,8 @@ const BODIES: [&str; 5] = ["x", "y", "z", "mass", "epsilon2"];
 
 const RANK2: [&str; 7] = ["a", "u1", "v1", "u2", "v2", "y", "z"];
 
+const ROF: [&str; 7] = ["f", "u", "p", "q", "alpha", "tau", "sigma"];
+
 const EXAMPLES: &[(&str, Example)] = &[
     ("rmse", (|| one().function("f", ["x", "y"], "r", rmse::rmse), 1, 0)),
     ("rmse_unfused", (|| one().function("f", ["x", "y"], "r", rmse::rmse_unfused), 3, 2)),
@@ -36,6 +38,9 @@ const EXAMPLES: &[(&str, Example)] = &[
     // a step, and the copies where none is made; of each state a spare array
     ("jacobi_steps", (|| one().function("f", ["m", "k"], "r", jacobi::jacobi_steps), 2, 1)),
     ("waves", (|| one().function("f", ["u", "b", "c", "k"], ["x", "y"], jacobi::waves), 3, 2)),
+    ("rof", (|| one().function("f", ROF, ["x", "y", "z"], rof::step), 1, 0)),
+    // eleven, and one that stands for three of them
+    ("rof_unfused", (|| one().function("f", ROF, ["x", "y", "z"], rof::step_unfused), 12, 12)),
     ("box3", (|| one().function("f", ["m"], "r", filters::box3), 1, 0)),
     ("gaussian3", (|| one().function("f", ["m"], "r", filters::gaussian3), 1, 0)),
     ("row_sums", (|| one().function("f", ["m"], "r", matrices::row_sums), 1, 0)),

@@ -60,7 +60,9 @@ pub fn run() -> Result {
     for project in ["cpp-examples", "tests/cpp"] {
         projects::add(&mut bundle, project, toolkit)?;
     }
-    bundle.put(&sh::root().join("cpp-examples/demo/data/sunspots.csv"), "data")?;
+    for data in ["demo/data/sunspots.csv", "rof/data/camera.pgm"] {
+        bundle.put(&sh::root().join("cpp-examples").join(data), "data")?;
+    }
     say("test programs of the runtime");
     rust::add(&mut bundle)?;
     say("random programs");

@@ -8,14 +8,21 @@ use crate::install::Profile;
 use crate::sh::{self, Result};
 use std::path::{Path, PathBuf};
 
+/// Programs that have the path of their data built in, and the arguments that override it.
+const WITH_DATA: [(&str, &str); 3] = [
+    ("demo", "data/sunspots.csv @OUT@/sunspots.svg"),
+    ("rof", "data/camera.pgm @OUT@"),
+    ("rof_checks", "data/camera.pgm @OUT@"),
+];
+
 /// Builds a project for the bundle and takes every program that its tests run, and every package
 /// that it has made.
 pub fn add(bundle: &mut Bundle, project: &str, toolkit: Option<&Toolkit>) -> Result {
     let build = build(project, toolkit)?;
     for program in programs(&build)? {
-        // the demo has the path of its data built in; an argument overrides it
-        let demo = program.file_name().is_some_and(|n| n == "demo");
-        bundle.test(&program, "tests/cpp", if demo { "data/sunspots.csv @OUT@/sunspots.svg" } else { "" })?;
+        let name = program.file_name().unwrap_or_default();
+        let data = WITH_DATA.iter().find(|(program, _)| name == *program);
+        bundle.test(&program, "tests/cpp", data.map_or("", |(_, arguments)| *arguments))?;
     }
     if project == "tests/cpp" {
         bundle.put_folder(&sh::root().join("tests/abi"), "abi")?;

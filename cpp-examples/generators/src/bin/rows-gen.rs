@@ -2,7 +2,7 @@
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, narrow, products, rows, volumes};
+use arraygpu_examples::{filters, narrow, products, rof, rows, volumes};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -124,5 +124,19 @@ fn main() -> arraygpu::Result<()> {
         .doc(volumes::LAPLACE3D_INSIDE_DOC)
         .function("laplace27", ["u"], "result", volumes::laplace27)
         .doc(volumes::LAPLACE27_DOC)
+        .function(
+            "rof_step",
+            ["f", "u", "p", "q", "alpha", "tau", "sigma"],
+            ["u_new", "p_new", "q_new"],
+            rof::step,
+        )
+        .doc(rof::STEP_DOC)
+        .function(
+            "rof_step_unfused",
+            ["f", "u", "p", "q", "alpha", "tau", "sigma"],
+            ["u_new", "p_new", "q_new"],
+            rof::step_unfused,
+        )
+        .doc(rof::STEP_UNFUSED_DOC)
         .run()
 }
