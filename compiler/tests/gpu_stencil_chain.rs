@@ -14,7 +14,7 @@ use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::scalar::Ty;
 use common::rng::Rng;
 use stencil_stages::Boundary::{self, Mirror, Wrap};
-use stencil_stages::{ALL, Reads, along, padded, random_stages, unstored, windows};
+use stencil_stages::{ALL, Reads, along, boxes, padded, random_stages, unstored, windows};
 use versions::{check, compiled, numbers};
 
 /// Whether some launch of the program is a chain.
@@ -93,7 +93,7 @@ fn stages_that_fusion_finds() {
     for (turn, count) in [4, 5, 3, 4, 5, 4].into_iter().enumerate() {
         let ty = [Ty::F32, Ty::I32][turn % 2];
         let text = match turn {
-            0 | 1 => windows(ty, count),
+            0 | 1 => boxes(ty),
             _ => {
                 let (stages, results) = random_stages(&mut rng);
                 padded(ty, &stages, &results)

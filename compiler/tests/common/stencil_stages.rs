@@ -155,3 +155,34 @@ pub fn unstored(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.contains(" = materialize "));
     lines.map(|line| line.replace("_ = generate", " = generate") + "\n").collect()
 }
+
+/// Sums of 3 by 3 elements of such sums, of what is inside.
+pub fn boxes(ty: Ty) -> String {
+    let mut text =
+        format!("func @f(%x: [[{ty}]]) -> (r: [[{ty}]]) {{\n  %n0 = len %x\n  %m0 = len %x axis 1\n");
+    for (n, k) in ["n", "m"].into_iter().flat_map(|n| [(n, 1), (n, 2)]) {
+        write!(text, "  %{n}{k} = sub %{n}0, {}i64\n  require extent 0i64, %{n}{k} \"slice\"\n", 2 * k)
+            .unwrap();
+    }
+    for (name, of, k) in [("t", "x", 1), ("r", "t", 2)] {
+        let mut parts = Vec::new();
+        for a in 0..3 {
+            write!(text, "  %e{name}{a} = add %n{k}, {a}i64\n  %d{name}{a} = add %m{k}, {a}i64\n").unwrap();
+        }
+        for (a, b) in (0..9).map(|tap| (tap / 3, tap % 3)) {
+            writeln!(text, "  %{name}r{a}{b} = slice %{of} from {a}i64 to %e{name}{a} by 1i64").unwrap();
+            let part = format!("%{name}c{a}{b}");
+            writeln!(text, "  {part} = slice %{name}r{a}{b} axis 1 from {b}i64 to %d{name}{b} by 1i64")
+                .unwrap();
+            parts.push(part);
+        }
+        let names: Vec<String> = (0..9).map(|tap| format!("%p{tap}: {ty}")).collect();
+        writeln!(text, "  %{name} = map ({}) over {} {{", names.join(", "), parts.join(", ")).unwrap();
+        for tap in 1..9 {
+            let before = if tap == 1 { "p0".into() } else { format!("s{}", tap - 1) };
+            writeln!(text, "    %s{tap} = add %p{tap}, %{before}").unwrap();
+        }
+        text += "    yield %s8\n  }\n";
+    }
+    text + "  return %r\n}"
+}

@@ -149,7 +149,8 @@ impl ChainTiles {
             .sum();
         let whole = stencil_cost::of_both(bytes(l, &chain.stages), instructions);
         let (_, before) = chain.stages.split_last().expect("a chain has stages");
-        let has_edges = chain.stages.iter().any(|s| s.has_edges) || before.iter().any(|s| !s.is_plain());
+        let has_edges = chain.stages.iter().any(|s| s.has_edges && s.inner.has_boundary())
+            || before.iter().any(|s| !s.is_plain());
         let edges = if has_edges { EDGES } else { 1.0 };
         edges * self.time(l, chain) < MARGIN * whole
     }
