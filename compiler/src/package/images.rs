@@ -205,7 +205,7 @@ fn check(package: &Package) -> Result<()> {
     }
     let mut seen = FxHashMap::default();
     for kernel in &package.kernels {
-        if kernel.variants.is_empty() != kernel.absent.is_some() {
+        if kernel.is_for_gpus && kernel.variants.is_empty() != kernel.absent.is_some() {
             return wrong(format!("{} has {} versions", kernel.name, kernel.variants.len()));
         }
         for Variant { launch, ptx } in &kernel.variants {

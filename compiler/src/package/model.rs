@@ -6,9 +6,11 @@ use super::{Options, shapes};
 pub use crate::backend::c::ctype as c_type;
 use crate::core::{Type, print};
 use crate::driver::{Compiled, CompiledFunction, CompiledKernel, GpuCode, Targets};
+use crate::plan::Step;
 use crate::plan::gpu::GpuVariant;
 use crate::scalar::Ty;
 use crate::stage;
+use rustc_hash::FxHashSet;
 
 /// A package.
 #[derive(Clone, Debug)]
@@ -39,7 +41,10 @@ pub struct Package {
 pub struct Kernel {
     /// The kernel's name.
     pub name: String,
-    /// The variants for GPUs, in order of preference. There are none without that target.
+    /// Whether GPUs run it at all: not without that target, and not if the launch is an alternative to
+    /// others on CPUs only.
+    pub is_for_gpus: bool,
+    /// The variants for GPUs, in order of preference.
     pub variants: Vec<Variant>,
     /// The reason why there are no variants for GPUs, if there are none in spite of that target.
     pub absent: Option<String>,
@@ -227,7 +232,7 @@ impl Package {
             entries,
             plans: compiled.functions.iter().map(|f| f.plan.to_string()).collect(),
             staged: staged.map(|f| print::print(f, true)).collect(),
-            kernels: compiled.kernels.iter().map(|k| kernel(k, compiled.targets)).collect(),
+            kernels: kernels(compiled),
             gpu: if compiled.targets.cuda { compiled.gpu_launches() } else { String::new() },
             targets: compiled.targets,
             levels: Level::all().iter().copied().filter(|l| options.levels.contains(l)).collect(),
@@ -235,12 +240,24 @@ impl Package {
     }
 }
 
-/// Describes a kernel of a compiled program.
-fn kernel(k: &CompiledKernel, targets: Targets) -> Kernel {
+/// Describes the kernels of a compiled program.
+fn kernels(compiled: &Compiled) -> Vec<Kernel> {
+    let mut alternatives = FxHashSet::default();
+    for steps in compiled.functions.iter().flat_map(|f| f.plan.steps.windows(2)) {
+        if let [Step::Instead(_), Step::Launch(l)] = steps {
+            alternatives.insert(l.kernel);
+        }
+    }
+    let of = |(k, number)| kernel(k, compiled.targets, alternatives.contains(&number));
+    compiled.kernels.iter().zip(0..).map(of).collect()
+}
+
+fn kernel(k: &CompiledKernel, targets: Targets, is_alternative: bool) -> Kernel {
     let variant = |code: &GpuCode| Variant { launch: code.launch.clone(), ptx: code.ptx.clone() };
     let gpu = k.gpu.as_ref().filter(|_| targets.cuda);
     Kernel {
         name: k.name.clone(),
+        is_for_gpus: gpu.is_some_and(|gpu| !is_alternative || !gpu.variants.is_empty()),
         variants: gpu.map_or_else(Vec::new, |gpu| gpu.variants.iter().map(variant).collect()),
         absent: gpu.and_then(|gpu| gpu.absent.clone()),
     }
