@@ -19,7 +19,7 @@
 //! Where all reads agree on what is beyond the edges (`boundary/halo.rs`), it is loaded into the same registers,
 //! and the interior's code serves all elements: columns beside the thread's own are loaded with the rest, element
 //! by element, so that the first and the last lanes of a row have no code of their own; threads at other edges go
-//! plane by plane, and load all of their lines element by element. Else the elements of threads that are not in
+//! row by row, and load all of their lines element by element. Else the elements of threads that are not in
 //! the interior are left to `boundary_elements.rs`.
 
 mod part;
@@ -52,9 +52,10 @@ const THREAD_ROWS: i64 = 4;
 const PLANES: [i64; 2] = [2, 1];
 
 /// The words of registers of values that wait for later lines, and the resident blocks of a multiprocessor with
-/// them: a thread has 64 registers, 80 or 128. Addresses, and what is loaded and not yet needed, take the rest.
+/// them: a thread has 80 registers, or 128. Addresses, and what is loaded and not yet needed, take the rest. With 64
+/// registers and four blocks some values are spilled.
 /// More resident blocks hide more of the latency of loads, so they come before more planes.
-const WORDS: [(i64, u32); 3] = [(40, 4), (60, 3), (112, 2)];
+const WORDS: [(i64, u32); 2] = [(60, 3), (112, 2)];
 
 /// The most elements of a thread in a step, whose code is written for each of them.
 const MAX_ELEMENTS: i64 = 64;
@@ -76,6 +77,8 @@ pub struct PlaneWalkParams {
     lines: Vec<Line>,
     /// The lines of a step of one plane.
     lines_of_one: Vec<Line>,
+    /// The lines of one row of one plane.
+    lines_of_row: Vec<Line>,
     order: Order,
     /// The number of resident blocks for which a thread has enough registers.
     blocks: u32,
@@ -118,7 +121,9 @@ impl PlaneWalkParams {
         let mut best: Option<(u32, PlaneWalkParams)> = None;
         for planes in PLANES.into_iter().filter(|planes| planes * rows * v <= MAX_ELEMENTS) {
             for order in [Order::Planes, Order::Rows] {
-                let [lines, lines_of_one] = [planes, 1].map(|n| lines(l, &mine, tiling, n, order));
+                let row = PlaneTiling { thread_rows: 1, ..tiling };
+                let [lines, lines_of_one, lines_of_row] =
+                    [(tiling, planes), (tiling, 1), (row, 1)].map(|(of, n)| lines(l, &mine, of, n, order));
                 let words = part::most_words(l, inner, tiling, planes, &lines, order);
                 // columns that are apart are loaded one by one, which takes more registers at a time
                 let words = if layout.unaligned { words * 3 / 2 } else { words };
@@ -126,7 +131,7 @@ impl PlaneWalkParams {
                 if best.as_ref().is_none_or(|b| b.0 < blocks) {
                     best = Some((
                         blocks,
-                        PlaneWalkParams { tiling, planes, lines, lines_of_one, order, blocks },
+                        PlaneWalkParams { tiling, planes, lines, lines_of_one, lines_of_row, order, blocks },
                     ));
                 }
             }

@@ -55,7 +55,7 @@ impl Part<'_> {
 pub enum Edges {
     /// Only columns beside the thread's own may be, where they have a halo.
     Beside,
-    /// All may be, and the elements' array has a halo.
+    /// All but the thread's rows may be, and the elements' array has a halo.
     All,
 }
 
@@ -293,15 +293,10 @@ fn store(
         }
     }
     let last = part.fused.domain.len() - 1;
-    let [rows, columns] = [last - 1, last].map(|axis| l.launch.host(part.fused.domain[axis]));
-    let own = |axis: usize, by: i64| plus(part.position.vars[axis].1.clone(), by);
-    let mut inside = Vec::new();
+    let columns = l.launch.host(part.fused.domain[last]);
     for (k, store) in stores {
-        let is_inside = Expr::binary(BinaryOp::Lt, own(last, k), columns.clone());
-        inside.push(Stmt::If(is_inside, vec![store], vec![]));
-    }
-    if at_edge {
-        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, own(last - 1, row.1), rows), inside, vec![]));
+        let column = plus(part.position.vars[last].1.clone(), k);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, column, columns.clone()), vec![store], vec![]));
     }
     Ok(())
 }

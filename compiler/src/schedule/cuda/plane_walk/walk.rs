@@ -4,12 +4,14 @@ use super::PlaneWalkParams;
 use super::part::{Edges, Part, elements, is_beside};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::boundary_elements;
 use crate::schedule::cuda::expressions::{int32, to_i64};
-use crate::schedule::cuda::register_tiling::placement::{self, InteriorBounds, Line, Reach, ThreadPosition};
+use crate::schedule::cuda::register_tiling::placement::{
+    self, InteriorBounds, Line, PlaneTiling, Reach, ThreadPosition,
+};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, named as bind};
@@ -50,17 +52,17 @@ pub fn main(
     let plane = bind(l, "plane", plane, &mut body);
     let extent = l.launch.host(fused.domain[walk.axis]);
     let mut inside = Vec::new();
-    walk.step(l, &at_plane(&own, walk.axis, &plane), &mut inside)?;
+    walk.step(l, &at(&own, walk.axis, &plane), &mut inside)?;
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, plane, extent), inside, vec![]));
     out.push(Stmt::Seq(step, int32(0), int32(steps as i32), body));
     Ok(out)
 }
 
-/// Returns the position of the thread in another plane.
-fn at_plane(position: &ThreadPosition, axis: usize, plane: &Expr) -> ThreadPosition {
+/// Returns the position of the thread with another index along an axis.
+fn at(position: &ThreadPosition, axis: usize, index: &Expr) -> ThreadPosition {
     let (mut vars, mut block) = (position.vars.clone(), position.block.clone());
-    vars[axis].1 = plane.clone();
-    block[axis] = plane.clone();
+    vars[axis].1 = index.clone();
+    block[axis] = index.clone();
     ThreadPosition { vars, block }
 }
 
@@ -80,7 +82,7 @@ impl Walk<'_> {
             let mut body = Vec::new();
             let plane = position.vars[self.axis].1.clone().plus(to_i64(Expr::Reg(k)));
             let plane = bind(l, "plane", plane, &mut body);
-            let of_one = at_plane(position, self.axis, &plane);
+            let of_one = at(position, self.axis, &plane);
             let bounds = self.bounds(l, &of_one, 1, &self.params.lines_of_one);
             let mut one = Vec::new();
             let inside = bounds.contains(&of_one.vars[last].1, tiling.span());
@@ -129,15 +131,21 @@ impl Walk<'_> {
             return Ok(());
         }
         let last = self.fused.domain.len() - 1;
-        let mut some = Expr::Lit(Lit::bool(true));
-        for axis in [last - 1, last] {
+        let (k, mut body, mut own) = (l.k.reg("k", Ty::I32), Vec::new(), Vec::new());
+        let row = position.vars[last - 1].1.clone().plus(to_i64(Expr::Reg(k)));
+        let row = bind(l, "row", row, &mut body);
+        let of_row = at(position, last - 1, &row);
+        let inside = [last - 1, last].map(|axis| {
             let n = l.launch.host(self.fused.domain[axis]);
-            let inside = Expr::binary(BinaryOp::Lt, position.vars[axis].1.clone(), n);
-            some = if axis == last { Expr::binary(BinaryOp::And, some, inside) } else { inside };
-        }
-        let mut body = Vec::new();
-        elements(l, &self.part(position, 1, &self.params.lines_of_one), Edges::All, &mut body)?;
-        out.push(Stmt::If(some, body, vec![]));
+            Expr::binary(BinaryOp::Lt, of_row.vars[axis].1.clone(), n)
+        });
+        let part = self.part(&of_row, 1, &self.params.lines_of_row);
+        let part = Part { tiling: PlaneTiling { thread_rows: 1, ..part.tiling }, ..part };
+        elements(l, &part, Edges::All, &mut own)?;
+        let [row, column] = inside;
+        body.push(Stmt::If(row, own, vec![]));
+        let rows = int32(self.params.tiling.thread_rows as i32);
+        out.push(Stmt::If(column, vec![Stmt::Seq(k, int32(0), rows, body)], vec![]));
         Ok(())
     }
 

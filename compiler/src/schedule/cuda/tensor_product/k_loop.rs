@@ -78,7 +78,7 @@ impl TensorBlock<'_> {
                     // behind the end the last step is loaded again, and nobody reads it
                     let last = count.clone().minus(Expr::int(1));
                     let step = bind(l, "next", next.clone().min(last), &mut body);
-                    let place = if early { &mut body } else { &mut behind };
+                    let place = if early[side] { &mut body } else { &mut behind };
                     let loaded = self.load_pieces(l, side, pieces, &step, place)?;
                     on_the_way.push((side, pieces, loaded));
                 }

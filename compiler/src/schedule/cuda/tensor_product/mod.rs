@@ -9,8 +9,8 @@
 //! matrices have bank conflicts ([`layout`]). An operand in any direction is copied as it lies; the direction
 //! changes the loads of fragments only ([`fragments`]).
 //!
-//! Operands that are computed take registers on their way to shared memory ([`pieces`]). Partial steps and arrays
-//! of any strides do so element by element, with zeros in the place of what is out of bounds ([`staging`]).
+//! Operands that are computed take registers on their way to shared memory ([`pieces`]). Those of any strides do so
+//! element by element; so do partial steps, with zeros in the place of what is out of bounds ([`staging`]).
 //! Results go through shared memory as well, so that what follows from them is computed and stored for
 //! eight neighbours at a time ([`epilogue`]).
 //!

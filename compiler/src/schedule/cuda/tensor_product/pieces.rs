@@ -37,7 +37,7 @@ impl TensorBlock<'_> {
     /// Returns the ways of both sides; `None` if the code of an operand is too long to be repeated.
     pub fn ways(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Option<[Way; 2]>> {
         let operations = |n: NodeId| l.launch.g.reachable_until([n], |m| l.launch.g.is_closed(m)).len();
-        if self.strided || self.values.iter().any(|n| operations(*n) > MAX_OPERATIONS) {
+        if self.values.iter().any(|n| operations(*n) > MAX_OPERATIONS) {
             return Ok(None);
         }
         Ok(Some([self.way(l, 0, out)?, self.way(l, 1, out)?]))
@@ -45,24 +45,31 @@ impl TensorBlock<'_> {
 
     fn way(&self, l: &mut Lower, side: usize, out: &mut Vec<Stmt>) -> Result<Way> {
         let staged = self.sides[side];
-        let width = if staged.along_k { 1 } else { staged.of_piece() };
+        let width = if staged.along_k || self.strided { 1 } else { staged.of_piece() };
         let last = self.extents[side].clone().minus(Expr::int(width));
         let mut pieces = Vec::new();
         for u in 0..self.shape.pieces() {
             let place = staged.piece(int32(u as i32)).map(|e| bind(l, "piece", e, out));
             let to = bind(l, "to", staged.word(place[0].clone(), place[1].clone()), out);
             let [own, k] = staged.offsets(place).map(to_i64);
-            // out of bounds are the last rows or columns once more, whose results nobody stores
-            let own = bind(l, "own", self.origin[side].clone().plus(own).min(last.clone()), out);
+            let own = self.origin[side].clone().plus(own);
+            let own = if self.clamps_each(side) { own } else { own.min(last.clone()) };
+            let own = bind(l, "own", own, out);
             pieces.push(Piece { own, k, to });
         }
-        let copies = self.copies(l, side, &pieces, out)?;
+        let copies = if self.strided { None } else { self.copies(l, side, &pieces, out)? };
         Ok(copies.map_or(Way::Registers(pieces), Way::Copies))
+    }
+
+    /// Whether each element of a piece is clamped, and not the piece. Out of bounds are the last rows or columns
+    /// once more, whose results nobody stores.
+    fn clamps_each(&self, side: usize) -> bool {
+        self.strided && !self.sides[side].along_k
     }
 
     /// Returns when all pieces are within the matrix or outside of it; `None` if they always are.
     pub fn has_whole_pieces(&self) -> Option<Expr> {
-        let sides = self.sides.iter().zip(&self.extents).filter(|(s, _)| !s.along_k);
+        let sides = self.sides.iter().zip(&self.extents).filter(|(s, _)| !s.along_k && !self.strided);
         let whole = sides.map(|(s, n)| {
             let rest = Expr::binary(BinaryOp::And, n.clone(), Expr::int(s.of_piece() - 1));
             Expr::binary(BinaryOp::Eq, rest, Expr::int(0))
@@ -70,19 +77,29 @@ impl TensorBlock<'_> {
         whole.reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
     }
 
-    /// Whether the registers of a thread hold what is on its way while another step is multiplied.
-    pub fn fit_on_the_way(&self, l: &Lower, ways: &[Way; 2]) -> bool {
+    /// Returns for each side whether the registers of a thread hold what is on its way while another step is
+    /// multiplied.
+    pub fn fit_on_the_way(&self, l: &Lower, ways: &[Way; 2]) -> [bool; 2] {
         let g = &l.launch.g;
         let reads = |side: usize| {
             let all = g.reachable([self.values[side]]);
             let words = all.iter().filter(|n| matches!(g.op(**n), Op::Elem(..)) && !g.is_closed(**n));
             words.map(|n| g.ty(*n).elem.size().div_ceil(4) as i64 * self.sides[side].of_piece()).sum::<i64>()
         };
-        let on_the_way = ways.iter().enumerate().filter(|w| matches!(w.1, Way::Registers(_)));
-        self.shape.pieces() * on_the_way.map(|(side, _)| reads(side)).sum::<i64>() <= MAX_ON_THE_WAY
+        // addresses of any strides take registers, too
+        let mut left = if self.strided { MAX_ON_THE_WAY / 4 } else { MAX_ON_THE_WAY };
+        [0, 1].map(|side| {
+            let needed = match ways[side] {
+                Way::Registers(_) => self.shape.pieces() * reads(side),
+                Way::Copies(_) => 0,
+            };
+            let fits = needed <= left;
+            left -= if fits { needed } else { 0 };
+            fits
+        })
     }
 
-    /// Loads what neighbours read side by side, for the pieces of a step (i64).
+    /// Loads what the elements of the pieces of a step (i64) read.
     pub fn load_pieces(
         &self,
         l: &mut Lower,
@@ -95,8 +112,22 @@ impl TensorBlock<'_> {
         let mut all = Vec::new();
         for piece in pieces {
             let k = bind(l, "k", moved.clone().plus(piece.k.clone()), out);
-            let (mut vars, envs) = self.elements(l, side, [&piece.own, &k]);
-            self.load_neighbours(l, side, &envs, &mut vars, out)?;
+            let (mut vars, mut envs) = self.elements(l, side, [&piece.own, &k]);
+            if self.clamps_each(side) {
+                let last = self.extents[side].clone().minus(Expr::int(1));
+                for (env, u) in envs.iter_mut().zip(0..) {
+                    let (_, own) = l.launch.g.fresh_var(Ty::I64);
+                    vars.push((
+                        own,
+                        bind(l, "own", piece.own.clone().plus(Expr::int(u)).min(last.clone()), out),
+                    ));
+                    *env = env.with(&l.launch.g, self.p.outer[side], own);
+                }
+            }
+            match self.strided {
+                true => self.load_each(l, side, &envs, &mut vars, out)?,
+                false => self.load_neighbours(l, side, &envs, &mut vars, out)?,
+            }
             all.push(Loaded { vars, envs });
         }
         Ok(all)
@@ -140,6 +171,28 @@ impl TensorBlock<'_> {
         };
         let envs = (0..staged.of_piece()).map(env).collect();
         (vec![(own, own_at.clone()), (k, k_at.clone())], envs)
+    }
+
+    /// Loads what the elements of a piece read, one by one.
+    fn load_each(
+        &self,
+        l: &mut Lower,
+        side: usize,
+        envs: &[Env],
+        vars: &mut Vec<(NodeId, Expr)>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        for n in l.launch.g.reachable([self.values[side]]) {
+            if !matches!(l.launch.g.op(n), Op::Elem(..)) || l.launch.g.is_closed(n) {
+                continue;
+            }
+            let mut reads: Vec<NodeId> = envs.iter().map(|env| env.of(&mut l.launch.g, n)).collect();
+            reads.dedup();
+            let values = l.region(vars, &reads, &Expr::int(0), out)?;
+            let values = values.into_iter().map(|e| bind(l, "x", e, out)).collect::<Vec<_>>();
+            vars.extend(reads.into_iter().zip(values));
+        }
+        Ok(())
     }
 
     /// Loads by vector accesses what the elements of a piece read side by side.
