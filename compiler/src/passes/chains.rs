@@ -9,7 +9,7 @@
 //! ```
 
 use crate::core::graph::replace::{Found, replaced_by};
-use crate::core::simplify::simplify;
+use crate::core::simplify::settle;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::Result;
 use crate::scalar::Ty;
@@ -56,9 +56,31 @@ fn computed_again(g: &mut Graph, array: NodeId, again: &HashMap<NodeId, NodeId>)
             };
             Found::of(g, n, computed)
         };
-        replaced_by(g, body, element, &mut |g, op| simplify(g, op), &mut HashMap::default())
+        let body = replaced_by(g, body, element, &mut |g, op| g.add(op), &mut HashMap::default());
+        settled(g, body)
     });
     let made = g.add(Op::Generate(extents, lambda));
     g.set_loc(before);
     made
+}
+
+/// Returns an element with every node simplified, so that equal reads of an array become one node.
+fn settled(g: &mut Graph, body: NodeId) -> NodeId {
+    let mut made: HashMap<NodeId, NodeId> = HashMap::default();
+    for n in g.reachable([body]) {
+        let op = g.op(n).clone();
+        if g.is_closed(n) || op.lambda().is_some() || matches!(op, Op::Var(..)) {
+            continue;
+        }
+        let operands: Vec<NodeId> = op.operands().map(|o| made.get(&o).copied().unwrap_or(o)).collect();
+        let before = g.set_loc(g.node(n).loc.clone());
+        let new = settle(g, op.with(&operands, None));
+        g.set_loc(before);
+        if new != n {
+            let (bound, once) = (g.node(n).bound, g.node(n).once);
+            g.keep_marks(bound, once, new);
+            made.insert(n, new);
+        }
+    }
+    made.get(&body).copied().unwrap_or(body)
 }

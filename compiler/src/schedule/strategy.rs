@@ -46,7 +46,7 @@ pub enum Strategy {
     /// steps.
     TemporalBlocking,
     /// Several stencils one after another in one launch; what all but the last store is in shared-memory
-    /// tiles.
+    /// tiles, on a CPU in rolling buffers of rows.
     StencilChain,
 }
 

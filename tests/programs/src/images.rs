@@ -60,7 +60,7 @@ fn convolutions(c: &mut Corpus) {
             filtered(&filtered(u, std::slice::from_ref(&w)), &w.iter().map(|w| vec![*w]).collect::<Vec<_>>())
         },
     )
-    .because(reason::HALO);
+    .because(reason::CHAIN);
     c.add(
         "unsharp_mask",
         ["u", "amount"],
@@ -118,7 +118,7 @@ fn convolutions(c: &mut Corpus) {
             })
         },
     )
-    .because(reason::HALO);
+    .because(reason::CHAIN);
     c.add(
         "difference_of_gaussians",
         ["u"],
@@ -204,7 +204,7 @@ fn neighbourhoods(c: &mut Corpus) {
             Array::matrix(8, 9, |i, j| neighbours(&low, i, j).into_iter().fold(f64::MIN, f64::max))
         },
     )
-    .because(reason::HALO);
+    .because(reason::CHAIN);
     c.add(
         "median_3x3",
         ["u"],

@@ -10,6 +10,8 @@ pub const STAGES: &str =
     "the stages are one kernel, which computes each earlier stage again for every read of it";
 /// Stencils of stencils.
 pub const HALO: &str = "the inner stencil is computed again for each neighbour: `core/recompute` takes that for cheaper than storing it";
+/// The like where a CPU computes them one after the other.
+pub const CHAIN: &str = "CPUs compute the stages one after the other; a GPU's launch computes the inner stencil again for each neighbour where that is predicted to be faster than tiles of it (counted here)";
 /// Values that depend on some indices only.
 pub const FEWER: &str =
     "a value that depends on some of the indices is computed for all of them; only reductions are hoisted";

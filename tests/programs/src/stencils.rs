@@ -163,7 +163,7 @@ fn planes(c: &mut Corpus) {
             laplace(&laplace(u))
         },
     )
-    .because(reason::HALO);
+    .because(reason::CHAIN);
     c.add(
         "divergence_and_curl",
         ["u", "v"],
