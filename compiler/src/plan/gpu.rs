@@ -4,6 +4,7 @@
 //! The runtime launches the first variant of a kernel whose conditions hold. The last variant has
 //! no conditions.
 
+mod squares;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use crate::core::{COLUMNS, PANEL, TILE};
 use crate::error::Result;
 use crate::kernel::WARP;
 use crate::text::Cursor;
+use squares::squares;
 use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroU32;
 
@@ -106,17 +108,6 @@ pub enum Grid {
     One,
 }
 
-/// Returns the number of block tiles of `rows` by `cols` results in the last two axes. A vector is
-/// one column.
-fn squares(extents: &[u64], rows: u32, cols: u32) -> u64 {
-    let [m, n] = match *extents {
-        [.., m, n] => [m, n],
-        [m] => [m, 1],
-        [] => [0, 0],
-    };
-    m.div_ceil(rows.into()).saturating_mul(n.div_ceil(cols.into()))
-}
-
 impl Grid {
     /// Whether blocks exchange values through scratch, with other blocks or with another launch.
     pub fn has_scratch(&self) -> bool {
@@ -148,9 +139,9 @@ impl Grid {
                 squares(extents, rows, columns) * extents.iter().rev().skip(2).product::<u64>()
             }
             Grid::Volume { planes, rows, columns } => {
-                let depth = extents.iter().rev().nth(2).map_or(0, |n| n.div_ceil(planes.into()));
-                let outer = extents.iter().rev().skip(3).product::<u64>();
-                squares(extents, rows, columns).saturating_mul(depth).saturating_mul(outer)
+                let blocks = squares(extents, rows, columns);
+                let outer = |(axis, n): (usize, &u64)| if axis == 0 { n.div_ceil(planes.into()) } else { *n };
+                extents.iter().rev().skip(2).enumerate().map(outer).fold(blocks, u64::saturating_mul)
             }
             Grid::Panels { rows, columns } => {
                 squares(extents, rows, columns).saturating_mul(segment.div_ceil(PANEL as u64))
@@ -214,9 +205,7 @@ impl Display for GpuKernel {
             match v.grid {
                 Grid::Elements(n) => write!(f, " elements {n}")?,
                 Grid::Plane { rows, columns } => write!(f, " plane {rows} by {columns}")?,
-                Grid::Volume { planes, rows, columns } => {
-                    write!(f, " volume {planes} by {rows} by {columns}")?
-                }
+                Grid::Volume { planes, rows, columns: c } => write!(f, " volume {planes} by {rows} by {c}")?,
                 Grid::Tiles { min_span, max_span } => write!(f, " tiles {min_span} to {max_span}")?,
                 Grid::Segments(n) => write!(f, " segments {n}")?,
                 Grid::Clusters { blocks, segments: 1 } => write!(f, " clusters {blocks}")?,
@@ -299,6 +288,13 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     Ok(out)
 }
 
+/// A number that another one follows.
+fn next_of(c: &mut Cursor) -> Result<u32> {
+    let n = c.u32()?;
+    c.expect("by")?;
+    Ok(n)
+}
+
 fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let entry = c.word()?;
     c.expect("threads")?;
@@ -306,9 +302,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let grid = match c.word()?.as_str() {
         "elements" => Grid::Elements(c.u32()?),
         word @ ("plane" | "panels" | "sums") => {
-            let rows = c.u32()?;
-            c.expect("by")?;
-            let columns = c.u32()?;
+            let (rows, columns) = (next_of(c)?, c.u32()?);
             match word {
                 "plane" => Grid::Plane { rows, columns },
                 "panels" => Grid::Panels { rows, columns },
@@ -316,10 +310,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
             }
         }
         "volume" => {
-            let planes = c.u32()?;
-            c.expect("by")?;
-            let rows = c.u32()?;
-            c.expect("by")?;
+            let [planes, rows] = [next_of(c)?, next_of(c)?];
             Grid::Volume { planes, rows, columns: c.u32()? }
         }
         "tiles" => {

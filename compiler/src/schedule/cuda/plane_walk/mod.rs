@@ -22,6 +22,7 @@
 //! row by row, and load all of their lines element by element. Else the elements of threads that are not in
 //! the interior are left to `boundary_elements.rs`.
 
+mod lines;
 mod part;
 mod variants;
 mod walk;
@@ -31,7 +32,6 @@ pub use walk::main;
 
 use super::register_tiling;
 use super::register_tiling::placement::{Line, PlaneTiling};
-use super::register_window;
 use super::thread_layout::ThreadLayout;
 use crate::core::StencilHint;
 use crate::plan::gpu::Profit;
@@ -39,7 +39,7 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::{self, Stencil};
-use std::collections::{BTreeMap, BTreeSet};
+use lines::{Order, lines};
 
 /// The planes through which a block walks. With more of them fewer planes are read by two blocks, with fewer of
 /// them there are more blocks.
@@ -82,15 +82,6 @@ pub struct PlaneWalkParams {
     order: Order,
     /// The number of resident blocks for which a thread has enough registers.
     blocks: u32,
-}
-
-/// The order of the lines of a step. Sums that go through planes first shrink to a value per element if lines
-/// come plane by plane. Others, such as those of the neighbours in opposite directions, need lines of all planes
-/// before a row is complete: row by row they have few rows in registers.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Order {
-    Planes,
-    Rows,
 }
 
 impl PlaneWalkParams {
@@ -161,45 +152,5 @@ impl PlaneWalkParams {
     fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
         let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
         Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
-    }
-}
-
-/// Returns the lines that a thread's rows of so many planes read, in order.
-fn lines(
-    l: &LaunchContext,
-    stencils: &[&Stencil],
-    tiling: PlaneTiling,
-    planes: i64,
-    order: Order,
-) -> Vec<Line> {
-    let mut all = Vec::new();
-    for s in stencils {
-        let mut lanes: BTreeMap<Vec<i64>, BTreeSet<i64>> = BTreeMap::new();
-        for tap in &s.taps {
-            let Some((column, before)) = tap.split_last() else { continue };
-            for (p, r) in (0..planes).flat_map(|p| (0..tiling.thread_rows).map(move |r| (p, r))) {
-                let mut at = before.to_vec();
-                let row = at.len() - 1;
-                at[row] += r;
-                at[row - 1] += p;
-                lanes.entry(at).or_default().extend(tiling.thread_columns().map(|k| column + k));
-            }
-        }
-        let width = if tiling.column_stride == 1 { register_window::widest(l, s.array, tiling.v) } else { 1 };
-        let line = |(at, lanes)| Line { array: s.array, at, pieces: register_window::pieces(&lanes, width) };
-        all.extend(lanes.into_iter().map(line));
-    }
-    all.sort_by_key(|line| order.place(line));
-    all
-}
-
-impl Order {
-    /// Returns the place of a line among those of a step: they are computed with together if it is the same.
-    fn place(self, line: &Line) -> (i64, i64) {
-        let row = line.at.len() - 1;
-        match self {
-            Order::Planes => (line.at[row - 1], line.at[row]),
-            Order::Rows => (line.at[row], line.at[row - 1]),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! The elements of a thread in a few planes, line by line.
 
-use super::Order;
+use super::lines::Order;
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
