@@ -112,12 +112,16 @@ impl CommonSubexpressions<'_> {
     /// Walks a block. A value that is first computed in it is known until its end.
     fn block(&mut self, body: &mut Vec<Stmt>) {
         let open = self.undo.len();
-        let mut out = Vec::with_capacity(body.len());
-        for mut s in std::mem::take(body) {
-            self.stmt(&mut s, &mut out);
-            out.push(s);
+        if self.rewrites {
+            let mut out = Vec::with_capacity(body.len());
+            for mut s in std::mem::take(body) {
+                self.stmt(&mut s, &mut out);
+                out.push(s);
+            }
+            *body = out;
+        } else {
+            body.iter_mut().for_each(|s| self.stmt(s, &mut Vec::new()));
         }
-        *body = out;
         for number in self.undo.drain(open..) {
             self.first[number as usize] = None;
         }

@@ -27,8 +27,9 @@ impl Liveness {
     fn of(k: &Kernel) -> Liveness {
         let mut marking = Marking {
             live: Liveness { regs: vec![false; k.regs.len()], locals: vec![false; k.locals.len()] },
-            definitions: vec![Vec::new(); k.regs.len()],
-            stores: vec![Vec::new(); k.locals.len()],
+            definitions: vec![None; k.regs.len()],
+            stores: vec![None; k.locals.len()],
+            places: Vec::new(),
             blocks: Vec::new(),
             pending: Vec::new(),
         };
@@ -78,10 +79,13 @@ struct Place<'k> {
 
 struct Marking<'k> {
     live: Liveness,
-    /// The statements that give each register a value.
-    definitions: Vec<Vec<Place<'k>>>,
-    /// The stores to each local array.
-    stores: Vec<Vec<Place<'k>>>,
+    /// The last statement that gives each register a value, by its number in `places`.
+    definitions: Vec<Option<u32>>,
+    /// The last store to each local array.
+    stores: Vec<Option<u32>>,
+    /// Definitions and stores, each with the one before it of the same register or local array: a list
+    /// for each of thousands of registers would take most of the time.
+    places: Vec<(Place<'k>, Option<u32>)>,
     /// The loops and choices, and whether something in them is live.
     blocks: Vec<(Place<'k>, bool)>,
     /// Live statements whose operands are not marked yet.
@@ -95,18 +99,22 @@ impl<'k> Marking<'k> {
             let place = Place { statement, block };
             match statement {
                 Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
-                    self.definitions[r.0 as usize].push(place);
+                    add(&mut self.places, &mut self.definitions[r.0 as usize], place);
                     if orders(e) {
                         self.pending.push(place);
                     }
                 }
-                Stmt::Pack(r, _) => self.definitions[r.0 as usize].push(place),
+                Stmt::Pack(r, _) => add(&mut self.places, &mut self.definitions[r.0 as usize], place),
                 Stmt::LoadVec(regs, ..)
                 | Stmt::LoadMatrices { regs, .. }
                 | Stmt::MultiplyMatrices { sums: regs, .. } => {
-                    regs.iter().for_each(|r| self.definitions[r.0 as usize].push(place));
+                    for r in regs {
+                        add(&mut self.places, &mut self.definitions[r.0 as usize], place);
+                    }
                 }
-                Stmt::Store(Mem::Local(l), ..) => self.stores[*l as usize].push(place),
+                Stmt::Store(Mem::Local(l), ..) => {
+                    add(&mut self.places, &mut self.stores[*l as usize], place);
+                }
                 Stmt::Local(_) => {}
                 Stmt::For(..) | Stmt::Seq(..) | Stmt::If(..) | Stmt::While(..) => {
                     self.blocks.push((place, false));
@@ -158,7 +166,7 @@ impl<'k> Marking<'k> {
 
     fn mark_register(&mut self, r: Reg) {
         if !std::mem::replace(&mut self.live.regs[r.0 as usize], true) {
-            self.pending.append(&mut self.definitions[r.0 as usize]);
+            self.wait(self.definitions[r.0 as usize]);
         }
     }
 
@@ -166,9 +174,24 @@ impl<'k> Marking<'k> {
         if let Mem::Local(l) = m
             && !std::mem::replace(&mut self.live.locals[l as usize], true)
         {
-            self.pending.append(&mut self.stores[l as usize]);
+            self.wait(self.stores[l as usize]);
         }
     }
+
+    /// Lets the statements of a list wait for their marks.
+    fn wait(&mut self, mut last: Option<u32>) {
+        while let Some(at) = last {
+            let (place, before) = self.places[at as usize];
+            self.pending.push(place);
+            last = before;
+        }
+    }
+}
+
+/// Adds a statement to the list that ends with `last`.
+fn add<'k>(places: &mut Vec<(Place<'k>, Option<u32>)>, last: &mut Option<u32>, place: Place<'k>) {
+    places.push((place, *last));
+    *last = Some(places.len() as u32 - 1);
 }
 
 /// Returns whether an expression contains a broadcast, which orders the memory accesses of the

@@ -66,11 +66,16 @@ impl Display for Name {
 }
 
 /// Writes a number without `write!`, which is slow; listings have thousands of numbers.
-pub fn write_decimal(out: &mut impl Write, n: u64) -> fmt::Result {
-    if n >= 10 {
-        write_decimal(out, n / 10)?;
+pub fn write_decimal(out: &mut impl Write, mut n: u64) -> fmt::Result {
+    let (mut digits, mut at) = ([0; 20], 20);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            return out.write_str(str::from_utf8(&digits[at..]).unwrap_or_default());
+        }
     }
-    out.write_char(char::from(b'0' + (n % 10) as u8))
 }
 
 /// Compares a name with its printed form.

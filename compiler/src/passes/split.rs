@@ -55,17 +55,20 @@ impl Cone {
 
 /// Returns the arrays to be stored.
 fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
-    let mut cutter = Cutter { g, stored: HashSet::default(), own: vec![None; g.len()], last: None };
+    let (own, records) = (vec![None; g.len()], vec![false; g.len()]);
+    let mut cutter = Cutter { g, stored: HashSet::default(), own, records, last: None };
     // the sums over operands are upper bounds of the cones, because shared parts count several
     // times
     let mut estimates = vec![Cone::default(); g.len()];
     for n in g.reachable(roots) {
-        let mut estimate = cutter.own(n).0;
+        let (mut estimate, mut records) = cutter.own(n);
         for x in cutter.arrays(n) {
+            records |= cutter.records[x.0 as usize];
             let of = estimates[x.0 as usize];
             estimate.operations = estimate.operations.saturating_add(of.operations);
             estimate.parameters = estimate.parameters.saturating_add(of.parameters);
         }
+        cutter.records[n.0 as usize] = records;
         if g.is_stored(n) {
             estimate = Cone { operations: 0, parameters: OF_ARRAY };
         }
@@ -87,6 +90,9 @@ struct Cutter<'g> {
     /// The operations and scalars of a node's own function, and whether it may leave an error
     /// record.
     own: Vec<Option<(Cone, bool)>>,
+    /// Whether anything in a node's cone may leave an error record. What is stored meanwhile does
+    /// not, so this stays as it is.
+    records: Vec<bool>,
     /// The cone that was walked last. In a chain of which each array reads several earlier ones,
     /// the next cone is this one and one array more.
     last: Option<Walked>,
@@ -96,7 +102,6 @@ struct Cutter<'g> {
 struct Walked {
     of: NodeId,
     cone: Cone,
-    records: bool,
     seen: Visited,
 }
 
@@ -152,13 +157,12 @@ impl Cutter<'_> {
         open
     }
 
-    /// Returns the cone of a node, and whether anything in it may leave an error record.
-    fn cone(&mut self, n: NodeId) -> (Cone, bool) {
-        let last =
-            self.last.take().filter(|last| self.arrays(n).any(|x| x == last.of) && !self.is_cut(last.of));
+    /// Returns the cone of a node.
+    fn cone(&mut self, n: NodeId) -> Cone {
+        let last = self.last.take().filter(|last| self.contains(n, last.of));
         let mut walked = match last {
             Some(last) => Walked { of: n, ..last },
-            None => Walked { of: n, cone: Cone::default(), records: false, seen: Visited::begin() },
+            None => Walked { of: n, cone: Cone::default(), seen: Visited::begin() },
         };
         let mut stack = vec![n];
         while let Some(m) = stack.pop() {
@@ -169,15 +173,30 @@ impl Cutter<'_> {
                 walked.cone.parameters += OF_ARRAY;
                 continue;
             }
-            let (own, records) = self.own(m);
+            let own = self.own(m).0;
             walked.cone.operations += own.operations;
             walked.cone.parameters += own.parameters;
-            walked.records |= records;
             stack.extend(self.arrays(m));
         }
-        let found = (walked.cone, walked.records);
+        let found = walked.cone;
         self.last = Some(walked);
         found
+    }
+
+    /// Returns whether `part` belongs to the cone of `n`. Operands have lower numbers than their
+    /// users.
+    fn contains(&self, n: NodeId, part: NodeId) -> bool {
+        let (mut seen, mut stack) = (Visited::begin(), vec![n]);
+        while let Some(m) = stack.pop() {
+            if m < part || m != n && self.is_cut(m) || !seen.insert(m.0) {
+                continue;
+            }
+            if m == part {
+                return true;
+            }
+            stack.extend(self.arrays(m));
+        }
+        false
     }
 
     /// Returns whether an array is in memory when it is read.
@@ -201,7 +220,7 @@ impl Cutter<'_> {
     /// Stores operands, the largest cone first, until the node's own cone is small enough.
     fn cut(&mut self, n: NodeId) -> Cone {
         loop {
-            let (cone, _) = self.cone(n);
+            let cone = self.cone(n);
             if !cone.is_too_large() {
                 return cone;
             }
@@ -210,13 +229,14 @@ impl Cutter<'_> {
             let made: Vec<NodeId> = self.arrays(n).map(|x| self.made(x)).collect();
             for x in made {
                 let is_made = matches!(g.op(x), Op::Map(..) | Op::Generate(..));
-                if !is_made || !g.is_closed(x) || self.stored.contains(&x) {
+                let records = self.records[x.0 as usize];
+                if !is_made || records || !g.is_closed(x) || self.stored.contains(&x) {
                     continue;
                 }
-                let (of, records) = self.cone(x);
+                let of = self.cone(x);
                 // operations and parameters are weighted by their limits
                 let size = of.operations * MOST_PARAMETERS / MOST_OPERATIONS + of.parameters;
-                if !records && best.is_none_or(|b| b.0 < size) {
+                if best.is_none_or(|b| b.0 < size) {
                     best = Some((size, x));
                 }
             }

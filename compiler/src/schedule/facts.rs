@@ -6,6 +6,7 @@ use super::groups::{FusedGroup, Item};
 use super::stencil::Stencil;
 use crate::core::NodeId;
 use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 use std::rc::Rc;
 
 /// The facts about a fused group, which are found before any code is generated.
@@ -41,9 +42,9 @@ pub struct Facts {
 pub struct Accesses {
     /// The arrays that are read at the element's own index, in the order in which an element reads
     /// them: first on its fast path, then on its slow path.
-    pub(super) own: IndexSet<NodeId>,
+    pub(super) own: IndexSet<NodeId, FxBuildHasher>,
     /// The arrays that are read at another index, or by a nested operation.
-    pub(super) elsewhere: IndexSet<NodeId>,
+    pub(super) elsewhere: IndexSet<NodeId, FxBuildHasher>,
     /// Whether the group is a map over several dimensions that is computed row by row, because its
     /// elements need their indices. Any other group counts through its elements: a read at the
     /// element's own indices is a read at its number in row-major order.

@@ -4,12 +4,12 @@ use crate::core::{Graph, NodeId, Op};
 use crate::plan::{HostId, HostOp};
 use crate::scalar::Ty;
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 /// The host scalars of one plan, without duplicates.
 #[derive(Default)]
 pub struct Hosts {
-    list: IndexMap<HostOp, Ty>,
+    list: IndexMap<HostOp, Ty, FxBuildHasher>,
     /// The nodes of the function that were converted already.
     known: HashMap<NodeId, HostId>,
     /// The number of nodes of the function. Nodes that launches add have other meanings in other

@@ -11,11 +11,13 @@ use super::lower::SlowPath;
 use super::lower::{LaunchContext, Lower, Region};
 use super::unlikely::arms;
 use super::work;
+use crate::core::graph::marks::Visited;
 use crate::core::{Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 use std::collections::BTreeMap;
 
 /// Number of operations of an arm above which it becomes a branch: then a branch costs less than
@@ -25,10 +27,11 @@ const EXPENSIVE: u32 = 24;
 /// Returns the conditions of all unlikely selects that the fast-path values of `roots` need, and
 /// those that these conditions need in turn.
 pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
-    let (mut seen, mut found) = (IndexSet::<NodeId>::new(), IndexSet::new());
+    let mut seen = Visited::begin();
+    let mut found = IndexSet::<NodeId, FxBuildHasher>::default();
     let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
     while let Some(n) = stack.pop() {
-        if !seen.insert(n) {
+        if !seen.insert(n.0) {
             continue;
         }
         match arms(&l.g, n) {

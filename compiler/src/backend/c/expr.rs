@@ -3,6 +3,7 @@
 
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use std::fmt::{Display, Write};
 
 /// Returns the C type of a value. A 16-bit float is held as its bits, because it is only moved and
 /// converted from and to float.
@@ -27,73 +28,238 @@ pub fn memtype(ty: Ty) -> &'static str {
     if ty == Ty::Bool { "uint8_t" } else { ctype(ty) }
 }
 
-/// Prints an expression without parentheses around it.
-pub fn expr(k: &Kernel, e: &Expr) -> String {
-    match e {
-        Expr::Lit(l) => literal(*l),
-        Expr::Reg(r) => k.regs[r.0 as usize].0.to_string(),
-        Expr::In(i) => k.ins[*i as usize].0.clone(),
-        Expr::Slot(i) => format!("{}[0]", k.slots[*i as usize].name),
-        Expr::Load(m, i) => load(k, *m, i),
-        Expr::LoadIf(m, i, c) => load_if(k, *m, i, c),
-        Expr::Unary(op, a) => unary(k, *op, a),
-        Expr::Binary(op, a, b) => binary(k, *op, a, b),
-        Expr::MulAdd(a, b, c) => match k.ty(a) {
-            Ty::F32 => format!("__builtin_fmaf({}, {}, {})", expr(k, a), expr(k, b), expr(k, c)),
-            Ty::F64 => format!("__builtin_fma({}, {}, {})", expr(k, a), expr(k, b), expr(k, c)),
-            ty => {
-                let [a, b] = beside(k, a, b);
-                narrow(ty, format!("{a} * {b} + {}", atom(k, c)))
+/// Prints expressions at the end of a text: texts of their own would be as many allocations.
+pub struct Printer<'a> {
+    pub k: &'a Kernel,
+    pub out: &'a mut String,
+}
+
+impl Printer<'_> {
+    fn text(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// Prints an expression without parentheses around it.
+    pub fn expr(&mut self, e: &Expr) {
+        let k = self.k;
+        match e {
+            Expr::Lit(l) => literal(*l, self.out),
+            Expr::Reg(r) => put(k.regs[r.0 as usize].0.write(self.out)),
+            Expr::In(i) => self.text(&k.ins[*i as usize].0),
+            Expr::Slot(i) => put(write!(self.out, "{}[0]", k.slots[*i as usize].name)),
+            Expr::Load(m, i) => self.load(*m, i),
+            Expr::LoadIf(m, i, c) => self.load_if(*m, i, c),
+            Expr::Unary(op, a) => self.unary(*op, a),
+            Expr::Binary(op, a, b) => self.binary(*op, a, b),
+            Expr::MulAdd(a, b, c) => match k.ty(a) {
+                Ty::F32 => self.call("__builtin_fmaf", &[a, b, c]),
+                Ty::F64 => self.call("__builtin_fma", &[a, b, c]),
+                ty => self.narrow(ty, |p| {
+                    p.beside(a, " * ", b);
+                    p.text(" + ");
+                    p.atom(c);
+                }),
+            },
+            Expr::Select(c, a, b) => {
+                self.atom(c);
+                self.text(" ? ");
+                self.beside(a, " : ", b);
             }
-        },
-        Expr::Select(c, a, b) => {
-            let [a, b] = beside(k, a, b);
-            format!("{} ? {a} : {b}", atom(k, c))
+            Expr::Cast(to, a) => self.cast(*to, a),
+            Expr::TileBegin => self.text("tile_begin"),
+            Expr::TileEnd => self.text("tile_end"),
+            Expr::Place(_)
+            | Expr::ShuffleDown(..)
+            | Expr::ShuffleUp(..)
+            | Expr::ShuffleXor(..)
+            | Expr::Broadcast(_) => {
+                unreachable!("verified: a CPU kernel")
+            }
         }
-        Expr::Cast(to, a) => cast(k, *to, a),
-        Expr::TileBegin => "tile_begin".into(),
-        Expr::TileEnd => "tile_end".into(),
-        Expr::Place(_)
-        | Expr::ShuffleDown(..)
-        | Expr::ShuffleUp(..)
-        | Expr::ShuffleXor(..)
-        | Expr::Broadcast(_) => {
-            unreachable!("verified: a CPU kernel")
+    }
+
+    /// Prints an expression so that it can be an operand of any operator.
+    pub fn atom(&mut self, e: &Expr) {
+        let (k, begin) = (self.k, self.out.len());
+        self.expr(e);
+        let text = &self.out[begin..];
+        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let is_call = match e {
+            Expr::Unary(op, a) => {
+                !(matches!(op, UnaryOp::Neg | UnaryOp::Not)) && !text.starts_with('(') || is_promoted(k.ty(a))
+            }
+            Expr::Load(m, _) => k.mem(*m).1 != Ty::Bool,
+            Expr::MulAdd(a, ..) => k.ty(a).is_float(),
+            _ => false,
+        };
+        if !(text.chars().all(plain) || is_call || matches!(e, Expr::Binary(..)) && is_one_call(text)) {
+            self.out.insert(begin, '(');
+            self.text(")");
+        }
+    }
+
+    /// Prints two operands of one type, with a sign between them. C gives a small constant the type
+    /// int, so if both operands are constants, the first one is printed with a cast to its type.
+    fn beside(&mut self, a: &Expr, sign: &str, b: &Expr) {
+        if let Expr::Lit(_) = b {
+            self.typed(a)
+        } else {
+            self.atom(a)
+        }
+        self.text(sign);
+        self.atom(b);
+    }
+
+    /// Prints an expression whose C type is its own type, even if it is a constant.
+    fn typed(&mut self, e: &Expr) {
+        let ty = self.k.ty(e);
+        let is_wide = matches!(e, Expr::Lit(_)) && ty.is_int() && ty.size() == 8;
+        if is_wide {
+            put(write!(self.out, "({})", ctype(ty)));
+        }
+        self.atom(e);
+    }
+
+    fn load(&mut self, m: Mem, i: &Expr) {
+        let (name, ty) = self.k.mem(m);
+        self.text(name);
+        self.text("[");
+        self.index(m, i);
+        self.text(if ty == Ty::Bool { "] != 0" } else { "]" });
+    }
+
+    /// Prints the load as a call, because GCC 13 reads the array in `(c ? a[i] : 0) | 1` even if the
+    /// condition is false.
+    fn load_if(&mut self, m: Mem, i: &Expr, c: &Expr) {
+        let (name, ty) = self.k.mem(m);
+        put(write!(self.out, "agpu_load_if_{}(", if ty == Ty::Bool { Ty::U8 } else { ty }));
+        self.expr(c);
+        put(write!(self.out, ", &{name}["));
+        self.index(m, i);
+        self.text(if ty == Ty::Bool { "]) != 0" } else { "])" });
+    }
+
+    /// Prints the index of a memory access; the index into a strided array is multiplied by the
+    /// stride.
+    pub fn index(&mut self, m: Mem, i: &Expr) {
+        match m {
+            Mem::Array(a) if self.k.arrays[a as usize].strided => {
+                self.atom(i);
+                put(write!(self.out, " * stride_of_{}", self.k.arrays[a as usize].name));
+            }
+            _ => self.expr(i),
+        }
+    }
+
+    /// Prints what `text` does, cast back to its type if C promotes it.
+    fn narrow(&mut self, ty: Ty, text: impl FnOnce(&mut Self)) {
+        if is_promoted(ty) {
+            put(write!(self.out, "({})(", ctype(ty)));
+        }
+        text(self);
+        if is_promoted(ty) {
+            self.text(")");
+        }
+    }
+
+    fn call(&mut self, name: impl Display, operands: &[&Expr]) {
+        put(write!(self.out, "{name}("));
+        for (i, e) in operands.iter().enumerate() {
+            self.text(if i == 0 { "" } else { ", " });
+            self.expr(e);
+        }
+        self.text(")");
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: &Expr) {
+        let ty = self.k.ty(a);
+        let suffix = if ty == Ty::F32 { "f" } else { "" };
+        let sign = |p: &mut Self, sign: &str| {
+            p.narrow(ty, |p| {
+                p.text(sign);
+                p.typed(a);
+            });
+        };
+        match op {
+            UnaryOp::Neg => sign(self, "-"),
+            UnaryOp::Not if ty == Ty::Bool => {
+                self.text("!");
+                self.atom(a);
+            }
+            UnaryOp::Not => sign(self, "~"),
+            UnaryOp::Abs if ty.is_float() => self.call(format_args!("__builtin_fabs{suffix}"), &[a]),
+            UnaryOp::Abs => self.call(format_args!("agpu_abs_{ty}"), &[a]),
+            UnaryOp::Round => self.call(format_args!("agpu_round_{ty}"), &[a]),
+            UnaryOp::RoundTiesEven => self.call(format_args!("__builtin_rint{suffix}"), &[a]),
+            UnaryOp::ToBits | UnaryOp::FromBits => self.call(format_args!("agpu_{op}_{ty}"), &[a]),
+            UnaryOp::Unlikely => self.expr(a),
+            UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc => {
+                self.call(format_args!("__builtin_{op}{suffix}"), &[a])
+            }
+            op => unreachable!("{op} is lowered in core IR"),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: &Expr, b: &Expr) {
+        use BinaryOp::*;
+        let (k, ty) = (self.k, self.k.ty(a));
+        let narrow = |p: &mut Self, sign: &str| p.narrow(ty, |p| p.beside(a, sign, b));
+        match op {
+            Add | Sub if ty.is_float() && (zero_has_known_sign(k, a) || zero_has_known_sign(k, b)) => {
+                self.call(format_args!("agpu_{op}_{ty}"), &[a, b])
+            }
+            Add => narrow(self, " + "),
+            Sub => narrow(self, " - "),
+            Mul => narrow(self, " * "),
+            Div if ty.is_float() => self.beside(a, " / ", b),
+            // A constant count below the width needs no mask.
+            Shl | Shr if matches!(b, Expr::Lit(l) if l.as_int().is_some_and(|c| (0..8 * ty.size() as i64).contains(&c))) => {
+                if op == Shl && ty.is_signed() {
+                    self.narrow(ty, |p| p.call(format_args!("agpu_shl_{ty}"), &[a, b]))
+                } else {
+                    narrow(self, if op == Shl { " << " } else { " >> " })
+                }
+            }
+            Div | Rem | Min | Max | Shl | Shr => self.call(format_args!("agpu_{op}_{ty}"), &[a, b]),
+            And => self.beside(a, " & ", b),
+            Or => self.beside(a, " | ", b),
+            Xor => self.beside(a, " ^ ", b),
+            Eq => self.beside(a, " == ", b),
+            Ne => self.beside(a, " != ", b),
+            Lt => self.beside(a, " < ", b),
+            Le => self.beside(a, " <= ", b),
+            Gt => self.beside(a, " > ", b),
+            Ge => self.beside(a, " >= ", b),
+            // The exact remainder is representable, so every libm returns the same bits.
+            RemSlow => self.call(if ty == Ty::F32 { "fmodf" } else { "fmod" }, &[a, b]),
+            ApproxAdd | ApproxSub | ApproxMul | ApproxDiv | DivNear | DivWide => {
+                unreachable!("precise on a CPU")
+            }
+            Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
+        }
+    }
+
+    fn cast(&mut self, to: Ty, a: &Expr) {
+        let from = self.k.ty(a);
+        match (from.is_float(), to) {
+            (_, to) if to == from => self.expr(a),
+            (_, to) if to.is_half() || from.is_half() => self.call(format_args!("agpu_{to}_of_{from}"), &[a]),
+            (_, Ty::Bool) => {
+                self.atom(a);
+                self.text(" != 0");
+            }
+            (true, to) if to.is_int() => self.call(format_args!("agpu_{to}_of_{from}"), &[a]),
+            _ => {
+                put(write!(self.out, "({})", ctype(to)));
+                self.atom(a);
+            }
         }
     }
 }
 
-/// Prints an expression so that it can be an operand of any operator.
-pub fn atom(k: &Kernel, e: &Expr) -> String {
-    let text = expr(k, e);
-    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    let is_call = match e {
-        Expr::Unary(op, a) => {
-            !(matches!(op, UnaryOp::Neg | UnaryOp::Not)) && !text.starts_with('(') || is_promoted(k.ty(a))
-        }
-        Expr::Load(m, _) => k.mem(*m).1 != Ty::Bool,
-        Expr::MulAdd(a, ..) => k.ty(a).is_float(),
-        _ => false,
-    };
-    if text.chars().all(plain) || is_call || matches!(e, Expr::Binary(..)) && is_one_call(&text) {
-        text
-    } else {
-        format!("({text})")
-    }
-}
-
-/// Prints two operands of one type. C gives a small constant the type int, so if both operands are
-/// constants, the first one is printed with a cast to its type.
-fn beside(k: &Kernel, a: &Expr, b: &Expr) -> [String; 2] {
-    let first = if let Expr::Lit(_) = b { typed(k, a) } else { atom(k, a) };
-    [first, atom(k, b)]
-}
-
-/// Prints an expression whose C type is its own type, even if it is a constant.
-fn typed(k: &Kernel, e: &Expr) -> String {
-    let (text, ty) = (atom(k, e), k.ty(e));
-    let is_wide = matches!(e, Expr::Lit(_)) && ty.is_int() && ty.size() == 8;
-    if is_wide { format!("({}){text}", ctype(ty)) } else { text }
+/// Writing to a text cannot fail.
+fn put(written: std::fmt::Result) {
+    debug_assert!(written.is_ok());
 }
 
 /// Whether the text is one call `agpu_name(...)` with nothing behind it, unlike
@@ -107,102 +273,9 @@ fn is_one_call(text: &str) -> bool {
     text.starts_with("agpu_") && end.is_some_and(|i| i + 1 == text.len())
 }
 
-fn load(k: &Kernel, m: Mem, i: &Expr) -> String {
-    let (name, ty) = k.mem(m);
-    let element = format!("{name}[{}]", index(k, m, i));
-    if ty == Ty::Bool { format!("{element} != 0") } else { element }
-}
-
-/// Prints the load as a call, because GCC 13 reads the array in `(c ? a[i] : 0) | 1` even if the
-/// condition is false.
-fn load_if(k: &Kernel, m: Mem, i: &Expr, c: &Expr) -> String {
-    let (name, ty) = k.mem(m);
-    let read = |ty: Ty| format!("agpu_load_if_{ty}({}, &{name}[{}])", expr(k, c), index(k, m, i));
-    if ty == Ty::Bool { format!("{} != 0", read(Ty::U8)) } else { read(ty) }
-}
-
-/// Prints the index of a memory access; the index into a strided array is multiplied by the stride.
-pub fn index(k: &Kernel, m: Mem, i: &Expr) -> String {
-    match m {
-        Mem::Array(a) if k.arrays[a as usize].strided => {
-            format!("{} * stride_of_{}", atom(k, i), k.arrays[a as usize].name)
-        }
-        _ => expr(k, i),
-    }
-}
-
 /// Whether C promotes integers of this type to int before it computes with them.
 fn is_promoted(ty: Ty) -> bool {
     ty.is_int() && ty.size() < 4
-}
-
-/// Casts a promoted result back to its type.
-fn narrow(ty: Ty, text: String) -> String {
-    if is_promoted(ty) { format!("({})({text})", ctype(ty)) } else { text }
-}
-
-fn unary(k: &Kernel, op: UnaryOp, a: &Expr) -> String {
-    let ty = k.ty(a);
-    let suffix = if ty == Ty::F32 { "f" } else { "" };
-    match op {
-        UnaryOp::Neg => narrow(ty, format!("-{}", typed(k, a))),
-        UnaryOp::Not if ty == Ty::Bool => format!("!{}", atom(k, a)),
-        UnaryOp::Not => narrow(ty, format!("~{}", typed(k, a))),
-        UnaryOp::Abs if ty.is_float() => format!("__builtin_fabs{suffix}({})", expr(k, a)),
-        UnaryOp::Abs => format!("agpu_abs_{ty}({})", expr(k, a)),
-        UnaryOp::Round => format!("agpu_round_{ty}({})", expr(k, a)),
-        UnaryOp::RoundTiesEven => format!("__builtin_rint{suffix}({})", expr(k, a)),
-        UnaryOp::ToBits | UnaryOp::FromBits => format!("agpu_{op}_{ty}({})", expr(k, a)),
-        UnaryOp::Unlikely => expr(k, a),
-        UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc => {
-            format!("__builtin_{op}{suffix}({})", expr(k, a))
-        }
-        op => unreachable!("{op} is lowered in core IR"),
-    }
-}
-
-fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
-    use BinaryOp::*;
-    let ty = k.ty(a);
-    let infix = |sign: &str| {
-        let [a, b] = beside(k, a, b);
-        format!("{a} {sign} {b}")
-    };
-    let call = |name: &str| format!("{name}({}, {})", expr(k, a), expr(k, b));
-    match op {
-        Add | Sub if ty.is_float() && (zero_has_known_sign(k, a) || zero_has_known_sign(k, b)) => {
-            call(&format!("agpu_{op}_{ty}"))
-        }
-        Add => narrow(ty, infix("+")),
-        Sub => narrow(ty, infix("-")),
-        Mul => narrow(ty, infix("*")),
-        Div if ty.is_float() => infix("/"),
-        // A constant count below the width needs no mask.
-        Shl | Shr if matches!(b, Expr::Lit(l) if l.as_int().is_some_and(|c| (0..8 * ty.size() as i64).contains(&c))) => {
-            narrow(
-                ty,
-                if op == Shl && ty.is_signed() {
-                    call(&format!("agpu_shl_{ty}"))
-                } else {
-                    infix(if op == Shl { "<<" } else { ">>" })
-                },
-            )
-        }
-        Div | Rem | Min | Max | Shl | Shr => call(&format!("agpu_{op}_{ty}")),
-        And => infix("&"),
-        Or => infix("|"),
-        Xor => infix("^"),
-        Eq => infix("=="),
-        Ne => infix("!="),
-        Lt => infix("<"),
-        Le => infix("<="),
-        Gt => infix(">"),
-        Ge => infix(">="),
-        // The exact remainder is representable, so every libm returns the same bits.
-        RemSlow => call(if ty == Ty::F32 { "fmodf" } else { "fmod" }),
-        ApproxAdd | ApproxSub | ApproxMul | ApproxDiv | DivNear | DivWide => unreachable!("precise on a CPU"),
-        Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
-    }
 }
 
 /// Whether the C compiler can see that a float, or the operand of its negation, is never -0. GCC
@@ -217,39 +290,30 @@ fn zero_has_known_sign(k: &Kernel, e: &Expr) -> bool {
     }
 }
 
-fn cast(k: &Kernel, to: Ty, a: &Expr) -> String {
-    let from = k.ty(a);
-    match (from.is_float(), to) {
-        (_, to) if to == from => expr(k, a),
-        (_, to) if to.is_half() || from.is_half() => format!("agpu_{to}_of_{from}({})", expr(k, a)),
-        (_, Ty::Bool) => format!("{} != 0", atom(k, a)),
-        (true, to) if to.is_int() => format!("agpu_{to}_of_{from}({})", expr(k, a)),
-        _ => format!("({}){}", ctype(to), atom(k, a)),
-    }
-}
-
 /// Prints a constant with exactly its value: Rust prints the shortest decimal that is read back
 /// with the same bits.
-fn literal(l: Lit) -> String {
-    let float = |text: String, infinite: bool, negative: bool, suffix: &str| {
-        let sign = if negative { "-" } else { "" };
-        if infinite { format!("{sign}__builtin_inf{suffix}()") } else { format!("{text}{suffix}") }
-    };
-    match l.ty {
-        Ty::F32 if l.is_nan() => "__builtin_nanf(\"\")".into(),
-        Ty::F64 if l.is_nan() => "__builtin_nan(\"\")".into(),
-        Ty::F32 => float(format!("{:?}", l.as_f32()), l.as_f32().is_infinite(), l.as_f32() < 0.0, "f"),
-        Ty::F64 => float(format!("{:?}", l.as_f64()), l.as_f64().is_infinite(), l.as_f64() < 0.0, ""),
-        Ty::I32 if l.as_i32() == i32::MIN => "INT32_MIN".into(),
-        Ty::I64 if l.as_i64() == i64::MIN => "INT64_MIN".into(),
-        Ty::I64 if i32::try_from(l.as_i64()).is_err() => format!("INT64_C({})", l.as_i64()),
-        Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
-        Ty::U32 => format!("{}u", l.bits),
-        Ty::U64 if u32::try_from(l.bits).is_err() => format!("UINT64_C({})", l.bits),
-        Ty::U64 => format!("{}u", l.bits),
-        Ty::U8 | Ty::U16 | Ty::F16 | Ty::Bf16 => l.bits.to_string(),
-        Ty::Bool => l.as_bool().to_string(),
-    }
+fn literal(l: Lit, out: &mut String) {
+    put(match l.ty {
+        Ty::F32 if l.is_nan() => write!(out, "__builtin_nanf(\"\")"),
+        Ty::F64 if l.is_nan() => write!(out, "__builtin_nan(\"\")"),
+        Ty::F32 if l.as_f32().is_infinite() => write!(out, "{}__builtin_inff()", sign(l.as_f32() < 0.0)),
+        Ty::F64 if l.as_f64().is_infinite() => write!(out, "{}__builtin_inf()", sign(l.as_f64() < 0.0)),
+        Ty::F32 => write!(out, "{:?}f", l.as_f32()),
+        Ty::F64 => write!(out, "{:?}", l.as_f64()),
+        Ty::I32 if l.as_i32() == i32::MIN => write!(out, "INT32_MIN"),
+        Ty::I64 if l.as_i64() == i64::MIN => write!(out, "INT64_MIN"),
+        Ty::I64 if i32::try_from(l.as_i64()).is_err() => write!(out, "INT64_C({})", l.as_i64()),
+        Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => write!(out, "{}", l.as_int().unwrap_or(0)),
+        Ty::U32 => write!(out, "{}u", l.bits),
+        Ty::U64 if u32::try_from(l.bits).is_err() => write!(out, "UINT64_C({})", l.bits),
+        Ty::U64 => write!(out, "{}u", l.bits),
+        Ty::U8 | Ty::U16 | Ty::F16 | Ty::Bf16 => write!(out, "{}", l.bits),
+        Ty::Bool => write!(out, "{}", l.as_bool()),
+    });
+}
+
+fn sign(is_negative: bool) -> &'static str {
+    if is_negative { "-" } else { "" }
 }
 
 #[cfg(test)]
@@ -261,7 +325,9 @@ mod tests {
         let text = format!("kernel @k {{ in a: {ty} in b: {ty} main {{ let %x: {ty} = {e} }} }}");
         let k = parse::parse(&text).unwrap().remove(0);
         let Some([Stmt::Let(_, e, _)]) = k.main.as_deref() else { panic!("one statement") };
-        super::expr(&k, e)
+        let mut out = String::new();
+        super::Printer { k: &k, out: &mut out }.expr(e);
+        out
     }
 
     #[test]

@@ -83,11 +83,12 @@ impl Source {
                 });
                 Some(first.clone())
             };
-            let [contiguous, in_place, strided] = v.all();
-            let variants = [(contiguous, false), (in_place.or(contiguous), false), (strided, true)];
-            for (variant, is_strided) in variants {
+            for (variant, is_strided) in v.all().into_iter().zip([false, false, true]) {
                 let main = variant.and_then(|v| Some((&v.kernel, v.kernel.main.as_ref()?)));
                 entries.push(main.and_then(|(k, main)| entry(&k.name, stmt::body(k, main), is_strided)));
+            }
+            if v.in_place.is_none() {
+                entries[1] = entries[0].clone();
             }
             let once = v.finish();
             let finish = once.as_ref().and_then(|k| Some((k, k.finish.as_ref()?)));

@@ -1,13 +1,14 @@
 //! Prints statements and functions as C.
 
-use super::expr::{atom, ctype, expr, index, memtype};
-use crate::kernel::{Expr, Kernel, Stmt};
+use super::expr::{self, ctype, memtype};
+use crate::kernel::{Expr, Kernel, Reg, Stmt};
+use crate::loc::Loc;
 use std::fmt::Write;
 
 /// Returns one part of a kernel as the body of a C function, which declares only what it uses.
 pub fn body(k: &Kernel, body: &[Stmt]) -> String {
     let mut text = String::new();
-    let mut p = Printer { k, out: &mut text, line: String::new() };
+    let mut p = Printer { k, out: &mut text, line: None };
     p.block(body, 1);
     let sites = sites(body);
     let mut out = String::from("{\n");
@@ -80,51 +81,67 @@ struct Printer<'a> {
     k: &'a Kernel,
     out: &'a mut String,
     /// The author's source line that the last comment named.
-    line: String,
+    line: Option<&'a Loc>,
 }
 
-impl Printer<'_> {
-    fn block(&mut self, body: &[Stmt], depth: usize) {
+impl<'a> Printer<'a> {
+    fn block(&mut self, body: &'a [Stmt], depth: usize) {
         for s in body {
             self.stmt(s, depth);
         }
     }
 
-    fn stmt(&mut self, s: &Stmt, depth: usize) {
-        let pad = "\t".repeat(depth);
+    fn stmt(&mut self, s: &'a Stmt, depth: usize) {
+        if let Stmt::For(.., body) = s
+            && !body.iter().any(Stmt::has_loop)
+        {
+            // The IR promises that iterations are independent.
+            self.out.push_str("#pragma GCC ivdep\n");
+        }
+        self.pad(depth);
         let k = self.k;
-        let e = |e: &Expr| expr(k, e);
-        let reg = |r: &crate::kernel::Reg| (&k.regs[r.0 as usize].0, ctype(k.regs[r.0 as usize].1));
-        let line = match s {
+        match s {
             Stmt::Let(r, v, loc) => {
-                let place = loc.first().map(|l| l.short()).unwrap_or_default();
-                let note = if place.is_empty() || place == self.line {
-                    String::new()
-                } else {
-                    format!(" /* {} */", comment(&place))
-                };
-                if !place.is_empty() {
-                    self.line = place;
-                }
-                format!("const {} {} = {};{note}", reg(r).1, reg(r).0, e(v))
+                self.out.push_str("const ");
+                self.declared(*r, v);
+                self.place(loc.first());
             }
             Stmt::Local(l) => {
                 let (name, ty, len) = &k.locals[*l as usize];
-                format!("{} {name}[{len}];", memtype(*ty))
+                let _ = write!(self.out, "{} {name}[{len}];", memtype(*ty));
             }
-            Stmt::Var(r, v) => format!("{} {} = {};", reg(r).1, reg(r).0, e(v)),
-            Stmt::Assign(r, v) => format!("{} = {};", reg(r).0, e(v)),
-            Stmt::Store(m, i, v) => format!("{}[{}] = {};", k.mem(*m).0, index(k, *m, i), e(v)),
-            Stmt::StoreSlot(i, v) => format!("{}[0] = {};", k.slots[*i as usize].name, e(v)),
+            Stmt::Var(r, v) => self.declared(*r, v),
+            Stmt::Assign(r, v) => {
+                let _ = k.regs[r.0 as usize].0.write(self.out);
+                self.out.push_str(" = ");
+                self.expr(v, ";");
+            }
+            Stmt::Store(m, i, v) => {
+                let _ = write!(self.out, "{}[", k.mem(*m).0);
+                self.exprs().index(*m, i);
+                self.out.push_str("] = ");
+                self.expr(v, ";");
+            }
+            Stmt::StoreSlot(i, v) => {
+                let _ = write!(self.out, "{}[0] = ", k.slots[*i as usize].name);
+                self.expr(v, ";");
+            }
             Stmt::Record(site, c, at) => {
-                let at = atom(k, at);
-                format!("record{site} = ({} && {at} < record{site}) ? {at} : record{site};", atom(k, c))
+                let mut text = String::new();
+                expr::Printer { k, out: &mut text }.atom(at);
+                let _ = write!(self.out, "record{site} = (");
+                self.exprs().atom(c);
+                let _ = write!(self.out, " && {text} < record{site}) ? {text} : record{site};");
             }
-            Stmt::Prefetch { array, index: i, wide } => {
+            Stmt::Prefetch { array, index, wide } => {
                 let wide = if *wide { "_WIDE" } else { "" };
-                format!("AGPU_PREFETCH{wide}(&{}[{}]);", k.mem(*array).0, index(k, *array, i))
+                let _ = write!(self.out, "AGPU_PREFETCH{wide}(&{}[", k.mem(*array).0);
+                self.exprs().index(*array, index);
+                self.out.push_str("]);");
             }
-            Stmt::Note(text) => format!("/* {} */", comment(text)),
+            Stmt::Note(text) => {
+                let _ = write!(self.out, "/* {} */", comment(text));
+            }
             Stmt::LoadVec(..)
             | Stmt::StoreVec(..)
             | Stmt::StoreTo(..)
@@ -138,31 +155,69 @@ impl Printer<'_> {
             | Stmt::MultiplyMatrices { .. }
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
-                if matches!(s, Stmt::For(..)) && !body.iter().any(Stmt::has_loop) {
-                    // The IR promises that iterations are independent.
-                    let _ = writeln!(self.out, "#pragma GCC ivdep");
-                }
-                let i = reg(r).0;
-                let _ =
-                    writeln!(self.out, "{pad}for (int64_t {i} = {}; {i} < {}; {i}++) {{", e(lo), atom(k, hi));
-                self.block(body, depth + 1);
-                "}".into()
+                let i = &k.regs[r.0 as usize].0;
+                let _ = write!(self.out, "for (int64_t {i} = ");
+                self.expr(lo, "; ");
+                let _ = write!(self.out, "{i} < ");
+                self.exprs().atom(hi);
+                let _ = writeln!(self.out, "; {i}++) {{");
+                self.end(body, depth);
             }
             Stmt::While(c, body) => {
-                let _ = writeln!(self.out, "{pad}while ({}) {{", e(c));
-                self.block(body, depth + 1);
-                "}".into()
+                self.out.push_str("while (");
+                self.expr(c, ") {\n");
+                self.end(body, depth);
             }
             Stmt::If(c, a, b) => {
-                let _ = writeln!(self.out, "{pad}if ({}) {{", e(c));
-                self.block(a, depth + 1);
+                self.out.push_str("if (");
+                self.expr(c, ") {\n");
                 if !b.is_empty() {
-                    let _ = writeln!(self.out, "{pad}}} else {{");
-                    self.block(b, depth + 1);
+                    self.end(a, depth);
+                    self.out.push_str(" else {\n");
                 }
-                "}".into()
+                self.end(if b.is_empty() { a } else { b }, depth);
             }
+        }
+        self.out.push('\n');
+    }
+
+    fn exprs(&mut self) -> expr::Printer<'_> {
+        expr::Printer { k: self.k, out: self.out }
+    }
+
+    /// Prints an expression and what stands behind it.
+    fn expr(&mut self, e: &Expr, behind: &str) {
+        self.exprs().expr(e);
+        self.out.push_str(behind);
+    }
+
+    /// Prints the declaration of a register.
+    fn declared(&mut self, r: Reg, value: &Expr) {
+        let (name, ty) = &self.k.regs[r.0 as usize];
+        self.out.push_str(ctype(*ty));
+        self.out.push(' ');
+        let _ = name.write(self.out);
+        self.out.push_str(" = ");
+        self.expr(value, ";");
+    }
+
+    /// Prints a comment with the author's source line, if the last one named another line.
+    fn place(&mut self, loc: Option<&'a Loc>) {
+        let Some(loc) = loc.filter(|loc| !self.line.is_some_and(|line| line.is_short_as(loc))) else {
+            return;
         };
-        let _ = writeln!(self.out, "{pad}{line}");
+        let _ = write!(self.out, " /* {} */", comment(&loc.short()));
+        self.line = Some(loc);
+    }
+
+    /// Prints a block and the brace that ends it.
+    fn end(&mut self, body: &'a [Stmt], depth: usize) {
+        self.block(body, depth + 1);
+        self.pad(depth);
+        self.out.push('}');
+    }
+
+    fn pad(&mut self, depth: usize) {
+        self.out.extend(std::iter::repeat_n('\t', depth));
     }
 }

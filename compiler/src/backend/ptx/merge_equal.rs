@@ -39,6 +39,12 @@ impl KnownKernels {
 pub fn code(ptx: &str, entry: &str) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {
+        // most lines have no comment
+        if !line.starts_with('.') && !line.contains('/') {
+            out.push_str(line);
+            out.push('\n');
+            continue;
+        }
         let line = line.split("//").next().unwrap_or_default();
         let (before, rest) = line.split_once("/*").unwrap_or((line, ""));
         let after = rest.split_once("*/").map_or("", |(_, after)| after);

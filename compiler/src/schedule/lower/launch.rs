@@ -11,7 +11,7 @@ use crate::schedule::groups::{self, FusedGroup, is_store};
 use crate::schedule::scheduler::{CodeSize, Scheduler, Scope};
 use crate::schedule::strategy::Strategy;
 use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 /// The state of a launch while its kernel is made.
 pub struct LaunchContext<'s, 'a> {
@@ -193,15 +193,15 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
 #[derive(Default)]
 pub struct Signature {
     /// The arrays.
-    pub arrays: IndexMap<Operand, ArrayUse>,
+    pub arrays: IndexMap<Operand, ArrayUse, FxBuildHasher>,
     /// Names and types of the "in" scalars.
-    pub ins: IndexMap<ScalarArg, (String, Ty)>,
+    pub ins: IndexMap<ScalarArg, (String, Ty), FxBuildHasher>,
     /// The slots: name and type.
-    pub slots: IndexMap<Operand, (String, Ty)>,
+    pub slots: IndexMap<Operand, (String, Ty), FxBuildHasher>,
     /// Names and element types of the scratch arrays.
     pub scratch: Vec<(String, Ty)>,
     /// The message of an error record at each site.
-    pub sites: IndexSet<String>,
+    pub sites: IndexSet<String, FxBuildHasher>,
 }
 
 /// An array or a slot of a launch. What a launch reads and writes at one place are two parameters

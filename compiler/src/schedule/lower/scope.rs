@@ -6,7 +6,7 @@
 use crate::core::NodeId;
 use crate::kernel::{Expr, Reg};
 use indexmap::IndexSet;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 /// Elements that are in registers, by array and by index in linear normal form.
 pub type Loaded = HashMap<(NodeId, Vec<NodeId>), Expr>;
@@ -34,10 +34,10 @@ pub enum SlowPath {
     Compute(bool),
     /// The fast path: unlikely arms are left out. The set collects the conditions that are assumed
     /// not to hold.
-    Skip(IndexSet<NodeId>),
+    Skip(IndexSet<NodeId, FxBuildHasher>),
     /// The fast path, which also sets the register to true if one of the conditions holds. Each
     /// condition is tested where its operands are in registers anyway.
-    Flag(Reg, IndexSet<NodeId>),
+    Flag(Reg, IndexSet<NodeId, FxBuildHasher>),
 }
 
 impl Default for SlowPath {
