@@ -45,7 +45,12 @@ use lines::{Order, lines};
 /// them there are more blocks.
 const BLOCK_PLANES: i64 = 16;
 
-/// The rows of a thread; half as many if it has many columns.
+/// The most taps of all reads for which a thread has one row of one plane a step, and as few registers as let
+/// eight blocks be resident: such stencils wait for memory, which more threads hide. Others load so much from
+/// the first-level cache that each line should serve several rows (`bench/NOTES.md`).
+const MAX_TAPS_ONE_ROW: usize = 8;
+
+/// The rows of a thread that has several; half as many if it has many columns.
 const THREAD_ROWS: i64 = 4;
 
 /// The planes of a step, in order of preference: with more of them each line is loaded for more elements.
@@ -56,6 +61,9 @@ const PLANES: [i64; 2] = [2, 1];
 /// registers and four blocks some values are spilled.
 /// More resident blocks hide more of the latency of loads, so they come before more planes.
 const WORDS: [(i64, u32); 2] = [(60, 3), (112, 2)];
+
+/// The same of a thread that has one row: it has 32 registers, or 64.
+const WORDS_ONE_ROW: [(i64, u32); 2] = [(28, 8), (52, 4)];
 
 /// The most elements of a thread in a step, whose code is written for each of them.
 const MAX_ELEMENTS: i64 = 64;
@@ -103,14 +111,20 @@ impl PlaneWalkParams {
         }
         let taps: usize = mine.iter().map(|s| s.taps.len()).sum();
         let v = if layout.unaligned && taps > MAX_TAPS_FULL_WIDTH { layout.v.min(2) } else { layout.v };
-        let rows = if v > 4 { THREAD_ROWS / 2 } else { THREAD_ROWS };
+        let has_one_row = taps <= MAX_TAPS_ONE_ROW;
+        let rows = match v {
+            _ if has_one_row => 1,
+            5.. => THREAD_ROWS / 2,
+            _ => THREAD_ROWS,
+        };
         let tiling = PlaneTiling {
             block_planes: BLOCK_PLANES,
             ..PlaneTiling::new(rows, v, !layout.unaligned, layout.threads)
         };
         register_tiling::profit(l, fused, tiling)?;
         let mut best: Option<(u32, PlaneWalkParams)> = None;
-        for planes in PLANES.into_iter().filter(|planes| planes * rows * v <= MAX_ELEMENTS) {
+        let steps = PLANES.into_iter().filter(|planes| planes * rows * v <= MAX_ELEMENTS);
+        for planes in steps.filter(|planes| !has_one_row || *planes == 1) {
             for order in [Order::Planes, Order::Rows] {
                 let row = PlaneTiling { thread_rows: 1, ..tiling };
                 let [lines, lines_of_one, lines_of_row] =
@@ -119,6 +133,8 @@ impl PlaneWalkParams {
                 // columns that are apart are loaded one by one, which takes more registers at a time
                 let words = if layout.unaligned { words * 3 / 2 } else { words };
                 let Some((_, blocks)) = WORDS.into_iter().find(|w| words <= w.0) else { continue };
+                let more = WORDS_ONE_ROW.into_iter().find(|w| has_one_row && words <= w.0);
+                let blocks = more.map_or(blocks, |w| w.1);
                 if best.as_ref().is_none_or(|b| b.0 < blocks) {
                     best = Some((
                         blocks,
