@@ -55,27 +55,39 @@ impl ProductBlock<'_> {
     ) -> Result<()> {
         for s in (0..2).filter(|s| self.copied[*s]) {
             let mut body = Vec::new();
-            for u in 0..self.tile.vectors(s).0 {
-                let [own, k] = self.vector(s, u);
-                let to = bind(l, "to", self.place(s, buffer_index, own.clone(), k.clone()), &mut body);
-                let own = bind(l, "own", self.origin[s].clone().plus(to_i64(own)), &mut body);
-                let k = bind(l, "k", base.clone().plus(to_i64(k)), &mut body);
-                let (vars, envs) = self.neighbours(l, s, [own, self.k_begin.clone().plus(k)]);
-                for (n, m) in self.p.sides[s].parts.iter().zip(&self.shared[s]) {
-                    let Op::Elem(x, index) = l.launch.g.op(*n).clone() else { continue };
-                    let from = l.launch.input(x);
-                    let index: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.launch.g, *n)).collect();
-                    let index = l.region(&vars, &index, &Expr::int(0), &mut body)?;
-                    let index = address(l, false, from, index);
-                    let index = bind(l, "from", index, &mut body);
-                    l.k.vector(from);
-                    body.push(Stmt::CopyAsync { to: *m, at: to.clone(), from, index });
-                }
-            }
+            self.each_vector(l, s, &mut body, &mut |l, at, out| {
+                self.copy(l, s, at, (base, buffer_index), out)
+            })?;
             match self.takes_part(s) {
                 Some(some) => out.push(Stmt::If(some, body, vec![])),
                 None => out.append(&mut body),
             }
+        }
+        Ok(())
+    }
+
+    /// Begins to copy the vector of a side at this row (or column) and this inner index of the step.
+    fn copy(
+        &self,
+        l: &mut Lower,
+        s: usize,
+        [own, k]: [Expr; 2],
+        (base, buffer_index): (&Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let to = bind(l, "to", self.place(s, buffer_index, own.clone(), k.clone()), out);
+        let own = bind(l, "own", self.origin[s].clone().plus(to_i64(own)), out);
+        let k = bind(l, "k", base.clone().plus(to_i64(k)), out);
+        let (vars, envs) = self.neighbours(l, s, [own, self.k_begin.clone().plus(k)]);
+        for (n, m) in self.p.sides[s].parts.iter().zip(&self.shared[s]) {
+            let Op::Elem(x, index) = l.launch.g.op(*n).clone() else { continue };
+            let from = l.launch.input(x);
+            let index: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.launch.g, *n)).collect();
+            let index = l.region(&vars, &index, &Expr::int(0), out)?;
+            let index = address(l, false, from, index);
+            let index = bind(l, "from", index, out);
+            l.k.vector(from);
+            out.push(Stmt::CopyAsync { to: *m, at: to.clone(), from, index });
         }
         Ok(())
     }

@@ -14,6 +14,9 @@ use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named as bind};
 use std::ops::Range;
 
+/// The most inner indices whose code is written one after another where threads load them by vectors.
+const MAX_UNROLLED: i64 = 16;
+
 /// A step of the K loop that is loaded ahead.
 struct Step {
     number: Expr,
@@ -55,12 +58,7 @@ impl ProductBlock<'_> {
         let buffer_index = buffer_of(l, &Expr::Reg(step), &mut body);
         let base = self.k_begin.clone().plus(Expr::Reg(step).times(Expr::int(depth)));
         if full && !self.strided {
-            let addresses = self.shared_addresses(l, &buffer_index, &mut body);
-            let group = self.inner_group();
-            for kk in (0..depth).step_by(group as usize) {
-                let k = base.clone().plus(Expr::int(kk));
-                self.accumulate(l, results, &addresses, kk..kk + group, k, &mut body)?;
-            }
+            self.whole_step(l, results, &buffer_index, &base, &mut body)?;
         } else {
             self.rolled_loop(l, results, &buffer_index, &base, int32(depth as i32), &mut body)?;
         }
@@ -73,10 +71,15 @@ impl ProductBlock<'_> {
         let left = self.k_count.clone().minus(done.clone());
         let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
         let mut rest = Vec::new();
-        let loads = self.load_global(l, &done, full, true, &mut rest)?;
-        // all threads have computed the last whole step
-        rest.push(Stmt::Barrier);
-        self.store_shared(l, loads, int32(0), &mut rest);
+        if self.is_direct() {
+            // all threads have computed the last whole step
+            rest.push(Stmt::Barrier);
+            self.load_directly(l, (&done, &int32(0)), full, true, &mut rest)?;
+        } else {
+            let loads = self.load_global(l, &done, full, true, &mut rest)?;
+            rest.push(Stmt::Barrier);
+            self.store_shared(l, loads, int32(0), &mut rest);
+        }
         rest.push(Stmt::Barrier);
         let base = self.k_begin.clone().plus(done);
         self.rolled_loop(l, results, &int32(0), &base, left.clone(), &mut rest)?;
@@ -103,6 +106,10 @@ impl ProductBlock<'_> {
         }
         let last = steps.clone().minus(Expr::int(1));
         let k = bind(l, "k", to.number.clone().min(last).times(depth), out);
+        if !full && self.is_direct() {
+            self.load_directly(l, (&k, &to.buffer), full, false, out)?;
+            return Ok(GlobalLoads::default());
+        }
         self.load_global(l, &k, full, false, out)
     }
 
@@ -112,6 +119,12 @@ impl ProductBlock<'_> {
         if self.copies(full) {
             out.push(Stmt::CopyGroup);
         }
+    }
+
+    /// Whether what is not copied is stored as soon as it is loaded: a thread has too much of a step for its
+    /// registers.
+    fn is_direct(&self) -> bool {
+        self.inner_group() > 1
     }
 
     /// Returns the number of inner indices whose values a thread loads from shared memory at once.
@@ -157,6 +170,39 @@ impl ProductBlock<'_> {
             let own = if pitch == 1 { own } else { own.times(int32(pitch as i32)) };
             bind(l, "at", offset.plus(own), out)
         })
+    }
+
+    /// Takes all inner indices of a step: unrolled, or by turns of a loop if they are many.
+    fn whole_step(
+        &self,
+        l: &mut Lower,
+        results: &Results,
+        buffer_index: &Expr,
+        base: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (depth, group) = (self.tile.depth, self.inner_group());
+        let mut addresses = self.shared_addresses(l, buffer_index, out);
+        // without vectors along the inner index a step is short
+        let unrolled = if group > 1 { depth.min(MAX_UNROLLED) } else { depth };
+        let (turn, mut body) = (l.k.reg("turn", Ty::I32), Vec::new());
+        let mut base = base.clone();
+        if unrolled < depth {
+            for (s, at) in addresses.iter_mut().enumerate() {
+                let distance = int32((unrolled * self.pitches(s)[1]) as i32);
+                *at = bind(l, "at", at.clone().plus(Expr::Reg(turn).times(distance)), &mut body);
+            }
+            base = base.plus(to_i64(Expr::Reg(turn)).times(Expr::int(unrolled)));
+        }
+        for kk in (0..unrolled).step_by(group as usize) {
+            let k = base.clone().plus(Expr::int(kk));
+            self.accumulate(l, results, &addresses, kk..kk + group, k, &mut body)?;
+        }
+        match unrolled < depth {
+            true => out.push(Stmt::Seq(turn, int32(0), int32((depth / unrolled) as i32), body)),
+            false => out.append(&mut body),
+        }
+        Ok(())
     }
 
     /// Takes `count` inner indices, in a loop.

@@ -16,6 +16,9 @@ use crate::schedule::lower::{Lower, named as bind};
 /// values.
 pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 
+/// The most vectors of a thread and step whose code is written one after another.
+const MAX_UNROLLED: i64 = 4;
+
 impl ProductBlock<'_> {
     /// Returns the distances in shared memory from one row (or column) to the next, and from one inner
     /// index to the next.
@@ -198,6 +201,81 @@ impl ProductBlock<'_> {
         Ok(all)
     }
 
+    /// Writes the code for each of the thread's vectors of a side, which is given its row (or column) and its
+    /// inner index: as a loop if they are many, whose values and addresses would take the registers.
+    pub(super) fn each_vector(
+        &self,
+        l: &mut Lower,
+        s: usize,
+        out: &mut Vec<Stmt>,
+        code: &mut dyn FnMut(&mut Lower, [Expr; 2], &mut Vec<Stmt>) -> Result<()>,
+    ) -> Result<()> {
+        let (count, along_k) = (self.tile.vectors(s).0, self.p.sides[s].along_k);
+        let run = if along_k { self.tile.depth } else { self.tile.sides[s].size } / self.tile.vector(s);
+        if count <= MAX_UNROLLED || run > self.tile.threads() {
+            return (0..count).try_for_each(|u| code(l, self.vector(s, u), out));
+        }
+        let (turn, mut body) = (l.k.reg("turn", Ty::I32), Vec::new());
+        let [own, k] = self.vector(s, 0);
+        let lines = Expr::Reg(turn).times(int32((self.tile.threads() / run) as i32));
+        let at = if along_k { [own.plus(lines), k] } else { [own, k.plus(lines)] };
+        code(l, at, &mut body)?;
+        out.push(Stmt::Seq(turn, int32(0), int32(count as i32), body));
+        Ok(())
+    }
+
+    /// Loads the thread's share of a step into a buffer at once, where its values would take the registers
+    /// until the step before is computed.
+    pub(super) fn load_directly(
+        &self,
+        l: &mut Lower,
+        (base, buffer_index): (&Expr, &Expr),
+        full: bool,
+        partial_k: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        for s in 0..2 {
+            let mut body = Vec::new();
+            self.each_vector(l, s, &mut body, &mut |l, [own, k], out| {
+                let first = bind(l, "own", self.origin[s].clone().plus(to_i64(own.clone())), out);
+                let index = bind(l, "k", base.clone().plus(to_i64(k.clone())), out);
+                let full = full && !self.tile.sides[s].skinny;
+                let parts = self.load_vector(l, s, [first, index], full, partial_k, out)?;
+                let mut store = Vec::new();
+                self.store_vector(l, s, ([own, k], parts), buffer_index, &mut store);
+                match self.takes_part(s) {
+                    Some(some) => out.push(Stmt::If(some, store, vec![])),
+                    None => out.append(&mut store),
+                }
+                Ok(())
+            })?;
+            out.append(&mut body);
+        }
+        Ok(())
+    }
+
+    /// Stores the values of a vector of a side, for each part, to a buffer in shared memory.
+    fn store_vector(
+        &self,
+        l: &mut Lower,
+        s: usize,
+        ([own, k], parts): ([Expr; 2], Vec<Vec<Expr>>),
+        buffer_index: &Expr,
+        out: &mut Vec<Stmt>,
+    ) {
+        let pitch = self.pitches(s)[usize::from(self.p.sides[s].along_k)];
+        let at = bind(l, "to", self.place(s, buffer_index, own, k), out);
+        for (m, values) in self.shared[s].iter().zip(parts) {
+            if pitch == 1 && values.len() > 1 {
+                out.push(Stmt::StoreVec(*m, at.clone(), values));
+                continue;
+            }
+            let each = values.into_iter().zip(0..);
+            let each = each.map(|(e, u)| (at.clone().plus(int32(u * pitch as i32)), e));
+            out.extend(each.map(|(at, e)| Stmt::Store(*m, at, e)));
+        }
+    }
+
     /// Stores the loaded values to a buffer in shared memory.
     pub(super) fn store_shared(
         &self,
@@ -207,21 +285,9 @@ impl ProductBlock<'_> {
         out: &mut Vec<Stmt>,
     ) {
         for (s, vectors) in loads.into_iter().enumerate() {
-            let along_k = self.p.sides[s].along_k;
-            let pitch = self.pitches(s)[usize::from(along_k)];
             let mut body = Vec::new();
             for (u, parts) in (0..).zip(vectors) {
-                let [own, k] = self.vector(s, u);
-                let at = bind(l, "to", self.place(s, &buffer_index, own, k), &mut body);
-                for (m, values) in self.shared[s].iter().zip(parts) {
-                    if pitch == 1 && values.len() > 1 {
-                        body.push(Stmt::StoreVec(*m, at.clone(), values));
-                        continue;
-                    }
-                    let each = values.into_iter().zip(0..);
-                    let each = each.map(|(e, u)| (at.clone().plus(int32(u * pitch as i32)), e));
-                    body.extend(each.map(|(at, e)| Stmt::Store(*m, at, e)));
-                }
+                self.store_vector(l, s, (self.vector(s, u), parts), &buffer_index, &mut body);
             }
             match self.takes_part(s) {
                 Some(some) if !body.is_empty() => out.push(Stmt::If(some, body, vec![])),
