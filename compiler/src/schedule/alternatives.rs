@@ -21,6 +21,8 @@ pub(super) enum Alternative {
     RowsAndColumns,
     /// Matrices of which each is a stencil of those before it, [`stencil_chain`].
     Stencils,
+    /// The same, more of them than a GPU's shared memory holds.
+    StencilsOnCpus,
 }
 
 impl Scheduler<'_> {
@@ -52,6 +54,7 @@ impl Scheduler<'_> {
             (stored_columns::chain(g, groups, scalars), Alternative::Columns),
             (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
             (stencil_chain::chain(g, groups, scalars), Alternative::Stencils),
+            (stencil_chain::chain(g, groups, scalars), Alternative::StencilsOnCpus),
         ];
         let may_be = |what: &Alternative| open.is_none() || *what == Alternative::Columns;
         for (most, what) in chains.into_iter().filter(|(_, what)| may_be(what)) {
@@ -63,7 +66,9 @@ impl Scheduler<'_> {
                     Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),
                     Alternative::Columns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
-                    Alternative::Stencils => stencil_chain::joined(chain, &needed),
+                    Alternative::Stencils | Alternative::StencilsOnCpus => {
+                        stencil_chain::joined(chain, &needed)
+                    }
                 };
                 let Some(fused) = joined else { continue };
                 let before = self.previous_arrays.clone();
@@ -71,7 +76,7 @@ impl Scheduler<'_> {
                     Alternative::Segments(Along::Columns) => "strips",
                     Alternative::Columns => "columns",
                     Alternative::RowsAndColumns => "both",
-                    Alternative::Stencils => "chain",
+                    Alternative::Stencils | Alternative::StencilsOnCpus => "chain",
                     Alternative::Segments(Along::Rows) | Alternative::Vector => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);

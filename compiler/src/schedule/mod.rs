@@ -247,7 +247,8 @@ impl Scheduler<'_> {
                     Alternative::Vector => c.find_resident_vector(chain, needed),
                     Alternative::Columns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
-                    Alternative::Stencils => c.find_stencil_chain(chain),
+                    Alternative::Stencils => c.find_stencil_chain(chain, scope.has_gpu()),
+                    Alternative::StencilsOnCpus => c.find_stencil_chain(chain, false),
                 };
                 if found.is_none() {
                     return Ok(None);

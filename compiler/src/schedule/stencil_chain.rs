@@ -95,8 +95,8 @@ pub fn stages(g: &Graph, by_stages: &[FusedGroup], fused: &FusedGroup) -> Vec<Fu
 
 impl LaunchContext<'_, '_> {
     /// Finds the facts about a launch that computes the groups of a chain one after another. Returns `None`
-    /// if it cannot, or if it would not be faster.
-    pub(super) fn find_stencil_chain(&mut self, chain: &[FusedGroup]) -> Option<()> {
+    /// if it cannot, or if it would not be faster. `needs_tiles`: it is for GPUs, too.
+    pub(super) fn find_stencil_chain(&mut self, chain: &[FusedGroup], needs_tiles: bool) -> Option<()> {
         let items = chain.iter().flat_map(|fused| &fused.items);
         let all: HashSet<NodeId> = items.map(|it| it.node).collect();
         let (mut stages, mut written) = (Vec::new(), HashMap::default());
@@ -167,6 +167,7 @@ impl LaunchContext<'_, '_> {
         let mut chain = StencilChain { stages, least, has_whole: false, has_tiles: false };
         chain.has_tiles = ChainTiles::of(self, &chain).is_some();
         if !chain.has_tiles {
+            (!needs_tiles).then_some(())?;
             Buffers::of(self, &chain)?;
         }
         self.facts.stencil_chain = Some(Rc::new(chain));
@@ -175,7 +176,7 @@ impl LaunchContext<'_, '_> {
 
     /// Finds the facts about a launch whose group computes the stages of a chain again, if it has some.
     pub(super) fn find_stages(&mut self, fused: &FusedGroup, chain: &[FusedGroup]) {
-        let found = if chain.len() > 1 { self.find_stencil_chain(chain) } else { None };
+        let found = if chain.len() > 1 { self.find_stencil_chain(chain, false) } else { None };
         let chain = self.facts.stencil_chain.take().and_then(Rc::into_inner).filter(|_| found.is_some());
         self.find_facts(fused);
         let Some(mut chain) = chain else { return };
