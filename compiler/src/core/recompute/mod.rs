@@ -131,6 +131,12 @@ struct Context {
     places: Places,
 }
 
+/// Whether a function may have stages. Several steps of an iteration may share a launch, which needs all of a step's
+/// work in one; and where the author stores arrays, what is stored is stored in memory.
+fn may_have_stages(f: &Function) -> bool {
+    !f.is_step && !f.needs(|n| matches!(f.graph.op(n), Op::Materialize(_) | Op::Iterate { .. }))
+}
+
 struct Decide {
     demand: Demand,
     kept_anyway: HashSet<NodeId>,
@@ -175,7 +181,7 @@ impl Decide {
             self.context(&[r.value], false);
         }
         // who needs an array is known now
-        if stages::may_have(f) {
+        if may_have_stages(f) {
             self.may_have_stages = true;
             self.changed = self.contexts.keys().cloned().collect();
             self.changed.sort();

@@ -4,16 +4,10 @@
 //! cheaper way.
 
 use super::{Decide, Key};
-use crate::core::{Function, NodeId, Op};
+use crate::core::NodeId;
 
 /// The number of operations that take as long as storing an element near by and reading it.
 const NEAR: f64 = 8.0;
-
-/// Whether a function may have stages. Several steps of an iteration may share a launch, which needs all of a step's
-/// work in one; and where the author stores arrays, what is stored is stored in memory.
-pub(super) fn may_have(f: &Function) -> bool {
-    !f.is_step && !f.needs(|n| matches!(f.graph.op(n), Op::Materialize(_) | Op::Iterate { .. }))
-}
 
 impl Decide {
     /// Returns an array that a context is to have from a stage before it.

@@ -2,36 +2,13 @@
 //! goes there without registers, which leaves them to the accumulators and keeps more bytes on their way.
 
 use super::ProductBlock;
-use super::block_tile::{BlockTile, Layout};
+use super::block_tile::Layout;
 use super::epilogue::address;
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::schedule::cuda::expressions::to_i64;
-use crate::schedule::loop_nests;
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::products::Product;
-
-/// The bytes of one copy.
-const COPY: usize = 16;
-
-/// Returns whether the values of a side are elements of arrays, of which each vector of a thread is 16
-/// bytes that are neighbours in shared memory as well. Rows of few columns stay rows there; others
-/// are transposed, which a copy cannot do.
-pub fn can_copy(g: &Graph, p: &Product, tile: BlockTile, s: usize) -> bool {
-    let side = &p.sides[s];
-    let along = if side.along_k { p.k } else { p.outer[s] };
-    let stays = !side.along_k || tile.group(s) == 1;
-    let indices = p.variables(along, s);
-    let is_plain = |n: &NodeId| {
-        let Op::Elem(x, index) = g.op(*n) else { return false };
-        let (last, outer) = index.split_last().expect("an index an axis");
-        let moves = |n: &NodeId| *n == along || loop_nests::depends(g, *n, &indices);
-        let bytes = g.ty(*x).elem.size() * tile.vector(s) as usize;
-        *last == along && !outer.iter().any(moves) && bytes == COPY
-    };
-    stays && side.parts.iter().all(is_plain)
-}
 
 impl ProductBlock<'_> {
     /// Returns whether the interior copies anything.

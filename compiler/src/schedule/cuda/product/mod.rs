@@ -201,7 +201,7 @@ pub fn main(
         p,
         tile,
         strided,
-        copied: [0, 1].map(|s| !strided && copies::can_copy(&l.launch.g, p, tile, s)),
+        copied: [0, 1].map(|s| !strided && params::can_copy(&l.launch.g, p, tile, s)),
         panel,
         shared: [Vec::new(), Vec::new()],
         origin: first,

@@ -1,7 +1,8 @@
 //! The parameters of one variant of a product.
 
 use super::block_tile::BlockTile;
-use crate::core::NodeId;
+use crate::core::{Graph, NodeId, Op};
+use crate::schedule::loop_nests;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
 use std::rc::Rc;
@@ -62,4 +63,25 @@ pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
 pub fn with_tile(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
     let min_resident_blocks = if tile.sums_shared { 0 } else { 2 };
     ProductParams { product: p.clone(), tile, part: Part::Whole, l2_prefetch: 0, min_resident_blocks }
+}
+
+/// The bytes of one copy.
+const COPY: usize = 16;
+
+/// Returns whether the values of a side are elements of arrays, of which each vector of a thread is 16
+/// bytes that are neighbours in shared memory as well. Rows of few columns stay rows there; others
+/// are transposed, which a copy cannot do.
+pub fn can_copy(g: &Graph, p: &Product, tile: BlockTile, s: usize) -> bool {
+    let side = &p.sides[s];
+    let along = if side.along_k { p.k } else { p.outer[s] };
+    let stays = !side.along_k || tile.group(s) == 1;
+    let indices = p.variables(along, s);
+    let is_plain = |n: &NodeId| {
+        let Op::Elem(x, index) = g.op(*n) else { return false };
+        let (last, outer) = index.split_last().expect("an index an axis");
+        let moves = |n: &NodeId| *n == along || loop_nests::depends(g, *n, &indices);
+        let bytes = g.ty(*x).elem.size() * tile.vector(s) as usize;
+        *last == along && !outer.iter().any(moves) && bytes == COPY
+    };
+    stays && side.parts.iter().all(is_plain)
 }

@@ -2,8 +2,7 @@
 //! fastest.
 
 use super::block_tile::BlockTile;
-use super::copies::can_copy;
-use super::params::{Part, ProductParams, staged};
+use super::params::{Part, ProductParams, can_copy, staged};
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
