@@ -16,6 +16,9 @@ use crate::schedule::lower::{Lower, named as bind};
 /// values.
 pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 
+/// Writes the code of a vector of a side, of which it is given the row (or column) and the inner index.
+pub(super) type CodeOfVector<'a> = dyn FnMut(&mut Lower, [Expr; 2], &mut Vec<Stmt>) -> Result<()> + 'a;
+
 /// The most vectors of a thread and step whose code is written one after another.
 const MAX_UNROLLED: i64 = 4;
 
@@ -208,7 +211,7 @@ impl ProductBlock<'_> {
         l: &mut Lower,
         s: usize,
         out: &mut Vec<Stmt>,
-        code: &mut dyn FnMut(&mut Lower, [Expr; 2], &mut Vec<Stmt>) -> Result<()>,
+        code: &mut CodeOfVector,
     ) -> Result<()> {
         let (count, along_k) = (self.tile.vectors(s).0, self.p.sides[s].along_k);
         let run = if along_k { self.tile.depth } else { self.tile.sides[s].size } / self.tile.vector(s);
