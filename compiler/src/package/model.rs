@@ -44,7 +44,7 @@ pub struct Kernel {
     /// Whether GPUs run it at all: not without that target, and not if the launch is an alternative to
     /// others on CPUs only.
     pub is_for_gpus: bool,
-    /// The variants for GPUs, in order of preference.
+    /// The variants for GPUs, in order of preference. There are none without that target.
     pub variants: Vec<Variant>,
     /// The reason why there are no variants for GPUs, if there are none in spite of that target.
     pub absent: Option<String>,

@@ -23,10 +23,11 @@ pub fn run(mut f: Function) -> Result<Function> {
     let g = &mut f.graph;
     let mut again: HashMap<NodeId, NodeId> = HashMap::default();
     for n in g.reachable(f.results.iter().map(|r| r.value)) {
-        // vectors that `hoist` has stored stay stored
+        // what `hoist` and `flatten` have stored stays stored: vectors, and elements with loops
         if let Op::Materialize(x) = *g.op(n)
             && g.is_closed(n)
             && g.ty(n).rank == 2
+            && !has_loops(g, x)
         {
             let made = computed_again(g, x, &again);
             again.insert(n, made);
@@ -39,9 +40,21 @@ pub fn run(mut f: Function) -> Result<Function> {
     Ok(f)
 }
 
-/// Returns an array whose elements compute those of stored arrays again.
+/// Whether an element of an array reduces or searches.
+fn has_loops(g: &Graph, array: NodeId) -> bool {
+    let Op::Generate(_, lambda) = g.op(array) else { return true };
+    g.reachable([lambda.body])
+        .into_iter()
+        .any(|n| !g.is_closed(n) && (g.op(n).is_reduction() || g.ty(n).rank > 0))
+}
+
+/// Returns an array whose elements compute those of stored arrays again, if it is a matrix: elements of more indices
+/// would compute what fewer of them decide for each.
 fn computed_again(g: &mut Graph, array: NodeId, again: &HashMap<NodeId, NodeId>) -> NodeId {
     let Op::Generate(extents, lambda) = g.op(array).clone() else { return array };
+    if extents.len() != 2 {
+        return array;
+    }
     let before = g.set_loc(g.node(array).loc.clone());
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     let lambda = g.lambda(&types, |g, index| {

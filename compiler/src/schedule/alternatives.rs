@@ -56,7 +56,12 @@ impl Scheduler<'_> {
             (stencil_chain::chain(g, groups, scalars), Alternative::Stencils),
             (stencil_chain::chain(g, groups, scalars), Alternative::StencilsOnCpus),
         ];
-        let may_be = |what: &Alternative| open.is_none() || *what == Alternative::Columns;
+        let scope = self.scope;
+        let may_be = |what: &Alternative| match what {
+            // without one of the targets it is the same as the one before, or for no target
+            Alternative::StencilsOnCpus => open.is_none() && scope.has_cpu() && scope.has_gpu(),
+            _ => open.is_none() || *what == Alternative::Columns,
+        };
         for (most, what) in chains.into_iter().filter(|(_, what)| may_be(what)) {
             for count in (2..=most.unwrap_or(0).min(end - first)).rev() {
                 let (chain, later) = groups.split_at(count);

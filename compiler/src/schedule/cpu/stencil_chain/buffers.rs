@@ -38,6 +38,10 @@ pub struct Buffers {
 impl Buffers {
     /// Returns the buffers of a chain, if they fit.
     pub fn of(l: &LaunchContext, chain: &StencilChain) -> Option<Buffers> {
+        // what lies beyond the edges is read where it is only in larger matrices
+        if chain.least > 1 {
+            return None;
+        }
         let (_, before) = chain.stages.split_last()?;
         let mut stages = vec![StageRows { rows: (0, 0), columns: (0, 0), held: 0 }];
         for (at, stage) in before.iter().enumerate().rev() {

@@ -6,7 +6,7 @@
 //!
 //! A block computes a block tile. In each step of the K loop its threads load values of rows and
 //! columns from global memory while they compute with those of the step before, which lie in shared
-//! memory (two buffers). Rows are transposed there, so that a thread reads four neighbours of both
+//! memory (two buffers, or four where rows are copied). Rows are transposed there, so that a thread reads four neighbours of both
 //! sides by one access. What needs no transposition is copied there without registers ([`copies`]). A thread tile has 8 x 8 results in registers (4 x 4 for elements of 8 bytes
 //! and in small block tiles), in groups of four. A transposed operand only changes the direction of
 //! the loads. Sums are cut into panels of 512 inner indices (semantics 5.7).
@@ -54,7 +54,7 @@ struct ProductBlock<'a> {
     /// The panel that the block computes, whose results go to scratch (split-K). `None` if it
     /// computes all panels.
     panel: Option<Panel>,
-    /// The shared memory of each part of each side, with two buffers.
+    /// The shared memory of each part of each side, with all buffers.
     shared: [Vec<Mem>; 2],
     /// The first row and column of the block.
     origin: [Expr; 2],

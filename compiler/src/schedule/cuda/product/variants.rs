@@ -44,7 +44,7 @@ pub fn variants(
     let square = if has_8x8 { BlockTile::square_8x8_per_thread(v) } else { BlockTile::square(64, v) };
     let skinny = |long: usize, short: i64| {
         let copied = BlockTile::skinny_copied(short, v);
-        if long == 0 && p.sides[0].along_k && p.sides[0].parts.len() == 1 && can_copy(&l.g, p, copied, 0) {
+        if long == 0 && p.sides[0].along_k && staged(l, p).1 <= 2 && can_copy(&l.g, p, copied, 0) {
             return copied;
         }
         let depth = if long == 0 { 32 } else { 16 };

@@ -32,7 +32,9 @@ impl TensorBlock<'_> {
         let moves = |n: &NodeId| *n == along || depends(g, *n, &[along, own, self.p.k]);
         // an inner index counts steps, so it is no part of another expression
         let counts = |n: &NodeId| *n == self.p.k || !depends(g, *n, &[self.p.k, own]);
-        (*last == along && !outer.iter().any(moves) && outer.iter().all(counts)).then_some((x, index))
+        let advances = index.iter().filter(|n| **n == self.p.k).count() <= 1;
+        (*last == along && !outer.iter().any(moves) && outer.iter().all(counts) && advances)
+            .then_some((x, index))
     }
 
     /// Prepares the copies of a side's pieces, if it can be copied.
