@@ -2,7 +2,7 @@
 
 use super::rng::Rng;
 use arraygpu_compiler::core::interp::Value;
-use arraygpu_compiler::core::{Function, Type};
+use arraygpu_compiler::core::{Function, Op, Rule, Type};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
 /// A value that hits corners often.
@@ -58,11 +58,18 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
 }
 
 /// Arguments for a function: vectors of `n` elements (`n2` those named w), and of about so many elements what has
-/// more dimensions.
+/// more dimensions. What a number of steps depends on is at most 6: at the corners of its type, iterations never end.
 pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value> {
-    let mut value = |name: &str, ty: Type| {
+    let counts = f.requires.iter().filter(|r| r.rule == Rule::Count).map(|r| r.b);
+    let steps = f.graph.reachable(counts).into_iter().filter_map(|n| match f.graph.op(n) {
+        Op::Param(p) => Some(*p as usize),
+        _ => None,
+    });
+    let steps: Vec<usize> = steps.collect();
+    let mut value = |at: usize, name: &str, ty: Type| {
         if ty.is_scalar() {
-            return Value::Scalar(literal(ty.elem, rng));
+            let few = steps.contains(&at) && ty.elem == Ty::I64;
+            return Value::Scalar(if few { Lit::i64(rng.below(8) as i64 - 1) } else { literal(ty.elem, rng) });
         }
         let n = if name == "w" { n2 } else { n };
         let extents = match ty.rank {
@@ -75,5 +82,5 @@ pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value>
             _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), elements),
         }
     };
-    f.params.iter().map(|p| value(&p.name, p.ty)).collect()
+    f.params.iter().enumerate().map(|(at, p)| value(at, &p.name, p.ty)).collect()
 }
