@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Programs that take longest, the longest first: they begin, so that none of them is left alone at
 /// the end. A quick run leaves them out.
@@ -30,6 +30,9 @@ const LONG: [&str; 14] = [
     "block",
     "texts",
 ];
+
+/// A program that runs for longer has a test that does not end: it is stopped, and named.
+const LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// The models' loom wants features of crates that nothing else wants: built with it, all that uses
 /// those crates, the compiler among it, would be built once more for the steps that build without
@@ -130,7 +133,7 @@ impl Program {
     /// What it says, and whether it succeeds.
     fn run(&self, variables: &[(&str, &OsStr)]) -> (String, bool) {
         let run = || -> std::io::Result<(String, bool)> {
-            let (mut reader, writer) = std::io::pipe()?;
+            let (reader, writer) = std::io::pipe()?;
             let mut command = sh::program(&self.path.display().to_string());
             command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
             command.envs(variables.iter().copied());
@@ -138,10 +141,30 @@ impl Program {
             let mut child = command.spawn()?;
             // the command holds an end of the pipe, which must close for the reader to finish
             drop(command);
-            let mut text = Vec::new();
-            reader.read_to_end(&mut text)?;
-            Ok((String::from_utf8_lossy(&text).into_owned(), child.wait()?.success()))
+            let (text, start) = (thread::spawn(move || read(reader)), Instant::now());
+            while child.try_wait()?.is_none() && start.elapsed() < LIMIT {
+                thread::sleep(Duration::from_millis(20));
+            }
+            let late = child.try_wait()?.is_none();
+            if late {
+                child.kill()?;
+            }
+            let status = child.wait()?;
+            let mut text = text.join().unwrap_or_default();
+            if late {
+                text += &format!("stopped after {} minutes\n", LIMIT.as_secs() / 60);
+            }
+            Ok((text, status.success()))
         };
         run().unwrap_or_else(|e| (format!("{}: {e}", self.path.display()), false))
+    }
+}
+
+/// All that a program says.
+fn read(mut from: impl Read) -> String {
+    let mut text = Vec::new();
+    match from.read_to_end(&mut text) {
+        Ok(_) => String::from_utf8_lossy(&text).into_owned(),
+        Err(e) => e.to_string(),
     }
 }

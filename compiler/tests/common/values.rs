@@ -69,7 +69,11 @@ pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value>
     let mut value = |at: usize, name: &str, ty: Type| {
         if ty.is_scalar() {
             let few = steps.contains(&at) && ty.elem == Ty::I64;
-            return Value::Scalar(if few { Lit::i64(rng.below(8) as i64 - 1) } else { literal(ty.elem, rng) });
+            return Value::Scalar(if few {
+                Lit::i64(rng.below(8) as i64 - 1)
+            } else {
+                literal(ty.elem, rng)
+            });
         }
         let n = if name == "w" { n2 } else { n };
         let extents = match ty.rank {
