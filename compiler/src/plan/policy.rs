@@ -25,6 +25,10 @@ pub const NARROW: i64 = (1 << 31) - (1 << 20);
 /// Number of 128-thread teams of a reduction that are assumed to be resident on one multiprocessor
 /// of any device: 1024 threads, for which the cheapest reductions are compiled.
 const RESIDENT_TEAMS: u64 = 8;
+/// The most tiles of a team of a reduction whose blocks are more than can be resident at once: the last
+/// blocks leave the less of the device idle, the less they have to do. Sums of 2^28 elements take 4 % (f32)
+/// and 12 % (f16) longer with 32 tiles.
+const SPAN_OF_WAVES: u32 = 8;
 /// Number of 256-thread blocks of a segmented reduction that are assumed to be resident on one
 /// multiprocessor. Most segmented reductions are compiled for this number.
 const RESIDENT_BLOCKS: u64 = 4;
@@ -286,7 +290,7 @@ impl GpuVariant {
         let none = Spread { span: None, scratch: Scratch::default() };
         match self.grid {
             Grid::Tiles { min_span, max_span } => {
-                let span = doubled(tiles, min_span, max_span, multiprocessors * RESIDENT_TEAMS);
+                let span = of_team(tiles, min_span, max_span, multiprocessors * RESIDENT_TEAMS);
                 // one value per tile, then one per group of tiles if there are several groups
                 let (elements, counters) = match groups {
                     0 | 1 => (tiles.max(1), 1),
@@ -348,6 +352,12 @@ impl GpuVariant {
         all.dedup();
         all
     }
+}
+
+/// Returns the tiles that each team of a reduction takes, where so many teams can be resident at once.
+fn of_team(tiles: u64, least: u32, most: u32, resident: u64) -> u32 {
+    let span = doubled(tiles, least, most, resident);
+    if tiles.div_ceil(span.into()) > resident { span.min(SPAN_OF_WAVES.max(least)) } else { span }
 }
 
 /// Returns a span for `tiles` units of work: `least`, doubled until at most `full` teams are

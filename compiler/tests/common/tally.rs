@@ -7,7 +7,7 @@ use arraygpu_compiler::scalar::UnaryOp;
 use std::collections::BTreeMap;
 
 /// Counts of the first version of a program's first kernel, where branches go the first way: `load1`, `load2` .. `store4` (accesses of arrays, by their
-/// elements), `shared` (arrays), `shared_load4` .., `barrier`, `sqrt`.
+/// elements), `shared` (arrays), `shared_load4` .., `barrier`, `prefetch`, `sqrt`.
 pub fn tally(text: &str) -> BTreeMap<String, u32> {
     let compiled = compile_for("t", parse::parse(text).unwrap(), Targets { cpu: false, cuda: true }).unwrap();
     let k = &compiled.kernels[0].gpu_variants()[0].kernel;
@@ -49,6 +49,7 @@ fn block(body: &[Stmt], counts: &mut BTreeMap<String, u32>) {
                 *counts.entry("store_to".into()).or_default() += 1;
             }
             Stmt::ClusterBarrier { .. } => *counts.entry("cluster_barrier".into()).or_default() += 1,
+            Stmt::Prefetch { .. } => *counts.entry("prefetch".into()).or_default() += 1,
             Stmt::Barrier => *counts.entry("barrier".into()).or_default() += 1,
             Stmt::If(_, then, _) => block(then, counts),
             Stmt::Seq(_, _, _, body) | Stmt::While(_, body) => block(body, counts),

@@ -1,6 +1,6 @@
 //! Decisions of the launch policy.
 
-use super::{Device, KernelLaunch, Layout, Scratch, Space, doubled};
+use super::{Device, KernelLaunch, Layout, Scratch, Space, doubled, of_team};
 use crate::plan::gpu;
 use crate::scalar::Ty;
 
@@ -65,6 +65,8 @@ fn spans_fill_the_device_first() {
     assert_eq!(doubled(1 << 15, 1, 32, full), 32);
     assert_eq!(doubled(1 << 40, 1, 32, full), 32);
     assert_eq!(doubled(1 << 40, 2, 2, full), 2);
+    assert_eq!([1 << 15, 1 << 16].map(|tiles| of_team(tiles, 1, 32, full)), [32, 8]);
+    assert_eq!([1 << 16, 1 << 40].map(|tiles| of_team(tiles, 16, 32, full)), [16, 16]);
 }
 
 #[test]

@@ -34,6 +34,10 @@ const MAX_UNROLLED: i64 = 200;
 /// [`WORDS_IN_FLIGHT`] for arrays with any strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
+/// The bytes that one prefetch brings: a line of the cache.
+const LINE: i64 = 128;
+/// The most bytes of an element whose tiles are asked for ahead.
+const NARROW: i64 = 2;
 
 /// Returns the minimum number of resident blocks per multiprocessor, by the cost of an element and
 /// the bytes of all results. It gives a thread 64, 128 or all registers; arrays with any strides
@@ -92,10 +96,15 @@ pub fn main(
     };
     let s = l.k.reg("s", Ty::I32);
     let mut body = Vec::new();
-    let t = block.tile(Expr::Reg(s), side);
+    let t = block.tile(Expr::Reg(s), side.clone());
     let t = bind(l, "t", t, &mut body);
     let mut work = Vec::new();
     let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut work);
+    if !layout.strided {
+        let next = Expr::binary(BinaryOp::Lt, Expr::Reg(s), Expr::Place(Gpu::Span).minus(int32(1)));
+        let first = block.tile(Expr::Reg(s).plus(int32(1)), side).times(Expr::int(TILE));
+        tile.prefetch(l, (next, first), &mut work);
+    }
     let accs: Vec<Reg> = reductions.iter().flat_map(|r| variables(l, r, &mut work)).collect();
     let full = tile.full(l, &base, &accs)?;
     let partial = tile.partial(l, &base, &accs)?;
@@ -188,6 +197,29 @@ fn results(
 }
 
 impl Tile<'_> {
+    /// Asks for the narrow elements of the tile that begins at `first`, if there is a `next` one: of them, a
+    /// thread has half as many bytes in flight as of words, or fewer. For words, this loses 3 to 7 %.
+    fn prefetch(&self, l: &mut Lower, (next, first): (Expr, Expr), out: &mut Vec<Stmt>) {
+        let arrays: Vec<NodeId> = l.launch.facts.accesses.pointwise().copied().collect();
+        let mut hints = Vec::new();
+        for x in arrays {
+            let (mem, size) = (l.launch.input(x), l.launch.g.ty(x).elem.size() as i64);
+            if size > NARROW {
+                continue;
+            }
+            let line = self.column.column.clone().times(int32((LINE / size) as i32));
+            let index = bind(l, "line", first.clone().plus(to_i64(line)), &mut hints);
+            let mine =
+                Expr::binary(BinaryOp::Lt, self.column.column.clone(), int32((TILE * size / LINE) as i32));
+            let exists =
+                Expr::binary(BinaryOp::And, mine, Expr::binary(BinaryOp::Lt, index.clone(), self.n.clone()));
+            hints.push(Stmt::If(exists, vec![Stmt::Prefetch { array: mem, index, wide: false }], vec![]));
+        }
+        if !hints.is_empty() {
+            out.push(Stmt::If(next, hints, vec![]));
+        }
+    }
+
     /// Folds `batch` rows of this column from element `first` on. `acc` holds the column's values
     /// so far, after `so_far` rows (i64), or is `None` before the first row.
     fn rows(
