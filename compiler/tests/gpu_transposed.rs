@@ -18,8 +18,13 @@ use versions::{check, compiled, numbers};
 
 /// The side of the tiles of a program; 0 if it has none.
 fn side(c: &Compiled) -> usize {
+    side_of(c, |entry| !entry.ends_with("_large"))
+}
+
+/// The rows and columns of the first tile whose name fits, or 0.
+fn side_of(c: &Compiled, fits: impl Fn(&str) -> bool) -> usize {
     let mut tiled = c.kernels[0].gpu_variants().iter().filter(|v| v.strategy == Strategy::TransposedTile);
-    match tiled.next().map(|v| v.launch.grid) {
+    match tiled.find(|v| fits(&v.launch.entry)).map(|v| v.launch.grid) {
         Some(Grid::Plane { rows, columns }) if rows == columns => rows as usize,
         _ => 0,
     }
@@ -77,6 +82,15 @@ fn of_every_type() {
         for (rows, columns) in [(2 * side + v, side), (side, side + 1)] {
             let x = numbers(ty, rows, columns, &mut rng);
             let version = if columns % v == 0 { "_transposed" } else { "_transposed_unaligned" };
+            check_with(&c, &[x], version, &format!("{ty}, {rows} x {columns}"));
+        }
+        // full tiles of the variant that few matrices are large enough for, and some at the edges
+        let large = side_of(&c, |entry| entry.ends_with("_large"));
+        assert_eq!(large, [0, 0, 128, 0, 0, 0, 0, 0, 0][ty.size()], "{ty}");
+        for (rows, columns) in [(large + v, 2 * large), (large, large + 1)].into_iter().filter(|_| large > 0)
+        {
+            let version = if columns % v == 0 { "_large" } else { "" };
+            let x = numbers(ty, rows, columns, &mut rng);
             check_with(&c, &[x], version, &format!("{ty}, {rows} x {columns}"));
         }
     }

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn banks() {
         // the side, the elements of a group, the bytes of an element of the transposed array
-        let one_type = [(128, 16, 1), (64, 8, 2), (64, 4, 4), (32, 2, 8)];
+        let one_type = [(128, 16, 1), (64, 8, 2), (64, 4, 4), (32, 2, 8), (256, 16, 1), (128, 8, 2)];
         let mixed = [(128, 4, 1), (128, 2, 1), (64, 4, 2), (64, 16, 4), (64, 2, 4), (64, 16, 8), (64, 4, 8)];
         for (side, group, size) in one_type.into_iter().chain(mixed) {
             assert_eq!(of_full_tile(Partition::new(side, group), size), [1, 1], "{side} {group} {size}");

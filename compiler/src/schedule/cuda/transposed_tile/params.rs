@@ -17,6 +17,9 @@ use crate::schedule::transposed::{self, TiledArray, TransposedReads};
 const MAX_BYTES: i64 = 48 << 10;
 /// The sides of tiles, from the greatest.
 const SIDES: [i64; 3] = [128, 64, 32];
+/// The bytes of a row of a large tile: two lines of the cache. A copy by tiles of 128 x 128 bytes that swaps
+/// nothing takes 0.199 ms on an H100 where a copy in order takes 0.181, by tiles of 256 x 256 bytes 0.189.
+const LARGE_ROW: i64 = 256;
 /// The maximum number of operations of an element. With more of them, computing takes longer than
 /// reading element by element. It is by counting, not measured: of bytes, such reads take the time
 /// of about a hundred operations.
@@ -74,8 +77,14 @@ pub struct TransposedTileParams {
 }
 
 impl TransposedTileParams {
-    /// Returns the parameters for aligned arrays, if the strategy serves the group.
-    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<TransposedTileParams> {
+    /// Returns the parameters for aligned arrays, if the strategy serves the group. Large tiles are for
+    /// matrices that have one for each place on the device.
+    pub fn of(
+        l: &mut LaunchContext,
+        fused: &FusedGroup,
+        inner: &Interior,
+        is_large: bool,
+    ) -> Option<TransposedTileParams> {
         let stores_only = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
         // an error record names its element, and is left by the code of one element
         let is_simple = stores_only && !l.facts.nested && !l.facts.may_record && inner.is_whole(fused);
@@ -104,6 +113,7 @@ impl TransposedTileParams {
             fits.then(|| TransposedTileParams { index: index.clone(), tiles, partition, is_aligned: true })
         };
         let most = match narrowest {
+            narrowest if is_large => LARGE_ROW / narrowest,
             1 => 128,
             2 | 4 => 64,
             _ => 32,
