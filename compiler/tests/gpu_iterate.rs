@@ -35,3 +35,45 @@ fn three_states_that_read_each_other() {
         check(&c, &args, &format!("{rows} x {columns}, {k} steps"));
     }
 }
+
+/// A matrix of numbers between -1 and 1, which do not grow beyond all bounds in some steps.
+fn fractions(rows: usize, columns: usize, rng: &mut Rng) -> Value {
+    let element = |_| Lit::f32((rng.below(257) as f32 - 128.0) / 128.0);
+    Value::Array(vec![rows as i64, columns as i64], (0..rows * columns).map(element).collect())
+}
+
+/// Runs the iteration at these numbers of rows, columns and steps, and asks that versions with these
+/// endings ran.
+fn several_steps(text: &str, states: usize, calls: &[(usize, usize, i64)], versions: &[&str]) {
+    let c = compiled(text, None);
+    let mut rng = Rng::new(3);
+    let mut ran = Vec::new();
+    for &(rows, columns, k) in calls {
+        let mut args: Vec<Value> = (0..states).map(|_| fractions(rows, columns, &mut rng)).collect();
+        args.push(Value::Scalar(Lit::i64(k)));
+        ran.extend(check(&c, &args, &format!("{rows} x {columns}, {k} steps")));
+    }
+    for version in versions {
+        assert!(ran.iter().any(|entry| entry.ends_with(version)), "{version}: {ran:?}");
+    }
+}
+
+#[test]
+fn two_states_by_several_steps_a_launch() {
+    // the last call has a block in the interior, whose halo is beside the edges
+    let calls = [(1, 1, 3), (1, 40, 4), (2, 3, 9), (9, 2, 4), (57, 124, 5), (106, 236, 4)];
+    several_steps(include_str!("files/iterate_two.core"), 2, &calls, &["_steps4", "_steps8"]);
+}
+
+#[test]
+fn two_states_on_a_torus() {
+    // a halo as wide as the matrix is loaded from all of it; a wider one is left to single steps
+    let calls = [(1, 1, 2), (1, 40, 4), (4, 8, 4), (8, 8, 8), (9, 21, 5), (60, 8, 3), (106, 236, 4)];
+    several_steps(include_str!("files/iterate_wrapped.core"), 2, &calls, &["_steps4", "_steps8"]);
+}
+
+#[test]
+fn waves_and_three_states() {
+    let calls = [(1, 1, 2), (3, 40, 4), (60, 130, 4), (54, 236, 2)];
+    several_steps(include_str!("files/iterate_waves.core"), 3, &calls, &["_steps4", "_steps2"]);
+}

@@ -13,6 +13,7 @@ pub mod narrow;
 pub mod nbody;
 pub mod pictures;
 pub mod products;
+pub mod reaction;
 pub mod rmse;
 pub mod rof;
 pub mod rows;

@@ -10,13 +10,20 @@
 //! A read beyond the edge of the array may give any value, because a `select` discards it. The form
 //! assumes that extents are so long that no index is near both ends of an axis
 //! ([`Predicated::least`]).
+//!
+//! An index that wraps around has no element at hand to choose. Where the caller has the elements of
+//! the other end beyond an edge ([`Domain::may_wrap`]), it is the plain index:
+//!
+//! ```text
+//! x[(i + n - 1) % n]                                    ->   x[i - 1]
+//! ```
 
 use super::interior::{BoundaryWidth, interior_of};
 use crate::core::linear::{self, Linear};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// A length greater than that of any axis, for an analysis that must not take an axis for a short
 /// one.
@@ -29,6 +36,8 @@ pub struct Predicated {
     pub value: NodeId,
     /// The least length of each axis for which the form is right.
     pub least: i64,
+    /// For each axis whether reads go on at the other end.
+    pub wrapped: Vec<bool>,
 }
 
 /// The index space of an element, and how far the element may read.
@@ -40,12 +49,20 @@ pub struct Domain<'a> {
     /// Returns the least and the greatest distance at which an array may be read, one pair per
     /// axis.
     pub reach: &'a dyn Fn(NodeId) -> Vec<(i64, i64)>,
+    /// Whether the elements of the other end are beyond an edge if reads go on there.
+    pub may_wrap: bool,
 }
 
 /// Returns the predicated form of `root`. Returns `None` if the element has loops, may leave an
 /// error record, or reads at distances that are not constant.
 pub fn element(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Predicated> {
-    let mut edges = Edges { domain, selected: HashMap::default(), read: HashMap::default(), least: 1 };
+    let mut edges = Edges {
+        domain,
+        selected: HashMap::default(),
+        read: HashMap::default(),
+        least: 1,
+        wrapped: vec![false; domain.index.len()],
+    };
     let root = edges.selected(g, root);
     let value = edges.rewritten(g, root)?;
     let bad = |n: NodeId| {
@@ -55,7 +72,21 @@ pub fn element(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Predicate
     if g.reachable([value]).into_iter().any(bad) {
         return None;
     }
-    Some(Predicated { value, least: edges.least })
+    Some(Predicated { value, least: edges.least, wrapped: edges.wrapped })
+}
+
+/// Whether a value of the predicated form depends on an index by nothing but which elements it reads.
+pub fn only_reads_by(g: &Graph, value: NodeId, index: NodeId) -> bool {
+    let (mut pending, mut seen) = (vec![value], HashSet::default());
+    while let Some(n) = pending.pop() {
+        if n == index {
+            return false;
+        }
+        if !g.is_closed(n) && seen.insert(n) && !matches!(g.op(n), Op::Elem(..)) {
+            pending.extend(g.op(n).operands());
+        }
+    }
+    true
 }
 
 struct Edges<'a> {
@@ -63,6 +94,7 @@ struct Edges<'a> {
     selected: HashMap<NodeId, NodeId>,
     read: HashMap<NodeId, NodeId>,
     least: i64,
+    wrapped: Vec<bool>,
 }
 
 impl Edges<'_> {
@@ -164,7 +196,7 @@ impl Edges<'_> {
     /// Returns the element of `x` at the indices `at` as a choice among reads at constant
     /// distances. `taps` are the distances along the first axes, which are chosen already.
     fn reads(&mut self, g: &mut Graph, x: NodeId, at: &[NodeId], taps: &mut Vec<i64>) -> Option<NodeId> {
-        let Domain { index, extents, reach } = *self.domain;
+        let Domain { index, extents, reach, .. } = *self.domain;
         let axis = taps.len();
         if axis == index.len() {
             let place = |g: &mut Graph, (i, t): (&NodeId, &i64)| {
@@ -224,20 +256,31 @@ impl Edges<'_> {
             let there = replaced(g, at, &[(length, n), (own, place)], &mut HashMap::default());
             let (values, needed) = interior_of(g, &[n], &[endless], &[there]);
             self.least = self.least.max(needed[0].0);
-            distance(g, values[0], place)
+            Linear::of(g, values[0]).minus(&Linear::of(g, place))
         };
-        let mut choices = Choices { tap, before: Vec::new(), behind: Vec::new() };
+        let mut distances = [Vec::new(), Vec::new()];
         for d in 0..before {
             let place = g.lit(Lit::i64(d));
-            choices.before.push(near(g, place)?);
+            distances[0].push(near(g, place));
         }
         for d in 0..behind {
             let back = g.lit(Lit::i64(d + 1));
             let place = linear::sub(g, n, back);
-            choices.behind.push(near(g, place)?);
+            distances[1].push(near(g, place));
         }
         self.least = self.least.max(before + behind + 1);
-        Some(choices)
+        // at the first indices a read that wraps is one length further on, at the last ones one less
+        let goes_on = |(distances, sign): (&Vec<Linear>, i64)| {
+            distances
+                .iter()
+                .all(|d| d.constant == tap && d.terms.len() == 1 && d.terms.get(&n) == Some(&sign))
+        };
+        if self.domain.may_wrap && before + behind > 0 && distances.iter().zip([1, -1]).all(goes_on) {
+            self.wrapped[axis] = true;
+            return Some(Choices { tap, before: vec![], behind: vec![] });
+        }
+        let [before, behind] = distances.map(|d| d.iter().map(Linear::as_constant).collect::<Option<_>>());
+        Some(Choices { tap, before: before?, behind: behind? })
     }
 }
 

@@ -86,11 +86,18 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         self.scheduler.f.tensor_cores
     }
 
-    /// Returns the node of the state if the launch is the only one in the step of an iteration that
-    /// has one state.
-    pub fn repeated(&self) -> Option<NodeId> {
-        let f = self.scheduler.f;
-        (self.scheduler.repeated && f.results.len() == 1).then_some(NodeId(0))
+    /// Returns the nodes of the states if the launch is the only one in the step of an iteration.
+    pub fn repeated(&self) -> Option<Vec<NodeId>> {
+        // parameters are the first nodes of each graph, and the states the first parameters
+        let states = 0..self.scheduler.f.results.len() as u32;
+        self.scheduler.repeated.then(|| states.map(NodeId).collect())
+    }
+
+    /// Whether the length of an array along an axis is `extent`, by the shape rules of the function.
+    pub fn has_extent(&mut self, array: NodeId, axis: u8, extent: NodeId) -> bool {
+        let length = self.g.add(Op::Len(array, axis));
+        let difference = Linear::of(&self.g, length).minus(&Linear::of(&self.g, extent));
+        self.scheduler.equations.resolve(&difference).as_constant() == Some(0)
     }
 
     /// Returns the value of result `i` of the function.

@@ -2,7 +2,7 @@
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, narrow, products, rof, rows, volumes};
+use arraygpu_examples::{filters, narrow, products, reaction, rof, rows, volumes};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -138,5 +138,9 @@ fn main() -> arraygpu::Result<()> {
             rof::step_unfused,
         )
         .doc(rof::STEP_UNFUSED_DOC)
+        .function("two_states", ["u", "v"], ["u_new", "v_new"], reaction::step)
+        .doc(reaction::STEP_DOC)
+        .function("two_states4", ["u", "v"], ["u_new", "v_new"], reaction::four_steps)
+        .doc(reaction::FOUR_STEPS_DOC)
         .run()
 }

@@ -1,7 +1,8 @@
 //! The body of one thread of temporal blocking: it loads, then exchanges and computes in each step,
 //! then stores.
 
-use super::{ROWS, TemporalBlockingParams, WARPS};
+use super::exchange::{self, Exchange};
+use super::{State, TemporalBlockingParams};
 use crate::core::{NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -19,8 +20,11 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) 
     let first = region_origin(l, fused, params, &mut out);
     let is_interior = is_interior(l, fused, params, &first);
     let origin = lane_origin(l, &first, params, &mut out);
-    let exchange_len = params.region()[1] * 2 * params.reach[0].max(1) * WARPS * 2;
-    let area = l.k.share("shown", l.launch.g.ty(params.state).elem, exchange_len as u32);
+    let area = |s: &State| {
+        let (ty, len) = (l.launch.g.ty(s.array).elem, params.exchange_len(s));
+        (len > 0).then(|| l.k.share("shown", ty, len as u32))
+    };
+    let areas: Vec<Option<Mem>> = params.states.iter().map(area).collect();
     let mut paths = Vec::new();
     for interior in [true, false] {
         let mut body = Vec::new();
@@ -28,7 +32,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) 
             l,
             fused,
             params,
-            &BlockPath { origin: origin.clone(), exchange: area, interior },
+            &BlockPath { origin: origin.clone(), areas: areas.clone(), interior },
             &mut body,
         )?;
         paths.push(body);
@@ -88,7 +92,7 @@ fn lane_origin(
     params: &TemporalBlockingParams,
     out: &mut Vec<Stmt>,
 ) -> [Expr; 2] {
-    let row = to_i64(warp().times(int32(ROWS as i32)));
+    let row = to_i64(warp().times(int32(params.rows as i32)));
     let column = to_i64(lane().times(int32(params.v as i32)));
     let row = bind(l, "row", first[0].clone().plus(row), out);
     [row, bind(l, "column", first[1].clone().plus(column), out)]
@@ -98,8 +102,8 @@ fn lane_origin(
 struct BlockPath {
     /// The first row and column of the lane.
     origin: [Expr; 2],
-    /// The shared memory through which warps exchange rows.
-    exchange: Mem,
+    /// The shared memory through which warps exchange rows of each state.
+    areas: Vec<Option<Mem>>,
     /// Whether it is the path of blocks in the interior.
     interior: bool,
 }
@@ -116,7 +120,10 @@ fn block_path(
 ) -> Result<()> {
     let vars: Vec<(NodeId, Expr)> =
         path.origin.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
-    let now = load(l, fused, params, path, params.state, true, out);
+    let mut now = Vec::new();
+    for state in &params.states {
+        now.push(load(l, fused, params, path, state.array, true, out));
+    }
     l.with_loaded(HashMap::default(), |l| {
         for other in &params.others {
             let held = load(l, fused, params, path, *other, false, out);
@@ -126,26 +133,31 @@ fn block_path(
         }
         let step = l.k.reg("step", Ty::I64);
         let mut body = Vec::new();
-        exchange(l, params, path, &vars, &now, step, &mut body);
-        let array = if path.interior { params.inner } else { params.edge.value };
-        let mut roots = Vec::new();
-        for (r, k) in (0..ROWS).flat_map(|r| (0..params.v).map(move |k| (r, k))) {
+        let place = Exchange { areas: &path.areas, vars: &vars, step };
+        exchange::rows_and_columns(l, params, &place, &now, &mut body);
+        let (mut roots, mut changed) = (Vec::new(), Vec::new());
+        for (r, k) in (0..params.rows).flat_map(|r| (0..params.v).map(move |k| (r, k))) {
             let index = at(l, &vars, [r, k]);
-            roots.push(opened(&mut l.launch.g, array, &index));
+            for (state, tile) in params.states.iter().zip(&now) {
+                let array = if path.interior { state.inner } else { state.edge };
+                roots.push(opened(&mut l.launch.g, array, &index));
+                changed.push(tile[r as usize][k as usize]);
+            }
         }
         let roots = l.launch.shared(&roots);
         let values = l.region(&vars, &roots, &Expr::int(0), &mut body)?;
+        // every element is computed before the first one changes
         let mut next = Vec::new();
         for e in values {
             next.push(bind(l, "next", e, &mut body));
         }
-        for (r, e) in now.iter().flatten().zip(next) {
-            body.push(Stmt::Assign(*r, e));
-        }
+        body.extend(changed.into_iter().zip(next).map(|(r, e)| Stmt::Assign(r, e)));
         out.push(Stmt::Seq(step, Expr::int(0), to_i64(Expr::Place(Gpu::Span)), body));
         Ok::<_, Error>(())
     })?;
-    store(l, fused, params, path, &now, out);
+    for (state, tile) in params.states.iter().zip(&now) {
+        store(l, fused, params, path, (state, tile), out);
+    }
     Ok(())
 }
 
@@ -159,7 +171,14 @@ fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
 }
 
 /// Notes that these registers hold the elements of a row from a column on.
-fn note_loaded(l: &mut Lower, array: NodeId, vars: &[(NodeId, Expr)], row: i64, column: i64, regs: &[Reg]) {
+pub fn note_loaded(
+    l: &mut Lower,
+    array: NodeId,
+    vars: &[(NodeId, Expr)],
+    row: i64,
+    column: i64,
+    regs: &[Reg],
+) {
     for (c, r) in (column..).zip(regs) {
         let index = at(l, vars, [row, c]);
         l.scope.loaded.get_or_insert_default().insert((array, index), Expr::Reg(*r));
@@ -173,6 +192,14 @@ fn and(a: Expr, b: Expr) -> Expr {
 /// 0 <= i < n
 fn is_inside(i: Expr, n: Expr) -> Expr {
     and(Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0)), Expr::binary(BinaryOp::Lt, i, n))
+}
+
+/// The index, or that of the element of the other end if it is out of bounds.
+fn wrapped(i: Expr, n: Expr) -> Expr {
+    let select = |c: Expr, a: Expr, b: Expr| Expr::Select(Box::new(c), Box::new(a), Box::new(b));
+    let before = Expr::binary(BinaryOp::Lt, i.clone(), Expr::int(0));
+    let behind = Expr::binary(BinaryOp::Ge, i.clone(), n.clone());
+    select(before, i.clone().plus(n.clone()), select(behind, i.clone().minus(n), i))
 }
 
 /// Loads the lane's part of an array, with 0 for elements out of bounds. `changes`: the registers
@@ -190,20 +217,36 @@ fn load(
     let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
     let (mut tile, mut inits) = (LaneTile::new(), Vec::new());
-    for r in 0..ROWS {
-        let row = plus(path.origin[0].clone(), r);
-        let line = along(l, mem, std::slice::from_ref(&row)).plus(path.origin[1].clone());
-        let line = bind(l, "line", line, out);
+    let place = |l: &mut Lower, axis: usize, by: i64, out: &mut Vec<Stmt>| {
+        let e = plus(path.origin[axis].clone(), by);
+        match params.wrapped[axis] && !path.interior {
+            true => bind(l, "there", wrapped(e, extents[axis].clone()), out),
+            false => e,
+        }
+    };
+    let mut columns = Vec::new();
+    if !path.interior {
+        for k in 0..params.v {
+            let column = place(l, 1, k, out);
+            let is_there = bind(l, "oncolumn", is_inside(column.clone(), extents[1].clone()), out);
+            columns.push((column, is_there));
+        }
+    }
+    for r in 0..params.rows {
+        let row = place(l, 0, r, out);
+        let line = along(l, mem, std::slice::from_ref(&row));
         let regs: Vec<Reg> = (0..params.v).map(|_| l.k.reg("x", ty)).collect();
         if path.interior {
+            let line = bind(l, "line", line.plus(path.origin[1].clone()), out);
             l.k.vector(mem);
             out.push(Stmt::LoadVec(regs.clone(), mem, line));
         } else {
+            let line = bind(l, "line", line, out);
             let row = bind(l, "onrow", is_inside(row, extents[0].clone()), out);
-            for (k, r) in (0..).zip(&regs) {
-                let column = is_inside(plus(path.origin[1].clone(), k), extents[1].clone());
-                let is_there = bind(l, "present", and(row.clone(), column), out);
-                let e = Expr::LoadIf(mem, Box::new(plus(line.clone(), k)), Box::new(is_there));
+            for ((column, on_column), r) in columns.iter().zip(&regs) {
+                let is_there = bind(l, "present", and(row.clone(), on_column.clone()), out);
+                let at = line.clone().plus(column.clone());
+                let e = Expr::LoadIf(mem, Box::new(at), Box::new(is_there));
                 out.push(Stmt::Let(*r, e, Default::default()));
             }
         }
@@ -219,109 +262,16 @@ fn load(
     tile
 }
 
-/// Exchanges what the step reads beyond the lane's own elements, and notes the registers of all of
-/// it.
-fn exchange(
-    l: &mut Lower,
-    params: &TemporalBlockingParams,
-    path: &BlockPath,
-    vars: &[(NodeId, Expr)],
-    now: &LaneTile,
-    step: Reg,
-    out: &mut Vec<Stmt>,
-) {
-    let mut rows: Vec<(i64, Vec<Reg>)> = (0..).zip(now.iter().cloned()).collect();
-    let reach = params.reach[0];
-    if reach > 0 {
-        let width = params.region()[1];
-        // a buffer has for each warp its first rows, then its last ones
-        let warp_len = 2 * reach * width;
-        let buffer = Expr::Cast(Ty::I32, Box::new(and(Expr::Reg(step), Expr::int(1))));
-        let area = buffer.times(int32((WARPS * warp_len) as i32));
-        let column = lane().times(int32(params.v as i32));
-        let base = bind(l, "base", area.plus(column), out);
-        let rows_of = |warp: Expr| base.clone().plus(warp.times(int32(warp_len as i32)));
-        let mine = bind(l, "mine", rows_of(warp()), out);
-        let add = |e: &Expr, by: i64| e.clone().plus(int32(by as i32));
-        for r in 0..reach {
-            let list = |row: i64| now[row as usize].iter().map(|r| Expr::Reg(*r)).collect();
-            out.push(Stmt::StoreVec(path.exchange, add(&mine, r * width), list(r)));
-            out.push(Stmt::StoreVec(path.exchange, add(&mine, (reach + r) * width), list(ROWS - reach + r)));
-        }
-        out.push(Stmt::Barrier);
-        // the first and the last warp read their own rows in place of absent ones: the results are
-        // invalid anyway
-        let above = Expr::binary(BinaryOp::Max, warp().minus(int32(1)), int32(0));
-        let below = warp().plus(int32(1)).min(int32(WARPS as i32 - 1));
-        let (above, below) = (bind(l, "above", rows_of(above), out), bind(l, "below", rows_of(below), out));
-        let ty = l.launch.g.ty(params.state).elem;
-        for r in 0..reach {
-            for (row, from) in
-                [(r - reach, add(&above, (reach + r) * width)), (ROWS + r, add(&below, r * width))]
-            {
-                let regs: Vec<Reg> = (0..params.v).map(|_| l.k.reg("shown", ty)).collect();
-                out.push(Stmt::LoadVec(regs.clone(), path.exchange, from));
-                rows.push((row, regs));
-            }
-        }
-    }
-    for (row, regs) in rows {
-        note_loaded(l, params.state, vars, row, 0, &regs);
-        exchange_columns(l, params, vars, row, &regs, out);
-    }
-}
-
-/// Exchanges the elements to the left and right of a lane's part of a row, as far as an element
-/// reads them.
-fn exchange_columns(
-    l: &mut Lower,
-    params: &TemporalBlockingParams,
-    vars: &[(NodeId, Expr)],
-    row: i64,
-    regs: &[Reg],
-    out: &mut Vec<Stmt>,
-) {
-    let reads = |column: i64| {
-        let own =
-            |t: &[i64; 2]| (0..ROWS).contains(&(row - t[0])) && (0..params.v).contains(&(column - t[1]));
-        params.taps.iter().any(own)
-    };
-    for c in 1..=params.reach[1] {
-        let (left, right) = (-c, params.v - 1 + c);
-        if reads(left) {
-            let e = Expr::ShuffleUp(Box::new(Expr::Reg(regs[(params.v - c) as usize])), 1);
-            shuffled_in(l, params, vars, [row, left], e, out);
-        }
-        if reads(right) {
-            let e = Expr::ShuffleDown(Box::new(Expr::Reg(regs[(c - 1) as usize])), 1);
-            shuffled_in(l, params, vars, [row, right], e, out);
-        }
-    }
-}
-
-fn shuffled_in(
-    l: &mut Lower,
-    params: &TemporalBlockingParams,
-    vars: &[(NodeId, Expr)],
-    by: [i64; 2],
-    e: Expr,
-    out: &mut Vec<Stmt>,
-) {
-    let r = l.k.reg("beside", l.launch.g.ty(params.state).elem);
-    out.push(Stmt::Let(r, e, Default::default()));
-    note_loaded(l, params.state, vars, by[0], by[1], &[r]);
-}
-
 /// Stores the elements that are still valid.
 fn store(
     l: &mut Lower,
     fused: &FusedGroup,
     params: &TemporalBlockingParams,
     path: &BlockPath,
-    now: &LaneTile,
+    (state, now): (&State, &LaneTile),
     out: &mut Vec<Stmt>,
 ) {
-    let item = &fused.items[0];
+    let item = &fused.items[state.item];
     let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
     let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
     let (halo, region) = (params.halo(), params.region());
@@ -331,8 +281,12 @@ fn store(
     };
     let column = within(lane().times(int32(params.v as i32)), halo[1], region[1]);
     let column = bind(l, "oncolumn", column, out);
-    let top =
-        bind(l, "share", Expr::binary(BinaryOp::Shr, thread(), int32(5)).times(int32(ROWS as i32)), out);
+    let top = bind(
+        l,
+        "share",
+        Expr::binary(BinaryOp::Shr, thread(), int32(5)).times(int32(params.rows as i32)),
+        out,
+    );
     for (r, regs) in (0..).zip(now) {
         let row = plus(path.origin[0].clone(), r);
         let mine = and(column.clone(), within(top.clone().plus(int32(r as i32)), halo[0], region[0]));
