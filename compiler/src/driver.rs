@@ -15,7 +15,7 @@ pub use crate::schedule::Scope;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
 use crate::schedule::transposed::TiledArray;
-use crate::schedule::{self, CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, Scheduled};
+use crate::schedule::{self, CpuVariant, CpuVariants, GpuVariants, KernelVariants, Scheduled};
 
 /// Size of the stack of the compiler passes, in bytes. They recurse over expressions as deep as the
 /// author's program.
@@ -215,21 +215,22 @@ fn compile_function(
 fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledGpuKernel> {
     let GpuVariants { kernel, drafts, stencils, transposed, limit, shared } = variants;
     let GpuKernel { variants, absent, .. } = kernel;
-    let code = |(draft, launch): (Draft, GpuVariant)| {
-        let (strategy, kernel) = (draft.strategy, draft.finish()?);
+    let (mut code, mut launches) = (Vec::with_capacity(variants.len()), variants.into_iter());
+    schedule::finish_all(drafts, |strategy, kernel| {
+        let Some(launch) = launches.next() else { return Ok(()) };
         let ptx = backend::ptx::emit(&kernel);
         budget::write(ptx.len());
         budget::check()?;
-        let mut code = GpuCode { launch, strategy, kernel, ptx, is_merged: false };
-        if let Some(entry) = known.find(&code.ptx, &code.launch.entry) {
-            code.kernel.name.clone_from(&entry);
-            (code.ptx, code.is_merged) = (backend::ptx::emit(&code.kernel), true);
-            code.launch.entry = entry;
+        let mut made = GpuCode { launch, strategy, kernel, ptx, is_merged: false };
+        if let Some(entry) = known.find(&made.ptx, &made.launch.entry) {
+            made.kernel.name.clone_from(&entry);
+            (made.ptx, made.is_merged) = (backend::ptx::emit(&made.kernel), true);
+            made.launch.entry = entry;
         }
-        Ok(code)
-    };
-    let variants = drafts.into_iter().zip(variants).map(code).collect::<Result<_>>()?;
-    Ok(CompiledGpuKernel { variants, absent, stencils, transposed, limit, shared })
+        code.push(made);
+        Ok(())
+    })?;
+    Ok(CompiledGpuKernel { variants: code, absent, stencils, transposed, limit, shared })
 }
 
 impl CompiledKernel {

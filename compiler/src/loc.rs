@@ -44,7 +44,7 @@ impl fmt::Display for Loc {
 
 /// The source locations of a node: its own place first, then the combinators into which it was
 /// fused, innermost first. It may be empty.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LocStack(pub Arc<[Loc]>);
 
 impl LocStack {

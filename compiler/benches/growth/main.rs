@@ -150,9 +150,13 @@ fn measure(kind: Growth, name: &'static str, n: usize, explain: bool) -> Measure
         let mut cpus = Vec::new();
         for k in all.kernels {
             cpus.extend(k.cpu);
-            for draft in k.gpu.into_iter().flat_map(|g| g.drafts) {
-                kernels.push(m.stage("kernel passes", || draft.finish())?);
-            }
+            let drafts = k.gpu.map(|g| g.drafts).unwrap_or_default();
+            m.stage("kernel passes", || {
+                schedule::finish_all(drafts, |_, kernel| {
+                    kernels.push(kernel);
+                    Ok(())
+                })
+            })?;
         }
         for kernel in &kernels {
             m.instructions += instructions(kernel);

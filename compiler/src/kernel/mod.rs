@@ -48,7 +48,7 @@ pub enum Mem {
 }
 
 /// An expression. It has no effects.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Expr {
     Lit(Lit),
@@ -85,7 +85,7 @@ pub enum Expr {
 }
 
 /// The position of a thread in its grid. All values are i32.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Gpu {
     /// The thread's number in the block.
     Thread,
@@ -119,7 +119,7 @@ pub const COPY_BYTES: usize = 16;
 pub const WARP: u32 = 32;
 
 /// A statement.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Stmt {
     Let(Reg, Expr, LocStack),
@@ -292,6 +292,25 @@ impl Kernel {
     /// Returns the compute capability of the oldest devices that it runs on.
     pub fn capability(&self) -> u32 {
         if self.cluster > 0 { CLUSTER_CAPABILITY } else { OLDEST_CAPABILITY }
+    }
+
+    /// Copies everything but the statements.
+    pub fn clone_head(&self) -> Kernel {
+        Kernel {
+            name: self.name.clone(),
+            arrays: self.arrays.clone(),
+            ins: self.ins.clone(),
+            slots: self.slots.clone(),
+            scratch: self.scratch.clone(),
+            locals: self.locals.clone(),
+            sites: self.sites.clone(),
+            regs: self.regs.clone(),
+            shared: self.shared.clone(),
+            in_space: self.in_space.clone(),
+            main: None,
+            finish: None,
+            ..*self
+        }
     }
 
     /// Makes a new register.

@@ -2,11 +2,13 @@
 //! code that serves the call ([`crate::plan::Step::Instead`]).
 
 use super::facts::Along;
-use super::groups::FusedGroup;
+use super::groups::{self, FusedGroup};
 use super::scheduler::Scheduler;
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
+use crate::core::{Function, NodeId};
 use crate::error::Result;
 use crate::plan::Step;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// What a launch that computes several groups does.
 #[derive(Clone, Copy, PartialEq)]
@@ -23,6 +25,23 @@ pub(super) enum Alternative {
     Stencils,
     /// The same, more of them than a GPU's shared memory holds.
     StencilsOnCpus,
+}
+
+/// Returns for each node that a launch computes the number of the last group that needs it, or whose scalar
+/// results follow from it.
+pub(super) fn last_readers(
+    f: &Function,
+    groups: &[FusedGroup],
+    scalars: &[Vec<u32>],
+) -> HashMap<NodeId, usize> {
+    let (g, mut last) = (&f.graph, HashMap::default());
+    for (i, (fused, scalars)) in groups.iter().zip(scalars).enumerate() {
+        let of_items = fused.items.iter().flat_map(|it| groups::needs_of_item(g, it));
+        let values = scalars.iter().map(|r| f.results[*r as usize].value);
+        let needed = of_items.chain(values.flat_map(|n| groups::needs(g, n)));
+        last.extend(needed.map(|n| (n, i)));
+    }
+    last
 }
 
 impl Scheduler<'_> {
@@ -64,8 +83,10 @@ impl Scheduler<'_> {
         };
         for (most, what) in chains.into_iter().filter(|(_, what)| may_be(what)) {
             for count in (2..=most.unwrap_or(0).min(end - first)).rev() {
-                let (chain, later) = groups.split_at(count);
-                let needed = resident_segments::needed_later(self.f, later, &scalars[count..]);
+                let chain = &groups[..count];
+                let is_needed = |n: &NodeId| self.last_readers.get(n).is_some_and(|i| *i >= first + count);
+                let items = chain.iter().flat_map(|fused| &fused.items).map(|it| it.node);
+                let needed: HashSet<NodeId> = items.filter(is_needed).collect();
                 let joined = match what {
                     Alternative::Segments(_) => resident_segments::joined(g, chain, &needed),
                     Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),

@@ -55,8 +55,8 @@ impl CpuVariants {
     /// vectors at any stride; kernels compute the addresses of matrices explicitly, so these need
     /// no such flag.
     pub fn finish(&self) -> Option<Kernel> {
-        self.contiguous.kernel.finish.as_ref()?;
-        let mut k = Kernel { main: None, ..self.contiguous.kernel.clone() };
+        let of = &self.contiguous.kernel;
+        let mut k = Kernel { finish: Some(of.finish.clone()?), ..of.clone_head() };
         if let Some(strided) = &self.strided {
             k.arrays.clone_from(&strided.kernel.arrays);
         }
@@ -104,4 +104,32 @@ impl Draft {
         pipeline::run(&mut k, self.narrow)?;
         Ok(k)
     }
+
+    /// Whether the passes over kernels make the same of both: none asks for the name, or which arrays
+    /// overlap.
+    fn is_finished_as(&self, other: &Draft) -> bool {
+        Arc::ptr_eq(&self.kernel, &other.kernel) && self.narrow == other.narrow
+    }
+}
+
+/// Finishes the drafts of one launch, and hands each to `each` as it is done. The passes run once for
+/// neighbours that differ only in whether arrays overlap.
+pub fn finish_all(drafts: Vec<Draft>, mut each: impl FnMut(Strategy, Kernel) -> Result<()>) -> Result<()> {
+    let mut drafts = drafts.into_iter().peekable();
+    let mut twin: Option<Kernel> = None;
+    while let Some(draft) = drafts.next() {
+        let is_next = drafts.peek().is_some_and(|next| next.is_finished_as(&draft));
+        let strategy = draft.strategy;
+        let kernel = match twin.take() {
+            None => draft.finish()?,
+            Some(made) => {
+                let mut k = Kernel { name: draft.name, ..made };
+                k.arrays.iter_mut().for_each(|a| a.noalias = draft.noalias);
+                k
+            }
+        };
+        twin = is_next.then(|| kernel.clone());
+        each(strategy, kernel)?;
+    }
+    Ok(())
 }

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 pub use builder::{KernelBuilder, Target};
+pub(super) use launch::Arm;
 pub use launch::{ArrayUse, LaunchContext, Operand, Signature};
 pub(super) use region::Region;
 pub use region::Surroundings;

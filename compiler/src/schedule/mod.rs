@@ -69,7 +69,7 @@ use crate::scalar::Lit;
 use alternatives::Alternative;
 use facts::Along;
 use groups::{FusedGroup, Item};
-pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
+pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, finish_all};
 use lower::LaunchContext;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub use scheduler::Scope;
@@ -116,6 +116,7 @@ fn scheduled(
         plan: Plan::default(),
         places: HashMap::default(),
         equations,
+        last_readers: HashMap::default(),
         scope,
         // several steps can run in one launch only if a step is one fused group
         repeated: repeated && fused_groups.len() == 1,
@@ -131,6 +132,7 @@ fn scheduled(
         fused_groups.push(FusedGroup { domain: vec![], sequential: false, iteration: None, items: vec![] });
         scalars.push(alone);
     }
+    s.last_readers = alternatives::last_readers(f, &fused_groups, &scalars);
     s.declare_temps(&fused_groups, &scalars);
     // the launches that are instead of the next groups, each with the last of these
     let mut open = Vec::new();

@@ -32,7 +32,7 @@ use super::reduction::Reduction;
 use super::{error_records, needed_reductions, segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::index_space::indices;
-use crate::core::{Function, Graph, MAX_RANK, NodeId, Op};
+use crate::core::{Graph, MAX_RANK, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -72,15 +72,6 @@ pub(super) fn may_share(fused: &FusedGroup, scalars: &[u32]) -> bool {
 fn domain<'a>(g: &Graph, all: &'a [FusedGroup]) -> Option<&'a [NodeId]> {
     let has_reductions = |fused: &&FusedGroup| fused.items.iter().any(|it| groups::is_nested(g, it));
     all.iter().take(MOST_GROUPS).find(has_reductions).map(|fused| &fused.domain[..])
-}
-
-/// Returns what the groups behind a chain need, and the scalar results that follow from them.
-pub fn needed_later(f: &Function, later: &[FusedGroup], scalars: &[Vec<u32>]) -> HashSet<NodeId> {
-    let g = &f.graph;
-    let values = scalars.iter().flatten().map(|i| f.results[*i as usize].value);
-    let of_scalars = values.flat_map(|n| groups::needs(g, n));
-    let of_items = later.iter().flat_map(|fused| &fused.items).flat_map(|it| groups::needs_of_item(g, it));
-    of_scalars.chain(of_items).collect()
 }
 
 /// Returns the group of a launch that computes all groups of a chain: its items are the results, what is

@@ -9,8 +9,9 @@ use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::Arc;
 
-/// For which targets code is generated. The plan does not depend on it, except for the "in" scalars
-/// of kernels, which follow from the variants that are generated.
+/// For which targets code is generated. The steps of the plan that every device runs do not depend on it. The
+/// "in" scalars of kernels do, which follow from the variants that are generated, and so do launches that run
+/// instead of others ([`super::alternatives`]): there are none for targets whose code nobody wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// Code for CPUs.
@@ -64,6 +65,8 @@ pub struct Scheduler<'a> {
     pub(super) places: HashMap<NodeId, Place>,
     /// Which lengths are equal, according to the shape rules.
     pub(super) equations: Equations,
+    /// The last group that needs what a launch computes.
+    pub(super) last_readers: HashMap<NodeId, usize>,
     /// The targets for which code is generated.
     pub(super) scope: Scope,
     /// Whether the function is the step of an iteration and consists of one fused group.
@@ -89,7 +92,7 @@ pub struct CodeSize {
     /// register tiles are unrolled on purpose. Products whose code is alike count once, because later
     /// kernels of equal code are not written again.
     pub products: usize,
-    /// The variants that have been counted: what their names end in, their code as text, and the types of
+    /// The variants that have been counted: what their names end in, a hash of their code, and the types of
     /// their launch's arrays.
-    pub known_products: HashSet<(String, String, Vec<Ty>)>,
+    pub known_products: HashSet<(String, u64, Vec<Ty>)>,
 }

@@ -7,8 +7,7 @@
 //! these conditions holds, or if the kernel has no such test, the slow path computes the arm: in a
 //! branch if the arm is expensive, else unconditionally, as an ordinary operand.
 
-use super::lower::SlowPath;
-use super::lower::{LaunchContext, Lower, Region};
+use super::lower::{Arm, LaunchContext, Lower, Region, SlowPath};
 use super::unlikely::arms;
 use super::work;
 use crate::core::graph::marks::Visited;
@@ -18,7 +17,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
-use std::collections::BTreeMap;
+use std::collections::BinaryHeap;
 
 /// Number of operations of an arm above which it becomes a branch: then a branch costs less than
 /// always computing the arm.
@@ -63,7 +62,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
         }
         SlowPath::Compute(_) => {}
     }
-    if !is_dear(l.launch, n) {
+    if !arm(l.launch, n).is_dear {
         return Ok(None);
     }
     let group = together(l.launch, n, condition, r);
@@ -115,11 +114,18 @@ fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()
     Ok(())
 }
 
-/// Whether the unlikely arm takes many operations that the likely arm does not take.
-fn is_dear(l: &LaunchContext, n: NodeId) -> bool {
-    let Some((_, unlikely, likely)) = arms(&l.g, n) else { return false };
-    let own = own(l, unlikely, likely);
-    own.into_iter().map(|m| work::of_node(l.g.op(m))).sum::<u32>() > EXPENSIVE
+/// Returns what only the unlikely arm of a select takes. It is asked for once a launch: the variants and
+/// their paths lower the same nodes.
+fn arm<'l>(l: &'l mut LaunchContext, n: NodeId) -> &'l Arm {
+    let LaunchContext { g, unlikely_arms, .. } = l;
+    unlikely_arms.entry(n).or_insert_with(|| {
+        let Some((_, unlikely, likely)) = arms(g, n) else { return Arm::default() };
+        let own = own(g, unlikely, likely);
+        Arm {
+            is_dear: own.iter().map(|m| work::of_node(g.op(*m))).sum::<u32>() > EXPENSIVE,
+            records: own.into_iter().filter(|m| g.op(*m).may_record(g)).collect(),
+        }
+    })
 }
 
 /// Returns the selects of the region that one branch can serve together with `n`: those with the
@@ -149,26 +155,31 @@ fn needs(g: &Graph, from: [NodeId; 2], to: NodeId) -> bool {
 
 /// Whether the unlikely arm leaves an error record that has not been emitted already: records
 /// cannot be emitted in a branch.
-fn leaves_record(l: &LaunchContext, m: NodeId, r: &Region) -> bool {
-    let Some((_, unlikely, likely)) = arms(&l.g, m) else { return false };
-    own(l, unlikely, likely).into_iter().any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n))
+fn leaves_record(l: &mut LaunchContext, m: NodeId, r: &Region) -> bool {
+    arm(l, m).records.iter().any(|n| !r.memo.contains_key(n))
 }
 
 /// Returns the nodes that `first` needs and `second` does not. The nodes that either needs are
 /// visited from the last one back, as far as there are operations that only `first` may need: the
 /// two arms of an elementary function have what comes before the function in common. A constant
 /// that `second` needs only before that counts as one of `first`.
-fn own(l: &LaunchContext, first: NodeId, second: NodeId) -> Vec<NodeId> {
-    let g = &l.g;
+fn own(g: &Graph, first: NodeId, second: NodeId) -> Vec<NodeId> {
     let is_leaf = |n: NodeId| matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..));
-    // whether `second` needs the nodes that are waiting
-    let mut waiting: BTreeMap<NodeId, bool> = [(first, false)].into();
-    *waiting.entry(second).or_default() = true;
-    let mut only = waiting.iter().filter(|(n, is_known)| !**is_known && !is_leaf(**n)).count();
+    // the nodes that are waiting or were visited, and those of them that `second` needs
+    let (mut seen, mut known) = (Visited::begin(), Visited::begin());
+    let mut waiting = BinaryHeap::from([second]);
+    seen.insert(second.0);
+    known.insert(second.0);
+    let mut only = 0;
+    if seen.insert(first.0) {
+        waiting.push(first);
+        only = usize::from(!is_leaf(first));
+    }
     let mut own = Vec::new();
     while only > 0
-        && let Some((n, is_known)) = waiting.pop_last()
+        && let Some(n) = waiting.pop()
     {
+        let is_known = known.contains(n.0);
         if !is_known {
             only -= usize::from(!is_leaf(n));
             own.push(n);
@@ -176,19 +187,16 @@ fn own(l: &LaunchContext, first: NodeId, second: NodeId) -> Vec<NodeId> {
         let op = g.op(n);
         let is_load = op.needs_launch() && g.is_closed(n);
         for o in op.operands().chain(op.lambda().map(|l| l.body)).filter(|_| !is_load) {
-            match waiting.get_mut(&o) {
-                None => {
-                    waiting.insert(o, is_known);
-                    only += usize::from(!is_known && !is_leaf(o));
-                }
-                Some(known) if is_known && !*known => {
-                    *known = true;
-                    only -= usize::from(!is_leaf(o));
-                }
-                Some(_) => {}
+            let is_new = seen.insert(o.0);
+            if is_new {
+                waiting.push(o);
+                only += usize::from(!is_known && !is_leaf(o));
+            }
+            if is_known && known.insert(o.0) {
+                only -= usize::from(!is_new && !is_leaf(o));
             }
         }
     }
-    own.extend(waiting.into_iter().filter(|(_, is_known)| !is_known).map(|(n, _)| n));
+    own.extend(waiting.into_iter().filter(|n| !known.contains(n.0)));
     own
 }

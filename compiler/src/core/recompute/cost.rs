@@ -8,8 +8,9 @@ use crate::scalar::BinaryOp;
 pub const NESTED: f64 = 1000.0;
 
 /// Returns the operations of one evaluation of a function's body, without those of the arrays that
-/// it reads, without indices, and without what is computed once for the call.
-pub fn of_body(g: &Graph, body: NodeId) -> f64 {
+/// it reads, without indices, and without what is computed once for the call; and whether the body
+/// reads arrays.
+pub fn of_body(g: &Graph, body: NodeId) -> (f64, bool) {
     let of_node = |n: NodeId| match g.op(n) {
         op if op.is_reduction() => NESTED,
         Op::Unary(op, _) if op.is_elementary() => 20.0,
@@ -19,12 +20,10 @@ pub fn of_body(g: &Graph, body: NodeId) -> f64 {
         Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) => 1.0,
         _ => 0.0,
     };
-    open_part(g, body).into_iter().map(of_node).sum()
-}
-
-/// Returns the nodes of a body that are computed for each evaluation.
-fn open_part(g: &Graph, body: NodeId) -> Vec<NodeId> {
-    g.reachable_until([body], |n| g.is_closed(n))
+    let is_read = |n: &NodeId| g.op(*n).is_reduction() || matches!(g.op(*n), Op::At(..) | Op::Elem(..));
+    let each_time = g.reachable_until([body], |n| g.is_closed(n));
+    let reads = each_time.iter().any(is_read);
+    (each_time.into_iter().map(of_node).sum(), reads)
 }
 
 /// Returns whether evaluating a function's body may leave an error record, apart from those of the
@@ -32,10 +31,4 @@ fn open_part(g: &Graph, body: NodeId) -> Vec<NodeId> {
 pub fn records(g: &Graph, body: NodeId) -> bool {
     let is_apart = |n: NodeId| g.is_closed(n) && !g.ty(n).is_scalar() || g.node(n).once;
     g.reachable_until([body], is_apart).into_iter().any(|n| g.op(n).may_record(g))
-}
-
-/// Returns whether evaluating a function's body reads arrays.
-pub fn reads(g: &Graph, body: NodeId) -> bool {
-    let is_read = |n: NodeId| g.op(n).is_reduction() || matches!(g.op(n), Op::At(..) | Op::Elem(..));
-    open_part(g, body).into_iter().any(is_read)
 }

@@ -14,13 +14,15 @@ mod places;
 
 use super::{cost, reuse};
 use crate::core::equations::Equations;
+use crate::core::graph::marks::Visited;
 use crate::core::linear::{self, Linear};
 use crate::core::simplify::extents;
 use crate::core::{COLUMNS, Function, Graph, NodeId, Op, Rule, Var};
 use crate::scalar::{Lit, Ty};
-pub use places::Places;
-use places::{Needs, Place};
+pub use places::{Index, Places};
+use places::{Needs, OfArray, Place};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::cell::RefCell;
 
 /// The elements that the arrays of one function need.
 pub struct Demand {
@@ -49,6 +51,8 @@ pub struct Demand {
     equations: Equations,
     /// Extents of which a shape rule says that they are not negative.
     lengths: HashSet<NodeId>,
+    /// The linear forms of indices.
+    forms: RefCell<reuse::Forms>,
 }
 
 /// What computing an element of an array includes, that of the arrays that it reads, too.
@@ -103,6 +107,7 @@ impl Demand {
             ready: HashMap::default(),
             equations: Equations::default(),
             lengths: HashSet::default(),
+            forms: RefCell::default(),
         };
         for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
             let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
@@ -165,11 +170,11 @@ impl Demand {
     /// Returns the number of launches that it takes to compute what a scalar or a function's body
     /// needs from outside.
     pub fn ready_scalar(&self, n: NodeId) -> u32 {
-        let (mut seen, mut stack, mut ready) = (HashSet::default(), vec![n], 0);
+        let (mut seen, mut stack, mut ready) = (Visited::begin(), vec![n], 0);
         while let Some(n) = stack.pop() {
             match self.ready.get(&n) {
                 Some(own) => ready = ready.max(*own),
-                None if self.g.ty(n).is_scalar() && seen.insert(n) => stack.extend(self.g.op(n).operands()),
+                None if self.g.ty(n).is_scalar() && seen.insert(n.0) => stack.extend(self.g.op(n).operands()),
                 None => {}
             }
         }
@@ -228,7 +233,7 @@ impl Demand {
         let mut stack: Vec<Place> = Vec::new();
         for place in roots.iter().rev() {
             if out.insert(place, 0.0) {
-                stack.push(place.clone());
+                stack.push(*place);
             }
         }
         while let Some(place) = stack.pop() {
@@ -242,7 +247,7 @@ impl Demand {
             out.ready = out.ready.max(needs.ready);
             for (next, repeated) in needs.elements.iter().rev() {
                 if out.insert(next, *repeated) {
-                    stack.push(next.clone());
+                    stack.push(*next);
                 }
             }
         }
@@ -251,8 +256,7 @@ impl Demand {
 
     /// Returns the arrays of these places, each with the arrays whose elements its own need.
     pub fn reads<'p>(&'p self, places: &'p Places) -> impl Iterator<Item = (NodeId, NodeId)> + 'p {
-        let elements =
-            places.by_array.iter().flat_map(|(x, of)| of.0.iter().map(|index| (*x, index.clone())));
+        let elements = places.by_array.iter().flat_map(|(x, of)| of.places.iter().map(|index| (*x, *index)));
         elements.flat_map(|place| {
             let needed = self.needs.get(&place).into_iter().flat_map(|needs| &needs.elements);
             needed.map(move |of| (place.0, of.0.0))
@@ -263,14 +267,14 @@ impl Demand {
     /// places.
     pub fn reuse_of(&self, array: NodeId, places: &Places) -> f64 {
         let of = places.by_array.get(&array);
-        of.map_or(0.0, |of| reuse::factor(&self.symbols, of.0.iter().map(|p| &p[..])))
+        of.map_or(0.0, |of| reuse::factor(&self.symbols, &mut self.forms.borrow_mut(), &of.places))
     }
 
     /// Whether an array of two axes is needed at constant distances from a context's element only.
     pub fn is_around(&mut self, array: NodeId, places: &Places) -> bool {
         let Some(of) = places.by_array.get(&array).filter(|_| self.rank(array) == 2) else { return false };
         let own: Vec<NodeId> = (0..2).map(|axis| self.index(axis).1).collect();
-        reuse::is_around(&self.symbols, &own, of.0.iter().map(|p| &p[..]))
+        reuse::is_around(&self.symbols, &own, &of.places)
     }
 
     /// Returns the number of operations and loads of an element of an array.
@@ -288,8 +292,8 @@ impl Demand {
         if let Some(known) = self.costs.get(&array) {
             return *known;
         }
-        let index = places.by_array.get(&array).and_then(|of| of.0.iter().next());
-        index.map_or(0.0, |index| self.cost_at((array, index.clone())))
+        let index = places.by_array.get(&array).and_then(|of| of.places.first());
+        index.map_or(0.0, |index| self.cost_at((array, *index)))
     }
 
     fn cost_at(&mut self, place: Place) -> f64 {
@@ -322,8 +326,10 @@ impl Demand {
     /// Returns whether the elements that one of `root` needs take more work than the law of work
     /// allows.
     pub fn is_too_much(&mut self, root: NodeId, places: &Places) -> bool {
-        let several = places.by_array.values().filter(|of| of.0.len() > 1);
-        let most = several.map(|of| reuse::most_again(&self.symbols, &of.0)).reduce(f64::min);
+        let several = places.by_array.values().filter(|of| of.places.len() > 1);
+        let most_again =
+            |of: &OfArray| reuse::most_again(&self.symbols, &mut self.forms.borrow_mut(), &of.places);
+        let most = several.map(most_again).reduce(f64::min);
         let Some(most) = most else { return false };
         self.cost(root) > most * self.cost_once(places)
     }
@@ -333,8 +339,8 @@ impl Demand {
     fn cost_once(&self, places: &Places) -> f64 {
         let mut cost = 0.0;
         for (x, of) in &places.by_array {
-            let Some(index) = of.0.iter().next() else { continue };
-            let needs = self.needs.get(&(*x, index.clone()));
+            let Some(index) = of.places.first() else { continue };
+            let needs = self.needs.get(&(*x, *index));
             cost += needs.map_or(0, |needs| needs.loads + needs.elements.len()) as f64;
             cost += self.bodies.get(x).map_or(0.0, |body| body.cost);
         }
@@ -365,12 +371,11 @@ impl Demand {
             return *known;
         }
         let body = match (self.g.op(array), self.g.op(array).lambda()) {
-            (_, Some(l)) => Body {
-                cost: cost::of_body(&self.g, l.body),
-                reads: cost::reads(&self.g, l.body),
-                records: cost::records(&self.g, l.body),
-                ready: self.ready_scalar(l.body),
-            },
+            (_, Some(l)) => {
+                let (cost, reads) = cost::of_body(&self.g, l.body);
+                let records = cost::records(&self.g, l.body);
+                Body { cost, reads, records, ready: self.ready_scalar(l.body) }
+            }
             (Op::Fill(_, value), _) => Body { ready: self.ready_scalar(*value), ..Body::default() },
             _ => Body::default(),
         };
@@ -380,8 +385,9 @@ impl Demand {
 
     /// Returns the place of an array at the indices of a context's element.
     fn own_place(&mut self, array: NodeId) -> Place {
-        let rank = self.rank(array);
-        (array, (0..rank).map(|axis| self.index(axis).1).collect())
+        let (mut index, rank) = ([NodeId(0); OF_ELEMENT], self.rank(array));
+        index[..rank].iter_mut().enumerate().for_each(|(axis, i)| *i = self.index(axis).1);
+        (array, Index::from(&index[..rank]))
     }
 
     /// Returns an index of the element, or from [`OF_ELEMENT`] on of a loop inside.

@@ -28,7 +28,9 @@ mod stages;
 
 use super::{Function, NodeId, Op};
 use demand::{Demand, Places};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
+use std::rc::Rc;
 
 /// The number of operations that take as long as one round trip of an element through memory.
 const ROUND_TRIP: f64 = 60.0;
@@ -58,7 +60,7 @@ pub fn stored(f: &Function) -> Stored {
     let mut decide = Decide {
         demand: Demand::new(f),
         kept_anyway: kept_anyway(f),
-        contexts: HashMap::default(),
+        contexts: IndexMap::default(),
         of_array: HashMap::default(),
         changed: Vec::new(),
         may_have_stages: false,
@@ -128,7 +130,7 @@ struct Context {
     /// The arrays whose elements are computed.
     roots: Vec<NodeId>,
     /// The elements that these need.
-    places: Places,
+    places: Rc<Places>,
 }
 
 /// Whether a function may have stages. Several steps of an iteration may share a launch, which needs all of a step's
@@ -140,11 +142,11 @@ fn may_have_stages(f: &Function) -> bool {
 struct Decide {
     demand: Demand,
     kept_anyway: HashSet<NodeId>,
-    contexts: HashMap<Key, Context>,
-    /// The contexts in which elements of an array are computed.
-    of_array: HashMap<NodeId, HashSet<Key>>,
+    contexts: IndexMap<Key, Context, FxBuildHasher>,
+    /// The numbers of the contexts in which elements of an array are computed, in ascending order.
+    of_array: HashMap<NodeId, Vec<usize>>,
     /// The contexts that need other elements than they did.
-    changed: Vec<Key>,
+    changed: Vec<usize>,
     /// Whether arrays may be stored as stages of chains of stencils from now on.
     may_have_stages: bool,
     /// The arrays that are.
@@ -183,8 +185,7 @@ impl Decide {
         // who needs an array is known now
         if may_have_stages(f) {
             self.may_have_stages = true;
-            self.changed = self.contexts.keys().cloned().collect();
-            self.changed.sort();
+            self.changed = self.by_key((0..self.contexts.len()).collect());
             self.settle();
         }
     }
@@ -222,26 +223,38 @@ impl Decide {
         let Some(first) = roots.first() else { return ready };
         let extents = self.demand.extents(*first);
         let key = (extents, is_reduced && self.demand.rank(*first) > 1, ready);
-        self.contexts.entry(key.clone()).or_default().roots.extend(roots);
-        self.changed.push(key);
+        self.add(key, roots);
         self.settle();
         ready
     }
 
+    /// Adds arrays to a context, which changes by it.
+    fn add(&mut self, key: Key, roots: Vec<NodeId>) {
+        let of = self.contexts.entry(key);
+        self.changed.push(of.index());
+        of.or_default().roots.extend(roots);
+    }
+
+    /// Returns contexts in the order of what identifies them.
+    fn by_key(&self, mut contexts: Vec<usize>) -> Vec<usize> {
+        contexts.sort_by_key(|i| self.contexts.get_index(*i).map(|of| of.0));
+        contexts
+    }
+
     /// Stores what is computed too often in the contexts that changed.
     fn settle(&mut self) {
-        while let Some(key) = self.changed.pop() {
-            self.look(&key);
-            let Context { roots, places } = self.contexts[&key].clone();
+        while let Some(i) = self.changed.pop() {
+            self.look(i);
+            let Context { roots, places } = self.contexts[i].clone();
             let more = |this: &mut Self, x: NodeId| {
                 let all = this.of_array.get(&x).into_iter().flatten();
-                all.map(|key| this.demand.reuse_of(x, &this.contexts[key].places)).sum::<f64>() - 1.0
+                all.map(|i| this.demand.reuse_of(x, &this.contexts[*i].places)).sum::<f64>() - 1.0
             };
             if let Some(x) = self.worst((&roots, &places), false, more)
                 && self.gains(x)
             {
                 self.store(x);
-            } else if let Some(x) = self.stage(&key) {
+            } else if let Some(x) = self.stage(i) {
                 self.stages.insert(x);
                 self.store(x);
             }
@@ -251,13 +264,13 @@ impl Decide {
     /// Whether storing an array that several contexts compute once each makes them compute less. If the
     /// array lacks a launch of the one that reads it, what it is computed from is computed twice instead.
     fn gains(&mut self, x: NodeId) -> bool {
-        let keys: Vec<Key> = self.of_array.get(&x).into_iter().flatten().cloned().collect();
-        let contexts: Vec<Context> = keys.iter().map(|key| self.contexts[key].clone()).collect();
+        let numbers = self.of_array.get(&x).into_iter().flatten();
+        let contexts: Vec<Context> = numbers.map(|i| self.contexts[*i].clone()).collect();
         let is_once = |c: &Context| {
             let repeated = c.places.arrays().find(|of| of.0 == x).map_or(0.0, |of| of.1);
             repeated == 0.0 && self.demand.reuse_of(x, &c.places) <= 1.0
         };
-        if keys.len() < 2 || !contexts.iter().all(is_once) {
+        if contexts.len() < 2 || !contexts.iter().all(is_once) {
             return true;
         }
         let mut gain = -self.demand.cost(x);
@@ -270,15 +283,21 @@ impl Decide {
     }
 
     /// Finds the elements that a context needs.
-    fn look(&mut self, key: &Key) {
-        let Some(context) = self.contexts.get_mut(key) else { return };
-        let places = self.demand.places(&context.roots);
-        let before = std::mem::replace(&mut context.places, places);
-        for (x, _) in before.iter() {
-            self.of_array.entry(x).or_default().remove(key);
+    fn look(&mut self, i: usize) {
+        let context = &mut self.contexts[i];
+        let places = Rc::new(self.demand.places(&context.roots));
+        let before = std::mem::replace(&mut context.places, places.clone());
+        for (x, _) in before.iter().filter(|of| !places.has(of.0)) {
+            let of = self.of_array.entry(x).or_default();
+            if let Ok(at) = of.binary_search(&i) {
+                of.remove(at);
+            }
         }
-        for (x, _) in self.contexts[key].places.iter() {
-            self.of_array.entry(x).or_default().insert(key.clone());
+        for (x, _) in places.iter().filter(|of| !before.has(of.0)) {
+            let of = self.of_array.entry(x).or_default();
+            if let Err(at) = of.binary_search(&i) {
+                of.insert(at, i);
+            }
         }
     }
 
@@ -300,6 +319,9 @@ impl Decide {
             if more > 0.0 && self.demand.may_be_stored(*x) {
                 again.insert(*x, more);
             }
+        }
+        if again.is_empty() {
+            return None;
         }
         // what is computed again only for arrays that are computed again as often is not stored for them
         let of = |x: &NodeId| again.get(x).copied().unwrap_or(0.0);
@@ -330,12 +352,10 @@ impl Decide {
     /// elements read them now.
     fn store(&mut self, array: NodeId) {
         let ready = self.demand.store(array);
-        let mut of: Vec<Key> = self.of_array.remove(&array).into_iter().flatten().collect();
-        of.sort();
+        let of = self.of_array.remove(&array).unwrap_or_default();
+        let of = self.by_key(of);
         self.changed.extend(of);
         let extents = self.demand.extents(array);
-        let key = (extents, false, ready);
-        self.contexts.entry(key.clone()).or_default().roots.push(array);
-        self.changed.push(key);
+        self.add((extents, false, ready), vec![array]);
     }
 }

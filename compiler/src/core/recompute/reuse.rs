@@ -1,9 +1,11 @@
 //! How often an element is computed that is needed at several places.
 
+use super::demand::Index;
 use crate::core::linear::Linear;
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, MAX_RANK, NodeId, Op};
 use crate::scalar::BinaryOp;
-use rustc_hash::FxHashSet as HashSet;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 use std::collections::BTreeMap;
 
 /// The elements that a GPU's thread computes side by side along the only axis of a vector, and along
@@ -29,34 +31,62 @@ pub fn repeated(loops: impl Iterator<Item = Option<i64>>) -> f64 {
     loops.map(short).sum::<f64>().min(REPEATED)
 }
 
+/// The linear forms of indices that were asked for, without their clamps.
+#[derive(Default)]
+pub struct Forms {
+    /// The number of the terms of an index, and its constant.
+    of: HashMap<NodeId, (u32, i64)>,
+    /// The number of each sum of terms. Indices with the same number are at constant distances.
+    terms: HashMap<BTreeMap<NodeId, i64>, u32>,
+}
+
+impl Forms {
+    fn of(&mut self, g: &Graph, index: NodeId) -> (u32, i64) {
+        if let Some(known) = self.of.get(&index) {
+            return *known;
+        }
+        let Linear { constant, terms } = unclamped(g, index);
+        let next = self.terms.len() as u32;
+        let form = (*self.terms.entry(terms).or_insert(next), constant);
+        self.of.insert(index, form);
+        form
+    }
+}
+
 /// Returns how often an element of an array is computed that is needed at these places, relative to
 /// once. A thread that computes a square of 4 by 4 elements (8 elements of a vector) computes the
 /// square and its halo once, if the places are at constant distances from each other. Places at
 /// other distances, such as those of a gather, share nothing.
-pub fn factor<'p>(g: &Graph, places: impl Iterator<Item = &'p [NodeId]>) -> f64 {
-    // places at constant distances, with the distances of each
-    let mut near: BTreeMap<Vec<BTreeMap<NodeId, i64>>, Vec<Vec<i64>>> = BTreeMap::new();
-    for place in places {
-        let forms: Vec<Linear> = place.iter().map(|i| unclamped(g, *i)).collect();
-        let distances = forms.iter().map(|l| l.constant).collect();
-        near.entry(forms.into_iter().map(|l| l.terms).collect()).or_default().push(distances);
+pub fn factor(g: &Graph, forms: &mut Forms, places: &[Index]) -> f64 {
+    if places.len() <= 1 {
+        return places.len() as f64;
     }
-    near.values().map(|distances| of_neighbours(distances)).sum()
+    // places at constant distances
+    let mut near: IndexMap<[u32; MAX_RANK], Neighbours, FxBuildHasher> = IndexMap::default();
+    for place in places {
+        let (mut terms, mut distances) = ([0; MAX_RANK], [0; MAX_RANK]);
+        for (axis, i) in place.iter().enumerate() {
+            (terms[axis], distances[axis]) = forms.of(g, *i);
+        }
+        near.entry(terms).or_default().add(distances);
+    }
+    let rank = places[0].len();
+    near.values().map(|of| of.together(rank)).sum()
 }
 
 /// Whether all places are at constant distances from `own`, apart from the clamps at edges.
-pub fn is_around<'p>(g: &Graph, own: &[NodeId], mut places: impl Iterator<Item = &'p [NodeId]>) -> bool {
+pub fn is_around(g: &Graph, own: &[NodeId], places: &[Index]) -> bool {
     let is_near = |(i, own): (&NodeId, &NodeId)| {
         let form = unclamped(g, *i);
         form.terms.len() == 1 && form.terms.get(own) == Some(&1)
     };
-    places.all(|place| place.iter().zip(own).all(is_near))
+    places.iter().all(|place| place.iter().zip(own).all(is_near))
 }
 
 /// How much work of an element may be done again, relative to what every value once takes: halos
 /// are computed again on purpose, but for what lies anywhere there is no reason (the law of work).
-pub fn most_again(g: &Graph, array: &HashSet<Box<[NodeId]>>) -> f64 {
-    let is_halo = factor(g, array.iter().map(|p| &p[..])) < array.len() as f64;
+pub fn most_again(g: &Graph, forms: &mut Forms, places: &[Index]) -> f64 {
+    let is_halo = factor(g, forms, places) < places.len() as f64;
     if is_halo { 4.0 } else { 2.0 }
 }
 
@@ -80,27 +110,56 @@ fn unclamped(g: &Graph, index: NodeId) -> Linear {
     out
 }
 
-/// Returns the same for places at these distances.
-fn of_neighbours(distances: &[Vec<i64>]) -> f64 {
-    let rank = distances[0].len();
-    let mut together = 1.0;
-    for axis in 0..rank {
-        let along = || distances.iter().map(|d| d[axis]);
-        let (first, last) = (along().min().unwrap_or(0), along().max().unwrap_or(0));
-        let halo = last.saturating_sub(first) as f64;
-        together *= match rank - axis {
-            1 if rank == 1 => (OF_VECTOR + halo) / OF_VECTOR,
-            1 | 2 => (OF_AXIS + halo) / OF_AXIS,
-            // planes are computed one after the other
-            _ => 1.0 + halo,
-        };
+/// Places at constant distances from each other.
+#[derive(Default)]
+struct Neighbours {
+    count: usize,
+    /// The least and the greatest distance along each axis.
+    first: [i64; MAX_RANK],
+    last: [i64; MAX_RANK],
+}
+
+impl Neighbours {
+    fn add(&mut self, distances: [i64; MAX_RANK]) {
+        if self.count == 0 {
+            (self.first, self.last) = (distances, distances);
+        }
+        self.count += 1;
+        for (axis, distance) in distances.into_iter().enumerate() {
+            self.first[axis] = self.first[axis].min(distance);
+            self.last[axis] = self.last[axis].max(distance);
+        }
     }
-    together.min(distances.len() as f64)
+
+    /// Returns how often an element is computed that is needed at these places, of so many axes.
+    fn together(&self, rank: usize) -> f64 {
+        let mut together = 1.0;
+        for axis in 0..rank {
+            let halo = self.last[axis].saturating_sub(self.first[axis]) as f64;
+            together *= match rank - axis {
+                1 if rank == 1 => (OF_VECTOR + halo) / OF_VECTOR,
+                1 | 2 => (OF_AXIS + halo) / OF_AXIS,
+                // planes are computed one after the other
+                _ => 1.0 + halo,
+            };
+        }
+        together.min(self.count as f64)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of_neighbours;
+    use super::Neighbours;
+
+    fn of_neighbours(distances: &[Vec<i64>]) -> f64 {
+        let mut all = Neighbours::default();
+        for of in distances {
+            let mut padded = [0; 3];
+            padded[..of.len()].copy_from_slice(of);
+            all.add(padded);
+        }
+        all.together(distances[0].len())
+    }
 
     fn square(side: i64) -> Vec<Vec<i64>> {
         (0..side * side).map(|k| vec![k / side, k % side]).collect()

@@ -3,7 +3,7 @@
 //! computing them again costs more than reading them from near by. The schedule computes them again where a target has no
 //! cheaper way.
 
-use super::{Decide, Key};
+use super::Decide;
 use crate::core::NodeId;
 
 /// The number of operations that take as long as storing an element near by and reading it.
@@ -11,12 +11,12 @@ const NEAR: f64 = 8.0;
 
 impl Decide {
     /// Returns an array that a context is to have from a stage before it.
-    pub(super) fn stage(&mut self, key: &Key) -> Option<NodeId> {
-        let (extents, is_reduced, _) = key;
+    pub(super) fn stage(&mut self, i: usize) -> Option<NodeId> {
+        let ((extents, is_reduced, _), context) = self.contexts.get_index(i)?;
         if !self.may_have_stages || *is_reduced || extents.len() != 2 {
             return None;
         }
-        let context = self.contexts[key].clone();
+        let context = context.clone();
         let plain = |this: &mut Self, x: NodeId| {
             let of = this.demand.content(x);
             !of.records && !of.loops

@@ -76,6 +76,7 @@ use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use crate::scalar::BinaryOp;
 use expressions::{int32, thread};
 use resident_segments::Demand;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use variant::{Choice, Guards, Variant, VariantGroup};
@@ -118,9 +119,10 @@ pub fn kernels(
         if matches!(strategy, Strategy::Product | Strategy::TensorProduct) {
             let suffix = group.variants.iter().map(|v| v.suffix.as_str()).collect();
             let types = c.signature.arrays.values().map(|a| a.ty.elem).collect();
-            let text = k.kernel.main.as_ref().map(|main| format!("{main:?}")).unwrap_or_default();
+            let mut hasher = DefaultHasher::new();
+            k.kernel.main.hash(&mut hasher);
             let (code, own) = (c.code_size(), std::mem::take(&mut size));
-            if code.known_products.insert((suffix, text, types)) {
+            if code.known_products.insert((suffix, hasher.finish(), types)) {
                 code.products += own;
             }
         }

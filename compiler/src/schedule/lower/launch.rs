@@ -28,7 +28,18 @@ pub struct LaunchContext<'s, 'a> {
     pub warnings: IndexSet<String>,
     hosts: HostScalars,
     record_memo: HashMap<NodeId, bool>,
+    /// What is known of unlikely selects.
+    pub(in crate::schedule) unlikely_arms: HashMap<NodeId, Arm>,
     domain: Vec<NodeId>,
+}
+
+/// What the unlikely arm of a select takes and the likely one does not.
+#[derive(Default)]
+pub(in crate::schedule) struct Arm {
+    /// Whether it takes many operations.
+    pub is_dear: bool,
+    /// The nodes that may leave an error record.
+    pub records: Vec<NodeId>,
 }
 
 impl<'s, 'a> LaunchContext<'s, 'a> {
@@ -60,6 +71,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
             warnings: IndexSet::new(),
             hosts: HostScalars::default(),
             record_memo: HashMap::default(),
+            unlikely_arms: HashMap::default(),
             domain: fused.domain.clone(),
         }
     }

@@ -1,7 +1,7 @@
 //! Evaluates an element over symbols.
 
 use super::super::reuse;
-use super::{Demand, Needs, OF_ELEMENT, Place};
+use super::{Demand, Index, Needs, OF_ELEMENT, Place};
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Lambda, NodeId, Op, Var, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -43,10 +43,12 @@ impl Demand {
             Element { demand: self, needs: Needs::default(), scope, of_element, in_product: false };
         element.of(place.0, &place.1, &mut Env::default());
         let mut needs = element.needs;
-        let mut seen = HashSet::default();
-        needs.elements.sort_by(|a, b| b.1.total_cmp(&a.1));
-        needs.elements.retain(|of| seen.insert(of.0.clone()));
-        self.needs.insert(place.clone(), needs);
+        if needs.elements.len() > 1 {
+            let mut seen = HashSet::default();
+            needs.elements.sort_by(|a, b| b.1.total_cmp(&a.1));
+            needs.elements.retain(|of| seen.insert(of.0));
+        }
+        self.needs.insert(*place, needs);
     }
 
     /// Returns the symbol of a scalar that does not depend on an element.
@@ -123,7 +125,7 @@ impl Element<'_> {
             true => f64::INFINITY,
             false => self.repeated(index),
         };
-        self.needs.elements.push(((array, index.into()), repeated));
+        self.needs.elements.push(((array, Index::from(index)), repeated));
     }
 
     /// Whether an array is stored so that it takes its records out of the loop around the read
@@ -179,7 +181,7 @@ impl Element<'_> {
                     // a loop over total reads is what no strategy serves
                     let is_total = matches!(op, Op::At(..)) && self.demand.g.is_closed(*x);
                     match is_total && !self.demand.is_leaf(*x) && self.demand.content(*x).loops {
-                        true => self.needs.elements.push(((*x, symbols.into()), f64::INFINITY)),
+                        true => self.needs.elements.push(((*x, Index::from(&symbols[..])), f64::INFINITY)),
                         false => self.read(*x, &symbols, env),
                     }
                     stack.extend(index.iter().rev());

@@ -1,11 +1,35 @@
 //! The elements that some elements need.
 
-use crate::core::NodeId;
+use crate::core::{MAX_RANK, NodeId};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet as HashSet};
+use std::ops::Deref;
+
+/// The indices of an element, one for each axis of its array.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Index {
+    of: [NodeId; MAX_RANK],
+    rank: usize,
+}
+
+impl From<&[NodeId]> for Index {
+    fn from(index: &[NodeId]) -> Index {
+        let mut of = [NodeId(0); MAX_RANK];
+        of[..index.len()].copy_from_slice(index);
+        Index { of, rank: index.len() }
+    }
+}
+
+impl Deref for Index {
+    type Target = [NodeId];
+
+    fn deref(&self) -> &[NodeId] {
+        &self.of[..self.rank]
+    }
+}
 
 /// One element of an array: the array and its indices.
-pub type Place = (NodeId, Box<[NodeId]>);
+pub type Place = (NodeId, Index);
 
 /// What an element needs.
 #[derive(Default)]
@@ -19,15 +43,20 @@ pub struct Needs {
     pub ready: u32,
 }
 
-/// The indices of the elements of one array that are needed, and how often they are computed again
-/// in loops around their reads.
-type OfArray = (HashSet<Box<[NodeId]>>, f64);
+/// The elements of one array that are needed.
+#[derive(Clone, Default)]
+pub struct OfArray {
+    /// The indices of each, in the order in which they were found.
+    pub places: Vec<Index>,
+    /// How often they are computed again in loops around their reads.
+    pub repeated: f64,
+}
 
 /// The elements that some elements need, by array.
 #[derive(Clone, Default)]
 pub struct Places {
     pub(super) by_array: IndexMap<NodeId, OfArray, FxBuildHasher>,
-    count: usize,
+    all: HashSet<Place>,
     /// The number of elements of stored arrays.
     pub(super) loads: usize,
     /// The number of launches that must come before these elements can be computed.
@@ -37,25 +66,32 @@ pub struct Places {
 impl Places {
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.count
+        self.all.len()
+    }
+
+    /// Whether an element of an array is needed.
+    pub fn has(&self, array: NodeId) -> bool {
+        self.by_array.contains_key(&array)
     }
 
     /// The arrays, each with the number of its elements.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, usize)> {
-        self.by_array.iter().map(|(x, of)| (*x, of.0.len()))
+        self.by_array.iter().map(|(x, of)| (*x, of.places.len()))
     }
 
     /// The arrays, each with how often an element is computed again in loops around its reads.
     pub fn arrays(&self) -> impl Iterator<Item = (NodeId, f64)> {
-        self.by_array.iter().map(|(x, of)| (*x, of.1))
+        self.by_array.iter().map(|(x, of)| (*x, of.repeated))
     }
 
     /// Returns whether the element is new.
     pub(super) fn insert(&mut self, place: &Place, repeated: f64) -> bool {
         let of = self.by_array.entry(place.0).or_default();
-        of.1 = of.1.max(repeated);
-        let is_new = of.0.insert(place.1.clone());
-        self.count += usize::from(is_new);
+        of.repeated = of.repeated.max(repeated);
+        let is_new = self.all.insert(*place);
+        if is_new {
+            of.places.push(place.1);
+        }
         is_new
     }
 }
