@@ -8,8 +8,9 @@ use super::log::Log;
 use super::state::{Code, Function, Variant};
 use super::table::{Table, lock};
 use crate::error::{Error, MODULE, Result, error, fail};
-use cudarc::driver::sys::CUfunction;
-use std::ffi::CString;
+use arraygpu_compiler::plan::gpu::GpuVariant;
+use cudarc::driver::sys::{CUfunction, CUfunction_attribute};
+use std::ffi::{CString, c_int};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -89,8 +90,8 @@ impl Gpu {
 
     #[cold]
     fn load(&self, package: usize, images: &Images, kernel: usize, variant: usize) -> Result<CUfunction> {
-        let (number, entry) =
-            (images.number(kernel, variant), &images.kernels[kernel].variants[variant].entry);
+        let GpuVariant { entry, shared, .. } = &images.kernels[kernel].variants[variant];
+        let number = images.number(kernel, variant);
         let of = |e: Error| e.of(&format!("kernel {entry}"));
         let variants = || (0..images.count()).map(|_| Variant::default()).collect();
         let Variant { function: cell, loading } = &self.code.packages.get_or_init(package, variants)[number];
@@ -101,6 +102,7 @@ impl Gpu {
         }
         if let Some(ptx) = images.text(number) {
             let function = ptx.and_then(|ptx| self.load_linked(package, ptx, entry)).map_err(of)?;
+            self.allow_shared(function, *shared).map_err(of)?;
             let _ = cell.set(Function(function));
             return Ok(function);
         }
@@ -113,8 +115,22 @@ impl Gpu {
         let load = |code: &Stored| code.with(|image| self.load_image(package, image, entry));
         let function = load(best).or_else(|e| others.iter().find_map(|i| load(i).ok()).ok_or(e));
         let function = function.map_err(of)?;
+        self.allow_shared(function, *shared).map_err(of)?;
         let _ = cell.set(Function(function));
         Ok(function)
+    }
+
+    /// Allows launches of a function to ask for so many bytes of shared memory, which is more than the default.
+    fn allow_shared(&self, function: CUfunction, bytes: u32) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the function was loaded in this context, which is current.
+        let code = unsafe {
+            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            (self.api().set_function_attribute)(function, attribute, bytes as c_int)
+        };
+        self.check(code, format_args!("allowing {bytes} bytes of shared memory"))
     }
 
     /// Loads code of this library and looks up its entry. The context is current.

@@ -82,6 +82,7 @@ table! { {
     pointer_attribute = "cuPointerGetAttribute"(*mut c_void, CUpointer_attribute, CUdeviceptr);
     module_load = "cuModuleLoadDataEx"(*mut CUmodule, *const c_void, c_uint, *mut CUjit_option, *mut *mut c_void);
     module_function = "cuModuleGetFunction"(*mut CUfunction, CUmodule, *const c_char);
+    set_function_attribute = "cuFuncSetAttribute"(CUfunction, CUfunction_attribute, c_int);
     module_unload = "cuModuleUnload"(CUmodule);
     link_create = "cuLinkCreate_v2"(c_uint, *mut CUjit_option, *mut *mut c_void, *mut CUlinkState);
     link_add = "cuLinkAddData_v2"(

@@ -206,7 +206,7 @@ impl Call<'_> {
         // was checked, and stays valid.
         let code = unsafe {
             let (launch, extra) = (self.gpu.api().launch, extra.as_mut_ptr());
-            launch(p.function, blocks, 1, 1, threads, 1, 1, 0, stream, null_mut(), extra)
+            launch(p.function, blocks, 1, 1, threads, 1, 1, p.variant.shared, stream, null_mut(), extra)
         };
         let entry = &p.variant.entry;
         log!(Debug, "{entry}: {blocks} blocks of {threads} threads");

@@ -159,7 +159,7 @@ static void touch(uint64_t address, size_t size, const char *what) {
 struct stream;
 struct event { struct stream *on; uint64_t ticket; int captured; };
 struct module { int own; int size; int op; };
-struct function { char name[64]; struct module *module; };
+struct function { char name[64]; struct module *module; int shared; };
 struct op {
     enum { ALLOC, FREE, COPY, SET8, SET16, SET32, WAIT, LAUNCH, CALLBACK } kind;
     struct memory *memory;
@@ -523,6 +523,11 @@ int cuModuleGetFunction(struct function **out, struct module *module, const char
     snprintf(f->name, sizeof f->name, "%s", name), f->module = module;
     return counts.lookups++, *out = f, 0;
 }
+int cuFuncSetAttribute(struct function *f, int attribute, int value) {
+    NEED_CONTEXT;
+    if (attribute != 8 || value <= 48 << 10) bug("attribute %d of a function is %d", attribute, value);
+    return f->shared = value, 0;
+}
 int cuModuleUnload(struct module *m) {
     if (ended) return 4;
     for (struct stream *s = streams; s; s = s->next)
@@ -563,6 +568,6 @@ int cuLaunchKernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, un
     NEED_CONTEXT;
     long paused = option("pause", 0); /* milliseconds before a launch is queued */
     if (paused) usleep((unsigned)paused * 1000);
-    if (!gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || shared) bug("a launch of %u x %u x %u blocks", gx, gy, gz);
+    if (!gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || shared != (unsigned)f->shared) bug("a launch of %u x %u x %u blocks", gx, gy, gz);
     CALL(enqueue_launch(f, gx, bx, s, params, extra));
 }

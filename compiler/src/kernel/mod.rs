@@ -114,6 +114,10 @@ pub const CLUSTER_CAPABILITY: u32 = 90;
 
 /// The bytes of an asynchronous copy.
 pub const COPY_BYTES: usize = 16;
+/// The most bytes of shared memory that code may declare itself.
+pub const STATIC_SHARED: u32 = 48 << 10;
+/// The most bytes of shared memory that a launch may ask for on every supported device.
+pub const MAX_SHARED: u32 = 99 << 10;
 
 /// The number of lanes of a warp.
 pub const WARP: u32 = 32;
@@ -169,10 +173,11 @@ pub enum Stmt {
     /// GPU: a store to the shared memory of a block of this cluster: the memory, the index, the rank
     /// of the block, and the value. That block must have begun, and must not have ended.
     StoreTo(Mem, Expr, Expr, Expr),
-    /// GPU: begins to copy 16 bytes, from the neighbours from `index` on of an array to those from `at` on of
-    /// shared memory, of any types. Both indices are multiples of 16 bytes. Nothing may read or write the copy
-    /// before it has been waited for.
+    /// GPU: begins to copy 4, 8 or 16 bytes, from the neighbours from `index` on of an array to those from `at` on
+    /// of shared memory, of any types. Both indices are multiples of these bytes, and the array is aligned unless
+    /// they are one element. Nothing may read or write the copy before it has been waited for.
     CopyAsync {
+        bytes: u32,
         to: Mem,
         at: Expr,
         from: Mem,
@@ -311,6 +316,23 @@ impl Kernel {
             finish: None,
             ..*self
         }
+    }
+
+    /// Returns the bytes of shared memory that a launch must ask for: none up to those that code may declare itself.
+    pub fn dynamic_shared(&self) -> u32 {
+        let bytes = self.shared_offsets().last().copied().unwrap_or(0);
+        if bytes > STATIC_SHARED { bytes } else { 0 }
+    }
+
+    /// Returns where each of the arrays that a block's threads share begins, one behind the other, and where the
+    /// last one ends, in bytes.
+    pub fn shared_offsets(&self) -> Vec<u32> {
+        let mut end = 0;
+        let ends = self.shared.iter().map(|(_, ty, len)| {
+            end += (ty.size() as u32 * len).next_multiple_of(COPY_BYTES as u32);
+            end
+        });
+        [0].into_iter().chain(ends).collect()
     }
 
     /// Makes a new register.

@@ -1,6 +1,6 @@
 //! Reads the text form of kernels.
 
-use super::{Array, Expr, Gpu, Kernel, Mem, Reg, SlotDecl, Stmt};
+use super::{Array, COPY_BYTES, Expr, Gpu, Kernel, Mem, Reg, SlotDecl, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Position, Token};
@@ -203,10 +203,12 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             Stmt::StoreVec(m, i, list(c, k)?)
         }
         "copy" => {
+            let bytes = if c.eat("element") { None } else { Some(COPY_BYTES as u32) };
             let (to, at) = element(c, k)?;
             c.expect("=")?;
             let (from, index) = element(c, k)?;
-            Stmt::CopyAsync { to, at, from, index }
+            let bytes = bytes.unwrap_or_else(|| k.mem(from).1.size() as u32);
+            Stmt::CopyAsync { bytes, to, at, from, index }
         }
         "pack" => {
             let r = define(c, k, Some(Ty::U32))?;

@@ -1,6 +1,6 @@
 //! The text form of kernels (`docs/ir.md`).
 
-use super::{Expr, Kernel, Mem, Stmt};
+use super::{COPY_BYTES, Expr, Kernel, Mem, Stmt};
 use crate::text::quote;
 use std::fmt::{self, Display, Formatter};
 
@@ -133,9 +133,10 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 let (index, rank) = (expr(k, i), expr(k, rank));
                 writeln!(f, "{pad}{}[{index}] of {rank} = {}", mem(k, *m), expr(k, e))?;
             }
-            Stmt::CopyAsync { to, at, from, index } => {
+            Stmt::CopyAsync { bytes, to, at, from, index } => {
                 let (at, index) = (expr(k, at), expr(k, index));
-                writeln!(f, "{pad}copy {}[{at}] = {}[{index}]", mem(k, *to), mem(k, *from))?;
+                let size = if *bytes as usize == COPY_BYTES { "" } else { "element " };
+                writeln!(f, "{pad}copy {size}{}[{at}] = {}[{index}]", mem(k, *to), mem(k, *from))?;
             }
             Stmt::Pack(r, values) => {
                 let list: Vec<String> = values.iter().map(|e| expr(k, e)).collect();

@@ -107,6 +107,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
     let mut json = json!({
         "entry": v.entry,
         "threads": v.threads,
+        "shared": v.shared,
         "grid": grid,
         "contiguous": guards.contiguous,
         "narrow": guards.narrow,

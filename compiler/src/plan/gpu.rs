@@ -12,7 +12,7 @@ pub use super::guards::Guards;
 pub use super::profit::Profit;
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::error::Result;
-use crate::kernel::WARP;
+use crate::kernel::{MAX_SHARED, WARP};
 use crate::text::Cursor;
 use squares::squares;
 use std::fmt::{self, Display, Formatter};
@@ -36,6 +36,8 @@ pub struct GpuVariant {
     pub entry: String,
     /// Number of threads in a block.
     pub threads: u32,
+    /// The bytes of shared memory that the launch asks for; 0 for what the code declares itself, up to 48 KB.
+    pub shared: u32,
     /// How the number of blocks follows from the index space.
     pub grid: Grid,
     /// Conditions under which the variant is the fastest.
@@ -202,6 +204,9 @@ impl Display for GpuKernel {
         }
         for v in &self.variants {
             write!(f, "  version {} threads {}", v.entry, v.threads)?;
+            if v.shared > 0 {
+                write!(f, " shared {}", v.shared)?;
+            }
             match v.grid {
                 Grid::Elements(n) => write!(f, " elements {n}")?,
                 Grid::Plane { rows, columns } => write!(f, " plane {rows} by {columns}")?,
@@ -299,6 +304,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let entry = c.word()?;
     c.expect("threads")?;
     let threads = c.u32()?;
+    let shared = if c.eat("shared") { c.u32()? } else { 0 };
     let grid = match c.word()?.as_str() {
         "elements" => Grid::Elements(c.u32()?),
         word @ ("plane" | "panels" | "sums") => {
@@ -357,7 +363,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         Grid::Strips { columns, min_span, max_span } => columns > 0 && powers(min_span, max_span),
         Grid::One => true,
     };
-    if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
+    if shared > MAX_SHARED || threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
         return Err(c.error("no grid can be like this"));
     }
     if matches!(grid, Grid::Tiles { .. }) && !threads.is_multiple_of(COLUMNS as u32) {
@@ -373,6 +379,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let extent = if c.eat("extent") { NonZeroU32::new(c.u32()?) } else { None };
     let (flat, aligned, rows) = (numbers(c, "flat")?, numbers(c, "aligned")?, numbers(c, "rows")?);
     Ok(GpuVariant {
+        shared,
         entry,
         threads,
         grid,

@@ -37,6 +37,11 @@ const RESIDENT_BLOCKS: u64 = 4;
 const MOST_ADDERS: u32 = 16;
 const PANELS_IN_FLIGHT: u64 = 16;
 
+/// Number of blocks that must be resident on a multiprocessor at once for a variant whose launches ask for shared
+/// memory: a block that is alone there waits at its barriers. And the bytes that each block takes for itself.
+const RESIDENT_WITH_SHARED: u32 = 2;
+const RESERVED_SHARED: u32 = 1 << 10;
+
 /// The index space of a launch.
 #[derive(Clone, Copy)]
 pub struct Space<'a> {
@@ -65,6 +70,17 @@ pub struct Device {
     pub multiprocessors: u64,
     /// The compute capability: 90 is 9.0.
     pub capability: u32,
+}
+
+impl Device {
+    /// Returns the bytes of shared memory of a multiprocessor. Of a device that is not known, the least.
+    fn shared(&self) -> u32 {
+        match self.capability {
+            80 | 87 => 164 << 10,
+            90 | 100 | 101 | 103 | 110 => 228 << 10,
+            _ => 100 << 10,
+        }
+    }
 }
 
 /// How the elements of an array of a launch lie in memory.
@@ -271,6 +287,7 @@ impl GpuVariant {
         let Guards { contiguous, narrow, noalias, capability, .. } = self.guards;
         (!contiguous || arrays().all(|a| a.is_contiguous()))
             && capability.is_none_or(|least| device.capability >= least)
+            && RESIDENT_WITH_SHARED * (self.shared + RESERVED_SHARED) <= device.shared()
             && self.steps_per_launch.is_none_or(|n| i64::from(n.get()) == steps)
             && (!noalias || !writes_an_input())
             && self.flat.iter().all(|i| at(i).is_some_and(|a| a.is_flat()))

@@ -25,6 +25,7 @@ fn with_gpu(targets: Targets) -> Compiled {
     let any = GpuVariant {
         entry: "saxpy_any".into(),
         threads: 256,
+        shared: 0,
         grid: Grid::Elements(256),
         profit: Profit::default(),
         guards: Guards::strided(),

@@ -6,8 +6,8 @@
 //! exact: the launch guarantees that indices and extents stay 2^20 below 2^31, and only constants
 //! below 2^20 are taken out.
 
-use super::Emitter;
 use super::regs::Operand;
+use super::{DYNAMIC, Emitter};
 use crate::kernel::index::split;
 use crate::kernel::{Expr, Mem};
 use crate::scalar::Ty;
@@ -93,7 +93,12 @@ impl<'a> Emitter<'a> {
     /// Returns the address of an element in shared memory, which has 32 bits.
     fn shared_place(&mut self, s: u32, part: Option<&Expr>, size: i64) -> Operand<'a> {
         let base = self.regs.fresh(Ty::U32);
-        code!(self, "mov.u32 {base}, {};", self.k.shared[s as usize].0);
+        if self.k.dynamic_shared() > 0 {
+            let offset = self.k.shared_offsets()[s as usize];
+            code!(self, "mov.u32 {base}, {DYNAMIC}+{offset};");
+        } else {
+            code!(self, "mov.u32 {base}, {};", self.k.shared[s as usize].0);
+        }
         let Some(part) = part else { return base };
         let mut index = self.value(part);
         if self.k.ty(part) == Ty::I64 {

@@ -33,6 +33,9 @@ use std::fmt::{self, Display, Formatter, Write};
 /// The PTX ISA version of modules, without and with clusters.
 const ISA: [&str; 2] = ["7.8", "8.0"];
 
+/// The name of the shared memory that a launch asks for.
+const DYNAMIC: &str = "shared_memory";
+
 /// Writes the module of one variant of a kernel.
 pub fn emit(k: &Kernel) -> String {
     let params = Params::of(k);
@@ -55,11 +58,16 @@ pub fn emit(k: &Kernel) -> String {
     code!(e, "ret;");
 
     let mut out = format!(
-        "// {}, made by arraygpu {}\n.version {}\n.target sm_{}\n.address_size 64\n\n.visible .entry {}(\n",
+        "// {}, made by arraygpu {}\n.version {}\n.target sm_{}\n.address_size 64\n\n{}.visible .entry {}(\n",
         k.name,
         env!("CARGO_PKG_VERSION"),
         ISA[usize::from(k.cluster > 0)],
         k.capability(),
+        if k.dynamic_shared() > 0 {
+            format!(".extern .shared .align 16 .b8 {DYNAMIC}[];\n\n")
+        } else {
+            String::new()
+        },
         k.name
     );
     let list: Vec<String> = e.params.list.iter().enumerate().map(|(i, p)| p.declare(i)).collect();
@@ -72,7 +80,7 @@ pub fn emit(k: &Kernel) -> String {
         let _ = writeln!(out, ".explicitcluster\n.reqnctapercluster {}, 1, 1", k.cluster);
     }
     out.push_str("{\n");
-    for (name, ty, len) in &k.shared {
+    for (name, ty, len) in k.shared.iter().filter(|_| k.dynamic_shared() == 0) {
         let _ = writeln!(out, "    .shared .align 16 .b8 {name}[{}];", ty.size() * *len as usize);
     }
     for (name, ty, len) in &k.locals {

@@ -36,9 +36,11 @@ impl<'a> Emitter<'a> {
             }
             Stmt::StoreTo(m, i, rank, e) => self.store_to_block(*m, i, rank, e),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
-            Stmt::CopyAsync { to, at, from, index } => {
+            Stmt::CopyAsync { bytes, to, at, from, index } => {
                 let (to, from) = (self.address(*to, at), self.address(*from, index));
-                code!(self, "cp.async.cg.shared.global {to}, {from}, {COPY_BYTES};");
+                // only 16 bytes may leave out the first cache
+                let cache = if *bytes as usize == COPY_BYTES { "cg" } else { "ca" };
+                code!(self, "cp.async.{cache}.shared.global {to}, {from}, {bytes};");
             }
             Stmt::Pack(r, values) => self.pack(*r, values),
             Stmt::CopyGroup => code!(self, "cp.async.commit_group;"),

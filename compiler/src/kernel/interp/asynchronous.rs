@@ -7,18 +7,19 @@
 use super::copies::Begun;
 use super::fault::Check;
 use super::machine::{Machine, Who};
-use crate::kernel::{COPY_BYTES, Mem};
+use crate::kernel::Mem;
 
 impl<'k> Machine<'k, '_> {
-    /// Begins a copy to an index of a memory, from an index of another one.
+    /// Begins a copy of so many bytes to an index of a memory, from an index of another one.
     pub(super) fn copy(
         &mut self,
         who: Who<'k>,
+        count: u32,
         (to, index): (Mem, i64),
         (from, from_index): (Mem, i64),
     ) -> Check<()> {
         let [size, from_size] = [to, from].map(|m| self.k.mem(m).1.size());
-        let mut read = vec![0; COPY_BYTES / from_size];
+        let mut read = vec![0; count as usize / from_size];
         self.load(who, from, from_index, &mut read)?;
         let bytes: Vec<u8> = read.iter().flat_map(|e| e.to_le_bytes().into_iter().take(from_size)).collect();
         let element = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, b| all << 8 | u64::from(*b));

@@ -215,10 +215,10 @@ impl<'k> Machine<'k, '_> {
                     self.store(peer, *m, index.index(l), &[value.bits[l]])?;
                 }
             }
-            Stmt::CopyAsync { to, at, from, index } => {
+            Stmt::CopyAsync { bytes, to, at, from, index } => {
                 let (at, index) = (self.eval(w, at, mask, s)?, self.eval(w, index, mask, s)?);
                 for l in lanes(mask) {
-                    self.copy(w.who(l, s), (*to, at.index(l)), (*from, index.index(l)))?;
+                    self.copy(w.who(l, s), *bytes, (*to, at.index(l)), (*from, index.index(l)))?;
                 }
             }
             Stmt::Pack(r, values) => {

@@ -1,15 +1,17 @@
 //! The statements of tensor cores and asynchronous copies.
 
 use super::{Check, Check1, Scope};
-use crate::kernel::{Array, Mem, Stmt};
+use crate::kernel::{Array, COPY_BYTES, Mem, Stmt};
 use crate::scalar::Ty;
 
 impl Check<'_> {
     /// Checks one of these statements.
     pub(super) fn matrices(&self, s: &Stmt, scope: &mut Scope) -> Check1 {
         match s {
-            Stmt::CopyAsync { to, at, from, index } => {
-                let readable = |a: &Array| !a.write && a.aligned && !a.strided;
+            Stmt::CopyAsync { bytes, to, at, from, index } => {
+                let is_element = |a: &Array| matches!(bytes, 4 | 8) && a.ty.size() == *bytes as usize;
+                let is_line = |a: &Array| *bytes as usize == COPY_BYTES && a.aligned && !a.strided;
+                let readable = |a: &Array| !a.write && (is_element(a) || is_line(a));
                 let array = match from {
                     Mem::Array(a) => self.k.arrays.get(*a as usize).is_some_and(readable),
                     _ => false,

@@ -25,6 +25,20 @@ fn only_devices_that_have_clusters_run_them() {
 }
 
 #[test]
+fn shared_memory_is_asked_for_where_two_blocks_have_room() {
+    let text = "gpu @m {
+  version largest threads 128 shared 99328 plane 128 by 128 blocks 768 contiguous
+  version any threads 256 plane 64 by 64
+}";
+    let kernel = &gpu::parse(text).unwrap()[0];
+    assert_eq!(kernel.to_string().trim(), text);
+    let space = Space { extents: &[4096, 4096], inner_length: 4096 };
+    let chosen = |capability| kernel.choose(&space, 1, Device { capability, ..H100 }, |_| None, || false);
+    assert_eq!([80, 89, 90, 100, 120].map(chosen), [Some(1), Some(1), Some(0), Some(0), Some(1)]);
+    assert!(gpu::parse(&text.replace("99328", "101377")).is_err());
+}
+
+#[test]
 fn a_split_product_is_two_kernel_launches() {
     let text = "gpu @m {
   version panels threads 64 panels 64 by 64 most 132 shortest 1024

@@ -189,6 +189,7 @@ impl Written {
             launch.variants.push(GpuVariant {
                 entry: name.clone(),
                 threads: k.threads,
+                shared: k.dynamic_shared(),
                 grid: self.grid,
                 profit: variant.profit,
                 guards,

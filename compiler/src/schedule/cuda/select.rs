@@ -31,6 +31,9 @@ use std::rc::Rc;
 /// The minimum number of blocks for the product variant with the largest thread tiles: with fewer
 /// blocks, some multiprocessors of a large device would have no work.
 const LARGE_TILE_MIN_BLOCKS: u32 = 256;
+/// The same for the largest block tiles. Two of them are resident on a multiprocessor, so that fewer would leave
+/// much of a large device without work in the end.
+const LARGEST_TILE_MIN_BLOCKS: u32 = 768;
 
 /// Returns all variants in order of preference.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
@@ -77,7 +80,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     let product = products::find(l, fused).map(Rc::new);
     if let Some(p) = &product {
         groups.extend(tensor_product::variants(l, p, &inner));
-        groups.extend(product::variants(l, fused, p, &inner));
+        groups.extend(product::variants(l, fused, p, &inner, false));
     }
     let product = product.filter(|p| p.is_matrix);
     groups.extend(elements(l, fused, &inner, product));
@@ -152,13 +155,11 @@ fn elements(
         }
     }
     if !fused.sequential {
-        if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
-            let profit = Profit { min_blocks: Some(LARGE_TILE_MIN_BLOCKS), ..Profit::default() };
-            groups.push(group(
-                (Choice::Product(large), Vec::new()),
-                layout,
-                list(&[("_large", Guards { noalias: writes, ..Guards::contiguous().narrow() })], profit),
-            ));
+        for (params, suffix, min_blocks) in product.iter().flat_map(|p| large_tiles(l, p)) {
+            let profit = Profit { min_blocks: Some(min_blocks), ..Profit::default() };
+            let neighbours = params.neighbours();
+            let guards = Guards { noalias: writes, neighbours, ..Guards::contiguous().narrow() };
+            groups.push(group((Choice::Product(params), vec![]), layout, list(&[(suffix, guards)], profit)));
         }
         if let Some(batch) = packed_reduction::batch(l, fused).filter(|_| has_reduction(&l.g, fused)) {
             let guards = Guards::contiguous();
@@ -205,6 +206,15 @@ fn elements(
     }
     if !only_contiguous || groups.is_empty() {
         let strided = ThreadLayout { strided: true, ..scalar_layout };
+        if let Some(p) = product.as_ref().filter(|_| !only_contiguous && !fused.sequential) {
+            groups.extend(product::variants(l, fused, p, inner, true));
+            for (params, suffix, min_blocks) in large_tiles(l, p) {
+                let profit = Profit { min_blocks: Some(min_blocks), ..Profit::default() };
+                let guards = Guards { noalias: writes, ..Guards::strided().narrow() };
+                let variants = list(&[(&format!("_any{suffix}"), guards)], profit);
+                groups.push(group((Choice::Product(params), vec![]), strided, variants));
+            }
+        }
         let choice = select_elements::choose(l, (fused, inner), product.as_ref(), strided);
         let variants = list(
             &[("_any", Guards::strided().narrow()), ("_any_wide", Guards::strided())],
@@ -213,6 +223,13 @@ fn elements(
         groups.push(group(choice, strided, variants));
     }
     groups
+}
+
+/// Returns a product's variants with the largest tiles first, their names, and for how many blocks they pay.
+fn large_tiles(l: &mut LaunchContext, p: &Rc<Product>) -> Vec<(product::ProductParams, &'static str, u32)> {
+    let largest = product::largest(l, p).map(|p| (p, "_largest", LARGEST_TILE_MIN_BLOCKS));
+    let large = product::large(l, p).map(|p| (p, "_large", LARGE_TILE_MIN_BLOCKS));
+    largest.into_iter().chain(large).collect()
 }
 
 /// Returns for which extents the blocks of a choice have enough elements. There is no condition if

@@ -17,6 +17,12 @@ pub struct BlockTile {
     /// The number of buffers of each side, a power of two: those of the step that is computed with
     /// and of the steps that are loaded meanwhile.
     pub stages: i64,
+    /// Whether rows of arrays may begin anywhere and have any strides: all global accesses are then of one
+    /// element.
+    pub any_strides: bool,
+    /// Whether blocks at the edges run the same code as others: they load the last rows and columns once more in
+    /// place of those that lie beyond, whose results nobody stores.
+    pub clamped: bool,
 }
 
 /// Which values of a side are neighbours in shared memory.
@@ -47,18 +53,30 @@ impl TileSide {
 }
 
 impl BlockTile {
+    fn of(sides: [TileSide; 2], depth: i64, v: i64) -> BlockTile {
+        BlockTile { sides, depth, v, sums_shared: false, stages: 2, any_strides: false, clamped: false }
+    }
+
     /// Returns a square block tile of 16 x 16 threads. Each thread loads one vector of each side in
     /// a step.
     pub fn square(size: i64, v: i64) -> BlockTile {
         let side = TileSide { size, threads: 16, skinny: false };
-        BlockTile { sides: [side; 2], depth: 256 * v / size, v, sums_shared: false, stages: 2 }
+        let depth = 256 * v / size;
+        BlockTile::of([side; 2], depth, v)
     }
 
     /// Returns a square block tile of 64 x 64 results and 8 x 8 threads, with thread tiles of 8 x
     /// 8.
     pub fn square_8x8_per_thread(v: i64) -> BlockTile {
         let side = TileSide { size: 64, threads: 8, skinny: false };
-        BlockTile { sides: [side; 2], depth: 16, v, sums_shared: true, stages: 2 }
+        BlockTile { sums_shared: true, ..BlockTile::of([side; 2], 16, v) }
+    }
+
+    /// Returns a square block tile of 128 x 128 results and 8 x 16 threads, with thread tiles of 16 x 8: the most
+    /// multiplications for each value from shared memory.
+    pub fn square_16x8_per_thread(v: i64) -> BlockTile {
+        let side = |threads| TileSide { size: 128, threads, skinny: false };
+        BlockTile { sums_shared: true, ..BlockTile::of([side(8), side(16)], 16, v) }
     }
 
     /// Returns a skinny block tile, whose side `long` is long and whose other side has `short` rows
@@ -68,7 +86,7 @@ impl BlockTile {
         let mut sides = [TileSide { size: short, threads: 1, skinny: true }; 2];
         let size = if long == 0 { 64 } else { 64 * v };
         sides[long] = TileSide { size, threads: 64, skinny: false };
-        BlockTile { sides, depth, v, sums_shared: false, stages: 2 }
+        BlockTile::of(sides, depth, v)
     }
 
     /// Returns a skinny block tile of 32 long rows, which are copied by 256 bytes each, three steps ahead:
@@ -78,7 +96,15 @@ impl BlockTile {
             TileSide { size: 32, threads: 32, skinny: false },
             TileSide { size: short, threads: 1, skinny: true },
         ];
-        BlockTile { sides, depth: 16 * v, v, sums_shared: false, stages: 4 }
+        BlockTile { stages: 4, ..BlockTile::of(sides, 16 * v, v) }
+    }
+
+    /// Returns the block tile for arrays of any strides and alignment. Addresses of single elements take registers, so
+    /// that large thread tiles are half as deep.
+    pub fn for_any_strides(self) -> BlockTile {
+        let has_room = self.area() <= 64 * self.threads();
+        let depth = if has_room { self.depth } else { self.depth / 2 };
+        BlockTile { any_strides: true, clamped: true, depth, ..self }
     }
 
     /// Returns the number of threads of a block.
@@ -129,7 +155,7 @@ impl BlockTile {
 
     /// Returns the vector width of the loads of one side.
     pub fn vector(self, side: usize) -> i64 {
-        if self.sides[side].skinny { 1 } else { self.v }
+        if self.sides[side].skinny || self.any_strides { 1 } else { self.v }
     }
 
     /// Returns the number of vectors of one side that a thread loads in a step, and whether every

@@ -18,7 +18,7 @@ impl ProductBlock<'_> {
 
     /// Returns which values of a side are neighbours in shared memory.
     pub(super) fn layout(&self, side: usize) -> Layout {
-        let stays = self.copied[side] && self.p.sides[side].along_k;
+        let stays = self.copied[side] && self.p.sides[side].along_k && self.tile.vector(side) > 1;
         if stays { Layout::AlongK } else { Layout::AlongSide }
     }
 
@@ -53,7 +53,7 @@ impl ProductBlock<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let to = bind(l, "to", self.place(s, buffer_index, own.clone(), k.clone()), out);
-        let own = bind(l, "own", self.origin[s].clone().plus(to_i64(own)), out);
+        let own = self.side_index(l, s, own, out);
         let k = bind(l, "k", base.clone().plus(to_i64(k)), out);
         let (vars, envs) = self.neighbours(l, s, [own, self.k_begin.clone().plus(k)]);
         for (n, m) in self.p.sides[s].parts.iter().zip(&self.shared[s]) {
@@ -61,10 +61,14 @@ impl ProductBlock<'_> {
             let from = l.launch.input(x);
             let index: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.launch.g, *n)).collect();
             let index = l.region(&vars, &index, &Expr::int(0), out)?;
-            let index = address(l, false, from, index);
+            let index = address(l, self.strided, from, index);
             let index = bind(l, "from", index, out);
-            l.k.vector(from);
-            out.push(Stmt::CopyAsync { to: *m, at: to.clone(), from, index });
+            let vector = self.tile.vector(s);
+            if vector > 1 {
+                l.k.vector(from);
+            }
+            let bytes = (vector as usize * l.launch.g.ty(x).elem.size()) as u32;
+            out.push(Stmt::CopyAsync { bytes, to: *m, at: to.clone(), from, index });
         }
         Ok(())
     }

@@ -15,7 +15,8 @@ pub fn emit(
     params: &ProductParams,
     strided: bool,
 ) -> Result<(Vec<Stmt>, Grid)> {
-    let (p, tile) = (&*params.product, params.tile);
+    let p = &*params.product;
+    let tile = if strided { params.tile.for_any_strides() } else { params.tile };
     let [rows, cols] = tile.sides.map(|s| s.size as u32);
     (l.k.kernel.fetch, l.k.kernel.min_resident_blocks) = (params.l2_prefetch, params.min_resident_blocks);
     if params.part == Part::Sum {

@@ -15,6 +15,8 @@ use crate::schedule::products::Product;
 /// The maximum number of operations of an epilogue that is repeated for each result of a thread. A
 /// longer one is a loop.
 const MAX_UNROLLED: usize = 768;
+/// The maximum number of results of a thread for which the epilogue is repeated.
+const MAX_RESULTS: usize = 64;
 /// The maximum bytes of shared memory for the results of a block, beside the two sides.
 const MAX_RESULT_BYTES: i64 = 24 << 10;
 
@@ -81,7 +83,8 @@ impl ProductBlock<'_> {
             Sums::Shared(m) => Expr::load(*m, self.sum_at(i)),
         };
         let [rows, cols] = &self.vars;
-        if self.operations_of_element(l) * results.accumulators.len() > MAX_UNROLLED {
+        let count = results.accumulators.len();
+        if count > MAX_RESULTS || self.operations_of_element(l) * count > MAX_UNROLLED {
             return self.epilogue_loop(l, results, items, full, out);
         }
         for (r, i) in (0..).zip(rows) {

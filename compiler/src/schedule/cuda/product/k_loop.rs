@@ -25,7 +25,7 @@ struct Step {
 }
 
 impl ProductBlock<'_> {
-    /// Writes the loop over all inner indices. `full`: the block tile is inside of the matrix.
+    /// Writes the loop over all inner indices. `full`: the block tile is inside of the matrix, or clamped to it.
     pub(super) fn k_loop(
         &self,
         l: &mut Lower,
@@ -57,7 +57,7 @@ impl ProductBlock<'_> {
         let loads = self.load_step(l, &next, &steps, full, &mut body)?;
         let buffer_index = buffer_of(l, &Expr::Reg(step), &mut body);
         let base = self.k_begin.clone().plus(Expr::Reg(step).times(Expr::int(depth)));
-        if full && !self.strided {
+        if full {
             self.whole_step(l, results, &buffer_index, &base, &mut body)?;
         } else {
             self.rolled_loop(l, results, &buffer_index, &base, int32(depth as i32), &mut body)?;

@@ -12,7 +12,9 @@
 //! the loads. Sums are cut into panels of 512 inner indices (semantics 5.7).
 //!
 //! If the results are too few to keep a device busy, each block computes one panel and stores its
-//! results to scratch; a second launch, [`split_k_sum`], adds the panels in order (split-K). If
+//! results to scratch; a second launch, [`split_k_sum`], adds the panels in order (split-K). Arrays
+//! of any strides and alignment have the same tiles, whose threads copy single elements; blocks at
+//! the edges take the last row and column once more in place of what lies beyond. If
 //! there are few rows or few columns, or if one operand is a vector, a thread computes a row or a
 //! column of the long side with all of the short side (skinny block tiles).
 
@@ -39,7 +41,7 @@ use crate::schedule::products::Product;
 use block_tile::BlockTile;
 pub use emit::emit;
 pub use epilogue::{address, store};
-pub use params::{ProductParams, large, whole};
+pub use params::{ProductParams, large, largest, whole};
 pub use staging_loads::load_vectors;
 pub use variants::variants;
 
@@ -201,7 +203,7 @@ pub fn main(
         p,
         tile,
         strided,
-        copied: [0, 1].map(|s| !strided && params::can_copy(&l.launch.g, p, tile, s)),
+        copied: [0, 1].map(|s| params::can_copy(&l.launch.g, p, tile, s)),
         panel,
         shared: [Vec::new(), Vec::new()],
         origin: first,
@@ -223,8 +225,12 @@ pub fn main(
     let full = bind(l, "full", full, &mut out);
     let (mut inside, mut border) = (Vec::new(), Vec::new());
     b.k_loop(l, &results, true, &mut inside)?;
-    b.k_loop(l, &results, false, &mut border)?;
-    out.push(Stmt::If(full.clone(), inside, border));
+    if tile.clamped {
+        out.append(&mut inside);
+    } else {
+        b.k_loop(l, &results, false, &mut border)?;
+        out.push(Stmt::If(full.clone(), inside, border));
+    }
     if let Some(panel) = &b.panel {
         b.store_panel(l, panel, &results, &mut out);
         return Ok(out);

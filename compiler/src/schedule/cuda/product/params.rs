@@ -2,10 +2,16 @@
 
 use super::block_tile::BlockTile;
 use crate::core::{Graph, NodeId, Op};
+use crate::kernel::COPY_BYTES;
 use crate::schedule::loop_nests;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
+use std::num::NonZeroU32;
 use std::rc::Rc;
+
+/// The number of operations of a function's products above which further products have only the usual
+/// variants. They are two megabytes of PTX.
+pub const MAX_PRODUCT_OPERATIONS: usize = 50_000;
 
 /// Returns the size of the widest element of a product in bytes, and the number of values that are
 /// staged in shared memory for a pair of indices.
@@ -48,6 +54,15 @@ pub struct ProductParams {
     pub(super) min_resident_blocks: u32,
 }
 
+impl ProductParams {
+    /// Returns what the number of columns must be a multiple of: of a vector, if columns are loaded by vectors without
+    /// tests at the edge.
+    pub fn neighbours(&self) -> Option<NonZeroU32> {
+        let by_vectors = self.tile.clamped && !self.product.sides[1].along_k;
+        NonZeroU32::new(self.tile.v as u32).filter(|_| by_vectors)
+    }
+}
+
 /// Returns the parameters with the block tile that suits every shape.
 pub fn whole(l: &LaunchContext, p: &Rc<Product>) -> ProductParams {
     let tile = *block_tiles(l, p).last().expect("a square");
@@ -57,7 +72,19 @@ pub fn whole(l: &LaunchContext, p: &Rc<Product>) -> ProductParams {
 /// Returns the parameters with the largest thread tile, if there are two kinds of block tiles.
 pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
     let block_tiles = block_tiles(l, p);
-    (block_tiles.len() > 1).then(|| with_tile(p, block_tiles[0]))
+    (block_tiles.len() > 1).then(|| clamped(p, block_tiles[0]))
+}
+
+/// Returns the parameters with that block tile, which is clamped if rows of the left operand can be taken one by one.
+fn clamped(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
+    with_tile(p, BlockTile { clamped: p.sides[0].along_k, ..tile })
+}
+
+/// Returns the parameters with the largest block tile, for elements of up to 4 bytes, unless the function has much
+/// code already. Its launches ask for shared memory.
+pub fn largest(l: &mut LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
+    let fits = staged(l, p) == (4, 2) && l.code_size().products <= MAX_PRODUCT_OPERATIONS;
+    fits.then(|| ProductParams { min_resident_blocks: 2, ..clamped(p, BlockTile::square_16x8_per_thread(4)) })
 }
 
 pub fn with_tile(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
@@ -65,23 +92,23 @@ pub fn with_tile(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
     ProductParams { product: p.clone(), tile, part: Part::Whole, l2_prefetch: 0, min_resident_blocks }
 }
 
-/// The bytes of one copy.
-const COPY: usize = 16;
-
 /// Returns whether the values of a side are elements of arrays, of which each vector of a thread is 16
-/// bytes that are neighbours in shared memory as well. Rows of few columns stay rows there; others
-/// are transposed, which a copy cannot do.
+/// bytes that are neighbours in shared memory as well, or one element of a size that can be copied. Rows of few
+/// columns stay rows there; others are transposed, which only copies of one element can do.
 pub fn can_copy(g: &Graph, p: &Product, tile: BlockTile, s: usize) -> bool {
     let side = &p.sides[s];
     let along = if side.along_k { p.k } else { p.outer[s] };
-    let stays = !side.along_k || tile.group(s) == 1;
+    let stays = !side.along_k || tile.group(s) == 1 || tile.any_strides;
     let indices = p.variables(along, s);
     let is_plain = |n: &NodeId| {
         let Op::Elem(x, index) = g.op(*n) else { return false };
         let (last, outer) = index.split_last().expect("an index an axis");
         let moves = |n: &NodeId| *n == along || loop_nests::depends(g, *n, &indices);
         let bytes = g.ty(*x).elem.size() * tile.vector(s) as usize;
-        *last == along && !outer.iter().any(moves) && bytes == COPY
+        // short sides have bounds checks, which a copy has not
+        let by_element = tile.any_strides && !tile.sides[s].skinny;
+        let has_size = bytes == COPY_BYTES || by_element && matches!(bytes, 4 | 8);
+        *last == along && !outer.iter().any(moves) && has_size
     };
     stays && side.parts.iter().all(is_plain)
 }

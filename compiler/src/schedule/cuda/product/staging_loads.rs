@@ -19,7 +19,7 @@ pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 /// Writes the code of a vector of a side, of which it is given the row (or column) and the inner index.
 pub(super) type CodeOfVector<'a> = dyn FnMut(&mut Lower, [Expr; 2], &mut Vec<Stmt>) -> Result<()> + 'a;
 
-/// The most vectors of a thread and step whose code is written one after another.
+/// The most vectors of a thread and step whose code is written one after another, unless they are single elements.
 const MAX_UNROLLED: i64 = 4;
 
 impl ProductBlock<'_> {
@@ -44,6 +44,15 @@ impl ProductBlock<'_> {
             (Layout::AlongK, [pitch, _]) => buffer.plus(own.times(int32(pitch as i32))).plus(k),
             (Layout::AlongSide, [_, pitch]) => buffer.plus(k.times(int32(pitch as i32))).plus(own),
         }
+    }
+
+    /// Returns the first row (or column) that a thread loads for the one with this offset (i32) in the block tile.
+    pub(super) fn side_index(&self, l: &mut Lower, s: usize, offset: Expr, out: &mut Vec<Stmt>) -> Expr {
+        let own = self.origin[s].clone().plus(to_i64(offset));
+        let width = if self.p.sides[s].along_k { 1 } else { self.tile.vector(s) };
+        let last = self.extents[s].clone().minus(Expr::int(width));
+        let clamped = self.tile.clamped && !self.tile.sides[s].skinny;
+        bind(l, "own", if clamped { own.min(last) } else { own }, out)
     }
 
     /// Returns the first element of the thread's `u`-th vector of a side: its offset among rows (or
@@ -88,7 +97,7 @@ impl ProductBlock<'_> {
             let copied = self.copied[s] && full && !partial_k;
             for u in 0..if copied { 0 } else { self.tile.vectors(s).0 } {
                 let [own, k] = self.vector(s, u);
-                let own = bind(l, "own", self.origin[s].clone().plus(to_i64(own)), out);
+                let own = self.side_index(l, s, own, out);
                 let k = bind(l, "k", base.clone().plus(to_i64(k)), out);
                 let full = full && !self.tile.sides[s].skinny;
                 vectors.push(self.load_vector(l, s, [own, k], full, partial_k, out)?);
@@ -215,7 +224,7 @@ impl ProductBlock<'_> {
     ) -> Result<()> {
         let (count, along_k) = (self.tile.vectors(s).0, self.p.sides[s].along_k);
         let run = if along_k { self.tile.depth } else { self.tile.sides[s].size } / self.tile.vector(s);
-        if count <= MAX_UNROLLED || run > self.tile.threads() {
+        if count <= MAX_UNROLLED || self.tile.any_strides || run > self.tile.threads() {
             return (0..count).try_for_each(|u| code(l, self.vector(s, u), out));
         }
         let (turn, mut body) = (l.k.reg("turn", Ty::I32), Vec::new());
@@ -240,7 +249,7 @@ impl ProductBlock<'_> {
         for s in 0..2 {
             let mut body = Vec::new();
             self.each_vector(l, s, &mut body, &mut |l, [own, k], out| {
-                let first = bind(l, "own", self.origin[s].clone().plus(to_i64(own.clone())), out);
+                let first = self.side_index(l, s, own.clone(), out);
                 let index = bind(l, "k", base.clone().plus(to_i64(k.clone())), out);
                 let full = full && !self.tile.sides[s].skinny;
                 let parts = self.load_vector(l, s, [first, index], full, partial_k, out)?;

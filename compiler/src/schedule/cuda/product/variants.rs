@@ -2,7 +2,7 @@
 //! fastest.
 
 use super::block_tile::BlockTile;
-use super::params::{Part, ProductParams, can_copy, staged};
+use super::params::{MAX_PRODUCT_OPERATIONS, Part, ProductParams, can_copy, staged};
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
@@ -24,17 +24,15 @@ const SKINNY_MIN_LENGTH: u32 = 64;
 const SPLIT_K_MAX_SKINNY_BLOCKS: [u32; 2] = [640, 256];
 /// The length of the short side of a skinny block tile.
 const SKINNY_SIDE: i64 = 4;
-/// The number of operations of a function's products above which further products have no such
-/// variants. They are two megabytes of PTX.
-const MAX_PRODUCT_OPERATIONS: usize = 50_000;
 
 /// Returns the variants with skinny block tiles and those with split-K, each of the latter followed
-/// by the variant that adds its panels.
+/// by the variant that adds its panels. `strided`: for arrays of any strides and alignment.
 pub fn variants(
     l: &mut LaunchContext,
     fused: &FusedGroup,
     p: &Rc<Product>,
     inner: &Rc<Interior>,
+    strided: bool,
 ) -> Vec<VariantGroup> {
     if p.of.order != Order::Panels || p.plane.is_some() || l.code_size().products > MAX_PRODUCT_OPERATIONS {
         return Vec::new();
@@ -43,6 +41,15 @@ pub fn variants(
     let has_8x8 = (v, staged(l, p).1) == (4, 2);
     let square = if has_8x8 { BlockTile::square_8x8_per_thread(v) } else { BlockTile::square(64, v) };
     let skinny = |long: usize, short: i64| {
+        if strided {
+            // lanes side by side load single elements, without conflicts of banks
+            return BlockTile::skinny(
+                long,
+                short,
+                if long == 0 { v } else { 1 },
+                if long == 0 { 32 } else { 16 },
+            );
+        }
         let copied = BlockTile::skinny_copied(short, v);
         if long == 0 && p.sides[0].along_k && staged(l, p).1 <= 2 && can_copy(&l.g, p, copied, 0) {
             return copied;
@@ -79,12 +86,14 @@ pub fn variants(
             let params =
                 ProductParams { product: p.clone(), tile, part, l2_prefetch, min_resident_blocks: 0 };
             // panels are stored to scratch, which overlaps no array
-            let guards = Guards { noalias: part == Part::Whole, ..Guards::contiguous().narrow() };
-            let (suffix, noalias) = (format!("{suffix}{what}"), part != Part::Sum);
+            let guards = if strided { Guards::strided() } else { Guards::contiguous() };
+            let guards = Guards { noalias: part == Part::Whole, ..guards.narrow() };
+            let any = if strided { "_any" } else { "" };
+            let (suffix, noalias) = (format!("{any}{suffix}{what}"), part != Part::Sum);
             let variant = Variant { suffix, guards, profit, noalias };
             groups.push(VariantGroup::of(
                 (variant::Choice::Product(params), Vec::new()),
-                ThreadLayout::default(),
+                ThreadLayout { strided, ..ThreadLayout::default() },
                 inner,
                 variant,
             ));

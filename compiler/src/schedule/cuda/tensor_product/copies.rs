@@ -5,7 +5,7 @@ use super::TensorBlock;
 use super::layout::Piece;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
+use crate::kernel::{COPY_BYTES, Expr, Mem, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::cuda::product::address;
 use crate::schedule::loop_nests::{Env, depends};
@@ -73,6 +73,7 @@ impl TensorBlock<'_> {
         let moved = bind(l, "moved", step.clone().times(copies.step.clone()), out);
         for [from, to] in &copies.pieces {
             out.push(Stmt::CopyAsync {
+                bytes: COPY_BYTES as u32,
                 to: self.words,
                 at: to.clone().plus(stage.clone()),
                 from: copies.from,
