@@ -2,6 +2,7 @@
 
 use super::geometry::{CHUNK, Partition, Swizzle, padded_pitch};
 use crate::core::NodeId;
+use crate::kernel::{MAX_SHARED, STATIC_SHARED};
 use crate::plan::gpu::Profit;
 use crate::scalar::Lit;
 use crate::schedule::boundary::interior::Interior;
@@ -13,10 +14,8 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil;
 use crate::schedule::transposed::{self, TiledArray, TransposedReads};
 
-/// The bytes of shared memory that a block has on every device.
-const MAX_BYTES: i64 = 48 << 10;
 /// The sides of tiles, from the greatest.
-const SIDES: [i64; 3] = [128, 64, 32];
+const SIDES: [i64; 4] = [256, 128, 64, 32];
 /// The bytes of a row of a large tile: two lines of the cache. A copy by tiles of 128 x 128 bytes that swaps
 /// nothing takes 0.199 ms on an H100 where a copy in order takes 0.181, by tiles of 256 x 256 bytes 0.189.
 const LARGE_ROW: i64 = 256;
@@ -103,13 +102,14 @@ impl TransposedTileParams {
         let narrowest = stored.clone().chain(found.iter().map(|t| size(&t.array))).min()?;
         let most_stored = CHUNK / stored.max()?;
         let affordable = 1 << (4 * MAX_UNROLLED / l.facts.cost.max(1)).max(1).ilog2();
+        let most_bytes = if is_large { MAX_SHARED } else { STATIC_SHARED };
         let of_side = |side: i64| {
             let most = side * side / i64::from(map::THREADS);
             let group = (CHUNK / own).max(LEAST_GROUP).min(most_stored).min(most).min(affordable);
             let partition = Partition::new(side, group);
             let tiles: Vec<Tile> = found.iter().map(|found| tile(l, found, partition)).collect();
             let bytes = |t: &Tile| t.len(side) * t.size + 16;
-            let fits = tiles.iter().map(bytes).sum::<i64>() <= MAX_BYTES;
+            let fits = tiles.iter().map(bytes).sum::<i64>() <= most_bytes.into();
             fits.then(|| TransposedTileParams { index: index.clone(), tiles, partition, is_aligned: true })
         };
         let most = match narrowest {
