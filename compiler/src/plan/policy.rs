@@ -37,8 +37,8 @@ const RESIDENT_BLOCKS: u64 = 4;
 const MOST_ADDERS: u32 = 16;
 const PANELS_IN_FLIGHT: u64 = 16;
 
-/// Number of blocks that must be resident on a multiprocessor at once for a variant whose launches ask for shared
-/// memory: a block that is alone there waits at its barriers. And the bytes that each block takes for itself.
+/// Number of blocks that are resident on a multiprocessor at once of a variant whose launches ask for shared memory:
+/// a block that is alone there waits at its barriers. And the bytes that each block takes for itself.
 const RESIDENT_WITH_SHARED: u32 = 2;
 const RESERVED_SHARED: u32 = 1 << 10;
 
@@ -215,7 +215,7 @@ impl GpuKernel {
     ) -> Option<usize> {
         let may = |v: &GpuVariant| {
             v.fits(space, steps, device, &array, &writes_an_input)
-                && v.is_profitable(space.extents, space.inner_length)
+                && v.is_profitable(space.extents, space.inner_length, device)
         };
         self.variants.iter().position(may)
     }
@@ -249,7 +249,7 @@ impl GpuVariant {
 
     /// Whether the variant may be the fastest for this index space, whose elements are segments of
     /// length `segment` each, with an acceptable amount of scratch.
-    pub fn is_profitable(&self, extents: &[u64], segment: u64) -> bool {
+    pub fn is_profitable(&self, extents: &[u64], segment: u64, device: Device) -> bool {
         // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits
         const MOST_SCRATCH: u64 = 1 << 26;
         let p = self.profit;
@@ -262,7 +262,11 @@ impl GpuVariant {
             }
             grid => !grid.follows(),
         };
-        fits && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
+        // with so few resident blocks, a last round of few blocks would leave most of the device without work
+        let resident = device.multiprocessors.max(1) * u64::from(RESIDENT_WITH_SHARED);
+        let fills = |n: u64| 8 * n >= 7 * resident * n.div_ceil(resident);
+        fits && (self.shared == 0 || fills(blocks(segment)))
+            && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
             && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
             && p.min_inner_length.is_none_or(|n| segment >= n.into())
             && p.max_rows.is_none_or(|n| axis(1) <= n.into())

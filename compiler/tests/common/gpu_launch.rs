@@ -55,7 +55,7 @@ impl Call<'_> {
             let may_run = |v: &GpuVariant| {
                 !matches!(v.grid, Grid::Clusters { .. })
                     || self.forces_clusters
-                    || v.is_profitable(space.extents, space.inner_length)
+                    || v.is_profitable(space.extents, space.inner_length, self.device(1))
             };
             v.is_some_and(|v| {
                 v.is_first() && may_run(v) && v.fits(&space, steps, self.device(1), array, writes_an_input)

@@ -27,7 +27,7 @@ fn only_devices_that_have_clusters_run_them() {
 #[test]
 fn shared_memory_is_asked_for_where_two_blocks_have_room() {
     let text = "gpu @m {
-  version largest threads 128 shared 99328 plane 128 by 128 blocks 768 contiguous
+  version largest threads 128 shared 99328 plane 128 by 128 contiguous
   version any threads 256 plane 64 by 64
 }";
     let kernel = &gpu::parse(text).unwrap()[0];
@@ -35,6 +35,12 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
     let space = Space { extents: &[4096, 4096], inner_length: 4096 };
     let chosen = |capability| kernel.choose(&space, 1, Device { capability, ..H100 }, |_| None, || false);
     assert_eq!([80, 89, 90, 100, 120].map(chosen), [Some(1), Some(1), Some(0), Some(0), Some(1)]);
+    // 264 blocks are resident at once: 1024 are nearly four rounds, 576 are two and a fifth
+    let of = |n: u64| {
+        let space = Space { extents: &[n, n], inner_length: n };
+        kernel.choose(&space, 1, H100, |_| None, || false)
+    };
+    assert_eq!([1024, 2048, 3072, 4096].map(of), [Some(1), Some(0), Some(1), Some(0)]);
     assert!(gpu::parse(&text.replace("99328", "101377")).is_err());
 }
 

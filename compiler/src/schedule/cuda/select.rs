@@ -31,9 +31,6 @@ use std::rc::Rc;
 /// The minimum number of blocks for the product variant with the largest thread tiles: with fewer
 /// blocks, some multiprocessors of a large device would have no work.
 const LARGE_TILE_MIN_BLOCKS: u32 = 256;
-/// The same for the largest block tiles. Two of them are resident on a multiprocessor, so that fewer would leave
-/// much of a large device without work in the end.
-const LARGEST_TILE_MIN_BLOCKS: u32 = 768;
 
 /// Returns all variants in order of preference.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
@@ -155,8 +152,7 @@ fn elements(
         }
     }
     if !fused.sequential {
-        for (params, suffix, min_blocks) in product.iter().flat_map(|p| large_tiles(l, p)) {
-            let profit = Profit { min_blocks: Some(min_blocks), ..Profit::default() };
+        for (params, suffix, profit) in product.iter().flat_map(|p| large_tiles(l, p)) {
             let neighbours = params.neighbours();
             let guards = Guards { noalias: writes, neighbours, ..Guards::contiguous().narrow() };
             groups.push(group((Choice::Product(params), vec![]), layout, list(&[(suffix, guards)], profit)));
@@ -208,8 +204,7 @@ fn elements(
         let strided = ThreadLayout { strided: true, ..scalar_layout };
         if let Some(p) = product.as_ref().filter(|_| !only_contiguous && !fused.sequential) {
             groups.extend(product::variants(l, fused, p, inner, true));
-            for (params, suffix, min_blocks) in large_tiles(l, p) {
-                let profit = Profit { min_blocks: Some(min_blocks), ..Profit::default() };
+            for (params, suffix, profit) in large_tiles(l, p) {
                 let guards = Guards { noalias: writes, ..Guards::strided().narrow() };
                 let variants = list(&[(&format!("_any{suffix}"), guards)], profit);
                 groups.push(group((Choice::Product(params), vec![]), strided, variants));
@@ -225,10 +220,15 @@ fn elements(
     groups
 }
 
-/// Returns a product's variants with the largest tiles first, their names, and for how many blocks they pay.
-fn large_tiles(l: &mut LaunchContext, p: &Rc<Product>) -> Vec<(product::ProductParams, &'static str, u32)> {
-    let largest = product::largest(l, p).map(|p| (p, "_largest", LARGEST_TILE_MIN_BLOCKS));
-    let large = product::large(l, p).map(|p| (p, "_large", LARGE_TILE_MIN_BLOCKS));
+/// Returns a product's variants with the largest tiles first, their names, and for which shapes they pay. Of the
+/// largest, the launch policy asks that their blocks fill the device.
+fn large_tiles(
+    l: &mut LaunchContext,
+    p: &Rc<Product>,
+) -> Vec<(product::ProductParams, &'static str, Profit)> {
+    let some_blocks = Profit { min_blocks: Some(LARGE_TILE_MIN_BLOCKS), ..Profit::default() };
+    let largest = product::largest(l, p).map(|p| (p, "_largest", Profit::default()));
+    let large = product::large(l, p).map(|p| (p, "_large", some_blocks));
     largest.into_iter().chain(large).collect()
 }
 

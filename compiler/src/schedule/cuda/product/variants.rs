@@ -43,12 +43,8 @@ pub fn variants(
     let skinny = |long: usize, short: i64| {
         if strided {
             // lanes side by side load single elements, without conflicts of banks
-            return BlockTile::skinny(
-                long,
-                short,
-                if long == 0 { v } else { 1 },
-                if long == 0 { 32 } else { 16 },
-            );
+            let (v, depth) = if long == 0 { (v, 32) } else { (1, 4 * v) };
+            return BlockTile::skinny(long, short, v, depth);
         }
         let copied = BlockTile::skinny_copied(short, v);
         if long == 0 && p.sides[0].along_k && staged(l, p).1 <= 2 && can_copy(&l.g, p, copied, 0) {
