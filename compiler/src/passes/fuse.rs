@@ -163,14 +163,14 @@ impl Fuse {
             Op::Len(x, axis) => extent(g, x, axis),
             Op::At(x, index) => self.at(g, x, index),
             Op::Elem(x, index) => self.element(g, x, &index, true),
-            Op::Reduce { join, init, src } => {
+            Op::Reduce { join, init, src, which } => {
                 let src = self.sequence(g, src);
-                let made = g.add(Op::Reduce { join, init, src });
+                let made = g.add(Op::Reduce { join, init, src, which });
                 kept_records::apart(g, made)
             }
-            Op::Fold { step, init, src } => {
+            Op::Fold { step, init, src, which } => {
                 let src = self.sequence(g, src);
-                let made = g.add(Op::Fold { step, init, src });
+                let made = g.add(Op::Fold { step, init, src, which });
                 kept_records::apart(g, made)
             }
             Op::SquaredDeviations { init, src } => {

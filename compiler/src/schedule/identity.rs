@@ -11,6 +11,8 @@ pub fn of(g: &Graph, node: NodeId) -> Option<Lit> {
     let op = match g.op(node) {
         // no elements, and what is joined with them stays as it is
         Op::SquaredDeviations { .. } => return Some(Lit::zero(ty)),
+        // nor have tuples without elements any values
+        Op::Reduce { init, .. } if matches!(g.op(*init), Op::Tuple(_)) => return Some(Lit::zero(ty)),
         Op::Dot { .. } => BinaryOp::Add,
         Op::Reduce { join, .. } => {
             let is = |n: NodeId, i: usize| matches!(g.op(n), Op::Var(v, _) if *v == join.params[i].0);

@@ -41,12 +41,12 @@ impl Gen<'_> {
             2 => {
                 let init = self.start(ty);
                 let step = self.operator(ty, ty);
-                self.add(Op::Fold { step, init, src: x })
+                self.add(Op::Fold { step, init, src: x, which: 0 })
             }
             _ => {
                 let init = self.start(ty);
                 let join = self.operator(ty, ty);
-                self.add(Op::Reduce { join, init, src: x })
+                self.add(Op::Reduce { join, init, src: x, which: 0 })
             }
         };
         if self.affords(made) { made } else { self.scalar(ty, 0) }
@@ -60,7 +60,7 @@ impl Gen<'_> {
         let Some(src) = x else { return self.scalar(ty, 0) };
         let init = self.start(ty);
         let step = self.operator(ty, of);
-        let made = self.add(Op::Fold { step, init, src });
+        let made = self.add(Op::Fold { step, init, src, which: 0 });
         if of != ty {
             self.note("fold to another type");
         }
