@@ -42,6 +42,38 @@ pub fn has_tuples(g: &Graph, array: NodeId) -> bool {
     matches!(g.op(array), Op::Map(l, _) | Op::Generate(_, l) if matches!(g.op(l.body), Op::Tuple(_)))
 }
 
+/// Returns which component of a tuple a reduction or fold is.
+pub fn which(g: &Graph, n: NodeId) -> usize {
+    match g.op(n) {
+        Op::Reduce { which, .. } | Op::Fold { which, .. } => *which as usize,
+        _ => 0,
+    }
+}
+
+/// Returns another component of a reduction or fold.
+pub fn component(op: &Op, of: u32) -> Op {
+    let mut op = op.clone();
+    if let Op::Reduce { which, .. } | Op::Fold { which, .. } = &mut op {
+        *which = of;
+    }
+    op
+}
+
+/// Whether two nodes are components of one reduction or fold of tuples.
+pub fn are_components(g: &Graph, a: NodeId, b: NodeId) -> bool {
+    match (g.op(a), g.op(b)) {
+        (
+            Op::Reduce { join: f, init, src, .. },
+            Op::Reduce { join: other, init: other_init, src: other_src, .. },
+        )
+        | (
+            Op::Fold { step: f, init, src, .. },
+            Op::Fold { step: other, init: other_init, src: other_src, .. },
+        ) => f == other && init == other_init && src == other_src,
+        _ => false,
+    }
+}
+
 /// Returns a tuple of these components, or the only one.
 pub fn of(g: &mut Graph, components: Vec<NodeId>) -> NodeId {
     match components[..] {

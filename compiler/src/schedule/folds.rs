@@ -3,7 +3,6 @@
 //! may be needed; one loop computes them all.
 
 use super::element::element;
-use super::reduction::{are_components, which};
 use crate::core::{Graph, Lambda, NodeId, Op, tuples};
 use crate::scalar::Ty;
 
@@ -23,7 +22,7 @@ impl Fold {
     pub fn all(g: &Graph, nodes: impl IntoIterator<Item = NodeId>) -> Vec<Fold> {
         let mut out: Vec<Fold> = Vec::new();
         for node in nodes {
-            match out.iter_mut().find(|f| are_components(g, f.nodes[0], node)) {
+            match out.iter_mut().find(|f| tuples::are_components(g, f.nodes[0], node)) {
                 Some(f) => f.nodes.push(node),
                 None => out.extend(Fold::of(g, node)),
             }
@@ -61,6 +60,6 @@ impl Fold {
 
     /// Returns the fold's nodes, each with what belongs to its accumulator.
     pub fn values<T: Clone>(&self, g: &Graph, of_accumulators: &[T]) -> Vec<(NodeId, T)> {
-        self.nodes.iter().map(|n| (*n, of_accumulators[which(g, *n)].clone())).collect()
+        self.nodes.iter().map(|n| (*n, of_accumulators[tuples::which(g, *n)].clone())).collect()
     }
 }

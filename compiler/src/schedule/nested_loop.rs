@@ -15,7 +15,7 @@ use super::element::element;
 use super::folds::Fold;
 use super::lower::Surroundings;
 use super::lower::{LaunchContext, Lower, Region, named};
-use super::reduction::{Reduction, which};
+use super::reduction::Reduction;
 use super::{cpu, error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var, tuples};
@@ -64,10 +64,7 @@ fn needed_components(l: &mut LaunchContext, n: NodeId, r: &Region) -> (Vec<NodeI
     {
         let components = tuples::components(&l.g, init).len() as u32;
         for at in 0..components {
-            let mut op = l.g.op(n).clone();
-            if let Op::Reduce { which, .. } | Op::Fold { which, .. } = &mut op {
-                *which = at;
-            }
+            let op = tuples::component(l.g.op(n), at);
             let used = |m: &NodeId| *m == n || r.uses.of(*m) > 0 && !r.memo.contains_key(m);
             nodes.extend(l.g.find(&op).filter(used));
         }
@@ -193,7 +190,7 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     }
     let values: Vec<Reg> = of.iter().map(|n| l.k.reg("value", l.launch.g.ty(*n).elem)).collect();
     let some = Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(0));
-    let begin = of.iter().map(|n| start[which(&l.launch.g, *n)].clone()).collect::<Vec<Expr>>();
+    let begin = of.iter().map(|n| start[tuples::which(&l.launch.g, *n)].clone()).collect::<Vec<Expr>>();
     let code = in_branch(l, r, &values, code)?;
     let begin = values.iter().zip(begin).map(|(value, start)| Stmt::Var(*value, start));
     Ok((read(&values), begin.chain([Stmt::If(some, code, vec![])]).collect()))
@@ -257,7 +254,7 @@ fn fold(
     assign(l, &accs, values, &mut body);
     out.extend(accs.iter().zip(start).map(|(acc, start)| Stmt::Var(*acc, start)));
     out.push(Stmt::Seq(k, Expr::int(0), count, body));
-    Ok(nodes.iter().map(|n| Expr::Reg(accs[which(&l.launch.g, *n)])).collect())
+    Ok(nodes.iter().map(|n| Expr::Reg(accs[tuples::which(&l.launch.g, *n)])).collect())
 }
 
 /// Emits an inner product by panels (semantics 5.7), each of which is a chain of multiply-adds. A
@@ -319,7 +316,7 @@ fn reduce(
         out.push(Stmt::Var(reg, start));
         result.push(reg);
     }
-    let needed: Vec<Reg> = nodes.iter().map(|n| result[which(&l.launch.g, *n)]).collect();
+    let needed: Vec<Reg> = nodes.iter().map(|n| result[tuples::which(&l.launch.g, *n)]).collect();
     let count = named(l, "count", count, out);
     let join = &mut joining(&r, place);
     let general = r.is_general(l.launch) || l.scope.depth > 1;

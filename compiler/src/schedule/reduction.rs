@@ -66,7 +66,7 @@ impl Reduction {
     pub fn all_nested(l: &LaunchContext, nodes: &[NodeId]) -> Vec<Reduction> {
         let mut out: Vec<Reduction> = Vec::new();
         for node in nodes {
-            match out.iter_mut().find(|r| are_components(&l.g, r.nodes[0], *node)) {
+            match out.iter_mut().find(|r| tuples::are_components(&l.g, r.nodes[0], *node)) {
                 Some(r) => r.nodes.push(*node),
                 None => out.push(Reduction::nested(l, *node)),
             }
@@ -185,7 +185,7 @@ impl Reduction {
             Kind::Tuple(join, _) => {
                 let joined = l.g.open(join, &[init, totals].concat());
                 let joined = tuples::components(&l.g, joined);
-                self.nodes.iter().map(|n| joined[which(&l.g, *n)]).collect()
+                self.nodes.iter().map(|n| joined[tuples::which(&l.g, *n)]).collect()
             }
             Kind::Dot(..) | Kind::SquaredDeviations(_) => {
                 vec![l.g.add(Op::Binary(BinaryOp::Add, init[0], totals[0]))]
@@ -381,29 +381,6 @@ impl Accumulator<'_> {
 /// Returns each accumulator of some reductions.
 pub fn each_accumulator(reductions: &[Reduction]) -> impl Iterator<Item = Accumulator<'_>> {
     reductions.iter().flat_map(Reduction::each)
-}
-
-/// Whether two nodes are components of one reduction or fold of tuples.
-pub fn are_components(g: &Graph, a: NodeId, b: NodeId) -> bool {
-    match (g.op(a), g.op(b)) {
-        (
-            Op::Reduce { join: f, init, src, .. },
-            Op::Reduce { join: other, init: other_init, src: other_src, .. },
-        )
-        | (
-            Op::Fold { step: f, init, src, .. },
-            Op::Fold { step: other, init: other_init, src: other_src, .. },
-        ) => f == other && init == other_init && src == other_src,
-        _ => false,
-    }
-}
-
-/// Returns which component of a tuple a reduction or fold is.
-pub fn which(g: &Graph, n: NodeId) -> usize {
-    match g.op(n) {
-        Op::Reduce { which, .. } | Op::Fold { which, .. } => *which as usize,
-        _ => 0,
-    }
 }
 
 /// Returns the accumulators of tuples after a further element: the element itself if it is the first.

@@ -4,8 +4,8 @@
 use super::element::canonical;
 use super::lower::{Lower, Surroundings};
 use super::nested_loop::{assign, read};
-use super::reduction::{Reduction, which};
-use crate::core::NodeId;
+use super::reduction::Reduction;
+use crate::core::{NodeId, tuples};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::plan;
@@ -33,7 +33,7 @@ pub fn join_initial(
         of_totals.push(b);
         values.push(value);
     }
-    let values: Vec<Reg> = r.nodes.iter().map(|n| values[which(&l.launch.g, *n)]).collect();
+    let values: Vec<Reg> = r.nodes.iter().map(|n| values[tuples::which(&l.launch.g, *n)]).collect();
     let join = r.join_initial(l.launch, &inits, &of_totals);
     let mut body = Vec::new();
     let joined = l.region(&vars, &join, place.at, &mut body)?;

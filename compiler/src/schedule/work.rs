@@ -40,13 +40,16 @@ pub fn of_node(op: &Op) -> u32 {
 pub fn of_element(g: &mut Graph, fused: &FusedGroup, arrays: &[NodeId]) -> u32 {
     let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
     let mut roots = Vec::new();
+    let mut reductions: Vec<NodeId> = Vec::new();
     for (it, array) in fused.items.iter().zip(arrays) {
-        match is_store(g, it) {
-            true => roots.push(opened(g, *array, &index)),
-            false => roots.push(joined(g, it.node, &index).0),
+        if is_store(g, it) {
+            roots.push(opened(g, *array, &index));
+        } else if !reductions.iter().any(|n| tuples::are_components(g, *n, it.node)) {
+            reductions.push(it.node);
+            roots.push(joined(g, it.node, &index).0);
         }
     }
-    let joins = fused.items.iter().filter(|it| !is_store(g, it)).count() as u32;
+    let joins = reductions.len() as u32;
     of_roots(g, roots, &[]).0.saturating_add(joins * OF_ACCUMULATOR)
 }
 

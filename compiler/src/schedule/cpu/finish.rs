@@ -9,7 +9,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, Surroundings, named};
-use crate::schedule::reduction::{Reduction, tiles as count_tiles, which};
+use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::{scalars, slots};
 
 /// Emits the `finish` part of a kernel, or returns `None` if there is nothing to do.
@@ -40,7 +40,7 @@ fn folds(
         let Op::Fold { init, .. } = *l.launch.g.op(node) else { continue };
         let ty = l.launch.g.ty(node).elem;
         let scratch = l.launch.scratch(at, ty);
-        let init = tuples::components(&l.launch.g, init)[which(&l.launch.g, node)];
+        let init = tuples::components(&l.launch.g, init)[tuples::which(&l.launch.g, node)];
         let start = l.region(&[], &[init], &Expr::int(0), out)?.remove(0);
         let value = l.k.reg("folded", ty);
         out.push(Stmt::Var(value, start));
