@@ -19,7 +19,7 @@ use super::reduction::Reduction;
 use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
 use super::{segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, NodeId, Op, tuples};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -201,7 +201,7 @@ impl LaunchContext<'_, '_> {
         else {
             return None;
         };
-        *init = self.g.add(Op::Select(is_row, *init, *init));
+        *init = tuples::each(&mut self.g, *init, |g, init| g.add(Op::Select(is_row, init, init)));
         let made = self.g.add(op);
         Reduction::nested(self, made).has_identity(self).then_some(made)
     }
