@@ -67,7 +67,7 @@ fn difference(args: &[Value], expected: &[Value], found: &[Value]) -> String {
 fn reductions_at_every_edge() {
     let text = |ty: &str| {
         format!(
-            "func @r(%x: [{ty}], %y: [{ty}]) -> (sum: {ty}, dot: {ty}, odd: {ty}, fold: {ty}, least: {ty}, deviations: {ty}) {{
+            "func @r(%x: [{ty}], %y: [{ty}]) -> (sum: {ty}, dot: {ty}, odd: {ty}, fold: {ty}, least: {ty}, deviations: {ty}, mean: {ty}, place: i64) {{
   %0 = len %x
   %1 = len %y
   require same %0, %1 \"dot: x, y\"
@@ -77,7 +77,30 @@ fn reductions_at_every_edge() {
   %5 = fold (%a: {ty}, %b: {ty}) from 3{ty} over %y {{ %c = mul_add %a, 0.5{ty}, %b yield %c }}
   %6 = reduce (%a: {ty}, %b: {ty}) from inf{ty} over %y {{ %c = min %a, %b yield %c }}
   %7 = squared_deviations from 0{ty} over %x
-  return %2, %3, %4, %5, %6, %7
+  %8 = iota %0
+  %9 = map (%u: {ty}, %v: {ty}, %i: i64) over %x, %y, %8 {{
+    %0 = abs %v
+    %1 = tuple %u, %0, %i
+    yield %1
+  }}
+  %10 = tuple 1{ty}, 2{ty}, -1i64
+  %11 = reduce 0 (%p: {ty}, %m: {ty}, %i: i64, %q: {ty}, %o: {ty}, %j: i64) from %10 over %9 {{
+    %0 = mul_add %p, 0.5{ty}, %q
+    %1 = sub %o, %m
+    %2 = lt %q, %p
+    %3 = select %2, %j, %i
+    %4 = tuple %0, %1, %3
+    yield %4
+  }}
+  %12 = reduce 2 (%p: {ty}, %m: {ty}, %i: i64, %q: {ty}, %o: {ty}, %j: i64) from %10 over %9 {{
+    %0 = mul_add %p, 0.5{ty}, %q
+    %1 = sub %o, %m
+    %2 = lt %q, %p
+    %3 = select %2, %j, %i
+    %4 = tuple %0, %1, %3
+    yield %4
+  }}
+  return %2, %3, %4, %5, %6, %7, %11, %12
 }}
 "
         )

@@ -40,8 +40,8 @@
 //! knows the scopes (closures, functions) that it depends on, so that a handle that is carried out
 //! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes,
 //! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
-//! `axis.rs` and `reduce.rs` those of arrays of every rank, `moments.rs` and
-//! `softmax.rs` what is made of several of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
+//! `axis.rs` and `reduce.rs` those of arrays of every rank, `tuples.rs` reductions
+//! and folds of tuples, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
 //! some ranks, `update.rs` arrays with a part replaced, `iterate.rs` repeated
 //! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
 //! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
@@ -55,6 +55,7 @@ mod elem;
 mod error;
 #[doc(hidden)]
 pub mod example;
+mod extremes;
 mod handle;
 mod iterate;
 mod kernel_fn;
@@ -72,6 +73,7 @@ mod scope;
 mod softmax;
 mod stage;
 mod stencil;
+mod tuples;
 mod update;
 mod vector;
 
@@ -90,12 +92,14 @@ pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
 pub use stage::{stage, stage_with};
 pub use stencil::Boundary;
+pub use tuples::{Arrays, IntoScalars, Rank1, Rank2, Rank3, TupleReductions};
 pub use vector::{fill, iota};
 
 pub use half::{bf16, f16};
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
+    pub use crate::TupleReductions;
     pub use crate::{
         Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed, StencilHint,
     };

@@ -146,15 +146,21 @@ pub(crate) enum Op {
     Iota(NodeRef),
     Fill(NodeRef, NodeRef),
     Materialize(NodeRef),
+    /// Elements, initial values and results of operators that have several components.
+    Tuple(Vec<NodeRef>),
+    /// The component `which` of a reduction.
     Reduce {
         lambda: Lambda,
         init: NodeRef,
         src: NodeRef,
+        which: u32,
     },
+    /// The component `which` of a fold.
     Fold {
         lambda: Lambda,
         init: NodeRef,
         src: NodeRef,
+        which: u32,
     },
     Dot(NodeRef, NodeRef),
     /// An element of a product: semantics 5.7.
@@ -183,7 +189,7 @@ impl Op {
             Op::Binary(_, a, b) | Op::Fill(a, b) => vec![a, b],
             Op::Dot(a, b) | Op::PanelDot(a, b) => vec![a, b],
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
-            Op::Map { srcs, .. } => srcs.clone(),
+            Op::Map { srcs, .. } | Op::Tuple(srcs) => srcs.clone(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],
             Op::Iterate(all, _) => all.operands(),
@@ -259,6 +265,14 @@ pub(crate) fn bind_one(
 /// A constant.
 pub(crate) fn constant(at: Place, value: Lit) -> NodeRef {
     make(at, Type::scalar(value.ty), Op::Const(value))
+}
+
+/// A tuple of these components, or the only one.
+pub(crate) fn tuple(at: Place, components: &[NodeRef]) -> NodeRef {
+    match components {
+        [one] => one,
+        all => make(at, Type::scalar(all[0].ty.elem), Op::Tuple(all.to_vec())),
+    }
 }
 
 /// A value that stands for a mistake.

@@ -34,7 +34,7 @@ pub(crate) fn reduce_by(
     src: NodeRef,
 ) -> NodeRef {
     let lambda = node::bind_one(at, construct, &[init.ty, init.ty], |v| node::binary(at, op, v[0], v[1]));
-    make(at, Type::scalar(init.ty), Op::Reduce { lambda, init: node::constant(at, init), src })
+    make(at, Type::scalar(init.ty), Op::Reduce { lambda, init: node::constant(at, init), src, which: 0 })
 }
 
 /// The sum of all elements.
@@ -52,7 +52,7 @@ pub(crate) fn reduce<T: Elem>(
 ) -> NodeRef {
     let join = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
     let lambda = node::bind_one(at, construct, &[T::TY, T::TY], join);
-    make(at, Type::scalar(T::TY), Op::Reduce { lambda, init, src })
+    make(at, Type::scalar(T::TY), Op::Reduce { lambda, init, src, which: 0 })
 }
 
 macro_rules! operators {
@@ -159,7 +159,8 @@ macro_rules! reductions {
                 let init = init.scalar_at(at);
                 let step = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
                 let lambda = node::bind_one(at, "fold", &[A::TY, T::TY], step);
-                SExp::of(make(at, Type::scalar(A::TY), Op::Fold { lambda, init, src: self.node() }))
+                let src = self.node();
+                SExp::of(make(at, Type::scalar(A::TY), Op::Fold { lambda, init, src, which: 0 }))
             }
 
             /// The sum from the first element to the last, as a plain loop adds: `fold(0, +)`.
@@ -183,7 +184,7 @@ macro_rules! reductions {
                 let fold = |ty, v: &[NodeRef]| {
                     let lambda = node::bind_one(at, "sum_in_order", &[ty, ty], step);
                     let init = node::constant(at, Lit::zero(ty));
-                    make(at, Type::scalar(ty), Op::Fold { lambda, init, src: v[0] })
+                    make(at, Type::scalar(ty), Op::Fold { lambda, init, src: v[0], which: 0 })
                 };
                 SExp::of(summed(at, T::TY, &[self.node()], fold))
             }

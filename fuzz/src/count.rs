@@ -53,6 +53,7 @@ operations! {
     Op::Var(..) => "var" Leaf,
     Op::MulAdd(..) => "mul_add" Scalar,
     Op::Select(..) => "select" Scalar,
+    Op::Tuple(_) => "tuple" Leaf,
     Op::Cast(..) => "cast" Scalar,
     Op::Stage(_) => "stage" Scalar,
     Op::Len(..) => "len" Reads,

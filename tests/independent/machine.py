@@ -16,6 +16,11 @@ UNKNOWN = object()
 ONCE = ("reduce", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
 
 
+def components(value):
+    """Those of a tuple; a scalar is one of a single component."""
+    return value if isinstance(value, tuple) else (value,)
+
+
 class Refused(Exception):
     """A shape rule does not hold."""
 
@@ -291,13 +296,25 @@ class Machine:
     def do_materialize(self, node, a):
         return lambda frame: arrays.materialized(a(frame))
 
+    def do_tuple(self, node, *components):
+        return lambda frame: tuple(c(frame) for c in components)
+
+    def joined(self, node, init, src, order):
+        """5.14: a reduction or fold, the function of which takes the components of tuples."""
+        bound, which = self.lambda_of(node), node.extra
+
+        def value(frame):
+            f = bound(frame)
+            found = order(init(frame), list(src(frame).elements()), lambda a, b: f(*components(a), *components(b)))
+            return found[which] if isinstance(found, tuple) else found
+
+        return value
+
     def do_reduce(self, node, init, src):
-        bound = self.lambda_of(node)
-        return lambda frame: arrays.reduce(init(frame), list(src(frame).elements()), bound(frame))
+        return self.joined(node, init, src, arrays.reduce)
 
     def do_fold(self, node, init, src):
-        bound = self.lambda_of(node)
-        return lambda frame: arrays.fold(init(frame), src(frame).elements(), bound(frame))
+        return self.joined(node, init, src, arrays.fold)
 
     def product(self, node, init, a, b, order):
         operators = [scalars.exact_binary("mul", node.elem), scalars.mul_add(node.elem)]

@@ -349,11 +349,18 @@ class FunctionParser:
         region = self.lambda_of(self.binders())
         return self.node(word, extents, region.result.elem, len(extents), region)
 
+    def op_tuple(self, word):
+        operands = self.more()
+        return self.node(word, operands, operands[0].elem, 0)
+
     def op_reduce(self, word):
+        which = 0 if self.p.peek()[1] == "(" else self.p.small()
         binders = self.binders()
         operands = [self.after("from"), self.after("over")]
         region = self.lambda_of(binders)
-        return self.node(word, operands, operands[0].elem, 0, region)
+        init = operands[0]
+        elem = init.operands[which].elem if init.op == "tuple" else init.elem
+        return self.node(word, operands, elem, 0, region, extra=which)
 
     op_fold = op_reduce
 

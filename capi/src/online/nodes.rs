@@ -103,7 +103,7 @@ pub(super) fn reduce_axis(
 ) -> Result<NodeId> {
     let rank = b.ty(src).rank;
     if rank == 1 {
-        return b.node(Op::Reduce { join, init, src }).map_err(refused);
+        return b.node(Op::Reduce { join, init, src, which: 0 }).map_err(refused);
     }
     let others: Vec<u8> = (0..rank).filter(|a| *a != axis).collect();
     let extents: Vec<NodeId> = others.iter().map(|a| b.extents(src)[usize::from(*a)]).collect();
@@ -113,7 +113,7 @@ pub(super) fn reduce_axis(
     for (a, (_, index)) in others.iter().zip(&variables).rev() {
         part = b.pick("reduce", part, *a, *index, true).map_err(refused)?;
     }
-    let body = b.node(Op::Reduce { join, init, src: part }).map_err(refused)?;
+    let body = b.node(Op::Reduce { join, init, src: part, which: 0 }).map_err(refused)?;
     let variables: Vec<Variable> = variables.iter().map(|v| (v.0, Ty::I64)).collect();
     let lambda = b.graph().close(&variables, body);
     b.generate("reduce", extents, lambda).map_err(refused)

@@ -108,7 +108,7 @@ pub unsafe extern "C" fn agpu_builder_reduce(
 ) -> AgpuStatus {
     make("agpu_builder_reduce", builder, node, |b| {
         let (join, init, src) = folding(b, [left, right, body, init, array])?;
-        b.function().node(Op::Reduce { join, init, src }).map_err(refused)
+        b.function().node(Op::Reduce { join, init, src, which: 0 }).map_err(refused)
     })
 }
 
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn agpu_builder_fold(
 ) -> AgpuStatus {
     make("agpu_builder_fold", builder, node, |b| {
         let (step, init, src) = folding(b, [accumulator, element, body, init, array])?;
-        b.function().node(Op::Fold { step, init, src }).map_err(refused)
+        b.function().node(Op::Fold { step, init, src, which: 0 }).map_err(refused)
     })
 }
 

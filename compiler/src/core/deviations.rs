@@ -27,6 +27,8 @@ pub fn first(g: &mut Graph, x: NodeId) -> Moments {
 /// A number of values, and its reciprocal.
 #[derive(Clone, Copy)]
 pub struct Count {
+    /// The number without the last value.
+    pub before: NodeId,
     /// The number.
     pub count: NodeId,
     /// Its reciprocal.
@@ -36,8 +38,9 @@ pub struct Count {
 /// Returns the count after a further value.
 pub fn count_after(g: &mut Graph, count: NodeId) -> Count {
     let one = g.lit(Lit::one(g.ty(count).elem));
-    let count = binary(g, BinaryOp::Add, count, one);
-    Count { count, part: binary(g, BinaryOp::Div, one, count) }
+    let before = count;
+    let count = binary(g, BinaryOp::Add, before, one);
+    Count { before, count, part: binary(g, BinaryOp::Div, one, count) }
 }
 
 /// Returns the moments after a further value, with which there are `after` values.

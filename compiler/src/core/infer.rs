@@ -1,11 +1,12 @@
 //! The type of an operation from its operands: the typing rules of core IR.
 
-use super::{Graph, Lambda, MAX_RANK, NodeId, Op, Type};
+use super::{Graph, Lambda, MAX_RANK, NodeId, Op, Type, tuples};
 use crate::scalar::Ty;
 
 /// Returns the type of `op`, or what is wrong with it.
 pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
     let scalar = |n: NodeId, what: &str| match g.ty(n) {
+        _ if matches!(g.op(n), Op::Tuple(_)) => Err(format!("{what} must be a scalar, not a tuple")),
         t if t.is_scalar() => Ok(t.elem),
         t => Err(format!("{what} must be a scalar, not {t}")),
     };
@@ -24,16 +25,34 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
     let same = |a: Ty, b: Ty, what: &str| {
         if a == b { Ok(()) } else { Err(format!("{what} have the types {a} and {b}")) }
     };
-    let lambda = |l: &Lambda, types: &[Ty], what: &str| {
+    let of_elements = |l: &Lambda, types: &[Ty], what: &str| {
         if l.params.iter().map(|p| p.1).ne(types.iter().copied()) {
             let list = types.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
             return Err(format!("{what}'s function must take ({list})"));
         }
-        scalar(l.body, "the function's result")
+        match g.op(l.body) {
+            Op::Tuple(_) => Ok(g.ty(l.body).elem),
+            _ => scalar(l.body, "the function's result"),
+        }
     };
-    // a function from (T, T) to T
-    let operator = |l: &Lambda, first: Ty, second: Ty, what: &str| {
-        same(lambda(l, &[first, second], what)?, first, "accumulator and the function's result")
+    // the elements of an array that may have tuples
+    let elements = |n: NodeId, what: &str| {
+        array(n, what)?;
+        Ok::<_, String>(tuples::types_of_elements(g, n))
+    };
+    // a function from (T, U) to T, whose operands may be tuples; returns the type of a component of T
+    let operator = |l: &Lambda, init: NodeId, second: &[Ty], which: u32, what: &str| {
+        let first = tuples::types(g, init);
+        if l.params.iter().map(|p| &p.1).ne(first.iter().chain(second)) {
+            let list = first.iter().chain(second).map(|t| t.name()).collect::<Vec<_>>().join(", ");
+            return Err(format!("{what}'s function must take ({list})"));
+        }
+        let result = tuples::types(g, l.body);
+        if result != first {
+            return Err(format!("{what}'s accumulator and its function's result differ in type"));
+        }
+        let ty = first.get(which as usize).ok_or_else(|| format!("{what} has no component {which}"))?;
+        Ok(Type::scalar(*ty))
     };
 
     Ok(match op {
@@ -93,20 +112,23 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             if srcs.is_empty() {
                 return Err("map needs an array".into());
             }
+            if srcs.iter().any(|s| tuples::has_tuples(g, *s)) {
+                return Err("map takes arrays of scalars".into());
+            }
             let types = srcs.iter().map(|s| array(*s, "map's argument")).collect::<Result<Vec<_>, _>>()?;
             let rank = types[0].rank;
             if types.iter().any(|t| t.rank != rank) {
                 return Err("map's arguments differ in rank".into());
             }
             let types: Vec<Ty> = types.iter().map(|t| t.elem).collect();
-            Type { elem: lambda(l, &types, "map")?, rank }
+            Type { elem: of_elements(l, &types, "map")?, rank }
         }
         Op::Generate(extents, l) => {
             if !(1..=MAX_RANK).contains(&extents.len()) {
                 return Err(format!("generate takes 1 to {MAX_RANK} extents, not {}", extents.len()));
             }
             extents.iter().try_for_each(|n| index(*n, "the length"))?;
-            Type::array(lambda(l, &vec![Ty::I64; extents.len()], "generate")?, extents.len())
+            Type::array(of_elements(l, &vec![Ty::I64; extents.len()], "generate")?, extents.len())
         }
         Op::Slice { src, axis: a, start, stop, stride } => {
             for (n, what) in [(start, "start"), (stop, "stop"), (stride, "stride")] {
@@ -146,11 +168,19 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             index(*n, "the length")?;
             Type::vector(scalar(*v, "the value")?)
         }
-        Op::Reduce { join, init, src } => {
-            let ty = scalar(*init, "the initial value")?;
-            same(ty, array(*src, "the operand of reduce")?.elem, "initial value and elements")?;
-            operator(join, ty, ty, "reduce")?;
-            Type::scalar(ty)
+        Op::Tuple(all) => {
+            if all.is_empty() {
+                return Err("a tuple has some components".into());
+            }
+            all.iter().try_for_each(|c| scalar(*c, "the component of a tuple").map(|_| ()))?;
+            Type::scalar(g.ty(all[0]).elem)
+        }
+        Op::Reduce { join, init, src, which } => {
+            let types = elements(*src, "the operand of reduce")?;
+            if types != tuples::types(g, *init) {
+                return Err("initial value and elements differ in type".into());
+            }
+            operator(join, *init, &types, *which, "reduce")?
         }
         Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
             let ty = scalar(*init, "the initial value")?;
@@ -175,10 +205,9 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             }
             Type::scalar(ty)
         }
-        Op::Fold { step, init, src } => {
-            let ty = scalar(*init, "the initial value")?;
-            operator(step, ty, array(*src, "the operand of fold")?.elem, "fold")?;
-            Type::scalar(ty)
+        Op::Fold { step, init, src, which } => {
+            let types = elements(*src, "the operand of fold")?;
+            operator(step, *init, &types, *which, "fold")?
         }
         Op::Iterate { which, count, args, .. } => {
             index(*count, "the number of steps")?;

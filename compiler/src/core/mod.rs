@@ -32,6 +32,7 @@ pub mod sequence;
 pub mod simplify;
 mod stencil_hint;
 pub mod term;
+pub mod tuples;
 pub mod verify;
 
 pub use function::{Function, Output, Param, Require, Rule};
@@ -177,11 +178,18 @@ pub enum Op {
     /// An array that must be stored.
     Materialize(NodeId),
 
-    /// A reduction (semantics 5.1).
+    /// Several scalars (semantics 5.14): the elements, the initial value and the result of the
+    /// operator of a reduction or fold, and nothing else. Its type is that of its first component.
+    Tuple(Vec<NodeId>),
+
+    /// A reduction (semantics 5.1). If its initial value is a tuple, so are the elements, and the
+    /// operator takes the components of two tuples; the value is the component `which` of the result.
+    /// All components have the same operands, so that one loop computes them.
     Reduce {
         join: Lambda,
         init: NodeId,
         src: NodeId,
+        which: u32,
     },
     /// An inner product (semantics 5.3).
     Dot {
@@ -200,11 +208,13 @@ pub enum Op {
         init: NodeId,
         src: NodeId,
     },
-    /// A sequential fold by step(accumulator, element) (semantics 5.5).
+    /// A sequential fold by step(accumulator, element) (semantics 5.5). Accumulator and elements may be
+    /// tuples, as those of a reduction, but need not have the same components.
     Fold {
         step: Lambda,
         init: NodeId,
         src: NodeId,
+        which: u32,
     },
     /// One of the states after `count` calls of a step of the function ([`Function::steps`],
     /// semantics 5.11). `args` are the initial states, followed by the other arguments that every

@@ -65,7 +65,7 @@ macro_rules! operands {
                 $f(stop);
                 $f(stride);
             }
-            Op::Generate(all, _) | Op::Map(_, all) => all.into_iter().for_each($f),
+            Op::Generate(all, _) | Op::Map(_, all) | Op::Tuple(all) => all.into_iter().for_each($f),
             Op::At(x, all) | Op::Elem(x, all) | Op::Iterate { count: x, args: all, .. } => {
                 $f(x);
                 all.into_iter().for_each($f);

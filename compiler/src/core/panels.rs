@@ -33,6 +33,6 @@ pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
     });
     let src = g.add(Op::Generate(vec![count], each));
     let step = g.lambda(&[ty, ty], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
-    let sum = g.add(Op::Fold { step, init: nothing, src });
+    let sum = g.add(Op::Fold { step, init: nothing, src, which: 0 });
     g.add(Op::Binary(BinaryOp::Add, init, sum))
 }

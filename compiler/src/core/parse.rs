@@ -220,6 +220,13 @@ impl Parser<'_> {
             "squared_deviations" => {
                 Op::SquaredDeviations { init: self.after("from")?, src: self.after("over")? }
             }
+            "tuple" => {
+                let mut all = vec![self.operand()?];
+                while self.c.eat(",") {
+                    all.push(self.operand()?);
+                }
+                Op::Tuple(all)
+            }
             "iterate" => self.iterate()?,
             "generate" => {
                 let extents = self.more()?;
@@ -235,13 +242,17 @@ impl Parser<'_> {
                 Op::Map(self.region(binders)?, srcs)
             }
             "reduce" | "fold" => {
+                let which = match self.c.peek() {
+                    Some(Token::Number(_)) => self.small()?.into(),
+                    _ => 0,
+                };
                 let binders = self.binders()?;
                 let (init, src) = (self.after("from")?, self.after("over")?);
                 let lambda = self.region(binders)?;
                 if word == "fold" {
-                    Op::Fold { step: lambda, init, src }
+                    Op::Fold { step: lambda, init, src, which }
                 } else {
-                    Op::Reduce { join: lambda, init, src }
+                    Op::Reduce { join: lambda, init, src, which }
                 }
             }
             name => {

@@ -160,14 +160,29 @@ impl Printer<'_> {
             }
             Op::Map(l, _) => return self.lambda("map ", l, &format!(" over {}", o.join(", "))),
             Op::Generate(_, l) => return self.lambda(&format!("generate {} ", o.join(", ")), l, ""),
-            Op::Reduce { join, .. } => {
-                return self.lambda("reduce ", join, &format!(" from {} over {}", o[0], o[1]));
+            Op::Tuple(_) => format!("tuple {}", o.join(", ")),
+            Op::Reduce { join, which, .. } => {
+                return self.lambda(
+                    &format!("reduce {}", self.component(op, *which)),
+                    join,
+                    &format!(" from {} over {}", o[0], o[1]),
+                );
             }
-            Op::Fold { step, .. } => {
-                return self.lambda("fold ", step, &format!(" from {} over {}", o[0], o[1]));
+            Op::Fold { step, which, .. } => {
+                return self.lambda(
+                    &format!("fold {}", self.component(op, *which)),
+                    step,
+                    &format!(" from {} over {}", o[0], o[1]),
+                );
             }
         };
         self.out.push_str(&text);
+    }
+
+    /// Returns the text of the component of the result, if that is a tuple.
+    fn component(&self, op: &Op, which: u32) -> String {
+        let is_tuple = op.operands().next().is_some_and(|init| matches!(self.f.graph.op(init), Op::Tuple(_)));
+        if is_tuple { format!("{which} ") } else { String::new() }
     }
 
     fn lambda(&mut self, head: &str, l: &Lambda, tail: &str) {

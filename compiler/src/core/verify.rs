@@ -19,7 +19,7 @@
 
 use super::graph::FRESH;
 use super::host::HostScalars;
-use super::{Function, Graph, NodeId, Op};
+use super::{Function, Graph, NodeId, Op, tuples};
 use crate::error::{Error, Result};
 
 /// Checks laws 1 to 4, 6 and 7.
@@ -30,6 +30,9 @@ pub fn verify(f: &Function) -> Result<()> {
         return bad("no result".into());
     }
     for r in &f.results {
+        if matches!(g.op(r.value), Op::Tuple(_)) || tuples::has_tuples(g, r.value) {
+            return bad(format!("result {} is a tuple", r.name));
+        }
         if !g.is_closed(r.value) {
             return bad(format!("result {} has free variables", r.name));
         }
@@ -80,6 +83,9 @@ pub fn verify(f: &Function) -> Result<()> {
         {
             return bad(format!("{n:?} is a fresh variable outside any lambda"));
         }
+        if let Some(what) = misplaced_tuple(g, n) {
+            return bad(format!("{n:?} has a tuple as {what}"));
+        }
         if let Some(l) = op.lambda() {
             let base = g.node(l.body).height + 1;
             if l.params.iter().zip(base..).any(|(p, i)| p.0.0 != i) {
@@ -88,6 +94,16 @@ pub fn verify(f: &Function) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns where an operation has a tuple that is no element, initial value or result of an operator of a
+/// reduction or fold.
+fn misplaced_tuple(g: &Graph, n: NodeId) -> Option<&'static str> {
+    let is_tuple = |n: NodeId| matches!(g.op(n), Op::Tuple(_)) || tuples::has_tuples(g, n);
+    match g.op(n) {
+        Op::Reduce { .. } | Op::Fold { .. } => None,
+        op => op.operands().any(is_tuple).then_some("an operand"),
+    }
 }
 
 /// Returns the operands that determine the length of an operation's array, beside other arrays.

@@ -229,7 +229,7 @@ impl Body {
                 Op::MulAdd(..) | Op::Dot { .. } | Op::PanelDot { .. } => 2,
                 // Two differences and two multiply-adds.
                 Op::SquaredDeviations { .. } => 6,
-                Op::Unary(UnaryOp::Unlikely, _) => 0,
+                Op::Unary(UnaryOp::Unlikely, _) | Op::Tuple(_) => 0,
                 _ => 1,
             };
         }

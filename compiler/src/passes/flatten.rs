@@ -29,7 +29,7 @@ use crate::core::graph::replace::{Found, replaced, replaced_by};
 use crate::core::index_space::{Loops, length, only_inside};
 use crate::core::rewrite::rewrite;
 use crate::core::{Function, Graph, Lambda, MAX_RANK, NodeId, Op, Var};
-use crate::core::{kept_records, sequence};
+use crate::core::{kept_records, sequence, tuples};
 use crate::error::Result;
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -166,8 +166,12 @@ fn reduced(g: &mut Graph, op: Op) -> Op {
         false => src,
     };
     match op {
-        Op::Reduce { join, init, src } => Op::Reduce { join, init, src: stored(g, src) },
-        Op::Fold { step, init, src } => Op::Fold { step, init, src: stored(g, src) },
+        Op::Reduce { join, init, src, which } => {
+            Op::Reduce { join, init, src: tuples::each_array(g, src, stored), which }
+        }
+        Op::Fold { step, init, src, which } => {
+            Op::Fold { step, init, src: tuples::each_array(g, src, stored), which }
+        }
         Op::SquaredDeviations { init, src } => Op::SquaredDeviations { init, src: stored(g, src) },
         Op::Dot { init, a, b } => Op::Dot { init, a: stored(g, a), b: stored(g, b) },
         op => op,
@@ -289,8 +293,8 @@ fn inner_stored(
         g.add(Op::Generate(extents, lambda))
     };
     let made = match op {
-        Op::Reduce { join, init, src } => Op::Reduce { join, init, src: flattened(g, src) },
-        Op::Fold { step, init, src } => Op::Fold { step, init, src: flattened(g, src) },
+        Op::Reduce { join, init, src, which } => Op::Reduce { join, init, src: flattened(g, src), which },
+        Op::Fold { step, init, src, which } => Op::Fold { step, init, src: flattened(g, src), which },
         Op::SquaredDeviations { init, src } => Op::SquaredDeviations { init, src: flattened(g, src) },
         Op::Dot { init, a, b } => Op::Dot { init, a: flattened(g, a), b: flattened(g, b) },
         _ => return element,

@@ -32,7 +32,7 @@ use crate::core::postponed::{self, Opened, Postponed};
 use crate::core::prove::prove;
 use crate::core::simplify::{extent, extents, simplify};
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_from};
-use crate::core::{kept_records, panels, recompute};
+use crate::core::{kept_records, panels, recompute, tuples};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -64,6 +64,9 @@ pub fn run(mut f: Function) -> Result<Function> {
             }
             Some(false) => {
                 let element = fuse.generate(g, made);
+                if tuples::has_tuples(g, element) {
+                    return stored_tuples(g, element);
+                }
                 kept_records::stored(g, element).unwrap_or(made)
             }
             None => made,
@@ -84,6 +87,17 @@ pub fn run(mut f: Function) -> Result<Function> {
         }
     }
     Ok(out)
+}
+
+/// Stores the components of tuples that are computed, each as an array.
+fn stored_tuples(g: &mut Graph, elements: NodeId) -> NodeId {
+    tuples::each_array(g, elements, |g, own| {
+        let is_read = |n: NodeId| matches!(g.op(n), Op::Elem(..) | Op::Var(..) | Op::Const(_));
+        match g.op(own).lambda() {
+            Some(l) if is_read(l.body) => own,
+            _ => kept_records::stored(g, own).unwrap_or(own),
+        }
+    })
 }
 
 impl Function {
@@ -163,14 +177,14 @@ impl Fuse {
             Op::Len(x, axis) => extent(g, x, axis),
             Op::At(x, index) => self.at(g, x, index),
             Op::Elem(x, index) => self.element(g, x, &index, true),
-            Op::Reduce { join, init, src } => {
+            Op::Reduce { join, init, src, which } => {
                 let src = self.sequence(g, src);
-                let made = g.add(Op::Reduce { join, init, src });
+                let made = g.add(Op::Reduce { join, init, src, which });
                 kept_records::apart(g, made)
             }
-            Op::Fold { step, init, src } => {
+            Op::Fold { step, init, src, which } => {
                 let src = self.sequence(g, src);
-                let made = g.add(Op::Fold { step, init, src });
+                let made = g.add(Op::Fold { step, init, src, which });
                 kept_records::apart(g, made)
             }
             Op::SquaredDeviations { init, src } => {

@@ -17,7 +17,7 @@
 
 use crate::core::records::{Records, may_record};
 use crate::core::simplify::simplify;
-use crate::core::{Function, Graph, Lambda, NodeId, Op};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, tuples};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
@@ -196,15 +196,17 @@ impl Guard {
                 let src = with_elements(g, src, |g, e| only_if(g, needed, e));
                 Ok(g.add(Op::SquaredDeviations { init, src }))
             }
-            (Op::Reduce { join, init, src }, None) => {
-                let (join, init) = (joined_if(g, needed, &join), only_if(g, needed, init));
-                let src = with_elements(g, src, |g, e| only_if(g, needed, e));
-                Ok(g.add(Op::Reduce { join, init, src }))
+            (Op::Reduce { join, init, src, which }, None) => {
+                let (join, init) =
+                    (joined_if(g, needed, &join), tuples::each(g, init, |g, e| only_if(g, needed, e)));
+                let src = with_elements(g, src, |g, e| tuples::each(g, e, |g, e| only_if(g, needed, e)));
+                Ok(g.add(Op::Reduce { join, init, src, which }))
             }
-            (Op::Fold { step, init, src }, None) => {
-                let (step, init) = (joined_if(g, needed, &step), only_if(g, needed, init));
-                let src = with_elements(g, src, |g, e| only_if(g, needed, e));
-                Ok(g.add(Op::Fold { step, init, src }))
+            (Op::Fold { step, init, src, which }, None) => {
+                let (step, init) =
+                    (joined_if(g, needed, &step), tuples::each(g, init, |g, e| only_if(g, needed, e)));
+                let src = with_elements(g, src, |g, e| tuples::each(g, e, |g, e| only_if(g, needed, e)));
+                Ok(g.add(Op::Fold { step, init, src, which }))
             }
             (Op::Dot { init, a, b }, None) => {
                 let init = only_if(g, needed, init);
@@ -232,7 +234,11 @@ fn joined_if(g: &mut Graph, needed: NodeId, operator: &Lambda) -> Lambda {
     let types: Vec<Ty> = operator.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, v| {
         let body = g.open(operator, v);
-        if may_record(g, body) { g.add(Op::Select(needed, body, v[0])) } else { body }
+        let mut first = v.iter();
+        tuples::each(g, body, |g, c| match (may_record(g, c), first.next()) {
+            (true, Some(first)) => g.add(Op::Select(needed, c, *first)),
+            _ => c,
+        })
     })
 }
 

@@ -20,4 +20,5 @@ pub mod simplify;
 pub mod split;
 pub mod stages;
 pub mod steps;
+pub mod tuples;
 pub mod unroll;

@@ -3,7 +3,7 @@
 
 use super::{
     bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, panels, prove, shapes,
-    simplify, split, stages, steps, unroll,
+    simplify, split, stages, steps, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -31,6 +31,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "bounds", run: bounds::run },
     // comes early, so that equal sizes become equal nodes
     Pass { name: "simplify", run: simplify::run },
+    // leaves out components of tuples, so that later passes see fewer
+    Pass { name: "tuples", run: tuples::run },
     // reports shape rules that can never hold
     Pass { name: "shapes", run: shapes::run },
     // stores arrays in the middle of what is too large for one kernel

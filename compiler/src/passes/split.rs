@@ -15,7 +15,7 @@
 
 use crate::core::graph::marks::Visited;
 use crate::core::rewrite::rewrite_from;
-use crate::core::{Function, Graph, NodeId, Op};
+use crate::core::{Function, Graph, NodeId, Op, tuples};
 use crate::error::Result;
 use crate::scalar::BinaryOp;
 use rustc_hash::FxHashSet as HashSet;
@@ -228,7 +228,8 @@ impl Cutter<'_> {
             let mut best: Option<(u64, NodeId)> = None;
             let made: Vec<NodeId> = self.arrays(n).map(|x| self.made(x)).collect();
             for x in made {
-                let is_made = matches!(g.op(x), Op::Map(..) | Op::Generate(..));
+                // tuples are not stored; what they are made of may be
+                let is_made = matches!(g.op(x), Op::Map(..) | Op::Generate(..)) && !tuples::has_tuples(g, x);
                 let records = self.records[x.0 as usize];
                 if !is_made || records || !g.is_closed(x) || self.stored.contains(&x) {
                     continue;

@@ -21,7 +21,7 @@ use crate::core::deviations::{self, Moments};
 use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::settle;
 use crate::core::simplify::simplify;
-use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite};
+use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite, tuples};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -108,11 +108,15 @@ impl Unroll {
         let add = |g: &mut Graph, a, b| simplify(g, Op::Binary(BinaryOp::Add, a, b));
         let mul = |g: &mut Graph, [a, b]: [NodeId; 2]| simplify(g, Op::Binary(BinaryOp::Mul, a, b));
         match op {
-            Op::Fold { step, .. } => all.iter().fold(init, |acc, x| self.applied(g, step, [acc, x[0]])),
-            Op::Reduce { join, .. } => {
+            Op::Fold { step, which, .. } => {
+                let value = all.iter().fold(init, |acc, x| self.applied(g, step, [acc, x[0]]));
+                tuples::components(g, value)[*which as usize]
+            }
+            Op::Reduce { join, which, .. } => {
                 let values = all.iter().map(|x| x[0]).collect();
                 let total = tree(values, &mut |a, b| self.applied(g, join, [a, b]));
-                total.map_or(init, |total| self.applied(g, join, [init, total]))
+                let value = total.map_or(init, |total| self.applied(g, join, [init, total]));
+                tuples::components(g, value)[*which as usize]
             }
             Op::SquaredDeviations { .. } => {
                 let values: Vec<Moments> = all.iter().map(|x| deviations::first(g, x[0])).collect();
@@ -134,6 +138,7 @@ impl Unroll {
     }
 
     fn applied(&mut self, g: &mut Graph, l: &Lambda, args: [NodeId; 2]) -> NodeId {
+        let args = args.map(|a| tuples::components(g, a)).concat();
         let value = g.open(l, &args);
         self.simplified(g, value)
     }
@@ -174,11 +179,14 @@ fn elements(g: &Graph, src: NodeId) -> Option<(i64, Lambda)> {
 }
 
 /// Joins neighbours pairwise until one value is left.
-fn tree<V: Copy>(mut v: Vec<V>, join: &mut dyn FnMut(V, V) -> V) -> Option<V> {
+fn tree<V: Clone>(mut v: Vec<V>, join: &mut dyn FnMut(V, V) -> V) -> Option<V> {
     while v.len() > 1 {
-        v = v.chunks(2).map(|p| if let [a, b] = *p { join(a, b) } else { p[0] }).collect();
+        v = v
+            .chunks(2)
+            .map(|p| if let [a, b] = p { join(a.clone(), b.clone()) } else { p[0].clone() })
+            .collect();
     }
-    v.first().copied()
+    v.first().cloned()
 }
 
 /// Returns the number of nodes that depend on a variable.

@@ -6,7 +6,7 @@ use super::item_loops::KnownLoops;
 pub use super::items::{Item, is_nested, is_store};
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::Visited;
-use crate::core::{Function, Graph, NodeId, Op};
+use crate::core::{Function, Graph, NodeId, Op, tuples};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -85,7 +85,9 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
             if iteration.is_none() && !loops.fit(g, &p.1.items, &it, is_nested) {
                 return false;
             }
-            if iteration.is_none() && weight(g, &p.1.items) + own_weight > MAX_ITEMS {
+            // another component costs no accumulator
+            let is_component = p.1.items.iter().any(|other| tuples::are_components(g, other.node, it.node));
+            if iteration.is_none() && !is_component && weight(g, &p.1.items) + own_weight > MAX_ITEMS {
                 return false;
             }
             // the states of an iteration are computed by one plan, whatever their number
@@ -99,7 +101,11 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
                 let p = &mut fused_groups[with[at]];
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
-                if iteration.is_none() && weight(g, &p.1.items) >= MAX_ITEMS {
+                let has_tuples = |it: &Item| accumulators(g, it.node) > 1;
+                if iteration.is_none()
+                    && weight(g, &p.1.items) >= MAX_ITEMS
+                    && !p.1.items.iter().any(has_tuples)
+                {
                     with.remove(at);
                 }
             }
@@ -179,10 +185,21 @@ fn may_record(g: &Graph, fused: &FusedGroup) -> bool {
     all.into_iter().any(|n| g.op(n).may_record(g))
 }
 
-/// Returns the number of items, where one with several accumulators counts as that many.
+/// Returns the number of items, where one with several accumulators counts as that many, and all
+/// components of a tuple as one item.
 fn weight(g: &Graph, items: &[Item]) -> usize {
-    let of = |it: &Item| if matches!(g.op(it.node), Op::SquaredDeviations { .. }) { MOMENTS } else { 1 };
-    items.iter().map(of).sum()
+    let is_first =
+        |at: &usize| !items[..*at].iter().any(|it| tuples::are_components(g, it.node, items[*at].node));
+    (0..items.len()).filter(is_first).map(|at| accumulators(g, items[at].node)).sum()
+}
+
+/// Returns the number of accumulators of an item.
+fn accumulators(g: &Graph, n: NodeId) -> usize {
+    match g.op(n) {
+        Op::SquaredDeviations { .. } => MOMENTS,
+        Op::Reduce { init, .. } | Op::Fold { init, .. } => tuples::components(g, *init).len(),
+        _ => 1,
+    }
 }
 
 /// What the items of a fused group have in common: level, domain, whether they are folds, iteration.

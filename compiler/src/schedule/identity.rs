@@ -1,6 +1,6 @@
 //! The identity of a reduction's operator.
 
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, NodeId, Op, Var};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// Returns the identity of a reduction's operator, exact in every bit (-0 for sums of floats): the value of each
@@ -11,6 +11,12 @@ pub fn of(g: &Graph, node: NodeId) -> Option<Lit> {
     let op = match g.op(node) {
         // no elements, and what is joined with them stays as it is
         Op::SquaredDeviations { .. } => return Some(Lit::zero(ty)),
+        // nor have tuples without elements any values; an operator that depends on the element around it is
+        // left to strategies that know that element wherever they join
+        Op::Reduce { init, join, .. } if matches!(g.op(*init), Op::Tuple(_)) => {
+            let is_own = |v: &Var| join.params.iter().any(|p| p.0 == *v);
+            return g.node(join.body).free.iter().all(is_own).then(|| Lit::zero(ty));
+        }
         Op::Dot { .. } => BinaryOp::Add,
         Op::Reduce { join, .. } => {
             let is = |n: NodeId, i: usize| matches!(g.op(n), Op::Var(v, _) if *v == join.params[i].0);

@@ -15,7 +15,7 @@ use super::identity::commutative;
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
 pub use super::unlikely::is_unlikely;
-use crate::core::{Graph, NodeId, Op, Var};
+use crate::core::{Graph, NodeId, Op, Var, tuples};
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -150,10 +150,16 @@ impl Finder<'_, '_, '_> {
     /// Adds one operation to a loop.
     fn add(&mut self, node: NodeId) -> Option<()> {
         let (l, k) = (&mut *self.l, self.node);
+        if let Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } = l.g.op(node)
+            && (matches!(l.g.op(*init), Op::Tuple(_)) || tuples::has_tuples(&l.g, *src))
+        {
+            // the loops of a nest have one accumulator for each operation
+            return None;
+        }
         let ty = l.g.ty(node).elem;
         let (_, acc) = l.g.fresh_var(ty);
         let (init, src, order, next, tree) = match l.g.op(node).clone() {
-            Op::Fold { step, init, src } => {
+            Op::Fold { step, init, src, .. } => {
                 let e = element(&mut l.g, src, k);
                 (init, src, Order::Sequence, l.g.open(&step, &[acc, e]), None)
             }

@@ -27,6 +27,7 @@ pub mod element;
 mod error_records;
 pub mod facts;
 mod find_facts;
+mod folds;
 mod group_order;
 pub mod groups;
 pub mod host;

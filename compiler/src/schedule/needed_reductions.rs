@@ -14,7 +14,7 @@ use super::error_records;
 use super::lower::LaunchContext;
 use crate::core::graph::replace::replaced;
 use crate::core::records::may_record;
-use crate::core::{NodeId, Op, kept_records};
+use crate::core::{Graph, NodeId, Op, kept_records, tuples};
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -58,15 +58,11 @@ fn only_if(l: &mut LaunchContext, n: NodeId, condition: NodeId) -> Option<NodeId
             let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
             let lambda = g.lambda(&types, |g, index| {
                 let element = g.open(&lambda, index);
-                let zero = g.lit(Lit::zero(g.ty(element).elem));
-                if may_record(g, element) { g.add(Op::Select(condition, element, zero)) } else { element }
+                tuples::each(g, element, |g, value| where_needed(g, condition, value))
             });
             g.add(Op::Generate(extents, lambda))
         }
-        _ if may_record(g, o) => {
-            let zero = g.lit(Lit::zero(g.ty(o).elem));
-            g.add(Op::Select(condition, o, zero))
-        }
+        _ if may_record(g, o) => tuples::each(g, o, |g, value| where_needed(g, condition, value)),
         _ => o,
     });
     let operands: Vec<NodeId> = made.collect();
@@ -74,6 +70,15 @@ fn only_if(l: &mut LaunchContext, n: NodeId, condition: NodeId) -> Option<NodeId
     let made = l.g.add(op.with(&operands, op.lambda().cloned()));
     l.g.set_loc(before);
     Some(made)
+}
+
+/// Returns a value that may leave a record as 0 where the condition does not hold.
+fn where_needed(g: &mut Graph, condition: NodeId, value: NodeId) -> NodeId {
+    if !may_record(g, value) {
+        return value;
+    }
+    let zero = g.lit(Lit::zero(g.ty(value).elem));
+    g.add(Op::Select(condition, value, zero))
 }
 
 /// Returns whether a value needs a reduction or a fold that depends on the segment.

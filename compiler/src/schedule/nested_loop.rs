@@ -12,12 +12,13 @@ mod lanes;
 mod tree;
 
 use super::element::element;
+use super::folds::Fold;
 use super::lower::Surroundings;
-use super::lower::{Lower, Region, named};
+use super::lower::{LaunchContext, Lower, Region, named};
 use super::reduction::Reduction;
 use super::{cpu, error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
-use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var};
+use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var, tuples};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -32,7 +33,8 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
         l.launch.warn_of_loop(n);
     }
     r.computing.push(n);
-    let (value, mut out) = versions(l, n, r)?;
+    let (nodes, which) = needed_components(l.launch, n, r);
+    let (mut values, mut out) = versions(l, &nodes, r)?;
     if let Some(condition) = r.condition(n).filter(|_| error_records::any(&out)) {
         // if the condition depends on a value that is still being computed, the records are emitted
         // later
@@ -46,7 +48,31 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     }
     r.computing.pop();
     r.out.append(&mut out);
+    let value = values[which].clone();
+    for (other, value) in nodes.into_iter().zip(values.drain(..)).filter(|(other, _)| *other != n) {
+        r.memo.insert(other, (value, 0));
+    }
     Ok(value)
+}
+
+/// Returns the components of a tuple that one loop computes, and which of them is `n`: those that the
+/// region uses, unless they may leave error records under conditions of their own.
+fn needed_components(l: &mut LaunchContext, n: NodeId, r: &Region) -> (Vec<NodeId>, usize) {
+    let mut nodes = Vec::new();
+    if let Op::Reduce { init, .. } | Op::Fold { init, .. } = *l.g.op(n)
+        && !l.may_record(n)
+    {
+        let components = tuples::components(&l.g, init).len() as u32;
+        for at in 0..components {
+            let op = tuples::component(l.g.op(n), at);
+            let used = |m: &NodeId| *m == n || r.uses.of(*m) > 0 && !r.memo.contains_key(m);
+            nodes.extend(l.g.find(&op).filter(used));
+        }
+    }
+    match nodes.iter().position(|m| *m == n) {
+        Some(which) => (nodes, which),
+        None => (vec![n], 0),
+    }
 }
 
 impl Lower<'_, '_, '_> {
@@ -55,42 +81,52 @@ impl Lower<'_, '_, '_> {
     pub(super) fn record_nested(&mut self, n: NodeId, r: &mut Region) -> Result<()> {
         let Some(condition) = r.condition(n) else { return Ok(()) };
         let needed = self.value(condition, r)?.0;
-        let mut out = loops(self, n, r)?.1;
+        let mut out = loops(self, &[n], r)?.1;
         error_records::guard(&mut out, &needed);
         r.out.append(&mut out);
         Ok(())
     }
 }
 
-/// Returns the operation's value, and the loops that compute it. On a CPU there is a second version
-/// for total reads that are all in bounds, which vectorises.
-fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
-    let version = if l.k.is_gpu() { None } else { in_bounds::of(l.launch, &[n], &[]) };
-    let Some(version) = version else { return loops(l, n, r) };
+/// Returns the values of the operation, one for each of its `nodes`, and the loops that compute them. On a
+/// CPU there is a second version for total reads that are all in bounds, which vectorises.
+fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed> {
+    let version = if l.k.is_gpu() { None } else { in_bounds::of(l.launch, nodes, &[]) };
+    let Some(version) = version else { return loops(l, nodes, r) };
     // the initial value is computed before both, and leaves its records there
-    let (mut plain, init) = (l.launch.g.op(version.roots[0]).clone(), parts(l.launch.g.op(n)).0);
-    l.value(init, r)?;
-    match &mut plain {
-        Op::Reduce { init: own, .. }
-        | Op::Fold { init: own, .. }
-        | Op::SquaredDeviations { init: own, .. } => *own = init,
-        Op::Dot { init: own, .. } | Op::PanelDot { init: own, .. } => *own = init,
-        op => unreachable!("{op:?} is no reduction"),
+    let init = parts(l.launch.g.op(nodes[0])).0;
+    for init in tuples::components(&l.launch.g, init) {
+        l.value(init, r)?;
     }
-    let plain = l.launch.g.add(plain);
-    if plain == n {
-        return loops(l, n, r);
+    let mut plain = Vec::new();
+    for root in &version.roots {
+        let mut op = l.launch.g.op(*root).clone();
+        match &mut op {
+            Op::Reduce { init: own, .. }
+            | Op::Fold { init: own, .. }
+            | Op::SquaredDeviations { init: own, .. } => *own = init,
+            Op::Dot { init: own, .. } | Op::PanelDot { init: own, .. } => *own = init,
+            op => unreachable!("{op:?} is no reduction"),
+        }
+        plain.push(l.launch.g.add(op));
+    }
+    if plain == nodes {
+        return loops(l, nodes, r);
     }
     // the reads of the condition leave no records
     let (known, mut before) = (r.known(), Vec::new());
     let condition = l.conditions(&known, &[version.condition], &mut before)?.remove(0);
     r.out.append(&mut before);
-    let value = l.k.reg("value", l.launch.g.ty(n).elem);
-    let mut branch = |l: &mut Lower, n: NodeId| in_branch(l, r, value, |l, r| loops(l, n, r));
-    let (fast, slow) = (branch(l, plain)?, branch(l, n)?);
-    let zero = Expr::Lit(Lit::zero(l.launch.g.ty(n).elem));
-    Ok((Expr::Reg(value), vec![Stmt::Var(value, zero), Stmt::If(condition, fast, slow)]))
+    let values: Vec<Reg> = nodes.iter().map(|n| l.k.reg("value", l.launch.g.ty(*n).elem)).collect();
+    let mut branch = |l: &mut Lower, nodes: &[NodeId]| in_branch(l, r, &values, |l, r| loops(l, nodes, r));
+    let (fast, slow) = (branch(l, &plain)?, branch(l, nodes)?);
+    let zeros = values.iter().zip(nodes);
+    let zeros = zeros.map(|(v, n)| Stmt::Var(*v, Expr::Lit(Lit::zero(l.launch.g.ty(*n).elem))));
+    Ok((read(&values), zeros.chain([Stmt::If(condition, fast, slow)]).collect()))
 }
+
+/// The values of an operation's nodes, and the statements that compute them.
+type Computed = (Vec<Expr>, Vec<Stmt>);
 
 /// Returns the initial value of a reduction or fold, and its sequence.
 fn parts(op: &Op) -> (NodeId, NodeId) {
@@ -103,29 +139,30 @@ fn parts(op: &Op) -> (NodeId, NodeId) {
     }
 }
 
-/// Returns a branch in which `value` gets what `code` computes. What is computed there is not available
+/// Returns a branch in which `values` get what `code` computes. What is computed there is not available
 /// behind it.
 fn in_branch(
     l: &mut Lower,
     r: &mut Region,
-    value: Reg,
-    code: impl FnOnce(&mut Lower, &mut Region) -> Result<(Expr, Vec<Stmt>)>,
+    values: &[Reg],
+    code: impl FnOnce(&mut Lower, &mut Region) -> Result<Computed>,
 ) -> Result<Vec<Stmt>> {
     let (mark, before) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
     let made = l.in_block(|l| code(l, r));
     r.memo.leave_branch(mark);
     let mut out = std::mem::replace(&mut r.out, before);
-    let (e, mut rest) = made?;
+    let (computed, mut rest) = made?;
     out.append(&mut rest);
-    out.push(Stmt::Assign(value, e));
+    assign(l, values, computed, &mut out);
     Ok(out)
 }
 
-/// Returns the operation's value, and the loops that compute it.
-fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
-    let op = l.launch.g.op(n).clone();
+/// Returns the values of the operation's nodes, and the loops that compute them.
+fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
+    let op = l.launch.g.op(of[0]).clone();
     let (init, src) = parts(&op);
-    let start = l.value(init, r)?.0;
+    let inits = tuples::components(&l.launch.g, init);
+    let start = inits.into_iter().map(|init| Ok(l.value(init, r)?.0)).collect::<Result<Vec<Expr>>>()?;
     let Op::Generate(extents, _) = l.launch.g.op(src).clone() else { unreachable!("fused: a sequence") };
     let count = l.value(extents[0], r)?.0;
     let mut nodes = invariant_nodes(&mut l.launch.g, &op);
@@ -137,22 +174,26 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
         let vars: Vec<(NodeId, Expr)> = r.known();
         let at = r.at.clone();
         let (place, mut out) = (Surroundings { vars: &vars, at: &at }, Vec::new());
-        let (start, count) = (start.clone(), count.clone());
-        let value = l.in_loop(|l| match op {
-            Op::Fold { .. } => fold(l, n, start, count, &place, &mut out),
-            Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out),
-            _ => reduce(l, n, start, count, &place, &mut out),
+        let (mut start, count) = (start.clone(), count.clone());
+        let values = l.in_loop(|l| match op {
+            Op::Fold { .. } => fold(l, of, start, count, &place, &mut out),
+            Op::PanelDot { a, b, .. } => {
+                Ok(vec![panels(l, [a, b], start.remove(0), count, &place, &mut out)?])
+            }
+            _ => reduce(l, of, start, count, &place, &mut out),
         })?;
-        Ok((value, out))
+        Ok((values, out))
     };
     // a read before the loop may be in bounds only because the loop has an element
     if !nodes.iter().any(|n| reads(&l.launch.g, *n)) {
         return code(l, r);
     }
-    let value = l.k.reg("value", l.launch.g.ty(n).elem);
+    let values: Vec<Reg> = of.iter().map(|n| l.k.reg("value", l.launch.g.ty(*n).elem)).collect();
     let some = Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(0));
-    let code = in_branch(l, r, value, code)?;
-    Ok((Expr::Reg(value), vec![Stmt::Var(value, start), Stmt::If(some, code, vec![])]))
+    let begin = of.iter().map(|n| start[tuples::which(&l.launch.g, *n)].clone()).collect::<Vec<Expr>>();
+    let code = in_branch(l, r, &values, code)?;
+    let begin = values.iter().zip(begin).map(|(value, start)| Stmt::Var(*value, start));
+    Ok((read(&values), begin.chain([Stmt::If(some, code, vec![])]).collect()))
 }
 
 /// Whether a value reads an array at indices that depend on the element.
@@ -178,6 +219,8 @@ pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
             }
             if g.node(n).free.iter().any(|v| vars.iter().any(|own| own.0 == *v)) {
                 stack.extend(g.op(n).operands());
+            } else if matches!(g.op(n), Op::Tuple(_)) {
+                stack.extend(g.op(n).operands());
             } else if g.ty(n).is_scalar() && !matches!(g.op(n), Op::Var(..)) {
                 list.push(n);
             }
@@ -187,30 +230,31 @@ pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
     list
 }
 
-/// Emits a strict left fold as one loop.
+/// Emits a strict left fold as one loop, and returns the values of its `nodes`.
 fn fold(
     l: &mut Lower,
-    n: NodeId,
-    start: Expr,
+    nodes: &[NodeId],
+    start: Vec<Expr>,
     count: Expr,
     place: &Surroundings,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let Op::Fold { step, src, .. } = l.launch.g.op(n).clone() else { unreachable!("a fold") };
-    let ty = l.launch.g.ty(n).elem;
-    let (acc, k) = (l.k.reg("acc", ty), l.k.reg("k", Ty::I64));
+) -> Result<Vec<Expr>> {
+    let fold = Fold::of(&l.launch.g, nodes[0]).expect("a fold");
+    let accs: Vec<Reg> = fold.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
+    let k = l.k.reg("k", Ty::I64);
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
-    let (_, before) = l.launch.g.fresh_var(ty);
-    let e = element(&mut l.launch.g, src, index);
-    let next = l.launch.g.open(&step, &[before, e]);
+    let before: Vec<NodeId> = fold.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
+    let e = fold.elements(&mut l.launch.g, index);
+    let next = fold.step(&mut l.launch.g, &before, &e);
     let mut vars = place.vars.to_vec();
-    vars.extend([(index, Expr::Reg(k)), (before, Expr::Reg(acc))]);
+    vars.push((index, Expr::Reg(k)));
+    vars.extend(before.into_iter().zip(read(&accs)));
     let mut body = Vec::new();
-    let value = place.values(l, &vars, &[next], &mut body)?.remove(0);
-    body.push(Stmt::Assign(acc, value));
-    out.push(Stmt::Var(acc, start));
+    let values = place.values(l, &vars, &next, &mut body)?;
+    assign(l, &accs, values, &mut body);
+    out.extend(accs.iter().zip(start).map(|(acc, start)| Stmt::Var(*acc, start)));
     out.push(Stmt::Seq(k, Expr::int(0), count, body));
-    Ok(Expr::Reg(acc))
+    Ok(nodes.iter().map(|n| Expr::Reg(accs[tuples::which(&l.launch.g, *n)])).collect())
 }
 
 /// Emits an inner product by panels (semantics 5.7), each of which is a chain of multiply-adds. A
@@ -251,23 +295,28 @@ fn panels(
     Ok(start.plus(Expr::Reg(sum)))
 }
 
-/// Emits the tree of semantics 5.1 for one thread.
+/// Emits the tree of semantics 5.1 for one thread, and returns the values of the reduction's `nodes`.
 fn reduce(
     l: &mut Lower,
-    n: NodeId,
-    start: Expr,
+    nodes: &[NodeId],
+    mut start: Vec<Expr>,
     count: Expr,
     place: &Surroundings,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let r = Reduction::nested(l.launch, n);
+) -> Result<Vec<Expr>> {
+    let r = Reduction::all_nested(l.launch, nodes).remove(0);
     if r.joins_by_loops(l.launch) {
         let element =
             &mut |l: &mut Lower, at: Expr, out: &mut Vec<Stmt>| Ok(r.values_at(l, place, at, out)?.remove(0));
-        return slots::reduce(l, &r, start, count, place, element, out);
+        return Ok(vec![slots::reduce(l, &r, start.remove(0), count, place, element, out)?]);
     }
-    let result = l.k.reg("reduced", r.ty);
-    out.push(Stmt::Var(result, start));
+    let mut result = Vec::new();
+    for (start, ty) in start.into_iter().zip(r.totals(&r.types)) {
+        let reg = l.k.reg("reduced", ty);
+        out.push(Stmt::Var(reg, start));
+        result.push(reg);
+    }
+    let needed: Vec<Reg> = nodes.iter().map(|n| result[tuples::which(&l.launch.g, *n)]).collect();
     let count = named(l, "count", count, out);
     let join = &mut joining(&r, place);
     let general = r.is_general(l.launch) || l.scope.depth > 1;
@@ -279,8 +328,8 @@ fn reduce(
     let mut single = Vec::new();
     if !l.k.is_gpu() && !by_loops {
         let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
-        let joined = r.joined_initial(l, place, result, &value, &mut single)?;
-        single.push(Stmt::Assign(result, joined));
+        let joined = r.joined_initial(l, place, &result, &value, &mut single)?;
+        assign(l, &needed, joined, &mut single);
     }
     let value = tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
         if !l.k.is_gpu() {
@@ -304,39 +353,47 @@ fn reduce(
             let roots = match acc {
                 None => r.first(l.launch, index),
                 Some(acc) => {
-                    let before = r.nodes(l.launch, acc, &mut vars);
+                    let before = r.nodes(l.launch, &r.with_elements(acc.to_vec()), &mut vars);
                     r.step(l.launch, &before, index)
                 }
             };
             place.values(l, &vars, &roots, out)
         })
     })?;
-    let joined = r.joined_initial(l, place, result, &value, &mut body)?;
-    body.push(Stmt::Assign(result, joined));
+    let joined = r.joined_initial(l, place, &result, &value, &mut body)?;
+    assign(l, &needed, joined, &mut body);
     if !single.is_empty() {
         let short = Expr::binary(BinaryOp::Le, count.clone(), Expr::int(TILE));
         body = vec![Stmt::If(short, single, body)];
     }
     out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), body, vec![]));
-    Ok(Expr::Reg(result))
+    Ok(read(&needed))
 }
 
 impl Reduction {
-    /// Emits the join of the initial value, which is in a register, with the value of all elements.
+    /// Emits the join of the initial values, which are in registers, with the accumulators of all
+    /// elements, and returns the value of each of the reduction's nodes.
     fn joined_initial(
         &self,
         l: &mut Lower,
         place: &Surroundings,
-        init: Reg,
-        value: &[Expr],
+        init: &[Reg],
+        accumulators: &[Expr],
         out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
-        let [a, b] = [(); 2].map(|()| l.launch.g.fresh_var(self.ty).1);
-        let root = self.join_initial(l.launch, a, b);
+    ) -> Result<Vec<Expr>> {
+        let types = self.totals(&self.types);
         let mut vars = place.vars.to_vec();
-        vars.push((a, Expr::Reg(init)));
-        vars.extend(value.last().map(|e| (b, e.clone())));
-        Ok(place.values(l, &vars, &[root], out)?.remove(0))
+        let [a, b] = [read(init), self.totals(accumulators)].map(|values| {
+            let mut nodes = Vec::new();
+            for (e, ty) in values.into_iter().zip(&types) {
+                let (_, node) = l.launch.g.fresh_var(*ty);
+                vars.push((node, e));
+                nodes.push(node);
+            }
+            nodes
+        });
+        let roots = self.join_initial(l.launch, &a, &b);
+        place.values(l, &vars, &roots, out)
     }
 
     /// Emits the operands of the reduction at an index.
@@ -368,8 +425,8 @@ impl Reduction {
     ) -> Result<()> {
         let mut known = place.vars.to_vec();
         let mut nodes = Vec::new();
-        for e in elements {
-            let (_, node) = l.launch.g.fresh_var(self.ty);
+        for (e, ty) in elements.into_iter().zip(self.types_of_elements()) {
+            let (_, node) = l.launch.g.fresh_var(ty);
             known.push((node, named(l, "element", e, out)));
             nodes.push(node);
         }
@@ -378,7 +435,7 @@ impl Reduction {
         let values = place.values(l, &known, &first, &mut begins)?;
         begins.extend(values.into_iter().enumerate().map(|(at, e)| set(at, e)));
         let old: Vec<Expr> = old.into_iter().map(|e| named(l, "acc", e, &mut goes_on)).collect();
-        let acc = self.nodes(l.launch, &old, &mut known);
+        let acc = self.nodes(l.launch, &self.with_elements(old), &mut known);
         let next = self.step_of(l.launch, &acc, &nodes);
         let mut values = place.values(l, &known, &next, &mut goes_on)?;
         if values.len() > 1 {

@@ -343,7 +343,7 @@ impl LaunchContext<'_, '_> {
             let r = Reduction::nested(self, *n);
             if *length.get_or_insert(extent) != extent
                 || !self.g.is_closed(extent)
-                || r.identity(self).is_none()
+                || !r.has_identity(self)
                 || self.may_record(init)
                 || segments::nested(self, &[init]).is_some()
             {

@@ -19,7 +19,7 @@ use super::reduction::Reduction;
 use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
 use super::{segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, NodeId, Op, tuples};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -77,9 +77,9 @@ impl Totals {
 /// Returns an array as `f` makes it, or a reduction of arrays that `f` makes of its own.
 fn of_arrays(g: &mut Graph, n: NodeId, f: &mut dyn FnMut(&mut Graph, NodeId) -> NodeId) -> NodeId {
     let op = match *g.op(n) {
-        Op::Reduce { ref join, init, src } => {
+        Op::Reduce { ref join, init, src, which } => {
             let join = join.clone();
-            Op::Reduce { join, init, src: f(g, src) }
+            Op::Reduce { join, init, src: f(g, src), which }
         }
         Op::SquaredDeviations { init, src } => Op::SquaredDeviations { init, src: f(g, src) },
         Op::Dot { init, a, b } => Op::Dot { init, a: f(g, a), b: f(g, b) },
@@ -201,9 +201,9 @@ impl LaunchContext<'_, '_> {
         else {
             return None;
         };
-        *init = self.g.add(Op::Select(is_row, *init, *init));
+        *init = tuples::each(&mut self.g, *init, |g, init| g.add(Op::Select(is_row, init, init)));
         let made = self.g.add(op);
-        Reduction::nested(self, made).identity(self).map(|_| made)
+        Reduction::nested(self, made).has_identity(self).then_some(made)
     }
 
     /// Notes the arrays that one stage reads. Returns `None` if a value may leave a record, or needs more
@@ -219,7 +219,7 @@ impl LaunchContext<'_, '_> {
             arrays.iter().map(|a| opened(&mut self.g, a.computed, &[element])).collect();
         for n in reductions {
             let r = Reduction::nested(self, *n);
-            roots.push(r.init(self));
+            roots.extend(r.init(self));
             roots.extend(r.elements(self, element));
         }
         if segments::nested(self, &roots).is_some() {

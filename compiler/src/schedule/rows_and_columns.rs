@@ -133,7 +133,7 @@ impl LaunchContext<'_, '_> {
             if r.is_counted() {
                 return None;
             }
-            inits.push(r.init(self));
+            inits.extend(r.init(self));
             elements.extend(r.elements(self, row));
         }
         Some((elements, inits))

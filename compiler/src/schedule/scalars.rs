@@ -3,34 +3,43 @@
 
 use super::element::canonical;
 use super::lower::{Lower, Surroundings};
+use super::nested_loop::{assign, read};
 use super::reduction::Reduction;
-use crate::core::NodeId;
+use crate::core::{NodeId, tuples};
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::plan;
 
-/// Emits the join of the initial value with the reduced value `v`, the last accumulator, and returns
-/// the result: f(init, v) if `some` (the sequence has at least one element), else init (semantics
-/// 5.1, step 5). A nested reduction's initial value is computed from the known values in `place`.
+/// Emits the join of the initial values with the `totals` of all elements, and returns the value of
+/// each of the reduction's nodes: f(init, v) if `some` (the sequence has at least one element), else
+/// init (semantics 5.1, step 5). A nested reduction's initial value is computed from the known values
+/// in `place`.
 pub fn join_initial(
     l: &mut Lower,
     r: &Reduction,
     place: &Surroundings,
     some: Expr,
-    v: Expr,
+    totals: Vec<Expr>,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let start = l.region(place.vars, &[r.init(l.launch)], place.at, out)?.remove(0);
-    let value = l.k.reg("reduced", r.ty);
-    out.push(Stmt::Var(value, start));
-    let (_, a) = l.launch.g.fresh_var(r.ty);
-    let (_, b) = l.launch.g.fresh_var(r.ty);
-    let join = r.join_initial(l.launch, a, b);
+) -> Result<Vec<(NodeId, Expr)>> {
+    let start = l.region(place.vars, &r.init(l.launch), place.at, out)?;
+    let (mut vars, mut inits, mut of_totals, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for ((start, total), ty) in start.into_iter().zip(totals).zip(r.totals(&r.types)) {
+        let value = l.k.reg("reduced", ty);
+        out.push(Stmt::Var(value, start));
+        let [a, b] = [(); 2].map(|()| l.launch.g.fresh_var(ty).1);
+        vars.extend([(a, Expr::Reg(value)), (b, total)]);
+        inits.push(a);
+        of_totals.push(b);
+        values.push(value);
+    }
+    let values: Vec<Reg> = r.nodes.iter().map(|n| values[tuples::which(&l.launch.g, *n)]).collect();
+    let join = r.join_initial(l.launch, &inits, &of_totals);
     let mut body = Vec::new();
-    let joined = l.region(&[(a, Expr::Reg(value)), (b, v)], &[join], place.at, &mut body)?.remove(0);
-    body.push(Stmt::Assign(value, joined));
+    let joined = l.region(&vars, &join, place.at, &mut body)?;
+    assign(l, &values, joined, &mut body);
     out.push(Stmt::If(some, body, vec![]));
-    Ok(Expr::Reg(value))
+    Ok(r.nodes.iter().copied().zip(read(&values)).collect())
 }
 
 /// Emits the stores of the `known` reductions and folds that other fused groups need, and of the

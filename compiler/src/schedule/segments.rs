@@ -33,7 +33,7 @@ impl Segments {
         l: &mut Lower,
         reductions: &[Reduction],
         place: &Surroundings,
-        totals: &[Expr],
+        totals: &[Vec<Expr>],
         length: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
@@ -41,8 +41,8 @@ impl Segments {
         let mut vars = place.vars.to_vec();
         for (r, total) in reductions.iter().zip(totals) {
             let place = Surroundings { vars: &vars, at: place.at };
-            let value = join_initial(l, r, &place, some.clone(), total.clone(), out)?;
-            vars.push((r.node, value));
+            let mut values = join_initial(l, r, &place, some.clone(), total.clone(), out)?;
+            vars.append(&mut values);
         }
         l.region(&vars, &self.bodies, place.at, out)
     }
@@ -85,7 +85,7 @@ pub fn common_length(l: &mut LaunchContext, nested: &[NodeId]) -> Option<NodeId>
         let Op::Generate(extents, _) = l.g.op(src) else { return None };
         let extent = extents[0];
         let same = *length.get_or_insert(extent) == extent;
-        let known = Reduction::nested(l, *n).identity(l).is_some();
+        let known = Reduction::nested(l, *n).has_identity(l);
         if !same || !l.g.is_closed(extent) || !known || has_nested(l, &[init]) {
             return None;
         }

@@ -51,7 +51,7 @@ pub fn reduce(
     element: &mut Element,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    let slots = Slots::new(l, r.ty, start, out);
+    let slots = Slots::new(l, r.types[0], start, out);
     let count = named(l, "count", count, out);
     let of_sequence = named(l, "tiles", tiles(count.clone()), out);
     let groups = named(l, "groups", tiles(of_sequence.clone()), out);
@@ -183,7 +183,7 @@ impl Slots {
         element: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let value = l.k.reg("value", r.ty);
+        let value = l.k.reg("value", r.types[0]);
         let (p, passing) = (l.k.reg("p", Ty::I64), l.k.reg("passing", Ty::Bool));
         let (mut body, mut joined, mut stays) = (Vec::new(), Vec::new(), Vec::new());
         let slot = named(l, "slot", self.get(p), &mut joined);

@@ -109,7 +109,7 @@ impl LaunchContext<'_, '_> {
         let (mut inits, mut elements) = (Vec::new(), Vec::new());
         for n in &s.nested {
             let r = Reduction::nested(self, *n);
-            inits.push(r.init(self));
+            inits.extend(r.init(self));
             elements.extend(r.elements(self, row));
         }
         // what is read at the place of an element, by its column and by what is stored

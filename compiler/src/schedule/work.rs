@@ -12,7 +12,7 @@ use super::element::opened;
 use super::groups::{FusedGroup, is_store};
 use super::unlikely::arms;
 use crate::core::deviations;
-use crate::core::{Graph, NodeId, Op, Var};
+use crate::core::{Graph, NodeId, Op, Var, tuples};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashSet as HashSet;
@@ -26,7 +26,7 @@ pub fn of_node(op: &Op) -> u32 {
     match op {
         // `RemSlow` is a loop
         Op::Binary(BinaryOp::RemSlow, ..) => 100,
-        Op::Unary(UnaryOp::Unlikely, _) => 0,
+        Op::Unary(UnaryOp::Unlikely, _) | Op::Tuple(_) => 0,
         // the node that it expands to is counted
         Op::Unary(op, _) if op.precise().is_some() => 0,
         Op::Binary(op, ..) if op.precise().is_some() => 0,
@@ -40,25 +40,33 @@ pub fn of_node(op: &Op) -> u32 {
 pub fn of_element(g: &mut Graph, fused: &FusedGroup, arrays: &[NodeId]) -> u32 {
     let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
     let mut roots = Vec::new();
+    let mut reductions: Vec<NodeId> = Vec::new();
     for (it, array) in fused.items.iter().zip(arrays) {
-        match is_store(g, it) {
-            true => roots.push(opened(g, *array, &index)),
-            false => roots.push(joined(g, it.node, &index).0),
+        if is_store(g, it) {
+            roots.push(opened(g, *array, &index));
+        } else if !reductions.iter().any(|n| tuples::are_components(g, *n, it.node)) {
+            reductions.push(it.node);
+            roots.push(joined(g, it.node, &index).0);
         }
     }
-    let joins = fused.items.iter().filter(|it| !is_store(g, it)).count() as u32;
+    let joins = reductions.len() as u32;
     of_roots(g, roots, &[]).0.saturating_add(joins * OF_ACCUMULATOR)
 }
 
 /// Returns the value of the accumulator of a reduction or fold after an element, and the variable
 /// for the accumulator before it.
-pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (NodeId, Var) {
+pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (NodeId, Vec<Var>) {
+    if let Op::Reduce { join: step, init, src, .. } | Op::Fold { step, init, src, .. } =
+        g.op(reduction).clone()
+    {
+        let before: Vec<(Var, NodeId)> =
+            tuples::types(g, init).into_iter().map(|ty| g.fresh_var(ty)).collect();
+        let element = opened(g, src, index);
+        let args: Vec<NodeId> = before.iter().map(|v| v.1).chain(tuples::components(g, element)).collect();
+        return (g.open(&step, &args), before.into_iter().map(|v| v.0).collect());
+    }
     let (var, before) = g.fresh_var(g.ty(reduction).elem);
     let after = match g.op(reduction).clone() {
-        Op::Reduce { join: step, src, .. } | Op::Fold { step, src, .. } => {
-            let element = opened(g, src, index);
-            g.open(&step, &[before, element])
-        }
         Op::SquaredDeviations { src, .. } => {
             let element = opened(g, src, index);
             // the factors of a count are constants where it matters
@@ -73,7 +81,7 @@ pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (Nod
         }
         op => unreachable!("{op:?} is no reduction"),
     };
-    (after, var)
+    (after, vec![var])
 }
 
 /// Returns the number of operations that the values `roots` take inside a loop with the variables
@@ -120,8 +128,8 @@ fn of_nested(g: &mut Graph, n: NodeId, op: &Op) -> (u32, Vec<NodeId>) {
         _ => unreachable!("{op:?} is no reduction"),
     };
     let (var, index) = g.fresh_var(Ty::I64);
-    let (after, accumulator) = joined(g, n, &[index]);
-    let (step, mut outside) = of_roots(g, vec![after], &[var, accumulator]);
+    let (after, accumulators) = joined(g, n, &[index]);
+    let (step, mut outside) = of_roots(g, vec![after], &[vec![var], accumulators].concat());
     outside.push(init);
     if let Op::Generate(extents, _) = g.op(src) {
         outside.extend(extents);

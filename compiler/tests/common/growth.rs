@@ -256,7 +256,7 @@ impl Program {
     fn sum(&mut self, x: NodeId) -> NodeId {
         let zero = self.lit(0.0);
         let join = self.b.graph().lambda(&[Ty::F32; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
-        self.node(Op::Reduce { join, init: zero, src: x })
+        self.node(Op::Reduce { join, init: zero, src: x, which: 0 })
     }
 
     /// The product of the matrix and a vector, half of it.

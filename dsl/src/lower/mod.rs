@@ -141,13 +141,14 @@ impl Lowering {
                 return self.b.fill(n, x);
             }
             Op::Materialize(x) => core::Op::Materialize(id(x)),
-            Op::Reduce { lambda, init, src } => {
+            Op::Tuple(all) => core::Op::Tuple(ids(all)),
+            Op::Reduce { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));
-                core::Op::Reduce { join: self.close(lambda), init, src }
+                core::Op::Reduce { join: self.close(lambda), init, src, which: *which }
             }
-            Op::Fold { lambda, init, src } => {
+            Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));
-                core::Op::Fold { step: self.close(lambda), init, src }
+                core::Op::Fold { step: self.close(lambda), init, src, which: *which }
             }
             Op::PanelDot(a, b) => {
                 let (a, b) = (id(a), id(b));

@@ -207,6 +207,8 @@ fn cancels(op: BinaryOp) -> bool {
 /// elements may be needed by no result, and compiled code need not leave their records.
 fn ignores(f: &Function) -> bool {
     let unused = |n: NodeId| match f.graph.op(n) {
+        // what no component that is needed depends on is left out
+        Op::Reduce { init, .. } | Op::Fold { init, .. } if matches!(f.graph.op(*init), Op::Tuple(_)) => true,
         Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => !uses_all(f, lambda),
         _ => false,
     };
@@ -221,6 +223,7 @@ pub fn needs_all(f: &Function) -> bool {
     let is_constant = |n: &NodeId| !g.reachable([*n]).iter().any(given);
     let all = |n: NodeId| match g.op(n) {
         Op::At(array, _) => matches!(g.op(*array), Op::Param(_)),
+        Op::Tuple(_) => false,
         Op::Map(lambda, _) | Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => {
             uses_all(f, lambda)
         }

@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 26] = [
+pub const CONSTRUCTS: [&str; 28] = [
     "a chain of scalars",
     "a condition of a reduction",
     "a part replaced",
@@ -43,6 +43,7 @@ pub const CONSTRUCTS: [&str; 26] = [
     "E0310: a slice that never fits",
     "E0401: a stored part of an element",
     "fold to another type",
+    "fold of tuples",
     "gather",
     "matrix product",
     "rows and their reductions",
@@ -52,6 +53,7 @@ pub const CONSTRUCTS: [&str; 26] = [
     "padded: mirror",
     "padded: wrap",
     "product in an element",
+    "reduction of tuples",
     "several states",
     "staged window",
     "weighted sum",

@@ -98,7 +98,7 @@ impl Gen<'_> {
             let init = g.start(ty);
             g.add(match deviates {
                 true => Op::SquaredDeviations { init, src: row },
-                false => Op::Reduce { join, init, src: row },
+                false => Op::Reduce { join, init, src: row, which: 0 },
             })
         });
         self.next_line();
@@ -156,7 +156,7 @@ impl Gen<'_> {
         let op = self.rng.pick(&simple);
         let join = self.lambda(&[ty, ty], &[], |g, v| g.add(Op::Binary(op, v[0], v[1])));
         let init = self.start(ty);
-        self.add(Op::Reduce { join, init, src: pairs })
+        self.add(Op::Reduce { join, init, src: pairs, which: 0 })
     }
 
     pub(super) fn padded(&mut self, x: NodeId) -> NodeId {

@@ -32,7 +32,9 @@ impl Gen<'_> {
         let x = if self.rng.one_in(4) { self.elsewhere(x) } else { x };
         let ty = self.ty(x).elem;
         let deviates = matches!(ty, Ty::F32 | Ty::F64) && self.rng.one_in(5);
+        let of_tuples = self.rng.one_in(6);
         let made = match self.rng.below(5) {
+            _ if of_tuples => self.tuples(x),
             _ if deviates => {
                 let init = self.start(ty);
                 self.add(Op::SquaredDeviations { init, src: x })
@@ -41,15 +43,79 @@ impl Gen<'_> {
             2 => {
                 let init = self.start(ty);
                 let step = self.operator(ty, ty);
-                self.add(Op::Fold { step, init, src: x })
+                self.add(Op::Fold { step, init, src: x, which: 0 })
             }
             _ => {
                 let init = self.start(ty);
                 let join = self.operator(ty, ty);
-                self.add(Op::Reduce { join, init, src: x })
+                self.add(Op::Reduce { join, init, src: x, which: 0 })
             }
         };
         if self.affords(made) { made } else { self.scalar(ty, 0) }
+    }
+
+    /// A reduction or fold of tuples, the first component of which has the array's type. Sometimes another
+    /// component is in scope, too.
+    fn tuples(&mut self, x: NodeId) -> NodeId {
+        let ty = self.ty(x).elem;
+        let count = self.rng.pick(&[1, 2, 2, 2, 3, 4]);
+        let types: Vec<Ty> = (0..count).map(|at| if at == 0 { ty } else { self.some_type() }).collect();
+        let is_fold = self.rng.one_in(3);
+        // the elements of a fold have other components than the accumulator
+        let elements = match is_fold {
+            true => (0..self.rng.pick(&[1, 2, 3])).map(|_| self.some_type()).collect(),
+            false => types.clone(),
+        };
+        let lambda = self.lambda(&[ty], &[], |g, v| {
+            let all = elements.iter().map(|of| match g.rng.one_in(2) && !g.is_full() {
+                true => g.scalar(*of, 1),
+                false if *of == ty => v[0],
+                false => g.add(Op::Cast(*of, v[0])),
+            });
+            let all = all.collect();
+            g.tuple(all)
+        });
+        self.next_line();
+        let src = super::ok(self.b.map("zip_with", lambda, vec![x]));
+        let init = types.iter().map(|ty| self.start(*ty)).collect();
+        let init = self.tuple(init);
+        let params = [&types[..], &elements[..]].concat();
+        let joined = self.lambda(&params, &[], |g, v| {
+            let all = types.iter().enumerate().map(|(at, ty)| {
+                let partner = v[types.len() + at % elements.len()];
+                let partner = if g.ty(partner).elem == *ty { partner } else { g.add(Op::Cast(*ty, partner)) };
+                let simple = [BinaryOp::Add, BinaryOp::Mul, BinaryOp::Min, BinaryOp::Max, BinaryOp::Or];
+                let simple: Vec<BinaryOp> = simple.into_iter().filter(|op| op.accepts(*ty)).collect();
+                let op = g.rng.pick(&simple);
+                match g.rng.one_in(2) && !g.is_full() {
+                    true => g.scalar(*ty, 2),
+                    false => g.add(Op::Binary(op, v[at], partner)),
+                }
+            });
+            let all = all.collect();
+            g.tuple(all)
+        });
+        let component = |which: u32| match is_fold {
+            true => Op::Fold { step: joined.clone(), init, src, which },
+            false => Op::Reduce { join: joined.clone(), init, src, which },
+        };
+        self.note(if is_fold { "fold of tuples" } else { "reduction of tuples" });
+        if self.rng.one_in(2) {
+            let which = self.rng.below(count) as u32;
+            let other = self.add(component(which));
+            if self.affords(other) {
+                self.scalars.push(other);
+            }
+        }
+        self.add(component(0))
+    }
+
+    /// A tuple, or the only component.
+    fn tuple(&mut self, components: Vec<NodeId>) -> NodeId {
+        match components[..] {
+            [one] => one,
+            _ => self.add(Op::Tuple(components)),
+        }
     }
 
     /// A fold, also of elements of another type.
@@ -60,7 +126,7 @@ impl Gen<'_> {
         let Some(src) = x else { return self.scalar(ty, 0) };
         let init = self.start(ty);
         let step = self.operator(ty, of);
-        let made = self.add(Op::Fold { step, init, src });
+        let made = self.add(Op::Fold { step, init, src, which: 0 });
         if of != ty {
             self.note("fold to another type");
         }

@@ -6,7 +6,7 @@ use crate::generate::Call;
 use crate::values;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::rewrite::rewrite_from;
-use arraygpu_compiler::core::{Function, NodeId, Op};
+use arraygpu_compiler::core::{Function, NodeId, Op, tuples};
 use arraygpu_compiler::scalar::Lit;
 use std::sync::Arc;
 
@@ -97,6 +97,11 @@ fn replaced<const K: usize>(f: &Function, at: usize) -> Option<(Function, bool)>
     let mut done = false;
     let out = rewrite_from(f, true, &mut |new, op, old| {
         if old != target {
+            return new.add(op);
+        }
+        // a tuple stays one
+        let has_tuples = |n: NodeId| matches!(new.op(n), Op::Tuple(_)) || tuples::has_tuples(new, n);
+        if matches!(op, Op::Tuple(_)) || tuples::has_tuples(g, target) || op.operands().any(has_tuples) {
             return new.add(op);
         }
         let other = if K == 0 {

@@ -40,6 +40,76 @@ fn moments(c: &mut Corpus) {
     .because(reason::PASSES)
     .fewest(2);
     c.add(
+        "weighted_mean",
+        ["x", "w"],
+        "mean weight",
+        [v(40), v(40)],
+        |x: VExp<f32>, w: VExp<f32>| {
+            let (sum, weight) = (x * w, w).reduce((0.0, 0.0), |(s, a), (t, b)| (s + t, a + b));
+            (sum / weight, weight)
+        },
+        |[x, w]| {
+            let weight: f64 = w.elements.iter().sum();
+            (x.elements.iter().zip(&w.elements).map(|(x, w)| x * w).sum::<f64>() / weight, weight)
+        },
+    );
+    c.add(
+        "merged_means",
+        ["x", "w"],
+        "mean weight",
+        [m(40, 7), m(40, 7)],
+        |x: MExp<f32>, w: MExp<f32>| {
+            (x, w.abs() + 1.0).reduce_cols((0.0, 0.0), |(m, a), (n, b)| {
+                let all = a + b;
+                (m + (n - m) * (b / all), all)
+            })
+        },
+        |[x, w]| {
+            let weight = |i, j| w[[i, j]].abs() + 1.0;
+            let all = |j| (0..40).map(|i| weight(i, j)).sum::<f64>();
+            let mean = |j| (0..40).map(|i| x[[i, j]] * weight(i, j)).sum::<f64>() / all(j);
+            (Array::vector(7, mean), Array::vector(7, all))
+        },
+    );
+    c.add(
+        "places_in_a_table",
+        ["x"],
+        "least greatest place",
+        [m(40, 7)],
+        |x: MExp<f32>| {
+            let (least, greatest) = x.minmax_rows();
+            (least, greatest, x.argmax_rows())
+        },
+        |[x]| {
+            let row = |i: usize| (0..7).map(move |j| x[[i, j]]);
+            let place = |i: usize| (1..7).fold(0, |at, j| if x[[i, j]] > x[[i, at]] { j } else { at });
+            let least = Array::vector(40, |i| row(i).fold(f64::INFINITY, f64::min));
+            let greatest = Array::vector(40, |i| row(i).fold(f64::NEG_INFINITY, f64::max));
+            (least, greatest, Array::vector(40, |i| place(i) as f64))
+        },
+    );
+    c.add(
+        "longest_run",
+        ["x"],
+        "longest",
+        [v(40)],
+        |x: VExp<f32>| {
+            let (longest, _) = (x,).fold((lit(0i64), lit(0i64)), |(longest, run), (a,)| {
+                let run = cond(a.gt(0.0), run + 1, 0);
+                (longest.max(run), run)
+            });
+            longest
+        },
+        |[x]| {
+            let (mut longest, mut run) = (0, 0);
+            for x in &x.elements {
+                run = if *x > 0.0 { run + 1 } else { 0 };
+                longest = longest.max(run);
+            }
+            longest as f64
+        },
+    );
+    c.add(
         "moments_in_one_pass",
         ["x"],
         "mean variance skew",
@@ -409,20 +479,13 @@ fn models(c: &mut Corpus) {
         "r",
         [m(40, 3), m(6, 3)],
         |x: MExp<f32>, centres: MExp<f32>| {
-            let distance = generate2(x.rows(), centres.rows(), |i, k| {
-                x.row(i).zip_with(centres.row(k), |a, b| (a - b) * (a - b)).sum()
-            });
-            let least = distance.map_rows(|r| r.min());
-            generate(x.rows(), |i| {
-                generate(centres.rows(), |k| cond(distance.at(i, k).eq(least.at(i)), k, centres.rows())).min()
-            })
+            x.map_rows(|x| centres.map_rows(|c| x.zip_with(c, |a, b| (a - b) * (a - b)).sum()).argmin())
         },
         |[x, centres]| {
             let d = |i: usize, k: usize| (0..3).map(|j| (x[[i, j]] - centres[[k, j]]).powi(2)).sum::<f64>();
             Array::vector(40, |i| (0..6).min_by(|a, b| d(i, *a).total_cmp(&d(i, *b))).unwrap() as f64)
         },
-    )
-    .because(reason::PAIRS);
+    );
     c.add(
         "k_means_update",
         ["x", "assigned", "k"],

@@ -2,7 +2,7 @@
 
 use super::moments::Moments;
 use super::values::{Array, Val, for_each_index};
-use crate::core::{self, Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
+use crate::core::{self, Function, Graph, Lambda, NodeId, Op, PANEL, Var, tuples, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -12,6 +12,9 @@ use std::rc::Rc;
 /// The columns and the elements of a tile (semantics 5.1).
 const COLUMNS: usize = core::COLUMNS as usize;
 const TILE: usize = core::TILE as usize;
+
+/// The components of a tuple.
+type Tuple = Rc<[Lit]>;
 
 /// Bindings of a lambda's variables, and the values that depend on them.
 #[derive(Default)]
@@ -153,12 +156,57 @@ impl<'a> Machine<'a> {
     }
 
     fn apply(&mut self, l: &Lambda, args: &[Lit], env: &Env) -> Lit {
+        self.applied(l, args, env, |m, inner| m.scalar(l.body, inner))
+    }
+
+    /// Evaluates something with a lambda's variables bound.
+    fn applied<T>(
+        &mut self,
+        l: &Lambda,
+        args: &[Lit],
+        env: &Env,
+        of: impl FnOnce(&mut Self, &Env) -> T,
+    ) -> T {
         let memo = self.spare.pop().unwrap_or_default();
         let inner = Env { params: &l.params, args, memo, outer: Some(env) };
-        let value = self.scalar(l.body, &inner);
+        let value = of(self, &inner);
         inner.memo.borrow_mut().clear();
         self.spare.push(inner.memo);
         value
+    }
+
+    /// Applies an operator to tuples.
+    fn apply_to(&mut self, l: &Lambda, a: &[Lit], b: &[Lit], env: &Env) -> Tuple {
+        self.applied(l, &[a, b].concat(), env, |m, inner| m.tuple(l.body, inner))
+    }
+
+    /// Returns the components of a tuple; a scalar is one of a single component.
+    fn tuple(&mut self, n: NodeId, env: &Env) -> Tuple {
+        tuples::components(self.g, n).into_iter().map(|c| self.scalar(c, env)).collect()
+    }
+
+    /// Returns the elements of an array, which may be tuples.
+    fn tuples(&mut self, src: NodeId, env: &Env) -> Vec<Tuple> {
+        if !tuples::has_tuples(self.g, src) {
+            return self.array(src, env).elements.iter().map(|x| Tuple::from([*x])).collect();
+        }
+        match self.g.op(src) {
+            Op::Map(l, srcs) => {
+                let srcs: Vec<_> = srcs.iter().map(|s| self.array(*s, env)).collect();
+                let row = |i: usize| srcs.iter().map(|s| s.elements[i]).collect::<Vec<_>>();
+                let all = 0..srcs[0].elements.len();
+                all.map(|i| self.applied(l, &row(i), env, |m, inner| m.tuple(l.body, inner))).collect()
+            }
+            Op::Generate(_, l) => {
+                let (extents, mut all) = (self.extents(src, env), Vec::new());
+                for_each_index(&extents, &mut |index| {
+                    let index: Vec<Lit> = index.iter().map(|i| Lit::i64(*i)).collect();
+                    all.push(self.applied(l, &index, env, |m, inner| m.tuple(l.body, inner)));
+                });
+                all
+            }
+            op => unreachable!("verified: {op:?} has no tuples"),
+        }
     }
 
     fn compute(&mut self, n: NodeId, env: &Env) -> Val {
@@ -198,15 +246,14 @@ impl<'a> Machine<'a> {
                 self.recorded |= !(0..len).contains(&i);
                 Lit::bool((0..len).contains(&i))
             }
-            Op::Reduce { join, init, src } => {
-                let v = self.array(*src, env).elements.clone();
-                let v =
-                    self.tree(v, &mut |m, _, acc, next| m.apply(join, &[acc, next], env), &mut |m, a, b| {
-                        m.apply(join, &[a, b], env)
-                    });
-                let init = self.scalar(*init, env);
-                v.map_or(init, |v| self.apply(join, &[init, v], env))
+            Op::Reduce { join, init, src, which } => {
+                let v = self.tuples(*src, env);
+                let joined = |m: &mut Self, a: Tuple, b: Tuple| m.apply_to(join, &a, &b, env);
+                let v = self.tree(v, &mut |m, _, acc, next| joined(m, acc, next), &mut joined.clone());
+                let init = self.tuple(*init, env);
+                v.map_or(init.clone(), |v| self.apply_to(join, &init, &v, env))[*which as usize]
             }
+            Op::Tuple(_) => unreachable!("verified: tuples are operands of reductions and folds"),
             Op::Dot { init, a, b } => {
                 let (a, b) = (self.array(*a, env), self.array(*b, env));
                 let (a, b) = (&a.elements, &b.elements);
@@ -246,9 +293,10 @@ impl<'a> Machine<'a> {
                 let init = self.scalar(*init, env);
                 sum.map_or(init, |sum| plus(init, sum))
             }
-            Op::Fold { step, init, src } => {
-                let init = self.scalar(*init, env);
-                self.array(*src, env).elements.iter().fold(init, |acc, x| self.apply(step, &[acc, *x], env))
+            Op::Fold { step, init, src, which } => {
+                let init = self.tuple(*init, env);
+                let all = self.tuples(*src, env);
+                all.iter().fold(init, |acc, x| self.apply_to(step, &acc, x, env))[*which as usize]
             }
             Op::Iterate { step, which, count, args } => {
                 let begin = args.iter().map(|a| match g.ty(*a).is_scalar() {
@@ -364,7 +412,7 @@ impl<'a> Machine<'a> {
     /// Joins values by the fixed tree (semantics 5.1, steps 1 to 4). `fold` continues a column; at
     /// the first level it also gets the element's index.
     #[allow(clippy::type_complexity)]
-    fn tree<V: Copy>(
+    fn tree<V: Clone>(
         &mut self,
         mut v: Vec<V>,
         fold: &mut dyn FnMut(&mut Self, Option<usize>, V, V) -> V,
@@ -374,22 +422,29 @@ impl<'a> Machine<'a> {
         while first && !v.is_empty() || v.len() > 1 {
             let mut tiles = Vec::new();
             for (t, tile) in v.chunks(TILE).enumerate() {
-                let mut columns: Vec<V> = tile.iter().take(COLUMNS).copied().collect();
-                for (i, &x) in tile.iter().enumerate().skip(COLUMNS) {
+                let mut columns: Vec<V> = tile.iter().take(COLUMNS).cloned().collect();
+                for (i, x) in tile.iter().enumerate().skip(COLUMNS) {
                     let index = first.then_some(t * TILE + i);
-                    columns[i % COLUMNS] = fold(self, index, columns[i % COLUMNS], x);
+                    columns[i % COLUMNS] = fold(self, index, columns[i % COLUMNS].clone(), x.clone());
                 }
                 while columns.len() > 1 {
-                    columns = columns
-                        .chunks(2)
-                        .map(|p| if p.len() == 2 { join(self, p[0], p[1]) } else { p[0] })
-                        .collect();
+                    columns =
+                        columns
+                            .chunks(2)
+                            .map(|p| {
+                                if p.len() == 2 {
+                                    join(self, p[0].clone(), p[1].clone())
+                                } else {
+                                    p[0].clone()
+                                }
+                            })
+                            .collect();
                 }
-                tiles.push(columns[0]);
+                tiles.push(columns[0].clone());
             }
             v = tiles;
             first = false;
         }
-        v.first().copied()
+        v.first().cloned()
     }
 }

@@ -262,7 +262,7 @@ impl Quiet {
             let src = g.add(Op::Generate(extents.clone(), of_element));
             let join = g.lambda(&[Ty::U32; 2], |g, v| g.add(Op::Binary(BinaryOp::Or, v[0], v[1])));
             let init = g.lit(Lit::zero(Ty::U32));
-            let joined = g.add(Op::Reduce { join, init, src });
+            let joined = g.add(Op::Reduce { join, init, src, which: 0 });
             words.push((!is_empty).then_some(joined));
         }
         is_kept.then(|| Bits::of_words(words))

@@ -22,7 +22,7 @@ pub fn tree_of(
     }
     let (mut from, mut width) = (columns.to_vec(), COLUMNS / 2);
     while width > 0 {
-        let to: Vec<Mem> = from.iter().map(|_| l.k.local("joined", r.ty, width as u32, out)).collect();
+        let to: Vec<Mem> = r.each().map(|r| l.k.local("joined", r.ty, width as u32, out)).collect();
         let k = l.k.reg("k", Ty::I64);
         let mut body = Vec::new();
         let values = pair(l, r, place, &from, &Expr::Reg(k), &mut body)?;

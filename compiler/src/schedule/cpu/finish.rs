@@ -3,7 +3,7 @@
 //! results that follow.
 
 use super::column_tree::{load, short_tree_of, store};
-use crate::core::{COLUMNS, NodeId, Op, TILE};
+use crate::core::{COLUMNS, NodeId, Op, TILE, tuples};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -20,8 +20,7 @@ pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Resu
         folds(l, fused, &mut known, &mut out)?;
     } else {
         for r in Reduction::all(l.launch, fused) {
-            let value = reduction(l, &r, &mut out)?;
-            known.push((r.node, value));
+            known.append(&mut reduction(l, &r, &mut out)?);
         }
     }
     scalars::store(l, &known, scalars, &mut out)?;
@@ -41,6 +40,7 @@ fn folds(
         let Op::Fold { init, .. } = *l.launch.g.op(node) else { continue };
         let ty = l.launch.g.ty(node).elem;
         let scratch = l.launch.scratch(at, ty);
+        let init = tuples::components(&l.launch.g, init)[tuples::which(&l.launch.g, node)];
         let start = l.region(&[], &[init], &Expr::int(0), out)?.remove(0);
         let value = l.k.reg("folded", ty);
         out.push(Stmt::Var(value, start));
@@ -52,12 +52,13 @@ fn folds(
 }
 
 /// Emits the reduction of the tiles' results in the scratch array (semantics 5.1, steps 4 and 5),
-/// and returns its value.
-fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> {
+/// and returns the value of each of its nodes.
+fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Vec<(NodeId, Expr)>> {
     if r.joins_by_loops(l.launch) {
-        let start = l.region(&[], &[r.init(l.launch)], &Expr::int(0), out)?.remove(0);
+        let start = l.region(&[], &r.init(l.launch), &Expr::int(0), out)?.remove(0);
         let result = &mut |_: &mut Lower, at: Expr, _: &mut Vec<Stmt>| Ok(Expr::load(r.scratch[0], at));
-        return slots::reduce(l, r, start, Expr::TileEnd, &Surroundings::NONE, result, out);
+        let value = slots::reduce(l, r, start, Expr::TileEnd, &Surroundings::NONE, result, out)?;
+        return Ok(vec![(r.nodes[0], value)]);
     }
     out.push(Stmt::Note("the tiles' results, by the same tree, until one is left".into()));
     let m = l.k.reg("left", Ty::I64);
@@ -73,16 +74,15 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     ];
     out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(m), Expr::int(1)), level));
     let some = Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0));
-    let value = Expr::load(r.scratch[r.accumulators() - 1], Expr::int(0));
-    scalars::join_initial(l, r, &Surroundings::NONE, some, value, out)
+    let totals = load(&r.totals(&r.scratch), &Expr::int(0));
+    scalars::join_initial(l, r, &Surroundings::NONE, some, totals, out)
 }
 
 /// Emits one tile of a level that has `m` values left. The result of tile t replaces value t, which
 /// no later tile reads.
 fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
-    let columns: Vec<Mem> =
-        r.scratch.iter().map(|_| l.k.local("columns", r.ty, COLUMNS as u32, &mut out)).collect();
+    let columns: Vec<Mem> = r.each().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, &mut out)).collect();
     let [base, rest, width, c, i] = ["base", "rest", "width", "c", "i"].map(|name| l.k.reg(name, Ty::I64));
     let [a, b] = [(); 2].map(|()| r.variables(l.launch));
     let join = r.join(l.launch, &a, &b);

@@ -2,11 +2,11 @@
 //! folds over one index space share. The accumulators are stored in the scratch arrays, from which
 //! `finish` loads them.
 
-use crate::core::{NodeId, Op};
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
-use crate::schedule::element::element;
+use crate::schedule::folds::Fold;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 
@@ -17,19 +17,25 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
     let (mut out, mut body, mut end) = (Vec::new(), Vec::new(), Vec::new());
     let (mut vars, mut roots, mut accumulators) = (vec![(index, Expr::Reg(i))], Vec::new(), Vec::new());
     let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-    for (node, at) in nodes.into_iter().zip(0..) {
-        let Op::Fold { step, init, src } = l.launch.g.op(node).clone() else { continue };
-        let ty = l.launch.g.ty(node).elem;
-        let acc = l.k.reg("acc", ty);
-        let start = l.region(&[], &[init], &Expr::int(0), &mut out)?.remove(0);
-        out.push(Stmt::Var(acc, start));
-        let (_, var) = l.launch.g.fresh_var(ty);
-        vars.push((var, Expr::Reg(acc)));
-        let e = element(&mut l.launch.g, src, index);
-        roots.push(l.launch.g.open(&step, &[var, e]));
-        accumulators.push(acc);
-        let scratch = l.launch.scratch(at, ty);
-        end.push(Stmt::Store(scratch, Expr::int(0), Expr::Reg(acc)));
+    for fold in Fold::all(&l.launch.g, nodes.iter().copied()) {
+        let (init, mut own, mut before) = (fold.init(&l.launch.g), Vec::new(), Vec::new());
+        let start = l.region(&[], &init, &Expr::int(0), &mut out)?;
+        for (start, ty) in start.into_iter().zip(&fold.types) {
+            let acc = l.k.reg("acc", *ty);
+            out.push(Stmt::Var(acc, start));
+            let (_, var) = l.launch.g.fresh_var(*ty);
+            vars.push((var, Expr::Reg(acc)));
+            before.push(var);
+            own.push(acc);
+        }
+        let e = fold.elements(&mut l.launch.g, index);
+        roots.extend(fold.step(&mut l.launch.g, &before, &e));
+        for (node, acc) in fold.values(&l.launch.g, &own) {
+            let at = nodes.iter().position(|n| *n == node).expect("an item");
+            let scratch = l.launch.scratch(at, l.launch.g.ty(node).elem);
+            end.push(Stmt::Store(scratch, Expr::int(0), Expr::Reg(acc)));
+        }
+        accumulators.append(&mut own);
     }
     let values = l.region(&vars, &roots, &Expr::Reg(i), &mut body)?;
     // all new values are computed before any accumulator changes

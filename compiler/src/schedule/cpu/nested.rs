@@ -5,7 +5,7 @@ use super::column_tree::{load, number_of, short_tree_of, store, tree_of};
 use super::element_loop::each;
 use crate::core::COLUMNS;
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::nested_loop::rows_of;
@@ -34,7 +34,7 @@ pub fn tile(
             Some(_) => r.step(l.launch, &acc, index),
         };
         let mut all = Vec::new();
-        let number = first.filter(|_| r.is_counted()).map(|row| number_of(row, r.ty));
+        let number = first.filter(|_| r.is_counted()).map(|row| number_of(row, r.types[0]));
         let number = number.map(|e| named(l, "number", e, &mut all));
         let mut elements = each(l, "c", &Expr::int(0), &count, &mut |l, c, conditions, out| {
             let mut vars = place.vars.to_vec();
@@ -57,14 +57,13 @@ pub fn tile(
         all.append(&mut elements);
         Ok(all)
     };
-    let identity = r.identity(l.launch);
-    if let Some(identity) = identity {
+    let has_identity = r.has_identity(l.launch);
+    if has_identity {
         // with an identity in absent columns all loops of the tree have constant bounds, for short
         // sequences as well
         let c = l.k.reg("c", Ty::I64);
-        let fill = vec![Expr::Lit(identity); columns.len()];
         let mut filled = Vec::new();
-        store(&columns, &Expr::Reg(c), fill, &mut filled);
+        store(&columns, &Expr::Reg(c), r.absent(l.launch), &mut filled);
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), filled));
     } else {
         out.extend(of_row(l, None, base.clone(), Expr::Reg(width))?);
@@ -74,14 +73,14 @@ pub fn tile(
         Stmt::Let(left, count.minus(Expr::Reg(start)).min(Expr::int(COLUMNS)), Default::default()),
     ];
     body.extend(of_row(l, Some(&Expr::Reg(start)), base.plus(Expr::Reg(start)), Expr::Reg(left))?);
-    out.push(Stmt::Seq(row, Expr::int(i64::from(identity.is_none())), Expr::Reg(rows), body));
-    if identity.is_some() {
+    out.push(Stmt::Seq(row, Expr::int(i64::from(!has_identity)), Expr::Reg(rows), body));
+    if has_identity {
         let values = tree_of(l, r, place, &columns, out)?;
         return Ok(values.into_iter().map(|e| named(l, "whole", e, out)).collect());
     }
     // 128 columns join by loops that vectorise, fewer by a general loop
-    let whole: Vec<Reg> = columns.iter().map(|_| l.k.reg("whole", r.ty)).collect();
-    out.extend(whole.iter().map(|value| Stmt::Var(*value, Expr::Lit(Lit::zero(r.ty)))));
+    let whole = r.registers(l, "whole");
+    out.extend(whole.iter().zip(&r.types).map(|(value, ty)| Stmt::Var(*value, Expr::Lit(Lit::zero(*ty)))));
     let assign = |values: Vec<Expr>, out: &mut Vec<Stmt>| {
         out.extend(whole.iter().zip(values).map(|(value, e)| Stmt::Assign(*value, e)));
     };
@@ -96,7 +95,7 @@ pub fn tile(
 
 /// Declares the columns of each accumulator.
 fn columns_of(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Mem> {
-    (0..r.accumulators()).map(|_| l.k.local("columns", r.ty, COLUMNS as u32, out)).collect()
+    r.each().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, out)).collect()
 }
 
 /// Emits the same as [`tile`] for elements that have loops of their own. Loops over such elements

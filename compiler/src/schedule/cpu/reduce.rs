@@ -20,7 +20,7 @@ use crate::schedule::groups::{FusedGroup, Item, is_store};
 use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::nested_loop::rows_of;
-use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, have_loops};
+use crate::schedule::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, have_loops};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().filter(|it| is_store(&l.launch.g, it)).collect();
@@ -56,10 +56,10 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
 
 /// The columns' values and the accumulators of a row that goes on, its first element in the tile, and
 /// the number of its columns. The row's number is known, so counts are not loaded.
-type Row<'a> = (&'a [Mem], Vec<Accumulator>, Expr, Expr);
+type Row<'a> = (&'a [Mem], Vec<BeforeRow>, Expr, Expr);
 
 /// An accumulator before a row: its variable, and its value if that is the same for all columns.
-type Accumulator = (NodeId, Option<Expr>);
+type BeforeRow = (NodeId, Option<Expr>);
 
 /// The parts of the code of one tile.
 struct Tile<'a> {
@@ -99,7 +99,7 @@ impl Tile<'_> {
                 // C compilers cannot see that absent columns are never read
                 let c = l.k.reg("c", Ty::I64);
                 let zero =
-                    |(m, r): (&Mem, &Reduction)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
+                    |(m, r): (&Mem, Accumulator)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
                 let fill = columns.iter().zip(each_accumulator(self.reductions)).map(zero).collect();
                 out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
             }
@@ -170,7 +170,7 @@ impl Tile<'_> {
         let columns = self.columns_of(l, out);
         // C compilers cannot see that absent columns are never read
         let c = l.k.reg("c", Ty::I64);
-        let zero = |(m, r): (&Mem, &Reduction)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
+        let zero = |(m, r): (&Mem, Accumulator)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
         let fill = columns.iter().zip(each_accumulator(self.reductions)).map(zero).collect();
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
         let count = named(l, "count", self.rest.clone().min(Expr::int(TILE)), out);
@@ -232,7 +232,7 @@ impl Tile<'_> {
             roots.extend(reduction.step(l.launch, &old, index));
             let mut known = vec![None; old.len()];
             if reduction.is_counted() {
-                known[0] = Some(named(l, "number", number_of(&row, reduction.ty), &mut out));
+                known[0] = Some(named(l, "number", number_of(&row, reduction.types[0]), &mut out));
             }
             accumulators.extend(old.into_iter().zip(known));
         }

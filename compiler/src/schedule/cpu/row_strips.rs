@@ -26,7 +26,7 @@ use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
-use crate::schedule::reduction::{Reduction, each_accumulator, of_last};
+use crate::schedule::reduction::{Reduction, each_accumulator, totals_of};
 use crate::schedule::segments;
 
 /// Rows of fewer elements are computed element by element: loops over them would be too short.
@@ -143,7 +143,7 @@ impl RowStrips {
     ) -> Result<()> {
         let s = &self.segments;
         let length = l.launch.host(s.length);
-        let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l.launch, *n)).collect();
+        let reductions: Vec<Reduction> = Reduction::all_nested(l.launch, &s.nested);
         let reductions = &reductions[..];
         let most = most_segments(reductions);
         let block =
@@ -157,7 +157,9 @@ impl RowStrips {
         strip.totals(l, locals, &mut body)?;
         let mut last = Vec::new();
         let j = named(l, "j", strip.base.clone().plus(Expr::Reg(q)), &mut last);
-        let totals = load(&of_last(reductions, &strip.block), &Expr::Reg(q));
+        let at = Expr::Reg(q);
+        let totals: Vec<Vec<Expr>> =
+            totals_of(reductions, &strip.block).iter().map(|of| load(of, &at)).collect();
         let vars: Vec<(NodeId, Expr)> = outer.iter().cloned().chain([(s.index, j.clone())]).collect();
         let place = Surroundings { vars: &vars, at: &piece.row.clone().plus(j.clone()) };
         let values = s.values(l, reductions, &place, &totals, &strip.length, &mut last)?;

@@ -24,7 +24,7 @@ use crate::schedule::facts::{Along, Segments, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_bounds::{self, InBounds, Range};
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named};
-use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, of_last, tiles};
+use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, tiles, totals_of};
 use crate::schedule::segments::{neighbours, nested};
 use std::rc::Rc;
 
@@ -85,7 +85,7 @@ pub(super) fn main(
     let items: Vec<&Item> = fused.items.iter().collect();
     let (n, length) = (l.launch.count(), l.launch.host(s.length));
     let stores = Stores::new(l, &items);
-    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l.launch, *n)).collect();
+    let reductions: Vec<Reduction> = Reduction::all_nested(l.launch, &s.nested);
     let [t, base, q] = ["t", "base", "q"].map(|name| l.k.reg(name, Ty::I64));
     let (begin, end) = match staged {
         true => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),
@@ -106,7 +106,8 @@ pub(super) fn main(
     strip.totals(l, &mut out, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
-    let totals = load(&of_last(reductions, &strip.block), &Expr::Reg(q));
+    let at = Expr::Reg(q);
+    let totals: Vec<Vec<Expr>> = totals_of(reductions, &strip.block).iter().map(|of| load(of, &at)).collect();
     let place = Surroundings { vars: &[(s.index, i.clone())], at: &i };
     let values = s.values(l, reductions, &place, &totals, &strip.length, &mut last)?;
     stores.store(l, values, &i, &i.clone().minus(lo.clone()), &mut last);
@@ -255,7 +256,7 @@ impl Strip<'_> {
                     let mut loaded = old.iter().zip(arrays);
                     if r.is_counted() {
                         // the count is the same for all segments
-                        fixed.push((old[0], named(l, "number", number_of(so_far, r.ty), out)));
+                        fixed.push((old[0], named(l, "number", number_of(so_far, r.types[0]), out)));
                         loaded.next();
                     }
                     for (old, m) in loaded {

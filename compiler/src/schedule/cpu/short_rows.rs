@@ -19,7 +19,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, Surroundings, named};
-use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator, of_last};
+use crate::schedule::reduction::{Accumulator, Reduction, by_reduction, counts, each_accumulator, totals_of};
 
 /// Whether this strategy serves the contiguous variant of a fused group. Loops over several segments
 /// at once leave no records.
@@ -37,7 +37,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     let items: Vec<&Item> = fused.items.iter().collect();
     let (n, length) = (l.launch.count(), l.launch.host(s.length));
     let stores = Stores::new(l, &items);
-    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l.launch, *n)).collect();
+    let reductions: Vec<Reduction> = Reduction::all_nested(l.launch, &s.nested);
     let [base, row, line, q, log] = ["base", "row", "line", "q", "log"].map(|name| l.k.reg(name, Ty::I64));
     let mut out = Vec::new();
     let sizes = [("columns", TILE), ("pairs", TILE / 2), ("joined", TILE / 2), ("again", TILE / 8)];
@@ -73,7 +73,9 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     batch.tree(l, &rows, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", Expr::Reg(base).plus(Expr::Reg(q)), &mut last);
-    let totals = load(&of_last(&reductions, &batch.joined), &Expr::Reg(q));
+    let at = Expr::Reg(q);
+    let totals: Vec<Vec<Expr>> =
+        totals_of(&reductions, &batch.joined).iter().map(|of| load(of, &at)).collect();
     let place = Surroundings { vars: &[(s.index, i.clone())], at: &i };
     let values = s.values(l, &reductions, &place, &totals, &batch.length, &mut last)?;
     stores.store(l, values, &i, &i, &mut last);
@@ -187,7 +189,7 @@ impl Batch<'_> {
         };
         // the count is the same for all columns
         let mut all = Vec::new();
-        let mut number = |(r, is_count): (&Reduction, bool)| {
+        let mut number = |(r, is_count): (Accumulator, bool)| {
             let e = first.as_ref().filter(|_| is_count)?;
             Some(named(l, "number", number_of(e, r.ty), &mut all))
         };

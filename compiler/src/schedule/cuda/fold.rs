@@ -6,13 +6,14 @@
 //! decides whether it needs the element at all (semantics 6).
 
 use super::expressions::{int32, thread, to_i64};
-use crate::core::{NodeId, Op};
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::element::element;
+use crate::schedule::folds::Fold;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::nested_loop::read;
 use crate::schedule::scalars as values;
 
 /// Threads of a block: chunks of eight folds of 8-byte elements fit into 48 KB of shared memory.
@@ -20,11 +21,10 @@ pub const THREADS: u32 = 128;
 /// The number of elements of a chunk that each thread computes.
 const PER_THREAD: i64 = 4;
 
-struct Fold {
-    node: NodeId,
-    src: NodeId,
-    step: crate::core::Lambda,
-    acc: Reg,
+/// A fold with the registers of its accumulators.
+struct Folded {
+    fold: Fold,
+    accs: Vec<Reg>,
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<Stmt>> {
@@ -33,18 +33,16 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
     let leader = bind(l, "leader", Expr::binary(BinaryOp::Eq, thread(), int32(0)), &mut out);
     let (mut folds, mut start) = (Vec::new(), Vec::new());
     let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-    for node in nodes {
-        let Op::Fold { step, init, src } = l.launch.g.op(node).clone() else { continue };
-        let ty = l.launch.g.ty(node).elem;
-        let acc = l.k.reg("acc", ty);
-        out.push(Stmt::Var(acc, Expr::Lit(Lit::zero(ty))));
-        let e = l.region(&[], &[init], &Expr::int(0), &mut start)?.remove(0);
-        start.push(Stmt::Assign(acc, e));
-        folds.push(Fold { node, src, step, acc });
+    for fold in Fold::all(&l.launch.g, nodes) {
+        let accs: Vec<Reg> = fold.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
+        out.extend(accs.iter().zip(&fold.types).map(|(acc, ty)| Stmt::Var(*acc, Expr::Lit(Lit::zero(*ty)))));
+        let values = l.region(&[], &fold.init(&l.launch.g), &Expr::int(0), &mut start)?;
+        start.extend(accs.iter().zip(values).map(|(acc, e)| Stmt::Assign(*acc, e)));
+        folds.push(Folded { fold, accs });
     }
     out.push(Stmt::If(leader.clone(), start, vec![]));
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
-    let elements: Vec<NodeId> = folds.iter().map(|f| element(&mut l.launch.g, f.src, index)).collect();
+    let elements: Vec<NodeId> = folds.iter().flat_map(|f| f.fold.elements(&mut l.launch.g, index)).collect();
     if l.launch.signature.sites.is_empty() && !may_record(l, &elements) {
         chunks(l, &folds, &n, &leader, &mut out)?;
     } else {
@@ -54,7 +52,8 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
         out.push(Stmt::If(leader.clone(), vec![Stmt::Seq(i, Expr::int(0), n, body)], vec![]));
     }
     l.k.once = true;
-    let known: Vec<(NodeId, Expr)> = folds.iter().map(|f| (f.node, Expr::Reg(f.acc))).collect();
+    let known: Vec<(NodeId, Expr)> =
+        folds.iter().flat_map(|f| f.fold.values(&l.launch.g, &read(&f.accs))).collect();
     let mut end = Vec::new();
     values::store(l, &known, scalars, &mut end)?;
     out.push(Stmt::If(leader, end, vec![]));
@@ -71,10 +70,10 @@ fn may_record(l: &Lower, elements: &[NodeId]) -> bool {
 }
 
 /// Folds chunk by chunk through shared memory.
-fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+fn chunks(l: &mut Lower, folds: &[Folded], n: &Expr, leader: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let threads = i64::from(l.k.kernel.threads);
     let chunk = threads * PER_THREAD;
-    let types: Vec<Ty> = folds.iter().map(|f| l.launch.g.ty(f.src).elem).collect();
+    let types: Vec<Ty> = folds.iter().flat_map(|f| f.fold.types_of_elements(&l.launch.g)).collect();
     let shared: Vec<Mem> = types.iter().map(|ty| l.k.share("chunk", *ty, chunk as u32)).collect();
     let base = l.k.reg("base", Ty::I64);
     let mut body = Vec::new();
@@ -83,7 +82,7 @@ fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<
         let at = bind(l, "at", at, &mut body);
         let i = bind(l, "i", Expr::Reg(base).plus(at.clone()), &mut body);
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = folds.iter().map(|f| element(&mut l.launch.g, f.src, index)).collect();
+        let roots: Vec<NodeId> = folds.iter().flat_map(|f| f.fold.elements(&mut l.launch.g, index)).collect();
         let mut inner = Vec::new();
         let values = l.region(&[(index, i.clone())], &roots, &i, &mut inner)?;
         inner.extend(shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
@@ -111,21 +110,28 @@ fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<
 /// Writes one step of all folds. `elements` are the nodes of the elements that are folded in.
 fn steps(
     l: &mut Lower,
-    folds: &[Fold],
+    folds: &[Folded],
     elements: &[NodeId],
     mut vars: Vec<(NodeId, Expr)>,
     at: &Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
-    let mut roots = Vec::new();
-    for (f, e) in folds.iter().zip(elements) {
-        let (_, acc) = l.launch.g.fresh_var(l.launch.g.ty(f.node).elem);
-        vars.push((acc, Expr::Reg(f.acc)));
-        roots.push(l.launch.g.open(&f.step, &[acc, *e]));
+    let (mut roots, mut elements) = (Vec::new(), elements);
+    for f in folds {
+        let types = f.fold.types_of_elements(&l.launch.g);
+        let (own, others) = elements.split_at(types.len());
+        elements = others;
+        let mut before = Vec::new();
+        for (acc, ty) in f.accs.iter().zip(&f.fold.types) {
+            let (_, var) = l.launch.g.fresh_var(*ty);
+            vars.push((var, Expr::Reg(*acc)));
+            before.push(var);
+        }
+        roots.extend(f.fold.step(&mut l.launch.g, &before, own));
     }
     let values = l.region(&vars, &roots, at, out)?;
     // all new values are computed before any accumulator changes
     let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
-    out.extend(folds.iter().zip(values).map(|(f, e)| Stmt::Assign(f.acc, e)));
+    out.extend(folds.iter().flat_map(|f| &f.accs).zip(values).map(|(acc, e)| Stmt::Assign(*acc, e)));
     Ok(())
 }

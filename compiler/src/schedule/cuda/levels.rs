@@ -14,7 +14,7 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, of_last, tiles};
+use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, tiles, totals_of};
 use crate::schedule::scalars as values;
 
 /// The values that a block of a reduction has computed about itself.
@@ -103,12 +103,9 @@ pub fn complete(
     l.k.once = true;
     let mut epilogue = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
-    for (r, v) in reductions.iter().zip(of_last(reductions, &totals)) {
+    for (r, totals) in reductions.iter().zip(totals_of(reductions, &read(&totals))) {
         let some = Expr::binary(BinaryOp::Gt, b.count.clone(), Expr::int(0));
-        known.push((
-            r.node,
-            values::join_initial(l, r, &Surroundings::NONE, some, Expr::Reg(v), &mut epilogue)?,
-        ));
+        known.append(&mut values::join_initial(l, r, &Surroundings::NONE, some, totals, &mut epilogue)?);
     }
     values::store(l, &known, scalars, &mut epilogue)?;
     let mine = Expr::binary(BinaryOp::And, Expr::Reg(done), is_zero(&thread()));

@@ -47,7 +47,7 @@ pub fn batch(l: &LaunchContext, fused: &FusedGroup) -> Option<u32> {
     let (narrowest, bytes) = sizes.fold((4, 0), |(least, sum), size| (size.min(least), sum + size));
     let is_free = |it| {
         let r = Reduction::nested(l, it);
-        !r.ty.is_float() && !r.is_counted() && r.identity(l).is_some()
+        !r.types[0].is_float() && !r.is_counted() && r.has_identity(l)
     };
     if narrowest == 4 || !fused.items.iter().all(|it| is_free(it.node)) {
         return None;

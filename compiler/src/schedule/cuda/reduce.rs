@@ -310,7 +310,7 @@ impl Tile<'_> {
     /// Folds the last, partial tile row by row.
     fn partial(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("the last tile".into())];
-        let known = self.reductions.iter().all(|r| r.identity(l.launch).is_some());
+        let known = self.reductions.iter().all(|r| r.has_identity(l.launch));
         let first = base.clone().plus(to_i64(self.column.column.clone()));
         let first = bind(l, "first", first, &mut out);
         if !known {

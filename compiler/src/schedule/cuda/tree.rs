@@ -82,7 +82,7 @@ impl Column {
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
-        let (joined, step) = (l.k.reg("joined", r.ty), l.k.reg("step", Ty::I32));
+        let (joined, step) = (l.k.reg("joined", r.types[0]), l.k.reg("step", Ty::I32));
         let (value_now, mut body) = (Expr::Reg(joined), Vec::new());
         let mut other = value_now.clone();
         // the distance of a shuffle is a constant
@@ -174,7 +174,7 @@ fn join_warps_by_loop(
     width: Option<&Expr>,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    let [low, joined] = ["low", "joined"].map(|name| l.k.reg(name, r.ty));
+    let [low, joined] = ["low", "joined"].map(|name| l.k.reg(name, r.types[0]));
     let (step, mut body) = (l.k.reg("step", Ty::I32), Vec::new());
     let at = Expr::Reg(step).plus(Expr::Reg(step)).min(int32(WARPS as i32 - 2));
     let at = bind(l, "at", first.clone().plus(at), &mut body);
@@ -189,7 +189,7 @@ fn join_warps_by_loop(
     let value = join_present(l, r, &[a], &[b], is_present, None, &mut body)?.remove(0);
     body.push(Stmt::Assign(joined, value));
     body.push(Stmt::Assign(low, equals(step, 0).select(Expr::Reg(joined), Expr::Reg(low))));
-    let nothing = Expr::Lit(Lit::zero(r.ty));
+    let nothing = Expr::Lit(Lit::zero(r.types[0]));
     out.extend([low, joined].map(|reg| Stmt::Var(reg, nothing.clone())));
     out.push(Stmt::Seq(step, int32(0), int32(3), body));
     Ok(Expr::Reg(joined))
@@ -218,7 +218,7 @@ fn join_present(
         out.append(&mut body);
         return Ok(named_values(l, r, "joined", values, out));
     };
-    let joined: Vec<Reg> = a.iter().map(|_| l.k.reg("joined", r.ty)).collect();
+    let joined = r.registers(l, "joined");
     out.extend(joined.iter().zip(a).map(|(joined, a)| Stmt::Var(*joined, a.clone())));
     body.extend(joined.iter().zip(values).map(|(joined, e)| Stmt::Assign(*joined, e)));
     out.push(Stmt::If(condition, body, vec![]));
@@ -295,13 +295,13 @@ impl StoredValues<'_> {
         for row in rows.clone() {
             let at = first.clone().plus(Expr::int(row * COLUMNS));
             let is_present = Expr::binary(BinaryOp::Lt, at.clone(), self.end.clone());
-            let x: Vec<Reg> = acc.iter().map(|_| l.k.reg("x", r.ty)).collect();
-            out.extend(x.iter().map(|x| Stmt::Var(*x, start.clone())));
+            let x = r.registers(l, "x");
+            out.extend(x.iter().zip(&start).map(|(x, start)| Stmt::Var(*x, start.clone())));
             let loads = x.iter().zip(self.memory).map(|(x, m)| Stmt::Assign(*x, Expr::load(*m, at.clone())));
             out.push(Stmt::If(is_present.clone(), loads.collect(), vec![]));
             loaded.push((is_present, x));
         }
-        let known = r.identity(l.launch).is_some();
+        let known = r.has_identity(l.launch);
         for (row, (is_present, x)) in rows.zip(loaded) {
             if row == 0 {
                 out.extend(acc.iter().zip(&x).map(|(acc, x)| Stmt::Assign(*acc, Expr::Reg(*x))));
@@ -337,12 +337,12 @@ impl StoredValues<'_> {
 /// Declares accumulators with the value of an absent column.
 pub fn variables(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Reg> {
     let start = r.absent(l.launch);
-    let acc: Vec<Reg> = (0..r.accumulators()).map(|_| l.k.reg("acc", r.ty)).collect();
-    out.extend(acc.iter().map(|acc| Stmt::Var(*acc, start.clone())));
+    let acc = r.registers(l, "acc");
+    out.extend(acc.iter().zip(start).map(|(acc, start)| Stmt::Var(*acc, start)));
     acc
 }
 
 /// Returns `width` if absent columns must be skipped, because the operator has no identity.
 pub fn width_of(l: &Lower, r: &Reduction, width: &Expr) -> Option<Expr> {
-    r.identity(l.launch).is_none().then(|| width.clone())
+    (!r.has_identity(l.launch)).then(|| width.clone())
 }

@@ -96,7 +96,7 @@ impl Uses {
         *uses
     }
 
-    pub(super) fn of(&self, n: NodeId) -> u32 {
+    pub(in crate::schedule) fn of(&self, n: NodeId) -> u32 {
         self.of.get(&n).copied().unwrap_or(0)
     }
 

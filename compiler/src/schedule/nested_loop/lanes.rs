@@ -23,8 +23,7 @@ pub struct Lanes<'a> {
 impl<'a> Lanes<'a> {
     /// Returns the lane of one reduction, with the function that [`joining`] returns.
     pub fn of(r: &Reduction, join: &'a mut Join<'a>, general: bool) -> Lanes<'a> {
-        let accumulators = r.accumulators();
-        Lanes { types: vec![r.ty; accumulators], accumulators, join, general }
+        Lanes { types: r.types.clone(), accumulators: r.accumulators(), join, general }
     }
 
     /// Emits the join of two values for each lane.

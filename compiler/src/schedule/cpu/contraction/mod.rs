@@ -44,11 +44,12 @@ const _: () = assert!((LONGEST / (PART * TILE_ROWS)) >> (LEVELS - 1) == 1);
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product, others: Vec<Stmt>) -> Result<Vec<Stmt>> {
     let tiles = block_tiles(l, fused, &mut |l, tile, body| {
         let r = Reduction::nested(l.launch, p.of.inner[0].node);
+        let ty = r.types[0];
         let mut local = |l: &mut Lower, name, ty, len: i64| l.k.local(name, ty, len as u32, body);
-        let pile = local(l, "pile", r.ty, LEVELS * SIZE * SIZE);
-        let totals = local(l, "totals", r.ty, SIZE * SIZE);
-        let chains = local(l, "chains", r.ty, PART * ROWS * SIZE);
-        let top = local(l, "top", r.ty, ROWS * SIZE);
+        let pile = local(l, "pile", ty, LEVELS * SIZE * SIZE);
+        let totals = local(l, "totals", ty, SIZE * SIZE);
+        let chains = local(l, "chains", ty, PART * ROWS * SIZE);
+        let top = local(l, "top", ty, ROWS * SIZE);
         let types: Vec<Ty> = p.sides[1].parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
         let packed = types.into_iter().map(|ty| local(l, "packed", ty, PART * TILE_ROWS * SIZE)).collect();
         let count = l.launch.host(p.of.extent);
@@ -165,7 +166,7 @@ impl Square<'_> {
 
     /// Emits the join of two values, the lower one first.
     fn joined(&self, l: &mut Lower, lower: Expr, higher: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-        let [a, b] = [(); 2].map(|()| l.launch.g.fresh_var(self.r.ty).1);
+        let [a, b] = [(); 2].map(|()| l.launch.g.fresh_var(self.r.types[0]).1);
         let vars = [(a, named(l, "lower", lower, out)), (b, named(l, "higher", higher, out))];
         let joined = self.r.join(l.launch, &[a], &[b]);
         let e = l.region(&vars, &joined, &Expr::int(0), out)?.remove(0);

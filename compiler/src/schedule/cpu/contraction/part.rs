@@ -53,7 +53,7 @@ impl Square<'_> {
         let [q, x] = ["q", "x"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
         let to = named(l, "to", Expr::Reg(q).times(size.clone()), &mut body);
-        let identity = self.r.absent(l.launch);
+        let identity = self.r.absent(l.launch).remove(0);
         let fill = Stmt::Store(self.chains, to.clone().plus(Expr::Reg(x)), identity);
         body.push(Stmt::For(x, Expr::int(0), size.clone(), vec![fill]));
         let is_there = Expr::binary(BinaryOp::Lt, Expr::Reg(q), part.last.clone());

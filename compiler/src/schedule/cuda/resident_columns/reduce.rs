@@ -42,8 +42,7 @@ impl Strip<'_> {
         let (nodes, kept) = self.nodes(l, stage);
         let computed = self.compute(l, &nodes, out)?;
         let (mut all, mut first) = (Vec::new(), 0);
-        for n in reductions {
-            let r = Reduction::nested(l.launch, *n);
+        for r in Reduction::all_nested(l.launch, reductions) {
             let count = r.elements(l.launch, self.kept.element).len();
             let operands: Vec<Operands> =
                 computed.iter().map(|of_element| &of_element[first..first + count]).collect();
@@ -99,7 +98,7 @@ impl Strip<'_> {
         let absent = r.absent(l.launch);
         let mut accs: Vec<Vec<Reg>> = Vec::new();
         for _ in &self.columns {
-            let of_column = (0..r.accumulators()).map(|_| l.k.reg("acc", r.ty)).collect();
+            let of_column = r.registers(l, "acc");
             accs.push(of_column);
             if r.is_counted() {
                 let count = accs[0][0];
@@ -108,7 +107,8 @@ impl Strip<'_> {
         }
         let own = |q: usize| if q > 0 && r.is_counted() { 1.. } else { 0.. };
         for (q, of_column) in accs.iter().enumerate() {
-            out.extend(of_column[own(q)].iter().map(|a| Stmt::Var(*a, absent.clone())));
+            let new = of_column.iter().zip(&absent).skip(own(q).start);
+            out.extend(new.map(|(a, absent)| Stmt::Var(*a, absent.clone())));
         }
         for ((place, of_row), row) in places.iter().zip(operands.chunks(self.columns.len())).zip(0..) {
             let (mut vars, mut roots) = (Vec::new(), Vec::new());
@@ -140,7 +140,7 @@ impl Strip<'_> {
     fn leave(&self, l: &mut Lower, reduction: Reduction, of_warp: Side, out: &mut Vec<Stmt>) -> Joined {
         let (warps, width) = (self.p.warps(), self.p.width());
         let mut share = |name, words| -> Vec<Mem> {
-            (0..reduction.accumulators()).map(|_| l.k.share(name, reduction.ty, words)).collect()
+            reduction.types.iter().map(|ty| l.k.share(name, *ty, words)).collect()
         };
         let (of_warps, totals) = (share("warps", warps * width), share("totals", self.p.blocks * width));
         let warp = shifted(thread(), WARP.into());
@@ -199,11 +199,10 @@ impl Strip<'_> {
         for (q, vars) in self.of_column.iter_mut().enumerate() {
             let at = offset(first.clone(), q as i64);
             let blocks = (0, self.p.blocks);
-            let total =
-                total_of(l, joined, (&at, self.p.width()), blocks, out)?.pop().expect("an accumulator");
+            let total = r.totals(&total_of(l, joined, (&at, self.p.width()), blocks, out)?);
             let place = Surroundings { vars, at: &Expr::int(0) };
-            let value = join_initial(l, r, &place, some.clone(), total, out)?;
-            vars.push((r.node, value));
+            let mut values = join_initial(l, r, &place, some.clone(), total, out)?;
+            vars.append(&mut values);
         }
         Ok(())
     }

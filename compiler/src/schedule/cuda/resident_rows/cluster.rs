@@ -66,7 +66,7 @@ pub(super) fn join(
     of_block: Vec<Expr>,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let parts: Vec<Mem> = of_block.iter().map(|_| l.k.share("parts", r.ty, p.blocks)).collect();
+    let parts: Vec<Mem> = r.each().map(|r| l.k.share("parts", r.ty, p.blocks)).collect();
     let of_block: Vec<Expr> = of_block.into_iter().map(|e| bind(l, "part", e, out)).collect();
     let (at, to) = (to_i64(rank(p)), thread());
     let stores = parts.iter().zip(of_block).map(|(m, e)| Stmt::StoreTo(*m, at.clone(), to.clone(), e));

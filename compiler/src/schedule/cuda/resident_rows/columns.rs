@@ -22,7 +22,7 @@ use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::segments::{lane, pairs};
 use crate::schedule::facts::{RowsAndColumns, Stage};
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, each_accumulator};
 
 /// Threads of a block.
 pub(super) const THREADS: u32 = 256;
@@ -106,7 +106,7 @@ pub fn main(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
     let start = bind(l, "start", tile.plus(to_i64(part)), &mut out);
     let reductions = Reduction::with_scratch(l.launch, &facts.columns.nested);
     let words = THREADS * p.row.elements_per_lane() as u32;
-    let shared = reductions.iter().map(|r| l.k.share("columns", r.ty, words)).collect();
+    let shared = each_accumulator(&reductions).map(|r| l.k.share("columns", r.ty, words)).collect();
     let b = Block { facts, p, reductions, groups, lane, row, warp, n, length, start, shared };
     if p.each == 1 {
         let columns = b.tree_column(l, b.start.clone(), &mut out)?;
@@ -132,7 +132,7 @@ impl Block<'_> {
     fn tree_column(&self, l: &mut Lower, start: Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Reg>>> {
         let count = self.p.row.elements_per_lane();
         let mut columns = Vec::new();
-        for r in &self.reductions {
+        for r in each_accumulator(&self.reductions) {
             let absent = r.absent(l.launch);
             let accs: Vec<Reg> = (0..count).map(|_| l.k.reg("column", r.ty)).collect();
             out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));

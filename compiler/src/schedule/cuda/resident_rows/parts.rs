@@ -17,7 +17,7 @@ use crate::schedule::cuda::segments::{lane, pairs};
 use crate::schedule::facts::RowsAndColumns;
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::assign;
-use crate::schedule::reduction::{Reduction, tiles};
+use crate::schedule::reduction::{Reduction, each_accumulator, tiles};
 
 /// Columns of a block.
 pub const COLUMNS_OF_BLOCK: u32 = WARP;
@@ -52,8 +52,8 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
     let tiles = bind(l, "tiles", tiles(n.clone()), &mut out);
     let count = bind(l, "count", tiles.clone().times(Expr::int(p.parts())), &mut out);
     let parts = Parts { reductions: &reductions, count, length, j: j.clone(), inside: inside.clone() };
-    let values: Vec<Reg> = reductions.iter().map(|r| l.k.reg("value", r.ty)).collect();
-    for (value, r) in values.iter().zip(&reductions) {
+    let values: Vec<Reg> = each_accumulator(&reductions).map(|r| l.k.reg("value", r.ty)).collect();
+    for (value, r) in values.iter().zip(each_accumulator(&reductions)) {
         out.push(Stmt::Var(*value, r.absent(l.launch)));
     }
     let mut few = Vec::new();
@@ -74,7 +74,7 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
     out.push(Stmt::If(is_one_tree, few, many));
 
     let at = bind(l, "at", warp.clone().times(int32(WARP as i32)).plus(lane.clone()), &mut out);
-    let shared: Vec<Mem> = reductions.iter().map(|r| l.k.share("warps", r.ty, THREADS)).collect();
+    let shared: Vec<Mem> = each_accumulator(&reductions).map(|r| l.k.share("warps", r.ty, THREADS)).collect();
     out.extend(shared.iter().zip(&values).map(|(m, e)| Stmt::Store(*m, at.clone(), Expr::Reg(*e))));
     out.push(Stmt::Barrier);
     let (mut body, mut totals) = (Vec::new(), Vec::new());
@@ -84,7 +84,7 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
             vec![bind(l, "w", Expr::load(*m, at), &mut body)]
         };
         let list = (0..WARPS).map(&mut of_warp).collect();
-        totals.extend(pairs(l, r, list, &mut body)?);
+        totals.push(r.totals(&pairs(l, r, list, &mut body)?));
     }
     let s = &facts.columns;
     let place = Surroundings { vars: &[(s.index, j.clone())], at: &j };
@@ -116,7 +116,7 @@ impl Parts<'_> {
         let at = bind(l, "at", first.clone().plus(Expr::Reg(g).times(Expr::int(BATCH))), &mut body);
         let mut loaded = Vec::new();
         for r in self.reductions {
-            let absent = r.absent(l.launch);
+            let absent = r.absent(l.launch).remove(0);
             let mut of_batch = Vec::new();
             for q in 0..BATCH {
                 let p = bind(l, "p", at.clone().plus(Expr::int(q)), &mut body);
@@ -160,8 +160,8 @@ impl Parts<'_> {
         }
         let [c, t] = ["c", "t"].map(|name| l.k.reg(name, Ty::I64));
         let (mut of_column, mut of_tile) = (Vec::new(), Vec::new());
-        let accs: Vec<Reg> = self.reductions.iter().map(|r| l.k.reg("acc", r.ty)).collect();
-        for (acc, r) in accs.iter().zip(self.reductions) {
+        let accs: Vec<Reg> = each_accumulator(self.reductions).map(|r| l.k.reg("acc", r.ty)).collect();
+        for (acc, r) in accs.iter().zip(each_accumulator(self.reductions)) {
             of_column.push(Stmt::Var(*acc, r.absent(l.launch)));
         }
         let first = to_i64(warp.clone()).times(Expr::int(columns)).plus(Expr::Reg(c));

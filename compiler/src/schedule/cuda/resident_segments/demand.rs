@@ -73,5 +73,8 @@ fn words_of_moments(l: &LaunchContext, kept: &ResidentSegments) -> i64 {
         Stage::Store { .. } => &[],
     });
     let counted = reductions.map(|n| Reduction::nested(l, *n)).filter(Reduction::is_counted);
-    counted.map(|r| WORDS_OF_MOMENTS * r.ty.size() as i64 / 4).max().unwrap_or(0)
+    counted
+        .map(|r| WORDS_OF_MOMENTS * r.types.iter().map(|ty| ty.size() as i64).max().unwrap_or(0) / 4)
+        .max()
+        .unwrap_or(0)
 }

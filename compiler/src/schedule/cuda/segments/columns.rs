@@ -150,9 +150,9 @@ impl Strip<'_> {
         for _ in 0..v {
             let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
-                let value: Vec<Reg> = (0..r.accumulators()).map(|_| l.k.reg("value", r.ty)).collect();
+                let value = r.registers(l, "value");
                 let absent = r.absent(l.launch);
-                out.extend(value.iter().map(|value| Stmt::Var(*value, absent.clone())));
+                out.extend(value.iter().zip(absent).map(|(value, absent)| Stmt::Var(*value, absent)));
                 per_reduction.push(value);
             }
             values.push(per_reduction);

@@ -134,7 +134,7 @@ impl<'a> Job<'a> {
         &self,
         l: &mut Lower,
         row: &Expr,
-        totals: &[Expr],
+        totals: &[Vec<Expr>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let length = l.launch.host(self.s.length);

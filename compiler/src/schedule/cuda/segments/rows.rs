@@ -19,7 +19,7 @@ use crate::schedule::cuda::levels::{UpperLevels, arrive, is_zero};
 use crate::schedule::cuda::tree::Column;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{by_reduction, each_accumulator, of_last, tiles};
+use crate::schedule::reduction::{by_reduction, each_accumulator, tiles, totals_of};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -65,7 +65,8 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
         for (u, totals) in (0..per_lanes).zip(&values) {
             let row = bind(l, "mine", mine.clone().plus(Expr::int(u * groups_per_warp)), out);
             let mut body = Vec::new();
-            let totals: Vec<Expr> = totals.iter().filter_map(|of| of.last().cloned()).collect();
+            let totals: Vec<Vec<Expr>> =
+                job.reductions.iter().zip(totals).map(|(r, of)| r.totals(of)).collect();
             job.store(l, &row, &totals, &mut body)?;
             let is_present = Expr::binary(BinaryOp::Lt, row, n.clone());
             out.push(Stmt::If(Expr::binary(BinaryOp::And, is_zero(&lane), is_present), body, vec![]));
@@ -73,20 +74,20 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
         return Ok(());
     }
     // lane u computes and stores what follows from the total of segment u
-    let mut totals: Vec<Expr> = Vec::new();
-    for r in 0..job.reductions.len() {
-        let mut total: Option<Expr> = None;
+    let mut totals: Vec<Vec<Expr>> = Vec::new();
+    for (at, r) in job.reductions.iter().enumerate() {
+        let mut total: Option<Vec<Expr>> = None;
         for (u, per_reduction) in values.iter().enumerate() {
-            let last = per_reduction[r].last().cloned().unwrap_or(Expr::int(0));
-            let value = bind(l, "value", Expr::Broadcast(Box::new(last)), out);
-            total = Some(match total {
-                None => value,
-                Some(before) => {
-                    let mine = Expr::binary(BinaryOp::Eq, lane.clone(), int32(u as i32));
-                    let e = Expr::Select(Box::new(mine), Box::new(value), Box::new(before));
-                    bind(l, "value", e, out)
-                }
-            });
+            let values = r.totals(&per_reduction[at]).into_iter();
+            let values: Vec<Expr> =
+                values.map(|e| bind(l, "value", Expr::Broadcast(Box::new(e)), out)).collect();
+            let Some(before) = total else {
+                total = Some(values);
+                continue;
+            };
+            let mine = Expr::binary(BinaryOp::Eq, lane.clone(), int32(u as i32));
+            let choose = |(value, before)| bind(l, "value", mine.clone().select(value, before), out);
+            total = Some(values.into_iter().zip(before).map(choose).collect());
         }
         totals.extend(total);
     }
@@ -148,7 +149,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
             let load = |m: &Mem| bind(l, "tile", Expr::load(*m, Expr::int(w.into())), &mut joined);
             tiles.push(of.iter().map(load).collect());
         }
-        of_few.extend(pairs(l, r, tiles, &mut joined)?.pop());
+        of_few.push(r.totals(&pairs(l, r, tiles, &mut joined)?));
     }
     job.store(l, &segment, &of_few, &mut joined)?;
     let mut several = Vec::new();
@@ -180,7 +181,7 @@ fn all_tiles(
         UpperLevels { reductions: &job.reductions, column: &column, shared: &shared, totals: &totals };
     epilogue.extend(upper.levels(l, results, count)?);
     let mut store = Vec::new();
-    let totals = of_last(&job.reductions, &read(&totals));
+    let totals = totals_of(&job.reductions, &read(&totals));
     job.store(l, segment, &totals, &mut store)?;
     epilogue.push(Stmt::If(is_zero(&thread()), store, vec![]));
     out.push(Stmt::If(last, epilogue, vec![]));

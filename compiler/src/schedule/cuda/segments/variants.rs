@@ -109,7 +109,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         Along::Rows => Strategy::SegmentedRows,
         Along::Columns => Strategy::SegmentedColumns,
     };
-    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
+    let reductions: Vec<Reduction> = Reduction::all_nested(l, &s.nested);
     let is_counted = reductions.iter().any(Reduction::is_counted);
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));

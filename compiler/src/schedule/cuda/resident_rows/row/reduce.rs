@@ -4,7 +4,7 @@ use super::Row;
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
-use crate::scalar::BinaryOp;
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::resident_rows::cluster;
@@ -33,12 +33,12 @@ impl Row<'_> {
         let present: Vec<(&Expr, usize)> =
             groups.iter().flat_map(|g| (0..g.indices.len()).map(|q| (&g.is_present, g.column + q))).collect();
         let mut first = 0;
-        for n in reductions {
-            let r = Reduction::nested(l.launch, *n);
-            let start = r.absent(l.launch);
-            let new = |_| (0..self.p.columns).map(|_| l.k.reg("acc", r.ty)).collect();
-            let columns: Vec<Vec<Reg>> = (0..r.accumulators()).map(new).collect();
-            out.extend(columns.iter().flatten().map(|c| Stmt::Var(*c, start.clone())));
+        for r in Reduction::all_nested(l.launch, reductions) {
+            let new = |ty: &Ty| (0..self.p.columns).map(|_| l.k.reg("acc", *ty)).collect();
+            let columns: Vec<Vec<Reg>> = r.types.iter().map(new).collect();
+            for (regs, start) in columns.iter().zip(r.absent(l.launch)) {
+                out.extend(regs.iter().map(|c| Stmt::Var(*c, start.clone())));
+            }
             let mut rows = vec![0; self.p.columns as usize];
             let count = r.elements(l.launch, self.rows.element).len();
             for (at, (is_present, column)) in present.iter().enumerate() {
@@ -66,24 +66,25 @@ impl Row<'_> {
             let length = l.launch.host(self.rows.length);
             let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
             let place = Surroundings { vars: &self.vars, at: &Expr::int(0) };
-            let value = join_initial(l, &r, &place, some, total, out)?;
-            self.vars.push((*n, value));
+            let mut values = join_initial(l, &r, &place, some, total, out)?;
+            self.vars.append(&mut values);
         }
         self.keep(known, &kept);
         self.values(l, values, out)
     }
 
-    /// Returns the last accumulator of the row, given those of each tile in its lanes.
+    /// Returns what the initial values of the row are joined with, given the accumulators of each tile in its
+    /// lanes.
     fn of_row(
         &self,
         l: &mut Lower,
         r: &Reduction,
         mut total: Vec<Expr>,
         out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
+    ) -> Result<Vec<Expr>> {
         if self.p.warps > 1 {
             let warps = self.repeated.as_ref().map_or(self.p.warps, |of| of.warps);
-            let tiles: Vec<Mem> = total.iter().map(|_| l.k.share("tiles", r.ty, warps)).collect();
+            let tiles: Vec<Mem> = r.each().map(|r| l.k.share("tiles", r.ty, warps)).collect();
             let first = self.repeated.as_ref().map_or(Expr::int(0), |of| to_i64(of.first_warp.clone()));
             let at = first.clone().plus(to_i64(self.warp.clone()));
             let store = tiles.iter().zip(total).map(|(m, e)| Stmt::Store(*m, at.clone(), e)).collect();
@@ -104,7 +105,7 @@ impl Row<'_> {
         if self.p.blocks > 1 {
             total = cluster::join(l, r, self.p, total, out)?;
         }
-        Ok(total.pop().expect("an accumulator"))
+        Ok(r.totals(&total))
     }
 
     /// Computes the values of the row, and stores those that are results.

@@ -54,8 +54,9 @@ impl Strip<'_> {
         for q in 0..v {
             let mut per_reduction = Vec::new();
             for (r, shared) in by_reduction(&self.job.reductions, &self.shared) {
-                let total: Vec<Reg> = shared.iter().map(|_| l.k.reg("total", r.ty)).collect();
-                out.extend(total.iter().map(|total| Stmt::Var(*total, Expr::Lit(Lit::zero(r.ty)))));
+                let total = r.registers(l, "total");
+                let zeros = total.iter().zip(&r.types);
+                out.extend(zeros.map(|(total, ty)| Stmt::Var(*total, Expr::Lit(Lit::zero(*ty)))));
                 let at = |w: i64| {
                     self.lane.clone().plus(int32((w * i64::from(WARP) * v + q * i64::from(WARP)) as i32))
                 };
@@ -117,9 +118,10 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         let absent = r.absent(l.launch);
-        let new = |_| (0..r.accumulators()).map(|_| l.k.reg("acc", r.ty)).collect();
-        let accs: Vec<Vec<Reg>> = columns.numbers.clone().map(new).collect();
-        out.extend(accs.iter().flatten().map(|a| Stmt::Var(*a, absent.clone())));
+        let accs: Vec<Vec<Reg>> = columns.numbers.clone().map(|_| r.registers(l, "acc")).collect();
+        for accs in &accs {
+            out.extend(accs.iter().zip(&absent).map(|(a, absent)| Stmt::Var(*a, absent.clone())));
+        }
         let row = l.k.reg("row", Ty::I64);
         let (mut loads, mut steps) = (Vec::new(), Vec::new());
         let first = columns.first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
@@ -130,12 +132,12 @@ impl Strip<'_> {
             let is_present = Expr::binary(BinaryOp::And, inside.clone(), is_present);
             let is_present = bind(l, "there", is_present, &mut loads);
             let at = p.times(self.n.clone()).plus(j.clone());
-            let load = |m: &Mem| {
+            let load = |(m, absent): (&Mem, &Expr)| {
                 let e = Expr::LoadIf(*m, Box::new(at.clone()), Box::new(is_present.clone()));
                 let e = bind(l, "x", e, &mut loads);
                 bind(l, "x", is_present.clone().select(e, absent.clone()), &mut steps)
             };
-            let next: Vec<Expr> = r.scratch.iter().map(load).collect();
+            let next: Vec<Expr> = r.scratch.iter().zip(&absent).map(load).collect();
             let mut joined = join(l, r, &read(acc), &next, &mut steps)?;
             if r.is_counted() {
                 // only the higher one of two columns may be absent in a join
@@ -165,7 +167,8 @@ impl Strip<'_> {
         for (q, totals) in totals.iter().enumerate() {
             let j = self.segment(q as i64, out, l);
             let mut body = Vec::new();
-            let totals: Vec<Expr> = totals.iter().filter_map(|of| of.last().cloned()).collect();
+            let totals = self.job.reductions.iter().zip(totals).map(|(r, of)| r.totals(of));
+            let totals: Vec<Vec<Expr>> = totals.collect();
             self.job.store(l, &j, &totals, &mut body)?;
             out.push(Stmt::If(is_below(&j, &self.n), body, vec![]));
         }

@@ -46,7 +46,7 @@ pub(in super::super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<S
         for (q, counters) in (0..).zip(&counters) {
             let mut totals = Vec::new();
             for (r, counter) in job.reductions.iter().zip(counters) {
-                totals.extend(counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?.pop());
+                totals.push(r.totals(&counter.total(l, r, &Surroundings::NONE, batches.clone(), out)?));
             }
             let j = bind(l, "j", j.clone().plus(Expr::int(q)), out);
             job.store(l, &j, &totals, out)?;
@@ -133,9 +133,9 @@ impl Strip<'_> {
                 let values = l.region(&vars, &value, &place, out)?;
                 let is_present =
                     Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i as i64)), self.length.clone());
-                let absent = r.absent(l.launch);
-                let choose = |e| is_present.clone().select(e, absent.clone());
-                Ok::<_, Error>(values.into_iter().map(|e| bind(l, "x", choose(e), out)).collect())
+                let choose = |(e, absent)| is_present.clone().select(e, absent);
+                let values = values.into_iter().zip(r.absent(l.launch));
+                Ok::<_, Error>(values.map(|e| bind(l, "x", choose(e), out)).collect())
             };
             self.store_batch(l, (at, j), (&elements, &segments), &vars, out)?;
             let mut all = vec![Vec::new(); v];

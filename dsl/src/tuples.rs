@@ -1,0 +1,318 @@
+//! Reductions and folds of tuples: of the elements of several arrays, with several accumulators
+//! (semantics 5.14).
+
+use crate::axis::{generated, len, pick};
+use crate::elem::Elem;
+use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::node::{self, NodeRef, Op, make};
+use crate::results::{Results, Scalars, nodes_of};
+use crate::scope::Place;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::Ty;
+use std::panic::Location;
+
+/// Whether something with several components is reduced or folded.
+#[derive(Clone, Copy)]
+enum Order {
+    Reduce,
+    Fold,
+}
+
+/// A reduction or fold of tuples: a value for each component of the initial value.
+fn joined(
+    at: Place,
+    construct: &'static str,
+    order: Order,
+    init: &[NodeRef],
+    srcs: &[NodeRef],
+    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
+    let src = match srcs {
+        [one] => one,
+        // one array whose elements are tuples
+        all => node::map_one(at, construct, all, |v| node::tuple(at, v)),
+    };
+    let types: Vec<Ty> = init.iter().chain(srcs).map(|n| n.ty.elem).collect();
+    let lambda = node::bind_one(at, construct, &types, |v| node::tuple(at, &f(v)));
+    let init_tuple = node::tuple(at, init);
+    let component = |(which, of): (u32, &NodeRef)| {
+        let (lambda, init) = (lambda.clone(), init_tuple);
+        let op = match order {
+            Order::Reduce => Op::Reduce { lambda, init, src, which },
+            Order::Fold => Op::Fold { lambda, init, src, which },
+        };
+        make(at, Type::scalar(of.ty.elem), op)
+    };
+    (0..).zip(init).map(component).collect()
+}
+
+/// Reduces tuples of the elements of arrays by an operator of tuples, given as nodes.
+pub(crate) fn reduce_nodes(
+    at: Place,
+    construct: &'static str,
+    init: &[NodeRef],
+    srcs: &[NodeRef],
+    f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
+    let join = |v: &[NodeRef]| {
+        let (a, b) = v.split_at(init.len());
+        f(a, b)
+    };
+    joined(at, construct, Order::Reduce, init, srcs, join)
+}
+
+/// The initial values of a tuple: for each component a scalar expression, a constant, or a tuple of
+/// them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the initial value of `{S}`",
+    note = "there must be a scalar expression, or a constant of its type, for each component"
+)]
+pub trait IntoScalars<S> {
+    #[doc(hidden)]
+    fn scalars_at(self, at: Place, out: &mut Vec<NodeRef>);
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elem, X: IntoScalar<T>> IntoScalars<SExp<T>> for X {
+    fn scalars_at(self, at: Place, out: &mut Vec<NodeRef>) {
+        out.push(self.scalar_at(at));
+    }
+}
+
+/// One array, or a tuple of arrays of one shape (nested as one likes), whose elements at the same place
+/// are joined together. Its methods are those of a tuple: `(x, y).reduce(..)`; a single array is
+/// `(x,)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array, and no tuple of arrays of one rank",
+    note = "`(x, y).reduce(init, f)` joins the elements of `VExp`s, of `MExp`s or of `TExp`s"
+)]
+pub trait Arrays: Copy {
+    /// The elements at one place: a scalar for each array, in the same tuples.
+    type Elements: Scalars;
+    /// The arrays of the same rank as these.
+    type Rank;
+    #[doc(hidden)]
+    fn arrays(self, out: &mut Vec<NodeRef>);
+}
+
+/// The rank of vectors.
+#[derive(Clone, Copy, Debug)]
+pub enum Rank1 {}
+/// The rank of matrices.
+#[derive(Clone, Copy, Debug)]
+pub enum Rank2 {}
+/// The rank of arrays of three dimensions.
+#[derive(Clone, Copy, Debug)]
+pub enum Rank3 {}
+
+macro_rules! single {
+    ($($handle:ident $rank:ident)*) => { $(
+        impl<T: Elem> Arrays for $handle<T> {
+            type Elements = SExp<T>;
+            type Rank = $rank;
+            fn arrays(self, out: &mut Vec<NodeRef>) {
+                out.push(self.node());
+            }
+        }
+    )* };
+}
+single!(VExp Rank1 MExp Rank2 TExp Rank3);
+
+macro_rules! tuples {
+    ($first:ident $first_scalar:ident $($name:ident $scalar:ident)*) => {
+        impl<$first: Arrays, $($name: Arrays<Rank = $first::Rank>),*> Arrays for ($first, $($name,)*) {
+            type Elements = ($first::Elements, $($name::Elements,)*);
+            type Rank = $first::Rank;
+            #[allow(non_snake_case)]
+            fn arrays(self, out: &mut Vec<NodeRef>) {
+                let ($first, $($name,)*) = self;
+                $first.arrays(out);
+                $($name.arrays(out);)*
+            }
+        }
+        impl<$first_scalar, $($scalar,)* $first: IntoScalars<$first_scalar>, $($name: IntoScalars<$scalar>),*>
+            IntoScalars<($first_scalar, $($scalar,)*)> for ($first, $($name,)*)
+        {
+            #[allow(non_snake_case)]
+            fn scalars_at(self, at: Place, out: &mut Vec<NodeRef>) {
+                let ($first, $($name,)*) = self;
+                $first.scalars_at(at, out);
+                $($name.scalars_at(at, out);)*
+            }
+        }
+    };
+}
+tuples!(A SA);
+tuples!(A SA B SB);
+tuples!(A SA B SB C SC);
+tuples!(A SA B SB C SC D SD);
+tuples!(A SA B SB C SC D SD E SE);
+tuples!(A SA B SB C SC D SD E SE F SF);
+tuples!(A SA B SB C SC D SD E SE F SF G SG);
+tuples!(A SA B SB C SC D SD E SE F SF G SG H SH);
+tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI);
+tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ);
+tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK);
+tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK L SL);
+
+/// The nodes of a tuple of arrays.
+fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
+    let mut nodes = Vec::new();
+    all.arrays(&mut nodes);
+    nodes
+}
+
+/// The scalars of a tuple, from nodes.
+fn scalars<S: Results>(nodes: &[NodeRef]) -> S {
+    S::from_nodes(&mut nodes.iter().copied())
+}
+
+fn reduce<A: Arrays>(
+    at: Place,
+    construct: &'static str,
+    init: impl IntoScalars<A::Elements>,
+    srcs: &[NodeRef],
+    f: impl FnOnce(A::Elements, A::Elements) -> A::Elements,
+) -> Vec<NodeRef> {
+    let mut first = Vec::new();
+    init.scalars_at(at, &mut first);
+    reduce_nodes(at, construct, &first, srcs, |a, b| nodes_of(f(scalars(a), scalars(b))))
+}
+
+fn fold<A: Arrays, S: Scalars>(
+    at: Place,
+    construct: &'static str,
+    init: S,
+    srcs: &[NodeRef],
+    f: impl FnOnce(S, A::Elements) -> S,
+) -> Vec<NodeRef> {
+    let first = nodes_of(init);
+    let step = |v: &[NodeRef]| {
+        let (acc, element) = v.split_at(first.len());
+        nodes_of(f(scalars(acc), scalars(element)))
+    };
+    joined(at, construct, Order::Fold, &first, srcs, step)
+}
+
+/// The function of the rows (axis 0) or columns (axis 1) of matrices of one shape.
+fn over_lines(
+    at: Place,
+    construct: &'static str,
+    axis: u8,
+    matrices: &[NodeRef],
+    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
+    // a map of all matrices says that they have one shape
+    let all = match matrices {
+        [_] => matrices.to_vec(),
+        _ => node::map(at, construct, matrices, |v| v.to_vec()),
+    };
+    generated(at, construct, &[len(at, all[0], axis)], |i| {
+        let lines: Vec<NodeRef> = all.iter().map(|m| pick(at, construct, (*m, axis), i[0], true)).collect();
+        f(&lines)
+    })
+}
+
+/// Reductions and folds of tuples: of the elements of several arrays at the same place, or with an
+/// accumulator that is a tuple. Tuples have up to 12 components and may be nested.
+pub trait TupleReductions: Arrays {
+    /// [`VExp::reduce`] of the tuples of the elements: `f(init, v)`, where v joins all tuples by `f` in the
+    /// fixed tree of `docs/semantics.md` 5.1. `f` must be associative and commutative up to rounding, which
+    /// is not checked. Arrays of different shapes are an error of the call.
+    ///
+    /// Cost: a reduction, with the operations of `f` for each element. All components are computed together;
+    /// one that no result needs costs nothing.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// // the sum of the products, and that of the weights
+    /// let f = |x: VExp<f32>, w: VExp<f32>| {
+    ///     let (sum, weight) = (x * w, w).reduce((0.0, 0.0), |(s, a), (t, b)| (s + t, a + b));
+    ///     sum / weight
+    /// };
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0]), vector(&[3.0f32, 1.0])]), [scalar(1.25f32)]);
+    /// ```
+    #[track_caller]
+    fn reduce(
+        self,
+        init: impl IntoScalars<Self::Elements>,
+        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
+    ) -> Self::Elements {
+        scalars(&reduce::<Self>(Location::caller(), "reduce", init, &arrays_of(self), f))
+    }
+
+    /// [`VExp::fold`] with an accumulator that may be a tuple: the strict left fold in index order of
+    /// `f(accumulator, elements)`.
+    ///
+    /// Cost: one thread goes through all elements in order, the operations of `f` for each.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// // the longest run of positive numbers
+    /// let f = |x: VExp<f32>| {
+    ///     let (longest, _) = (x,).fold((lit(0i64), lit(0i64)), |(longest, run), (a,)| {
+    ///         let run = cond(a.gt(0.0), run + 1, 0);
+    ///         (longest.max(run), run)
+    ///     });
+    ///     longest
+    /// };
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0, -1.0, 3.0])]), [scalar(2i64)]);
+    /// ```
+    #[track_caller]
+    fn fold<S: Scalars>(self, init: S, f: impl FnOnce(S, Self::Elements) -> S) -> S {
+        scalars(&fold::<Self, S>(Location::caller(), "fold", init, &arrays_of(self), f))
+    }
+
+    /// [`TupleReductions::reduce`] of each row of matrices: vectors with one element for each row.
+    ///
+    /// Cost: a segmented reduction: one evaluation of each element.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>, w: MExp<f32>| {
+    ///     let (sum, weight) = (x, w).reduce_rows((0.0, 0.0), |(s, a), (t, b)| (s + t, a + b));
+    ///     sum / weight
+    /// };
+    /// let args = [matrix(&[[1.0f32, 2.0], [5.0, 4.0]]), matrix(&[[1.0f32, 1.0], [1.0, 2.0]])];
+    /// assert_eq!(call(f, args), [vector(&[1.5f32, 3.0])]);
+    /// ```
+    #[track_caller]
+    fn reduce_rows(
+        self,
+        init: impl IntoScalars<Self::Elements>,
+        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
+    ) -> <Self::Elements as Scalars>::Vectors
+    where
+        Self: Arrays<Rank = Rank2>,
+    {
+        let at = Location::caller();
+        let line = |rows: &[NodeRef]| reduce::<Self>(at, "reduce_rows", init, rows, f);
+        scalars(&over_lines(at, "reduce_rows", 0, &arrays_of(self), line))
+    }
+
+    /// [`TupleReductions::reduce`] of each column of matrices: vectors with one element for each column.
+    ///
+    /// Cost: a segmented reduction: one evaluation of each element.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| (x, x * x).reduce_cols((0.0, 0.0), |(s, a), (t, b)| (s + t, a + b));
+    /// let expected = [vector(&[6.0f32, 6.0]), vector(&[26.0f32, 20.0])];
+    /// assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [5.0, 4.0]])]), expected);
+    /// ```
+    #[track_caller]
+    fn reduce_cols(
+        self,
+        init: impl IntoScalars<Self::Elements>,
+        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
+    ) -> <Self::Elements as Scalars>::Vectors
+    where
+        Self: Arrays<Rank = Rank2>,
+    {
+        let at = Location::caller();
+        let line = |columns: &[NodeRef]| reduce::<Self>(at, "reduce_cols", init, columns, f);
+        scalars(&over_lines(at, "reduce_cols", 1, &arrays_of(self), line))
+    }
+}
+
+impl<A: Arrays> TupleReductions for A {}
