@@ -217,9 +217,8 @@ pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
             if !seen.insert(n) || g.is_closed(n) {
                 continue;
             }
-            if g.node(n).free.iter().any(|v| vars.iter().any(|own| own.0 == *v)) {
-                stack.extend(g.op(n).operands());
-            } else if matches!(g.op(n), Op::Tuple(_)) {
+            let depends = g.node(n).free.iter().any(|v| vars.iter().any(|own| own.0 == *v));
+            if depends || matches!(g.op(n), Op::Tuple(_)) {
                 stack.extend(g.op(n).operands());
             } else if g.ty(n).is_scalar() && !matches!(g.op(n), Op::Var(..)) {
                 list.push(n);
