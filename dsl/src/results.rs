@@ -8,7 +8,7 @@ use crate::node::NodeRef;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a function",
     label = "not an expression",
-    note = "a function returns `SExp<T>`, `VExp<T>`, `MExp<T>`, `TExp<T>`, or a tuple of up to 8 of them",
+    note = "a function returns `SExp<T>`, `VExp<T>`, `MExp<T>`, `TExp<T>`, or a tuple of up to 12 of them",
     note = "a Rust number becomes an expression by `lit(x)`"
 )]
 pub trait Results: Copy {
@@ -82,6 +82,10 @@ tuple_results!(A B C D E);
 tuple_results!(A B C D E F);
 tuple_results!(A B C D E F G);
 tuple_results!(A B C D E F G H);
+tuple_results!(A B C D E F G H I);
+tuple_results!(A B C D E F G H I J);
+tuple_results!(A B C D E F G H I J K);
+tuple_results!(A B C D E F G H I J K L);
 
 /// The nodes of a tuple, in order.
 pub(crate) fn nodes_of(results: impl Results) -> Vec<NodeRef> {

@@ -15,7 +15,7 @@ use super::element::element;
 use super::lower::Surroundings;
 use super::lower::{Lower, Region, named};
 use super::reduction::Reduction;
-use super::{cpu, error_records, in_bounds, slots};
+use super::{cpu, element_loop, error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
@@ -28,7 +28,7 @@ use tree::{columns, level};
 
 /// Emits a nested reduction or fold, and returns its value.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
-    if l.k.is_gpu() {
+    if l.k.is_gpu() && l.launch.g.op(n).is_reduction() {
         l.launch.warn_of_loop(n);
     }
     r.computing.push(n);
@@ -65,7 +65,8 @@ impl Lower<'_, '_, '_> {
 /// Returns the operation's value, and the loops that compute it. On a CPU there is a second version
 /// for total reads that are all in bounds, which vectorises.
 fn versions(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
-    let version = if l.k.is_gpu() { None } else { in_bounds::of(l.launch, &[n], &[]) };
+    let is_own = matches!(l.launch.g.op(n), Op::Loop { .. });
+    let version = if is_own || l.k.is_gpu() { None } else { in_bounds::of(l.launch, &[n], &[]) };
     let Some(version) = version else { return loops(l, n, r) };
     // the initial value is computed before both, and leaves its records there
     let (mut plain, init) = (l.launch.g.op(version.roots[0]).clone(), parts(l.launch.g.op(n)).0);
@@ -124,6 +125,9 @@ fn in_branch(
 /// Returns the operation's value, and the loops that compute it.
 fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let op = l.launch.g.op(n).clone();
+    if let Op::Loop { .. } = op {
+        return element_loop::emit(l, n, r);
+    }
     let (init, src) = parts(&op);
     let start = l.value(init, r)?.0;
     let Op::Generate(extents, _) = l.launch.g.op(src).clone() else { unreachable!("fused: a sequence") };
@@ -156,7 +160,7 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
 }
 
 /// Whether a value reads an array at indices that depend on the element.
-fn reads(g: &Graph, n: NodeId) -> bool {
+pub(super) fn reads(g: &Graph, n: NodeId) -> bool {
     let is_read = |m: NodeId| matches!(g.op(m), Op::Elem(..)) && !g.is_closed(m);
     g.reachable_until([n], |m| g.is_closed(m)).into_iter().any(is_read)
 }
@@ -177,6 +181,8 @@ pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
                 continue;
             }
             if g.node(n).free.iter().any(|v| vars.iter().any(|own| own.0 == *v)) {
+                stack.extend(g.op(n).operands());
+            } else if matches!(g.op(n), Op::Tuple(_)) {
                 stack.extend(g.op(n).operands());
             } else if g.ty(n).is_scalar() && !matches!(g.op(n), Op::Var(..)) {
                 list.push(n);

@@ -141,6 +141,12 @@ impl Lowering {
                 return self.b.fill(n, x);
             }
             Op::Materialize(x) => core::Op::Materialize(id(x)),
+            Op::Tuple(all) => core::Op::Tuple(ids(all)),
+            Op::Within(i, n) => core::Op::Within(id(i), id(n)),
+            Op::Loop { lambda, count, init, which } => {
+                let (count, init) = (id(count), ids(init));
+                core::Op::Loop { step: self.close(lambda), which: *which, count, init }
+            }
             Op::Reduce { lambda, init, src } => {
                 let (init, src) = (id(init), id(src));
                 core::Op::Reduce { join: self.close(lambda), init, src }
