@@ -47,7 +47,6 @@ fn loops_read_arrays_and_nest() {
     let f = |x: VExp<f32>, v: VExp<f32>| v.map(|v| below(x, v));
     let args = [vector(&[1.0f32, 2.0, 2.0, 5.0]), vector(&[0.0f32, 2.0, 3.0, 9.0])];
     assert_eq!(call(f, args), [vector(&[0i64, 1, 3, 4])]);
-    let nested =
-        |n: VExp<i64>| n.map(|n| loop_for(n, 0i64, |i, s| s + loop_for(i, 0i64, |j, t| t + j + n)));
+    let nested = |n: VExp<i64>| n.map(|n| loop_for(n, 0i64, |i, s| s + loop_for(i, 0i64, |j, t| t + j + n)));
     assert_eq!(call(nested, [vector(&[3i64])]), [vector(&[10i64])]);
 }

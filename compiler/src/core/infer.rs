@@ -189,7 +189,9 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             let states = init.iter().map(|n| scalar(*n, "the state")).collect::<Result<Vec<_>, _>>()?;
             let takes: Vec<Ty> = [Ty::I64].into_iter().chain(states.iter().copied()).collect();
             lambda(step, &takes, "loop")?;
-            let Op::Tuple(all) = g.op(step.body) else { return Err("the loop's function must give a tuple".into()) };
+            let Op::Tuple(all) = g.op(step.body) else {
+                return Err("the loop's function must give a tuple".into());
+            };
             let gives = [Ty::Bool].into_iter().chain(states.iter().copied());
             if all.iter().map(|n| g.ty(*n).elem).ne(gives) {
                 return Err("the loop's function must give a condition and the next states".into());

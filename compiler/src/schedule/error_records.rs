@@ -26,7 +26,8 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     let mut leads = HashSet::default();
     for &n in &order {
         let op = g.op(n);
-        if op.may_record(g) || op.needs_launch() || op.is_loop() || op.operands().any(|o| leads.contains(&o)) {
+        if op.may_record(g) || op.needs_launch() || op.is_loop() || op.operands().any(|o| leads.contains(&o))
+        {
             leads.insert(n);
         }
     }

@@ -316,9 +316,7 @@ impl Element<'_> {
                 same if same == n => self.demand.symbols.fresh_var(Ty::I64).1,
                 other => self.symbol(other, env),
             },
-            op if op.is_loop()
-                || matches!(op, Op::Var(..) | Op::Materialize(_) | Op::Iterate { .. }) =>
-            {
+            op if op.is_loop() || matches!(op, Op::Var(..) | Op::Materialize(_) | Op::Iterate { .. }) => {
                 self.demand.symbols.fresh_var(self.demand.g.ty(n).elem).1
             }
             op => {
