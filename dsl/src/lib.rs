@@ -40,8 +40,9 @@
 //! knows the scopes (closures, functions) that it depends on, so that a handle that is carried out
 //! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes,
 //! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
-//! `axis.rs` and `reduce.rs` those of arrays of every rank, `tuples.rs` reductions
-//! and folds of tuples, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
+//! `element_loop.rs` loops of one element, `scalars.rs` their states, `axis.rs` and `reduce.rs` those of arrays of every
+//! rank, `tuples.rs` reductions and folds of tuples, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
+//! of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
 //! some ranks, `update.rs` arrays with a part replaced, `iterate.rs` repeated
 //! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
 //! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
@@ -52,6 +53,7 @@ mod array;
 mod axis;
 mod cli;
 mod elem;
+mod element_loop;
 mod error;
 #[doc(hidden)]
 pub mod example;
@@ -69,6 +71,7 @@ mod progress;
 mod reduce;
 mod results;
 mod scalar;
+mod scalars;
 mod scope;
 mod softmax;
 mod stage;
@@ -81,6 +84,7 @@ mod vector;
 pub use arraygpu_compiler::core::StencilHint;
 pub use axis::{generate, generate2, generate3};
 pub use elem::{Bits, Elem, Float, Int, Num, Signed};
+pub use element_loop::{LOOP_LIMIT, loop_for, loop_while, loop_while_at_most};
 pub use error::{Error, Result};
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use iterate::{States, iterate};
@@ -90,6 +94,7 @@ pub use package::Package;
 pub use reduce::{all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
+pub use scalars::LoopState;
 pub use stage::{stage, stage_with};
 pub use stencil::Boundary;
 pub use tuples::{Arrays, IntoScalars, Rank1, Rank2, Rank3, TupleReductions};
@@ -106,5 +111,6 @@ pub mod prelude {
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, iterate, lit, slet};
     pub use crate::{bf16, f16};
+    pub use crate::{loop_for, loop_while, loop_while_at_most};
     pub use crate::{stage, stage_with};
 }

@@ -146,8 +146,18 @@ pub(crate) enum Op {
     Iota(NodeRef),
     Fill(NodeRef, NodeRef),
     Materialize(NodeRef),
-    /// Elements, initial values and results of operators that have several components.
+    /// Elements, initial values and results of operators that have several components, and what the function of a
+    /// loop gives.
     Tuple(Vec<NodeRef>),
+    /// Whether 0 <= index < n; leaves an error record if not.
+    Within(NodeRef, NodeRef),
+    /// A loop of an element; the state `which`, or behind the last one the number of steps.
+    Loop {
+        lambda: Lambda,
+        count: NodeRef,
+        init: Vec<NodeRef>,
+        which: u32,
+    },
     /// The component `which` of a reduction.
     Reduce {
         lambda: Lambda,
@@ -186,10 +196,11 @@ impl Op {
             Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],
             Op::Pad { src, margins: [a, b], .. } => vec![src, a, b],
             Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => vec![src, n],
-            Op::Binary(_, a, b) | Op::Fill(a, b) => vec![a, b],
+            Op::Binary(_, a, b) | Op::Fill(a, b) | Op::Within(a, b) => vec![a, b],
             Op::Dot(a, b) | Op::PanelDot(a, b) => vec![a, b],
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
             Op::Map { srcs, .. } | Op::Tuple(srcs) => srcs.clone(),
+            Op::Loop { count, init, .. } => [&[*count], &init[..]].concat(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],
             Op::Iterate(all, _) => all.operands(),
@@ -201,7 +212,7 @@ impl Op {
     pub(crate) fn lambda(&self) -> Option<&Lambda> {
         match self {
             Op::Map { lambda, .. } | Op::Generate { lambda, .. } => Some(lambda),
-            Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } => Some(lambda),
+            Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } | Op::Loop { lambda, .. } => Some(lambda),
             _ => None,
         }
     }

@@ -209,6 +209,24 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             let types = elements(*src, "the operand of fold")?;
             operator(step, *init, &types, *which, "fold")?
         }
+        Op::Loop { step, which, count, init } => {
+            index(*count, "the number of steps")?;
+            let states = init.iter().map(|n| scalar(*n, "the state")).collect::<Result<Vec<_>, _>>()?;
+            let takes: Vec<Ty> = [Ty::I64].into_iter().chain(states.iter().copied()).collect();
+            of_elements(step, &takes, "loop")?;
+            let Op::Tuple(all) = g.op(step.body) else {
+                return Err("the loop's function must give a tuple".into());
+            };
+            let gives = [Ty::Bool].into_iter().chain(states.iter().copied());
+            if all.iter().map(|n| g.ty(*n).elem).ne(gives) {
+                return Err("the loop's function must give a condition and the next states".into());
+            }
+            match *which as usize {
+                w if w < states.len() => Type::scalar(states[w]),
+                w if w == states.len() => Type::scalar(Ty::I64),
+                w => return Err(format!("there is no state {w}")),
+            }
+        }
         Op::Iterate { which, count, args, .. } => {
             index(*count, "the number of steps")?;
             let state = args.get(*which as usize).ok_or_else(|| format!("there is no state {which}"))?;

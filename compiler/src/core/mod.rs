@@ -179,7 +179,7 @@ pub enum Op {
     Materialize(NodeId),
 
     /// Several scalars (semantics 5.14): the elements, the initial value and the result of the
-    /// operator of a reduction or fold, and nothing else. Its type is that of its first component.
+    /// operator of a reduction or fold, the result of a loop's function, and nothing else. Its type is that of its first component.
     Tuple(Vec<NodeId>),
 
     /// A reduction (semantics 5.1). If its initial value is a tuple, so are the elements, and the
@@ -215,6 +215,17 @@ pub enum Op {
         init: NodeId,
         src: NodeId,
         which: u32,
+    },
+    /// A loop of one element (semantics 5.16): while its number of steps is below `count` and the
+    /// condition holds, `step` gives the next states. It takes that number, i64, and the states, and its
+    /// body is a tuple of the condition and the next states. The value is the state `which`, or behind
+    /// the last one the number of steps. All values of a loop have the same operands, so that one loop
+    /// computes them.
+    Loop {
+        step: Lambda,
+        which: u32,
+        count: NodeId,
+        init: Vec<NodeId>,
     },
     /// One of the states after `count` calls of a step of the function ([`Function::steps`],
     /// semantics 5.11). `args` are the initial states, followed by the other arguments that every

@@ -66,7 +66,10 @@ macro_rules! operands {
                 $f(stride);
             }
             Op::Generate(all, _) | Op::Map(_, all) | Op::Tuple(all) => all.into_iter().for_each($f),
-            Op::At(x, all) | Op::Elem(x, all) | Op::Iterate { count: x, args: all, .. } => {
+            Op::At(x, all)
+            | Op::Elem(x, all)
+            | Op::Loop { count: x, init: all, .. }
+            | Op::Iterate { count: x, args: all, .. } => {
                 $f(x);
                 all.into_iter().for_each($f);
             }
@@ -108,9 +111,11 @@ impl Op {
     /// Returns the lambda of a combinator.
     pub fn lambda(&self) -> Option<&Lambda> {
         match self {
-            Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
-                Some(l)
-            }
+            Op::Map(l, _)
+            | Op::Generate(_, l)
+            | Op::Reduce { join: l, .. }
+            | Op::Fold { step: l, .. }
+            | Op::Loop { step: l, .. } => Some(l),
             _ => None,
         }
     }
@@ -118,9 +123,11 @@ impl Op {
     /// Returns the lambda for mutation.
     pub fn lambda_mut(&mut self) -> Option<&mut Lambda> {
         match self {
-            Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
-                Some(l)
-            }
+            Op::Map(l, _)
+            | Op::Generate(_, l)
+            | Op::Reduce { join: l, .. }
+            | Op::Fold { step: l, .. }
+            | Op::Loop { step: l, .. } => Some(l),
             _ => None,
         }
     }
@@ -148,6 +155,12 @@ impl Op {
                 | Op::PanelDot { .. }
                 | Op::SquaredDeviations { .. }
         )
+    }
+
+    /// Returns whether the operation is a loop in the code of an element of which it is part: a reduction or
+    /// a loop of that element.
+    pub fn is_loop(&self) -> bool {
+        self.is_reduction() || matches!(self, Op::Loop { .. })
     }
 
     /// Returns whether the value is known only after a launch: a reduction, a stored array or an

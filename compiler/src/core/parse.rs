@@ -130,6 +130,15 @@ impl Parser<'_> {
         Ok(all)
     }
 
+    /// Reads operands, at least one.
+    fn operands(&mut self) -> Result<Vec<NodeId>> {
+        let mut all = vec![self.operand()?];
+        while self.c.eat(",") {
+            all.push(self.operand()?);
+        }
+        Ok(all)
+    }
+
     fn small(&mut self) -> Result<u8> {
         let n = self.c.number()?;
         u8::try_from(n).map_err(|_| self.c.error("there are not so many axes"))
@@ -220,14 +229,16 @@ impl Parser<'_> {
             "squared_deviations" => {
                 Op::SquaredDeviations { init: self.after("from")?, src: self.after("over")? }
             }
-            "tuple" => {
-                let mut all = vec![self.operand()?];
-                while self.c.eat(",") {
-                    all.push(self.operand()?);
-                }
-                Op::Tuple(all)
-            }
             "iterate" => self.iterate()?,
+            "tuple" => Op::Tuple(self.operands()?),
+            "loop" => {
+                let which = self.small()?.into();
+                let binders = self.binders()?;
+                let count = self.after("by")?;
+                self.c.expect("from")?;
+                let init = self.operands()?;
+                Op::Loop { step: self.region(binders)?, which, count, init }
+            }
             "generate" => {
                 let extents = self.more()?;
                 let binders = self.binders()?;

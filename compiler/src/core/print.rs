@@ -158,6 +158,10 @@ impl Printer<'_> {
                 let name = self.f.steps.get(*step as usize).map_or("?", |s| &s.name);
                 format!("iterate @{name} {which} by {} from {}", o[0], o[1..].join(", "))
             }
+            Op::Loop { step, which, .. } => {
+                let tail = format!(" by {} from {}", o[0], o[1..].join(", "));
+                return self.lambda(&format!("loop {which} "), step, &tail);
+            }
             Op::Map(l, _) => return self.lambda("map ", l, &format!(" over {}", o.join(", "))),
             Op::Generate(_, l) => return self.lambda(&format!("generate {} ", o.join(", ")), l, ""),
             Op::Tuple(_) => format!("tuple {}", o.join(", ")),

@@ -43,9 +43,7 @@ pub fn run(mut f: Function) -> Result<Function> {
 /// Whether an element of an array reduces or searches.
 fn has_loops(g: &Graph, array: NodeId) -> bool {
     let Op::Generate(_, lambda) = g.op(array) else { return true };
-    g.reachable([lambda.body])
-        .into_iter()
-        .any(|n| !g.is_closed(n) && (g.op(n).is_reduction() || g.ty(n).rank > 0))
+    g.reachable([lambda.body]).into_iter().any(|n| !g.is_closed(n) && (g.op(n).is_loop() || g.ty(n).rank > 0))
 }
 
 /// Returns an array whose elements compute those of stored arrays again, if it is a matrix: elements of more indices

@@ -156,6 +156,7 @@ impl Guard {
             _ => Vec::new(),
         };
         let lambda = match op.lambda() {
+            Some(l) if matches!(op, Op::Loop { .. }) => Some(self.of_loop(g, l, around)?),
             Some(l) => Some(self.lambda(g, l, &extents, around)?),
             None => None,
         };
@@ -166,6 +167,20 @@ impl Guard {
         let vars: Vec<_> = l.params.iter().map(|p| (g.fresh_var(p.1), p.1)).collect();
         let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
         let inside = around.of_elements(g, extents, *nodes.last().expect("functions of elements take some"));
+        let body = g.open(l, &nodes);
+        let body = self.node(g, body, &inside)?;
+        let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+        Ok(g.close(&vars, body))
+    }
+
+    /// Rebuilds the function of a loop. Whether it is called at all, only the element knows, so what is
+    /// guarded there stays there.
+    fn of_loop(&mut self, g: &mut Graph, l: &Lambda, around: &Context) -> Result<Lambda> {
+        let vars: Vec<_> = l.params.iter().map(|p| (g.fresh_var(p.1), p.1)).collect();
+        let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
+        let zero = g.lit(Lit::i64(0));
+        let is_step = g.add(Op::Binary(BinaryOp::Le, zero, nodes[0]));
+        let inside = Context { variable: Some(nodes[0]), ..around.and(g, is_step) };
         let body = g.open(l, &nodes);
         let body = self.node(g, body, &inside)?;
         let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();

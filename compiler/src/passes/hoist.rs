@@ -52,7 +52,7 @@ fn is_costly(op: &Op) -> bool {
     match op {
         Op::Unary(op, _) => op.is_elementary(),
         Op::Binary(op, ..) => op.is_elementary(),
-        op => op.is_reduction(),
+        op => op.is_loop(),
     }
 }
 

@@ -138,7 +138,7 @@ impl Accesses {
                 Op::At(x, _) => {
                     self.elsewhere.insert(*x);
                 }
-                op if op.is_reduction() => {
+                op if op.is_loop() => {
                     let op = op.clone();
                     stack.extend(invariant_nodes(&mut l.g, &op));
                     self.elsewhere_of(&l.g, n, index);

@@ -26,7 +26,8 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     let mut leads = HashSet::default();
     for &n in &order {
         let op = g.op(n);
-        if op.may_record(g) || op.needs_launch() || op.operands().any(|o| leads.contains(&o)) {
+        if op.may_record(g) || op.needs_launch() || op.is_loop() || op.operands().any(|o| leads.contains(&o))
+        {
             leads.insert(n);
         }
     }
@@ -53,7 +54,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
             op => op.for_operands(|child| need(g, child, here)),
         }
         // the records inside of a nested operation have conditions of their own
-        if g.op(n).needs_launch() || g.op(n).may_record(g) && !is_in_bounds(g, n, here) {
+        if g.op(n).needs_launch() || g.op(n).is_loop() || g.op(n).may_record(g) && !is_in_bounds(g, n, here) {
             out.insert(n, here);
         }
     }

@@ -18,7 +18,7 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
     matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
 }
 
-/// Whether the item's elements have reductions or folds of their own.
+/// Whether the item's elements have reductions, folds or loops of their own.
 pub fn is_nested(g: &Graph, it: &Item) -> bool {
     let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
     let (mut seen, mut stack) = (Visited::begin(), Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
@@ -26,7 +26,7 @@ pub fn is_nested(g: &Graph, it: &Item) -> bool {
         if !seen.insert(n.0) || g.is_closed(n) {
             continue;
         }
-        if g.op(n).needs_launch() {
+        if g.op(n).needs_launch() || g.op(n).is_loop() {
             return true;
         }
         stack.extend(g.op(n).operands());

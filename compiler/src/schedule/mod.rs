@@ -24,6 +24,7 @@ pub mod cpu;
 pub mod cuda;
 mod division;
 pub mod element;
+mod element_loop;
 mod error_records;
 pub mod facts;
 mod find_facts;

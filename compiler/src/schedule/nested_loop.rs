@@ -16,7 +16,7 @@ use super::folds::Fold;
 use super::lower::Surroundings;
 use super::lower::{LaunchContext, Lower, Region, named};
 use super::reduction::Reduction;
-use super::{cpu, error_records, in_bounds, slots};
+use super::{cpu, element_loop, error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var, tuples};
 use crate::error::Result;
@@ -29,7 +29,7 @@ use tree::{columns, level};
 
 /// Emits a nested reduction or fold, and returns its value.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
-    if l.k.is_gpu() {
+    if l.k.is_gpu() && l.launch.g.op(n).is_reduction() {
         l.launch.warn_of_loop(n);
     }
     r.computing.push(n);
@@ -91,7 +91,8 @@ impl Lower<'_, '_, '_> {
 /// Returns the values of the operation, one for each of its `nodes`, and the loops that compute them. On a
 /// CPU there is a second version for total reads that are all in bounds, which vectorises.
 fn versions(l: &mut Lower, nodes: &[NodeId], r: &mut Region) -> Result<Computed> {
-    let version = if l.k.is_gpu() { None } else { in_bounds::of(l.launch, nodes, &[]) };
+    let is_own = matches!(l.launch.g.op(nodes[0]), Op::Loop { .. });
+    let version = if is_own || l.k.is_gpu() { None } else { in_bounds::of(l.launch, nodes, &[]) };
     let Some(version) = version else { return loops(l, nodes, r) };
     // the initial value is computed before both, and leaves its records there
     let init = parts(l.launch.g.op(nodes[0])).0;
@@ -160,6 +161,10 @@ fn in_branch(
 /// Returns the values of the operation's nodes, and the loops that compute them.
 fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     let op = l.launch.g.op(of[0]).clone();
+    if let Op::Loop { .. } = op {
+        let (value, out) = element_loop::emit(l, of[0], r)?;
+        return Ok((vec![value], out));
+    }
     let (init, src) = parts(&op);
     let inits = tuples::components(&l.launch.g, init);
     let start = inits.into_iter().map(|init| Ok(l.value(init, r)?.0)).collect::<Result<Vec<Expr>>>()?;
@@ -197,7 +202,7 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
 }
 
 /// Whether a value reads an array at indices that depend on the element.
-fn reads(g: &Graph, n: NodeId) -> bool {
+pub(super) fn reads(g: &Graph, n: NodeId) -> bool {
     let is_read = |m: NodeId| matches!(g.op(m), Op::Elem(..)) && !g.is_closed(m);
     g.reachable_until([n], |m| g.is_closed(m)).into_iter().any(is_read)
 }

@@ -327,7 +327,7 @@ impl Reduction {
     pub fn joins_by_loops(&self, l: &LaunchContext) -> bool {
         let Kind::Join(join, _) = &self.kind else { return false };
         let g = &l.g;
-        g.reachable([join.body]).into_iter().any(|n| g.op(n).is_reduction() && !g.is_closed(n))
+        g.reachable([join.body]).into_iter().any(|n| g.op(n).is_loop() && !g.is_closed(n))
     }
 
     /// Whether the elements have loops of their own, nested in the reduction's loop.
@@ -432,7 +432,7 @@ fn moments(values: &[NodeId]) -> Moments {
 /// `of`.
 pub fn have_loops(l: &mut LaunchContext, values: &[NodeId], of: Var) -> bool {
     let nodes = l.g.reachable(values.iter().copied());
-    let loops = nodes.into_iter().filter(|n| l.g.op(*n).is_reduction() && !l.g.is_closed(*n));
+    let loops = nodes.into_iter().filter(|n| l.g.op(*n).is_loop() && !l.g.is_closed(*n));
     let loops: Vec<NodeId> = loops.collect();
     // a loop that may leave an error record is not moved out of another loop
     loops.into_iter().any(|n| l.g.node(n).free.contains(&of) || l.may_record(n))

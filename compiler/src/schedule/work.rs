@@ -105,6 +105,13 @@ fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>
         sum = sum.saturating_add(of_node(&op));
         if let Some(made_of) = approximate::of_target(g, &op, false) {
             stack.push(made_of);
+        } else if let Op::Loop { step, .. } = &op {
+            let vars: Vec<(Var, NodeId)> = step.params.iter().map(|p| g.fresh_var(p.1)).collect();
+            let (own, nodes): (Vec<Var>, Vec<NodeId>) = vars.into_iter().unzip();
+            let body = g.open(step, &nodes);
+            let (of_step, outside) = of_roots(g, vec![body], &own);
+            sum = sum.saturating_add(of_step.saturating_mul(GUESSED_LENGTH));
+            stack.extend(outside.into_iter().chain(op.operands()));
         } else if op.is_reduction() {
             let (of_row, outside) = of_nested(g, n, &op);
             sum = sum.saturating_add(of_row.saturating_mul(GUESSED_LENGTH));

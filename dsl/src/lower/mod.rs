@@ -142,6 +142,11 @@ impl Lowering {
             }
             Op::Materialize(x) => core::Op::Materialize(id(x)),
             Op::Tuple(all) => core::Op::Tuple(ids(all)),
+            Op::Within(i, n) => core::Op::Within(id(i), id(n)),
+            Op::Loop { lambda, count, init, which } => {
+                let (count, init) = (id(count), ids(init));
+                core::Op::Loop { step: self.close(lambda), which: *which, count, init }
+            }
             Op::Reduce { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));
                 core::Op::Reduce { join: self.close(lambda), init, src, which: *which }

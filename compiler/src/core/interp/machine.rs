@@ -209,6 +209,31 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Returns a value of a loop of an element (semantics 5.16).
+    fn element_loop(&mut self, step: &Lambda, which: u32, count: NodeId, init: &[NodeId], env: &Env) -> Lit {
+        let Op::Tuple(parts) = self.g.op(step.body) else { unreachable!("verified: a tuple") };
+        let count = self.scalar(count, env).as_i64();
+        let mut args = vec![Lit::i64(0)];
+        args.extend(init.iter().map(|n| self.scalar(*n, env)));
+        let mut memo = self.spare.pop().unwrap_or_default();
+        while args[0].as_i64() < count {
+            let inner = Env { params: &step.params, args: &args, memo, outer: Some(env) };
+            let next: Option<Vec<Lit>> = self
+                .scalar(parts[0], &inner)
+                .as_bool()
+                .then(|| parts[1..].iter().map(|n| self.scalar(*n, &inner)).collect());
+            memo = inner.memo;
+            memo.borrow_mut().clear();
+            let Some(next) = next else { break };
+            args.splice(1.., next);
+            args[0] = Lit::i64(args[0].as_i64() + 1);
+        }
+        self.spare.push(memo);
+        // the number of steps is behind the states
+        args.rotate_left(1);
+        args[which as usize]
+    }
+
     fn compute(&mut self, n: NodeId, env: &Env) -> Val {
         let g = self.g;
         Val::Scalar(match g.op(n) {
@@ -253,7 +278,7 @@ impl<'a> Machine<'a> {
                 let init = self.tuple(*init, env);
                 v.map_or(init.clone(), |v| self.apply_to(join, &init, &v, env))[*which as usize]
             }
-            Op::Tuple(_) => unreachable!("verified: tuples are operands of reductions and folds"),
+            Op::Tuple(_) => unreachable!("verified: tuples are parts of reductions, folds and loops"),
             Op::Dot { init, a, b } => {
                 let (a, b) = (self.array(*a, env), self.array(*b, env));
                 let (a, b) = (&a.elements, &b.elements);
@@ -298,6 +323,7 @@ impl<'a> Machine<'a> {
                 let all = self.tuples(*src, env);
                 all.iter().fold(init, |acc, x| self.apply_to(step, &acc, x, env))[*which as usize]
             }
+            Op::Loop { step, which, count, init } => self.element_loop(step, *which, *count, init, env),
             Op::Iterate { step, which, count, args } => {
                 let begin = args.iter().map(|a| match g.ty(*a).is_scalar() {
                     true => Val::Scalar(self.host(*a, env)),

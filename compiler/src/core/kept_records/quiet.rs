@@ -173,6 +173,7 @@ impl Quiet {
                 Some(Bits::either(g, &of_condition, &of_arms))
             }
             Op::Reduce { join: step, .. } | Op::Fold { step, .. } if may_record(g, step.body) => None,
+            Op::Loop { step, .. } if may_record(g, step.body) => None,
             Op::Reduce { init, src, .. }
             | Op::Fold { init, src, .. }
             | Op::SquaredDeviations { init, src } => self.of_loop(g, *init, &[*src]),

@@ -12,7 +12,7 @@ pub const NESTED: f64 = 1000.0;
 /// reads arrays.
 pub fn of_body(g: &Graph, body: NodeId) -> (f64, bool) {
     let of_node = |n: NodeId| match g.op(n) {
-        op if op.is_reduction() => NESTED,
+        op if op.is_loop() => NESTED,
         Op::Unary(op, _) if op.is_elementary() => 20.0,
         Op::Binary(op, ..) if op.is_elementary() => 40.0,
         Op::Binary(_, a, _) if is_i64(g, *a) => 0.0,

@@ -130,7 +130,7 @@ impl Lower<'_, '_, '_> {
         if let Op::At(x, i) | Op::Elem(x, i) = op {
             return self.read(n, x, &i, r);
         }
-        if op.is_reduction() {
+        if op.is_loop() {
             return nested_loop::value(self, n, r).map(|e| (e, 0));
         }
         if let Op::Within(i, len) = op {
@@ -176,6 +176,9 @@ impl Lower<'_, '_, '_> {
         let what = match *self.launch.g.op(n) {
             Op::At(x, _) if self.launch.is_param(x) => {
                 format!("a read of {} is out of range", self.launch.array_name(x))
+            }
+            Op::Within(steps, _) if matches!(self.launch.g.op(steps), Op::Loop { .. }) => {
+                "a loop takes more steps than its limit".into()
             }
             _ => "a read of a computed vector is out of range".into(),
         };

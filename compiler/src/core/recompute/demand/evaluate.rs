@@ -203,6 +203,10 @@ impl Element<'_> {
                     stack.push(*init);
                 }
                 Op::Len(..) => {}
+                Op::Loop { step, .. } => {
+                    stack.extend(op.operands());
+                    stack.push(step.body);
+                }
                 op => {
                     let first = stack.len();
                     op.for_operands(|o| stack.push(o));
@@ -314,9 +318,7 @@ impl Element<'_> {
                 same if same == n => self.demand.symbols.fresh_var(Ty::I64).1,
                 other => self.symbol(other, env),
             },
-            op if op.is_reduction()
-                || matches!(op, Op::Var(..) | Op::Materialize(_) | Op::Iterate { .. }) =>
-            {
+            op if op.is_loop() || matches!(op, Op::Var(..) | Op::Materialize(_) | Op::Iterate { .. }) => {
                 self.demand.symbols.fresh_var(self.demand.g.ty(n).elem).1
             }
             op => {

@@ -1,0 +1,114 @@
+//! Loops of one element (`Op::Loop`, semantics 5.16): a loop that ends when the element decides.
+//!
+//! All values of a loop have the same operands, so the first one that is needed emits the loop, and the
+//! others read its registers. What does not depend on a step is computed before the loop. Nothing is
+//! unrolled. A condition that takes no statements is the loop's own; otherwise a flag says whether the loop
+//! goes on.
+
+use super::lower::{Lower, Region, Surroundings, named};
+use super::nested_loop::{invariant_nodes, reads};
+use crate::core::index_space::exists_inside_only;
+use crate::core::{Lambda, NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+/// Returns a value of a loop, and the statements that compute it.
+pub(super) fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
+    let op = l.launch.g.op(n).clone();
+    let Op::Loop { step, which, count, init } = &op else { unreachable!("a loop") };
+    let count = l.value(*count, r)?.0;
+    let mut out = Vec::new();
+    let count = if let Expr::Lit(_) = count { count } else { named(l, "count", count, &mut out) };
+    let mut states = Vec::new();
+    for n in init {
+        let start = l.value(*n, r)?.0;
+        let state = l.k.reg("state", l.launch.g.ty(*n).elem);
+        out.push(Stmt::Var(state, start));
+        states.push(state);
+    }
+    let number = l.k.reg("step", Ty::I64);
+    out.push(Stmt::Var(number, Expr::int(0)));
+    let mut before = invariant_nodes(&mut l.launch.g, &op);
+    before.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
+    let code = |l: &mut Lower, r: &mut Region| {
+        for n in &before {
+            l.value(*n, r)?;
+        }
+        let (vars, at) = (r.known(), r.at.clone());
+        let place = Surroundings { vars: &vars, at: &at };
+        l.in_loop(|l| steps(l, step, &count, number, &states, &place))
+    };
+    // a read before the loop may be in bounds only because the loop has a step
+    let is_run = matches!(&count, Expr::Lit(l) if l.as_i64() > 0);
+    if is_run || !before.iter().any(|n| reads(&l.launch.g, *n)) {
+        let mut made = code(l, r)?;
+        out.append(&mut made);
+    } else {
+        let (mark, outside) = (r.memo.enter_branch(), std::mem::take(&mut r.out));
+        let made = l.in_block(|l| code(l, r));
+        r.memo.leave_branch(mark);
+        let mut branch = std::mem::replace(&mut r.out, outside);
+        branch.append(&mut made?);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), branch, vec![]));
+    }
+    let values: Vec<Expr> = states.into_iter().chain([number]).map(Expr::Reg).collect();
+    remember(l, &op, n, &values, r);
+    Ok((values[*which as usize].clone(), out))
+}
+
+/// Remembers the other values of the loop, unless they are needed on other paths and the loop may leave error
+/// records.
+fn remember(l: &mut Lower, op: &Op, n: NodeId, values: &[Expr], r: &mut Region) {
+    let records = op.lambda().is_some_and(|step| l.launch.may_record(step.body));
+    for (value, at) in values.iter().zip(0..) {
+        let mut other = op.clone();
+        if let Op::Loop { which, .. } = &mut other {
+            *which = at;
+        }
+        let other = l.launch.g.add(other);
+        if other != n && (!records || r.condition(other) == r.condition(n)) {
+            r.memo.insert(other, (value.clone(), 1));
+        }
+    }
+}
+
+/// Emits the steps.
+fn steps(
+    l: &mut Lower,
+    step: &Lambda,
+    count: &Expr,
+    number: Reg,
+    states: &[Reg],
+    place: &Surroundings,
+) -> Result<Vec<Stmt>> {
+    let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
+    let nodes: Vec<NodeId> = types.into_iter().map(|ty| l.launch.g.fresh_var(ty).1).collect();
+    let body = l.launch.g.open(step, &nodes);
+    let parts: Vec<NodeId> = l.launch.g.op(body).operands().collect();
+    let (condition, next) = parts.split_first().expect("a condition and the next states");
+    let mut known = place.vars.to_vec();
+    known.extend(nodes.iter().copied().zip([number].iter().chain(states).map(|r| Expr::Reg(*r))));
+    let mut test = Vec::new();
+    let goes_on = place.values(l, &known, &[*condition], &mut test)?.remove(0);
+    let mut code = Vec::new();
+    let values = place.values(l, &known, next, &mut code)?;
+    // all next states are computed before any state changes
+    let values: Vec<Expr> = match values.len() {
+        1 => values,
+        _ => values.into_iter().map(|e| named(l, "next", e, &mut code)).collect(),
+    };
+    code.extend(states.iter().zip(values).map(|(state, e)| Stmt::Assign(*state, e)));
+    code.push(Stmt::Assign(number, Expr::Reg(number).plus(Expr::int(1))));
+    let is_below = Expr::binary(BinaryOp::Lt, Expr::Reg(number), count.clone());
+    let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
+    if test.is_empty() {
+        let while_ = if always { is_below } else { Expr::binary(BinaryOp::And, is_below, goes_on) };
+        return Ok(vec![Stmt::While(while_, code)]);
+    }
+    let runs = l.k.reg("runs", Ty::Bool);
+    code.push(Stmt::Assign(runs, is_below.clone()));
+    let stop = vec![Stmt::Assign(runs, Expr::Lit(Lit::bool(false)))];
+    test.push(Stmt::If(goes_on, code, stop));
+    Ok(vec![Stmt::Var(runs, is_below), Stmt::While(Expr::Reg(runs), test)])
+}

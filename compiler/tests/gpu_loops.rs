@@ -1,0 +1,116 @@
+//! Loops inside of an element on a simulated GPU: the interpreter's bits, and its records.
+
+#[allow(dead_code, reason = "some layouts are not needed")]
+#[path = "common/gpu.rs"]
+mod gpu;
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::parse;
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::scalar::Lit;
+use gpu::{How, Layout, call};
+
+/// Calls a function in every layout, and compares with the interpreter.
+fn check(text: &str, args: &[Value], recorded: bool) {
+    let f = parse::parse(text).unwrap().remove(0);
+    let compiled = driver::compile_for("t", vec![f], Targets { cpu: false, cuda: true }).unwrap();
+    let expected = interp::run(&compiled.functions[0].source, args).unwrap();
+    assert_eq!(expected.recorded, recorded, "{text}");
+    for layout in [Layout::Contiguous, Layout::Offset, Layout::Reversed] {
+        for version in [None, Some(0), Some(1)] {
+            let how = How { layout, version, span: 1, order: Order::Random(3) };
+            let called = call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            assert_eq!(called.record.is_some(), recorded, "{how:?}\n{text}");
+            if !recorded {
+                assert_eq!(called.results, expected.results, "{how:?}\n{text}");
+            }
+        }
+    }
+}
+
+fn integers(n: i64) -> Value {
+    Value::Vector((0..n).map(|i| Lit::i64(i * 7 % 61)).collect())
+}
+
+const COLLATZ: &str = "func @steps(%x: [i64]) -> (r: [i64]) {
+  %0 = map (%v: i64) over %x {
+    %k = loop 1 (%i: i64, %n: i64) by LIMIT from %v {
+      %more = gt %n, 1i64
+      %bit = and %n, 1i64
+      %even = eq %bit, 0i64
+      %half = div %n, 2i64
+      %more3 = mul_add %n, 3i64, 1i64
+      %next = select %even, %half, %more3
+      %t = tuple %more, %next
+      yield %t
+    }
+    %ends = within %k, LIMIT
+    %r = select %ends, %k, 0i64
+    yield %r
+  }
+  return %0
+}";
+
+#[test]
+fn elements_end_when_they_decide() {
+    for n in [0, 1, 300] {
+        check(&COLLATZ.replace("LIMIT", "1000i64"), &[integers(n)], false);
+    }
+}
+
+#[test]
+fn a_limit_leaves_a_record() {
+    check(&COLLATZ.replace("LIMIT", "20i64"), &[integers(300)], true);
+}
+
+#[test]
+fn conditions_may_read() {
+    // the first place from each element's own on where a vector has its value again, read totally
+    let text = "func @next(%x: [i64], %y: [i64]) -> (r: [i64]) {
+  %0 = map (%v: i64) over %x {
+    %n = len %y
+    %k = loop 0 (%i: i64, %at: i64) by %n from %v {
+      %there = at %y, %at
+      %more = ne %there, %v
+      %next = add %at, 1i64
+      %t = tuple %more, %next
+      yield %t
+    }
+    yield %k
+  }
+  return %0
+}";
+    let y = Value::Vector((0..200).map(|i| Lit::i64(i * 3 % 61)).collect());
+    check(text, &[integers(100), y.clone()], false);
+    let far = Value::Vector(vec![Lit::i64(190), Lit::i64(500)]);
+    check(text, &[far, y], true);
+}
+
+#[test]
+fn loops_nest_and_are_reduced() {
+    let text = "func @sum(%x: [i64]) -> (r: i64) {
+  %0 = map (%v: i64) over %x {
+    %s = loop 0 (%i: i64, %a: i64, %b: i64) by %v from 0i64, 1i64 {
+      %in = loop 0 (%j: i64, %c: i64) by %i from %b {
+        %d = mul_add %c, 3i64, %v
+        %u = tuple true, %d
+        yield %u
+      }
+      %e = add %a, %in
+      %f = sub %b, %a
+      %t = tuple true, %e, %f
+      yield %t
+    }
+    yield %s
+  }
+  %1 = reduce (%a: i64, %b: i64) from 0i64 over %0 {
+    %c = add %a, %b
+    yield %c
+  }
+  return %1
+}";
+    for n in [0, 1, 130] {
+        check(text, &[integers(n)], false);
+    }
+}

@@ -1,0 +1,64 @@
+//! The states of loops: scalars, and tuples of them, nested as one likes.
+
+use crate::elem::Elem;
+use crate::handle::SExp;
+use crate::node::{self, NodeRef};
+use crate::results::Scalars;
+use crate::scope::Place;
+
+/// What a loop may begin with: a scalar expression, a constant with its type (`0i64`, `1.0f32`), or a tuple
+/// of up to 12 of them, which may contain tuples.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the state of a loop",
+    label = "not a scalar, and no tuple of scalars",
+    note = "a state is a scalar expression, a constant with its type (`0i64`, `1.0f32`), or a tuple of up to 12 of them",
+    note = "arrays are the states of `iterate`; a loop of an element reads them by `.at(i)`"
+)]
+pub trait LoopState: Copy {
+    /// The same tuple with an expression in place of each constant.
+    type Expressions: Scalars;
+    #[doc(hidden)]
+    fn states_at(self, at: Place, out: &mut Vec<NodeRef>);
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elem> LoopState for SExp<T> {
+    type Expressions = SExp<T>;
+    fn states_at(self, _: Place, out: &mut Vec<NodeRef>) {
+        out.push(self.node());
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elem> LoopState for T {
+    type Expressions = SExp<T>;
+    fn states_at(self, at: Place, out: &mut Vec<NodeRef>) {
+        out.push(node::constant(at, self.lit()));
+    }
+}
+
+macro_rules! tuple_states {
+    ($($name:ident)+) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($name: LoopState),+> LoopState for ($($name,)+) {
+            type Expressions = ($($name::Expressions,)+);
+            #[allow(non_snake_case)]
+            fn states_at(self, at: Place, out: &mut Vec<NodeRef>) {
+                let ($($name,)+) = self;
+                $($name.states_at(at, out);)+
+            }
+        }
+    };
+}
+tuple_states!(A);
+tuple_states!(A B);
+tuple_states!(A B C);
+tuple_states!(A B C D);
+tuple_states!(A B C D E);
+tuple_states!(A B C D E F);
+tuple_states!(A B C D E F G);
+tuple_states!(A B C D E F G H);
+tuple_states!(A B C D E F G H I);
+tuple_states!(A B C D E F G H I J);
+tuple_states!(A B C D E F G H I J K);
+tuple_states!(A B C D E F G H I J K L);

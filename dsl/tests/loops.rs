@@ -1,0 +1,52 @@
+//! Loops inside of an element, in the reference interpreter.
+
+use arraygpu_dsl::{example::*, prelude::*};
+
+fn gcd(a: SExp<i64>, b: SExp<i64>) -> SExp<i64> {
+    loop_while((a, b), |(_, b)| b.ne(0), |(a, b)| (b, a % b)).0
+}
+
+/// The step at which z = z^2 + c leaves the circle of radius 2, at most `most`.
+fn escape(most: SExp<i64>, cx: SExp<f32>, cy: SExp<f32>) -> SExp<i64> {
+    let inside = |((x, y), k): ((SExp<f32>, SExp<f32>), SExp<i64>)| (x * x + y * y).le(4.0) & k.lt(most);
+    loop_while_at_most(most, ((0.0f32, 0.0f32), 0i64), inside, |((x, y), k)| {
+        ((x * x - y * y + cx, 2 * x * y + cy), k + 1)
+    })
+    .1
+}
+
+#[test]
+fn elements_decide_when_their_loops_end() {
+    let f = |a: VExp<i64>, b: VExp<i64>| a.zip_with(b, gcd);
+    let args = [vector(&[48i64, 7, 0, 100]), vector(&[36i64, 13, 5, 0])];
+    assert_eq!(call(f, args), [vector(&[12i64, 1, 5, 100])]);
+}
+
+#[test]
+fn states_are_nested_tuples() {
+    let f = |x: VExp<f32>, y: VExp<f32>, most: SExp<i64>| x.zip_with(y, |x, y| escape(most, x, y));
+    let args = [vector(&[0.0f32, 2.0, 1.0]), vector(&[0.0f32, 2.0, 0.0]), scalar(50i64)];
+    assert_eq!(call(f, args), [vector(&[50i64, 1, 3])]);
+}
+
+#[test]
+fn a_number_of_steps_may_be_data() {
+    let f = |n: VExp<i64>| n.map(|n| loop_for(n, 1i64, |i, p| p * (i + 1)));
+    assert_eq!(call(f, [vector(&[5i64, 0, -3, 1])]), [vector(&[120i64, 1, 1, 1])]);
+}
+
+#[test]
+fn loops_read_arrays_and_nest() {
+    // the number of elements below v, in a sorted vector
+    let below = |x: VExp<f32>, v: SExp<f32>| {
+        let step = |(lo, hi): (SExp<i64>, SExp<i64>)| {
+            slet((lo + hi) / 2, |m| slet(x.at(m).lt(v), |c| (cond(c, m + 1, lo), cond(c, hi, m))))
+        };
+        loop_while((0i64, x.len()), |(lo, hi)| lo.lt(hi), step).0
+    };
+    let f = |x: VExp<f32>, v: VExp<f32>| v.map(|v| below(x, v));
+    let args = [vector(&[1.0f32, 2.0, 2.0, 5.0]), vector(&[0.0f32, 2.0, 3.0, 9.0])];
+    assert_eq!(call(f, args), [vector(&[0i64, 1, 3, 4])]);
+    let nested = |n: VExp<i64>| n.map(|n| loop_for(n, 0i64, |i, s| s + loop_for(i, 0i64, |j, t| t + j + n)));
+    assert_eq!(call(nested, [vector(&[3i64])]), [vector(&[10i64])]);
+}
