@@ -1,4 +1,4 @@
-//! Body cloning: copies statements for another element, with new registers.
+//! Body cloning: copies statements for another element, with new registers; and copies of all else.
 //!
 //! ```text
 //! let %a0: f32 = x[%i]                      let %a2: f32 = x[%j]
@@ -6,6 +6,27 @@
 //! ```
 
 use super::{Expr, Kernel, Reg, Stmt};
+
+impl Kernel {
+    /// Copies everything but the statements.
+    pub fn clone_head(&self) -> Kernel {
+        Kernel {
+            name: self.name.clone(),
+            arrays: self.arrays.clone(),
+            ins: self.ins.clone(),
+            slots: self.slots.clone(),
+            scratch: self.scratch.clone(),
+            locals: self.locals.clone(),
+            sites: self.sites.clone(),
+            regs: self.regs.clone(),
+            shared: self.shared.clone(),
+            in_space: self.in_space.clone(),
+            main: None,
+            finish: None,
+            ..*self
+        }
+    }
+}
 
 /// Maps registers to the registers that replace them.
 #[derive(Default)]

@@ -299,25 +299,6 @@ impl Kernel {
         if self.cluster > 0 { CLUSTER_CAPABILITY } else { OLDEST_CAPABILITY }
     }
 
-    /// Copies everything but the statements.
-    pub fn clone_head(&self) -> Kernel {
-        Kernel {
-            name: self.name.clone(),
-            arrays: self.arrays.clone(),
-            ins: self.ins.clone(),
-            slots: self.slots.clone(),
-            scratch: self.scratch.clone(),
-            locals: self.locals.clone(),
-            sites: self.sites.clone(),
-            regs: self.regs.clone(),
-            shared: self.shared.clone(),
-            in_space: self.in_space.clone(),
-            main: None,
-            finish: None,
-            ..*self
-        }
-    }
-
     /// Returns the bytes of shared memory that a launch must ask for: none up to those that code may declare itself.
     pub fn dynamic_shared(&self) -> u32 {
         let bytes = self.shared_offsets().last().copied().unwrap_or(0);

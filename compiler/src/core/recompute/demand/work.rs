@@ -1,0 +1,78 @@
+//! The work of an element: operations and loads of all that is computed for it.
+
+use super::super::reuse;
+use super::places::{OfArray, Place};
+use super::{Demand, Places};
+use crate::core::NodeId;
+
+impl Demand {
+    /// Returns the number of operations and loads of an element of an array.
+    pub fn cost(&mut self, array: NodeId) -> f64 {
+        if let Some(known) = self.costs.get(&array) {
+            return *known;
+        }
+        let place = self.own_place(array);
+        self.cost_at(place)
+    }
+
+    /// Does the same for an array of these places. What its elements need is known already, while its
+    /// element at other indices would have to be evaluated.
+    pub fn cost_within(&mut self, array: NodeId, places: &Places) -> f64 {
+        if let Some(known) = self.costs.get(&array) {
+            return *known;
+        }
+        let index = places.by_array.get(&array).and_then(|of| of.places.first());
+        index.map_or(0.0, |index| self.cost_at((array, *index)))
+    }
+
+    fn cost_at(&mut self, place: Place) -> f64 {
+        let array = place.0;
+        let places = self.places_from(&[place], None);
+        let cost = self.cost_of(&places, None);
+        self.costs.insert(array, cost);
+        cost
+    }
+
+    /// Returns the number of operations and loads of one element of each of these arrays, as if
+    /// `stored` were stored.
+    pub fn cost_until(&mut self, roots: &[NodeId], stored: Option<NodeId>) -> f64 {
+        let roots: Vec<Place> = roots.iter().map(|root| self.own_place(*root)).collect();
+        let places = self.places_from(&roots, stored);
+        self.cost_of(&places, stored)
+    }
+
+    fn cost_of(&mut self, places: &Places, stored: Option<NodeId>) -> f64 {
+        let mut cost = places.loads as f64;
+        for (x, count) in places.iter() {
+            cost += match stored == Some(x) {
+                true => count as f64,
+                false => self.body(x).cost * count as f64,
+            };
+        }
+        cost
+    }
+
+    /// Returns whether the elements that one of `root` needs take more work than the law of work
+    /// allows.
+    pub fn is_too_much(&mut self, root: NodeId, places: &Places) -> bool {
+        let several = places.by_array.values().filter(|of| of.places.len() > 1);
+        let most_again =
+            |of: &OfArray| reuse::most_again(&self.symbols, &mut self.forms.borrow_mut(), &of.places);
+        let most = several.map(most_again).reduce(f64::min);
+        let Some(most) = most else { return false };
+        self.cost(root) > most * self.cost_once(places)
+    }
+
+    /// Returns the number of operations and loads of an element of each array that one of the root
+    /// needs, each once, as if all of them were stored.
+    fn cost_once(&self, places: &Places) -> f64 {
+        let mut cost = 0.0;
+        for (x, of) in &places.by_array {
+            let Some(index) = of.places.first() else { continue };
+            let needs = self.needs.get(&(*x, *index));
+            cost += needs.map_or(0, |needs| needs.loads + needs.elements.len()) as f64;
+            cost += self.bodies.get(x).map_or(0.0, |body| body.cost);
+        }
+        cost
+    }
+}
