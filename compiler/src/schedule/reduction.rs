@@ -7,16 +7,22 @@
 //! register, a local array or a scratch array for each. Where they know a count as a constant, they
 //! say so, and what follows from it is a constant as well.
 
+mod accumulators;
+mod parts;
+
 use super::element::element;
 use super::groups::FusedGroup;
 use super::identity;
-use super::lower::{LaunchContext, Lower, named};
-use crate::core::deviations::{self, Count, MOMENTS, Moments};
+use super::lower::{LaunchContext, Lower};
+use crate::core::deviations::{self, Count, MOMENTS};
 use crate::core::simplify::simplify;
-use crate::core::{Graph, Lambda, NodeId, Op, TILE, Var, tuples};
+use crate::core::{Lambda, NodeId, Op, tuples};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
+pub use accumulators::Accumulator;
+pub use parts::{bound, have_loops, tiles};
+use parts::{moments, with_element};
 
 /// One reduction of a fused group.
 pub struct Reduction {
@@ -101,8 +107,12 @@ impl Reduction {
     }
 
     /// Returns the accumulators.
-    pub fn each(&self) -> impl Iterator<Item = Accumulator<'_>> {
-        self.types.iter().map(|ty| Accumulator { ty: *ty, of: self })
+    pub fn each(&self) -> impl Iterator<Item = Accumulator> {
+        self.types.iter().map(|ty| Accumulator {
+            ty: *ty,
+            node: self.nodes[0],
+            is_counted: self.is_counted(),
+        })
     }
 
     /// Returns of what belongs to the accumulators that which the initial values are joined with: the
@@ -353,44 +363,9 @@ impl Reduction {
     }
 }
 
-/// One accumulator of a reduction.
-#[derive(Clone, Copy)]
-pub struct Accumulator<'a> {
-    /// Its type.
-    pub ty: Ty,
-    of: &'a Reduction,
-}
-
-impl Accumulator<'_> {
-    /// Returns the operator's identity, exact in every bit (-0 for sums of floats): the value of the
-    /// accumulator of a column that has no elements. Returns `None` if the operator has no such value.
-    pub fn identity(&self, l: &LaunchContext) -> Option<Lit> {
-        match self.of.is_counted() {
-            true => Some(Lit::zero(self.ty)),
-            false => identity::of(&l.g, self.of.nodes[0]),
-        }
-    }
-
-    /// Returns the value with which a column's accumulator is initialised: the operator's identity,
-    /// or 0 if the operator has none. In the latter case the column's first value replaces it.
-    pub fn absent(&self, l: &LaunchContext) -> Expr {
-        Expr::Lit(self.identity(l).unwrap_or(Lit::zero(self.ty)))
-    }
-}
-
 /// Returns each accumulator of some reductions.
-pub fn each_accumulator(reductions: &[Reduction]) -> impl Iterator<Item = Accumulator<'_>> {
+pub fn each_accumulator(reductions: &[Reduction]) -> impl Iterator<Item = Accumulator> {
     reductions.iter().flat_map(Reduction::each)
-}
-
-/// Returns the accumulators of tuples after a further element: the element itself if it is the first.
-fn with_element(g: &mut Graph, join: &Lambda, acc: &[NodeId], elements: &[NodeId]) -> Vec<NodeId> {
-    let joined = g.open(join, &[&acc[1..], elements].concat());
-    let joined = tuples::components(g, joined).into_iter().zip(elements);
-    let joined: Vec<NodeId> =
-        joined.map(|(joined, first)| simplify(g, Op::Select(acc[0], joined, *first))).collect();
-    let some = g.lit(Lit::bool(true));
-    std::iter::once(some).chain(joined).collect()
 }
 
 /// Returns of each accumulator whether it is a count.
@@ -414,31 +389,4 @@ pub fn by_reduction<'a, T>(
 /// Returns what the initial values of each reduction are joined with ([`Reduction::totals`]).
 pub fn totals_of<T: Clone>(reductions: &[Reduction], of_accumulators: &[T]) -> Vec<Vec<T>> {
     by_reduction(reductions, of_accumulators).map(|(r, own)| r.totals(own)).collect()
-}
-
-/// Binds an expression to a register, unless it is a constant.
-pub fn bound(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
-    match e {
-        Expr::Lit(_) => e,
-        e => named(l, name, e, out),
-    }
-}
-
-fn moments(values: &[NodeId]) -> Moments {
-    std::array::from_fn(|i| values[i])
-}
-
-/// Whether computing `values` runs a nested reduction or fold again for each value of the variable
-/// `of`.
-pub fn have_loops(l: &mut LaunchContext, values: &[NodeId], of: Var) -> bool {
-    let nodes = l.g.reachable(values.iter().copied());
-    let loops = nodes.into_iter().filter(|n| l.g.op(*n).is_loop() && !l.g.is_closed(*n));
-    let loops: Vec<NodeId> = loops.collect();
-    // a loop that may leave an error record is not moved out of another loop
-    loops.into_iter().any(|n| l.g.node(n).free.contains(&of) || l.may_record(n))
-}
-
-/// Returns the number of tiles of `n` elements, ceil(n / TILE).
-pub fn tiles(n: Expr) -> Expr {
-    Expr::binary(BinaryOp::Shr, n.plus(Expr::int(TILE - 1)), Expr::int(TILE.trailing_zeros().into()))
 }

@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 25] = [
+const DSL: [&str; 27] = [
     "scope",
     "node",
     "elem",
@@ -38,6 +38,8 @@ const DSL: [&str; 25] = [
     "scalar",
     "axis",
     "reduce",
+    "tuples",
+    "extremes",
     "array",
     "vector",
     "matrix",

@@ -1,17 +1,16 @@
 //! Evaluates nodes on demand, each value once for each binding of its variables.
 
+mod components;
+mod tree;
+
 use super::moments::Moments;
 use super::values::{Array, Val, for_each_index};
-use crate::core::{self, Function, Graph, Lambda, NodeId, Op, PANEL, Var, tuples, verify};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// The columns and the elements of a tile (semantics 5.1).
-const COLUMNS: usize = core::COLUMNS as usize;
-const TILE: usize = core::TILE as usize;
 
 /// The components of a tuple.
 type Tuple = Rc<[Lit]>;
@@ -173,40 +172,6 @@ impl<'a> Machine<'a> {
         inner.memo.borrow_mut().clear();
         self.spare.push(inner.memo);
         value
-    }
-
-    /// Applies an operator to tuples.
-    fn apply_to(&mut self, l: &Lambda, a: &[Lit], b: &[Lit], env: &Env) -> Tuple {
-        self.applied(l, &[a, b].concat(), env, |m, inner| m.tuple(l.body, inner))
-    }
-
-    /// Returns the components of a tuple; a scalar is one of a single component.
-    fn tuple(&mut self, n: NodeId, env: &Env) -> Tuple {
-        tuples::components(self.g, n).into_iter().map(|c| self.scalar(c, env)).collect()
-    }
-
-    /// Returns the elements of an array, which may be tuples.
-    fn tuples(&mut self, src: NodeId, env: &Env) -> Vec<Tuple> {
-        if !tuples::has_tuples(self.g, src) {
-            return self.array(src, env).elements.iter().map(|x| Tuple::from([*x])).collect();
-        }
-        match self.g.op(src) {
-            Op::Map(l, srcs) => {
-                let srcs: Vec<_> = srcs.iter().map(|s| self.array(*s, env)).collect();
-                let row = |i: usize| srcs.iter().map(|s| s.elements[i]).collect::<Vec<_>>();
-                let all = 0..srcs[0].elements.len();
-                all.map(|i| self.applied(l, &row(i), env, |m, inner| m.tuple(l.body, inner))).collect()
-            }
-            Op::Generate(_, l) => {
-                let (extents, mut all) = (self.extents(src, env), Vec::new());
-                for_each_index(&extents, &mut |index| {
-                    let index: Vec<Lit> = index.iter().map(|i| Lit::i64(*i)).collect();
-                    all.push(self.applied(l, &index, env, |m, inner| m.tuple(l.body, inner)));
-                });
-                all
-            }
-            op => unreachable!("verified: {op:?} has no tuples"),
-        }
     }
 
     /// Returns a value of a loop of an element (semantics 5.16).
@@ -433,44 +398,5 @@ impl<'a> Machine<'a> {
             elements.push(src.elements[at]);
         });
         Array { extents, elements }
-    }
-
-    /// Joins values by the fixed tree (semantics 5.1, steps 1 to 4). `fold` continues a column; at
-    /// the first level it also gets the element's index.
-    #[allow(clippy::type_complexity)]
-    fn tree<V: Clone>(
-        &mut self,
-        mut v: Vec<V>,
-        fold: &mut dyn FnMut(&mut Self, Option<usize>, V, V) -> V,
-        join: &mut dyn FnMut(&mut Self, V, V) -> V,
-    ) -> Option<V> {
-        let mut first = true;
-        while first && !v.is_empty() || v.len() > 1 {
-            let mut tiles = Vec::new();
-            for (t, tile) in v.chunks(TILE).enumerate() {
-                let mut columns: Vec<V> = tile.iter().take(COLUMNS).cloned().collect();
-                for (i, x) in tile.iter().enumerate().skip(COLUMNS) {
-                    let index = first.then_some(t * TILE + i);
-                    columns[i % COLUMNS] = fold(self, index, columns[i % COLUMNS].clone(), x.clone());
-                }
-                while columns.len() > 1 {
-                    columns =
-                        columns
-                            .chunks(2)
-                            .map(|p| {
-                                if p.len() == 2 {
-                                    join(self, p[0].clone(), p[1].clone())
-                                } else {
-                                    p[0].clone()
-                                }
-                            })
-                            .collect();
-                }
-                tiles.push(columns[0].clone());
-            }
-            v = tiles;
-            first = false;
-        }
-        v.first().cloned()
     }
 }
