@@ -77,3 +77,22 @@ fn waves_and_three_states() {
     let calls = [(1, 1, 2), (3, 40, 4), (60, 130, 4), (54, 236, 2)];
     several_steps(include_str!("files/iterate_waves.core"), 3, &calls, &["_steps4", "_steps2"]);
 }
+
+#[test]
+fn vectors_by_several_steps_a_launch() {
+    let c = compiled(include_str!("files/iterate_vectors.core"), None);
+    let mut rng = Rng::new(4);
+    let mut ran = Vec::new();
+    // the second warp has its part in the interior, the last ones beyond the end
+    for (n, k) in [(0, 2), (1, 3), (2, 4), (3, 8), (239, 5), (700, 4), (901, 8), (2100, 13)] {
+        let mut vector = || {
+            let Value::Array(_, elements) = fractions(1, n, &mut rng) else { unreachable!() };
+            Value::Array(vec![n as i64], elements)
+        };
+        let args = [vector(), vector(), Value::Scalar(Lit::i64(k))];
+        ran.extend(check(&c, &args, &format!("{n} elements, {k} steps")));
+    }
+    for version in ["_steps4", "_steps8"] {
+        assert!(ran.iter().any(|entry| entry.ends_with(version)), "{version}: {ran:?}");
+    }
+}

@@ -134,10 +134,7 @@ impl Gen<'_> {
         }
         let value = match self.rng.below(4) {
             0 => self.rng.pick(&fits),
-            1 => {
-                let x = self.rng.pick(&fits);
-                self.neighbours(x)
-            }
+            1 => self.neighbours(state),
             _ => self.map_of(state, ty.elem),
         };
         let value = if self.affords(value) { value } else { state };
@@ -149,7 +146,7 @@ impl Gen<'_> {
         value
     }
 
-    /// An array computed from the neighbours of each element, which may be another state's.
+    /// An array computed from the neighbours of each element.
     fn neighbours(&mut self, x: NodeId) -> NodeId {
         let Type { elem, rank } = self.ty(x);
         let extents = self.b.extents(x).to_vec();

@@ -222,8 +222,7 @@ fn emit(
         Choice::TemporalBlocking(params) => {
             (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
                 (temporal_blocking::THREADS, true, params.min_resident_blocks(l.launch));
-            let [rows, columns] = params.block().map(|n| n as u32);
-            (temporal_blocking::main(l, fused, params)?, Grid::Plane { rows, columns })
+            (temporal_blocking::main(l, fused, params)?, params.grid())
         }
         Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
         Choice::ResidentRows(params) => {

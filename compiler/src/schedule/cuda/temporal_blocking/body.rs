@@ -2,7 +2,7 @@
 //! then stores.
 
 use super::exchange::{self, Exchange};
-use super::{State, TemporalBlockingParams};
+use super::{State, TemporalBlockingParams, WARPS};
 use crate::core::{NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -42,25 +42,37 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) 
     Ok(out)
 }
 
-/// Computes the first row and column of the block's region, halo included.
+/// Computes the first row and column of the region, halo included.
 fn region_origin(
     l: &mut Lower,
     fused: &FusedGroup,
     params: &TemporalBlockingParams,
     out: &mut Vec<Stmt>,
 ) -> [Expr; 2] {
-    let (block, halo) = (params.block(), params.halo());
-    let columns = l.launch.host(fused.domain[1]).plus(Expr::int(block[1] - 1));
-    let across = Expr::binary(BinaryOp::Div, columns, Expr::int(block[1]));
-    let across = bind(l, "across", Expr::Cast(Ty::I32, Box::new(across)), out);
+    let (stored, halo) = (params.stored(), params.halo());
     let number = Expr::Place(Gpu::Block);
-    let down = bind(l, "down", Expr::binary(BinaryOp::Div, number.clone(), across.clone()), out);
-    let right = bind(l, "right", number.minus(down.clone().times(across)), out);
     let first = |l: &mut Lower, e: Expr, axis: usize, name: &'static str, out: &mut Vec<Stmt>| {
-        let at = to_i64(e).times(Expr::int(block[axis])).minus(Expr::int(halo[axis]));
+        let at = to_i64(e).times(Expr::int(stored[axis])).minus(Expr::int(halo[axis]));
         bind(l, name, at, out)
     };
+    if params.rank == 1 {
+        let part = number.times(int32(WARPS as i32)).plus(warp());
+        return [Expr::int(0), first(l, part, 1, "left", out)];
+    }
+    let columns = l.launch.host(fused.domain[1]).plus(Expr::int(stored[1] - 1));
+    let across = Expr::binary(BinaryOp::Div, columns, Expr::int(stored[1]));
+    let across = bind(l, "across", Expr::Cast(Ty::I32, Box::new(across)), out);
+    let down = bind(l, "down", Expr::binary(BinaryOp::Div, number.clone(), across.clone()), out);
+    let right = bind(l, "right", number.minus(down.clone().times(across)), out);
     [first(l, down, 0, "top", out), first(l, right, 1, "left", out)]
+}
+
+/// Returns the extents of rows and columns. A vector is a row.
+fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
+    match fused.domain[..] {
+        [columns] => [Expr::int(1), l.launch.host(columns)],
+        _ => [0, 1].map(|axis| l.launch.host(fused.domain[axis])),
+    }
 }
 
 /// Returns whether the whole region is in bounds, and what the first step computes is in the
@@ -72,12 +84,12 @@ fn is_interior(
     first: &[Expr; 2],
 ) -> Expr {
     let mut all: Option<Expr> = None;
-    for (axis, first) in first.iter().enumerate() {
-        let [before, behind] =
-            [params.widths[axis].0, params.widths[axis].1].map(|m| (m - params.reach[axis]).max(0));
+    for (axis, first) in first.iter().enumerate().skip(2 - params.rank) {
+        let width = params.widths[axis + params.rank - 2];
+        let [before, behind] = [width.0, width.1].map(|m| (m - params.reach[axis]).max(0));
         let low = Expr::binary(BinaryOp::Ge, first.clone(), Expr::int(before));
         let end = plus(first.clone(), params.region()[axis] + behind);
-        let high = Expr::binary(BinaryOp::Le, end, l.launch.host(fused.domain[axis]));
+        let high = Expr::binary(BinaryOp::Le, end, l.launch.host(fused.domain[axis + params.rank - 2]));
         for test in [low, high] {
             all = Some(all.map_or(test.clone(), |all| Expr::binary(BinaryOp::And, all, test)));
         }
@@ -92,9 +104,14 @@ fn lane_origin(
     params: &TemporalBlockingParams,
     out: &mut Vec<Stmt>,
 ) -> [Expr; 2] {
-    let row = to_i64(warp().times(int32(params.rows as i32)));
-    let column = to_i64(lane().times(int32(params.v as i32)));
-    let row = bind(l, "row", first[0].clone().plus(row), out);
+    let column = to_i64(lane().times(int32(params.columns as i32)));
+    let row = match params.rank {
+        1 => first[0].clone(),
+        _ => {
+            let row = to_i64(warp().times(int32(params.rows as i32)));
+            bind(l, "row", first[0].clone().plus(row), out)
+        }
+    };
     [row, bind(l, "column", first[1].clone().plus(column), out)]
 }
 
@@ -119,7 +136,7 @@ fn block_path(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let vars: Vec<(NodeId, Expr)> =
-        path.origin.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
+        path.origin[2 - params.rank..].iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
     let mut now = Vec::new();
     for state in &params.states {
         now.push(load(l, fused, params, path, state.array, true, out));
@@ -136,7 +153,7 @@ fn block_path(
         let place = Exchange { areas: &path.areas, vars: &vars, step };
         exchange::rows_and_columns(l, params, &place, &now, &mut body);
         let (mut roots, mut changed) = (Vec::new(), Vec::new());
-        for (r, k) in (0..params.rows).flat_map(|r| (0..params.v).map(move |k| (r, k))) {
+        for (r, k) in (0..params.rows).flat_map(|r| (0..params.columns).map(move |k| (r, k))) {
             let index = at(l, &vars, [r, k]);
             for (state, tile) in params.states.iter().zip(&now) {
                 let array = if path.interior { state.inner } else { state.edge };
@@ -167,7 +184,7 @@ fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
         let by = l.launch.g.lit(Lit::i64(by));
         linear::add(&mut l.launch.g, var, by)
     };
-    vars.iter().zip(by).map(|(v, by)| step(l, v.0, by)).collect()
+    vars.iter().zip(&by[2 - vars.len()..]).map(|(v, by)| step(l, v.0, *by)).collect()
 }
 
 /// Notes that these registers hold the elements of a row from a column on.
@@ -215,7 +232,7 @@ fn load(
 ) -> LaneTile {
     // the array's accesses are a fact of the launch: they need not be noted here
     let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
-    let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
+    let extents = extents(l, fused);
     let (mut tile, mut inits) = (LaneTile::new(), Vec::new());
     let place = |l: &mut Lower, axis: usize, by: i64, out: &mut Vec<Stmt>| {
         let e = plus(path.origin[axis].clone(), by);
@@ -226,7 +243,7 @@ fn load(
     };
     let mut columns = Vec::new();
     if !path.interior {
-        for k in 0..params.v {
+        for k in 0..params.columns {
             let column = place(l, 1, k, out);
             let is_there = bind(l, "oncolumn", is_inside(column.clone(), extents[1].clone()), out);
             columns.push((column, is_there));
@@ -234,17 +251,22 @@ fn load(
     }
     for r in 0..params.rows {
         let row = place(l, 0, r, out);
-        let line = along(l, mem, std::slice::from_ref(&row));
-        let regs: Vec<Reg> = (0..params.v).map(|_| l.k.reg("x", ty)).collect();
+        let line = along(l, mem, &std::slice::from_ref(&row)[2 - params.rank..]);
+        let regs: Vec<Reg> = (0..params.columns).map(|_| l.k.reg("x", ty)).collect();
         if path.interior {
             let line = bind(l, "line", line.plus(path.origin[1].clone()), out);
             l.k.vector(mem);
-            out.push(Stmt::LoadVec(regs.clone(), mem, line));
+            for (k, regs) in (0..).step_by(params.v as usize).zip(regs.chunks(params.v as usize)) {
+                out.push(Stmt::LoadVec(regs.to_vec(), mem, plus(line.clone(), k)));
+            }
         } else {
             let line = bind(l, "line", line, out);
-            let row = bind(l, "onrow", is_inside(row, extents[0].clone()), out);
+            let on_row = (params.rank > 1).then(|| bind(l, "onrow", is_inside(row, extents[0].clone()), out));
             for ((column, on_column), r) in columns.iter().zip(&regs) {
-                let is_there = bind(l, "present", and(row.clone(), on_column.clone()), out);
+                let is_there = match &on_row {
+                    Some(on_row) => bind(l, "present", and(on_row.clone(), on_column.clone()), out),
+                    None => on_column.clone(),
+                };
                 let at = line.clone().plus(column.clone());
                 let e = Expr::LoadIf(mem, Box::new(at), Box::new(is_there));
                 out.push(Stmt::Let(*r, e, Default::default()));
@@ -273,39 +295,44 @@ fn store(
 ) {
     let item = &fused.items[state.item];
     let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-    let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
+    let extents = extents(l, fused);
     let (halo, region) = (params.halo(), params.region());
     let within = |e: Expr, halo: i64, end: i64| {
         let low = Expr::binary(BinaryOp::Ge, e.clone(), int32(halo as i32));
         and(low, Expr::binary(BinaryOp::Lt, e, int32((end - halo) as i32)))
     };
-    let column = within(lane().times(int32(params.v as i32)), halo[1], region[1]);
+    let column = within(lane().times(int32(params.columns as i32)), halo[1], region[1]);
     let column = bind(l, "oncolumn", column, out);
-    let top = bind(
-        l,
-        "share",
-        Expr::binary(BinaryOp::Shr, thread(), int32(5)).times(int32(params.rows as i32)),
-        out,
-    );
+    let top = Expr::binary(BinaryOp::Shr, thread(), int32(5)).times(int32(params.rows as i32));
+    let top = bind(l, "share", top, out);
     for (r, regs) in (0..).zip(now) {
         let row = plus(path.origin[0].clone(), r);
-        let mine = and(column.clone(), within(top.clone().plus(int32(r as i32)), halo[0], region[0]));
+        let mine = match params.rank {
+            1 => column.clone(),
+            _ => and(column.clone(), within(top.clone().plus(int32(r as i32)), halo[0], region[0])),
+        };
         let mut body = Vec::new();
-        let to = along(l, mem, std::slice::from_ref(&row)).plus(path.origin[1].clone());
+        let to = along(l, mem, &std::slice::from_ref(&row)[2 - params.rank..]).plus(path.origin[1].clone());
         let list: Vec<Expr> =
             regs.iter().map(|r| canonical(Expr::Reg(*r), ty, &mut l.k.kernel, &mut body)).collect();
+        let to =
+            if path.interior && regs.len() as i64 == params.v { to } else { bind(l, "to", to, &mut body) };
         if path.interior {
             l.k.vector(mem);
-            body.push(Stmt::StoreVec(mem, to, list));
+            for (k, list) in (0..).step_by(params.v as usize).zip(list.chunks(params.v as usize)) {
+                body.push(Stmt::StoreVec(mem, plus(to.clone(), k), list.to_vec()));
+            }
             out.push(Stmt::If(mine, body, vec![]));
             continue;
         }
-        let to = bind(l, "to", to, &mut body);
         for (k, e) in (0..).zip(list) {
             let is_there = Expr::binary(BinaryOp::Lt, plus(path.origin[1].clone(), k), extents[1].clone());
             body.push(Stmt::If(is_there, vec![Stmt::Store(mem, plus(to.clone(), k), e)], vec![]));
         }
-        let mine = and(mine, Expr::binary(BinaryOp::Lt, row, extents[0].clone()));
+        let mine = match params.rank {
+            1 => mine,
+            _ => and(mine, Expr::binary(BinaryOp::Lt, row, extents[0].clone())),
+        };
         out.push(Stmt::If(mine, body, vec![]));
     }
 }

@@ -78,7 +78,7 @@ fn shown_rows(
         let of_warp = params.exchange_len_of_warp(state);
         let odd = Expr::binary(BinaryOp::And, Expr::Reg(place.step), Expr::int(1));
         let buffer = Expr::Cast(Ty::I32, Box::new(odd)).times(int32((WARPS * of_warp) as i32));
-        let column = lane().times(int32(params.v as i32));
+        let column = lane().times(int32(params.columns as i32));
         let base = bind(l, "base", buffer.plus(column), out);
         let state_shown = Shown { area, base, of_warp };
         let mine = bind(l, "mine", state_shown.of(warp()), out);
@@ -132,7 +132,7 @@ fn columns(
 ) {
     let reads = |column: i64| {
         let own = |t: &[i64; 2]| {
-            (0..params.rows).contains(&(row - t[0])) && (0..params.v).contains(&(column - t[1]))
+            (0..params.rows).contains(&(row - t[0])) && (0..params.columns).contains(&(column - t[1]))
         };
         state.taps.iter().any(own)
     };
@@ -143,9 +143,9 @@ fn columns(
         note_loaded(l, state.array, vars, row, column, &[r]);
     };
     for c in 1..=state.reach(1) {
-        let (left, right) = (-c, params.v - 1 + c);
+        let (left, right) = (-c, params.columns - 1 + c);
         if reads(left) {
-            shuffled(l, left, Expr::ShuffleUp(Box::new(Expr::Reg(regs[(params.v - c) as usize])), 1));
+            shuffled(l, left, Expr::ShuffleUp(Box::new(Expr::Reg(regs[(params.columns - c) as usize])), 1));
         }
         if reads(right) {
             shuffled(l, right, Expr::ShuffleDown(Box::new(Expr::Reg(regs[(c - 1) as usize])), 1));

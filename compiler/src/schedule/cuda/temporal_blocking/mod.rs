@@ -17,6 +17,9 @@
 //! store what is still valid
 //! ```
 //!
+//! Of vectors a lane has neighbouring elements of each state, and a warp a part of its own, which it
+//! computes without the others, with shuffles alone.
+//!
 //! Blocks at the edges of the matrix run the predicated element
 //! (`schedule/boundary/predicated.rs`): what lies out of bounds is loaded as 0, computed, and never
 //! selected. Where reads go on at the other end of an axis, a block loads the elements of that end,
@@ -29,6 +32,7 @@ pub use body::main;
 
 use crate::core::{NodeId, Op};
 use crate::kernel::WARP;
+use crate::plan::gpu::Grid;
 use crate::scalar::Ty;
 use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::boundary::predicated::{self, Domain};
@@ -51,14 +55,17 @@ const MAX_OTHERS: usize = 2;
 /// The maximum shared memory of a block, through which warps exchange rows.
 const MAX_SHARED_BYTES: i64 = 48 << 10;
 
-/// A matrix that the steps change.
+/// The vector accesses of a lane's part of a vector.
+const ACCESSES: i64 = 2;
+
+/// A matrix or vector that the steps change.
 #[derive(Clone)]
 pub struct State {
-    /// The matrix before a step.
+    /// The array before a step.
     array: NodeId,
     /// The number of the group's item that stores it after a step.
     item: usize,
-    /// The taps of all elements that read it: distances of rows and columns.
+    /// The taps of all elements that read it: distances of rows and columns. A vector is a row.
     taps: BTreeSet<[i64; 2]>,
     /// The next value as an array whose elements are right in the interior, and one of predicated
     /// elements, which are right everywhere.
@@ -82,14 +89,17 @@ impl State {
 /// The parameters of temporal blocking.
 #[derive(Clone)]
 pub struct TemporalBlockingParams {
-    /// The matrices that the steps change.
+    /// The matrices, or the vectors, that the steps change.
     states: Vec<State>,
+    /// The number of axes: 2, or 1.
+    rank: usize,
     /// The other arrays, which are read at the element's own index.
     others: Vec<NodeId>,
     /// The greatest distances: rows, columns.
     reach: [i64; 2],
-    /// The rows and the columns of a lane. The columns are those of a vector access.
+    /// The rows and the columns of a lane, and the columns of a vector access.
     rows: i64,
+    columns: i64,
     v: i64,
     /// The boundary widths of the interior, and the least extent for which predicated elements are
     /// right.
@@ -107,8 +117,8 @@ impl TemporalBlockingParams {
     /// Returns `None` if the group is no such stencil, or if temporal blocking would not be faster.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<TemporalBlockingParams> {
         let arrays = l.repeated()?;
-        let ([rows, columns], 1..=MAX_STATES) = (&fused.domain[..], arrays.len()) else { return None };
-        let items = whole_states(l, fused, &arrays, [*rows, *columns])?;
+        let (rank @ 1..=2, 1..=MAX_STATES) = (fused.domain.len(), arrays.len()) else { return None };
+        let items = whole_states(l, fused, &arrays)?;
         let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
         if stencils.iter().any(|s| !s.is_static(&l.g)) {
             return None;
@@ -130,17 +140,19 @@ impl TemporalBlockingParams {
         // a state that no element reads is left to the other strategies
         let own: Vec<&Stencil> =
             arrays.iter().map(|x| stencils.iter().find(|s| s.array == *x)).collect::<Option<_>>()?;
-        let reach = [0, 1].map(|axis| {
+        let mut reach = [0; 2];
+        for (axis, reach) in reach[2 - rank..].iter_mut().enumerate() {
             let most = |s: &&Stencil| s.reach(axis).1.max(-s.reach(axis).0);
-            own.iter().map(most).max().unwrap_or(0).max(0)
-        });
+            *reach = own.iter().map(most).max().unwrap_or(0).max(0);
+        }
         let v = 16 / size;
-        let rows = lane_rows(arrays.len(), others.len());
-        let variants = steps(reach, rows, v);
-        let steps = *variants.first()?;
+        let (rows, columns) = match rank {
+            1 => (1, ACCESSES * v),
+            _ => (lane_rows(arrays.len(), others.len()), v),
+        };
         let hull = |x: NodeId| match arrays.contains(&x) {
-            true => reach.map(|r| (-r, r)).to_vec(),
-            false => vec![(0, 0); 2],
+            true => reach[2 - rank..].iter().map(|r| (-r, *r)).collect(),
+            false => vec![(0, 0); rank],
         };
         let vars: Vec<_> = fused.domain.iter().map(|_| l.g.fresh_var(Ty::I64)).collect();
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
@@ -151,13 +163,13 @@ impl TemporalBlockingParams {
             let domain = Domain { index: &index, extents: &fused.domain, reach: &hull, may_wrap: true };
             let edge = predicated::element(&mut l.g, &domain, root)?;
             least = least.max(edge.least);
-            (0..2).for_each(|axis| wrapped[axis] |= edge.wrapped[axis]);
+            wrapped[2 - rank..].iter_mut().zip(&edge.wrapped).for_each(|(all, own)| *all |= own);
             values.push(edge.value);
         }
         // beyond an edge that reads go on at, elements are those of the other end, and so must not
         // depend on where they are
-        let is_same = |axis: &usize| values.iter().all(|x| predicated::only_reads_by(&l.g, *x, index[*axis]));
-        if !(0..2).filter(|axis| wrapped[*axis]).all(|axis| is_same(&axis)) {
+        let is_same = |axis: NodeId| values.iter().all(|x| predicated::only_reads_by(&l.g, *x, axis));
+        if index.iter().zip(&wrapped[2 - rank..]).any(|(axis, wrapped)| *wrapped && !is_same(*axis)) {
             return None;
         }
         let mut edges = Vec::new();
@@ -170,7 +182,7 @@ impl TemporalBlockingParams {
         let boundary_stencils = stencil::stencils(&mut l.g, &fused.domain, &edges);
         let taps = |x: NodeId| {
             let mine = [&stencils, &boundary_stencils].into_iter().flatten().filter(|s| s.array == x);
-            mine.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect()
+            mine.flat_map(|s| &s.taps).map(|t| [if rank == 1 { 0 } else { t[0] }, t[rank - 1]]).collect()
         };
         let state = |(array, (item, edge)): (&NodeId, (&usize, NodeId))| State {
             array: *array,
@@ -181,18 +193,22 @@ impl TemporalBlockingParams {
         };
         let states: Vec<State> = arrays.iter().zip(items.iter().zip(edges)).map(state).collect();
         let widths = inner.widths.clone();
-        let params = TemporalBlockingParams {
+        let mut params = TemporalBlockingParams {
             states,
+            rank,
             others,
             reach,
             rows,
+            columns,
             v,
             widths,
             least,
             wrapped,
-            variants,
-            steps,
+            variants: Vec::new(),
+            steps: 1,
         };
+        params.variants = params.useful_steps();
+        params.steps = *params.variants.first()?;
         let shared: i64 = params.states.iter().map(|s| params.exchange_len(s) * size).sum();
         (shared <= MAX_SHARED_BYTES).then_some(params)
     }
@@ -208,7 +224,7 @@ impl TemporalBlockingParams {
     pub fn min_resident_blocks(&self, l: &LaunchContext) -> u32 {
         let size = l.g.ty(self.states[0].array).elem.size() as i64;
         let arrays = (self.states.len() + self.others.len()) as i64;
-        let words = self.rows * self.v * size / 4 * arrays;
+        let words = self.rows * self.columns * size / 4 * arrays;
         match words {
             ..=32 if self.states.iter().all(|s| s.taps.len() <= 9) => 3,
             ..=64 => 2,
@@ -226,20 +242,50 @@ impl TemporalBlockingParams {
         state.rows().iter().sum::<i64>() * self.region()[1]
     }
 
-    /// Returns the halo: rows and columns around what is stored.
+    /// Returns the halo: rows and columns around what is stored. A lane stores all of its columns, or
+    /// none.
     fn halo(&self) -> [i64; 2] {
-        halo(self.reach, self.v, self.steps)
+        let [rows, columns] = self.reach.map(|reach| reach * self.steps);
+        [rows, (columns + self.columns - 1) / self.columns * self.columns]
     }
 
-    /// Returns the rows and columns of a block with the halo.
+    /// Returns the rows and columns, with the halo, of the lanes that exchange what they have: those
+    /// of a block, or of a warp of a vector.
     fn region(&self) -> [i64; 2] {
-        [WARPS * self.rows, i64::from(WARP) * self.v]
+        let warps = if self.rank == 1 { 1 } else { WARPS };
+        [warps * self.rows, i64::from(WARP) * self.columns]
     }
 
-    /// Returns the rows and columns that a block stores.
-    pub fn block(&self) -> [i64; 2] {
+    /// Returns the rows and columns of a region without the halo.
+    fn stored(&self) -> [i64; 2] {
         let (region, halo) = (self.region(), self.halo());
         [region[0] - 2 * halo[0], region[1] - 2 * halo[1]]
+    }
+
+    /// Returns the grid of the blocks.
+    pub fn grid(&self) -> Grid {
+        let [rows, columns] = self.stored().map(|n| n as u32);
+        match self.rank {
+            1 => Grid::Elements(WARPS as u32 * columns),
+            _ => Grid::Plane { rows, columns },
+        }
+    }
+
+    /// Returns the numbers of steps for which there is a variant. The greatest makes about a third
+    /// of a block's elements invalid (8 Jacobi steps take 0.230 ms, twice 4 steps 0.305 ms); half as
+    /// many steps serve iterations that have fewer.
+    fn useful_steps(&self) -> Vec<i64> {
+        // a lane exchanges columns with its neighbours only
+        if self.reach == [0, 0] || self.reach[1] > self.columns || self.reach[0] > self.rows {
+            return Vec::new();
+        }
+        let is_useful = |steps: i64| {
+            let ([rows, columns], region) = (self.with_steps(steps).stored(), self.region());
+            rows > 0 && columns > 0 && 8 * rows * columns > 5 * region[0] * region[1]
+        };
+        let most = (2..=MAX_STEPS).rev().find(|n| is_useful(*n));
+        let less = most.map(|n| n / 2).filter(|n| *n > 1);
+        most.into_iter().chain(less).collect()
     }
 
     /// Returns the minimum length of an axis: a halo that is loaded from the other end is there
@@ -252,12 +298,7 @@ impl TemporalBlockingParams {
 
 /// Returns the numbers of the items that store the states after a step, if the group does nothing
 /// else, and all states have its index space and elements of one size.
-fn whole_states(
-    l: &mut LaunchContext,
-    fused: &FusedGroup,
-    states: &[NodeId],
-    domain: [NodeId; 2],
-) -> Option<Vec<usize>> {
+fn whole_states(l: &mut LaunchContext, fused: &FusedGroup, states: &[NodeId]) -> Option<Vec<usize>> {
     let size = l.g.ty(states[0]).elem.size();
     if fused.items.len() != states.len() || !matches!(size, 4 | 8) {
         return None;
@@ -269,9 +310,9 @@ fn whole_states(
         let is_simple = is_store(&l.g, &fused.items[item]) && !is_nested(&l.g, &fused.items[item]);
         let ty = l.g.ty(*state);
         let is_whole = l.g.ty(next) == ty
-            && ty.rank == 2
+            && usize::from(ty.rank) == fused.domain.len()
             && ty.elem.size() == size
-            && [0, 1].into_iter().all(|axis| l.has_extent(*state, axis, domain[usize::from(axis)]));
+            && (0..).zip(&fused.domain).all(|(axis, extent)| l.has_extent(*state, axis, *extent));
         if !is_simple || !is_whole || items.contains(&item) {
             return None;
         }
@@ -285,29 +326,6 @@ fn whole_states(
 /// rows, 0.509 ms with 4 rows.
 fn lane_rows(states: usize, others: usize) -> i64 {
     if states > 1 && states + others > 2 { 4 } else { 8 }
-}
-
-fn halo(reach: [i64; 2], v: i64, steps: i64) -> [i64; 2] {
-    [reach[0] * steps, (reach[1] * steps + v - 1) / v * v]
-}
-
-/// Returns the numbers of steps for which there is a variant. The greatest makes about a third of a
-/// block's elements invalid (8 Jacobi steps take 0.230 ms, twice 4 steps 0.305 ms); half as many
-/// steps serve iterations that have fewer.
-fn steps(reach: [i64; 2], rows: i64, v: i64) -> Vec<i64> {
-    // a lane exchanges columns with its neighbours only
-    if reach == [0, 0] || reach[1] > v || reach[0] > rows {
-        return Vec::new();
-    }
-    let is_stored = |steps: i64| {
-        let halo = halo(reach, v, steps);
-        let [valid_rows, columns] = [WARPS * rows - 2 * halo[0], i64::from(WARP) * v - 2 * halo[1]];
-        let all = WARPS * rows * i64::from(WARP) * v;
-        valid_rows > 0 && columns > 0 && 8 * valid_rows * columns > 5 * all
-    };
-    let most = (2..=MAX_STEPS).rev().find(|n| is_stored(*n));
-    let less = most.map(|n| n / 2).filter(|n| *n > 1);
-    most.into_iter().chain(less).collect()
 }
 
 /// Whether an element reads the taps of these stencils, and nothing else.
