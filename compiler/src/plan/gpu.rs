@@ -231,23 +231,18 @@ impl Display for GpuKernel {
             for (word, holds) in [(" contiguous", contiguous), (" narrow", narrow), (" separate", noalias)] {
                 f.write_str(if holds { word } else { "" })?;
             }
-            if let Some(n) = capability {
-                write!(f, " capability {n}")?;
-            }
-            if let Some(n) = longest {
-                write!(f, " longest {n}")?;
-            }
-            if let Some(n) = multiple {
-                write!(f, " multiple {n}")?;
-            }
-            if let Some(n) = neighbours {
-                write!(f, " neighbours {n}")?;
-            }
-            if let Some(n) = v.steps_per_launch {
-                write!(f, " steps {n}")?;
-            }
-            if let Some(n) = extent {
-                write!(f, " extent {n}")?;
+            let of = |n: Option<NonZeroU32>| n.map(NonZeroU32::get);
+            for (word, number) in [
+                ("capability", capability),
+                ("longest", longest),
+                ("multiple", of(multiple)),
+                ("neighbours", of(neighbours)),
+                ("steps", of(v.steps_per_launch)),
+                ("extent", of(extent)),
+            ] {
+                if let Some(n) = number {
+                    write!(f, " {word} {n}")?;
+                }
             }
             for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned), (" rows", &v.row_aligned)] {
                 if !list.is_empty() {
