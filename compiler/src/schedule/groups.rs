@@ -5,7 +5,7 @@ use super::group_order;
 use super::item_loops::KnownLoops;
 pub use super::items::{Item, is_nested, is_store};
 use crate::core::deviations::MOMENTS;
-use crate::core::graph::marks::Visited;
+use crate::core::graph::marks::{self, Visited};
 use crate::core::{Function, Graph, NodeId, Op, tuples};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -312,11 +312,12 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
 
 /// Returns the same as [`needs`] for several values.
 fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
-    let (mut out, mut seen) = (Vec::new(), Visited::begin());
+    let (mut out, mut seen, mut visited) = (Vec::new(), Visited::begin(), 0);
     while let Some(n) = stack.pop() {
         if !seen.insert(n.0) {
             continue;
         }
+        visited += 1;
         let op = g.op(n);
         if op.needs_launch() && g.is_closed(n) {
             out.push(n);
@@ -324,6 +325,7 @@ fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
             stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
         }
     }
+    marks::count_visited(visited);
     out
 }
 

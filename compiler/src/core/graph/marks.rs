@@ -64,7 +64,7 @@ impl Drop for Visited {
 }
 
 /// Counts nodes that a walk has visited.
-pub(super) fn count_visited(nodes: usize) {
+pub fn count_visited(nodes: usize) {
     VISITED.with(|all| all.set(all.get() + nodes as u64));
 }
 
