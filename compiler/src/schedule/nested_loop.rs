@@ -15,7 +15,7 @@ use super::element::element;
 use super::lower::Surroundings;
 use super::lower::{Lower, Region, named};
 use super::reduction::Reduction;
-use super::{cpu, element_loop, error_records, in_bounds, slots};
+use super::{cpu, error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
@@ -126,7 +126,7 @@ fn in_branch(
 fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let op = l.launch.g.op(n).clone();
     if let Op::Loop { .. } = op {
-        return element_loop::emit(l, n, r);
+        return l.element_loop(n, r);
     }
     let (init, src) = parts(&op);
     let start = l.value(init, r)?.0;
