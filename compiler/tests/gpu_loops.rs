@@ -114,3 +114,28 @@ fn loops_nest_and_are_reduced() {
         check(text, &[integers(n)], false);
     }
 }
+
+#[test]
+fn a_call_may_be_one_loop() {
+    let text = "func @gcd(%a: i64, %b: i64) -> (r: i64) {
+  %g = loop 0 (%k: i64, %p: i64, %q: i64) by 3i64 from %a, %b {
+    %more = ne %q, 0i64
+    %rest = rem %p, %q
+    %t = tuple %more, %q, %rest
+    yield %t
+  }
+  %s = loop 2 (%k: i64, %p: i64, %q: i64) by 3i64 from %a, %b {
+    %more = ne %q, 0i64
+    %rest = rem %p, %q
+    %t = tuple %more, %q, %rest
+    yield %t
+  }
+  %in = within %s, 3i64
+  %r = select %in, %g, 0i64
+  return %r
+}";
+    let of = |a, b| [a, b].map(|n| Value::Scalar(Lit::i64(n)));
+    check(text, &of(48, 36), false);
+    check(text, &of(5, 0), false);
+    check(text, &of(89, 55), true);
+}

@@ -6,6 +6,7 @@
 //! asks for it.
 
 mod call;
+mod element_loop;
 mod machine;
 mod moments;
 mod values;

@@ -13,8 +13,14 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// Returns a value of a loop, and the statements that compute it.
-pub(super) fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
+impl Lower<'_, '_, '_> {
+    /// Returns a value of a loop, and the statements that compute it.
+    pub(super) fn element_loop(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
+        emit(self, n, r)
+    }
+}
+
+fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let op = l.launch.g.op(n).clone();
     let Op::Loop { step, which, count, init } = &op else { unreachable!("a loop") };
     let count = l.value(*count, r)?.0;
@@ -61,13 +67,15 @@ pub(super) fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Ve
 /// records.
 fn remember(l: &mut Lower, op: &Op, n: NodeId, values: &[Expr], r: &mut Region) {
     let records = op.lambda().is_some_and(|step| l.launch.may_record(step.body));
+    let always = r.condition(n).and_then(|c| l.launch.g.as_lit(c)).is_some_and(Lit::as_bool);
     for (value, at) in values.iter().zip(0..) {
         let mut other = op.clone();
         if let Op::Loop { which, .. } = &mut other {
             *which = at;
         }
         let other = l.launch.g.add(other);
-        if other != n && (!records || r.condition(other) == r.condition(n)) {
+        let is_covered = !records || always || r.condition(other) == r.condition(n);
+        if other != n && is_covered {
             r.memo.insert(other, (value.clone(), 1));
         }
     }

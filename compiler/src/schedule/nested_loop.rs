@@ -17,7 +17,7 @@ use super::folds::Fold;
 use super::lower::Surroundings;
 use super::lower::{LaunchContext, Lower, Region, named};
 use super::reduction::Reduction;
-use super::{cpu, element_loop, error_records, in_bounds, slots};
+use super::{cpu, error_records, in_bounds, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var, tuples};
 use crate::error::Result;
@@ -163,7 +163,7 @@ fn in_branch(
 fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     let op = l.launch.g.op(of[0]).clone();
     if let Op::Loop { .. } = op {
-        let (value, out) = element_loop::emit(l, of[0], r)?;
+        let (value, out) = l.element_loop(of[0], r)?;
         return Ok((vec![value], out));
     }
     let (init, src) = parts(&op);

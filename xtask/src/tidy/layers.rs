@@ -27,12 +27,14 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 27] = [
+const DSL: [&str; 29] = [
     "scope",
     "node",
     "elem",
     "handle",
     "results",
+    "scalars",
+    "element_loop",
     "kernel_fn",
     "ops",
     "scalar",

@@ -18,13 +18,13 @@ type Tuple = Rc<[Lit]>;
 /// Bindings of a lambda's variables, and the values that depend on them.
 #[derive(Default)]
 pub(super) struct Env<'e> {
-    params: &'e [(Var, Ty)],
-    args: &'e [Lit],
-    memo: Memo,
-    outer: Option<&'e Env<'e>>,
+    pub(super) params: &'e [(Var, Ty)],
+    pub(super) args: &'e [Lit],
+    pub(super) memo: Memo,
+    pub(super) outer: Option<&'e Env<'e>>,
 }
 
-type Memo = RefCell<HashMap<NodeId, Lit>>;
+pub(super) type Memo = RefCell<HashMap<NodeId, Lit>>;
 
 impl Env<'_> {
     fn var(&self, v: Var) -> Lit {
@@ -37,14 +37,14 @@ impl Env<'_> {
 
 pub(super) struct Machine<'a> {
     f: &'a Function,
-    g: &'a Graph,
+    pub(super) g: &'a Graph,
     args: Vec<Val>,
     closed: HashMap<NodeId, Val>,
     /// The values of nodes that were computed as part of a bound.
     bounds: HashMap<NodeId, Val>,
     in_bound: bool,
     /// Empty tables, which the next lambda reuses.
-    spare: Vec<Memo>,
+    pub(super) spare: Vec<Memo>,
     pub(super) recorded: bool,
     /// The first rule of a step that does not hold.
     pub(super) failed: Option<Error>,
@@ -94,7 +94,7 @@ impl<'a> Machine<'a> {
         args.truncate(states);
         args
     }
-    fn scalar(&mut self, n: NodeId, env: &Env) -> Lit {
+    pub(super) fn scalar(&mut self, n: NodeId, env: &Env) -> Lit {
         match self.eval(n, env) {
             Val::Scalar(l) => l,
             Val::Array(_) => unreachable!("verified: {n:?} is a scalar"),
@@ -172,31 +172,6 @@ impl<'a> Machine<'a> {
         inner.memo.borrow_mut().clear();
         self.spare.push(inner.memo);
         value
-    }
-
-    /// Returns a value of a loop of an element (semantics 5.16).
-    fn element_loop(&mut self, step: &Lambda, which: u32, count: NodeId, init: &[NodeId], env: &Env) -> Lit {
-        let Op::Tuple(parts) = self.g.op(step.body) else { unreachable!("verified: a tuple") };
-        let count = self.scalar(count, env).as_i64();
-        let mut args = vec![Lit::i64(0)];
-        args.extend(init.iter().map(|n| self.scalar(*n, env)));
-        let mut memo = self.spare.pop().unwrap_or_default();
-        while args[0].as_i64() < count {
-            let inner = Env { params: &step.params, args: &args, memo, outer: Some(env) };
-            let next: Option<Vec<Lit>> = self
-                .scalar(parts[0], &inner)
-                .as_bool()
-                .then(|| parts[1..].iter().map(|n| self.scalar(*n, &inner)).collect());
-            memo = inner.memo;
-            memo.borrow_mut().clear();
-            let Some(next) = next else { break };
-            args.splice(1.., next);
-            args[0] = Lit::i64(args[0].as_i64() + 1);
-        }
-        self.spare.push(memo);
-        // the number of steps is behind the states
-        args.rotate_left(1);
-        args[which as usize]
     }
 
     fn compute(&mut self, n: NodeId, env: &Env) -> Val {

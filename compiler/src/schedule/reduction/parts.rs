@@ -33,7 +33,7 @@ pub(super) fn moments(values: &[NodeId]) -> Moments {
 /// `of`.
 pub fn have_loops(l: &mut LaunchContext, values: &[NodeId], of: Var) -> bool {
     let nodes = l.g.reachable(values.iter().copied());
-    let loops = nodes.into_iter().filter(|n| l.g.op(*n).is_reduction() && !l.g.is_closed(*n));
+    let loops = nodes.into_iter().filter(|n| l.g.op(*n).is_loop() && !l.g.is_closed(*n));
     let loops: Vec<NodeId> = loops.collect();
     // a loop that may leave an error record is not moved out of another loop
     loops.into_iter().any(|n| l.g.node(n).free.contains(&of) || l.may_record(n))
