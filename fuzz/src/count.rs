@@ -55,6 +55,7 @@ operations! {
     Op::Select(..) => "select" Scalar,
     Op::Tuple(_) => "tuple" Leaf,
     Op::Cast(..) => "cast" Scalar,
+    Op::Loop { .. } => "loop" Scalar,
     Op::Stage(_) => "stage" Scalar,
     Op::Len(..) => "len" Reads,
     Op::At(..) => "at" Reads,

@@ -2,6 +2,7 @@
 //! that of one element.
 
 use super::Gen;
+use super::loops::MOST_STEPS;
 use arraygpu_compiler::core::{NodeId, Op};
 
 /// The most that an element may cost: all arrays that it is made of become one expression.
@@ -34,6 +35,7 @@ impl Gen<'_> {
             Op::At(x, _) | Op::Elem(x, _) if !self.is_closed(*x) => {
                 sum(self) + self.elements(*x) * self.cost(*x)
             }
+            Op::Loop { .. } => 1.0 + sum(self) + MOST_STEPS as f64 * body.map_or(0.0, |b| self.cost(b)),
             _ => 1.0 + sum(self) + body.map_or(0.0, |b| self.cost(b)),
         };
         self.costs.insert(n, cost);

@@ -10,6 +10,7 @@ mod calls;
 mod cost;
 mod host;
 mod iterate;
+mod loops;
 mod parts;
 mod reduce;
 mod results;
@@ -29,7 +30,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 28] = [
+pub const CONSTRUCTS: [&str; 29] = [
     "a chain of scalars",
     "a condition of a reduction",
     "a part replaced",
@@ -45,6 +46,7 @@ pub const CONSTRUCTS: [&str; 28] = [
     "fold to another type",
     "fold of tuples",
     "gather",
+    "loop of an element",
     "matrix product",
     "rows and their reductions",
     "nine states",

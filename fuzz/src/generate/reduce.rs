@@ -14,6 +14,9 @@ impl Gen<'_> {
         if self.rng.one_in(4) {
             return self.fold(ty);
         }
+        if self.rng.one_in(6) {
+            return self.element_loop(ty);
+        }
         let arrays = self.arrays_of(ty);
         let x = if arrays.is_empty() || self.rng.one_in(2) {
             self.new_array(ty)

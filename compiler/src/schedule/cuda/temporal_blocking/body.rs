@@ -1,9 +1,9 @@
 //! The body of one thread of temporal blocking: it loads, then exchanges and computes in each step,
 //! then stores.
 
-use super::exchange::{self, Exchange};
+use super::exchange::{self, Exchange, at, note_loaded};
 use super::{State, TemporalBlockingParams, WARPS};
-use crate::core::{NodeId, linear};
+use crate::core::NodeId;
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -176,30 +176,6 @@ fn block_path(
         store(l, fused, params, path, (state, tile), out);
     }
     Ok(())
-}
-
-/// Returns the nodes of the indices of an element of the lane.
-fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
-    let step = |l: &mut Lower, var: NodeId, by: i64| {
-        let by = l.launch.g.lit(Lit::i64(by));
-        linear::add(&mut l.launch.g, var, by)
-    };
-    vars.iter().zip(&by[2 - vars.len()..]).map(|(v, by)| step(l, v.0, *by)).collect()
-}
-
-/// Notes that these registers hold the elements of a row from a column on.
-pub fn note_loaded(
-    l: &mut Lower,
-    array: NodeId,
-    vars: &[(NodeId, Expr)],
-    row: i64,
-    column: i64,
-    regs: &[Reg],
-) {
-    for (c, r) in (column..).zip(regs) {
-        let index = at(l, vars, [row, c]);
-        l.scope.loaded.get_or_insert_default().insert((array, index), Expr::Reg(*r));
-    }
 }
 
 fn and(a: Expr, b: Expr) -> Expr {

@@ -1,11 +1,10 @@
 //! What a step reads beyond a lane's own elements: rows of the warps above and below through shared
 //! memory, and columns of the lanes beside by shuffles.
 
-use super::body::note_loaded;
 use super::{State, TemporalBlockingParams, WARPS};
-use crate::core::NodeId;
+use crate::core::{NodeId, linear};
 use crate::kernel::{Expr, Mem, Reg, Stmt};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, offset};
 use crate::schedule::cuda::register_tiling::placement::{lane, warp};
 use crate::schedule::lower::{Lower, named as bind};
@@ -151,4 +150,28 @@ fn columns(
             shuffled(l, right, Expr::ShuffleDown(Box::new(Expr::Reg(regs[(c - 1) as usize])), 1));
         }
     }
+}
+
+/// Notes that these registers hold the elements of a row from a column on.
+pub fn note_loaded(
+    l: &mut Lower,
+    array: NodeId,
+    vars: &[(NodeId, Expr)],
+    row: i64,
+    column: i64,
+    regs: &[Reg],
+) {
+    for (c, r) in (column..).zip(regs) {
+        let index = at(l, vars, [row, c]);
+        l.scope.loaded.get_or_insert_default().insert((array, index), Expr::Reg(*r));
+    }
+}
+
+/// Returns the nodes of the indices of an element of the lane.
+pub fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
+    let step = |l: &mut Lower, var: NodeId, by: i64| {
+        let by = l.launch.g.lit(Lit::i64(by));
+        linear::add(&mut l.launch.g, var, by)
+    };
+    vars.iter().zip(&by[2 - vars.len()..]).map(|(v, by)| step(l, v.0, *by)).collect()
 }
