@@ -61,6 +61,7 @@ impl Demand {
                 same if same == n => self.symbol_of(&Op::Len(x, axis), &[self.leaves[&x]]),
                 other => self.closed_scalar(other),
             },
+            Op::Loop { .. } => self.symbols.fresh_var(self.g.ty(n).elem).1,
             op => {
                 let operands: Vec<NodeId> = op.operands().map(|o| self.closed_scalar(o)).collect();
                 self.symbol_of(&op, &operands)
