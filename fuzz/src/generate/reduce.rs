@@ -14,7 +14,7 @@ impl Gen<'_> {
         if self.rng.one_in(4) {
             return self.fold(ty);
         }
-        if self.rng.one_in(6) {
+        if self.rng.one_in(10) {
             return self.element_loop(ty);
         }
         let arrays = self.arrays_of(ty);
@@ -35,7 +35,7 @@ impl Gen<'_> {
         let x = if self.rng.one_in(4) { self.elsewhere(x) } else { x };
         let ty = self.ty(x).elem;
         let deviates = matches!(ty, Ty::F32 | Ty::F64) && self.rng.one_in(5);
-        let of_tuples = self.rng.one_in(6);
+        let of_tuples = self.rng.one_in(8);
         let made = match self.rng.below(5) {
             _ if of_tuples => self.tuples(x),
             _ if deviates => {
