@@ -40,14 +40,19 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         array(n, what)?;
         Ok::<_, String>(tuples::types_of_elements(g, n))
     };
+    // the components of a tuple, or a scalar
+    let components = |n: NodeId, what: &str| match g.op(n) {
+        Op::Tuple(_) => Ok(tuples::types(g, n)),
+        _ => scalar(n, what).map(|ty| vec![ty]),
+    };
     // a function from (T, U) to T, whose operands may be tuples; returns the type of a component of T
     let operator = |l: &Lambda, init: NodeId, second: &[Ty], which: u32, what: &str| {
-        let first = tuples::types(g, init);
+        let first = components(init, "the initial value")?;
         if l.params.iter().map(|p| &p.1).ne(first.iter().chain(second)) {
             let list = first.iter().chain(second).map(|t| t.name()).collect::<Vec<_>>().join(", ");
             return Err(format!("{what}'s function must take ({list})"));
         }
-        let result = tuples::types(g, l.body);
+        let result = components(l.body, "the function's result")?;
         if result != first {
             return Err(format!("{what}'s accumulator and its function's result differ in type"));
         }
@@ -177,7 +182,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         }
         Op::Reduce { join, init, src, which } => {
             let types = elements(*src, "the operand of reduce")?;
-            if types != tuples::types(g, *init) {
+            if types != components(*init, "the initial value")? {
                 return Err("initial value and elements differ in type".into());
             }
             operator(join, *init, &types, *which, "reduce")?
