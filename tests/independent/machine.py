@@ -316,6 +316,24 @@ class Machine:
     def do_fold(self, node, init, src):
         return self.joined(node, init, src, arrays.fold)
 
+    def do_loop(self, node, count, *init):
+        """5.16: the step is computed only if the condition holds, and either only while there are steps left."""
+        region, which = node.region, node.extra
+        condition, *following = [self.code(c, region) for c in region.result.operands]
+
+        def value(frame):
+            number, states, most = 0, [s(frame) for s in init], count(frame)
+            while number < most:
+                inner = new_frame(region, frame)
+                for slot, known in zip(region.binders, [number, *states]):
+                    inner[slot] = known
+                if not condition(inner):
+                    break
+                states, number = [f(inner) for f in following], number + 1
+            return [*states, number][which]
+
+        return value
+
     def product(self, node, init, a, b, order):
         operators = [scalars.exact_binary("mul", node.elem), scalars.mul_add(node.elem)]
         operators.append(scalars.exact_binary("add", node.elem))

@@ -364,6 +364,16 @@ class FunctionParser:
 
     op_fold = op_reduce
 
+    def op_loop(self, word):
+        which = self.p.small()
+        binders = self.binders()
+        count = self.after("by")
+        self.p.expect("from")
+        init = self.more()
+        region = self.lambda_of(binders)
+        elem = init[which].elem if which < len(init) else "i64"
+        return self.node(word, [count, *init], elem, 0, region, extra=which)
+
     def op_iterate(self, word):
         step = self.steps.get(self.p.take("name"))
         if step is None:
