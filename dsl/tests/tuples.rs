@@ -71,7 +71,7 @@ fn places_in_integers_and_matrices() {
 #[test]
 fn places_in_rows_and_columns() {
     let f = lower(["x"], ["rows", "cols"], |x: MExp<f32>| (x.argmin_rows(), x.argmin_cols()));
-    for (rows, cols) in [(0, 3), (3, 0), (5, 33), (2, 130), (130, 3), (1, 2060), (2060, 1)] {
+    for (rows, cols) in [(0, 3), (3, 0), (5, 33), (2, 130), (2060, 1)] {
         let found = everywhere(&f, &[table(rows, cols)]);
         let of_row = |i: i64| first((0..cols).map(|j| value(i * cols + j)));
         let of_column = |j: i64| first((0..rows).map(|i| value(i * cols + j)));
@@ -117,7 +117,7 @@ fn tuples_of_several_arrays() {
         let (of_column, column) = (x, w).reduce_cols((0.0, 0.0), merged);
         (mean, weight, of_column, column)
     });
-    for (rows, cols) in [(0, 3), (3, 0), (5, 33), (2, 130), (130, 3), (1, 2060), (2060, 1)] {
+    for (rows, cols) in [(0, 3), (3, 0), (5, 33), (2, 130), (2060, 1)] {
         let w = (0..rows * cols).map(|k| Lit::f32(1.0 + (k % 3) as f32)).collect();
         everywhere(&f, &[table(rows, cols), Value::Array(vec![rows, cols], w)]);
     }
