@@ -2,7 +2,7 @@
 
 use crate::handle::{IntoScalar, SExp};
 use crate::node::{self, NodeRef, Op, make};
-use crate::results::{Results, nodes_of};
+use crate::results::{nodes_of, of_nodes};
 use crate::scalars::LoopState;
 use crate::scope::Place;
 use arraygpu_compiler::core::Type;
@@ -31,10 +31,6 @@ fn looped(
     (0..).zip(types[1..].iter().chain([&Ty::I64])).map(value).collect()
 }
 
-fn state<S: Results>(nodes: &[NodeRef]) -> S {
-    S::from_nodes(&mut nodes.iter().copied())
-}
-
 /// The state after `n` steps, each of which is `f(i, state)` with i = 0, 1, .. n - 1. A state is a scalar or a
 /// tuple of up to 12 scalars and tuples. n may be any number that the element knows; of 0 steps and fewer the
 /// state is `init`.
@@ -58,10 +54,10 @@ pub fn loop_for<S: LoopState>(
     let mut inits = Vec::new();
     init.states_at(at, &mut inits);
     let values = looped(at, "loop_for", n.scalar_at(at), &inits, |i, states| {
-        let next = nodes_of(f(SExp::of(i), state(states)));
+        let next = nodes_of(f(SExp::of(i), of_nodes(states)));
         [node::constant(at, Lit::bool(true))].into_iter().chain(next).collect()
     });
-    state(&values)
+    of_nodes(&values)
 }
 
 /// The first state for which the condition does not hold, beginning with `init`, each from the one before by
@@ -124,8 +120,8 @@ fn limited<S: LoopState>(
     init.states_at(at, &mut inits);
     let count = node::binary(at, BinaryOp::Add, limit, node::constant(at, Lit::i64(1)));
     let mut values = looped(at, construct, count, &inits, |_, states| {
-        let goes_on = condition(state(states)).node();
-        [goes_on].into_iter().chain(nodes_of(step(state(states)))).collect()
+        let goes_on = condition(of_nodes(states)).node();
+        [goes_on].into_iter().chain(nodes_of(step(of_nodes(states)))).collect()
     });
     let steps = values.pop().expect("the number of steps");
     let ends = make(at, Type::scalar(Ty::Bool), Op::Within(steps, count));
@@ -134,5 +130,5 @@ fn limited<S: LoopState>(
         make(at, value.ty, Op::Select(ends, value, nothing))
     };
     let values: Vec<NodeRef> = values.into_iter().map(ended).collect();
-    state(&values)
+    of_nodes(&values)
 }

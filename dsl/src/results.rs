@@ -55,6 +55,25 @@ impl<T: Elem> Scalars for SExp<T> {
     type Tensors = TExp<T>;
 }
 
+/// Calls a macro with the names of the components of each tuple, of one to 12.
+macro_rules! each_tuple {
+    ($each:ident) => {
+        $each!(A);
+        $each!(A B);
+        $each!(A B C);
+        $each!(A B C D);
+        $each!(A B C D E);
+        $each!(A B C D E F);
+        $each!(A B C D E F G);
+        $each!(A B C D E F G H);
+        $each!(A B C D E F G H I);
+        $each!(A B C D E F G H I J);
+        $each!(A B C D E F G H I J K);
+        $each!(A B C D E F G H I J K L);
+    };
+}
+pub(crate) use each_tuple;
+
 macro_rules! tuple_results {
     ($($name:ident)+) => {
         impl<$($name: Results),+> Results for ($($name,)+) {
@@ -74,24 +93,18 @@ macro_rules! tuple_results {
         }
     };
 }
-tuple_results!(A);
-tuple_results!(A B);
-tuple_results!(A B C);
-tuple_results!(A B C D);
-tuple_results!(A B C D E);
-tuple_results!(A B C D E F);
-tuple_results!(A B C D E F G);
-tuple_results!(A B C D E F G H);
-tuple_results!(A B C D E F G H I);
-tuple_results!(A B C D E F G H I J);
-tuple_results!(A B C D E F G H I J K);
-tuple_results!(A B C D E F G H I J K L);
+each_tuple!(tuple_results);
 
 /// The nodes of a tuple, in order.
 pub(crate) fn nodes_of(results: impl Results) -> Vec<NodeRef> {
     let mut nodes = Vec::new();
     results.nodes(&mut nodes);
     nodes
+}
+
+/// The value whose nodes these are.
+pub(crate) fn of_nodes<S: Results>(nodes: &[NodeRef]) -> S {
+    S::from_nodes(&mut nodes.iter().copied())
 }
 
 /// The names of a function's results: `"result"`, or `["lo", "hi"]` for a tuple.

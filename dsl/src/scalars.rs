@@ -3,7 +3,7 @@
 use crate::elem::Elem;
 use crate::handle::SExp;
 use crate::node::{self, NodeRef};
-use crate::results::Scalars;
+use crate::results::{Scalars, each_tuple};
 use crate::scope::Place;
 
 /// What a loop may begin with: a scalar expression, a constant with its type (`0i64`, `1.0f32`), or a tuple
@@ -50,15 +50,4 @@ macro_rules! tuple_states {
         }
     };
 }
-tuple_states!(A);
-tuple_states!(A B);
-tuple_states!(A B C);
-tuple_states!(A B C D);
-tuple_states!(A B C D E);
-tuple_states!(A B C D E F);
-tuple_states!(A B C D E F G);
-tuple_states!(A B C D E F G H);
-tuple_states!(A B C D E F G H I);
-tuple_states!(A B C D E F G H I J);
-tuple_states!(A B C D E F G H I J K);
-tuple_states!(A B C D E F G H I J K L);
+each_tuple!(tuple_states);

@@ -5,7 +5,7 @@ use crate::axis::{generated, len, pick};
 use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::node::{self, NodeRef, Op, make};
-use crate::results::{Results, Scalars, nodes_of};
+use crate::results::{Scalars, nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::Ty;
@@ -162,11 +162,6 @@ fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
     nodes
 }
 
-/// The scalars of a tuple, from nodes.
-fn scalars<S: Results>(nodes: &[NodeRef]) -> S {
-    S::from_nodes(&mut nodes.iter().copied())
-}
-
 fn reduce<A: Arrays>(
     at: Place,
     construct: &'static str,
@@ -176,7 +171,7 @@ fn reduce<A: Arrays>(
 ) -> Vec<NodeRef> {
     let mut first = Vec::new();
     init.scalars_at(at, &mut first);
-    reduce_nodes(at, construct, &first, srcs, |a, b| nodes_of(f(scalars(a), scalars(b))))
+    reduce_nodes(at, construct, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
 fn fold<A: Arrays, S: Scalars>(
@@ -189,7 +184,7 @@ fn fold<A: Arrays, S: Scalars>(
     let first = nodes_of(init);
     let step = |v: &[NodeRef]| {
         let (acc, element) = v.split_at(first.len());
-        nodes_of(f(scalars(acc), scalars(element)))
+        nodes_of(f(of_nodes(acc), of_nodes(element)))
     };
     joined(at, construct, Order::Fold, &first, srcs, step)
 }
@@ -238,7 +233,7 @@ pub trait TupleReductions: Arrays {
         init: impl IntoScalars<Self::Elements>,
         f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
     ) -> Self::Elements {
-        scalars(&reduce::<Self>(Location::caller(), "reduce", init, &arrays_of(self), f))
+        of_nodes(&reduce::<Self>(Location::caller(), "reduce", init, &arrays_of(self), f))
     }
 
     /// [`VExp::fold`] with an accumulator that may be a tuple: the strict left fold in index order of
@@ -260,7 +255,7 @@ pub trait TupleReductions: Arrays {
     /// ```
     #[track_caller]
     fn fold<S: Scalars>(self, init: S, f: impl FnOnce(S, Self::Elements) -> S) -> S {
-        scalars(&fold::<Self, S>(Location::caller(), "fold", init, &arrays_of(self), f))
+        of_nodes(&fold::<Self, S>(Location::caller(), "fold", init, &arrays_of(self), f))
     }
 
     /// [`TupleReductions::reduce`] of each row of matrices: vectors with one element for each row.
@@ -287,7 +282,7 @@ pub trait TupleReductions: Arrays {
     {
         let at = Location::caller();
         let line = |rows: &[NodeRef]| reduce::<Self>(at, "reduce_rows", init, rows, f);
-        scalars(&over_lines(at, "reduce_rows", 0, &arrays_of(self), line))
+        of_nodes(&over_lines(at, "reduce_rows", 0, &arrays_of(self), line))
     }
 
     /// [`TupleReductions::reduce`] of each column of matrices: vectors with one element for each column.
@@ -311,7 +306,7 @@ pub trait TupleReductions: Arrays {
     {
         let at = Location::caller();
         let line = |columns: &[NodeRef]| reduce::<Self>(at, "reduce_cols", init, columns, f);
-        scalars(&over_lines(at, "reduce_cols", 1, &arrays_of(self), line))
+        of_nodes(&over_lines(at, "reduce_cols", 1, &arrays_of(self), line))
     }
 }
 

@@ -179,7 +179,8 @@ pub enum Op {
     Materialize(NodeId),
 
     /// Several scalars (semantics 5.14): the elements, the initial value and the result of the
-    /// operator of a reduction or fold, the result of a loop's function, and nothing else. Its type is that of its first component.
+    /// operator of a reduction or fold, the result of a loop's function, and nothing else. Its type is
+    /// that of its first component.
     Tuple(Vec<NodeId>),
 
     /// A reduction (semantics 5.1). If its initial value is a tuple, so are the elements, and the

@@ -175,7 +175,8 @@ fn allowed(name: &str) -> u32 {
     match name {
         n if n.starts_with("product.core") => 1024,
         n if n.starts_with("nest") => 512,
-        // four clamped steps of two states at once: the spills are those of blocks at an edge, too (an H100: 0.50 ms at 8192 x 8192, single steps 1.49)
+        // four clamped steps of two states at once: the spills are those of blocks at an edge, too (an H100: 0.50 ms
+        // at 8192 x 8192, single steps 1.49)
         n if n.starts_with("iterate_two.core") && n.contains("_steps") => 1408,
         n if n.contains("square9_0_any") || n.contains("_steps") => 128,
         // the counters of a tiled contraction are a local array on purpose
