@@ -1,4 +1,5 @@
-//! The K loop: whole steps by copies or registers, two steps ahead; then what is left, element by element.
+//! The K loop: whole steps, whose elements come ahead of time into shared memory (by asynchronous copies, or through registers where
+//! they are converted or strided); then the elements that are left, one by one.
 
 use super::TensorBlock;
 use super::fragments::Fragments;

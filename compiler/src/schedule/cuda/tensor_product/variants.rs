@@ -17,7 +17,8 @@ const LARGE_MIN_BLOCKS: u32 = 96;
 /// The minimum number of any block tiles: so many have more throughput than all multiprocessors have without
 /// tensor cores.
 const MIN_BLOCKS: u32 = 32;
-/// The minimum number of rows and columns, of small and of large block tiles, which are filled with zeros.
+/// The minimum number of rows and of columns of a product. Tiles that stand over the product's edge are filled with zeros, so that
+/// a narrow product wastes most of a large tile: those whose rows are aligned ask for more of them, because small tiles can take over.
 const MIN_SIDE: u32 = 8;
 const LARGE_MIN_SIDE: u32 = 96;
 
