@@ -18,7 +18,7 @@ if [ -z "$devices" ]; then
     devices=cpu
     if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then devices="cpu cuda"; else echo "no GPU here: on the CPU only"; fi
 fi
-[ ! -e data/random.tar.gz ] || tar -xzf data/random.tar.gz -C "$OUT" || exit 2
+[ ! -e data/random.tar ] || tar -xf data/random.tar -C "$OUT" || exit 2
 passed=0 failed=0
 # Times that a test program prints are no results.
 steady() { sed 's/finished in .*//; s/(took .*)//; s/, [0-9]* s ([0-9]* programs a second)//' "$1"; }

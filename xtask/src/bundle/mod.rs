@@ -42,6 +42,10 @@ const FILES: [(&str, &str); 4] = [
     ("README.txt", include_str!("../../bundle/README.txt")),
 ];
 
+/// The archive's dictionary holds the whole bundle: test programs that have the library inside, and
+/// packages that have the same runtime code, are stored as what differs between them.
+const XZ_OPTIONS: &str = "-T1 --lzma2=preset=3,dict=384MiB";
+
 /// Makes the bundle anew.
 pub fn run() -> Result {
     system::ensure(system::BUILD)?;
@@ -84,7 +88,8 @@ pub fn run() -> Result {
     check::all(&bundle.root)?;
     let archive = bundle.root.with_extension("tar.xz");
     let (folder, name) = (work(), bundle.root.file_name().unwrap_or_default());
-    sh::run(sh::program("tar").arg("-C").arg(folder).arg("-cJf").arg(&archive).arg(name))?;
+    let mut tar = sh::program("tar");
+    sh::run(tar.env("XZ_OPT", XZ_OPTIONS).arg("-C").arg(folder).arg("-cJf").arg(&archive).arg(name))?;
     check::archive(&archive)
 }
 
