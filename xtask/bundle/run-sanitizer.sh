@@ -20,7 +20,7 @@ if [ -z "$sanitizer" ]; then
     echo "no compute-sanitizer here: install CUDA's, or name it in SANITIZER"
     exit 3
 fi
-[ ! -e data/random.tar.gz ] || tar -xzf data/random.tar.gz -C "$OUT" || exit 2
+[ ! -e data/random.tar ] || tar -xf data/random.tar -C "$OUT" || exit 2
 passed=0 failed=0
 for tool in ${tools:-memcheck racecheck initcheck synccheck}; do
     while read -r program arguments; do
