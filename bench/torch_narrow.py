@@ -1,6 +1,6 @@
 """Functions of narrow elements, and a deviation, beside PyTorch in one process, as `torch_rows.py` measures rows.
 
-    python3 torch_narrow.py LIBRARY PACKAGE > narrow.jsonl
+    python3 torch_narrow.py LIBRARY PACKAGE [NAME ..] > narrow.jsonl
 """
 
 import json
@@ -97,6 +97,8 @@ CASES += [("sum_f32", total(torch.float32), [uniform(torch.float32)], (1 << k,),
 CASES += [(name, lambda x: x.std(correction=0).view(1), [uniform(torch.float32)], (1 << 26,), torch.float32, (1,)) for name in ("deviation", "std")]
 for rows, cols in ((65536, 1024), (1 << 20, 64), (8192, 8192)):
     CASES.append(("std_rows", lambda x: x.std(1, correction=0), [uniform(torch.float32)], (rows, cols), torch.float32, (rows,)))
+    CASES.append(("sum_rows", lambda x: x.sum(1), [uniform(torch.float32)], (rows, cols), torch.float32, (rows,)))
+    CASES.append(("argmax_rows", lambda x: x.argmax(1), [uniform(torch.float32)], (rows, cols), torch.int64, (rows,)))
     CASES.append(("std_cols", lambda x: x.std(0, correction=0), [uniform(torch.float32)], (rows, cols), torch.float32, (cols,)))
 for shape in ((65536, 1024), (8192, 8192)):
     CASES.append(("atax", lambda a, x: a.t() @ (a @ x), [uniform(torch.float32), along(1)], shape, torch.float32, shape[1:]))
@@ -136,7 +138,8 @@ def main():
     torch.cuda.set_stream(torch.cuda.Stream())
     ours = Ours(*sys.argv[1:3]) if len(sys.argv) > 2 else None
     print(json.dumps(dict(device=torch.cuda.get_device_name(0), torch=torch.__version__)), flush=True)
-    for name, f, makers, shape, kind, result in CASES:
+    cases = [case for case in CASES if len(sys.argv) < 4 or case[0] in sys.argv[3:]]
+    for name, f, makers, shape, kind, result in cases:
         inputs = [make(*shape) for make in makers]
         out = torch.empty(result, device=DEV, dtype=kind)
         moved = sum(x.nbytes for x in inputs) + sum(inputs[i].nbytes for i in AGAIN.get(name, ())) + out.nbytes

@@ -25,7 +25,7 @@ use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variables;
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{each_accumulator, tiles};
+use crate::schedule::reduction::{Reduction, each_accumulator, tiles};
 pub(super) use short::short_segments;
 
 /// Threads of a block.
@@ -198,19 +198,20 @@ impl Strip<'_> {
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
         let batch = if self.job.stored.is_some() { of_stored(l.launch, self.job).1 } else { BATCH };
-        let batches = Expr::binary(BinaryOp::Shr, rows.clone(), Expr::int(batch.trailing_zeros().into()));
-        let batches = bind(l, "batches", Expr::binary(BinaryOp::Max, batches, Expr::int(0)), &mut body);
-        let (b, row) = (l.k.reg("b", Ty::I64), l.k.reg("row", Ty::I64));
-        let mut inner = Vec::new();
-        let at = start.clone().plus(Expr::Reg(b).times(Expr::int(batch * COLUMNS)));
-        let at = bind(l, "at", at, &mut inner);
-        let so_far = Expr::Reg(b).times(Expr::int(batch));
-        self.rows(l, j, (&at, &so_far), batch, &accs, &mut inner)?;
-        body.push(Stmt::Seq(b, Expr::int(0), batches.clone(), inner));
-        let mut inner = Vec::new();
-        let at = bind(l, "at", start.plus(Expr::Reg(row).times(Expr::int(COLUMNS))), &mut inner);
-        self.rows(l, j, (&at, &Expr::Reg(row)), 1, &accs, &mut inner)?;
-        body.push(Stmt::Seq(row, batches.times(Expr::int(batch)), rows, inner));
+        let mut some = Vec::new();
+        self.some_rows(l, j, (&start, &rows), batch, &accs, &mut some)?;
+        if self.job.reductions.iter().any(Reduction::is_counted) {
+            // the counts in a whole column are constants, and with them the weights of means
+            let mut whole = Vec::new();
+            for row in (0..TILE / COLUMNS).step_by(batch as usize) {
+                let at = bind(l, "at", start.clone().plus(Expr::int(row * COLUMNS)), &mut whole);
+                self.rows(l, j, (&at, &Expr::int(row)), batch, &accs, &mut whole)?;
+            }
+            let is_whole = Expr::binary(BinaryOp::Eq, rows, Expr::int(TILE / COLUMNS));
+            body.push(Stmt::If(is_whole, whole, some));
+        } else {
+            body.append(&mut some);
+        }
         let c = bind(l, "c", to_i64(Expr::Reg(g)), &mut body);
         for (accs, counters) in accs.iter().zip(&mut counters) {
             for ((acc, r), counter) in accs.iter().zip(&self.job.reductions).zip(counters) {
@@ -225,6 +226,32 @@ impl Strip<'_> {
                 out.extend(value.iter().zip(total).map(|(value, e)| Stmt::Assign(*value, e)));
             }
         }
+        Ok(())
+    }
+
+    /// Folds the first `rows` rows of a column that begins at element `start`, `batch` at a time while there are so many.
+    fn some_rows(
+        &self,
+        l: &mut Lower,
+        j: &Expr,
+        (start, rows): (&Expr, &Expr),
+        batch: i64,
+        accs: &[Vec<Vec<Reg>>],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let batches = Expr::binary(BinaryOp::Shr, rows.clone(), Expr::int(batch.trailing_zeros().into()));
+        let batches = bind(l, "batches", Expr::binary(BinaryOp::Max, batches, Expr::int(0)), out);
+        let (b, row) = (l.k.reg("b", Ty::I64), l.k.reg("row", Ty::I64));
+        let mut inner = Vec::new();
+        let at = start.clone().plus(Expr::Reg(b).times(Expr::int(batch * COLUMNS)));
+        let at = bind(l, "at", at, &mut inner);
+        let so_far = Expr::Reg(b).times(Expr::int(batch));
+        self.rows(l, j, (&at, &so_far), batch, accs, &mut inner)?;
+        out.push(Stmt::Seq(b, Expr::int(0), batches.clone(), inner));
+        let mut inner = Vec::new();
+        let at = bind(l, "at", start.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS))), &mut inner);
+        self.rows(l, j, (&at, &Expr::Reg(row)), 1, accs, &mut inner)?;
+        out.push(Stmt::Seq(row, batches.times(Expr::int(batch)), rows.clone(), inner));
         Ok(())
     }
 

@@ -31,6 +31,8 @@ pub enum SegmentMapping {
     /// Each thread reduces `v` neighbouring segments; neighbouring threads have neighbouring
     /// segments.
     NeighboursPerThread,
+    /// A warp reduces all tiles of a segment, one after another.
+    TilesOfWarp,
     /// Many warps reduce one segment, a tile each.
     SegmentTiles,
     /// A block reduces tiles of a strip of neighbouring segments.

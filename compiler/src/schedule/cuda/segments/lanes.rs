@@ -25,12 +25,13 @@ pub enum Exchange<'a> {
 }
 
 /// Joins the columns of `lanes` lanes by the tree: those of a lane's group of `v` neighbours first,
-/// then lanes, then groups. `columns` are the registers of each segment, by accumulator. Returns the
-/// values of the accumulators of each segment.
+/// then lanes, then groups. `columns` are the registers of each segment, by accumulator; `rows` is the
+/// number of elements of each column, if it is known and the same for all. Returns the values of the
+/// accumulators of each segment.
 pub fn join_columns(
     l: &mut Lower,
     r: &Reduction,
-    columns: &[&[Vec<Reg>]],
+    (columns, rows): (&[&[Vec<Reg>]], Option<i64>),
     (v, lanes): (i64, u32),
     exchange: Exchange,
     out: &mut Vec<Stmt>,
@@ -38,7 +39,14 @@ pub fn join_columns(
     let (mut groups, v) = (Vec::new(), v as usize);
     let number = columns[0][0].len();
     let column = |c: usize| {
-        columns.iter().map(|accs| accs.iter().map(|regs| Expr::Reg(regs[c])).collect()).collect::<Side>()
+        let of_segment = |accs: &&[Vec<Reg>]| {
+            let values = accs.iter().map(|regs| Expr::Reg(regs[c])).collect();
+            match rows {
+                Some(rows) => r.after_rows(values, Expr::int(rows)),
+                None => values,
+            }
+        };
+        columns.iter().map(of_segment).collect::<Side>()
     };
     for first in (0..number).step_by(v) {
         let neighbours = (first..number.min(first + v)).map(column).collect();
@@ -86,8 +94,10 @@ fn exchanged(
     let mut counts: Vec<(Expr, Expr)> = Vec::new();
     let mut other = Vec::new();
     for values in &own {
-        // segments share their count
+        // segments share their count, and so do lanes where it is a constant
         let known = counts.iter().find(|(of, _)| r.is_counted() && *of == values[0]).map(|(_, e)| e.clone());
+        let is_constant = r.is_counted() && matches!(values[0], Expr::Lit(_));
+        let known = known.or_else(|| is_constant.then(|| values[0].clone()));
         let rest = if known.is_some() { &values[1..] } else { &values[..] };
         let mut shuffled: Vec<Expr> = known.into_iter().collect();
         for e in rest {

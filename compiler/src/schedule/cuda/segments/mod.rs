@@ -17,24 +17,27 @@ mod variants;
 mod warp;
 
 use crate::error::Result;
-use crate::kernel::Stmt;
+use crate::kernel::{Stmt, WARP};
 use crate::plan::gpu::Grid;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, each_accumulator};
 use crate::schedule::stored_columns;
 use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};
 pub use variants::variants;
 
-/// Returns the minimum number of resident blocks per multiprocessor. Four blocks leave a thread 64
-/// registers. With eight rows in flight that is too few, so `SegmentTiles` has three blocks and 85
-/// registers. Reductions with several accumulators get 128 registers.
-fn min_resident_blocks(mapping: SegmentMapping, is_counted: bool) -> u32 {
-    match mapping {
-        _ if is_counted => 2,
-        SegmentMapping::SegmentTiles => 3,
+/// Returns the minimum number of resident blocks per multiprocessor, given the bytes of a column's accumulators
+/// if they count elements, else 0. Four blocks leave a thread 64 registers. With eight rows in flight that is
+/// too few, so segments of tiles have three blocks and 85 registers. Lanes have the accumulators of 4 columns of
+/// several segments: the more there are, the fewer blocks.
+fn min_resident_blocks(mapping: SegmentMapping, counted: usize) -> u32 {
+    match (mapping, counted) {
+        (SegmentMapping::Warp { lanes, .. }, 1..=12) if lanes < WARP => 4,
+        (SegmentMapping::Warp { .. }, 1..=24) => 3,
+        (_, 1..) => 2,
+        (SegmentMapping::TilesOfWarp | SegmentMapping::SegmentTiles, 0) => 3,
         _ => 4,
     }
 }
@@ -50,19 +53,25 @@ pub fn main(
     l.k.kernel.threads = rows::THREADS;
     let columns = stored_columns::of_columns(&l.launch.g, fused);
     let job = Job::new(l, &s, &columns, !strided);
-    let is_counted = job.reductions.iter().any(Reduction::is_counted);
+    let counted = match job.reductions.iter().any(Reduction::is_counted) {
+        true => each_accumulator(&job.reductions).map(|r| r.ty.size()).sum(),
+        false => 0,
+    };
     l.k.kernel.min_resident_blocks = match job.stored {
         Some(_) => columns::of_stored(l.launch, &job).0,
-        None => min_resident_blocks(mapping, is_counted),
+        None => min_resident_blocks(mapping, counted),
     };
     let body = match mapping {
         SegmentMapping::Strips => columns::main(l, &job)?,
         SegmentMapping::NeighboursPerThread => columns::short_segments(l, &job)?,
-        SegmentMapping::Warp { .. } | SegmentMapping::SegmentTiles => rows::main(l, &job, mapping)?,
+        SegmentMapping::Warp { .. } | SegmentMapping::TilesOfWarp | SegmentMapping::SegmentTiles => {
+            rows::main(l, &job, mapping)?
+        }
         SegmentMapping::OnePerThread => unreachable!("selected as a map"),
     };
     let grid = match mapping {
         SegmentMapping::Warp { lanes, segments } => Grid::Segments(rows::THREADS / lanes * segments as u32),
+        SegmentMapping::TilesOfWarp => Grid::Segments(rows::WARPS),
         SegmentMapping::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
         SegmentMapping::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MAX_SPAN },
         SegmentMapping::Strips | SegmentMapping::OnePerThread => {

@@ -3,12 +3,13 @@
 //! Up to 2048 elements, a warp reduces whole segments. Short segments are taken four at a time, so
 //! that enough loads are in flight; lane u then computes and stores what follows from the u-th
 //! segment's total. Very short segments are taken by 8 or 16 lanes each. Longer segments are cut
-//! into tiles, one per warp: a block takes 8 `span` tiles of one segment. The results of up to 8
+//! into tiles. If there are many of up to 32 tiles, a warp takes all tiles of a segment: lane t keeps
+//! the result of tile t. Else there is a warp for each tile: a block takes 8 `span` tiles of one segment. The results of up to 8
 //! tiles, which one block has, join through shared memory; those of more are stored to scratch, and
 //! the last block of a segment to arrive joins them. The cost is that of reading memory once.
 
 use super::job::{Job, SegmentMapping};
-use super::lanes::{lane, pairs};
+use super::lanes::{Exchange, join_lanes, lane, pairs};
 use super::warp::Tile;
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
@@ -35,6 +36,7 @@ pub(super) fn main(l: &mut Lower, job: &Job, mapping: SegmentMapping) -> Result<
     let warp = bind(l, "warp", warp, &mut out);
     match mapping {
         SegmentMapping::Warp { lanes, segments: each } => whole_segments(l, job, lanes, each, &mut out)?,
+        SegmentMapping::TilesOfWarp => tiles_of_warp(l, job, length, warp, &mut out)?,
         _ => segment_tiles(l, job, length, warp, &mut out)?,
     }
     Ok(out)
@@ -59,7 +61,15 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
         .map(|u| bind(l, "row", mine.clone().plus(Expr::int(u * groups_per_warp)).min(last.clone()), out))
         .collect();
     let base = Expr::int(0);
-    let tile = Tile { job, segments: &segments, base, count: length, lanes, lane: lane.clone() };
+    let tile = Tile {
+        job,
+        segments: &segments,
+        base,
+        count: length,
+        lanes,
+        lane: lane.clone(),
+        is_of_long_segment: false,
+    };
     let values = tile.reduce(l, out)?;
     if lanes < WARP {
         for (u, totals) in (0..per_lanes).zip(&values) {
@@ -100,6 +110,53 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
     Ok(())
 }
 
+/// Each warp reduces all tiles of one segment, of which there are no more than lanes.
+fn tiles_of_warp(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+    let lane = lane(l, WARP, out);
+    let count = bind(l, "tiles", tiles(length.clone()), out);
+    let first = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(WARPS.into()));
+    let segment = bind(l, "segment", first.plus(to_i64(warp)), out);
+    let mut own: Vec<Vec<Reg>> = Vec::new();
+    for r in &job.reductions {
+        let (regs, absent) = (r.registers(l, "own"), r.absent(l.launch));
+        out.extend(regs.iter().zip(absent).map(|(reg, absent)| Stmt::Var(*reg, absent)));
+        own.push(regs);
+    }
+    let t = l.k.reg("t", Ty::I64);
+    let mut body = Vec::new();
+    let base = bind(l, "base", Expr::Reg(t).times(Expr::int(TILE)), &mut body);
+    let rest = bind(l, "rest", length.minus(base.clone()).min(Expr::int(TILE)), &mut body);
+    let segments = [segment.clone()];
+    let is_of_long_segment = true;
+    let tile = Tile {
+        job,
+        segments: &segments,
+        base,
+        count: rest,
+        lanes: WARP,
+        lane: lane.clone(),
+        is_of_long_segment,
+    };
+    let values = tile.reduce(l, &mut body)?.remove(0).concat();
+    let is_mine = Expr::binary(BinaryOp::Eq, to_i64(lane.clone()), Expr::Reg(t));
+    let is_mine = bind(l, "mine", is_mine, &mut body);
+    for (reg, value) in own.iter().flatten().zip(values) {
+        let value = bind(l, "tile", Expr::Broadcast(Box::new(value)), &mut body);
+        body.push(Stmt::Assign(*reg, is_mine.clone().select(value, Expr::Reg(*reg))));
+    }
+    let mut work = vec![Stmt::Seq(t, Expr::int(0), count, body)];
+    let mut totals = Vec::new();
+    for (r, own) in job.reductions.iter().zip(&own) {
+        let joined = join_lanes(l, r, vec![read(own)], (1, WARP), &Exchange::Down, &mut work)?.remove(0);
+        totals.push(r.totals(&joined));
+    }
+    let mut store = Vec::new();
+    job.store(l, &segment, &totals, &mut store)?;
+    work.push(Stmt::If(is_zero(&lane), store, vec![]));
+    out.push(Stmt::If(Expr::binary(BinaryOp::Lt, segment, l.launch.count()), work, vec![]));
+    Ok(())
+}
+
 /// Each block reduces some tiles of one segment.
 fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let lane = lane(l, WARP, out);
@@ -131,7 +188,15 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut work);
     let rest = bind(l, "rest", length.minus(base.clone()).min(Expr::int(TILE)), &mut work);
     let segments = [segment.clone()];
-    let tile = Tile { job, segments: &segments, base, count: rest, lanes: WARP, lane: lane.clone() };
+    let tile = Tile {
+        job,
+        segments: &segments,
+        base,
+        count: rest,
+        lanes: WARP,
+        lane: lane.clone(),
+        is_of_long_segment: true,
+    };
     let values = tile.reduce(l, &mut work)?.remove(0).concat();
     let share = totals.iter().zip(&values).map(|(m, v)| Stmt::Store(*m, mine.clone(), v.clone())).collect();
     let scratch = job.reductions.iter().flat_map(|r| &r.scratch);

@@ -2,7 +2,7 @@
 
 use super::columns::MAX_SEGMENT_LENGTH;
 use super::job::SegmentMapping;
-use crate::core::NodeId;
+use crate::core::{NodeId, TILE};
 use crate::kernel::WARP;
 use crate::plan::gpu::Profit;
 use crate::scalar::Ty;
@@ -21,6 +21,10 @@ use std::rc::Rc;
 
 /// The most accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
 const MAX_STRIP_ACCUMULATORS: usize = 11;
+
+/// The fewest blocks whose warps take all tiles of a segment each: so many keep all multiprocessors of a large
+/// device busy.
+const MIN_BLOCKS_OF_TILES: u32 = 512;
 
 /// The most elements of segments of which a thread has neighbours by itself.
 const SHORT: u32 = 128;
@@ -61,6 +65,11 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
             "_warp",
             up_to(2048, Guards::contiguous().narrow().noalias()),
             SegmentMapping::Warp { lanes: 32, segments: 1 },
+        ),
+        (
+            "_tiles",
+            up_to(TILE as u32 * WARP, Guards::contiguous().narrow().noalias()),
+            SegmentMapping::TilesOfWarp,
         ),
         ("", Guards::contiguous().narrow().noalias(), SegmentMapping::SegmentTiles),
         ("_wide", Guards::contiguous(), SegmentMapping::SegmentTiles),
@@ -143,7 +152,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         };
         let (suffix, noalias) = (suffix.to_string(), guards.noalias);
         let min_inner_length = min_inner_length.filter(|_| mapping == SegmentMapping::Strips);
-        let profit = Profit { min_inner_length, ..Profit::default() };
+        let min_blocks = (mapping == SegmentMapping::TilesOfWarp).then_some(MIN_BLOCKS_OF_TILES);
+        let profit = Profit { min_inner_length, min_blocks, ..Profit::default() };
         let variant = Variant { suffix, guards, profit, noalias };
         VariantGroup::of(choice, layout, &inner, variant)
     };

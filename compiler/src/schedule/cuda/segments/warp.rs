@@ -5,13 +5,14 @@
 use super::job::{self, Job};
 use super::lanes::{Exchange, join_columns};
 use crate::core::deviations::Count;
-use crate::core::{COLUMNS, NodeId, linear};
+use crate::core::{COLUMNS, NodeId, TILE, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::tree::named_values;
 use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator};
 use crate::schedule::segments::{neighbours, scattered};
 
@@ -27,6 +28,9 @@ const WORDS_OF_SCATTERED_READ: i64 = 4;
 /// same for all segments, and its registers are as well.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
 
+/// The values of the accumulators in the first lane, by segment and reduction.
+type Totals = Vec<Vec<Vec<Expr>>>;
+
 /// A tile of some segments.
 pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
@@ -40,6 +44,8 @@ pub(super) struct Tile<'a> {
     pub lanes: u32,
     /// The number of this lane among them.
     pub lane: Expr,
+    /// Whether it is one of several tiles, of which most are whole.
+    pub is_of_long_segment: bool,
 }
 
 /// A group of neighbouring elements of a lane: the index from which it counts, its offset, its
@@ -56,11 +62,72 @@ struct Group {
 impl Tile<'_> {
     /// Returns the accumulators of each reduction of each segment, in lane 0 of its group. All lanes of
     /// the warp must take part.
-    pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
+    pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Totals> {
+        let Some(rows) = self.whole_rows().filter(|_| self.is_counted()) else {
+            return self.some_rows(l, out);
+        };
+        let totals: Vec<Vec<Vec<Reg>>> = self
+            .segments
+            .iter()
+            .map(|_| self.job.reductions.iter().map(|r| r.registers(l, "total")).collect())
+            .collect();
+        let all = totals.iter().flatten().zip(self.segments.iter().flat_map(|_| &self.job.reductions));
+        for (regs, r) in all {
+            let absent = r.absent(l.launch);
+            out.extend(regs.iter().zip(absent).map(|(reg, absent)| Stmt::Var(*reg, absent)));
+        }
+        let assign = |values: Totals, out: &mut Vec<Stmt>| {
+            let values = values.into_iter().flatten().flatten();
+            let regs = totals.iter().flatten().flatten();
+            out.extend(regs.zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
+        };
+        let (mut whole, mut some) = (Vec::new(), Vec::new());
+        let values = self.all_rows(l, rows, &mut whole)?;
+        assign(values, &mut whole);
+        let values = self.some_rows(l, &mut some)?;
+        assign(values, &mut some);
+        let is_whole = Expr::binary(BinaryOp::Eq, self.count.clone(), Expr::int(rows * self.width()));
+        out.push(Stmt::If(is_whole, whole, some));
+        Ok(totals.iter().map(|of| of.iter().map(|regs| read(regs)).collect()).collect())
+    }
+
+    /// Returns the rows of a tile for which there is code of its own if its reductions count their
+    /// elements: the counts are constants, and with them the weights of means.
+    fn whole_rows(&self) -> Option<i64> {
+        match (self.lanes, self.is_of_long_segment) {
+            (WARP, false) => None,
+            (WARP, true) => Some(TILE / COLUMNS),
+            _ => Some(1),
+        }
+    }
+
+    fn is_counted(&self) -> bool {
+        self.job.reductions.iter().any(Reduction::is_counted)
+    }
+
+    /// Reduces a tile of `rows` whole rows.
+    fn all_rows(&self, l: &mut Lower, rows: i64, out: &mut Vec<Stmt>) -> Result<Totals> {
+        let accs = self.accumulators(l, out);
+        let first = self.first(l, out);
+        let batch = self.batch(l).min(rows);
+        for row in (0..rows).step_by(batch as usize) {
+            let at = bind(l, "at", first.clone().plus(Expr::int(row * self.width())), out);
+            self.full(l, (&at, &Expr::int(row)), batch, &accs, out)?;
+        }
+        self.tree(l, &accs, Some(rows), out)
+    }
+
+    /// Returns the lane's first element.
+    fn first(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
+        let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(self.job.v)));
+        bind(l, "first", first, out)
+    }
+
+    /// Reduces a tile of any number of elements.
+    fn some_rows(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Totals> {
         let accs = self.accumulators(l, out);
         let (v, width) = (self.job.v, self.width());
-        let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(v)));
-        let first = bind(l, "first", first, out);
+        let first = self.first(l, out);
         let end = bind(l, "end", self.base.clone().plus(self.count.clone()), out);
         let batch = if self.lanes == WARP { self.batch(l) } else { 1 };
         let mut start = first.clone();
@@ -98,7 +165,7 @@ impl Tile<'_> {
         } else {
             out.append(&mut left);
         }
-        self.tree(l, &accs, out)
+        self.tree(l, &accs, None, out)
     }
 
     /// Returns the number of columns of a row.
@@ -139,9 +206,8 @@ impl Tile<'_> {
             .sum();
         let scattered = scattered(l.launch, &roots, k) as i64;
         let words = words + scattered * COLUMNS_PER_LANE * WORDS_OF_SCATTERED_READ;
-        let is_counted = self.job.reductions.iter().any(Reduction::is_counted);
         // addresses of any strides, beside several accumulators, leave room for fewer
-        let in_flight = if is_counted && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };
+        let in_flight = if self.is_counted() && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };
         let rows = in_flight / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
@@ -363,26 +429,32 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Joins the columns of each segment by the tree. Returns the accumulators by segment and
-    /// reduction.
-    fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Vec<Expr>>>> {
-        let mut all: Vec<Vec<Vec<Expr>>> = accs.iter().map(|_| Vec::new()).collect();
+    /// Joins the columns of each segment by the tree; `rows` is the number of elements of each column, if
+    /// it is known.
+    fn tree(
+        &self,
+        l: &mut Lower,
+        accs: &Accumulators,
+        rows: Option<i64>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Totals> {
+        let mut all: Totals = accs.iter().map(|_| Vec::new()).collect();
         let layout = (self.job.v, self.lanes);
-        if self.job.reductions.iter().any(Reduction::is_counted) {
+        if self.is_counted() {
             // segments share the counts, and what follows from them
             let mut at = 0;
             for r in &self.job.reductions {
                 let own = at..at + r.accumulators();
                 at = own.end;
                 let columns: Vec<&[Vec<Reg>]> = accs.iter().map(|accs| &accs[own.clone()]).collect();
-                let values = join_columns(l, r, &columns, layout, Exchange::Down, out)?;
+                let values = join_columns(l, r, (&columns, rows), layout, Exchange::Down, out)?;
                 all.iter_mut().zip(values).for_each(|(all, value)| all.push(value));
             }
             return Ok(all);
         }
         for (accs, all) in accs.iter().zip(&mut all) {
             for (r, accs) in by_reduction(&self.job.reductions, accs) {
-                all.append(&mut join_columns(l, r, &[accs], layout, Exchange::Down, out)?);
+                all.append(&mut join_columns(l, r, (&[accs], rows), layout, Exchange::Down, out)?);
             }
         }
         Ok(all)

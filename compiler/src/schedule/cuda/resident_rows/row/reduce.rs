@@ -61,7 +61,8 @@ impl Row<'_> {
             }
             first += count;
             let exchange = Exchange::Pairs(&self.lane);
-            let total = join_columns(l, &r, &[&columns], (self.p.v, self.p.lanes), exchange, out)?.remove(0);
+            let total =
+                join_columns(l, &r, (&[&columns], None), (self.p.v, self.p.lanes), exchange, out)?.remove(0);
             let total = self.of_row(l, &r, total, out)?;
             let length = l.launch.host(self.rows.length);
             let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
