@@ -4,8 +4,14 @@
 
 #include <arraygpu/expr/arrays.hpp>
 
+#include <tuple>
+
 namespace arraygpu {
 namespace detail {
+
+template <class E> struct is_tuple : std::false_type {};
+template <class... E> struct is_tuple<std::tuple<E...>> : std::true_type {};
+template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
 
 template <class T> expr<T, 0> variable() { return expr<T, 0>(make_variable(type_of<T>::value)); }
 
@@ -48,6 +54,16 @@ expr<T, 0> folded(op code, F &f, place at, node_ptr array, node_ptr init, const 
 }
 /// The type of a number or scalar that a fold begins with.
 template <class I> using type_of_init = typename result<I>::type;
+template <class I> inline constexpr bool is_scalar = is_host<I> || (is_operand<I> && rank_of<I>() == 0);
+/// Whether a fold has one array and one accumulator.
+template <class A, class I> inline constexpr bool is_one_fold = is_operand<A> && (rank_of<A>() > 0) && !is_tuple<I>::value;
+/// x = f(x, i) for i = 0, 1, .. n - 1 as a fold: short ones whose length is staged become straight code.
+template <class N, class I, class F> auto counted(const N &n, const I &init, F &f, place at) {
+    using T = type_of_init<I>;
+    const expr<std::int64_t, 1> turns = arraygpu::iota(n, at.file, at.line);
+    const trace inside;
+    return folded<T>(op::fold, f, at, turns.c_node(), node_of<T>(init), variable<T>(), variable<std::int64_t>());
+}
 
 } // namespace detail
 
@@ -103,22 +119,13 @@ auto reduce(const A &a, const I &init, const char *file = __builtin_FILE(), int 
         a, init, [](const auto &x, const auto &y) { return x + y; }, file, line);
 }
 /// The left fold f(.. f(f(init, a[0]), a[1]) .., a[n-1]), strictly in this order, for any f(accumulated, element).
-template <class A, class I, class F, detail::if_array<A> = 0>
+template <class A, class I, class F, std::enable_if_t<detail::is_one_fold<A, I>, int> = 0>
 auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::type_of_init<I>;
     const detail::trace inside;
     return detail::folded<T>(detail::op::fold, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
                              detail::variable<detail::element_type<A>>());
 }
-/// x = f(x, i) for i = 0, 1, .. n - 1, beginning with init: a loop inside of an element's code.
-template <class N, class I, class F> auto loop(const N &n, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    using T = detail::type_of_init<I>;
-    const expr<std::int64_t, 1> turns = arraygpu::iota(n, file, line);
-    const detail::trace inside;
-    return detail::folded<T>(detail::op::fold, f, {file, line}, turns.c_node(), detail::node_of<T>(init), detail::variable<T>(),
-                             detail::variable<std::int64_t>());
-}
-
 /// f(x), where x is computed once however often f uses it.
 template <class X, class F, detail::if_operands<X> = 0> auto let(const X &x, F &&f) {
     using T = detail::element_type<X>;
