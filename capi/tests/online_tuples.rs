@@ -144,9 +144,7 @@ fn halvings(b: &Built, x: AgpuNode, most: i64) -> [AgpuNode; 2] {
     let next = b.apply("div", &[state, b.constant(F32, 2f32)]);
     let mut nodes = [0; 2];
     let most = b.constant(I64, most);
-    ok(unsafe {
-        agpu_builder_loop(b.0, most, step, &state, condition, &next, &x, 1, nodes.as_mut_ptr())
-    });
+    ok(unsafe { agpu_builder_loop(b.0, most, step, &state, condition, &next, &x, 1, nodes.as_mut_ptr()) });
     nodes
 }
 
@@ -157,7 +155,7 @@ fn a_loop_has_its_states_and_its_steps() {
     let [last, steps] = halvings(&b, x, 10);
     let inside = b.apply("within", &[steps, b.constant(I64, 5i64)]);
     let program = b.compile(&[last, steps, inside]);
-    let mut run = |x: f32| {
+    let run = |x: f32| {
         let (mut last, mut steps, mut inside) = (0f32, 0i64, false);
         let args = [scalar(&x), out_scalar(&mut last), out_scalar(&mut steps), out_scalar(&mut inside)];
         let status = unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) };
