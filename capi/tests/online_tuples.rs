@@ -187,6 +187,14 @@ fn misuse_is_an_error_that_says_what_is_wrong() {
     refused(reduce(&[x], u, v, x, one, 1, out), "it must be a scalar");
     refused(reduce(&[one], u, v, u, one, 1, out), "must be an array");
     refused(reduce(&[0], u, v, u, one, 1, out), "array 0 is no node");
+    let pairs = |body: AgpuNode, init: AgpuNode| unsafe {
+        let (left, right) = ([u, v], [b.variable(F32), b.variable(F32)]);
+        let (body, init, arrays) = ([u, body], [one, init], [x, x]);
+        let (l, r, b_, i) = (left.as_ptr(), right.as_ptr(), body.as_ptr(), init.as_ptr());
+        agpu_builder_reduce_tuples(b.0, arrays.as_ptr(), l, r, b_, i, 2, out)
+    };
+    refused(pairs(v, x), "the component of a tuple must be a scalar, not [f32]");
+    refused(pairs(x, one), "the component of a tuple must be a scalar, not [f32]");
     let (step, most) = (b.variable(I64), b.constant(I64, 3i64));
     let looped = |most, step, condition, next: AgpuNode, init: AgpuNode| unsafe {
         agpu_builder_loop(b.0, most, step, &u, condition, &next, &init, 1, out)

@@ -29,7 +29,9 @@ template <class E> static places places_of(const E &e) { return gpu_vector<std::
 
 /// Sums of both components.
 struct add {
-    template <class A, class B> auto operator()(const A &a, const B &b) const { return std::make_tuple(get<0>(a) + get<0>(b), get<1>(a) + get<1>(b)); }
+    template <class A, class B> auto operator()(const A &a, const B &b) const {
+        return std::make_tuple(get<0>(a) + get<0>(b), get<1>(a) + get<1>(b));
+    }
 };
 
 static void reductions() {
@@ -159,6 +161,18 @@ static void extremes() {
     CHECK(same(vector_of(mean_rows(m)), {float(5.0f / 3), 2}) && same(vector_of(mean_cols(m)), {2.5f, 2.5f, 0.5f}));
 }
 
+static void results() {
+    const gpu_vector<float> x{3, -1, 4}, y{1, 2, 3};
+    const auto both = map([](auto u, auto v) { return std::make_tuple(u + v, std::make_pair(cast<int>(u) * 2, true)); }, x, y);
+    const auto [sums, rest] = eval(both);
+    CHECK(same(sums.to_host(), {4, 1, 7}) && (get<0>(rest).to_host() == std::vector<int>{6, -2, 8}) && get<1>(rest).to_host()[2]);
+    CHECK(kernels(get<0>(both), get<0>(get<1>(both))) == 1);
+    const auto [squares] = eval(generate(4, [](auto i) { return std::make_tuple(i * i); }));
+    CHECK((squares.to_host() == places{0, 1, 4, 9}));
+    const auto [rows, products] = eval(generate(2, 3, [](auto i, auto j) { return std::make_pair(i, cast<float>(i * j)); }));
+    CHECK(rows.rows() == 2 && (rows.to_host() == places{0, 0, 0, 1, 1, 1}) && same(products.to_host(), {0, 0, 0, 0, 1, 2}));
+}
+
 static void choices() {
     const gpu_vector<float> x{1, -2, 3};
     CHECK(same(vector_of(if_else(x > 0, x, 0)), {1, 0, 3}) && same(vector_of(map([](auto v) { return if_else(v > 0, v, -v); }, x)), {1, 2, 3}));
@@ -174,6 +188,7 @@ int main() {
     folds();
     lines();
     extremes();
+    results();
     choices();
     std::printf("tuples: %s\n", failures == 0 ? "ok" : "FAILED");
     return failures;

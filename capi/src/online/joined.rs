@@ -5,7 +5,7 @@ use super::builder::{Builder, Variable, variables_of, with};
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use crate::interrupt::refused;
-use arraygpu_compiler::core::{Lambda, NodeId, Op, tuples};
+use arraygpu_compiler::core::{Lambda, NodeId, Op};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
 /// Most values of a construct.
@@ -39,12 +39,17 @@ unsafe fn make_all(
     })
 }
 
+/// Makes a tuple of these nodes, or the only one.
+fn tuple(b: &mut Builder, nodes: Vec<NodeId>) -> Result<NodeId> {
+    match nodes[..] {
+        [one] => Ok(one),
+        _ => b.function().node(Op::Tuple(nodes)).map_err(refused),
+    }
+}
+
 /// Makes a function of `variables` whose result is a tuple of these nodes.
 fn function_of(b: &mut Builder, variables: &[Variable], results: Vec<NodeId>) -> Result<Lambda> {
-    let body = match results[..] {
-        [one] => one,
-        _ => b.function().node(Op::Tuple(results)).map_err(refused)?,
-    };
+    let body = tuple(b, results)?;
     b.lambda(variables, body)
 }
 
@@ -72,7 +77,7 @@ fn components(
     mut of: impl FnMut(NodeId, u32) -> Op,
 ) -> Result<Vec<NodeId>> {
     let count = init.len() as u32;
-    let init = tuples::of(b.function().graph(), init);
+    let init = tuple(b, init)?;
     (0..count).map(|which| b.function().node(of(init, which)).map_err(refused)).collect()
 }
 

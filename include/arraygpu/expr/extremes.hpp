@@ -32,8 +32,7 @@ template <class T> expr<std::int64_t, 2> numbers(const expr<T, 2> &x, place at) 
     const std::int64_t known[] = {x.c_node()->extent[0], x.c_node()->extent[1]};
     const trace inside;
     const auto number = [&](const auto &i, const auto &j) { return i * expr<std::int64_t>(cols) + j; };
-    return expr<std::int64_t, 2>(
-        with_extents(generated<std::int64_t>(number, at, rows, cols, variable<std::int64_t>(), variable<std::int64_t>()), known[0], known[1]));
+    return generated(number, at, rows, cols, known[0], known[1], variable<std::int64_t>(), variable<std::int64_t>());
 }
 
 /// The number of the first of the extreme elements: a reduction of pairs of a value and its number, by which the order of the elements does not
@@ -57,7 +56,9 @@ template <class T, int Rank> expr<std::int64_t> place_of(const expr<T, Rank> &x,
     const Pair init{constant<T>(extreme<T>(!least)), constant<std::int64_t>(-1)};
     return std::get<1>(reduced<Pair>(at, std::move(arrays), init, join));
 }
-template <class A> auto extremes(const A &x, place at) { return std::make_tuple(arraygpu::min(x, at.file, at.line), arraygpu::max(x, at.file, at.line)); }
+template <class A> auto extremes(const A &x, place at) {
+    return std::make_tuple(arraygpu::min(x, at.file, at.line), arraygpu::max(x, at.file, at.line));
+}
 template <class T, int Rank> expr<T> mean(const expr<T, Rank> &x, place at) {
     expr<std::int64_t> count = length(x.c_node(), 0);
     if constexpr (Rank == 2) count = count * length(x.c_node(), 1);

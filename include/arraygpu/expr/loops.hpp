@@ -27,8 +27,8 @@ template <class F, class S, class... First> decltype(auto) call_with_state(F &f,
         return f(first..., state);
     }
 }
-template <class F, class S, class... First>
-using called_with_state = std::decay_t<decltype(detail::call_with_state(std::declval<F &>(), std::declval<const S &>(), std::declval<const First &>()...))>;
+template <class F, class S, class... First> using called_with_state =
+    std::decay_t<decltype(detail::call_with_state(std::declval<F &>(), std::declval<const S &>(), std::declval<const First &>()...))>;
 
 /// A loop over states S. Its operands are the greatest number of steps, the initial states, a variable for the number of steps, variables for the
 /// states, and what `body` adds: the condition, and the next states.

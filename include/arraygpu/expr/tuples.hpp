@@ -10,59 +10,11 @@
 namespace arraygpu {
 namespace detail {
 
-template <std::size_t N> constexpr void few_components() {
-    static_assert(N >= 1 && N <= 12, "a tuple has 1 to 12 components; each may be a tuple again");
-}
-
-/// What a traced function gets for a tuple of scalars: std::tuple of expr<T>, nested as the tuple is. Its nodes are in the order of the components.
-template <class E> struct parts;
-template <class T> struct parts<expr<T, 0>> {
-    static constexpr std::size_t count = 1;
-    using vectors = expr<T, 1>;
-
-    static expr<T, 0> variables(node_ptr *&out) {
-        *out = make_variable(type_of<T>::value);
-        return expr<T, 0>(*out++);
-    }
-    /// The nodes of a tuple that has, or may have, these types: numbers of the host get the type of their place.
-    template <class X> static void nodes(const X &x, node_ptr *&out) {
-        static_assert(!is_tuple<X>::value, "a tuple stands in the place of a scalar: the components of both tuples must be the same");
-        static_assert(rank_of<X>() == 0, "an array stands in the place of a scalar: reduce it, or read one element with at(x, i)");
-        *out++ = node_of<T>(x);
-    }
-    static expr<T, 0> components(const node_ptr &joined, std::int64_t &which) { return expr<T, 0>(component(joined, which, type_of<T>::value)); }
-    template <class F> static auto each(const expr<T, 0> &e, const F &f) { return f(e); }
-
-    static node_ptr component(const node_ptr &joined, std::int64_t &which, agpu_type type) {
-        node_ptr made = make_node(op::component, type, 0, joined, place{joined->file, joined->line});
-        made->own.numbers[0] = which++;
-        return made;
-    }
-};
-template <class... E> struct parts<std::tuple<E...>> {
-    static constexpr std::size_t count = (parts<E>::count + ...);
-    using vectors = std::tuple<typename parts<E>::vectors...>;
-
-    static std::tuple<E...> variables(node_ptr *&out) { return std::tuple<E...>{parts<E>::variables(out)...}; }
-    template <class X> static void nodes(const X &x, node_ptr *&out) {
-        static_assert(is_tuple<X>::value, "a scalar stands in the place of a tuple: the components of both tuples must be the same");
-        if constexpr (is_tuple<X>::value) {
-            static_assert(std::tuple_size_v<X> == sizeof...(E), "a tuple has more or fewer components than the one in whose place it stands");
-            if constexpr (std::tuple_size_v<X> == sizeof...(E)) std::apply([&out](const auto &...c) { (parts<E>::nodes(c, out), ...); }, x);
-        }
-    }
-    static std::tuple<E...> components(const node_ptr &joined, std::int64_t &which) {
-        return std::tuple<E...>{parts<E>::components(joined, which)...};
-    }
-    template <class F> static auto each(const std::tuple<E...> &e, const F &f) {
-        return std::apply([&f](const E &...c) { return std::tuple<decltype(parts<E>::each(c, f))...>{parts<E>::each(c, f)...}; }, e);
-    }
-};
-
 /// The type of what begins a loop or fold, as the function gets it: a scalar expression, a number, or a tuple of them.
 template <class X> struct begun {
     static_assert(is_operand<X> || is_host<X>, "this is neither a scalar nor a tuple of scalars");
-    static_assert(rank_of<X>() == 0, "an array cannot be the state of a loop of an element, or what a fold begins with; the function may read it by at(x, i)");
+    static_assert(rank_of<X>() == 0,
+                  "an array cannot be the state of a loop of an element, or what a fold begins with; the function may read it by at(x, i)");
     using type = expr<typename result<X>::type, 0>;
 };
 template <class... X> struct begun<std::tuple<X...>> {
@@ -81,7 +33,8 @@ template <class X> struct joint<X, std::enable_if_t<is_operand<X> && (rank_of<X>
     using elements = expr<element_type<X>, 0>;
     static void arrays(const X &x, node_ptr *&out, place) { *out++ = operand<X>::node(x); }
 };
-template <class First, class... X> struct joint<std::tuple<First, X...>, std::enable_if_t<joint<std::decay_t<First>>::is && (joint<std::decay_t<X>>::is && ...)>> {
+template <class First, class... X>
+struct joint<std::tuple<First, X...>, std::enable_if_t<joint<std::decay_t<First>>::is && (joint<std::decay_t<X>>::is && ...)>> {
     static_assert((few_components<1 + sizeof...(X)>(), true));
     static constexpr bool is = true;
     static constexpr int rank = joint<std::decay_t<First>>::rank;
@@ -104,12 +57,6 @@ template <class X> arrays_of<X> arrays(const X &x, place at) {
     joint<X>::arrays(x, next, at);
     return all;
 }
-
-template <class R> constexpr void gives_values() {
-    static_assert(!std::is_void_v<R>, "the function returns nothing: return the new value");
-}
-/// The value of a function whose result has the types of E.
-template <class E, class R> void results_of(const R &result, node_ptr *&out) { parts<E>::nodes(result, out); }
 
 /// The values of a reduction or fold of the elements of N arrays from a tuple `init` of A. Its operands are the arrays, the initial values,
 /// variables for the accumulators and the elements, and the results of f.
@@ -179,12 +126,12 @@ auto reduce(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(
     return detail::reduced<detail::elements_of<A>>({file, line}, detail::arrays(a, {file, line}), init, f);
 }
 /// fold of the elements of several arrays, or with an accumulator that is a tuple: f takes the accumulator and the elements.
-template <class A, class I, class F,
-          std::enable_if_t<detail::joint<A>::is && !detail::is_one_fold<A, I>, int> = 0>
+template <class A, class I, class F, std::enable_if_t<detail::joint<A>::is && !detail::is_one_fold<A, I>, int> = 0>
 auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     auto all = detail::arrays(a, {file, line});
     const detail::trace inside;
-    return detail::joined_values<typename detail::begun<I>::type, detail::elements_of<A>>(detail::op::fold_tuples, {file, line}, std::move(all), init, f);
+    using Accumulator = typename detail::begun<I>::type;
+    return detail::joined_values<Accumulator, detail::elements_of<A>>(detail::op::fold_tuples, {file, line}, std::move(all), init, f);
 }
 /// reduce of each row of a matrix, or of a tuple of matrices of one shape: a vector, or a tuple of them.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
