@@ -13,6 +13,10 @@ template <class E> struct is_tuple : std::false_type {};
 template <class... E> struct is_tuple<std::tuple<E...>> : std::true_type {};
 template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
 
+/// Whether a tuple has references to its components, as those of std::tie and std::forward_as_tuple.
+template <class X> struct refers : std::false_type {};
+template <class... X> struct refers<std::tuple<X...>> : std::bool_constant<((std::is_reference_v<X> || refers<X>::value) || ...)> {};
+
 template <std::size_t N> constexpr void few_components() {
     static_assert(N >= 1 && N <= 12, "a tuple has 1 to 12 components; each may be a tuple again");
 }
@@ -52,7 +56,7 @@ template <class... E> struct parts<std::tuple<E...>> {
         static_assert(is_tuple<X>::value, "a scalar stands in the place of a tuple: the components of both tuples must be the same");
         if constexpr (is_tuple<X>::value) {
             static_assert(std::tuple_size_v<X> == sizeof...(E), "a tuple has more or fewer components than the one in whose place it stands");
-            if constexpr (std::tuple_size_v<X> == sizeof...(E)) std::apply([&out](const auto &...c) { (parts<E>::nodes(c, out), ...); }, x);
+            if constexpr (std::tuple_size_v<X> == sizeof...(E)) each_node(x, out, std::index_sequence_for<E...>());
         }
     }
     static std::tuple<E...> components(const node_ptr &joined, std::int64_t &which) {
@@ -61,6 +65,11 @@ template <class... E> struct parts<std::tuple<E...>> {
     static std::tuple<E...> of(const node_ptr *&in) { return std::tuple<E...>{parts<E>::of(in)...}; }
     template <class F> static auto each(const std::tuple<E...> &e, const F &f) {
         return std::apply([&f](const E &...c) { return std::tuple<decltype(parts<E>::each(c, f))...>{parts<E>::each(c, f)...}; }, e);
+    }
+
+private:
+    template <class X, std::size_t... I> static void each_node(const X &x, node_ptr *&out, std::index_sequence<I...>) {
+        (parts<E>::nodes(std::get<I>(x), out), ...);
     }
 };
 

@@ -31,6 +31,7 @@ template <class... R> struct results_in<std::tuple<R...>> {
 template <class A, class B> struct results_in<std::pair<A, B>> : results_in<std::tuple<A, B>> {};
 template <class R> constexpr void gives_values() {
     static_assert(!std::is_void_v<R>, "the function returns nothing: return the new value (for_each writes through its arguments)");
+    static_assert(!refers<R>::value, "the function returns references to its own variables, which are gone then: write std::make_tuple(..)");
 }
 template <class F, class... X> using result_of = std::decay_t<decltype(std::declval<F &>()(std::declval<X>()...))>;
 
