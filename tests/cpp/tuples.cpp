@@ -147,7 +147,7 @@ static void extremes() {
     const auto [value, at_place] = eval(std::make_tuple(min(large), argmin(large)));
     CHECK(same(value, many[std::size_t(at_place)]) && at_place == std::min_element(many.begin(), many.end()) - many.begin());
     const auto [least, greatest] = eval(minmax(x));
-    CHECK(least == 0 && greatest == 7);
+    CHECK(least == 0 && greatest == 7 && kernels(get<0>(minmax(x)), get<1>(minmax(x)), argmin(x), mean(x)) == 1);
     const auto [no_least, no_greatest] = eval(minmax(none));
     CHECK(no_least == inf && no_greatest == -inf);
     CHECK(float(mean(x)) == 3.4f && std::isnan(float(mean(none))) && same(float(mean(large)), float(sum(large) / 20000)));
