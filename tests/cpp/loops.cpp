@@ -115,7 +115,17 @@ static void limits() {
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "loop_for and loop_while for loops", map(traced, x));
 }
 
+// the old name, whose function takes the state first
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void old_name() {
+    const gpu_vector<float> x{1, 2, 3};
+    CHECK(same(gpu_vector<float>(map([](auto v) { return loop(3, v, [](auto s, auto i) { return s * 2 + cast<float>(i); }); }, x)).to_host(), {12, 20, 28}));
+}
+#pragma GCC diagnostic pop
+
 int main() {
+    old_name();
     counted();
     conditions();
     limits();

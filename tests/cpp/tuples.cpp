@@ -108,6 +108,8 @@ static void folds() {
     const auto both = fold(view::zip(x, y), std::make_pair(0.0f, std::int32_t(7)), [](auto s, auto e) {
         return std::make_pair(get<0>(s) / 2 + get<0>(e) * get<1>(e), get<1>(s) * 3 + cast<std::int32_t>(get<0>(e)));
     });
+    const auto power_of_two = [](auto s, auto e) { return s * 2 + get<0>(e); };
+    CHECK(float(view::zip(x, y) | gpu::fold(0.0f, power_of_two)) == float(x | gpu::fold(0.0f, [](auto s, auto e) { return s * 2 + e; })));
     float first = 0;
     std::int32_t second = 7;
     for (std::size_t i = 0; i < hx.size(); ++i) first = first / 2 + hx[i] * hy[i], second = second * 3 + std::int32_t(hx[i]);

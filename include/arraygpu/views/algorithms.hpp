@@ -171,6 +171,12 @@ template <class I, class F,
 auto reduce(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::reducible(detail::as_range(x)), init, f, file, line); }};
 }
+/// `view | fold(init, f)`: see fold(x, init, f).
+template <class I, class F,
+          std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_convertible_v<F, const char *>, int> = 0>
+auto fold(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::adaptor{[=](auto &&x) { return arraygpu::fold(detail::reducible(detail::as_range(x)), init, f, file, line); }};
+}
 
 } // namespace arraygpu
 
