@@ -175,6 +175,29 @@ static void results() {
     CHECK(rows.rows() == 2 && (rows.to_host() == places{0, 0, 0, 1, 1, 1}) && same(products.to_host(), {0, 0, 0, 0, 1, 2}));
 }
 
+static void layouts() {
+    // views with strides, transposed matrices, results in the place of what they are computed from
+    const floats hx = numbers(5001, 7);
+    gpu_vector<float> x(hx);
+    const auto odd = subview(x, 1, 5001, 2), even = subview(x, 0, 5000, 2);
+    const auto [s, t] = eval(reduce(std::tie(odd, even), std::make_tuple(0, 0), add{}));
+    CHECK(same(s, float(sum(odd))) && same(t, float(sum(even))) && eval(argmin(odd)) == eval(argmin(gpu_vector<float>(odd))));
+    const gpu_matrix<float> m(numbers(67 * 70, 8), 67, 70);
+    CHECK(places_of(argmin_rows(m.view().transpose())) == places_of(argmin_cols(m)) && places_of(argmax_cols(transpose(m))) == places_of(argmax_rows(m)));
+    const auto [rows, squares] = eval(reduce_rows(std::forward_as_tuple(m.view().transpose(), transpose(m * m)), std::make_tuple(0, 0), add{}));
+    CHECK(same(rows.to_host(), vector_of(sum_cols(m))) && same(squares.to_host(), vector_of(sum_cols(m * m))));
+    gpu_vector<float> y(numbers(5001, 9));
+    const floats hy = y.to_host();
+    gpu::tie(x, y) = if_else(x < y, std::tie(x, y), std::tie(y, x));
+    const floats low = x.to_host(), high = y.to_host();
+    bool sorted = true;
+    for (std::size_t i = 0; i < hx.size(); ++i) sorted = sorted && low[i] == std::min(hx[i], hy[i]) && high[i] == std::max(hx[i], hy[i]);
+    CHECK(sorted);
+    const agpu_buffer *there = x.c_buffer();
+    x = map([](auto v) { return loop_for(2, v, [](auto i, auto u) { return u + cast<float>(i); }); }, x);
+    CHECK(x.c_buffer() == there && same(x.to_host()[17], low[17] + 0 + 1));
+}
+
 static void choices() {
     const gpu_vector<float> x{1, -2, 3};
     CHECK(same(vector_of(if_else(x > 0, x, 0)), {1, 0, 3}) && same(vector_of(map([](auto v) { return if_else(v > 0, v, -v); }, x)), {1, 2, 3}));
@@ -191,6 +214,7 @@ int main() {
     lines();
     extremes();
     results();
+    layouts();
     choices();
     std::printf("tuples: %s\n", failures == 0 ? "ok" : "FAILED");
     return failures;

@@ -52,10 +52,16 @@ template <class S, class F, class... First> void next_states(F &f, const S &stat
     gives_values<R>();
     if constexpr (!std::is_void_v<R>) parts<S>::nodes(call_with_state(f, state, first...), out);
 }
+template <class R> constexpr bool is_truth() {
+    if constexpr (is_operand<R> || is_host<R>)
+        return std::is_same_v<typename result<R>::type, bool>;
+    else
+        return false;
+}
 /// A loop that leaves an error record if it takes more steps than its limit. It makes one step more to know.
 template <class S, class I, class C, class F> S limited(const expr<std::int64_t> &limit, const I &init, C &condition, F &step, place at) {
-    using Goes = called_with_state<C, S>;
-    static_assert(std::is_same_v<typename result<Goes>::type, bool>, "the condition of a loop is a truth value: compare the numbers first");
+    static_assert(is_truth<called_with_state<C, S>>(),
+                  "the condition of a loop is a truth value: compare the numbers first; the condition stands before the step");
     const expr<std::int64_t> most = limit + expr<std::int64_t>(make_number<std::int64_t>(op::constant, 1));
     const auto body = [&](const expr<std::int64_t> &, const S &state, node_ptr *&out) {
         *out++ = node_of<bool>(call_with_state(condition, state));
