@@ -206,6 +206,11 @@ static void choices() {
     // what is not taken leaves no record
     CHECK(same(vector_of(map([&x](auto i) { return if_else(i < 3, at(x, i), 0); }, gpu_vector<int>{0, 5})), {1, 0}));
     CHECK(if_else(true, 1, 2) == 1);
+    // functions for longer values
+    const auto [q, r] = eval(map([](auto a, auto b) {
+        return if_else(b == 0, [&] { return std::make_tuple(0, a); }, [&] { return std::make_tuple(a / b, a % b); });
+    }, gpu_vector<int>{7, 7}, gpu_vector<int>{2, 0}));
+    CHECK((q.to_host() == std::vector<int>{3, 0}) && (r.to_host() == std::vector<int>{1, 7}));
 }
 
 int main() {

@@ -144,28 +144,39 @@ auto reduce_cols(const A &a, const I &init, F &&f, const char *file = __builtin_
     return detail::reduce_lines(a, 1, init, f, {file, line});
 }
 
-/// a where the condition holds, else b: select() of scalars and arrays, and of tuples component by component. The value that is not taken leaves no
-/// error record.
-template <class C, class A, class B, std::enable_if_t<!detail::is_tuple<A>::value && !detail::is_tuple<B>::value, int> = 0>
-auto if_else(const C &condition, const A &a, const B &b) {
-    return arraygpu::select(condition, a, b);
-}
-template <class C, class A, class B, std::enable_if_t<detail::is_tuple<A>::value || detail::is_tuple<B>::value, int> = 0>
-auto if_else(const C &condition, const A &a, const B &b);
-
 namespace detail {
-template <class C, class A, class B, std::size_t... I> auto chosen(const C &condition, const A &a, const B &b, std::index_sequence<I...>) {
-    return std::make_tuple(arraygpu::if_else(condition, std::get<I>(a), std::get<I>(b))...);
-}
-} // namespace detail
 
-template <class C, class A, class B, std::enable_if_t<detail::is_tuple<A>::value || detail::is_tuple<B>::value, int>>
-auto if_else(const C &condition, const A &a, const B &b) {
-    static_assert(detail::is_tuple<A>::value && detail::is_tuple<B>::value, "if_else of a tuple and a scalar: both must have the same components");
-    if constexpr (detail::is_tuple<A>::value && detail::is_tuple<B>::value) {
+/// Values of a choice component by component.
+template <class C, class A, class B> auto chosen(const C &condition, const A &a, const B &b);
+template <class C, class A, class B, std::size_t... I> auto chosen(const C &condition, const A &a, const B &b, std::index_sequence<I...>) {
+    return std::make_tuple(detail::chosen(condition, std::get<I>(a), std::get<I>(b))...);
+}
+template <class C, class A, class B> auto chosen(const C &condition, const A &a, const B &b) {
+    constexpr bool tuples = is_tuple<A>::value && is_tuple<B>::value;
+    static_assert(tuples || !(is_tuple<A>::value || is_tuple<B>::value), "if_else of a tuple and a scalar: both must have the same components");
+    if constexpr (tuples) {
         static_assert(std::tuple_size_v<A> == std::tuple_size_v<B>, "if_else of two tuples with different numbers of components");
         return detail::chosen(condition, a, b, std::make_index_sequence<std::tuple_size_v<A>>());
+    } else if constexpr (!is_tuple<A>::value && !is_tuple<B>::value) {
+        return arraygpu::select(condition, a, b);
     }
+}
+/// A value, or what a function without arguments gives.
+template <class A> decltype(auto) arm(A &&a) {
+    if constexpr (std::is_invocable_v<A &>) {
+        gives_values<std::decay_t<decltype(a())>>();
+        return a();
+    } else {
+        return static_cast<const std::remove_reference_t<A> &>(a);
+    }
+}
+
+} // namespace detail
+
+/// a where the condition holds, else b: select() of scalars and arrays, and of tuples component by component. For longer values each may be a
+/// function without arguments, `[&] { return .. }`, which is called once. The value that is not taken leaves no error record.
+template <class C, class A, class B> auto if_else(const C &condition, A &&a, B &&b) {
+    return detail::chosen(condition, detail::arm(a), detail::arm(b));
 }
 
 } // namespace arraygpu
