@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 21] = [
     "abi.rs",
     "abi/packages.rs",
     "guard.rs",
@@ -22,6 +22,7 @@ const SOURCES: [&str; 20] = [
     "cancel.rs",
     "online/builder.rs",
     "online/operations.rs",
+    "online/joined.rs",
     "online/compile.rs",
     "online/programs.rs",
     "online/cc.rs",

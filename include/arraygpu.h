@@ -1112,7 +1112,7 @@ agpu_status agpu_builder_constant(struct agpu_builder *builder,
                                   agpu_node *node);
 
 /**
- * Adds a variable, to be bound by agpu_builder_map(), _generate(), _reduce() or _fold().
+ * Adds a variable, to be bound by agpu_builder_map(), _generate(), _reduce(), _fold() or _loop().
  */
 agpu_status agpu_builder_variable(struct agpu_builder *builder, agpu_type type, agpu_node *node);
 
@@ -1302,6 +1302,52 @@ agpu_status agpu_builder_stage(struct agpu_builder *builder, agpu_node value, ag
  * Adds the same array, which is stored before it is used.
  */
 agpu_status agpu_builder_materialize(struct agpu_builder *builder, agpu_node array, agpu_node *node);
+
+/**
+ * Reduces the tuples of the elements of `count` arrays of one shape (a shape rule) by an associative,
+ * commutative operator of tuples (docs/semantics.md 5.14): the variables `left` and `right` stand for the
+ * components of its operands, `body` is its result. `nodes` receives the components of the reduction.
+ */
+agpu_status agpu_builder_reduce_tuples(struct agpu_builder *builder,
+                                       const agpu_node *arrays,
+                                       const agpu_node *left,
+                                       const agpu_node *right,
+                                       const agpu_node *body,
+                                       const agpu_node *init,
+                                       int32_t count,
+                                       agpu_node *nodes);
+
+/**
+ * Folds the tuples of the elements of arrays of one shape (a shape rule) strictly from the left, in index
+ * order: `body` is the next accumulator of `count` components, in which the variables `accumulator` and
+ * `element` stand for the components of the old one and for the elements. `nodes` receives the components
+ * of the fold.
+ */
+agpu_status agpu_builder_fold_tuples(struct agpu_builder *builder,
+                                     const agpu_node *arrays,
+                                     const agpu_node *element,
+                                     int32_t array_count,
+                                     const agpu_node *accumulator,
+                                     const agpu_node *body,
+                                     const agpu_node *init,
+                                     int32_t count,
+                                     agpu_node *nodes);
+
+/**
+ * Adds a loop of one element (docs/semantics.md 5.16) over `count` states: while the number of steps is
+ * below `most`, an i64, and `condition` holds (no node, 0, always holds), all states become `next` at once.
+ * In both the variables `step`, of i64, and `states` stand for the number of steps so far and the states.
+ * `nodes` receives count + 1 nodes: the last states, and the number of steps that were made.
+ */
+agpu_status agpu_builder_loop(struct agpu_builder *builder,
+                              agpu_node most,
+                              agpu_node step,
+                              const agpu_node *states,
+                              agpu_node condition,
+                              const agpu_node *next,
+                              const agpu_node *init,
+                              int32_t count,
+                              agpu_node *nodes);
 
 /**
  * Adds a result, an array or a scalar. Results whose name is NULL are named r0, r1 .. by their

@@ -14,6 +14,6 @@
 
 #include <arraygpu.hpp>
 #include <arraygpu/expr/assign.hpp>
-#include <arraygpu/expr/moments.hpp>
+#include <arraygpu/expr/extremes.hpp>
 
 #endif // ARRAYGPU_EXPR_HPP

@@ -72,7 +72,7 @@ static void structures() {
     CHECK(same(c.to_host(), {ha[3], ha[0], ha[99], ha[7]}));
     c = generate(5, [&](auto i) { return let(at(a, i), [](auto x) { return x * x + x; }); });
     CHECK(same(c.to_host(), loop_of<float>(5, [&](std::size_t i) { return ha[i] * ha[i] + ha[i]; })));
-    c = map([](auto x, auto y) { return loop(10, 1.0f, [&](auto p, auto) { return p * x + y; }); }, a, reverse(a));
+    c = map([](auto x, auto y) { return loop_for(10, 1.0f, [&](auto, auto p) { return p * x + y; }); }, a, reverse(a));
     CHECK(same(c.to_host(), loop_of<float>(100, [&](std::size_t i) {
                    float p = 1;
                    for (int k = 0; k < 10; ++k) p = p * ha[i] + ha[99 - i];

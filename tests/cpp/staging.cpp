@@ -32,7 +32,7 @@ int main() {
 
     // a loop of staged length, and one that C++ unrolls
     const auto power = [&](const auto &k) {
-        return eval(map([&](auto x) { return loop(k, 1.0f, [&](auto p, auto) { return p * x; }); }, v)).to_host();
+        return eval(map([&](auto x) { return loop_for(k, 1.0f, [&](auto, auto p) { return p * x; }); }, v)).to_host();
     };
     CHECK((power(stage(3)) == std::vector<float>{1, 8, 27} && power(3) == power(stage(3))));
     const auto unrolled = map(
@@ -46,7 +46,7 @@ int main() {
     const std::string straight = program_text(unrolled, "fused");
     CHECK(straight.find("fold") == std::string::npos);
     // the compiler unrolls the staged loop: it is the same program
-    CHECK(program_text(map([&](auto x) { return loop(stage(3), 1.0f, [&](auto p, auto) { return p * x; }); }, v), "fused") == straight);
+    CHECK(program_text(map([&](auto x) { return loop_for(stage(3), 1.0f, [&](auto, auto p) { return p * x; }); }, v), "fused") == straight);
     std::printf("staging: %s\n", failures == 0 ? "ok" : "FAILED");
     return failures;
 }

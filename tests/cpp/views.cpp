@@ -35,7 +35,7 @@ static void shapes() {
         const auto sums = a | view::chunk(4) | view::transform([](const auto &w) { return w.sum(); });
         CHECK(same(sums.to_host(), loop_of(n / 4, [&](std::size_t i) { return ha[4 * i] + ha[4 * i + 1] + ha[4 * i + 2] + ha[4 * i + 3]; })));
         CHECK(gpu::kernels(sums.array()) == 1);
-        c = a | view::window(5) | view::transform([](const auto &w) { return gpu::loop(5, 0.0f, [&](auto s, auto j) { return s * 0.5f + w[j]; }); });
+        c = a | view::window(5) | view::transform([](const auto &w) { return gpu::loop_for(5, 0.0f, [&](auto j, auto s) { return s * 0.5f + w[j]; }); });
         CHECK(same(c.to_host(), loop_of(n - 4, [&](std::size_t i) {
                        float s = 0;
                        for (std::size_t j = 0; j < 5; ++j) s = s * 0.5f + ha[i + j];

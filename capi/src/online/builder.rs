@@ -112,7 +112,7 @@ impl Builder {
         if !self.function().function.graph.is_closed(value) {
             fail!(
                 INVALID_ARGUMENT,
-                "{name} depends on a variable that no map, generate, reduce or fold binds"
+                "{name} depends on a variable that no map, generate, reduce, fold or loop binds"
             );
         }
         self.names.insert(name.clone());
@@ -304,7 +304,7 @@ pub unsafe extern "C" fn agpu_builder_constant(
     })
 }
 
-/// Adds a variable, to be bound by agpu_builder_map(), _generate(), _reduce() or _fold().
+/// Adds a variable, to be bound by agpu_builder_map(), _generate(), _reduce(), _fold() or _loop().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_variable(
     builder: *mut AgpuBuilder,

@@ -10,6 +10,7 @@ pub(crate) mod builder;
 mod cache;
 pub(crate) mod cc;
 pub(crate) mod compile;
+pub(crate) mod joined;
 pub(crate) mod nodes;
 pub(crate) mod operations;
 pub(crate) mod program;

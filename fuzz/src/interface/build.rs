@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{null, without_provenance_mut};
 use std::sync::Mutex;
 
-type Done = Result<bool, String>;
+pub(super) type Done = Result<bool, String>;
 
 /// The most nodes of a builder: more would take time and test nothing new.
 const NODES: usize = 60;
@@ -21,7 +21,7 @@ const OPERATORS: &[&CStr] = &[
 
 /// What is known about a node: enough to make most calls valid.
 #[derive(Clone, Copy, PartialEq)]
-enum Sort {
+pub(super) enum Sort {
     /// A node of any sort.
     Any,
     /// A small number of elements.
@@ -46,7 +46,7 @@ fn programs(s: &Shared) -> &Mutex<Vec<usize>> {
 
 impl Thread<'_> {
     /// A builder of this thread's, or a handle that is none.
-    fn builder(&mut self) -> (*mut AgpuBuilder, Option<usize>) {
+    pub(super) fn builder(&mut self) -> (*mut AgpuBuilder, Option<usize>) {
         if self.building.is_empty() || self.rng.one_in(16) {
             return (without_provenance_mut(self.junk()), None);
         }
@@ -56,7 +56,7 @@ impl Thread<'_> {
 
     /// A node of that builder and sort; sometimes one of another sort or builder, or an invalid
     /// one.
-    fn node(&mut self, of: Option<usize>, sort: Sort) -> AgpuNode {
+    pub(super) fn node(&mut self, of: Option<usize>, sort: Sort) -> AgpuNode {
         let of = if self.rng.one_in(24) { self.building.len().checked_sub(1) } else { of };
         let sort = if self.rng.one_in(12) { Sort::Any } else { sort };
         let invented = self.rng.bits();
@@ -74,19 +74,25 @@ impl Thread<'_> {
         make: impl FnOnce(*mut AgpuNode) -> AgpuStatus,
     ) -> Done {
         let node = out(self, make)?;
-        if let (Some(node), Some(at)) = (node, at) {
-            let i = self.rng.below(NODES);
-            let nodes = &mut self.building[at].nodes;
-            nodes.push((sort, node));
-            if nodes.len() > NODES {
-                nodes.swap_remove(i);
-            }
+        if let Some(node) = node {
+            self.keep_node(at, sort, node);
         }
         Ok(node.is_some())
     }
 
+    /// Keeps a node for later calls.
+    pub(super) fn keep_node(&mut self, at: Option<usize>, sort: Sort, node: AgpuNode) {
+        let Some(at) = at else { return };
+        let i = self.rng.below(NODES);
+        let nodes = &mut self.building[at].nodes;
+        nodes.push((sort, node));
+        if nodes.len() > NODES {
+            nodes.swap_remove(i);
+        }
+    }
+
     /// New variables of f32, and a value of them.
-    fn lambda(&mut self, of: Option<usize>, n: usize) -> ([AgpuNode; 2], AgpuNode) {
+    pub(super) fn lambda(&mut self, of: Option<usize>, n: usize) -> ([AgpuNode; 2], AgpuNode) {
         let (mut variables, mut body) = ([0; 2], 0);
         let Some(at) = of.filter(|_| !self.rng.one_in(8)) else {
             return ([0; 2].map(|_: u8| self.node(of, Sort::Any)), self.node(of, Sort::Any));

@@ -1,6 +1,6 @@
 //! The table of calls, and what each of them must keep.
 
-use super::{Thread, arrays, build, devices, modules};
+use super::{Thread, arrays, build, devices, joined, modules};
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_capi::*;
 use std::ffi::CStr;
@@ -87,6 +87,9 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_builder_reduce", build::reduce),
     ("agpu_builder_reduce_axis", build::reduce_axis),
     ("agpu_builder_fold", build::fold),
+    ("agpu_builder_reduce_tuples", joined::reduce_tuples),
+    ("agpu_builder_fold_tuples", joined::fold_tuples),
+    ("agpu_builder_loop", joined::looped),
     ("agpu_builder_result", build::result),
     ("agpu_builder_compile", build::compile),
     ("agpu_builder_length", build::length),

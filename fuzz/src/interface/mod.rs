@@ -12,6 +12,7 @@ mod build;
 mod checks;
 mod devices;
 mod environment;
+mod joined;
 mod modules;
 
 use checks::CALLS;

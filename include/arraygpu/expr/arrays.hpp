@@ -58,6 +58,11 @@ inline node_ptr spread(node_ptr vector, int axis, node_ptr count, std::int64_t n
     made->own.numbers[0] = axis;
     return with_extents(std::move(made), axis == 0 ? n : own, axis == 0 ? own : n);
 }
+inline expr<std::int64_t, 0> length(node_ptr array, int axis) {
+    node_ptr made = make_node(op::length, AGPU_I64, 0, std::move(array), place{});
+    made->own.numbers[0] = axis;
+    return expr<std::int64_t, 0>(std::move(made));
+}
 template <class T, int Rank, class A> expr<T, Rank> reduction(op code, const A &a, place at) {
     return expr<T, Rank>(make_node(code, type_of<T>::value, Rank, operand<A>::node(a), at));
 }

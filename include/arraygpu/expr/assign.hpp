@@ -5,8 +5,6 @@
 #include <arraygpu/expr/run.hpp>
 #include <arraygpu/expr/stage.hpp>
 
-#include <tuple>
-
 namespace arraygpu {
 namespace detail {
 
@@ -105,20 +103,29 @@ void assign_pairs(const agpu_call *call, const Tuple &all, std::index_sequence<I
              destination_of<std::remove_reference_t<std::tuple_element_t<2 * J, Tuple>>>(std::get<2 * J>(all), std::get<J>(from))...);
 }
 
+/// References to the leaves of a tuple, which may contain tuples.
+template <class X> auto leaves(X &x) {
+    if constexpr (is_tuple<std::remove_const_t<X>>::value)
+        return std::apply([](auto &...each) { return std::tuple_cat(leaves(each)...); }, x);
+    else
+        return std::tuple<X &>(x);
+}
+
 /// The result of tie(): references to the results of a run.
 template <class... Out> class results {
 public:
     explicit results(Out &...out) : out_(out...) {}
     template <class... E> void operator=(const std::tuple<E...> &e) const {
-        static_assert(sizeof...(E) == sizeof...(Out), "as many results as expressions");
-        set(e, std::index_sequence_for<E...>());
+        const auto all = detail::leaves(e);
+        static_assert(std::tuple_size_v<decltype(all)> == sizeof...(Out), "as many results as expressions");
+        if constexpr (std::tuple_size_v<decltype(all)> == sizeof...(Out)) set(nullptr, all, std::index_sequence_for<Out...>());
+    }
+    template <class Tuple, std::size_t... I> void set(const agpu_call *call, const Tuple &e, std::index_sequence<I...>) const {
+        const auto from = std::make_tuple(as_expr(std::get<I>(e))...);
+        run_into(call, {std::get<I>(from).c_node().get()...}, destination_of<Out>(std::get<I>(out_), std::get<I>(from))...);
     }
 
 private:
-    template <class Tuple, std::size_t... I> void set(const Tuple &e, std::index_sequence<I...>) const {
-        const auto from = std::make_tuple(as_expr(std::get<I>(e))...);
-        run_into(nullptr, {std::get<I>(from).c_node().get()...}, destination_of<Out>(std::get<I>(out_), std::get<I>(from))...);
-    }
     std::tuple<Out &...> out_;
 };
 
@@ -146,11 +153,30 @@ template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const ex
     }
 }
 
+/// The same of a tuple, nested as it is.
+template <class E> struct evaluated_as {
+    static_assert(is_operand<E>, "an expression, an array or a view");
+    using type = typename evaluated<element_type<E>, rank_of<E>()>::type;
+};
+template <class... E> struct evaluated_as<std::tuple<E...>> {
+    using type = std::tuple<typename evaluated_as<std::decay_t<E>>::type...>;
+};
+template <class A, class B> struct evaluated_as<std::pair<A, B>> : evaluated_as<std::tuple<A, B>> {};
+template <class Tuple> typename evaluated_as<Tuple>::type evaluate_all(const Tuple &e, const agpu_call *call) {
+    typename evaluated_as<Tuple>::type made;
+    const auto all = leaves(e);
+    std::apply([&](auto &...to) { results(to...).set(call, all, std::index_sequence_for<decltype(to)...>()); }, leaves(made));
+    return made;
+}
+
 } // namespace detail
 
 /// Computes an expression now: a gpu_vector, a gpu_matrix, or a number on the host.
 template <class T, int Rank> auto eval(const expr<T, Rank> &e) { return detail::evaluate(e, nullptr); }
 template <class T, int Rank> auto eval(const call_options &options, const expr<T, Rank> &e) { return detail::evaluate(e, options.c_call()); }
+/// Computes all expressions of a tuple in one run: a std::tuple of their values.
+template <class... E> auto eval(const std::tuple<E...> &e) { return detail::evaluate_all(e, nullptr); }
+template <class... E> auto eval(const call_options &options, const std::tuple<E...> &e) { return detail::evaluate_all(e, options.c_call()); }
 
 /// out1, e1, out2, e2 ..: several results of one run. Each out is a gpu_vector, gpu_matrix, gpu_scalar, a view, or a number on the host.
 template <class Out, class... Rest, std::enable_if_t<!std::is_same_v<Out, const call_options>, int> = 0> void assign(Out &&out, Rest &&...rest) {

@@ -184,6 +184,13 @@ private:
         case op::pick:
         case op::spread:
         case op::length: byte(std::uint8_t(n->own.numbers[0])); break;
+        case op::loop:
+        case op::component: number(std::uint64_t(n->own.numbers[0])); break;
+        case op::reduce_tuples:
+        case op::fold_tuples:
+            number(n->count);
+            number(std::uint64_t(n->own.numbers[0]));
+            break;
         case op::slice: slice(n); break;
         case op::read:
         case op::map: number(n->count); break;

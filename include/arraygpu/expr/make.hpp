@@ -40,7 +40,7 @@ public:
 private:
     [[noreturn]] static void runaway(const std::string &what) {
         throw error(AGPU_ERROR_INVALID_ARGUMENT,
-                    "a function that is called with traced values " + what + ": does it call itself, or loop on them? Use loop");
+                    "a function that is called with traced values " + what + ": does it call itself, or loop on them? Use loop_for or loop_while");
     }
 };
 

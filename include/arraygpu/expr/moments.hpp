@@ -21,11 +21,6 @@ template <class A> auto widened(const A &a) {
     static_assert(is_real<element_type<A>>, "a function of float, double, half or bfloat16: write cast<float>(x) around integers");
     return as<wide_elements<A>>(a);
 }
-inline expr<std::int64_t, 0> length(node_ptr array, int axis) {
-    node_ptr made = make_node(op::length, AGPU_I64, 0, std::move(array), place{});
-    made->own.numbers[0] = axis;
-    return expr<std::int64_t, 0>(std::move(made));
-}
 
 template <class T, int Rank> auto variance(const expr<T, Rank> &x, std::int64_t ddof, place at) {
     const expr<T, 0> sum(make_node(op::squared_deviations, type_of<T>::value, 0, x.c_node(), at));

@@ -15,6 +15,7 @@ enum class op : std::uint8_t {
     cbrt, rsqrt, erf, erfc, normcdf, frexp_mantissa, frexp_exponent,
     add, sub, mul, div, rem, min, max, and_, or_, xor_, shl, shr, eq, ne, lt, le, gt, ge,
     pow, atan2, hypot, fmod, copysign, ldexp,
+    within, // i, n: whether 0 <= i < n, with an error record if not
     mul_add, select,
     // values
     array, literal, constant, variable, cast, bind, materialize,
@@ -38,6 +39,11 @@ enum class op : std::uint8_t {
     squared_deviations,
     reduce,    // [array, init, left, right, body]
     fold,      // [array, init, accumulator, element, body]
+    // several values; the field is the number of components of the accumulator, or of states
+    reduce_tuples, // [array .., init .., left .., right .., body ..]
+    fold_tuples,   // [array .., init .., accumulator .., element .., body ..]
+    loop,          // [most, init .., step, state .., condition, next ..]
+    component,     // [one of these] which
     // of a whole program
     fast_math,    // [expression]
     tensor_cores, // [expression]
@@ -52,6 +58,7 @@ inline const char *operation_name(op code) noexcept {
         "cbrt", "rsqrt", "erf", "erfc", "normcdf", "frexp_mantissa", "frexp_exponent",
         "add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "shl", "shr", "eq", "ne", "lt", "le", "gt", "ge",
         "pow", "atan2", "hypot", "fmod", "copysign", "ldexp",
+        "within",
         "mul_add", "select"};
     static_assert(sizeof names / sizeof *names == std::size_t(op::select) + 1, "a name for each scalar operation");
     return names[std::size_t(code)];

@@ -103,6 +103,8 @@ private:
         const value result = is_scalar_operation(code) || code == op::cast ? elementwise(code)
                              : code == op::bind
                                  ? elements_.bind(pop_value())
+                             : code >= op::reduce_tuples && code <= op::loop
+                                 ? several(code)
                                  : value{code >= op::sum && code <= op::fold ? reduction(code) : other(code), type_, std::uint8_t(rank_), false};
         made_.push_back(result);
         stack_.push_back(result);
@@ -206,6 +208,10 @@ private:
             check(agpu_builder_matmul(builder_, in[0], in[1], &out));
             return out;
         }
+        case op::component: {
+            const std::uint64_t which = number();
+            return several_[pop_value().node][which];
+        }
         default: throw error(AGPU_ERROR_INTERNAL, "an expression has an unknown operation");
         }
     }
@@ -224,6 +230,27 @@ private:
         if (kind == bound::constant) return value;
         const agpu_node operands[] = {length(array, axis), value};
         return apply("sub", operands, 2);
+    }
+
+    /// A construct with several nodes, by its number among those; only its components use it.
+    value several(op code) {
+        std::vector<agpu_node> nodes;
+        if (code == op::loop) {
+            const std::uint64_t states = number();
+            nodes.resize(states + 1);
+            const agpu_node *most = take(3 * states + 3), *init = most + 1, *step = init + states, *condition = step + 1 + states;
+            check(agpu_builder_loop(builder_, *most, *step, step + 1, *condition, condition + 1, init, std::int32_t(states), nodes.data()));
+        } else {
+            const std::uint64_t operands = number(), count = number();
+            const std::size_t arrays = (operands - 3 * count) / 2;
+            nodes.resize(count);
+            const agpu_node *in = take(operands), *init = in + arrays, *first = init + count, *second = first + count, *body = second + arrays;
+            check(code == op::reduce_tuples
+                      ? agpu_builder_reduce_tuples(builder_, in, first, second, body, init, std::int32_t(count), nodes.data())
+                      : agpu_builder_fold_tuples(builder_, in, second, std::int32_t(arrays), first, body, init, std::int32_t(count), nodes.data()));
+        }
+        several_.push_back(std::move(nodes));
+        return {several_.size() - 1, type_, 0, false};
     }
 
     agpu_node reduction(op code) {
@@ -289,6 +316,7 @@ private:
     std::size_t next_array_ = 0, next_scalar_ = 0;
     std::vector<agpu_node> parameters_, taken_;
     std::vector<value> made_, stack_;
+    std::vector<std::vector<agpu_node>> several_;
 };
 
 } // namespace detail

@@ -38,7 +38,8 @@ inline void encode(encoder &into, const output *outputs, std::size_t count) {
             throw error(
                 AGPU_ERROR_INVALID_ARGUMENT,
                 "a traced value has no value yet, so it cannot be computed, or be made a number, inside of the function that is traced: let the "
-                "function take auto or expr<T>, use the functions of arraygpu (sqrt(x), not std::sqrt(x)), select for branches, loop for loops");
+                "function take auto or expr<T>, use the functions of arraygpu (sqrt(x), not std::sqrt(x)), select for branches, loop_for and "
+                "loop_while for loops");
         }
         into.add(outputs[i].root);
         into.end_result();

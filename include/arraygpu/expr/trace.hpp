@@ -3,6 +3,7 @@
 #define ARRAYGPU_EXPR_TRACE_HPP
 
 #include <arraygpu/expr/arrays.hpp>
+#include <arraygpu/expr/parts.hpp>
 
 namespace arraygpu {
 namespace detail {
@@ -19,24 +20,57 @@ template <class R> struct result {
 template <class T> struct result<staged<T>> {
     using type = T;
 };
+/// The result of a traced function: a scalar, or a tuple of scalars and tuples.
+template <class R> struct results_in {
+    using type = expr<typename result<R>::type, 0>;
+};
+template <class... R> struct results_in<std::tuple<R...>> {
+    static_assert((few_components<sizeof...(R)>(), true));
+    using type = std::tuple<typename results_in<std::decay_t<R>>::type...>;
+};
+template <class A, class B> struct results_in<std::pair<A, B>> : results_in<std::tuple<A, B>> {};
+template <class R> constexpr void gives_values() {
+    static_assert(!std::is_void_v<R>, "the function returns nothing: return the new value (for_each writes through its arguments)");
+    static_assert(!refers<R>::value, "the function returns references to its own variables, which are gone then: write std::make_tuple(..)");
+}
 template <class F, class... X> using result_of = std::decay_t<decltype(std::declval<F &>()(std::declval<X>()...))>;
 
-/// The node of map: the arrays, a variable for each, and the result of f.
-template <class U, int Rank, std::uint32_t N, class F, class... V> node_ptr mapped(F &f, place at, node_ptr (&&arrays)[N], const V &...variables) {
+/// An array for each scalar of a function's result, which is the last operand of its node; `sized` gives the node its extents.
+template <int Rank, class R, class Sized>
+auto closed(op code, node_ptr *operands, std::uint32_t count, const R &result, place at, const Sized &sized) {
+    using E = typename results_in<R>::type;
+    if constexpr (is_tuple<R>::value) {
+        node_ptr values[parts<E>::count], *next = values;
+        parts<E>::nodes(result, next);
+        const node_ptr *first = values;
+        return parts<E>::each(parts<E>::of(first), [&](const auto &value) {
+            std::vector<node_ptr> own(operands, operands + count);
+            return detail::closed<Rank>(code, own.data(), count, value, at, sized);
+        });
+    } else {
+        using U = typename E::value_type;
+        operands[count - 1] = node_of<U>(result);
+        return expr<U, Rank>(sized(close(make_node(code, type_of<U>::value, Rank, operands, count, at))));
+    }
+}
+/// map: the arrays, a variable for each, and the result of f.
+template <int Rank, std::uint32_t N, class F, class... V> auto mapped(F &f, place at, node_ptr (&&arrays)[N], const V &...variables) {
     node_ptr operands[2 * N + 1];
     for (std::uint32_t i = 0; i < N; ++i) operands[i] = std::move(arrays[i]);
     std::uint32_t next = N;
     ((operands[next++] = variables.c_node()), ...);
-    operands[next] = node_of<U>(f(variables...));
-    return close(make_node(op::map, type_of<U>::value, Rank, operands, 2 * N + 1, at));
+    gives_values<result_of<F, const V &...>>();
+    if constexpr (!std::is_void_v<result_of<F, const V &...>>)
+        return closed<Rank>(op::map, operands, 2 * N + 1, f(variables...), at, [](node_ptr made) { return made; });
 }
-template <class U, class F, class V> node_ptr generated(F &f, place at, node_ptr n, const V &i) {
-    node_ptr operands[] = {std::move(n), i.c_node(), node_of<U>(f(i))};
-    return close(make_node(op::generate, type_of<U>::value, 1, operands, 3, at));
+template <class F, class V> auto generated(F &f, place at, node_ptr n, std::int64_t known, const V &i) {
+    node_ptr operands[] = {std::move(n), i.c_node(), node_ptr()};
+    return closed<1>(op::generate, operands, 3, f(i), at, [&](node_ptr made) { return with_extents(std::move(made), known); });
 }
-template <class U, class F, class V> node_ptr generated(F &f, place at, node_ptr rows, node_ptr cols, const V &i, const V &j) {
-    node_ptr operands[] = {std::move(rows), std::move(cols), i.c_node(), j.c_node(), node_of<U>(f(i, j))};
-    return close(make_node(op::generate, type_of<U>::value, 2, operands, 5, at));
+template <class F, class V>
+auto generated(F &f, place at, node_ptr rows, node_ptr cols, std::int64_t known_rows, std::int64_t known_cols, const V &i, const V &j) {
+    node_ptr operands[] = {std::move(rows), std::move(cols), i.c_node(), j.c_node(), node_ptr()};
+    return closed<2>(op::generate, operands, 5, f(i, j), at, [&](node_ptr made) { return with_extents(std::move(made), known_rows, known_cols); });
 }
 /// The node of reduce or fold: the array, the initial value, and two variables.
 template <class T, class F, class V, class W>
@@ -48,44 +82,45 @@ expr<T, 0> folded(op code, F &f, place at, node_ptr array, node_ptr init, const 
 }
 /// The type of a number or scalar that a fold begins with.
 template <class I> using type_of_init = typename result<I>::type;
+template <class I> inline constexpr bool is_scalar = is_host<I> || (is_operand<I> && rank_of<I>() == 0);
+/// Whether a fold has one array and one accumulator.
+template <class A, class I> inline constexpr bool is_one_fold = is_operand<A> && (rank_of<A>() > 0) && !is_tuple<I>::value;
+/// x = f(x, i) for i = 0, 1, .. n - 1 as a fold: short ones whose length is staged become straight code.
+template <class N, class I, class F> auto counted(const N &n, const I &init, F &f, place at) {
+    using T = type_of_init<I>;
+    const expr<std::int64_t, 1> turns = arraygpu::iota(n, at.file, at.line);
+    const trace inside;
+    return folded<T>(op::fold, f, at, turns.c_node(), node_of<T>(init), variable<T>(), variable<std::int64_t>());
+}
 
 } // namespace detail
 
-/// The array of f(a[i]), or of f(a[i], b[i], ..) for several arrays of the same extents.
+/// The array of f(a[i]), or of f(a[i], b[i], ..) for several arrays of the same extents; of a function that gives a tuple a tuple of arrays.
 template <class F, class A, detail::if_array<A> = 0> auto map(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    using S = expr<detail::element_type<A>>;
-    using U = typename detail::result<detail::result_of<F, const S &>>::type;
     const detail::trace inside;
-    return expr<U, detail::rank_of<A>()>(
-        detail::mapped<U, detail::rank_of<A>(), 1>(f, {file, line}, {detail::operand<A>::node(a)}, detail::variable<detail::element_type<A>>()));
+    return detail::mapped<detail::rank_of<A>(), 1>(f, {file, line}, {detail::operand<A>::node(a)}, detail::variable<detail::element_type<A>>());
 }
 template <class F, class A, class B, class... X, detail::if_array<A> = 0, detail::if_array<B> = 0>
 auto map(F &&f, const A &a, const B &b, const X &...x) {
     static_assert(detail::rank_of<A>() == detail::rank_of<B>() && ((detail::rank_of<X>() == detail::rank_of<A>()) && ...),
                   "map takes arrays of one rank");
-    using U = typename detail::result<detail::result_of<F, const expr<detail::element_type<A>> &, const expr<detail::element_type<B>> &,
-                                                        const expr<detail::element_type<X>> &...>>::type;
     const detail::trace inside;
-    return expr<U, detail::rank_of<A>()>(detail::mapped<U, detail::rank_of<A>(), 2 + sizeof...(X)>(
+    return detail::mapped<detail::rank_of<A>(), 2 + sizeof...(X)>(
         f, {}, {detail::operand<A>::node(a), detail::operand<B>::node(b), detail::operand<X>::node(x)...},
-        detail::variable<detail::element_type<A>>(), detail::variable<detail::element_type<B>>(), detail::variable<detail::element_type<X>>()...));
+        detail::variable<detail::element_type<A>>(), detail::variable<detail::element_type<B>>(), detail::variable<detail::element_type<X>>()...);
 }
 
-/// The vector f(0), f(1), ... f(n - 1); with two extents, the matrix of f(i, j).
+/// The vector f(0), f(1), ... f(n - 1); with two extents, the matrix of f(i, j). Of a function that gives a tuple a tuple of arrays.
 template <class N, class F, std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &>, int> = 0>
 auto generate(const N &n, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    using U = typename detail::result<detail::result_of<F, const expr<std::int64_t> &>>::type;
     const detail::trace inside;
-    return expr<U, 1>(detail::with_extents(detail::generated<U>(f, {file, line}, detail::index_node(n), detail::variable<std::int64_t>()),
-                                           detail::known_length(n)));
+    return detail::generated(f, {file, line}, detail::index_node(n), detail::known_length(n), detail::variable<std::int64_t>());
 }
 template <class N, class M, class F, std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &, const expr<std::int64_t> &>, int> = 0>
 auto generate(const N &rows, const M &cols, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    using U = typename detail::result<detail::result_of<F, const expr<std::int64_t> &, const expr<std::int64_t> &>>::type;
     const detail::trace inside;
-    return expr<U, 2>(detail::with_extents(detail::generated<U>(f, {file, line}, detail::index_node(rows), detail::index_node(cols),
-                                                                detail::variable<std::int64_t>(), detail::variable<std::int64_t>()),
-                                           detail::known_length(rows), detail::known_length(cols)));
+    return detail::generated(f, {file, line}, detail::index_node(rows), detail::index_node(cols), detail::known_length(rows),
+                             detail::known_length(cols), detail::variable<std::int64_t>(), detail::variable<std::int64_t>());
 }
 
 /// f(.. f(f(init, a[0]), a[1]) .., a[n-1]) in the order of sums, in parallel: f is associative and commutative, up to rounding.
@@ -103,22 +138,13 @@ auto reduce(const A &a, const I &init, const char *file = __builtin_FILE(), int 
         a, init, [](const auto &x, const auto &y) { return x + y; }, file, line);
 }
 /// The left fold f(.. f(f(init, a[0]), a[1]) .., a[n-1]), strictly in this order, for any f(accumulated, element).
-template <class A, class I, class F, detail::if_array<A> = 0>
+template <class A, class I, class F, std::enable_if_t<detail::is_one_fold<A, I>, int> = 0>
 auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::type_of_init<I>;
     const detail::trace inside;
     return detail::folded<T>(detail::op::fold, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
                              detail::variable<detail::element_type<A>>());
 }
-/// x = f(x, i) for i = 0, 1, .. n - 1, beginning with init: a loop inside of an element's code.
-template <class N, class I, class F> auto loop(const N &n, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    using T = detail::type_of_init<I>;
-    const expr<std::int64_t, 1> turns = arraygpu::iota(n, file, line);
-    const detail::trace inside;
-    return detail::folded<T>(detail::op::fold, f, {file, line}, turns.c_node(), detail::node_of<T>(init), detail::variable<T>(),
-                             detail::variable<std::int64_t>());
-}
-
 /// f(x), where x is computed once however often f uses it.
 template <class X, class F, detail::if_operands<X> = 0> auto let(const X &x, F &&f) {
     using T = detail::element_type<X>;

@@ -100,6 +100,17 @@ template <class P, class... Q> void compute(const P &from, const range<group_par
 }
 
 template <class X> inline constexpr bool is_scalar_argument = is_host<X> || (is_operand<X> && rank_of<X>() == 0);
+/// What a reduction may begin with: a scalar, or a tuple of scalars and tuples.
+template <class X> struct begins : std::bool_constant<is_scalar_argument<X>> {};
+template <class... X> struct begins<std::tuple<X...>> : std::bool_constant<(begins<std::decay_t<X>>::value && ...)> {};
+template <class A, class B> struct begins<std::pair<A, B>> : begins<std::tuple<A, B>> {};
+/// What is reduced: of scalars an expression, of tuples the view itself.
+template <class P> auto reducible(const range<P> &r) {
+    if constexpr (is_tuple<typename P::element>::value)
+        return r;
+    else
+        return r.array();
+}
 
 } // namespace detail
 
@@ -156,9 +167,15 @@ auto reduce(const I &init, const char *file = __builtin_FILE(), int line = __bui
     return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::as_range(x).array(), init, file, line); }};
 }
 template <class I, class F,
-          std::enable_if_t<detail::is_scalar_argument<I> && !detail::is_scalar_argument<F> && !std::is_convertible_v<F, const char *>, int> = 0>
+          std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_convertible_v<F, const char *>, int> = 0>
 auto reduce(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::as_range(x).array(), init, f, file, line); }};
+    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::reducible(detail::as_range(x)), init, f, file, line); }};
+}
+/// `view | fold(init, f)`: see fold(x, init, f).
+template <class I, class F,
+          std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_convertible_v<F, const char *>, int> = 0>
+auto fold(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::adaptor{[=](auto &&x) { return arraygpu::fold(detail::reducible(detail::as_range(x)), init, f, file, line); }};
 }
 
 } // namespace arraygpu

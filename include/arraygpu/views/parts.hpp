@@ -147,10 +147,7 @@ template <class Part> struct window_part {
     }
 };
 
-/// Whether an element is a tuple, whose parts a function may take as separate arguments.
-template <class E> struct is_tuple : std::false_type {};
-template <class... E> struct is_tuple<std::tuple<E...>> : std::true_type {};
-template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
+/// Whether a function takes the parts of a tuple as separate arguments.
 template <class F, class E> struct takes_parts : std::false_type {};
 template <class F, class... E> struct takes_parts<F, std::tuple<E...>> : std::is_invocable<F &, E &...> {};
 
@@ -197,9 +194,8 @@ public:
         const expr<std::int64_t, 0> begin = start();
         const auto &part = from_->part;
         const detail::place at{file, line};
-        return loop(
-            from_->width - 1, part.at_index(begin, at), [&](const auto &all, const auto &j) { return all + part.at_index(begin + (j + 1), at); },
-            file, line);
+        const auto add = [&](const auto &all, const auto &j) { return all + part.at_index(begin + (j + 1), at); };
+        return detail::counted(from_->width - 1, part.at_index(begin, at), add, at);
     }
 
 private:

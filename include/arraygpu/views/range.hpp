@@ -169,6 +169,27 @@ template <class P> struct operand<range<P>, std::enable_if_t<single<P>::is>> : s
     static node_ptr node(const range<P> &r) { return r.array().c_node(); }
 };
 
+/// Lets the views of which a view of tuples is made be reduced together.
+template <class P, class E = typename P::element> struct joint_part {
+    static constexpr bool is = false;
+};
+template <class P, class T> struct joint_part<P, expr<T, 0>> {
+    static constexpr bool is = true;
+    static void arrays(const P &part, std::int64_t size, node_ptr *&out, place at) { *out++ = part.array(size, at).c_node(); }
+};
+template <class... P> struct joint_part<group_part<P...>, std::tuple<typename P::element...>> {
+    static constexpr bool is = (joint_part<P>::is && ...);
+    static void arrays(const group_part<P...> &group, std::int64_t size, node_ptr *&out, place at) {
+        std::apply([&](const P &...p) { (joint_part<P>::arrays(p, size, out, at), ...); }, group.parts);
+    }
+};
+template <class P> struct joint<range<P>, std::enable_if_t<is_tuple<typename P::element>::value && joint_part<P>::is>> {
+    static constexpr bool is = true;
+    static constexpr int rank = 1;
+    using elements = typename P::element;
+    static void arrays(const range<P> &r, node_ptr *&out, place at) { joint_part<P>::arrays(r.part(), r.finite("the elements"), out, at); }
+};
+
 } // namespace detail
 
 template <class T> template <class Part> gpu_vector<T> &gpu_vector<T>::operator=(const range<Part> &r) { return *this = r.array(); }

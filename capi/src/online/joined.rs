@@ -1,0 +1,192 @@
+//! The C functions that add constructs with several values: reductions and folds of tuples, and loops of one
+//! element.
+
+use super::builder::{Builder, Variable, variables_of, with};
+use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
+use crate::error::{INVALID_ARGUMENT, Result, fail};
+use crate::interrupt::refused;
+use arraygpu_compiler::core::{Lambda, NodeId, Op};
+use arraygpu_compiler::scalar::{Lit, Ty};
+
+/// Most values of a construct.
+const MOST: i32 = 4096;
+
+/// Calls `f` with a builder as `with` does, and writes the numbers of the nodes that it returns.
+///
+/// # Safety
+/// There is room for `count` nodes, and for `further` more.
+unsafe fn make_all(
+    name: &str,
+    builder: *mut AgpuBuilder,
+    nodes: *mut AgpuNode,
+    (count, further): (i32, usize),
+    f: impl FnOnce(&mut Builder) -> Result<Vec<NodeId>>,
+) -> AgpuStatus {
+    with(name, builder, |b| {
+        if nodes.is_null() {
+            fail!(INVALID_ARGUMENT, "nodes is NULL");
+        }
+        if !(1..=MOST).contains(&count) {
+            fail!(INVALID_ARGUMENT, "{count} values: 1 to {MOST} are possible");
+        }
+        let made = f(b)?;
+        assert_eq!(made.len(), count as usize + further, "a node for each value");
+        for (i, node) in made.into_iter().enumerate() {
+            // SAFETY: the caller promises room for them.
+            unsafe { nodes.add(i).write(b.number(node)) };
+        }
+        Ok(())
+    })
+}
+
+/// Makes a tuple of these nodes, or the only one.
+fn tuple(b: &mut Builder, nodes: Vec<NodeId>) -> Result<NodeId> {
+    match nodes[..] {
+        [one] => Ok(one),
+        _ => b.function().node(Op::Tuple(nodes)).map_err(refused),
+    }
+}
+
+/// Makes a function of `variables` whose result is a tuple of these nodes.
+fn function_of(b: &mut Builder, variables: &[Variable], results: Vec<NodeId>) -> Result<Lambda> {
+    let body = tuple(b, results)?;
+    b.lambda(variables, body)
+}
+
+/// Makes the array whose elements are the tuples of the arrays' elements.
+fn zipped(b: &mut Builder, construct: &str, arrays: Vec<NodeId>) -> Result<NodeId> {
+    if let [one] = arrays[..] {
+        return Ok(one);
+    }
+    let types: Vec<Ty> = arrays.iter().map(|a| b.function().ty(*a).elem).collect();
+    let (variables, elements): (Vec<Variable>, Vec<NodeId>) = types
+        .into_iter()
+        .map(|ty| {
+            let (var, node) = b.function().graph().fresh_var(ty);
+            ((var, ty), node)
+        })
+        .unzip();
+    let lambda = function_of(b, &variables, elements)?;
+    b.function().map(construct, lambda, arrays).map_err(refused)
+}
+
+/// Adds a node for each component of the accumulator.
+fn components(
+    b: &mut Builder,
+    init: Vec<NodeId>,
+    mut of: impl FnMut(NodeId, u32) -> Op,
+) -> Result<Vec<NodeId>> {
+    let count = init.len() as u32;
+    let init = tuple(b, init)?;
+    (0..count).map(|which| b.function().node(of(init, which)).map_err(refused)).collect()
+}
+
+/// Reduces the tuples of the elements of `count` arrays of one shape (a shape rule) by an associative,
+/// commutative operator of tuples (docs/semantics.md 5.14): the variables `left` and `right` stand for the
+/// components of its operands, `body` is its result. `nodes` receives the components of the reduction.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_reduce_tuples(
+    builder: *mut AgpuBuilder,
+    arrays: *const AgpuNode,
+    left: *const AgpuNode,
+    right: *const AgpuNode,
+    body: *const AgpuNode,
+    init: *const AgpuNode,
+    count: i32,
+    nodes: *mut AgpuNode,
+) -> AgpuStatus {
+    let made = |b: &mut Builder| {
+        // SAFETY: the caller promises it.
+        let (arrays, left, right, body, init) = unsafe {
+            (
+                b.nodes(arrays, count, "array")?,
+                variables_of(b, left, count)?,
+                variables_of(b, right, count)?,
+                b.nodes(body, count, "component of the body")?,
+                b.nodes(init, count, "initial value")?,
+            )
+        };
+        let join = function_of(b, &[left, right].concat(), body)?;
+        let src = zipped(b, "reduce", arrays)?;
+        components(b, init, |init, which| Op::Reduce { join: join.clone(), init, src, which })
+    };
+    // SAFETY: the caller promises it.
+    unsafe { make_all("agpu_builder_reduce_tuples", builder, nodes, (count, 0), made) }
+}
+
+/// Folds the tuples of the elements of arrays of one shape (a shape rule) strictly from the left, in index
+/// order: `body` is the next accumulator of `count` components, in which the variables `accumulator` and
+/// `element` stand for the components of the old one and for the elements. `nodes` receives the components
+/// of the fold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_fold_tuples(
+    builder: *mut AgpuBuilder,
+    arrays: *const AgpuNode,
+    element: *const AgpuNode,
+    array_count: i32,
+    accumulator: *const AgpuNode,
+    body: *const AgpuNode,
+    init: *const AgpuNode,
+    count: i32,
+    nodes: *mut AgpuNode,
+) -> AgpuStatus {
+    let made = |b: &mut Builder| {
+        if !(1..=MOST).contains(&array_count) {
+            fail!(INVALID_ARGUMENT, "{array_count} arrays: 1 to {MOST} are possible");
+        }
+        // SAFETY: the caller promises it.
+        let (arrays, element, accumulator, body, init) = unsafe {
+            (
+                b.nodes(arrays, array_count, "array")?,
+                variables_of(b, element, array_count)?,
+                variables_of(b, accumulator, count)?,
+                b.nodes(body, count, "component of the body")?,
+                b.nodes(init, count, "initial value")?,
+            )
+        };
+        let step = function_of(b, &[accumulator, element].concat(), body)?;
+        let src = zipped(b, "fold", arrays)?;
+        components(b, init, |init, which| Op::Fold { step: step.clone(), init, src, which })
+    };
+    // SAFETY: the caller promises it.
+    unsafe { make_all("agpu_builder_fold_tuples", builder, nodes, (count, 0), made) }
+}
+
+/// Adds a loop of one element (docs/semantics.md 5.16) over `count` states: while the number of steps is
+/// below `most`, an i64, and `condition` holds (no node, 0, always holds), all states become `next` at once.
+/// In both the variables `step`, of i64, and `states` stand for the number of steps so far and the states.
+/// `nodes` receives count + 1 nodes: the last states, and the number of steps that were made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_loop(
+    builder: *mut AgpuBuilder,
+    most: AgpuNode,
+    step: AgpuNode,
+    states: *const AgpuNode,
+    condition: AgpuNode,
+    next: *const AgpuNode,
+    init: *const AgpuNode,
+    count: i32,
+    nodes: *mut AgpuNode,
+) -> AgpuStatus {
+    let made = |b: &mut Builder| {
+        let most = b.node(most, "the number of steps")?;
+        // SAFETY: the caller promises it.
+        let (states, next, init) = unsafe {
+            (
+                variables_of(b, states, count)?,
+                b.nodes(next, count, "next state")?,
+                b.nodes(init, count, "initial state")?,
+            )
+        };
+        let variables = [vec![b.variable(step, "the step")?], states].concat();
+        let condition = match condition {
+            0 => b.function().graph().lit(Lit::bool(true)),
+            node => b.node(node, "the condition")?,
+        };
+        let step = function_of(b, &variables, [vec![condition], next].concat())?;
+        let value = |which| Op::Loop { step: step.clone(), which, count: most, init: init.clone() };
+        (0..=count as u32).map(|which| b.function().node(value(which)).map_err(refused)).collect()
+    };
+    // SAFETY: the caller promises it.
+    unsafe { make_all("agpu_builder_loop", builder, nodes, (count, 1), made) }
+}

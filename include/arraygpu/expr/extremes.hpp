@@ -1,0 +1,133 @@
+// Places of extremes, both extremes, means: of arrays, of their rows and of their columns (docs/semantics.md 5.15). Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_EXTREMES_HPP
+#define ARRAYGPU_EXPR_EXTREMES_HPP
+
+#include <arraygpu/expr/loops.hpp>
+#include <arraygpu/expr/moments.hpp>
+
+#include <limits>
+
+namespace arraygpu {
+namespace detail {
+
+template <class T> constexpr void has_order() {
+    static_assert(!std::is_same_v<T, bool>, "truth values have no order: use any, all, or cast<int>(x)");
+}
+/// What every element comes before, or is equal to: the infinities, and the ends of the integers.
+template <class T> T extreme(bool least) {
+    if constexpr (is_real<T>)
+        return T(least ? -__builtin_huge_valf() : __builtin_huge_valf());
+    else
+        return least ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+}
+template <class T> expr<T, 0> constant(T value) { return expr<T, 0>(make_number<T>(op::constant, value)); }
+
+/// The numbers of the elements of an array in row-major order, as an array of its shape.
+template <class T> expr<std::int64_t, 1> numbers(const expr<T, 1> &x, place at) {
+    const std::int64_t size = x.c_node()->extent[0];
+    return expr<std::int64_t, 1>(with_extents(make_node(op::iota, AGPU_I64, 1, length(x.c_node(), 0).c_node(), at), size));
+}
+template <class T> expr<std::int64_t, 2> numbers(const expr<T, 2> &x, place at) {
+    const node_ptr rows = length(x.c_node(), 0).c_node(), cols = length(x.c_node(), 1).c_node();
+    const std::int64_t known[] = {x.c_node()->extent[0], x.c_node()->extent[1]};
+    const trace inside;
+    const auto number = [&](const auto &i, const auto &j) { return i * expr<std::int64_t>(cols) + j; };
+    return generated(number, at, rows, cols, known[0], known[1], variable<std::int64_t>(), variable<std::int64_t>());
+}
+
+/// The number of the first of the extreme elements: a reduction of pairs of a value and its number, by which the order of the elements does not
+/// matter.
+template <class T, int Rank> expr<std::int64_t> place_of(const expr<T, Rank> &x, bool least, place at) {
+    using Pair = std::tuple<expr<T>, expr<std::int64_t>>;
+    const auto join = [least](const Pair &a, const Pair &b) {
+        const auto &[u, i] = a;
+        const auto &[v, j] = b;
+        expr<bool> is_better = least ? v < u : v > u, is_same = u == v;
+        if constexpr (is_real<T>) {
+            const expr<bool> no_u = u != u, no_v = v != v;
+            is_better = is_better | (no_v & !no_u);
+            is_same = is_same | (no_u & no_v);
+        }
+        // -1, the number of no element, comes last
+        const expr<bool> is_before = is_same & (cast<std::uint64_t>(j) < cast<std::uint64_t>(i)), takes = is_better | is_before;
+        return Pair{select(takes, v, u), select(takes, j, i)};
+    };
+    std::array<node_ptr, 2> arrays{x.c_node(), numbers(x, at).c_node()};
+    const Pair init{constant<T>(extreme<T>(!least)), constant<std::int64_t>(-1)};
+    return std::get<1>(reduced<Pair>(at, std::move(arrays), init, join));
+}
+template <class A> auto extremes(const A &x, place at) {
+    return std::make_tuple(arraygpu::min(x, at.file, at.line), arraygpu::max(x, at.file, at.line));
+}
+template <class T, int Rank> expr<T> mean(const expr<T, Rank> &x, place at) {
+    expr<std::int64_t> count = length(x.c_node(), 0);
+    if constexpr (Rank == 2) count = count * length(x.c_node(), 1);
+    return arraygpu::sum(x, at.file, at.line) / arraygpu::cast<T>(count);
+}
+
+template <class A> auto places_of_lines(const A &a, int axis, bool least, place at) {
+    has_order<element_type<A>>();
+    return of_lines(as<element_type<A>>(a), axis, [&](const auto &line) { return place_of(line, least, at); }, at);
+}
+template <class A> auto extremes_of_lines(const A &a, int axis, place at) {
+    has_order<element_type<A>>();
+    const auto x = as<element_type<A>>(a);
+    return std::make_tuple(of_lines(x, axis, [&](const auto &line) { return arraygpu::min(line, at.file, at.line); }, at),
+                           of_lines(x, axis, [&](const auto &line) { return arraygpu::max(line, at.file, at.line); }, at));
+}
+template <class A> auto means_of_lines(const A &a, int axis, place at) {
+    return as<element_type<A>>(of_lines(widened(a), axis, [&](const auto &line) { return mean(line, at); }, at));
+}
+
+} // namespace detail
+
+/// The index of the least element, counted in row-major order: the first one if several are equal. A NaN is less than all other elements, as min()
+/// has it. -1 if there are no elements.
+template <class A, detail::if_array<A> = 0> auto argmin(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_order<detail::element_type<A>>();
+    return detail::place_of(detail::as<detail::element_type<A>>(a), true, {file, line});
+}
+/// The index of the greatest element, as argmin; a NaN is greater than all other elements.
+template <class A, detail::if_array<A> = 0> auto argmax(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_order<detail::element_type<A>>();
+    return detail::place_of(detail::as<detail::element_type<A>>(a), false, {file, line});
+}
+/// The least and the greatest element: a std::tuple of min() and max().
+template <class A, detail::if_array<A> = 0> auto minmax(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::has_order<detail::element_type<A>>();
+    return detail::extremes(detail::as<detail::element_type<A>>(a), {file, line});
+}
+/// The sum of all elements divided by their number; NaN of none. Halves are computed as floats and rounded once.
+template <class A, detail::if_array<A> = 0> auto mean(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::as<detail::element_type<A>>(detail::mean(detail::widened(a), {file, line}));
+}
+/// argmin of each row of a matrix, and of each column: vectors with the index of an element in each.
+template <class A, detail::if_matrix<A> = 0> auto argmin_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_of_lines(a, 0, true, {file, line});
+}
+template <class A, detail::if_matrix<A> = 0> auto argmin_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_of_lines(a, 1, true, {file, line});
+}
+template <class A, detail::if_matrix<A> = 0> auto argmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_of_lines(a, 0, false, {file, line});
+}
+template <class A, detail::if_matrix<A> = 0> auto argmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_of_lines(a, 1, false, {file, line});
+}
+/// minmax of each row, each column: a std::tuple of two vectors.
+template <class A, detail::if_matrix<A> = 0> auto minmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::extremes_of_lines(a, 0, {file, line});
+}
+template <class A, detail::if_matrix<A> = 0> auto minmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::extremes_of_lines(a, 1, {file, line});
+}
+template <class A, detail::if_matrix<A> = 0> auto mean_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::means_of_lines(a, 0, {file, line});
+}
+template <class A, detail::if_matrix<A> = 0> auto mean_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::means_of_lines(a, 1, {file, line});
+}
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_EXTREMES_HPP

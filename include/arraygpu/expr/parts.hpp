@@ -1,0 +1,79 @@
+// Tuples of scalars as lists of nodes. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_PARTS_HPP
+#define ARRAYGPU_EXPR_PARTS_HPP
+
+#include <arraygpu/expr/expr.hpp>
+
+#include <tuple>
+
+namespace arraygpu {
+namespace detail {
+
+template <class E> struct is_tuple : std::false_type {};
+template <class... E> struct is_tuple<std::tuple<E...>> : std::true_type {};
+template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
+
+/// Whether a tuple has references to its components, as those of std::tie and std::forward_as_tuple.
+template <class X> struct refers : std::false_type {};
+template <class... X> struct refers<std::tuple<X...>> : std::bool_constant<((std::is_reference_v<X> || refers<X>::value) || ...)> {};
+
+template <std::size_t N> constexpr void few_components() {
+    static_assert(N >= 1 && N <= 12, "a tuple has 1 to 12 components; each may be a tuple again");
+}
+
+/// What a traced function gets for a tuple of scalars: std::tuple of expr<T>, nested as the tuple is. Its nodes are in the order of the components.
+template <class E> struct parts;
+template <class T> struct parts<expr<T, 0>> {
+    static constexpr std::size_t count = 1;
+
+    static expr<T, 0> variables(node_ptr *&out) {
+        *out = make_variable(type_of<T>::value);
+        return expr<T, 0>(*out++);
+    }
+    /// The nodes of a tuple that has, or may have, these types: numbers of the host get the type of their place.
+    template <class X> static void nodes(const X &x, node_ptr *&out) {
+        static_assert(!is_tuple<X>::value, "a tuple stands in the place of a scalar: the components of both tuples must be the same");
+        static_assert(rank_of<X>() == 0, "an array stands in the place of a scalar: reduce it, or read one element with at(x, i)");
+        *out++ = node_of<T>(x);
+    }
+    static expr<T, 0> components(const node_ptr &joined, std::int64_t &which) { return expr<T, 0>(component(joined, which, type_of<T>::value)); }
+    /// The tuple whose nodes these are.
+    static expr<T, 0> of(const node_ptr *&in) { return expr<T, 0>(*in++); }
+    /// The tuple of what f gives for each scalar.
+    template <class F> static auto each(const expr<T, 0> &e, const F &f) { return f(e); }
+
+    static node_ptr component(const node_ptr &joined, std::int64_t &which, agpu_type type) {
+        node_ptr made = make_node(op::component, type, 0, joined, place{joined->file, joined->line});
+        made->own.numbers[0] = which++;
+        return made;
+    }
+};
+template <class... E> struct parts<std::tuple<E...>> {
+    static constexpr std::size_t count = (parts<E>::count + ...);
+
+    static std::tuple<E...> variables(node_ptr *&out) { return std::tuple<E...>{parts<E>::variables(out)...}; }
+    template <class X> static void nodes(const X &x, node_ptr *&out) {
+        static_assert(is_tuple<X>::value, "a scalar stands in the place of a tuple: the components of both tuples must be the same");
+        if constexpr (is_tuple<X>::value) {
+            static_assert(std::tuple_size_v<X> == sizeof...(E), "a tuple has more or fewer components than the one in whose place it stands");
+            if constexpr (std::tuple_size_v<X> == sizeof...(E)) each_node(x, out, std::index_sequence_for<E...>());
+        }
+    }
+    static std::tuple<E...> components(const node_ptr &joined, std::int64_t &which) {
+        return std::tuple<E...>{parts<E>::components(joined, which)...};
+    }
+    static std::tuple<E...> of(const node_ptr *&in) { return std::tuple<E...>{parts<E>::of(in)...}; }
+    template <class F> static auto each(const std::tuple<E...> &e, const F &f) {
+        return std::apply([&f](const E &...c) { return std::tuple<decltype(parts<E>::each(c, f))...>{parts<E>::each(c, f)...}; }, e);
+    }
+
+private:
+    template <class X, std::size_t... I> static void each_node(const X &x, node_ptr *&out, std::index_sequence<I...>) {
+        (parts<E>::nodes(std::get<I>(x), out), ...);
+    }
+};
+
+} // namespace detail
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_PARTS_HPP

@@ -1,0 +1,184 @@
+// Tuples of scalars: what reductions and folds of several arrays join, and the states of loops (docs/semantics.md 5.14). Included by
+// arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_TUPLES_HPP
+#define ARRAYGPU_EXPR_TUPLES_HPP
+
+#include <arraygpu/expr/trace.hpp>
+
+#include <array>
+
+namespace arraygpu {
+namespace detail {
+
+/// The type of what begins a loop or fold, as the function gets it: a scalar expression, a number, or a tuple of them.
+template <class X> struct begun {
+    static_assert(is_operand<X> || is_host<X>, "this is neither a scalar nor a tuple of scalars");
+    static_assert(rank_of<X>() == 0,
+                  "an array cannot be the state of a loop of an element, or what a fold begins with; the function may read it by at(x, i)");
+    using type = expr<typename result<X>::type, 0>;
+};
+template <class... X> struct begun<std::tuple<X...>> {
+    static_assert((few_components<sizeof...(X)>(), true));
+    using type = std::tuple<typename begun<std::decay_t<X>>::type...>;
+};
+template <class A, class B> struct begun<std::pair<A, B>> : begun<std::tuple<A, B>> {};
+
+/// Arrays of one rank whose elements at the same place are joined: an array, or a tuple of them, nested as one likes.
+template <class X, class = void> struct joint {
+    static constexpr bool is = false;
+};
+template <class X> struct joint<X, std::enable_if_t<is_operand<X> && (rank_of<X>() > 0)>> {
+    static constexpr bool is = true;
+    static constexpr int rank = rank_of<X>();
+    using elements = expr<element_type<X>, 0>;
+    static void arrays(const X &x, node_ptr *&out, place) { *out++ = operand<X>::node(x); }
+};
+template <class First, class... X>
+struct joint<std::tuple<First, X...>, std::enable_if_t<joint<std::decay_t<First>>::is && (joint<std::decay_t<X>>::is && ...)>> {
+    static_assert((few_components<1 + sizeof...(X)>(), true));
+    static constexpr bool is = true;
+    static constexpr int rank = joint<std::decay_t<First>>::rank;
+    static_assert(((joint<std::decay_t<X>>::rank == rank) && ...), "a tuple of a vector and a matrix: their elements have no places in common");
+    using elements = std::tuple<typename joint<std::decay_t<First>>::elements, typename joint<std::decay_t<X>>::elements...>;
+    static void arrays(const std::tuple<First, X...> &x, node_ptr *&out, place at) {
+        std::apply([&](const auto &...a) { (joint<std::decay_t<decltype(a)>>::arrays(a, out, at), ...); }, x);
+    }
+};
+template <class A, class B> struct joint<std::pair<A, B>, std::enable_if_t<joint<std::tuple<A, B>>::is>> : joint<std::tuple<A, B>> {};
+/// Several arrays, and not one that is an operand by itself.
+template <class X> using if_joint = std::enable_if_t<joint<X>::is && !is_operand<X>, int>;
+template <class X> using if_joinable = std::enable_if_t<joint<X>::is, int>;
+template <class X> using elements_of = typename joint<X>::elements;
+template <class X> using arrays_of = std::array<node_ptr, parts<elements_of<X>>::count>;
+
+template <class X> arrays_of<X> arrays(const X &x, place at) {
+    arrays_of<X> all;
+    node_ptr *next = all.data();
+    joint<X>::arrays(x, next, at);
+    return all;
+}
+
+/// The values of a reduction or fold of the elements of N arrays from a tuple `init` of A. Its operands are the arrays, the initial values,
+/// variables for the accumulators and the elements, and the results of f.
+template <class A, class E, std::size_t N, class I, class F>
+A joined_values(op code, place at, std::array<node_ptr, N> &&arrays, const I &init, F &f) {
+    static_assert(N == parts<E>::count);
+    constexpr std::size_t accumulators = parts<A>::count;
+    using R = std::decay_t<decltype(f(std::declval<const A &>(), std::declval<const E &>()))>;
+    gives_values<R>();
+    std::array<node_ptr, 2 * N + 3 * accumulators> operands;
+    node_ptr *next = std::move(arrays.begin(), arrays.end(), operands.data());
+    parts<A>::nodes(init, next);
+    const A accumulator = parts<A>::variables(next);
+    const E element = parts<E>::variables(next);
+    if constexpr (!std::is_void_v<R>) parts<A>::nodes(f(accumulator, element), next);
+    node_ptr made = close(make_node(code, AGPU_F32, 0, operands.data(), std::uint32_t(operands.size()), at));
+    made->own.numbers[0] = accumulators;
+    std::int64_t which = 0;
+    return parts<A>::components(made, which);
+}
+template <class E, std::size_t N, class I, class F> E reduced(place at, std::array<node_ptr, N> &&arrays, const I &init, F &f) {
+    const trace inside;
+    return joined_values<E, E>(op::reduce_tuples, at, std::move(arrays), init, f);
+}
+
+/// Vectors of what f gives for the same row (axis 0) or column (axis 1) of all matrices.
+template <class E, std::size_t N, class F> auto of_joint_lines(std::array<node_ptr, N> &&matrices, int axis, const F &f, place at) {
+    const std::int64_t lines = matrices[0]->extent[axis];
+    if constexpr (N > 1) {
+        // a function of all matrices says that they have one shape
+        const trace inside;
+        std::array<node_ptr, 2 * N + 1> operands;
+        node_ptr *next = std::copy(matrices.begin(), matrices.end(), operands.data());
+        static_cast<void>(parts<E>::variables(next));
+        const std::array<node_ptr, 2 * N + 1> all = operands;
+        for (std::size_t i = 0; i < N; ++i) {
+            operands = all;
+            operands[2 * N] = all[N + i];
+            matrices[i] = close(make_node(op::map, agpu_type(matrices[i]->type), 2, operands.data(), std::uint32_t(2 * N + 1), at));
+        }
+    }
+    const trace inside;
+    const expr<std::int64_t> i = variable<std::int64_t>();
+    std::array<node_ptr, N> of_line;
+    for (std::size_t k = 0; k < N; ++k) of_line[k] = picked(matrices[k], axis, i.c_node(), at);
+    const E value = f(std::move(of_line));
+    const expr<std::int64_t> count = length(matrices[0], axis);
+    return parts<E>::each(value, [&](const auto &e) {
+        using U = element_type<std::decay_t<decltype(e)>>;
+        node_ptr operands[] = {count.c_node(), i.c_node(), e.c_node()};
+        return expr<U, 1>(with_extents(close(make_node(op::generate, type_of<U>::value, 1, operands, 3, at)), lines));
+    });
+}
+template <class X, class I, class F> auto reduce_lines(const X &x, int axis, const I &init, F &f, place at) {
+    static_assert(joint<X>::rank == 2, "rows and columns are of matrices");
+    using E = elements_of<X>;
+    return of_joint_lines<E>(
+        arrays(x, at), axis, [&](auto &&lines) { return reduced<E>(at, std::move(lines), init, f); }, at);
+}
+
+} // namespace detail
+
+/// reduce of the tuples of the elements of arrays of one shape: f takes two tuples and gives one. It is associative and commutative, up to
+/// rounding. The arrays are a tuple: `std::tie(x, y)` of arrays, `std::forward_as_tuple(x * y, y)` of anything, or views::zip.
+template <class A, class I, class F, detail::if_joint<A> = 0>
+auto reduce(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::reduced<detail::elements_of<A>>({file, line}, detail::arrays(a, {file, line}), init, f);
+}
+/// fold of the elements of several arrays, or with an accumulator that is a tuple: f takes the accumulator and the elements.
+template <class A, class I, class F, std::enable_if_t<detail::joint<A>::is && !detail::is_one_fold<A, I>, int> = 0>
+auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    auto all = detail::arrays(a, {file, line});
+    const detail::trace inside;
+    using Accumulator = typename detail::begun<I>::type;
+    return detail::joined_values<Accumulator, detail::elements_of<A>>(detail::op::fold_tuples, {file, line}, std::move(all), init, f);
+}
+/// reduce of each row of a matrix, or of a tuple of matrices of one shape: a vector, or a tuple of them.
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto reduce_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::reduce_lines(a, 0, init, f, {file, line});
+}
+/// reduce of each column.
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto reduce_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::reduce_lines(a, 1, init, f, {file, line});
+}
+
+namespace detail {
+
+/// Values of a choice component by component.
+template <class C, class A, class B> auto chosen(const C &condition, const A &a, const B &b);
+template <class C, class A, class B, std::size_t... I> auto chosen(const C &condition, const A &a, const B &b, std::index_sequence<I...>) {
+    return std::make_tuple(detail::chosen(condition, std::get<I>(a), std::get<I>(b))...);
+}
+template <class C, class A, class B> auto chosen(const C &condition, const A &a, const B &b) {
+    constexpr bool tuples = is_tuple<A>::value && is_tuple<B>::value;
+    static_assert(tuples || !(is_tuple<A>::value || is_tuple<B>::value), "if_else of a tuple and a scalar: both must have the same components");
+    if constexpr (tuples) {
+        static_assert(std::tuple_size_v<A> == std::tuple_size_v<B>, "if_else of two tuples with different numbers of components");
+        return detail::chosen(condition, a, b, std::make_index_sequence<std::tuple_size_v<A>>());
+    } else if constexpr (!is_tuple<A>::value && !is_tuple<B>::value) {
+        return arraygpu::select(condition, a, b);
+    }
+}
+/// A value, or what a function without arguments gives.
+template <class A> decltype(auto) arm(A &&a) {
+    if constexpr (std::is_invocable_v<A &>) {
+        gives_values<std::decay_t<decltype(a())>>();
+        return a();
+    } else {
+        return static_cast<const std::remove_reference_t<A> &>(a);
+    }
+}
+
+} // namespace detail
+
+/// a where the condition holds, else b: select() of scalars and arrays, and of tuples component by component. For longer values each may be a
+/// function without arguments, `[&] { return .. }`, which is called once. The value that is not taken leaves no error record.
+template <class C, class A, class B> auto if_else(const C &condition, A &&a, B &&b) {
+    return detail::chosen(condition, detail::arm(a), detail::arm(b));
+}
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_TUPLES_HPP
