@@ -1,6 +1,6 @@
 """Rows that are needed several times, beside PyTorch in one process: milliseconds a call on one GPU, medians of 7 x 20 calls between events.
 
-    python3 torch_rows.py LIBRARY PACKAGE > rows.jsonl
+    python3 torch_rows.py LIBRARY PACKAGE [NAME ..] > rows.jsonl
 
 LIBRARY is libarraygpu, PACKAGE the library of `rows-gen`. `copy_ms` is a device copy of as many bytes as the function must move, and each call
 takes another of several arrays, so that none is in the L2 cache. Results are compared with PyTorch's, and two calls with each other bit by bit.
@@ -73,7 +73,8 @@ def main():
     torch.cuda.set_stream(torch.cuda.Stream())
     ours = Ours(*sys.argv[1:3]) if len(sys.argv) > 2 else None
     print(json.dumps(dict(device=torch.cuda.get_device_name(0), torch=torch.__version__)), flush=True)
-    for name, f, dtype, shape in CASES:
+    cases = [case for case in CASES if len(sys.argv) < 4 or case[0] in sys.argv[3:]]
+    for name, f, dtype, shape in cases:
         count = max(2, BYTES // (math.prod(shape) * dtype.itemsize))
         xs = [torch.rand(*shape, device=DEV, dtype=dtype) + 0.5 for _ in range(count)]
         outs = [torch.empty_like(x) for x in xs]

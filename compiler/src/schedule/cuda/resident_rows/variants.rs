@@ -18,11 +18,12 @@ use crate::schedule::lower::LaunchContext;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// Lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once.
+/// Lanes of a row, rows of a tile, columns of a lane, warps of a row, and rows that lanes take at once (measured:
+/// `bench/NOTES.md`, "Rows of 64 and 256").
 const LEVELS: [(u32, i64, i64, u32, i64); 9] = [
     (8, 1, 4, 1, 2),
     (16, 1, 4, 1, 4),
-    (WARP, 2, 4, 1, 2),
+    (WARP, 2, 4, 1, 1),
     (WARP, 8, 4, 1, 1),
     (WARP, 16, 2, 2, 1),
     (WARP, 16, 2, 4, 1),
@@ -49,15 +50,17 @@ fn obstacle(demand: &Demand, p: &ResidentRowsParams) -> Option<&'static str> {
     demand.obstacle(p.elements_per_lane(), p.each, is_in_registers)
 }
 
-/// Returns all mappings of rows, in order of preference; `is_vector`: there is one row.
-fn levels(demand: &Demand, is_vector: bool) -> Vec<(ResidentRowsParams, Profit)> {
+/// Returns all mappings of rows, in order of preference; `is_vector`: there is one row, `is_costly`: its elements
+/// take slow functions.
+fn levels(demand: &Demand, is_vector: bool, is_costly: bool) -> Vec<(ResidentRowsParams, Profit)> {
     let mut all = Vec::new();
     for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
         // a vector has one row: more warps take less time (1024 elements: 6 us in place of 8)
         if is_vector && (lanes < WARP || (warps, tile_rows) == (1, 8)) {
             continue;
         }
-        if demand.words > 1 {
+        // several rows at once hide what slow functions take; else more warps hide more
+        if demand.words > 1 || !is_costly {
             each = each.min(2);
         }
         // two warps share a tile of long elements, or one warp would have too few registers
@@ -95,7 +98,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
     let is_vector = rows.outer.is_empty();
-    for (mut params, profit) in levels(&demand, is_vector) {
+    for (mut params, profit) in levels(&demand, is_vector, is_costly) {
         if obstacle(&demand, &params).is_some() {
             continue;
         }
@@ -118,7 +121,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
 pub fn limit(l: &LaunchContext) -> Option<String> {
     let rows = l.facts.resident.clone().filter(|kept| kept.along == Along::Rows)?;
     let demand = Demand::of(l, &rows)?;
-    let levels = levels(&demand, rows.outer.is_empty());
+    let levels = levels(&demand, rows.outer.is_empty(), prefetch::is_costly(l));
     let levels = levels.iter().map(|level| (level.0.longest(), obstacle(&demand, &level.0)));
     resident_segments::limit(&levels.collect::<Vec<_>>())
 }

@@ -35,9 +35,9 @@ pub use variants::variants;
 fn min_resident_blocks(mapping: SegmentMapping, counted: usize) -> u32 {
     match (mapping, counted) {
         (SegmentMapping::Warp { lanes, .. }, 1..=12) if lanes < WARP => 4,
-        (SegmentMapping::Warp { .. }, 1..=24) => 3,
+        (SegmentMapping::Warp { segments: 1, .. }, 1..=24) => 3,
         (_, 1..) => 2,
-        (SegmentMapping::TilesOfWarp | SegmentMapping::SegmentTiles, 0) => 3,
+        (SegmentMapping::SegmentTiles, 0) => 3,
         _ => 4,
     }
 }

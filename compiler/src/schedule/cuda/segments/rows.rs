@@ -3,10 +3,11 @@
 //! Up to 2048 elements, a warp reduces whole segments. Short segments are taken four at a time, so
 //! that enough loads are in flight; lane u then computes and stores what follows from the u-th
 //! segment's total. Very short segments are taken by 8 or 16 lanes each. Longer segments are cut
-//! into tiles. If there are many of up to 32 tiles, a warp takes all tiles of a segment: lane t keeps
-//! the result of tile t. Else there is a warp for each tile: a block takes 8 `span` tiles of one segment. The results of up to 8
+//! into tiles, one per warp: a block takes 8 `span` tiles of one segment. The results of up to 8
 //! tiles, which one block has, join through shared memory; those of more are stored to scratch, and
-//! the last block of a segment to arrive joins them. The cost is that of reading memory once.
+//! the last block of a segment to arrive joins them. Where elements are counted (semantics 5.12) and
+//! there are many segments of up to 32 tiles, a warp takes all tiles of one, and lane t keeps the
+//! result of tile t: more blocks have loads on their way. The cost is that of reading memory once.
 
 use super::job::{Job, SegmentMapping};
 use super::lanes::{Exchange, join_lanes, lane, pairs};

@@ -157,6 +157,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let variant = Variant { suffix, guards, profit, noalias };
         VariantGroup::of(choice, layout, &inner, variant)
     };
-    let list = all.into_iter().filter(|(.., mapping)| fits || *mapping != SegmentMapping::Strips);
+    let list = all.into_iter().filter(|(.., mapping)| match mapping {
+        SegmentMapping::Strips => fits,
+        // other reductions have enough loads on their way where a tile has a warp
+        SegmentMapping::TilesOfWarp => is_counted,
+        _ => true,
+    });
     Some(list.map(group).collect())
 }
