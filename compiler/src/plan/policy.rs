@@ -348,7 +348,7 @@ impl GpuVariant {
                 let resident = multiprocessors.max(1) * u64::from(resident);
                 let rounds = |planes: u32| {
                     let blocks = self.grid.blocks(space.extents, space.inner_length, self.threads, planes);
-                    blocks.div_ceil(resident) * u64::from(planes + PLANES_AROUND)
+                    blocks.div_ceil(resident).saturating_mul(u64::from(planes + PLANES_AROUND))
                 };
                 let choices = std::iter::successors(Some(min_planes), |n| Some(2 * n));
                 let choices = choices.take_while(|n| *n <= max_planes);

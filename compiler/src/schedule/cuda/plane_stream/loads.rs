@@ -6,7 +6,7 @@
 
 use super::plan::Element;
 use crate::core::simplify::simplify;
-use crate::core::{NodeId, Op, linear};
+use crate::core::{Graph, NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit};
@@ -127,25 +127,32 @@ impl Loads {
         Ok(())
     }
 
-    /// Writes the loads of the step in which plane `now` arrives. Returns the values.
+    /// Writes the loads of the step in which plane `now` arrives, of those for which `is_wanted` holds. Returns the
+    /// values.
     pub fn emit(
         &self,
         l: &mut Lower,
-        axis: usize,
-        now: &Expr,
+        (axis, now): (usize, &Expr),
+        is_wanted: &dyn Fn(&Element) -> bool,
         out: &mut Vec<Stmt>,
     ) -> Result<HashMap<Element, Expr>> {
         let mut known = self.known.clone();
         known.push((self.plane, now.clone()));
-        let values =
-            l.with_loaded(Loaded::default(), |l| l.region(&known, &self.of_plane, &Expr::int(0), out))?;
-        for (n, e) in self.of_plane.iter().zip(values) {
+        let wanted = |piece: &&Piece| piece.elements.iter().any(|e| is_wanted(&e.0));
+        let mut of_plane: IndexSet<NodeId> = IndexSet::new();
+        for (_, value) in self.pieces.iter().filter(wanted).flat_map(|piece| &piece.elements) {
+            let parts = indices_and_conditions(l, *value);
+            of_plane.extend(parts.into_iter().filter(|n| self.of_plane.contains(n)));
+        }
+        let of_plane: Vec<NodeId> = of_plane.into_iter().collect();
+        let values = l.with_loaded(Loaded::default(), |l| l.region(&known, &of_plane, &Expr::int(0), out))?;
+        for (n, e) in of_plane.iter().zip(values) {
             known.push((*n, bind(l, "at", e, out)));
         }
         let of_node: HashMap<NodeId, Expr> = known.iter().cloned().collect();
         let mut planes: HashMap<(Mem, NodeId), Expr> = HashMap::default();
         let mut found = HashMap::default();
-        for piece in &self.pieces {
+        for piece in self.pieces.iter().filter(wanted) {
             let nodes: Vec<Vec<NodeId>> =
                 piece.elements.iter().map(|(_, value)| elements_of(l, *value)).collect();
             let is_vector = nodes.len() > 1;
@@ -173,7 +180,7 @@ impl Loads {
                 access::load(l, mem, regs, at, out);
             }
         }
-        for piece in &self.pieces {
+        for piece in self.pieces.iter().filter(wanted) {
             let values: Vec<NodeId> = piece.elements.iter().map(|e| e.1).collect();
             let values =
                 l.with_loaded(Loaded::default(), |l| l.region(&known, &values, &Expr::int(0), out))?;
@@ -224,7 +231,8 @@ fn value(l: &mut Lower, halo: &Halo, index: &[NodeId], e: &Element, is_column_in
         at.push(linear::add(g, *own, by));
     }
     if let Some(value) = halo.value(l.launch, e.array, &at) {
-        return with_one_condition(l, index[axis], value);
+        let value = with_one_condition(l, index[axis], value);
+        return clamped_once(l, axis, value);
     }
     let clamped = at.len() - usize::from(is_column_inside);
     for (a, n) in (0..).zip(&mut at).take(clamped).skip(axis) {
@@ -254,6 +262,37 @@ fn with_one_condition(l: &mut Lower, plane: NodeId, value: NodeId) -> NodeId {
         |all: Vec<NodeId>| all.into_iter().reduce(|a, b| simplify(g, Op::Binary(BinaryOp::And, a, b)));
     let all = [and(changing), and(fixed)].into_iter().flatten().collect();
     and(all).map_or(value, |c| l.launch.g.add(Op::Select(c, inside, beyond)))
+}
+
+/// Returns an element of a plane that is clamped twice, because the program clamps it and the halo does, as one of a plane
+/// that is clamped once.
+fn clamped_once(l: &mut Lower, axis: usize, value: NodeId) -> NodeId {
+    match l.launch.g.op(value).clone() {
+        Op::Select(c, a, b) => {
+            let a = clamped_once(l, axis, a);
+            l.launch.g.add(Op::Select(c, a, b))
+        }
+        Op::Elem(array, mut index) => {
+            let extent = l.launch.extent(array, axis as u8);
+            let g = &mut l.launch.g;
+            // what is clamped has this form, in any order of operands
+            let operand = |g: &Graph, n: NodeId, op: BinaryOp, bound: NodeId| match *g.op(n) {
+                Op::Binary(o, a, b) if o == op && b == bound => Some(a),
+                Op::Binary(o, a, b) if o == op && a == bound => Some(b),
+                _ => None,
+            };
+            let [zero, one] = [0, 1].map(|k| g.lit(Lit::i64(k)));
+            let last = linear::sub(g, extent, one);
+            let inside = |g: &Graph, n: NodeId| {
+                operand(g, n, BinaryOp::Min, last).and_then(|n| operand(g, n, BinaryOp::Max, zero))
+            };
+            if let Some(once) = inside(g, index[axis]).filter(|n| inside(g, *n).is_some()) {
+                index[axis] = once;
+            }
+            g.add(Op::Elem(array, index))
+        }
+        _ => value,
+    }
 }
 
 fn single(l: &mut Lower, halo: &Halo, index: &[NodeId], e: Element) -> Piece {

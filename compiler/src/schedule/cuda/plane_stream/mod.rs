@@ -41,16 +41,16 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::Stencil;
 use plan::{Arrival, StreamPlan};
 
-/// The least and the most planes of a block. With more of them fewer planes are read by two blocks, with fewer of
-/// them there are more blocks.
-const PLANES: [u32; 2] = [8, 64];
+/// The least and the most planes of a block: of few taps, and of many. With more of them fewer planes are read by two
+/// blocks, with fewer of them there are more blocks.
+const PLANES: [[u32; 2]; 2] = [[8, 16], [8, 64]];
 
 /// The most taps of all reads for which a thread has one row: such stencils wait for memory, which more threads hide.
-/// Others load so much from the first-level cache that each line should serve two rows.
+/// Others load so much from the first-level cache that each line should serve several rows.
 const MAX_TAPS_ONE_ROW: usize = 8;
 
-/// The rows of a thread, in order of preference: of few taps, of many, and of a thread that has one column, which loads
-/// each of its elements by itself.
+/// The rows of a thread, in order of preference: of vectors with few taps, of vectors, and of a thread that has one
+/// column, which loads each of its elements by itself.
 const ROWS: [&[i64]; 3] = [&[1], &[2, 1], &[4, 2, 1]];
 
 /// The words of registers that a thread has for what it loads, where that lies and what waits, and the blocks that are
@@ -66,6 +66,8 @@ pub struct PlaneStreamParams {
     /// The tile of a block.
     tiling: PlaneTiling,
     arrival: Arrival,
+    /// Whether elements have few taps.
+    has_few_taps: bool,
     /// The number of resident blocks for which a thread has enough registers.
     blocks: u32,
     /// The elements of each array that a thread loads in a step.
@@ -93,9 +95,10 @@ impl PlaneStreamParams {
         Halo::of(l, fused, inner)?;
         let index: Vec<NodeId> = fused.domain.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
         let taps: usize = stencils.iter().map(|s| s.taps.len()).sum();
-        let rows = match (layout.v, taps) {
-            (1, _) => ROWS[2],
-            (_, ..=MAX_TAPS_ONE_ROW) => ROWS[0],
+        let has_few_taps = taps <= MAX_TAPS_ONE_ROW;
+        let rows = match layout.v {
+            1 => ROWS[2],
+            _ if has_few_taps => ROWS[0],
             _ => ROWS[1],
         };
         for rows in rows.iter().copied() {
@@ -118,7 +121,7 @@ impl PlaneStreamParams {
                     None => loaded.push((e.array, 1)),
                 }
             }
-            return Some(PlaneStreamParams { tiling, arrival, blocks, loaded });
+            return Some(PlaneStreamParams { tiling, arrival, has_few_taps, blocks, loaded });
         }
         None
     }
@@ -126,7 +129,7 @@ impl PlaneStreamParams {
     /// Returns the grid of its blocks.
     pub fn grid(&self) -> Grid {
         let [rows, columns] = [self.tiling.block_rows, self.tiling.block_columns].map(|n| n as u32);
-        let [min_planes, max_planes] = PLANES;
+        let [min_planes, max_planes] = PLANES[usize::from(!self.has_few_taps)];
         Grid::Stream { rows, columns, min_planes, max_planes, resident: self.blocks }
     }
 

@@ -157,13 +157,31 @@ impl StreamPlan {
     }
 
     /// Returns how many planes behind the last one an element lies that is read in a stage.
-    pub fn age(&self, e: &Element, stage: usize) -> i64 {
+    fn age(&self, e: &Element, stage: usize) -> i64 {
         stage as i64 - (e.plane() - self.first)
     }
 
     /// Returns the elements that are loaded in each step, whose planes are their ages.
     pub fn loads(&self) -> IndexSet<Element> {
-        self.reads.values().map(|(e, stage)| e.of_plane(self.age(e, *stage))).collect()
+        self.reads.values().map(|(e, stage)| self.load(e, *stage)).collect()
+    }
+
+    /// Returns the load of an element that is read in a stage.
+    pub fn load(&self, e: &Element, stage: usize) -> Element {
+        e.of_plane(self.age(e, stage))
+    }
+
+    /// Returns the loads that only the last of several stages needs.
+    pub fn late(&self) -> IndexSet<Element> {
+        let last = self.stages.len() - 1;
+        let is_late = |at: usize| last > 0 && at == last;
+        let of = |wanted: bool| {
+            let reads = self.reads.values().filter(move |(_, at)| is_late(*at) == wanted);
+            reads.map(|(e, at)| self.load(e, *at)).collect::<IndexSet<Element>>()
+        };
+        let (mut late, others) = (of(true), of(false));
+        late.retain(|e| !others.contains(e));
+        late
     }
 
     /// Returns all that waits in registers between steps, and for each what it becomes there: the slot whose value

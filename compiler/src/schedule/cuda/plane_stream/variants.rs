@@ -39,7 +39,8 @@ pub fn variants(
     let apart = ThreadLayout { unaligned: true, v: 1, ..layout };
     let mut groups = Vec::new();
     for (layout, list) in [(layout, aligned), (apart, vec![("_planes_unaligned", guards.noalias())])] {
-        let Some(params) = PlaneStreamParams::of(l, (fused, &inner), &stencils, layout) else { continue };
+        // what does not serve aligned arrays is no better for others
+        let Some(params) = PlaneStreamParams::of(l, (fused, &inner), &stencils, layout) else { break };
         let profit = params.profit(l, fused);
         let why = "planes pass through registers, each loaded once by a block";
         let kept = report(l, &stencils, layout, |l, s| (StencilHint::Planes, params.loaded(l, s)), why);

@@ -2,7 +2,7 @@
 
 use super::PlaneStreamParams;
 use super::loads::Loads;
-use super::plan::{Slot, StreamPlan};
+use super::plan::{Element, Slot, StreamPlan};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
@@ -19,6 +19,11 @@ use crate::schedule::element::canonical;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap as HashMap;
+use std::ops::Range;
+
+/// The nodes whose values are known.
+type Known = Vec<(NodeId, Expr)>;
 
 /// What all steps have in common.
 struct Walk<'a> {
@@ -113,37 +118,29 @@ impl Walk<'_> {
         (step, now): (Reg, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let loaded = loads.emit(l, self.axis, now, out)?;
-        let stages = &self.plan.stages;
-        let mut known: Vec<Vec<(NodeId, Expr)>> = Vec::new();
-        for s in 0..stages.len() {
-            let mut vars = self.position.vars.clone();
-            vars[self.axis].1 = plus(now.clone(), -(self.plan.first + s as i64));
-            if s > 0 {
-                let of_slot = |n: &NodeId| (*n, Expr::Reg(self.slots[&self.plan.slot(s - 1, *n)]));
-                vars.extend(stages[s - 1].kept.iter().map(of_slot));
+        let late = self.plan.late();
+        let mut loaded = loads.emit(l, (self.axis, now), &|e| !late.contains(e), out)?;
+        let stages = self.plan.stages.len();
+        let mut known: Vec<Known> = (0..stages).map(|s| self.known(s, now, &loaded)).collect();
+        let mut body = Vec::new();
+        let earlier = match late.is_empty() {
+            true => {
+                self.compute(l, 0..stages, &mut known, out)?;
+                0..0
             }
-            for (n, (e, stage)) in &self.plan.reads {
-                if *stage == s {
-                    let mut e = e.clone();
-                    e.at[self.axis] = self.plan.age(&e, s);
-                    vars.push((*n, loaded[&e].clone()));
-                }
+            false => {
+                // what is loaded late has no use in the first steps of a walk; earlier stages wait for the plane that
+                // arrives, so they come behind it
+                loaded.extend(loads.emit(l, (self.axis, now), &|e| late.contains(e), &mut body)?);
+                known[stages - 1] = self.known(stages - 1, now, &loaded);
+                self.compute(l, stages - 1..stages, &mut known, &mut body)?;
+                0..stages - 1
             }
-            known.push(vars);
-        }
-        // with each row all stages, so that it waits in registers for no other
-        for row in 0..stages[0].due.len() {
-            for (s, stage) in stages.iter().enumerate().rev() {
-                let due = &stage.due[row].1;
-                let values = l.region(&known[s], due, &Expr::int(0), out)?;
-                for (n, e) in due.iter().zip(values) {
-                    let e = bind(l, "part", e, out);
-                    known[s].push((*n, e));
-                }
-            }
-        }
-        self.complete(l, step, known.last().expect("a stage"), out)?;
+        };
+        self.complete(l, known.last().expect("a stage"), &mut body)?;
+        let before = int32(stages as i32 - 1);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Ge, Expr::Reg(step), before), body, vec![]));
+        self.compute(l, earlier, &mut known, out)?;
         for (slot, from) in self.plan.slots() {
             let value = match (&slot, from) {
                 (_, Some(from)) => Expr::Reg(self.slots[&from]),
@@ -158,15 +155,44 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Stores the elements that have gone through all stages, from the first plane of the block on.
-    fn complete(
+    /// Returns what is known of the elements in a stage: their indices, what was kept, and what is loaded.
+    fn known(&self, stage: usize, now: &Expr, loaded: &HashMap<Element, Expr>) -> Known {
+        let mut known = self.position.vars.clone();
+        known[self.axis].1 = plus(now.clone(), -(self.plan.first + stage as i64));
+        if stage > 0 {
+            let of_slot = |n: &NodeId| (*n, Expr::Reg(self.slots[&self.plan.slot(stage - 1, *n)]));
+            known.extend(self.plan.stages[stage - 1].kept.iter().map(of_slot));
+        }
+        for (n, (e, _)) in self.plan.reads.iter().filter(|(_, (_, at))| *at == stage) {
+            known.extend(loaded.get(&self.plan.load(e, stage)).map(|value| (*n, value.clone())));
+        }
+        known
+    }
+
+    /// Computes what the lines of a step make possible in some stages: with each row all of them, so that it waits in
+    /// registers for no other.
+    fn compute(
         &self,
         l: &mut Lower,
-        step: Reg,
-        known: &[(NodeId, Expr)],
+        stages: Range<usize>,
+        known: &mut [Known],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let mut body = Vec::new();
+        for row in 0..self.plan.stages[0].due.len() {
+            for s in stages.clone().rev() {
+                let due = &self.plan.stages[s].due[row].1;
+                let values = l.region(&known[s], due, &Expr::int(0), out)?;
+                for (n, e) in due.iter().zip(values) {
+                    let e = bind(l, "part", e, out);
+                    known[s].push((*n, e));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the elements that have gone through all stages.
+    fn complete(&self, l: &mut Lower, known: &[(NodeId, Expr)], body: &mut Vec<Stmt>) -> Result<()> {
         let tiling = self.params.tiling;
         let items = &self.fused.items;
         let at = |row: i64| -> Vec<i64> { std::iter::repeat_n(0, self.axis + 1).chain([row]).collect() };
@@ -174,7 +200,7 @@ impl Walk<'_> {
         let mut vars = self.position.vars.clone();
         vars[self.axis].1 = plane;
         let position = ThreadPosition { vars, block: Vec::new() };
-        let values = l.region(known, &self.plan.roots, &Expr::int(0), &mut body)?;
+        let values = l.region(known, &self.plan.roots, &Expr::int(0), body)?;
         let per_row = tiling.v as usize * items.len();
         let ends = [1, 2].map(|a| l.launch.host(self.fused.domain[self.axis + a]));
         for (r, values) in (0..).zip(values.chunks(per_row)) {
@@ -200,8 +226,6 @@ impl Walk<'_> {
             let row = plus(position.vars[self.axis + 1].1.clone(), r);
             body.push(Stmt::If(Expr::binary(BinaryOp::Lt, row, ends[0].clone()), stores, vec![]));
         }
-        let before = int32(self.plan.stages.len() as i32 - 1);
-        out.push(Stmt::If(Expr::binary(BinaryOp::Ge, Expr::Reg(step), before), body, vec![]));
         Ok(())
     }
 }
