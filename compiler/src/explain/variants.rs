@@ -80,6 +80,12 @@ fn block(v: &gpu::GpuVariant) -> String {
             let each = planes * rows * cols / v.threads.max(1);
             format!("{planes} planes of {rows} rows by {cols} columns a block, {each} a thread")
         }
+        Grid::Stream { rows, columns: cols, min_planes: least, max_planes: most, .. } => {
+            let each = rows * cols / v.threads.max(1);
+            format!(
+                "{least} to {most} planes of {rows} rows by {cols} columns a block, {each} of each a thread"
+            )
+        }
         Grid::Tiles { min_span: 1, max_span: 1 } => format!("a tile of {TILE} for 128 threads"),
         Grid::Tiles { min_span: least, max_span: most } => {
             format!("{least} to {most} tiles of {TILE} for 128 threads")

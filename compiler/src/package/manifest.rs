@@ -87,6 +87,9 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         Grid::Elements(n) => json!({ "elements": n }),
         Grid::Plane { rows, columns: cols } => json!({ "plane": [rows, cols] }),
         Grid::Volume { planes, rows, columns: cols } => json!({ "volume": [planes, rows, cols] }),
+        Grid::Stream { rows, columns: cols, min_planes: least, max_planes: most, resident } => {
+            json!({ "stream": [rows, cols, least, most, resident] })
+        }
         Grid::Tiles { min_span: least, max_span: most } => json!({ "tiles": [least, most] }),
         Grid::Segments(n) => json!({ "segments": n }),
         Grid::Clusters { blocks, segments: 1 } => json!({ "clusters": blocks }),

@@ -75,6 +75,11 @@ pub enum Grid {
     /// A block computes `planes` by `rows` by `columns` elements, of the last three of at least three axes;
     /// there are no blocks for no elements. Blocks are counted as those of a plane, and along the planes last.
     Volume { planes: u32, rows: u32, columns: u32 },
+    /// A block computes some planes of `rows` by `columns` elements, of the last three of at least three axes: as
+    /// many as let the blocks share the planes evenly. The launch policy chooses how many blocks these are, so that
+    /// each has at most `max_planes`, and at least `min_planes` if there are as many, given that a multiprocessor has
+    /// `resident` of them at once. Blocks are counted as those of a volume, and know their share from their number.
+    Stream { rows: u32, columns: u32, min_planes: u32, max_planes: u32, resident: u32 },
     /// A team of 128 threads computes `span` tiles of 2048 elements; there is at least one block.
     Tiles { min_span: u32, max_span: u32 },
     /// A block computes this many elements, each of which is a segment; there are no blocks for no
@@ -125,6 +130,7 @@ impl Grid {
             | Grid::Elements(_)
             | Grid::Plane { .. }
             | Grid::Volume { .. }
+            | Grid::Stream { .. }
             | Grid::Segments(_)
             | Grid::Clusters { .. } => false,
         }
@@ -139,6 +145,10 @@ impl Grid {
             Grid::Clusters { blocks, segments } => n.div_ceil(segments.into()).saturating_mul(blocks.into()),
             Grid::Plane { rows, columns } => {
                 squares(extents, rows, columns) * extents.iter().rev().skip(2).product::<u64>()
+            }
+            Grid::Stream { rows, columns, min_planes, .. } => {
+                let planes = span.max(min_planes);
+                Grid::Volume { planes, rows, columns }.blocks(extents, segment, threads, 1)
             }
             Grid::Volume { planes, rows, columns } => {
                 let blocks = squares(extents, rows, columns);
@@ -211,6 +221,9 @@ impl Display for GpuKernel {
                 Grid::Elements(n) => write!(f, " elements {n}")?,
                 Grid::Plane { rows, columns } => write!(f, " plane {rows} by {columns}")?,
                 Grid::Volume { planes, rows, columns: c } => write!(f, " volume {planes} by {rows} by {c}")?,
+                Grid::Stream { rows, columns: c, min_planes, max_planes, resident } => {
+                    write!(f, " stream {rows} by {c}, {min_planes} to {max_planes} of {resident}")?
+                }
                 Grid::Tiles { min_span, max_span } => write!(f, " tiles {min_span} to {max_span}")?,
                 Grid::Segments(n) => write!(f, " segments {n}")?,
                 Grid::Clusters { blocks, segments: 1 } => write!(f, " clusters {blocks}")?,
@@ -314,6 +327,15 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
             let [planes, rows] = [next_of(c)?, next_of(c)?];
             Grid::Volume { planes, rows, columns: c.u32()? }
         }
+        "stream" => {
+            let (rows, columns) = (next_of(c)?, c.u32()?);
+            c.expect(",")?;
+            let min_planes = c.u32()?;
+            c.expect("to")?;
+            let max_planes = c.u32()?;
+            c.expect("of")?;
+            Grid::Stream { rows, columns, min_planes, max_planes, resident: c.u32()? }
+        }
         "tiles" => {
             let min_span = c.u32()?;
             c.expect("to")?;
@@ -351,6 +373,10 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         }
         Grid::Volume { planes, rows, columns } => {
             [planes, rows, columns].iter().all(|n| (1..=4096).contains(n))
+        }
+        Grid::Stream { rows, columns, min_planes, max_planes, resident } => {
+            [rows, columns, min_planes, max_planes, resident].iter().all(|n| (1..=4096).contains(n))
+                && min_planes <= max_planes
         }
         Grid::Tiles { min_span, max_span } | Grid::SegmentTiles { min_span, max_span } => {
             powers(min_span, max_span)

@@ -32,6 +32,9 @@ const SPAN_OF_WAVES: u32 = 8;
 /// Number of 256-thread blocks of a segmented reduction that are assumed to be resident on one
 /// multiprocessor. Most segmented reductions are compiled for this number.
 const RESIDENT_BLOCKS: u64 = 4;
+/// The planes that a block of a stream of planes loads for others to compute, or nearly so: what it reads around its
+/// own.
+const PLANES_AROUND: u32 = 2;
 /// Maximum number of threads that add the panels of one result together; and the number of panels
 /// whose loads such a thread keeps in flight, beyond which further threads share the panels.
 const MOST_ADDERS: u32 = 16;
@@ -226,6 +229,7 @@ impl GpuKernel {
             let v = &self.variants[variant];
             let Spread { span, scratch } = v.spread(space, device.multiprocessors);
             let blocks = v.grid.blocks(space.extents, space.inner_length, v.threads, span.unwrap_or(1));
+            let span = span.filter(|_| v.grid.has_scratch());
             let launch = KernelLaunch { variant, blocks, span };
             ((blocks > 0).then_some(launch), scratch)
         };
@@ -339,6 +343,17 @@ impl GpuVariant {
                 }
                 let elements = n.saturating_mul(of_segment).saturating_mul(u64::from(max_span / span));
                 Spread { span: Some(span), scratch: Scratch { elements, counters: strips } }
+            }
+            Grid::Stream { min_planes, max_planes, resident, .. } => {
+                let resident = multiprocessors.max(1) * u64::from(resident);
+                let rounds = |planes: u32| {
+                    let blocks = self.grid.blocks(space.extents, space.inner_length, self.threads, planes);
+                    blocks.div_ceil(resident).saturating_mul(u64::from(planes + PLANES_AROUND))
+                };
+                let choices = std::iter::successors(Some(min_planes), |n| Some(2 * n));
+                let choices = choices.take_while(|n| *n <= max_planes);
+                // of equal ones the most planes
+                Spread { span: choices.min_by_key(|n| (rounds(*n), u32::MAX - n)), ..none }
             }
             Grid::Panels { rows, columns } => {
                 let blocks = self.grid.blocks(space.extents, space.inner_length, self.threads, 1);

@@ -98,7 +98,9 @@ impl Call<'_> {
         let on_devices = (0..16).map(|k| gpu.decide(version, &lengths.space(), self.device(1 << k)));
         let distance = |d: &Decision| {
             let span = d.kernels().last().and_then(|k| k.span).unwrap_or(0);
-            (span.abs_diff(self.how.span), span)
+            // a grid may have no span and yet as many blocks as the device asks for
+            let blocks = d.kernels().map(|k| k.blocks).sum::<u64>();
+            (span.abs_diff(self.how.span), span, blocks.abs_diff(u64::MAX / u64::from(self.how.span.max(1))))
         };
         on_devices.min_by_key(distance).expect("there are devices")
     }

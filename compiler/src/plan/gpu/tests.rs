@@ -57,6 +57,19 @@ fn blocks_of_a_volume() {
 }
 
 #[test]
+fn blocks_of_a_stream() {
+    let stream = super::Grid::Stream { rows: 8, columns: 128, min_planes: 8, max_planes: 64, resident: 6 };
+    assert_eq!(stream.blocks(&[17, 9, 129], 0, 256, 1), 3 * 2 * 2);
+    assert_eq!(stream.blocks(&[17, 9, 129], 0, 256, 16), 2 * 2 * 2);
+    assert_eq!(stream.blocks(&[2, 64, 8, 128], 0, 256, 64), 2);
+    assert_eq!(stream.blocks(&[0, 8, 128], 0, 256, 8), 0);
+    let text = "gpu @m {\n  version m threads 256 stream 8 by 128, 8 to 64 of 6\n}\n";
+    assert_eq!(super::parse(text).unwrap()[0].to_string(), text);
+    assert!(super::parse("gpu @f { version f threads 32 stream 1 by 1, 2 to 1 of 1 }").is_err());
+    assert!(super::parse("gpu @f { version f threads 32 stream 1 by 1, 1 to 1 of 0 }").is_err());
+}
+
+#[test]
 fn blocks_of_panels() {
     let (panels, sums) =
         (super::Grid::Panels { rows: 64, columns: 64 }, super::Grid::Sums { rows: 64, columns: 64 });

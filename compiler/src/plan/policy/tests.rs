@@ -67,6 +67,25 @@ fn a_split_product_is_two_kernel_launches() {
 }
 
 #[test]
+fn blocks_of_a_stream_fill_the_device() {
+    let text = "gpu @s {
+  version s threads 256 stream 32 by 128, 8 to 64 of 2
+}";
+    let kernel = &gpu::parse(text).unwrap()[0];
+    let blocks = |extents: &[u64]| {
+        let decision = kernel.decide(0, &Space { extents, inner_length: 0 }, H100);
+        let launch = decision.kernels().next().unwrap();
+        assert_eq!((launch.variant, launch.span), (0, None));
+        launch.blocks
+    };
+    // 64 planes a block, two rounds; 16 planes, one round; as many blocks as there can be
+    assert_eq!(blocks(&[512, 512, 512]), 4 * 16 * 8);
+    assert_eq!(blocks(&[256, 256, 256]), 2 * 8 * 16);
+    assert_eq!(blocks(&[64, 64, 128]), 2 * 8);
+    assert_eq!(blocks(&[u64::MAX, u64::MAX, 128]), u64::MAX);
+}
+
+#[test]
 fn scratch_arrays_follow_each_other() {
     let scratch = Scratch { elements: 65, counters: 1 };
     let types = [Ty::F32, Ty::F64, Ty::Bool];

@@ -8,6 +8,7 @@
 //! | `small_map.rs` | one element per thread, for maps of few elements |
 //! | `register_window.rs`, `shared_tile_1d.rs`, `interleaved.rs` | how maps load stencils of vectors, and interleaved channels |
 //! | `register_tiling.rs`, `line_sums.rs`, `shared_tile_2d.rs` | stencils of matrices |
+//! | `plane_stream/` | stencils of volumes, whose planes pass through registers |
 //! | `plane_walk/` | stencils of volumes, plane by plane |
 //! | `transposed_tile/` | maps that read a matrix transposed |
 //! | `stencil_chain/` | several stencils one after another, through shared memory |
@@ -38,6 +39,7 @@ mod line_sums;
 mod map;
 mod packed_reduction;
 mod paths;
+mod plane_stream;
 mod plane_walk;
 mod product;
 mod reduce;
@@ -292,6 +294,10 @@ fn emit(
                 register_tiling::main(l, fused, inner, layout, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
+        }
+        Choice::PlaneStream(params) => {
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks();
+            (plane_stream::main(l, fused, inner, layout, params)?, params.grid())
         }
         Choice::PlaneWalk(params) => {
             l.k.kernel.min_resident_blocks = params.min_resident_blocks();

@@ -110,28 +110,35 @@ impl LineSchedule {
         vars: &mut Vec<(NodeId, Expr)>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
+        let now = self.take_due(l.launch, line);
+        let values = l.region(vars, &now, &Expr::int(0), out)?;
+        for (n, e) in now.into_iter().zip(values) {
+            let e = bind(l, "part", e, out);
+            vars.push((n, e));
+        }
+        Ok(())
+    }
+
+    /// Returns what the lines up to this one make possible, beside what was returned before, each node behind what
+    /// it needs.
+    pub fn take_due(&mut self, l: &LaunchContext, line: i64) -> Vec<NodeId> {
         // a node of this line that later lines need stands right below nodes of later lines
         let (mut stack, mut seen, mut now) =
             (self.roots.iter().copied().collect::<Vec<_>>(), HashSet::default(), Vec::new());
         while let Some(n) = stack.pop() {
             let uses = self.uses.get(&n).copied().unwrap_or_default();
-            let read = matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..));
+            let read = matches!(l.g.op(n), Op::Elem(..) | Op::At(..));
             if self.done.contains(&n) || read || uses.line.is_none() || !seen.insert(n) {
                 continue;
             }
             if uses.line > Some(line) {
-                stack.extend(l.launch.g.op(n).operands());
+                stack.extend(l.g.op(n).operands());
             } else if (uses.reads > 1 || uses.users > 1) && !self.roots.contains(&n) {
                 now.push(n);
             }
         }
         now.reverse();
-        let values = l.region(vars, &now, &Expr::int(0), out)?;
-        for (n, e) in now.into_iter().zip(values) {
-            let e = bind(l, "part", e, out);
-            self.done.insert(n);
-            vars.push((n, e));
-        }
-        Ok(())
+        self.done.extend(now.iter().copied());
+        now
     }
 }

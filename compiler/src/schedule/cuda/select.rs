@@ -14,9 +14,9 @@ use super::select_elements;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
-    contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_walk, product, register_tiling,
-    resident_columns, resident_rows, small_map, stencil_chain, stencil_cost, temporal_blocking,
-    tensor_product, transposed_tile,
+    contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_stream, plane_walk, product,
+    register_tiling, resident_columns, resident_rows, small_map, stencil_chain, stencil_cost,
+    temporal_blocking, tensor_product, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -167,7 +167,11 @@ fn elements(
         }
         if product.is_none() {
             groups.extend(transposed_tile::variants(l, fused, inner, layout));
-            groups.extend(plane_walk::variants(l, fused, inner, layout));
+            let streams = plane_stream::variants(l, fused, inner, layout);
+            if streams.is_empty() {
+                groups.extend(plane_walk::variants(l, fused, inner, layout));
+            }
+            groups.extend(streams);
         }
         let mut contiguous = vec![("", Guards { noalias: writes, ..Guards::contiguous().narrow() })];
         // an output may only be an input if that is read at the element's own index only

@@ -4,7 +4,7 @@
 use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
-    contraction, cooperative_nest, map, plane_walk, product, register_tiling, resident_columns,
+    contraction, cooperative_nest, map, plane_stream, plane_walk, product, register_tiling, resident_columns,
     resident_rows, stencil_chain, temporal_blocking, tensor_product, transposed_tile,
 };
 use crate::core::StencilHint;
@@ -50,6 +50,8 @@ pub enum Choice {
     CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two or more dimensions, with rows in registers or a tile in shared memory.
     RegisterTiling(register_tiling::RegisterTilingParams),
+    /// A stencil of volumes, whose planes pass through registers.
+    PlaneStream(plane_stream::PlaneStreamParams),
     /// A stencil of volumes, whose blocks walk through planes.
     PlaneWalk(plane_walk::PlaneWalkParams),
     /// Several stencils one after another, through tiles in shared memory.
@@ -108,7 +110,9 @@ impl Choice {
             Choice::Contraction(_) => Strategy::Contraction,
             Choice::CooperativeNest(_) => Strategy::CooperativeNest,
             Choice::RegisterTiling(params) => Strategy::Stencil(params.strategy(), fused.domain.len() as u8),
-            Choice::PlaneWalk(_) => Strategy::Stencil(StencilHint::Planes, fused.domain.len() as u8),
+            Choice::PlaneStream(_) | Choice::PlaneWalk(_) => {
+                Strategy::Stencil(StencilHint::Planes, fused.domain.len() as u8)
+            }
             Choice::StencilChain(_) => Strategy::StencilChain,
             Choice::TransposedTile(_) => Strategy::TransposedTile,
             Choice::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),

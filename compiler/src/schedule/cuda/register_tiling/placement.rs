@@ -127,6 +127,24 @@ pub fn position(
     tiling: PlaneTiling,
     out: &mut Vec<Stmt>,
 ) -> ThreadPosition {
+    position_of(l, fused, layout, tiling, None, out)
+}
+
+/// How the planes are shared by blocks, where only the launch knows: the number of parts, and the planes of one.
+pub struct PlaneParts {
+    pub count: Expr,
+    pub planes: Expr,
+}
+
+/// Does the same as [`position`] with such parts of the planes.
+pub fn position_of(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    layout: ThreadLayout,
+    tiling: PlaneTiling,
+    parts: Option<PlaneParts>,
+    out: &mut Vec<Stmt>,
+) -> ThreadPosition {
     let mut number = Expr::Place(Gpu::Block);
     if layout.descending {
         number = Expr::Place(Gpu::Blocks).minus(int32(1)).minus(number);
@@ -137,10 +155,12 @@ pub fn position(
     for axis in (0..rank).rev() {
         let each =
             [tiling.block_columns, tiling.block_rows, tiling.block_planes, 1][(rank - 1 - axis).min(3)];
+        let parts = parts.as_ref().filter(|_| rank - 1 - axis == 2);
         let mut own = number.clone();
         if axis > 0 {
             let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
+            let blocks = parts.map_or(blocks, |p| p.count.clone());
             let blocks = bind(l, "blocks", Expr::Cast(Ty::U32, Box::new(blocks)), out);
             let unsigned = Expr::Cast(Ty::U32, Box::new(number.clone()));
             let before = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Div, unsigned, blocks.clone())));
@@ -162,7 +182,8 @@ pub fn position(
             );
             own = bind(l, "turned", blocks.minus(int32(1)), out);
         }
-        let mut first = to_i64(own).times(Expr::int(each));
+        let each = parts.map_or(Expr::int(each), |p| p.planes.clone());
+        let mut first = to_i64(own).times(each);
         if axis + 1 == rank {
             first = bind(l, "left", first, out);
         }

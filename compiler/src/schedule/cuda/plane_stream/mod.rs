@@ -1,0 +1,153 @@
+//! Stencils of volumes whose planes pass through registers (Micikevicius 2009; partial sums as in Krotkiewski and
+//! Dabrowski 2013). Chosen where elements read one array in several planes and all reads agree on what lies beyond
+//! the edges, and where the call has blocks for the whole device; the other strategies of stencils stand behind it.
+//!
+//! ```text
+//! block: a tile of rows and columns, and some planes of it
+//!
+//! for each plane that arrives, from the first that the block's elements read to the last:
+//!     load what the thread's rows and columns read of it
+//!     for elements that read it in their last stage: compute the rest, and store them
+//!     for elements in an earlier stage: compute what can be computed, and keep it for the next step
+//! ```
+//!
+//! Each element of a plane is loaded once for all elements of the thread that read it in any stage, so a step
+//! loads a plane where a walk with planes in the first-level cache loads all that are read (`plane_walk/`). What
+//! waits between steps is what the program's order of operations leaves: of a sum plane by plane one value for each
+//! element and stage, of other sums the elements themselves. What is read in one plane only is loaded in the first
+//! stage that needs it, or in the last, whichever keeps less (`plan.rs`).
+//!
+//! All threads run the same code, at edges as well: rows and columns beyond an edge become those that the program
+//! reads there before the walk begins, planes once in a step (`loads.rs`).
+
+mod loads;
+mod plan;
+mod variants;
+mod walk;
+
+pub use variants::variants;
+pub use walk::main;
+
+use super::register_tiling;
+use super::register_tiling::placement::PlaneTiling;
+use super::thread_layout::ThreadLayout;
+use crate::core::{NodeId, StencilHint};
+use crate::plan::gpu::{Grid, Profit};
+use crate::scalar::Ty;
+use crate::schedule::boundary::halo::Halo;
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
+use crate::schedule::lower::LaunchContext;
+use crate::schedule::stencil::Stencil;
+use plan::{Arrival, StreamPlan};
+
+/// The least and the most planes of a block: of few taps, and of many. With more of them fewer planes are read by two
+/// blocks, with fewer of them there are more blocks.
+const PLANES: [[u32; 2]; 2] = [[8, 16], [8, 64]];
+
+/// The most taps of all reads for which a thread has one row: such stencils wait for memory, which more threads hide.
+/// Others load so much from the first-level cache that each line should serve several rows.
+const MAX_TAPS_ONE_ROW: usize = 8;
+
+/// The rows of a thread, in order of preference: of vectors with few taps, of vectors, and of a thread that has one
+/// column, which loads each of its elements by itself.
+const ROWS: [&[i64]; 3] = [&[1], &[2, 1], &[4, 2, 1]];
+
+/// The words of registers that a thread has for what it loads, where that lies and what waits, and the blocks that are
+/// resident with them: a thread has 40, 64, 80 or 128 registers.
+const WORDS: [(i64, u32); 4] = [(30, 6), (50, 4), (64, 3), (108, 2)];
+
+/// The least number of blocks: two for each multiprocessor of a large device.
+const LEAST_BLOCKS: u32 = 256;
+
+/// The parameters of a stream of planes.
+#[derive(Clone)]
+pub struct PlaneStreamParams {
+    /// The tile of a block.
+    tiling: PlaneTiling,
+    arrival: Arrival,
+    /// Whether elements have few taps.
+    has_few_taps: bool,
+    /// The number of resident blocks for which a thread has enough registers.
+    blocks: u32,
+    /// The elements of each array that a thread loads in a step.
+    loaded: Vec<(NodeId, usize)>,
+}
+
+impl PlaneStreamParams {
+    /// Returns the parameters, or `None` if the elements read no volume in several planes, or too much of one.
+    fn of(
+        l: &mut LaunchContext,
+        (fused, inner): (&FusedGroup, &Interior),
+        stencils: &[Stencil],
+        layout: ThreadLayout,
+    ) -> Option<PlaneStreamParams> {
+        let plane = fused.domain.len().checked_sub(3)?;
+        if has_reduction(&l.g, fused) || !fused.items.iter().all(|it| is_store(&l.g, it)) {
+            return None;
+        }
+        if !matches!(l.hint(), None | Some(StencilHint::Planes)) {
+            return None;
+        }
+        if !stencils.iter().any(|s| s.is_static(&l.g) && s.reach(plane).0 < s.reach(plane).1) {
+            return None;
+        }
+        Halo::of(l, fused, inner)?;
+        let index: Vec<NodeId> = fused.domain.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
+        let taps: usize = stencils.iter().map(|s| s.taps.len()).sum();
+        let has_few_taps = taps <= MAX_TAPS_ONE_ROW;
+        let rows = match layout.v {
+            1 => ROWS[2],
+            _ if has_few_taps => ROWS[0],
+            _ => ROWS[1],
+        };
+        for rows in rows.iter().copied() {
+            let tiling = PlaneTiling::new(rows, layout.v, !layout.unaligned, layout.threads);
+            register_tiling::profit(l, fused, tiling)?;
+            let mut best: Option<([i64; 2], Arrival, StreamPlan)> = None;
+            for arrival in [Arrival::Early, Arrival::Late] {
+                let plan = StreamPlan::of(l, (&inner.arrays, &index), tiling, arrival)?;
+                let words = plan.words(l, tiling);
+                if best.as_ref().is_none_or(|b| words[0] < b.0[0]) {
+                    best = Some((words, arrival, plan));
+                }
+            }
+            let (words, arrival, plan) = best?;
+            let Some((_, blocks)) = WORDS.into_iter().find(|w| words[0] + words[1] <= w.0) else { continue };
+            let mut loaded: Vec<(NodeId, usize)> = Vec::new();
+            for e in plan.loads() {
+                match loaded.iter_mut().find(|of| of.0 == e.array) {
+                    Some(of) => of.1 += 1,
+                    None => loaded.push((e.array, 1)),
+                }
+            }
+            return Some(PlaneStreamParams { tiling, arrival, has_few_taps, blocks, loaded });
+        }
+        None
+    }
+
+    /// Returns the grid of its blocks.
+    pub fn grid(&self) -> Grid {
+        let [rows, columns] = [self.tiling.block_rows, self.tiling.block_columns].map(|n| n as u32);
+        let [min_planes, max_planes] = PLANES[usize::from(!self.has_few_taps)];
+        Grid::Stream { rows, columns, min_planes, max_planes, resident: self.blocks }
+    }
+
+    /// Returns the minimum number of resident blocks per multiprocessor.
+    pub fn min_resident_blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// Returns the bytes of an array that a thread loads for each element.
+    fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
+        let elements: usize = self.loaded.iter().filter(|of| of.0 == s.array).map(|of| of.1).sum();
+        let own = self.tiling.thread_rows * self.tiling.v;
+        l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
+    }
+
+    /// Returns for which extents the blocks have enough elements, and are enough.
+    fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
+        let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
+        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
+    }
+}
