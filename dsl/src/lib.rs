@@ -44,7 +44,7 @@
 //! `element_loop.rs` loops of one element, `scalars.rs` their states, `axis.rs` and `reduce.rs` those of arrays of every
 //! rank, `tuples.rs` reductions and folds of tuples, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
 //! of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
-//! some ranks, `update.rs` arrays with a part replaced, `iterate.rs` repeated
+//! some ranks, `bits.rs` the bits of floats, `complex.rs` complex numbers, `update.rs` arrays with a part replaced, `iterate.rs` repeated
 //! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
 //! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
 //! the command line. The project's type-level code is all in this crate; what leaves it is plain
@@ -52,6 +52,7 @@
 
 mod array;
 mod axis;
+mod bits;
 mod cli;
 mod complex;
 mod elem;

@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 34] = [
+const DSL: [&str; 35] = [
     "scope",
     "node",
     "elem",
@@ -41,6 +41,7 @@ const DSL: [&str; 34] = [
     "kernel_fn",
     "ops",
     "scalar",
+    "bits",
     "axis",
     "joined",
     "reduce",
