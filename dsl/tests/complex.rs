@@ -114,3 +114,21 @@ fn a_loop_of_complex_numbers() {
     });
     assert_eq!(call_parts(f, split(&points)), [vector(&plain)]);
 }
+
+/// The example of docs/language.md.
+#[test]
+fn spectrum() {
+    fn spectrum(x: VExp<Complex<f64>>) -> VExp<Complex<f64>> {
+        let n = x.len();
+        generate(n, |k| {
+            let turn = |j: SExp<i64>| -2.0 * (j * k % n).cast::<f64>() / n.cast::<f64>();
+            let terms = generate(n, |j| complex(turn(j).cospi(), turn(j).sinpi()) * x.at(j));
+            terms.sum()
+        })
+    }
+    let args = [vector(&[1.0f64, 0.0, 0.0, 0.0]), vector(&[0.0f64; 4])];
+    assert_eq!(call_parts(spectrum, args), [vector(&[1.0f64; 4]), vector(&[0.0f64; 4])]);
+    let args = [vector(&[1.0f64, 2.0, 3.0, 4.0]), vector(&[0.0f64; 4])];
+    let expected = [vector(&[10.0f64, -2.0, -2.0, -2.0]), vector(&[0.0f64, 2.0, 0.0, -2.0])];
+    assert_eq!(call_parts(spectrum, args), expected);
+}

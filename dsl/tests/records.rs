@@ -212,3 +212,29 @@ fn fields_that_are_packed_have_one_shape() {
     let f = |x: VExp<f32>, v: VExp<f32>| BodyVectors { x, v }.pack();
     call_parts(f, [vector(&[1.0f32]), vector(&[1.0f32, 2.0])]);
 }
+
+/// The example of docs/language.md.
+#[test]
+fn a_step_of_bodies() {
+    #[derive(Record)]
+    #[record(crate = arraygpu_dsl)]
+    struct Body {
+        x: f32,
+        v: f32,
+        mass: f32,
+    }
+
+    fn step(bodies: VExp<Body>, pull: VExp<f32>, dt: SExp<f32>) -> (VExp<Body>, SExp<f32>) {
+        let next = bodies.zip_with(pull, |b, pull| {
+            let v = b.v + dt * pull / b.mass;
+            BodyFields { x: b.x + dt * v, v, ..*b }.pack()
+        });
+        (next, (next.mass * next.v).sum())
+    }
+
+    let args = [1.0f32, 3.0, 2.0, 4.0].map(|x| vector(&[x]));
+    let args: Vec<_> = args.into_iter().chain([scalar(0.5f32)]).collect();
+    let next = [3.0f32, 4.0, 2.0].map(|x| vector(&[x]));
+    let expected: Vec<_> = next.into_iter().chain([scalar(8.0f32)]).collect();
+    assert_eq!(call_parts(step, args), expected);
+}
