@@ -33,7 +33,7 @@ fn of_bytes(view: &AgpuView, buffer: &Buffer) -> Result<Ty> {
         usize::try_from(kind).ok().and_then(|k| Ty::ALL.get(k)).filter(|ty| ty.size() == size as usize);
     match named {
         Some(ty) if buffer.ty == Ty::U8 => {
-            if buffer.data.addr() % ty.size() != 0 {
+            if !buffer.data.addr().is_multiple_of(ty.size()) {
                 fail!(
                     INVALID_ARGUMENT,
                     "the buffer's bytes do not begin at a multiple of {size}, the size of the view's elements"

@@ -56,9 +56,9 @@ macro_rules! bits {
                 SExp::of(from_bits(at, bits.scalar_at(at)))
             }
         }
-        bits!(@array VExp $float $word "vector(&[1.5, -2.0])");
-        bits!(@array MExp $float $word "matrix(&[[1.5, -2.0]])");
-        bits!(@array TExp $float $word "tensor(&[[[1.5, -2.0]]])");
+        bits!(@array VExp $float $word "vector(&[one, two])");
+        bits!(@array MExp $float $word "matrix(&[[one, two]])");
+        bits!(@array TExp $float $word "tensor(&[[[one, two]]])");
     )* };
     (@array $handle:ident $float:ident $word:ident $example:literal) => {
         impl $handle<$float> {
@@ -69,6 +69,7 @@ macro_rules! bits {
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
             #[doc = concat!("let f = |x: ", stringify!($handle), "<", stringify!($float), ">| ", stringify!($handle), "::<", stringify!($float), ">::from_bits(x.to_bits());")]
+            #[doc = concat!("let (one, two) = (1.5", stringify!($float), ", -2", stringify!($float), ");")]
             #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $example, "]);")]
             /// ```
             #[track_caller]
@@ -84,6 +85,7 @@ macro_rules! bits {
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
             #[doc = concat!("let f = |x: ", stringify!($handle), "<", stringify!($float), ">| ", stringify!($handle), "::<", stringify!($float), ">::from_bits(x.to_bits());")]
+            #[doc = concat!("let (one, two) = (1.5", stringify!($float), ", -2", stringify!($float), ");")]
             #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $example, "]);")]
             /// ```
             #[track_caller]

@@ -17,6 +17,7 @@ mod text;
 mod time;
 mod variants;
 
+pub use records::Record;
 pub use sizes::Extent;
 
 use crate::core::{NodeId, Require, Rule};
@@ -69,25 +70,6 @@ pub struct Options {
     pub hints: bool,
     /// The parameters and results that are records.
     pub records: Vec<Record>,
-}
-
-/// A parameter or result of a function that is a record.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// The function's name.
-    pub function: String,
-    /// The name of the parameter or result.
-    pub name: String,
-    /// Whether it is a result.
-    pub is_result: bool,
-    /// The first of the parameters or results that are its fields.
-    pub first: usize,
-    /// The number of its fields.
-    pub fields: usize,
-    /// The size of a struct of them in bytes.
-    pub bytes: u64,
-    /// Whether callers pass it as structs.
-    pub is_struct: bool,
 }
 
 impl Options {

@@ -1,9 +1,27 @@
 //! What the layouts of a record cost: an array for each field, and an array of structs.
 
-use super::Record;
 use super::model::RecordLayout;
 use crate::core::Function;
 use crate::plan::{Place, Plan, Step};
+
+/// A parameter or result of a function that is a record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The function's name.
+    pub function: String,
+    /// The name of the parameter or result.
+    pub name: String,
+    /// Whether it is a result.
+    pub is_result: bool,
+    /// The first of the parameters or results that are its fields.
+    pub first: usize,
+    /// The number of its fields.
+    pub fields: usize,
+    /// The size of a struct of them in bytes.
+    pub bytes: u64,
+    /// Whether callers pass it as structs.
+    pub is_struct: bool,
+}
 
 /// Describes the arrays of records among the parameters and results of a function.
 pub fn layouts(f: &Function, plan: &Plan, records: &[Record]) -> Vec<RecordLayout> {

@@ -20,7 +20,7 @@ pub fn print(package: &Package) -> String {
         super::VERSION
     );
     structs(&mut out, package);
-    let _ = write!(out, "namespace {name} {{\n");
+    let _ = writeln!(out, "namespace {name} {{");
     for entry in &package.entries {
         out.push('\n');
         if entry.results.len() > 1 {

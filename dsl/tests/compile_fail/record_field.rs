@@ -1,3 +1,4 @@
+//! A field that no element can have.
 use arraygpu_dsl::prelude::*;
 
 #[derive(Record)]

@@ -1,3 +1,4 @@
+//! Structs that are no records, and what records do not have.
 use arraygpu_dsl::prelude::*;
 
 struct Body {

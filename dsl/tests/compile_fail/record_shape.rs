@@ -1,3 +1,4 @@
+//! What is no struct with named fields.
 use arraygpu_dsl::prelude::*;
 
 #[derive(Record)]
