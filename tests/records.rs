@@ -1,6 +1,9 @@
-//! A worked example of records: bodies that pull one another, in the block interpreter and in C through the runtime,
-//! against the interpreter of core IR. It is written as a user would, with the facade's `#[derive(Record)]`.
+//! A worked example of records: bodies that pull one another, in the block interpreter and in C through the runtime, and
+//! on a simulated GPU, against the interpreter of core IR. It is written as a user would, with the facade's `#[derive(Record)]`.
 
+#[allow(dead_code, reason = "this test needs a part of it")]
+#[path = "../compiler/tests/common/gpu.rs"]
+mod gpu;
 #[path = "common/mod.rs"]
 mod runtime;
 
@@ -8,6 +11,7 @@ use arraygpu::prelude::*;
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::Compiled;
+use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Lit;
 use runtime::{Layout, Loaded, context, load_blocks, load_highest, shapes};
 
@@ -93,6 +97,11 @@ fn check(compiled: &Compiled, loaded: &[Loaded], others: &[Value]) {
             let called = loaded.call(0, context(2), &args, &shapes(&wanted), layout);
             assert!(matches!(called.status, AgpuStatus::AgpuOk), "{n} {layout:?}: {}", called.message);
             assert!(called.results == wanted, "{n} bodies, {layout:?}");
+        }
+        for layout in gpu::Layout::ALL {
+            let how = gpu::How { layout, version: None, span: 1, order: Order::Ascending };
+            let called = gpu::call(compiled, 0, &args, how).expect("it runs");
+            assert!(called.results == wanted, "{n} bodies, {layout:?}, on a GPU");
         }
     }
 }
