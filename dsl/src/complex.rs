@@ -3,6 +3,7 @@
 use crate::elem::Float;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::node::{self, NodeRef, Op, make};
+use crate::rank::{Rank0, Rank1, Rank2, Rank3};
 use crate::reduce;
 use crate::results::{leafwise, nodes_of, of_nodes};
 use crate::scope::Place;
@@ -188,21 +189,6 @@ impl<T: Float> SExp<Complex<T>> {
         SExp::of(node::binary(at, BinaryOp::Add, re, im))
     }
 
-    /// The absolute value: [`SExp::hypot`] of both parts.
-    ///
-    /// Cost: an elementary function, in the code that uses the result.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |z: SExp<Complex<f32>>| z.abs();
-    /// assert_eq!(call_parts(f, [3.0f32, 4.0].map(scalar)), [scalar(5.0f32)]);
-    /// ```
-    #[track_caller]
-    pub fn abs(self) -> SExp<T> {
-        let [re, im] = parts_of(self);
-        SExp::of(node::binary(Location::caller(), BinaryOp::Hypot, re, im))
-    }
-
     /// The angle in radians: `im.atan2(re)`.
     ///
     /// Cost: an elementary function, in the code that uses the result.
@@ -216,6 +202,25 @@ impl<T: Float> SExp<Complex<T>> {
     pub fn arg(self) -> SExp<T> {
         let [re, im] = parts_of(self);
         SExp::of(node::binary(Location::caller(), BinaryOp::Atan2, im, re))
+    }
+}
+
+/// Functions whose names those of other elements have, too: `z.abs()` finds them behind the fields, and `SExp::abs` is
+/// that of the others.
+impl<T: Float> ComplexOf<T, Rank0> {
+    /// The absolute value: [`SExp::hypot`] of both parts.
+    ///
+    /// Cost: an elementary function, in the code that uses the result.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |z: SExp<Complex<f32>>| z.abs();
+    /// assert_eq!(call_parts(f, [3.0f32, 4.0].map(scalar)), [scalar(5.0f32)]);
+    /// ```
+    #[track_caller]
+    pub fn abs(self) -> SExp<T> {
+        let [re, im] = [self.re.node(), self.im.node()];
+        SExp::of(node::binary(Location::caller(), BinaryOp::Hypot, re, im))
     }
 
     /// Whether both parts are equal.
@@ -231,7 +236,8 @@ impl<T: Float> SExp<Complex<T>> {
     #[track_caller]
     pub fn eq(self, other: impl IntoScalar<Complex<T>>) -> SExp<bool> {
         let at = Location::caller();
-        let ([a, b], [c, d]) = (parts_of(self), parts_of(SExp::<Complex<T>>::of(other.scalar_at(at))));
+        let ([a, b], [c, d]) =
+            ([self.re.node(), self.im.node()], parts_of(SExp::<Complex<T>>::of(other.scalar_at(at))));
         let [re, im] =
             [(a, c), (b, d)].map(|(x, y)| make(at, Type::scalar(Ty::Bool), Op::Binary(BinaryOp::Eq, x, y)));
         SExp::of(node::binary(at, BinaryOp::And, re, im))
@@ -239,7 +245,7 @@ impl<T: Float> SExp<Complex<T>> {
 }
 
 macro_rules! arrays {
-    ($($handle:ident $example:literal;)*) => { $(
+    ($($handle:ident $rank:ident $example:literal;)*) => { $(
         impl<T: Float> $handle<Complex<T>> {
             /// [`SExp::conj`] of each element.
             ///
@@ -271,8 +277,10 @@ macro_rules! arrays {
             pub fn norm_sqr(self) -> $handle<T> {
                 self.map(|z| z.norm_sqr())
             }
+        }
 
-            /// [`SExp::abs`] of each element.
+        impl<T: Float> ComplexOf<T, $rank> {
+            /// The absolute value of each element.
             ///
             /// Cost: fused; an elementary function for each element.
             ///
@@ -285,7 +293,8 @@ macro_rules! arrays {
             /// ```
             #[track_caller]
             pub fn abs(self) -> $handle<T> {
-                self.map(|z| z.abs())
+                let (at, parts) = (Location::caller(), nodes_of(self));
+                $handle::of(node::map_one(at, "abs", &parts, |v| node::binary(at, BinaryOp::Hypot, v[0], v[1])))
             }
 
             /// The sum of all elements: of the real and of the imaginary parts, each in the fixed order of
@@ -309,7 +318,7 @@ macro_rules! arrays {
     )* };
 }
 arrays! {
-    VExp "vector(&[1.0f32, 2.0])";
-    MExp "matrix(&[[1.0f32, 2.0]])";
-    TExp "tensor(&[[[1.0f32, 2.0]]])";
+    VExp Rank1 "vector(&[1.0f32, 2.0])";
+    MExp Rank2 "matrix(&[[1.0f32, 2.0]])";
+    TExp Rank3 "tensor(&[[[1.0f32, 2.0]]])";
 }

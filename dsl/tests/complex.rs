@@ -132,3 +132,14 @@ fn spectrum() {
     let expected = [vector(&[10.0f64, -2.0, -2.0, -2.0]), vector(&[0.0f64, 2.0, 0.0, -2.0])];
     assert_eq!(call_parts(spectrum, args), expected);
 }
+
+/// Functions are still named without the element type where complex numbers have one of that name.
+#[test]
+fn names_of_functions() {
+    let of = |f: fn(VExp<f32>) -> SExp<f32>, x: VExp<f32>| f(x.map(SExp::abs));
+    let f = |x: VExp<f32>| (of(VExp::sum, x), x.map(SExp::abs).abs().max());
+    assert_eq!(call_parts(f, [vector(&[-1.0f32, 2.0])]), [scalar(3.0f32), scalar(2.0f32)]);
+    let f = |z: VExp<Complex<f32>>| (z.abs(), z.map(|z| z.abs()));
+    let args = split(&[[3.0, 4.0]]);
+    assert_eq!(call_parts(f, args), [vector(&[5.0f32]), vector(&[5.0f32])]);
+}
