@@ -26,11 +26,14 @@
 //! program means, to the bit.
 
 pub use arraygpu_dsl::{
-    Argument, Bits, Boundary, Elem, Error, Float, Int, IntoScalar, KernelFn, MExp, MatrixRhs, Num, Package,
-    Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States, StencilHint, TExp, TensorRhs,
-    VExp, VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2, generate3, iota, iterate, lit,
-    slet, stage, stage_with,
+    Argument, Bits, Boundary, Elem, Error, Field, Float, Int, IntoScalar, Item, KernelFn, MExp, MatrixRhs,
+    Num, Package, Rank, Record, Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States,
+    StencilHint, TExp, TensorRhs, VExp, VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2,
+    generate3, iota, iterate, lit, slet, stage, stage_with,
 };
+
+#[doc(hidden)]
+pub use arraygpu_dsl::derived;
 
 /// Everything that a generator needs.
 pub mod prelude {

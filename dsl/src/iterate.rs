@@ -4,10 +4,10 @@
 //! is found here ([`captured`]): the compiler makes a function of its own from the step, which gets
 //! those values as parameters.
 
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, TExp, VExp};
+use crate::item::Item;
 use crate::node::{Iteration, Node, NodeRef, Op, make, make_in};
-use crate::results::{Results, nodes_of};
+use crate::results::{Results, nodes_of, of_nodes};
 use crate::scope::{Open, Owner, Place, ScopeRef};
 use std::collections::HashSet;
 use std::panic::Location;
@@ -21,9 +21,9 @@ use std::rc::Rc;
 )]
 pub trait States: Results {}
 
-impl<T: Elem> States for VExp<T> {}
-impl<T: Elem> States for MExp<T> {}
-impl<T: Elem> States for TExp<T> {}
+impl<T: Item> States for VExp<T> {}
+impl<T: Item> States for MExp<T> {}
+impl<T: Item> States for TExp<T> {}
 impl<A: States> States for (A,) {}
 impl<A: States, B: States> States for (A, B) {}
 impl<A: States, B: States, C: States> States for (A, B, C) {}
@@ -55,7 +55,7 @@ pub fn iterate<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOnce(S) ->
 
 macro_rules! methods {
     ($($handle:ident $example:literal;)*) => { $(
-        impl<T: Elem> $handle<T> {
+        impl<T: Item> $handle<T> {
             /// The array after `k` steps: [`iterate`](crate::iterate) of one state.
             ///
             /// Cost: that of [`iterate`](crate::iterate).
@@ -69,7 +69,7 @@ macro_rules! methods {
             #[track_caller]
             pub fn iterate(self, k: impl IntoScalar<i64>, f: impl FnOnce(Self) -> Self) -> Self {
                 let at = Location::caller();
-                $handle::of(iterated(at, k.scalar_at(at), self, f)[0])
+                of_nodes(&iterated(at, k.scalar_at(at), self, f))
             }
         }
     )* };

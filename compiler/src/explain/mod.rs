@@ -8,6 +8,7 @@ mod kernel;
 mod launched;
 pub mod model;
 mod reason;
+mod records;
 mod regions;
 mod scope;
 mod short;
@@ -16,6 +17,7 @@ mod text;
 mod time;
 mod variants;
 
+pub use records::Record;
 pub use sizes::Extent;
 
 use crate::core::{NodeId, Require, Rule};
@@ -66,6 +68,8 @@ pub struct Options {
     /// Whether to try what storing arrays would save, where all sizes are given. The function is
     /// compiled once more for each array that is computed at several places.
     pub hints: bool,
+    /// The parameters and results that are records.
+    pub records: Vec<Record>,
 }
 
 impl Options {
@@ -141,6 +145,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     let of_function = options.extents.iter().filter(|e| e.parameter(source).is_some()).cloned();
     let of_function = Options {
         hints: false,
+        records: Vec::new(),
         extents: of_function.collect(),
         functions: Vec::new(),
         bandwidth: options.bandwidth,
@@ -167,6 +172,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         share_of_copy,
         operations,
         hints,
+        records: records::layouts(f, plan, &options.records),
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
         alternatives: alternatives(c, &units),
