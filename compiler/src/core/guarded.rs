@@ -19,7 +19,7 @@ mod quotients;
 use super::equations::Equations;
 use super::linear::{self, Linear, is_i64};
 use super::simplify::{settle, simplify};
-use super::{Function, Graph, NodeId, Op, Var};
+use super::{Function, Graph, Lambda, NodeId, Op, Var, element_loops};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -125,6 +125,11 @@ impl Guards<'_> {
                 let (a, b) = (self.arm(g, c, true, a, memo), self.arm(g, c, false, b, memo));
                 settle(g, Op::Select(made, a, b))
             }
+            op @ Op::Loop { .. } => {
+                let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
+                let lambda = op.lambda().map(|step| self.steps(g, step, operands[0]));
+                settle(g, op.with(&operands, lambda))
+            }
             op => {
                 let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
                 match op.with(&operands, op.lambda().cloned()) {
@@ -171,6 +176,31 @@ impl Guards<'_> {
         });
         self.indices.truncate(outer);
         g.add(Op::Generate(extents, lambda))
+    }
+
+    /// Proves reads in the steps of an element's loop. The number of a step is below their count, and the next
+    /// states are computed only where the condition holds.
+    fn steps(&mut self, g: &mut Graph, step: &Lambda, count: NodeId) -> Lambda {
+        let (outer, before) = (self.indices.len(), self.conditions.len());
+        let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
+        // a count that is data may be so large that sums wrap
+        let is_bounded = self.is_small(g, &self.rules.resolve(&Linear::of(g, count)), MOST_STEPS);
+        let made = g.lambda(&types, |g, v| {
+            if is_bounded {
+                self.indices.push((v[0], count, outer));
+            }
+            let body = g.open(step, v);
+            self.lead(g, body);
+            let (condition, next) = element_loops::parts(g, body);
+            let made = self.node(g, condition, &mut HashMap::default());
+            self.learn(g, condition, true);
+            let mut memo = HashMap::default();
+            let next: Vec<NodeId> = next.into_iter().map(|n| self.node(g, n, &mut memo)).collect();
+            g.add(Op::Tuple([made].into_iter().chain(next).collect()))
+        });
+        self.indices.truncate(outer);
+        self.conditions.truncate(before);
+        made
     }
 
     /// Notes the nodes of an opened body through which something to be proven is reached.

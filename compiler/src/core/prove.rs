@@ -4,7 +4,7 @@
 use super::equations::Equations;
 use super::linear::Linear;
 use super::simplify::settle;
-use super::{Function, Graph, NodeId, Op};
+use super::{Function, Graph, Lambda, NodeId, Op};
 use crate::scalar::Ty;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -56,6 +56,19 @@ impl Prover<'_> {
         out
     }
 
+    /// Proves reads in the steps of an element's loop: the number of a step is below their count.
+    fn steps(&mut self, g: &mut Graph, step: &Lambda, count: NodeId) -> Lambda {
+        let outer = self.known.len();
+        let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
+        let made = g.lambda(&types, |g, v| {
+            self.known.push((v[0], count));
+            let body = g.open(step, v);
+            self.node(g, body, &mut HashMap::default())
+        });
+        self.known.truncate(outer);
+        made
+    }
+
     /// Returns the node with its proven reads replaced.
     fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
         let closed = g.is_closed(n);
@@ -73,7 +86,11 @@ impl Prover<'_> {
             } else {
                 let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
                 let before = g.set_loc(g.node(n).loc.clone());
-                out = match op.with(&operands, op.lambda().cloned()) {
+                let lambda = match &op {
+                    Op::Loop { step, .. } if !self.known.is_empty() => Some(self.steps(g, step, operands[0])),
+                    op => op.lambda().cloned(),
+                };
+                out = match op.with(&operands, lambda) {
                     Op::At(x, index) if self.is_proven(g, x, &index) => g.add(Op::Elem(x, index)),
                     op => settle(g, op),
                 };
