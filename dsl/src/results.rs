@@ -95,6 +95,21 @@ macro_rules! tuple_results {
 }
 each_tuple!(tuple_results);
 
+impl<S: Results, const N: usize> Results for [S; N] {
+    fn nodes(self, out: &mut Vec<NodeRef>) {
+        self.into_iter().for_each(|s| s.nodes(out));
+    }
+    fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
+        std::array::from_fn(|_| S::from_nodes(nodes))
+    }
+}
+
+impl<S: Scalars, const N: usize> Scalars for [S; N] {
+    type Vectors = [S::Vectors; N];
+    type Matrices = [S::Matrices; N];
+    type Tensors = [S::Tensors; N];
+}
+
 /// The nodes of a tuple, in order.
 pub(crate) fn nodes_of(results: impl Results) -> Vec<NodeRef> {
     let mut nodes = Vec::new();
