@@ -9,6 +9,7 @@ KINDS = {
     torch.float32: 0,
     torch.float64: 1,
     torch.int32: 2,
+    torch.int64: 3,
     torch.uint32: 4,
     torch.uint8: 5,
     torch.int8: 8,
