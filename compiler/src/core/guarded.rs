@@ -48,7 +48,8 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     }
     let visits = MOST_VISITS * order.len();
     let closed = HashMap::default();
-    let mut guards = Guards { rules, indices: vec![], conditions: vec![], leads, visits, closed };
+    let mut guards =
+        Guards { rules, indices: vec![], conditions: vec![], leads, visits, closed, steps: None };
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value, &mut HashMap::default());
     }
@@ -72,7 +73,7 @@ pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], 
     });
     let indices = indices.collect();
     let (leads, closed) = (HashSet::default(), HashMap::default());
-    let guards = Guards { rules, indices, conditions: vec![], leads, visits: 0, closed };
+    let guards = Guards { rules, indices, conditions: vec![], leads, visits: 0, closed, steps: None };
     inside.into_iter().all(|n| match g.op(n).clone() {
         Op::Elem(x, index) => guards.clamped(g, x, &index).is_some_and(|made| made == index),
         _ => true,
@@ -103,7 +104,13 @@ struct Guards<'a> {
     visits: usize,
     /// The nodes for those that depend on no index.
     closed: HashMap<NodeId, NodeId>,
+    /// The last loop of an element, by its step, its count and what was known around it, with its new step: all of
+    /// its values have the same.
+    steps: Option<(Steps, Lambda)>,
 }
+
+/// A loop of an element: its step, its count, the number of indices and the conditions around it.
+type Steps = (Lambda, NodeId, usize, Vec<Linear>);
 
 impl Guards<'_> {
     fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
@@ -181,6 +188,12 @@ impl Guards<'_> {
     /// Proves reads in the steps of an element's loop. The number of a step is below their count, and the next
     /// states are computed only where the condition holds.
     fn steps(&mut self, g: &mut Graph, step: &Lambda, count: NodeId) -> Lambda {
+        let key = (step.clone(), count, self.indices.len(), self.conditions.clone());
+        if let Some((known, made)) = &self.steps
+            && *known == key
+        {
+            return made.clone();
+        }
         let (outer, before) = (self.indices.len(), self.conditions.len());
         let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
         // a count that is data may be so large that sums wrap
@@ -200,6 +213,7 @@ impl Guards<'_> {
         });
         self.indices.truncate(outer);
         self.conditions.truncate(before);
+        self.steps = Some((key, made.clone()));
         made
     }
 

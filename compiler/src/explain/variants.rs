@@ -1,6 +1,5 @@
 //! Describes the variants of a kernel and the conditions under which each one runs.
 
-use super::formula::STEPS;
 use super::model::{Cpu, CpuVariant, Gpu, GpuVariant, Kernel, Launched};
 use crate::core::TILE;
 use crate::driver::{Compiled, GpuCode};
@@ -148,8 +147,9 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
 /// among threads.
 pub fn warning(k: &Kernel) -> Option<String> {
     let first = k.gpu.as_ref()?.variants.first()?;
-    let is_number = |formula: &str| formula.replace(STEPS, "1").chars().all(|c| "0123456789 +*".contains(c));
-    let cost = k.operations_per_element.as_ref().filter(|n| !is_number(&n.formula))?;
+    let has_extent =
+        |formula: &str| ["len(", "rows(", "cols(", "extent("].iter().any(|name| formula.contains(name));
+    let cost = k.operations_per_element.as_ref().filter(|n| has_extent(&n.formula))?;
     (first.strategy == Strategy::ElementLoops.name()).then(|| {
         let what = "an element's cost contains an extent, and each thread of a GPU computes it alone";
         format!("{}: {what}: {} operations", k.name, cost.formula)

@@ -1,12 +1,13 @@
 //! Leaves out the states of an element's loop that nobody needs: no result of the loop, and neither the
-//! condition nor a state that is needed.
+//! condition nor a state that is needed. Where the condition bounds the steps, the limit goes.
 //!
 //! ```text
 //! %r = loop 1 (%i: i64, %x: f32, %y: f32) by %n from 1f32, 0f32 { %a = mul %x, %x  %b = add %y, %v  %t = tuple true, %a, %b  yield %t }
 //!   ->  %r = loop 0 (%i: i64, %y: f32) by %n from 0f32 { %b = add %y, %v  %t = tuple true, %b  yield %t }
 //! ```
 
-use crate::core::rewrite::rewrite_from;
+use crate::core::rewrite::{rewrite, rewrite_from};
+use crate::core::simplify::settle;
 use crate::core::{Function, Graph, NodeId, Op, element_loops};
 use crate::error::Result;
 use crate::scalar::{Lit, Ty};
@@ -17,6 +18,7 @@ pub fn run(mut f: Function) -> Result<Function> {
     if !f.needs(|n| matches!(f.graph.op(n), Op::Loop { .. })) {
         return Ok(f);
     }
+    f = rewrite(&f, false, &mut unlimited);
     // a state of a loop around another loop may have been the only one that needed some of its states
     loop {
         let kept = kept(&f);
@@ -27,6 +29,29 @@ pub fn run(mut f: Function) -> Result<Function> {
             Some(states) => only(g, op, states),
             None => g.add(op),
         });
+    }
+}
+
+/// Takes the limit away from a loop that its condition ends before, and from what asks whether it was kept.
+fn unlimited(g: &mut Graph, op: Op) -> NodeId {
+    let most = |g: &Graph, op: &Op, count: NodeId| {
+        let Op::Loop { step, init, .. } = op else { return None };
+        let limit = g.as_lit(count)?.as_i64();
+        element_loops::most_steps(g, step, init).filter(|most| *most < limit)
+    };
+    match op {
+        Op::Loop { ref step, which, count, ref init } if most(g, &op, count).is_some() => {
+            let (step, init) = (step.clone(), init.clone());
+            let count = g.lit(Lit::i64(i64::MAX));
+            g.add(Op::Loop { step, which, count, init })
+        }
+        Op::Within(steps, n)
+            if matches!(g.op(steps), Op::Loop { which, init, .. } if *which as usize == init.len())
+                && most(g, g.op(steps), n).is_some() =>
+        {
+            g.lit(Lit::bool(true))
+        }
+        op => settle(g, op),
     }
 }
 

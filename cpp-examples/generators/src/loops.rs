@@ -124,7 +124,10 @@ pub fn tridiagonal(a: MExp<f32>, b: MExp<f32>, c: MExp<f32>, d: MExp<f32>) -> [V
 /// What the C++ header says of [`kmeans_assign`].
 pub const KMEANS_ASSIGN_DOC: &str = "The index of the row of `centres` that is nearest to each row of x.";
 
-/// The nearest centre of each point.
+/// The nearest centre of each point. Their number is staged: so a point's distances to all centres are sums over one row, which
+/// some lanes read once.
 pub fn kmeans_assign(x: MExp<f32>, centres: MExp<f32>) -> VExp<i64> {
-    x.map_rows(|x| centres.map_rows(|c| x.zip_with(c, |a, b| (a - b) * (a - b)).sum()).argmin())
+    let count = stage(centres.rows());
+    let distance = |x: VExp<f32>, c: VExp<f32>| x.zip_with(c, |a, b| (a - b) * (a - b)).sum();
+    x.map_rows(|x| generate(count, |k| distance(x, centres.row(k))).argmin())
 }
