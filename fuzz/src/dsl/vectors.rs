@@ -105,7 +105,7 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
         p.a.map_rows(|r| (r, p.x).reduce((0.0, 0.0), |(s, t), (a, b)| (s + a, t + b)).1)
     }),
     ("map_rows_of_a_fold", |p| {
-        p.a.map_rows(|r| (r,).fold((lit(0.0f32), lit(p.s)), |(s, last), (a,)| (s + a * last, a)).0)
+        p.a.map_rows(|r| (r,).fold((lit(0.0f32), p.s), |(s, last), (a,)| (s + a * last, a)).0)
     }),
     ("places_in_closures", |p| p.x.map(|a| p.y.map(|b| (a - b).abs()).argmin().cast())),
     ("loop_for", |p| p.x.map(|a| loop_for(5, a, |i, s| s * 0.5 + i.cast::<f32>()))),
