@@ -3,6 +3,7 @@
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::counts::{Counts, Size, asked, launched};
 use arraygpu_compiler::driver;
+use arraygpu_compiler::scalar::Lit;
 
 fn function(text: &str) -> Function {
     parse::parse(text).unwrap_or_else(|e| panic!("{e}")).remove(0)
@@ -153,4 +154,34 @@ fn choices_by_indices_are_free() {
 ";
     assert_eq!(of_program(text, &[vector(100)]).operations, 100.0);
     assert_eq!(of_launches(text, &[vector(100)]).operations, 100.0);
+}
+
+const LOOP: &str = "func @f(%x: [f32], %k: i64) -> (r: [f32]) {
+  %0 = map (%a: f32) over %x {
+    %s = loop 0 (%i: i64, %s: f32) by COUNT from %a {
+      %t = mul %s, %s
+      %u = sub %t, %a
+MORE      yield %v
+    }
+    yield %s
+  }
+  return %0
+}
+";
+
+#[test]
+fn loops_of_elements_make_as_many_steps_as_they_say() {
+    let always = "      %v = tuple true, %u\n";
+    let while_less = "      %more = lt %s, 4f32\n      %v = tuple %more, %u\n";
+    let of = |count: &str, more: &str, expected: f64| {
+        let text = LOOP.replace("COUNT", count).replace("MORE", more);
+        let sizes = [vector(1000), Size::Value(Some(Lit::i64(7)))];
+        assert_eq!(of_program(&text, &sizes).operations, expected, "{text}");
+        assert_eq!(of_launches(&text, &sizes).operations, expected, "{text}");
+    };
+    of("10i64", always, 20_000.0);
+    of("%k", always, 14_000.0);
+    // where data end a loop, 64 steps are assumed, but no more than its limit
+    of("1000i64", while_less, 3.0 * 64_000.0);
+    of("10i64", while_less, 30_000.0);
 }

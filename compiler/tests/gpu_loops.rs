@@ -139,3 +139,104 @@ fn a_call_may_be_one_loop() {
     check(text, &of(5, 0), false);
     check(text, &of(89, 55), true);
 }
+
+/// Elements whose loops leave records are stored for those that read them several times: values with bits beside them.
+#[test]
+fn stored_loops_leave_the_records_of_those_that_read_them() {
+    let text = "func @f(%x: [i64], %y: [i64]) -> (r: [i64]) {
+  %n = len %x
+  %0 = generate %n (%e: i64) {
+    %v = at %x, %e
+    %s = loop 0 (%i: i64, %a: i64, %b: i64) by 5i64 from %v, 0i64 {
+      %at = add %i, %e
+      %z = at %y, %at
+      %q = div %a, %z
+      %w = add %b, %z
+      %c = at %y, %w
+      %more = lt %c, 50i64
+      %u = add %q, %b
+      %t = tuple %more, %u, %w
+      yield %t
+    }
+    yield %s
+  }
+  %1 = generate %n (%e: i64) {
+    %w = generate %n (%k: i64) {
+      %v = at %0, %k
+      %p = mul %v, %e
+      yield %p
+    }
+    %s = reduce (%a: i64, %b: i64) from 0i64 over %w {
+      %c = add %a, %b
+      yield %c
+    }
+    %big = gt %e, 20i64
+    %r = select %big, %s, %e
+    yield %r
+  }
+  return %1
+}";
+    let fused = driver::fuse(&parse::parse(text).unwrap().remove(0)).unwrap().to_string();
+    assert!(fused.contains("materialize"), "{fused}");
+    let y = |n: i64, zero: i64| {
+        let element = |i: i64| if i == zero { 0 } else { 1 + i % 3 };
+        Value::Vector((0..n).map(|i| Lit::i64(element(i))).collect())
+    };
+    check(text, &[integers(100), y(200, -1)], false);
+    // a division by zero, and reads that are out of bounds, of states and of the condition
+    check(text, &[integers(100), y(200, 50)], true);
+    check(text, &[integers(100), y(103, -1)], true);
+    check(text, &[integers(100), y(3, -1)], true);
+    // nobody needs the elements
+    check(text, &[integers(20), y(3, -1)], false);
+}
+
+#[test]
+fn states_that_nobody_needs_are_left_out() {
+    let text = "func @f(%x: [f32]) -> (r: [f32]) {
+  %0 = map (%v: f32) over %x {
+    %s = loop 1 (%i: i64, %a: f32, %b: f32, %c: f32) by 9i64 from %v, 1f32, 2f32 {
+      %d = mul %a, %c
+      %e = mul %b, %v
+      %f = add %c, %a
+      %t = tuple true, %d, %e, %f
+      yield %t
+    }
+    yield %s
+  }
+  return %0
+}";
+    let fused = driver::fuse(&parse::parse(text).unwrap().remove(0)).unwrap().to_string();
+    assert!(fused.contains("loop 0") && fused.contains("from 1f32 {"), "{fused}");
+    let x = Value::Vector((0..70).map(|i| Lit::f32(i as f32 / 64.0)).collect());
+    check(text, &[x], false);
+}
+
+#[test]
+fn reads_by_the_number_of_a_step_are_in_bounds() {
+    let text = "func @f(%m: [[f32]]) -> (r: [f32]) {
+  %n = len %m
+  %c = len %m axis 1
+  %0 = generate %c (%j: i64) {
+    %s = loop 0 (%i: i64, %a: f32) by %n from 0f32 {
+      %v = at %m, %i, %j
+      %k = sub %i, 2i64
+      %low = gt %i, 1i64
+      %o = at %m, %k, %j
+      %p = select %low, %o, 1f32
+      %b = mul_add %a, %p, %v
+      %t = tuple true, %b
+      yield %t
+    }
+    yield %s
+  }
+  return %0
+}";
+    let fused = driver::fuse(&parse::parse(text).unwrap().remove(0)).unwrap().to_string();
+    assert!(!fused.contains(" at "), "{fused}");
+    let m =
+        |rows: i64| Value::Array(vec![rows, 40], (0..rows * 40).map(|i| Lit::f32((i % 7) as f32)).collect());
+    for rows in [0, 1, 6] {
+        check(text, &[m(rows)], false);
+    }
+}

@@ -37,6 +37,14 @@ impl<T: Item + Copy> LoopState for T {
     }
 }
 
+#[diagnostic::do_not_recommend]
+impl<S: LoopState, const N: usize> LoopState for [S; N] {
+    type Expressions = [S::Expressions; N];
+    fn states_at(self, at: Place, out: &mut Vec<NodeRef>) {
+        self.into_iter().for_each(|s| s.states_at(at, out));
+    }
+}
+
 macro_rules! tuple_states {
     ($($name:ident)+) => {
         #[diagnostic::do_not_recommend]

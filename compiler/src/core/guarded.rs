@@ -19,7 +19,7 @@ mod quotients;
 use super::equations::Equations;
 use super::linear::{self, Linear, is_i64};
 use super::simplify::{settle, simplify};
-use super::{Function, Graph, NodeId, Op, Var};
+use super::{Function, Graph, Lambda, NodeId, Op, Var, element_loops};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -48,7 +48,8 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     }
     let visits = MOST_VISITS * order.len();
     let closed = HashMap::default();
-    let mut guards = Guards { rules, indices: vec![], conditions: vec![], leads, visits, closed };
+    let mut guards =
+        Guards { rules, indices: vec![], conditions: vec![], leads, visits, closed, steps: None };
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value, &mut HashMap::default());
     }
@@ -72,7 +73,7 @@ pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], 
     });
     let indices = indices.collect();
     let (leads, closed) = (HashSet::default(), HashMap::default());
-    let guards = Guards { rules, indices, conditions: vec![], leads, visits: 0, closed };
+    let guards = Guards { rules, indices, conditions: vec![], leads, visits: 0, closed, steps: None };
     inside.into_iter().all(|n| match g.op(n).clone() {
         Op::Elem(x, index) => guards.clamped(g, x, &index).is_some_and(|made| made == index),
         _ => true,
@@ -103,7 +104,13 @@ struct Guards<'a> {
     visits: usize,
     /// The nodes for those that depend on no index.
     closed: HashMap<NodeId, NodeId>,
+    /// The last loop of an element, by its step, its count and what was known around it, with its new step: all of
+    /// its values have the same.
+    steps: Option<(Steps, Lambda)>,
 }
+
+/// A loop of an element: its step, its count, the number of indices and the conditions around it.
+type Steps = (Lambda, NodeId, usize, Vec<Linear>);
 
 impl Guards<'_> {
     fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
@@ -124,6 +131,11 @@ impl Guards<'_> {
                 let made = self.node(g, c, memo);
                 let (a, b) = (self.arm(g, c, true, a, memo), self.arm(g, c, false, b, memo));
                 settle(g, Op::Select(made, a, b))
+            }
+            op @ Op::Loop { .. } => {
+                let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
+                let lambda = op.lambda().map(|step| self.steps(g, step, operands[0]));
+                settle(g, op.with(&operands, lambda))
             }
             op => {
                 let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
@@ -171,6 +183,38 @@ impl Guards<'_> {
         });
         self.indices.truncate(outer);
         g.add(Op::Generate(extents, lambda))
+    }
+
+    /// Proves reads in the steps of an element's loop. The number of a step is below their count, and the next
+    /// states are computed only where the condition holds.
+    fn steps(&mut self, g: &mut Graph, step: &Lambda, count: NodeId) -> Lambda {
+        let key = (step.clone(), count, self.indices.len(), self.conditions.clone());
+        if let Some((known, made)) = &self.steps
+            && *known == key
+        {
+            return made.clone();
+        }
+        let (outer, before) = (self.indices.len(), self.conditions.len());
+        let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
+        // a count that is data may be so large that sums wrap
+        let is_bounded = self.is_small(g, &self.rules.resolve(&Linear::of(g, count)), MOST_STEPS);
+        let made = g.lambda(&types, |g, v| {
+            if is_bounded {
+                self.indices.push((v[0], count, outer));
+            }
+            let body = g.open(step, v);
+            self.lead(g, body);
+            let (condition, next) = element_loops::parts(g, body);
+            let made = self.node(g, condition, &mut HashMap::default());
+            self.learn(g, condition, true);
+            let mut memo = HashMap::default();
+            let next: Vec<NodeId> = next.into_iter().map(|n| self.node(g, n, &mut memo)).collect();
+            g.add(Op::Tuple([made].into_iter().chain(next).collect()))
+        });
+        self.indices.truncate(outer);
+        self.conditions.truncate(before);
+        self.steps = Some((key, made.clone()));
+        made
     }
 
     /// Notes the nodes of an opened body through which something to be proven is reached.

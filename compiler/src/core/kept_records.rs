@@ -12,6 +12,7 @@
 //! ```
 
 mod bits;
+mod element_loop;
 mod place;
 mod quiet;
 

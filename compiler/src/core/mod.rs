@@ -6,6 +6,7 @@
 //! so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
 pub mod deviations;
+pub mod element_loops;
 pub mod elementary;
 pub mod encode;
 pub mod equations;

@@ -109,6 +109,7 @@ pub fn composed_lambda(g: &mut Graph, lambda: &Lambda, compose: &mut Compose) ->
 
 impl Walk {
     fn body(&mut self, g: &mut Graph, body: NodeId, compose: &mut Compose) -> NodeId {
+        let mut steps: Option<(Lambda, Lambda)> = None;
         for n in g.reachable_until([body], |n| g.is_closed(n) || self.made.contains_key(&n)) {
             if !g.node(n).free.iter().all(|v| self.scope.contains(v)) || matches!(g.op(n), Op::Var(..)) {
                 continue;
@@ -118,7 +119,18 @@ impl Walk {
             let loc = g.node(n).loc.within(&asked);
             g.set_loc(loc.clone());
             let operands: Vec<NodeId> = op.operands().map(|o| *self.made.get(&o).unwrap_or(&o)).collect();
-            let lambda = op.lambda().map(|l| self.lambda(g, l, compose));
+            let lambda = op.lambda().map(|l| match &op {
+                // all values of a loop have one step
+                Op::Loop { .. } => match &steps {
+                    Some((of, made)) if of == l => made.clone(),
+                    _ => {
+                        let made = self.lambda(g, l, compose);
+                        steps = Some((l.clone(), made.clone()));
+                        made
+                    }
+                },
+                _ => self.lambda(g, l, compose),
+            });
             let is_unproven = |i: &NodeId| g.node(*i).free.iter().any(|v| self.unproven.contains(v));
             let unproven = matches!(&op, Op::Elem(_, index) if index.iter().any(is_unproven));
             let op = op.with(&operands, lambda);

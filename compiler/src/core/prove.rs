@@ -4,13 +4,13 @@
 use super::equations::Equations;
 use super::linear::Linear;
 use super::simplify::settle;
-use super::{Function, Graph, NodeId, Op};
+use super::{Function, Graph, Lambda, NodeId, Op};
 use crate::scalar::Ty;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Proves reads in all results of a function, with the help of its shape rules.
 pub fn prove_all(f: &mut Function, rules: &Equations) {
-    let mut prover = Prover { rules, known: Vec::new(), closed: Some(HashMap::default()) };
+    let mut prover = Prover { rules, known: Vec::new(), steps: None, closed: Some(HashMap::default()) };
     for r in &mut f.results {
         r.value = prover.node(&mut f.graph, r.value, &mut HashMap::default());
     }
@@ -27,7 +27,7 @@ pub fn prove(g: &mut Graph, generate: NodeId, rules: &Equations) -> NodeId {
     if !g.reachable_until([body], |n| g.is_closed(n)).into_iter().any(is_total) {
         return generate;
     }
-    Prover { rules, known: Vec::new(), closed: None }.inside(g, generate)
+    Prover { rules, known: Vec::new(), steps: None, closed: None }.inside(g, generate)
 }
 
 struct Prover<'a> {
@@ -35,6 +35,8 @@ struct Prover<'a> {
     rules: &'a Equations,
     /// The enclosing indices, each with its extent.
     known: Vec<(NodeId, NodeId)>,
+    /// The last loop of an element, by its step and count, with its new step: all of its values have the same.
+    steps: Option<(Lambda, NodeId, Lambda)>,
     /// The results for nodes that depend on no index. If `None`, such nodes are left as they are.
     closed: Option<HashMap<NodeId, NodeId>>,
 }
@@ -56,6 +58,25 @@ impl Prover<'_> {
         out
     }
 
+    /// Proves reads in the steps of an element's loop: the number of a step is below their count.
+    fn steps(&mut self, g: &mut Graph, step: &Lambda, count: NodeId) -> Lambda {
+        if let Some((of, by, made)) = &self.steps
+            && (of, by) == (step, &count)
+        {
+            return made.clone();
+        }
+        let outer = self.known.len();
+        let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
+        let made = g.lambda(&types, |g, v| {
+            self.known.push((v[0], count));
+            let body = g.open(step, v);
+            self.node(g, body, &mut HashMap::default())
+        });
+        self.known.truncate(outer);
+        self.steps = Some((step.clone(), count, made.clone()));
+        made
+    }
+
     /// Returns the node with its proven reads replaced.
     fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
         let closed = g.is_closed(n);
@@ -73,7 +94,11 @@ impl Prover<'_> {
             } else {
                 let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
                 let before = g.set_loc(g.node(n).loc.clone());
-                out = match op.with(&operands, op.lambda().cloned()) {
+                let lambda = match &op {
+                    Op::Loop { step, .. } if !self.known.is_empty() => Some(self.steps(g, step, operands[0])),
+                    op => op.lambda().cloned(),
+                };
+                out = match op.with(&operands, lambda) {
                     Op::At(x, index) if self.is_proven(g, x, &index) => g.add(Op::Elem(x, index)),
                     op => settle(g, op),
                 };

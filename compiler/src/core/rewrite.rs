@@ -2,6 +2,7 @@
 
 use super::{Function, Graph, Lambda, NodeId, Op, Output, Require, Var};
 use crate::budget;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Returns the node that replaces an operation. Its arguments are the new graph, the operation with
 /// rebuilt operands, and its node in the old graph.
@@ -97,6 +98,11 @@ struct Rebuild<'a> {
     order: Vec<NodeId>,
     /// The variables of the enclosing lambdas.
     open: Vec<Var>,
+    /// The new lambdas of old ones, by their bodies: all values of a loop, and all components of a tuple, have the
+    /// same. Entries that were made inside a lambda are removed at its end.
+    lambdas: HashMap<NodeId, (Lambda, Lambda)>,
+    /// Their bodies in order.
+    bodies: Vec<NodeId>,
 }
 
 impl<'a> Rebuild<'a> {
@@ -109,6 +115,8 @@ impl<'a> Rebuild<'a> {
             memo: vec![None; old.len()],
             order: Vec::with_capacity(old.len()),
             open: Vec::new(),
+            lambdas: HashMap::default(),
+            bodies: Vec::new(),
         }
     }
 
@@ -148,6 +156,23 @@ impl<'a> Rebuild<'a> {
     }
 
     fn lambda(&mut self, l: &Lambda) -> Lambda {
+        if let Some((old, new)) = self.lambdas.get(&l.body)
+            && old == l
+        {
+            return new.clone();
+        }
+        let inside = self.bodies.len();
+        let made = self.rebuilt(l);
+        for body in self.bodies.drain(inside..) {
+            self.lambdas.remove(&body);
+        }
+        if self.lambdas.insert(l.body, (l.clone(), made.clone())).is_none() {
+            self.bodies.push(l.body);
+        }
+        made
+    }
+
+    fn rebuilt(&mut self, l: &Lambda) -> Lambda {
         let (before, opened) = (self.order.len(), self.open.len());
         let mut vars = Vec::with_capacity(l.params.len());
         let keeps = self.scalars && self.old.node(l.body).height == 0;

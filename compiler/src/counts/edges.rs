@@ -1,8 +1,8 @@
 //! What a node needs, and how often.
 
-use super::model::{Edge, Kind, is_rare};
+use super::model::{ASSUMED_STEPS, Edge, Kind, is_rare};
 use super::walk::Walk;
-use crate::core::{Lambda, NodeId, Op, Var};
+use crate::core::{Lambda, NodeId, Op, Var, element_loops, tuples};
 use crate::scalar::Ty;
 
 impl Walk<'_> {
@@ -68,6 +68,11 @@ impl Walk<'_> {
             | Op::Spread { src: x, .. }
             | Op::Materialize(x) => vec![edge(*x, 1.0, Kind::Element)],
             Op::Fill(_, x) => vec![edge(*x, 1.0, Kind::Value)],
+            Op::Loop { step, count, init, .. } => {
+                let (body, steps) = self.stepped(n, step, *count);
+                let init = init.iter().map(|x| edge(*x, 1.0, Kind::Value));
+                init.chain([edge(*count, 1.0, Kind::Index), edge(body, steps, Kind::Element)]).collect()
+            }
             Op::Iterate { args, .. } => args.iter().map(|a| edge(*a, 1.0, Kind::Begin)).collect(),
             op => op.operands().map(|o| edge(o, 1.0, Kind::Value)).collect(),
         }
@@ -82,9 +87,42 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what a reduction computes for each element.
+    /// Returns what a step of an element's loop computes, all of whose values share it, and how often.
+    fn stepped(&mut self, n: NodeId, step: &Lambda, count: NodeId) -> (NodeId, f64) {
+        let first = element_loops::first(&mut self.g, n);
+        let steps = self.steps(step, count);
+        if let Some(known) = self.opened.get(&(first, first)) {
+            return (*known, steps);
+        }
+        let axis = self.axis(steps);
+        let axes = [self.axes(n), vec![axis]].concat();
+        let mut vars = Vec::new();
+        for (param, at) in step.params.iter().zip(0..) {
+            let (var, node) = self.fresh(param.1, &axes);
+            vars.push(node);
+            if at == 0 {
+                self.of_index.insert(var, axis);
+            }
+        }
+        let body = self.g.open(step, &vars);
+        self.opened.insert((first, first), body);
+        (body, steps)
+    }
+
+    /// Returns the number of steps of an element's loop.
+    fn steps(&mut self, step: &Lambda, count: NodeId) -> f64 {
+        let most = self.value(count).map(|l| l.as_i64().max(0) as f64);
+        match most {
+            Some(steps) if element_loops::is_counted(&self.g, step) => steps,
+            most => most.map_or(ASSUMED_STEPS, |most| most.min(ASSUMED_STEPS)),
+        }
+    }
+
+    /// Returns what a reduction computes for each element; the components of a tuple share it.
     fn joined(&mut self, n: NodeId, lambda: &Lambda, src: NodeId) -> NodeId {
-        if let Some(known) = self.opened.get(&(n, n)) {
+        let first = tuples::component(self.g.op(n), 0);
+        let first = self.g.add(first);
+        if let Some(known) = self.opened.get(&(first, first)) {
             return *known;
         }
         let mut axes = self.axes(n);
@@ -97,7 +135,7 @@ impl Walk<'_> {
         });
         let vars: Vec<NodeId> = lambda.params.iter().map(|p| self.fresh(p.1, &axes).1).collect();
         let body = self.g.open(lambda, &vars);
-        self.opened.insert((n, n), body);
+        self.opened.insert((first, first), body);
         body
     }
 

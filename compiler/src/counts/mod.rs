@@ -10,7 +10,8 @@
 //! Operations are those of `docs/explain.md`: scalar operations with elementary functions written
 //! out, a multiply-add as two, without arithmetic and choices by indices and without rare branches.
 //! A load of the program is a read of a parameter, or a further read of an array. The length
-//! of a loop that depends on an index is taken in the middle of that index's range.
+//! of a loop that depends on an index is taken in the middle of that index's range; that of a loop that data end
+//! is taken for 64 steps, or for its limit if that is less.
 
 mod edges;
 pub mod law;
@@ -22,7 +23,7 @@ pub use model::{Counts, Size};
 
 use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
-use crate::passes::{elementary, half, simplify, stages};
+use crate::passes::{elementary, half, loops, simplify, stages};
 use crate::schedule::groups;
 use std::sync::Arc;
 use walk::Walk;
@@ -65,7 +66,7 @@ fn prepared(source: &Function) -> Result<Function> {
     for step in &mut f.steps {
         *step = Arc::new(prepared(step)?);
     }
-    for pass in [stages::run, simplify::run, half::run, elementary::run] {
+    for pass in [stages::run, simplify::run, loops::run, half::run, elementary::run] {
         f = pass(f)?;
     }
     Ok(f)

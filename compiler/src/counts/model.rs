@@ -3,6 +3,10 @@
 use crate::core::{NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 
+/// The steps of an element's loop whose number only its data know: those of a loop that a condition ends, and
+/// of one whose count is data. Both sides of a comparison take it.
+pub const ASSUMED_STEPS: f64 = 64.0;
+
 /// What is counted.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Counts {

@@ -4,7 +4,7 @@
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
 use super::regions::{Reads, Region};
-use crate::core::{Graph, Lambda, NodeId, Op, Var};
+use crate::core::{Graph, Lambda, NodeId, Op, Var, element_loops, tuples};
 use crate::scalar::{Ty, UnaryOp};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -18,6 +18,10 @@ struct Loop {
     extents: Vec<NodeId>,
     /// The variables of the loop's indices.
     index: Vec<NodeId>,
+    /// The loop of an element whose steps it has.
+    steps_of: Option<NodeId>,
+    /// Whether data end it: its extent is no number of steps.
+    by_data: bool,
     /// Number of scalar operations of one iteration.
     operations: u64,
 }
@@ -98,7 +102,8 @@ impl Body {
     /// Returns the loop over these extents inside the loop `outer`. All operations over the same
     /// extents share it.
     fn enter(&mut self, g: &mut Graph, outer: Option<usize>, extents: &[NodeId]) -> usize {
-        let known = self.loops.iter().position(|l| l.outer == outer && l.extents == extents);
+        let known =
+            self.loops.iter().position(|l| l.steps_of.is_none() && l.outer == outer && l.extents == extents);
         known.unwrap_or_else(|| {
             let depth = outer.map_or(0, |o| self.loops[o].depth + 1);
             let mut index = Vec::new();
@@ -107,9 +112,33 @@ impl Body {
                 self.vars.insert(var, (self.loops.len(), Some(*extent)));
                 index.push(node);
             }
-            self.loops.push(Loop { depth, outer, extents: extents.to_vec(), index, operations: 0 });
+            let extents = extents.to_vec();
+            self.loops.push(Loop {
+                depth,
+                outer,
+                extents,
+                index,
+                steps_of: None,
+                by_data: false,
+                operations: 0,
+            });
             self.loops.len() - 1
         })
+    }
+
+    /// Visits the step of a loop of an element, once for all of its values.
+    fn steps(&mut self, g: &mut Graph, n: NodeId, (step, count): (&Lambda, NodeId), own: usize) {
+        let first = element_loops::first(g, n);
+        let known = self.loops.iter().position(|l| l.steps_of == Some(first));
+        let at = known.unwrap_or_else(|| {
+            let by_data = !element_loops::is_counted(g, step) || !g.is_closed(count);
+            let (depth, outer) = (self.loops[own].depth + 1, Some(own));
+            let (extents, index, steps_of) = (vec![count], Vec::new(), Some(first));
+            self.loops.push(Loop { depth, outer, extents, index, steps_of, by_data, operations: 0 });
+            self.loops.len() - 1
+        });
+        let body = self.function(g, first, step, at);
+        self.visit(g, body, at);
     }
 
     /// Returns what the function of a reduction or fold computes for each element.
@@ -141,7 +170,8 @@ impl Body {
             Op::Materialize(x) => self.sequence(g, *x, at),
             Op::Reduce { join: lambda, src, .. } | Op::Fold { step: lambda, src, .. } => {
                 self.sequence(g, *src, at);
-                let body = self.function(g, n, lambda, at);
+                let first = g.add(tuples::component(&op, 0));
+                let body = self.function(g, first, lambda, at);
                 self.visit(g, body, at);
             }
             Op::SquaredDeviations { src, .. } => {
@@ -196,6 +226,11 @@ impl Body {
                 self.visit(g, *usual, own);
             }
             Op::Within(index, _) => self.indices.push((*index, own)),
+            Op::Loop { step, count, init, .. } => {
+                init.iter().for_each(|o| self.visit(g, *o, own));
+                self.indices.push((*count, own));
+                self.steps(g, n, (step, *count), own);
+            }
             _ => {
                 self.count(&op, n, own);
                 for o in op.operands() {
@@ -255,20 +290,23 @@ impl Body {
     }
 
     /// Returns the number of scalar operations of an element, or None if there are no elements or
-    /// the length of some loop depends on the element.
+    /// the length of a reduction depends on the element.
     pub fn operations(&self, f: &Formulas) -> Option<Sum> {
         let mut sum = Sum::default();
         for of in &self.loops {
             // The outermost loop is the one over the elements, so its extents do not count.
-            let (mut extents, mut inner) = (Vec::new(), of);
+            let (mut extents, mut by_data, mut inner) = (Vec::new(), 0, of);
             while let Some(outer) = inner.outer {
-                extents.extend(&inner.extents);
+                match inner.by_data {
+                    true => by_data += 1,
+                    false => extents.extend(&inner.extents),
+                }
                 inner = &self.loops[outer];
             }
             if !extents.iter().all(|n| f.g.is_closed(*n)) {
                 return None;
             }
-            sum.add(f, of.operations, &extents);
+            sum.add_steps(f, of.operations, &extents, by_data);
         }
         (!self.loops.is_empty()).then_some(sum)
     }
@@ -303,6 +341,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::PanelDot { .. } => "panel_dot",
         Op::SquaredDeviations { .. } => "squared_deviations",
         Op::Fold { .. } => "fold",
+        Op::Loop { .. } => "loop",
         Op::Materialize(_) => "materialize",
         Op::Iterate { .. } => "iterate",
         _ => return None,

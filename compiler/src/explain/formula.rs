@@ -232,6 +232,9 @@ pub fn enclosed(text: String) -> String {
     if open { format!("({text})") } else { text }
 }
 
+/// What stands in formulas for the number of steps of a loop that data end.
+pub const STEPS: &str = "steps(data)";
+
 /// A sum of products of host scalars.
 #[derive(Clone, Default, Debug)]
 pub struct Sum(Vec<Term>);
@@ -274,6 +277,13 @@ impl Sum {
     /// Adds a product to the sum.
     pub fn add(&mut self, f: &Formulas, factor: u64, of: &[NodeId]) {
         self.join(Term::new(f, factor, of));
+    }
+
+    /// Adds a product of which these many factors are numbers of steps that only data know.
+    pub fn add_steps(&mut self, f: &Formulas, factor: u64, of: &[NodeId], by_data: usize) {
+        let mut term = Term::new(f, factor, of);
+        term.of.extend(std::iter::repeat_n((STEPS.to_string(), None), by_data));
+        self.join(term);
     }
 
     /// Adds another sum to this one.

@@ -153,7 +153,9 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
 /// among threads.
 pub fn warning(k: &Kernel) -> Option<String> {
     let first = k.gpu.as_ref()?.variants.first()?;
-    let cost = k.operations_per_element.as_ref().filter(|n| n.formula.parse::<u64>().is_err())?;
+    let has_extent =
+        |formula: &str| ["len(", "rows(", "cols(", "extent("].iter().any(|name| formula.contains(name));
+    let cost = k.operations_per_element.as_ref().filter(|n| has_extent(&n.formula))?;
     (first.strategy == Strategy::ElementLoops.name()).then(|| {
         let what = "an element's cost contains an extent, and each thread of a GPU computes it alone";
         format!("{}: {what}: {} operations", k.name, cost.formula)

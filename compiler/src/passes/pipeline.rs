@@ -2,8 +2,8 @@
 //! after the last one only.
 
 use super::{
-    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, panels, prove, shapes,
-    simplify, split, stages, steps, tuples, unroll,
+    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, panels, prove,
+    shapes, simplify, split, stages, steps, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -33,6 +33,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "simplify", run: simplify::run },
     // leaves out components of tuples, so that later passes see fewer
     Pass { name: "tuples", run: tuples::run },
+    // the same for the states of loops of elements
+    Pass { name: "loops", run: loops::run },
     // reports shape rules that can never hold
     Pass { name: "shapes", run: shapes::run },
     // stores arrays in the middle of what is too large for one kernel

@@ -8,10 +8,10 @@
 use super::lower::{Lower, Region, Surroundings, named};
 use super::nested_loop::{invariant_nodes, reads};
 use crate::core::index_space::exists_inside_only;
-use crate::core::{Lambda, NodeId, Op};
+use crate::core::{Lambda, NodeId, Op, element_loops};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
 
 impl Lower<'_, '_, '_> {
     /// Returns a value of a loop, and the statements that compute it.
@@ -33,8 +33,8 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
         out.push(Stmt::Var(state, start));
         states.push(state);
     }
-    let number = l.k.reg("step", Ty::I64);
-    out.push(Stmt::Var(number, Expr::int(0)));
+    let number = is_counted(l, &op, &count, n, r).then(|| Number::of(l, &count));
+    out.extend(number.iter().map(|number| Stmt::Var(number.reg, Expr::Lit(Lit::zero(number.ty)))));
     let mut before = invariant_nodes(&mut l.launch.g, &op);
     before.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
     let code = |l: &mut Lower, r: &mut Region| {
@@ -43,7 +43,7 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
         }
         let (vars, at) = (r.known(), r.at.clone());
         let place = Surroundings { vars: &vars, at: &at };
-        l.in_loop(|l| steps(l, step, &count, number, &states, &place))
+        l.in_loop(|l| steps(l, step, number.as_ref(), &states, &place))
     };
     // a read before the loop may be in bounds only because the loop has a step
     let is_run = matches!(&count, Expr::Lit(l) if l.as_i64() > 0);
@@ -58,9 +58,50 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
         branch.append(&mut made?);
         out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), branch, vec![]));
     }
-    let values: Vec<Expr> = states.into_iter().chain([number]).map(Expr::Reg).collect();
+    let values: Vec<Expr> = states.into_iter().map(Expr::Reg).chain(number.map(|n| n.value())).collect();
     remember(l, &op, n, &values, r);
     Ok((values[*which as usize].clone(), out))
+}
+
+/// Whether a loop counts its steps: not if nobody asks for their number and its condition ends it in any case.
+fn is_counted(l: &mut Lower, op: &Op, count: &Expr, n: NodeId, r: &Region) -> bool {
+    let Op::Loop { step, init, .. } = op else { return true };
+    let g = &mut l.launch.g;
+    let steps = g.find(&element_loops::value(op, init.len() as u32));
+    let is_asked = steps.is_some_and(|m| m == n || r.uses.of(m) > 0);
+    let is_endless = matches!(count, Expr::Lit(n) if n.as_i64() == i64::MAX);
+    let is_used = g.node(step.body).free.contains(&step.params[0].0);
+    !is_endless || is_asked || is_used || element_loops::most_steps(g, step, init).is_none()
+}
+
+/// The number of steps so far.
+struct Number {
+    reg: Reg,
+    ty: Ty,
+    /// The count that it stays below.
+    end: Expr,
+}
+
+impl Number {
+    /// Makes the register: 32 bits take half the instructions, and are enough for a count that is a small constant, as
+    /// the limits of loops are.
+    fn of(l: &mut Lower, count: &Expr) -> Number {
+        let (ty, end) = match count {
+            Expr::Lit(n) if (0..=i64::from(i32::MAX)).contains(&n.as_i64()) => {
+                (Ty::I32, Expr::Lit(eval_cast(Ty::I32, *n)))
+            }
+            count => (Ty::I64, count.clone()),
+        };
+        Number { reg: l.k.reg("step", ty), ty, end }
+    }
+
+    /// Returns the number as the program's, i64.
+    fn value(&self) -> Expr {
+        match self.ty {
+            Ty::I64 => Expr::Reg(self.reg),
+            _ => Expr::Cast(Ty::I64, Box::new(Expr::Reg(self.reg))),
+        }
+    }
 }
 
 /// Remembers the other values of the loop, unless they are needed on other paths and the loop may leave error
@@ -85,8 +126,7 @@ fn remember(l: &mut Lower, op: &Op, n: NodeId, values: &[Expr], r: &mut Region) 
 fn steps(
     l: &mut Lower,
     step: &Lambda,
-    count: &Expr,
-    number: Reg,
+    number: Option<&Number>,
     states: &[Reg],
     place: &Surroundings,
 ) -> Result<Vec<Stmt>> {
@@ -96,7 +136,8 @@ fn steps(
     let parts: Vec<NodeId> = l.launch.g.op(body).operands().collect();
     let (condition, next) = parts.split_first().expect("a condition and the next states");
     let mut known = place.vars.to_vec();
-    known.extend(nodes.iter().copied().zip([number].iter().chain(states).map(|r| Expr::Reg(*r))));
+    known.extend(number.map(|number| (nodes[0], number.value())));
+    known.extend(nodes[1..].iter().copied().zip(states.iter().map(|r| Expr::Reg(*r))));
     let mut test = Vec::new();
     let goes_on = place.values(l, &known, &[*condition], &mut test)?.remove(0);
     let mut code = Vec::new();
@@ -107,11 +148,22 @@ fn steps(
         _ => values.into_iter().map(|e| named(l, "next", e, &mut code)).collect(),
     };
     code.extend(states.iter().zip(values).map(|(state, e)| Stmt::Assign(*state, e)));
-    code.push(Stmt::Assign(number, Expr::Reg(number).plus(Expr::int(1))));
-    let is_below = Expr::binary(BinaryOp::Lt, Expr::Reg(number), count.clone());
+    code.extend(
+        number.map(|number| {
+            Stmt::Assign(number.reg, Expr::Reg(number.reg).plus(Expr::Lit(Lit::one(number.ty))))
+        }),
+    );
+    let is_below = match number {
+        Some(number) => Expr::binary(BinaryOp::Lt, Expr::Reg(number.reg), number.end.clone()),
+        None => Expr::Lit(Lit::bool(true)),
+    };
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
     if test.is_empty() {
-        let while_ = if always { is_below } else { Expr::binary(BinaryOp::And, is_below, goes_on) };
+        let while_ = match number {
+            _ if always => is_below,
+            Some(_) => Expr::binary(BinaryOp::And, is_below, goes_on),
+            None => goes_on,
+        };
         return Ok(vec![Stmt::While(while_, code)]);
     }
     let runs = l.k.reg("runs", Ty::Bool);

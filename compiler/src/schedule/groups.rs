@@ -13,6 +13,9 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// Maximum number of items in a fused group, where one with several accumulators counts as that many.
 /// It limits the number of registers that a kernel needs and the time that the C compiler takes for it.
 pub const MAX_ITEMS: usize = 8;
+/// The same of a group of stored arrays whose elements have no loops: as many as a function has results, for
+/// they have no accumulators.
+pub const MAX_STORES: usize = 12;
 /// Maximum number of core IR nodes that several items may need together to share a fused group: the
 /// values of a larger group would not stay in registers. A single item may need more.
 pub const MAX_NODES: usize = 1500;
@@ -87,7 +90,10 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
             }
             // another component costs no accumulator
             let is_component = p.1.items.iter().any(|other| tuples::are_components(g, other.node, it.node));
-            if iteration.is_none() && !is_component && weight(g, &p.1.items) + own_weight > MAX_ITEMS {
+            let all = weight(g, &p.1.items) + own_weight;
+            let is_plain =
+                |all| all <= MAX_STORES && is_store(g, &it) && !is_nested && are_plain(g, &p.1.items);
+            if iteration.is_none() && !is_component && all > MAX_ITEMS && !is_plain(all) {
                 return false;
             }
             // the states of an iteration are computed by one plan, whatever their number
@@ -102,8 +108,10 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
                 let has_tuples = |it: &Item| accumulators(g, it.node) > 1;
+                let all = weight(g, &p.1.items);
                 if iteration.is_none()
-                    && weight(g, &p.1.items) >= MAX_ITEMS
+                    && all >= MAX_ITEMS
+                    && (all >= MAX_STORES || !are_plain(g, &p.1.items))
                     && !p.1.items.iter().any(has_tuples)
                 {
                     with.remove(at);
@@ -118,6 +126,11 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     fused_groups.sort_by_key(|p| p.0);
     let levels: Vec<u32> = fused_groups.iter().map(|p| p.0).collect();
     Ok(in_order(g, columns_first(g, fused_groups.into_iter().map(|p| p.1).collect(), &levels)))
+}
+
+/// Whether all items are stored arrays whose elements have no loops.
+fn are_plain(g: &Graph, items: &[Item]) -> bool {
+    items.iter().all(|it| is_store(g, it) && !is_nested(g, it))
 }
 
 /// Moves each group that may reduce columns before the first group of its level that stores matrices with

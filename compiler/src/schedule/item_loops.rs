@@ -32,7 +32,9 @@ impl KnownLoops {
     /// Whether a group of these items may have a further one, as far as the loops of elements tell.
     /// `is_nested` says whether that one is stored and has loops.
     pub fn fit(&mut self, g: &Graph, items: &[Item], it: &Item, is_nested: bool) -> bool {
-        let has_loops = |other: &&Item| is_nested || items::is_nested(g, other);
+        // a loop that an element ends is code of the element, in any strategy
+        let is_nested = is_nested && items::has_reductions(g, it);
+        let has_loops = |other: &&Item| is_nested || items::has_reductions(g, other);
         let (stored, reduced): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|other| is_store(g, other));
         // the tree of a reduction over the elements and loops in them have different strategies
         if !is_store(g, it) {

@@ -20,16 +20,27 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
 
 /// Whether the item's elements have reductions, folds or loops of their own.
 pub fn is_nested(g: &Graph, it: &Item) -> bool {
+    any_inside(g, it, |op| op.needs_launch() || op.is_loop())
+}
+
+/// Whether the item's elements have reductions or folds, among them those in loops of their own.
+pub fn has_reductions(g: &Graph, it: &Item) -> bool {
+    any_inside(g, it, Op::needs_launch)
+}
+
+fn any_inside(g: &Graph, it: &Item, is: impl Fn(&Op) -> bool) -> bool {
     let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
     let (mut seen, mut stack) = (Visited::begin(), Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
     while let Some(n) = stack.pop() {
         if !seen.insert(n.0) || g.is_closed(n) {
             continue;
         }
-        if g.op(n).needs_launch() || g.op(n).is_loop() {
+        let op = g.op(n);
+        if is(op) {
             return true;
         }
-        stack.extend(g.op(n).operands());
+        stack.extend(op.operands());
+        stack.extend(op.lambda().filter(|_| matches!(op, Op::Loop { .. })).map(|step| step.body));
     }
     false
 }

@@ -7,6 +7,7 @@ pub mod expression_templates;
 pub mod filters;
 pub mod forward_difference;
 pub mod jacobi;
+pub mod loops;
 pub mod matrices;
 pub mod moving_average;
 pub mod narrow;

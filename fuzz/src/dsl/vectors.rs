@@ -87,6 +87,62 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("iterate_stencil", |p| {
         p.x.iterate(3, |x| x.padded(1, 1, Boundary::Clamp).weighted_sum(&[0.5, 0.0, 0.5]))
     }),
+    ("argmin_rows", |p| p.a.argmin_rows().cast()),
+    ("argmax_cols", |p| p.a.argmax_cols().cast()),
+    ("minmax_rows", |p| {
+        let (least, greatest) = p.a.minmax_rows();
+        greatest - least
+    }),
+    ("minmax_cols", |p| p.a.minmax_cols().1),
+    ("mean_rows", |p| p.a.mean_rows()),
+    ("mean_cols", |p| p.a.mean_cols()),
+    ("reduce_rows_of_a_tuple", |p| (p.a, p.b).reduce_rows((0.0, 1.0), |(s, m), (t, n)| (s + t, m.max(n))).0),
+    ("reduce_cols_of_a_tuple", |p| {
+        let joined = |(m, w): (SExp<f32>, SExp<f32>), (n, v)| (cond(w.lt(v), n, m), w.max(v));
+        (p.a, p.b).reduce_cols((0.0, -9.0), joined).0
+    }),
+    ("map_rows_of_a_tuple", |p| {
+        p.a.map_rows(|r| (r, p.x).reduce((0.0, 0.0), |(s, t), (a, b)| (s + a, t + b)).1)
+    }),
+    ("map_rows_of_a_fold", |p| {
+        p.a.map_rows(|r| (r,).fold((lit(0.0f32), p.s), |(s, last), (a,)| (s + a * last, a)).0)
+    }),
+    ("places_in_closures", |p| p.x.map(|a| p.y.map(|b| (a - b).abs()).argmin().cast())),
+    ("loop_for", |p| p.x.map(|a| loop_for(5, a, |i, s| s * 0.5 + i.cast::<f32>()))),
+    ("loop_for_of_the_call", |p| p.x.map(|a| loop_for(p.m, (a, 0.0f32), |_, (s, t)| (s + t, s * 0.5)).1)),
+    ("loop_for_of_a_length", |p| {
+        p.k.map(|k| loop_for(p.x.len(), 0.0f32, |i, s| s + p.x.at(i) * cond(i.lt(k), lit(1.0f32), 0.5)))
+    }),
+    ("loop_for_of_data", |p| p.k.map(|k| loop_for(k, 1.0f32, |i, s| s + 1.0 / (i + 1).cast::<f32>()))),
+    ("loop_while", |p| {
+        p.x.map(|a| loop_while((a.abs(), 0.0f32), |(v, _)| v.gt(0.25), |(v, k)| (v * 0.5, k + 1.0)).1)
+    }),
+    ("loop_while_at_most", |p| {
+        p.k.map(|k| loop_while_at_most(4, (k, 0.0f32), |(k, _)| k.gt(1), |(k, s)| (k - 1, s + p.s)).1)
+    }),
+    ("loop_that_reads", |p| {
+        p.k.map(|k| {
+            loop_while_at_most(
+                9,
+                (k, 0.0f32),
+                |(i, s)| i.gt(0) & s.lt(9.0),
+                |(i, s)| (i - 1, s + p.x.at(i).abs()),
+            )
+            .1
+        })
+    }),
+    ("loop_in_a_loop", |p| {
+        p.k.map(|k| {
+            loop_for(3, 0.0f32, |i, s| loop_for(k.min(i + 1), s, |j, t| t * 0.5 + (i + j).cast::<f32>()))
+        })
+    }),
+    ("loop_of_sums", |p| {
+        p.k.map(|k| loop_for(2, p.s, |i, s| (p.y * s).sum() * 0.125 + (k + i).cast::<f32>()))
+    }),
+    ("loop_of_an_array", |p| p.x.map(|a| loop_for(3, [a; 4], |_, [q, r, s, t]| [r, s, t, q * 0.5 + t])[2])),
+    ("loop_with_an_unneeded_state", |p| {
+        p.x.map(|a| loop_for(3, (a, a, 0i64), |i, (s, t, k)| (s * 0.5, t + s, k / i)).1)
+    }),
     ("nested", |p| p.x.map(|a| p.y.map(|b| a * b).sum())),
     ("nested_in_a_condition", |p| p.k.map(|i| cond(i.ge(0), p.a.row(i).sum().exp(), 0.0))),
     ("nested_twice", |p| p.x.map(|a| p.y.map(|b| p.x.map(|c| a * b + c).sum()).max())),
@@ -128,6 +184,46 @@ pub(super) const READERS: Readers<VExp<f32>> = &[
     ("reduce", Reader::Scalar(|v, _| v.reduce(2.0, |a, b| a.mul_add(0.5, b)))),
     ("any", Reader::Scalar(|v, _| v.map(|a| a.gt(3.0)).any().cast())),
     ("all", Reader::Scalar(|v, _| v.map(|a| a.gt(-3.0)).all().cast())),
+    ("argmin", Reader::Scalar(|v, _| v.argmin().cast())),
+    ("argmax", Reader::Scalar(|v, _| v.argmax().cast())),
+    (
+        "minmax",
+        Reader::Vector(|v, _| {
+            let (least, greatest) = v.minmax();
+            (v - least) / (greatest - least)
+        }),
+    ),
+    ("mean", Reader::Scalar(|v, _| v.mean())),
+    (
+        "reduce_a_tuple",
+        Reader::Two(|v, p| {
+            let (sum, greatest) = (v, v * p.s).reduce((0.0, -9.0), |(a, b), (c, d)| (a + c, b.max(d)));
+            (sum, v - greatest)
+        }),
+    ),
+    (
+        "fold_a_tuple",
+        Reader::Scalar(|v, _| {
+            (v,).fold((lit(0.0f32), lit(0.0f32)), |(most, run), (a,)| {
+                let run = cond(a.gt(0.0), run + 1.0, 0.0);
+                (most.max(run), run)
+            })
+            .0
+        }),
+    ),
+    ("in_a_loop", Reader::Vector(|v, p| p.x.map(|a| loop_for(2, a, |_, s| s * 0.5 + v.sum())))),
+    (
+        "at_in_a_loop",
+        Reader::Vector(|v, p| {
+            p.k.map(|k| loop_for(v.len(), 0.0f32, |i, s| cond(i.eq(k), s, s * 0.5 + v.at(i))))
+        }),
+    ),
+    (
+        "at_of_states",
+        Reader::Vector(|v, p| {
+            p.k.map(|k| loop_while_at_most(5, (k, 0.0f32), |(i, _)| i.ge(0), |(i, s)| (i - 2, s + v.at(i))).1)
+        }),
+    ),
     ("product", Reader::Scalar(|v, _| (v * 0.5).product())),
     ("sum_in_order", Reader::Scalar(|v, _| v.sum_in_order())),
     ("dot", Reader::Scalar(|v, p| v.dot(p.x))),

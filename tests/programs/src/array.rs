@@ -163,6 +163,12 @@ impl Expected for Vec<f64> {
     }
 }
 
+impl Expected for Vec<Array> {
+    fn arrays(self) -> Vec<Array> {
+        self
+    }
+}
+
 impl<A: Expected, B: Expected> Expected for (A, B) {
     fn arrays(self) -> Vec<Array> {
         [self.0.arrays(), self.1.arrays()].concat()

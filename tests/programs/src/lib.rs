@@ -8,6 +8,7 @@ pub mod array;
 pub mod check;
 pub mod device;
 mod dynamic_programming;
+mod element_loops;
 pub mod figures;
 mod finance;
 mod fluids;
@@ -39,5 +40,6 @@ pub fn corpus() -> Corpus {
     dynamic_programming::add(corpus.field("dynamic programming"));
     physics::add(corpus.field("physics"));
     fluids::add(corpus.field("physics"));
+    element_loops::add(corpus.field("loops of elements"));
     corpus
 }

@@ -476,19 +476,13 @@ fn spectra(c: &mut Corpus) {
         "r",
         [s(7.0), s(8.0)],
         |rows: SExp<i64>, cols: SExp<i64>| {
-            let x0 = generate2(rows, cols, |_, j| j.cast::<f32>() * 0.375 - 2.0);
-            let y0 = generate2(rows, cols, |i, _| i.cast::<f32>() * 0.3125 - 1.0);
-            let zero = generate2(rows, cols, |_, _| lit(0.0f32));
-            let (_, _, count) = iterate(4, (zero, zero, zero), |(x, y, count)| {
-                let inside = (x * x + y * y).le(4.0);
-                let next = x * x - y * y + x0;
-                (
-                    inside.zip3(next, x, |c, a, b| cond(c, a, b)),
-                    inside.zip3(2.0 * x * y + y0, y, |c, a, b| cond(c, a, b)),
-                    count + inside.cast::<f32>(),
-                )
-            });
-            count
+            generate2(rows, cols, |i, j| {
+                let (x0, y0) = (j.cast::<f32>() * 0.375 - 2.0, i.cast::<f32>() * 0.3125 - 1.0);
+                type State = (SExp<f32>, SExp<f32>, SExp<i64>);
+                let inside = |(x, y, k): State| (x * x + y * y).le(4.0) & k.lt(4);
+                let step = |(x, y, k): State| (x * x - y * y + x0, 2.0 * x * y + y0, k + 1);
+                loop_while((0.0f32, 0.0f32, 0i64), inside, step).2.cast::<f32>()
+            })
         },
         |[_, _]| {
             Array::matrix(7, 8, |i, j| {
@@ -503,6 +497,5 @@ fn spectra(c: &mut Corpus) {
                 count
             })
         },
-    )
-    .fewest(4);
+    );
 }

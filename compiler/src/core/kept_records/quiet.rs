@@ -16,6 +16,8 @@ pub struct Quiet {
     pub places: Vec<RecordingPlace>,
     values: HashMap<NodeId, NodeId>,
     bits: HashMap<NodeId, Bits>,
+    /// Loops of the element whose steps may leave records: their values, and the bits. By their first values.
+    pub(super) loops: HashMap<NodeId, (Vec<NodeId>, Bits)>,
     /// The known answers of [`Quiet::is_apart`].
     apart: HashMap<NodeId, bool>,
 }
@@ -111,8 +113,11 @@ impl Quiet {
         if let Some(known) = self.values.get(&n) {
             return *known;
         }
-        let before = g.set_loc(g.node(n).loc.clone());
         let op = g.op(n).clone();
+        if let Some(made) = self.of_joint_loop(g, &op) {
+            return made;
+        }
+        let before = g.set_loc(g.node(n).loc.clone());
         let operands: Vec<NodeId> = op.operands().map(|o| self.value(g, o)).collect();
         let lambda = op.lambda().map(|l| self.within(g, l, |this, g, body| this.value(g, body)));
         let op = op.with(&operands, lambda);
@@ -173,7 +178,7 @@ impl Quiet {
                 Some(Bits::either(g, &of_condition, &of_arms))
             }
             Op::Reduce { join: step, .. } | Op::Fold { step, .. } if may_record(g, step.body) => None,
-            Op::Loop { step, .. } if may_record(g, step.body) => None,
+            Op::Loop { .. } => self.of_element_loop(g, n),
             Op::Reduce { init, src, .. }
             | Op::Fold { init, src, .. }
             | Op::SquaredDeviations { init, src } => self.of_loop(g, *init, &[*src]),

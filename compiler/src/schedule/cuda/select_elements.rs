@@ -7,7 +7,7 @@ use super::{cooperative_nest, map, product, register_tiling, stencil_cost};
 use crate::core::{NodeId, Op, StencilHint};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::opened;
-use crate::schedule::groups::{FusedGroup, has_reduction};
+use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
 use crate::schedule::stencil::{self, Kept, Stencil};
@@ -58,7 +58,9 @@ const MANY_READS: usize = 5;
 
 /// Returns the layout of a map for one layout of elements in threads.
 pub fn layout_of_map(l: &mut LaunchContext, fused: &FusedGroup, layout: ThreadLayout) -> ThreadLayout {
-    if !l.facts.accesses.needs_indices() {
+    // an element of a vector may read many rows of a matrix by its own index
+    let reads_rows = fused.domain.len() == 1 && fused.items.iter().all(|it| is_store(&l.g, it));
+    if !l.facts.accesses.needs_indices() && !reads_rows {
         return layout;
     }
     let index: Vec<NodeId> = l.g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();

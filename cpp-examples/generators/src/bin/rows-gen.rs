@@ -1,8 +1,8 @@
-//! The package `rows`: what `bench/torch_rows.py`, `torch_narrow.py` and `torch_products.py` time beside PyTorch.
+//! The package `rows`: what `bench/torch_rows.py`, `torch_narrow.py`, `torch_products.py` and `torch_loops.py` time beside their peers.
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, narrow, products, reaction, rof, rows, volumes};
+use arraygpu_examples::{filters, loops, narrow, products, reaction, rof, rows, volumes};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -146,5 +146,25 @@ fn main() -> arraygpu::Result<()> {
         .doc(reaction::STEP_DOC)
         .function("two_states4", ["u", "v"], ["u_new", "v_new"], reaction::four_steps)
         .doc(reaction::FOUR_STEPS_DOC)
+        .function("mandelbrot", ["cx", "cy"], "result", loops::mandelbrot)
+        .doc(loops::MANDELBROT_DOC)
+        .function("libor", ["z", "sigma"], "result", loops::libor)
+        .doc(loops::LIBOR_DOC)
+        .function(
+            "d2q9",
+            ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8"],
+            ["g0", "g1", "g2", "g3", "g4", "g5", "g6", "g7", "g8"],
+            loops::d2q9,
+        )
+        .doc(loops::D2Q9_DOC)
+        .function(
+            "tridiagonal",
+            ["a", "b", "c", "d"],
+            ["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"],
+            loops::tridiagonal,
+        )
+        .doc(loops::TRIDIAGONAL_DOC)
+        .function("kmeans_assign", ["x", "centres"], "result", loops::kmeans_assign)
+        .doc(loops::KMEANS_ASSIGN_DOC)
         .run()
 }

@@ -1,0 +1,180 @@
+// Loops inside of an element as a careful CUDA programmer writes them: the peers of `bench/torch_loops.py`, with the formulas of
+// `cpp-examples/generators/src/loops.rs`. One thread is one element; what it needs again stays in its registers.
+// nvcc -O3 -std=c++17 -arch=native -shared -cudart static -Xcompiler -fPIC -o loops.so loops.cu
+// With -fmad=false nothing is contracted, and each operation rounds as in our kernels.
+#include <cuda_runtime.h>
+
+namespace {
+
+constexpr int RATES = 80, STEPS = 40, UNKNOWNS = 8, CENTRES = 8, DIMENSIONS = 16;
+
+__global__ void mandelbrot(const float *cx, const float *cy, int *out, int rows, int cols) {
+    const int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= rows || j >= cols) return;
+    const float x0 = cx[j], y0 = cy[i];
+    float x = 0, y = 0;
+    int k = 0;
+    while (x * x + y * y <= 4.0f && k < 256) {
+        const float next = x * x - y * y + x0;
+        y = 2.0f * x * y + y0;
+        x = next;
+        k++;
+    }
+    out[size_t(i) * cols + j] = k;
+}
+
+__device__ float portfolio(const float *rates) {
+    float bond = 1, annuity = 0, value = 0;
+#pragma unroll
+    for (int k = 1; k <= RATES - STEPS; k++) {
+        bond /= 1.0f + 0.25f * rates[STEPS + k - 1];
+        annuity += 0.25f * bond;
+        if (k == 4 || k == 8 || k == 20 || k == 28 || k == 40) {
+            value += 100.0f * fmaxf(1.0f - bond - 0.045f * annuity, 0.0f);
+            value += 100.0f * fmaxf(1.0f - bond - 0.05f * annuity, 0.0f);
+            value += 100.0f * fmaxf(1.0f - bond - 0.055f * annuity, 0.0f);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < STEPS; k++) value /= 1.0f + 0.25f * rates[k];
+    return value;
+}
+
+// The rates in local memory: the loop over them is a loop.
+__global__ void libor(const float *z, const float *sigma, float *out, int paths) {
+    const int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= paths) return;
+    float rates[RATES];
+    for (int i = 0; i < RATES; i++) rates[i] = 0.05f;
+    for (int n = 0; n < STEPS; n++) {
+        const float noise = 0.5f * z[size_t(n) * paths + p];
+        float drift = 0;
+        for (int i = n + 1; i < RATES; i++) {
+            const float lambda = __ldg(sigma + i - 1 - n), by = 0.25f * lambda;
+            drift += by * rates[i] / (1.0f + 0.25f * rates[i]);
+            rates[i] *= expf(by * drift + lambda * (noise - 0.5f * by));
+        }
+    }
+    out[p] = portfolio(rates);
+}
+
+// The rates in registers: the loop over them is written out.
+__global__ void __launch_bounds__(128) libor_registers(const float *z, const float *sigma, float *out, int paths) {
+    const int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= paths) return;
+    float rates[RATES];
+#pragma unroll
+    for (int i = 0; i < RATES; i++) rates[i] = 0.05f;
+#pragma unroll 1
+    for (int n = 0; n < STEPS; n++) {
+        const float noise = 0.5f * z[size_t(n) * paths + p];
+        float drift = 0;
+#pragma unroll
+        for (int i = 1; i < RATES; i++) {
+            if (i <= n) continue;
+            const float lambda = __ldg(sigma + i - 1 - n), by = 0.25f * lambda;
+            drift += by * rates[i] / (1.0f + 0.25f * rates[i]);
+            rates[i] *= expf(by * drift + lambda * (noise - 0.5f * by));
+        }
+    }
+    out[p] = portfolio(rates);
+}
+
+struct populations { const float *from[9]; float *to[9]; };
+
+__global__ void d2q9(populations f, int rows, int cols) {
+    const int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y;
+    if (j >= cols) return;
+    const int up = i > 0 ? i - 1 : rows - 1, down = i < rows - 1 ? i + 1 : 0;
+    const int left = j > 0 ? j - 1 : cols - 1, right = j < cols - 1 ? j + 1 : 0;
+    const auto at = [&](int k, int i, int j) { return f.from[k][size_t(i) * cols + j]; };
+    const float f0 = at(0, i, j), f1 = at(1, i, left), f2 = at(2, up, j), f3 = at(3, i, right), f4 = at(4, down, j);
+    const float f5 = at(5, up, left), f6 = at(6, up, right), f7 = at(7, down, right), f8 = at(8, down, left);
+    const float density = f0 + f1 + f2 + f3 + f4 + f5 + f6 + f7 + f8;
+    const float vy = (f2 - f4 + f5 + f6 - f7 - f8) / density, vx = (f1 - f3 + f5 - f6 - f7 + f8) / density;
+    const float still = 1.0f - 1.5f * (vy * vy + vx * vx);
+    const auto relaxed = [&](int k, float now, float weight, float along) {
+        const float rest = density * weight * (still + 3.0f * along + 4.5f * along * along);
+        f.to[k][size_t(i) * cols + j] = now + 0.625f * (rest - now);
+    };
+    const float w0 = 4.0f / 9.0f, w = 1.0f / 9.0f, d = 1.0f / 36.0f;
+    relaxed(0, f0, w0, 0.0f), relaxed(1, f1, w, vx), relaxed(2, f2, w, vy), relaxed(3, f3, w, -vx), relaxed(4, f4, w, -vy);
+    relaxed(5, f5, d, vy + vx), relaxed(6, f6, d, vy - vx), relaxed(7, f7, d, -vy - vx), relaxed(8, f8, d, vx - vy);
+}
+
+__global__ void tridiagonal(const float *a, const float *b, const float *c, const float *d, float *x, int systems) {
+    const int s = blockIdx.x * blockDim.x + threadIdx.x;
+    if (s >= systems) return;
+    const auto at = [&](const float *m, int k) { return m[size_t(k) * systems + s]; };
+    float upper[UNKNOWNS], right[UNKNOWNS];
+    upper[0] = at(c, 0) / at(b, 0), right[0] = at(d, 0) / at(b, 0);
+#pragma unroll
+    for (int k = 1; k < UNKNOWNS; k++) {
+        const float pivot = at(b, k) - at(a, k) * upper[k - 1];
+        upper[k] = at(c, k) / pivot;
+        right[k] = (at(d, k) - at(a, k) * right[k - 1]) / pivot;
+    }
+#pragma unroll
+    for (int k = UNKNOWNS - 2; k >= 0; k--) right[k] -= upper[k] * right[k + 1];
+#pragma unroll
+    for (int k = 0; k < UNKNOWNS; k++) x[size_t(k) * systems + s] = right[k];
+}
+
+__global__ void kmeans_assign(const float *x, const float *centres, long long *out, int points) {
+    __shared__ float4 c[CENTRES * DIMENSIONS / 4];
+    for (int k = threadIdx.x; k < CENTRES * DIMENSIONS / 4; k += blockDim.x) c[k] = reinterpret_cast<const float4 *>(centres)[k];
+    __syncthreads();
+    const int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= points) return;
+    float4 at[DIMENSIONS / 4];
+#pragma unroll
+    for (int q = 0; q < DIMENSIONS / 4; q++) at[q] = reinterpret_cast<const float4 *>(x)[size_t(p) * (DIMENSIONS / 4) + q];
+    float least = 0;
+    int nearest = -1;
+#pragma unroll
+    for (int k = 0; k < CENTRES; k++) {
+        float sum = 0;
+#pragma unroll
+        for (int q = 0; q < DIMENSIONS / 4; q++) {
+            const float4 e = c[k * (DIMENSIONS / 4) + q];
+            const float dx = at[q].x - e.x, dy = at[q].y - e.y, dz = at[q].z - e.z, dw = at[q].w - e.w;
+            sum += dx * dx, sum += dy * dy, sum += dz * dz, sum += dw * dw;
+        }
+        if (nearest < 0 || sum < least) least = sum, nearest = k;
+    }
+    out[p] = nearest;
+}
+
+unsigned blocks(int n, int block) { return unsigned((n + block - 1) / block); }
+
+}  // namespace
+
+extern "C" {
+
+int peer_mandelbrot(const float *cx, const float *cy, int *out, int rows, int cols, cudaStream_t stream) {
+    mandelbrot<<<dim3(blocks(cols, 32), blocks(rows, 8)), dim3(32, 8), 0, stream>>>(cx, cy, out, rows, cols);
+    return cudaGetLastError();
+}
+int peer_libor(const float *z, const float *sigma, float *out, int paths, cudaStream_t stream) {
+    libor<<<blocks(paths, 128), 128, 0, stream>>>(z, sigma, out, paths);
+    return cudaGetLastError();
+}
+int peer_libor_registers(const float *z, const float *sigma, float *out, int paths, cudaStream_t stream) {
+    libor_registers<<<blocks(paths, 128), 128, 0, stream>>>(z, sigma, out, paths);
+    return cudaGetLastError();
+}
+int peer_d2q9(const float *const *from, float *const *to, int rows, int cols, cudaStream_t stream) {
+    populations f;
+    for (int k = 0; k < 9; k++) f.from[k] = from[k], f.to[k] = to[k];
+    d2q9<<<dim3(blocks(cols, 256), unsigned(rows)), 256, 0, stream>>>(f, rows, cols);
+    return cudaGetLastError();
+}
+int peer_tridiagonal(const float *a, const float *b, const float *c, const float *d, float *x, int systems, cudaStream_t stream) {
+    tridiagonal<<<blocks(systems, 256), 256, 0, stream>>>(a, b, c, d, x, systems);
+    return cudaGetLastError();
+}
+int peer_kmeans_assign(const float *x, const float *centres, long long *out, int points, cudaStream_t stream) {
+    kmeans_assign<<<blocks(points, 256), 256, 0, stream>>>(x, centres, out, points);
+    return cudaGetLastError();
+}
+}

@@ -1,0 +1,110 @@
+//! The records of an element's loop (`Op::Loop`): further states of the loop, which collect the bits of its steps.
+//!
+//! ```text
+//! loop 0 (%k, %x) by %n from %a { %q = div %b, %x  %t = tuple true, %q  yield %t }
+//!   ->  loop 0 (%k, %x, %bits) by %n from %a, 0u32 { %none = eq %x, 0  ..  %t = tuple true, %q, (or %bits, (select %none, 1, 0))  yield %t }
+//! ```
+//!
+//! The condition of a loop is evaluated once more than its step, and a state cannot take the bits of that last
+//! time. Where conditions have bits, the loop therefore makes that evaluation a step of its own, which changes
+//! the bits only; a state says whether it was the last one.
+
+use super::bits::Bits;
+use super::quiet::Quiet;
+use crate::core::records::may_record;
+use crate::core::simplify::simplify;
+use crate::core::{Graph, NodeId, Op, Var, element_loops};
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+impl Quiet {
+    /// Returns a value of a loop whose bits are known: one loop computes both.
+    pub(super) fn of_joint_loop(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
+        let Op::Loop { which, .. } = op else { return None };
+        let first = g.add(element_loops::value(op, 0));
+        Some(self.loops.get(&first)?.0[*which as usize])
+    }
+
+    /// Returns the bits of the records of a loop: those of its operands and of its steps.
+    pub(super) fn of_element_loop(&mut self, g: &mut Graph, n: NodeId) -> Option<Bits> {
+        let op = g.op(n).clone();
+        let Op::Loop { step, .. } = &op else { return None };
+        let mut all = Bits::default();
+        for o in op.operands() {
+            let of_operand = self.bits(g, o)?;
+            all = Bits::either(g, &all, &of_operand);
+        }
+        if !may_record(g, step.body) {
+            return Some(all);
+        }
+        let first = element_loops::first(g, n);
+        if !self.loops.contains_key(&first) {
+            let made = self.with_bits(g, &op)?;
+            self.loops.insert(first, made);
+        }
+        let of_steps = self.loops[&first].1.clone();
+        Some(Bits::either(g, &all, &of_steps))
+    }
+
+    /// Returns the values of a loop, without records, and the bits of its steps.
+    fn with_bits(&mut self, g: &mut Graph, op: &Op) -> Option<(Vec<NodeId>, Bits)> {
+        let Op::Loop { step, count, init, .. } = op else { return None };
+        let vars: Vec<((Var, NodeId), Ty)> = step.params.iter().map(|p| (g.fresh_var(p.1), p.1)).collect();
+        let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
+        let body = g.open(step, &nodes);
+        let (condition, next) = element_loops::parts(g, body);
+        let of_condition = self.bits(g, condition)?;
+        let mut of_next = Bits::default();
+        for n in &next {
+            let of_state = self.bits(g, *n)?;
+            of_next = Bits::either(g, &of_next, &of_state);
+        }
+        let goes_on = self.value(g, condition);
+        let mut next: Vec<NodeId> = next.iter().map(|n| self.value(g, *n)).collect();
+        let mut init: Vec<NodeId> = init.iter().map(|n| self.value(g, *n)).collect();
+        let states = init.len();
+        let count = self.value(g, *count);
+        let mut params: Vec<(Var, Ty)> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+        let mut state = |g: &mut Graph, start: Lit| {
+            let (var, node) = g.fresh_var(start.ty);
+            params.push((var, start.ty));
+            init.push(g.lit(start));
+            node
+        };
+        let (mut own, mut test) = (of_next, goes_on);
+        if !of_condition.is_none() {
+            own = Bits::select(g, goes_on, &own, &Bits::default());
+            own = Bits::either(g, &of_condition, &own);
+            let taken = state(g, Lit::i64(0));
+            test = state(g, Lit::bool(true));
+            let one = g.lit(Lit::i64(1));
+            let more = simplify(g, Op::Binary(BinaryOp::Add, taken, one));
+            let before: Vec<NodeId> = nodes[1..].iter().copied().chain([taken]).collect();
+            let changed: Vec<NodeId> = next.into_iter().chain([more]).collect();
+            next = changed
+                .into_iter()
+                .zip(before)
+                .map(|(n, o)| simplify(g, Op::Select(goes_on, n, o)))
+                .collect();
+            next.push(goes_on);
+        }
+        let steps_at = if of_condition.is_none() { None } else { Some(states) };
+        let mut places = Vec::new();
+        for word in own.words() {
+            places.push(word.map(|word| {
+                let bits = state(g, Lit::zero(Ty::U32));
+                next.push(simplify(g, Op::Binary(BinaryOp::Or, bits, word)));
+                next.len() - 1
+            }));
+        }
+        let parts = g.add(Op::Tuple([test].into_iter().chain(next).collect()));
+        let step = g.close(&params, parts);
+        let all = init.len();
+        let mut value = |which: usize| {
+            g.add(Op::Loop { step: step.clone(), which: which as u32, count, init: init.clone() })
+        };
+        let mut values: Vec<NodeId> = (0..states).map(&mut value).collect();
+        values.push(value(steps_at.unwrap_or(all)));
+        let words = places.into_iter().map(|at| at.map(&mut value)).collect();
+        Some((values, Bits::of_words(words)))
+    }
+}
