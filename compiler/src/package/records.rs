@@ -200,6 +200,6 @@ mod tests {
         let paths: Vec<String> = records.leaves("star").into_iter().map(|l| l.path).collect();
         assert_eq!(paths, ["kind", "at[0]", "at[1]", "light.bright", "light.is_on"]);
         let other = Struct { name: "light".into(), fields: vec![], is_complex: false };
-        assert_eq!(records.add(other).unwrap_err().code, Some("E0503"));
+        assert_eq!(records.add(other).unwrap_err().code, "E0503");
     }
 }

@@ -116,7 +116,7 @@ pub fn tridiagonal(a: MExp<f32>, b: MExp<f32>, c: MExp<f32>, d: MExp<f32>) -> [V
         right[k] = (d[k] - a[k] * right[k - 1]) / pivot;
     }
     for k in (0..7).rev() {
-        right[k] = right[k] - upper[k] * right[k + 1];
+        right[k] -= upper[k] * right[k + 1];
     }
     right
 }

@@ -108,7 +108,7 @@ fn numbers(c: &mut Corpus) {
             let length = |mut k: u64| {
                 let mut steps = 0.0;
                 while k > 1 {
-                    (k, steps) = (if k % 2 == 0 { k / 2 } else { 3 * k + 1 }, steps + 1.0);
+                    (k, steps) = (if k.is_multiple_of(2) { k / 2 } else { 3 * k + 1 }, steps + 1.0);
                 }
                 steps
             };
@@ -168,7 +168,7 @@ fn systems(c: &mut Corpus) {
                 right[k] = (d[k] - a[k] * right[k - 1]) / pivot;
             }
             for k in (0..7).rev() {
-                right[k] = right[k] - upper[k] * right[k + 1];
+                right[k] -= upper[k] * right[k + 1];
             }
             right
         },

@@ -167,12 +167,11 @@ impl Loads {
                 }
                 let Op::Elem(array, index) = l.launch.g.op(group[0]).clone() else { continue };
                 let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
-                if !planes.contains_key(&(mem, index[axis])) {
+                let start = planes.entry((mem, index[axis])).or_insert_with(|| {
                     let start = value_of(l, &of_node, index[axis]).times(l.launch.stride(mem, axis as u8));
-                    let start = bind(l, "start", start, out);
-                    planes.insert((mem, index[axis]), start);
-                }
-                let start = planes[&(mem, index[axis])].clone();
+                    bind(l, "start", start, out)
+                });
+                let start = start.clone();
                 let row = self.rows[&(array, index[axis + 1])].clone();
                 let at = start.plus(row).plus(value_of(l, &of_node, index[axis + 2]));
                 let regs: Vec<_> = group.iter().map(|_| l.k.reg("x", ty)).collect();
