@@ -15,11 +15,12 @@
 //! integer division whose divisor is proven to be positive leaves no error record.
 
 mod quotients;
+mod steps;
 
 use super::equations::Equations;
 use super::linear::{self, Linear, is_i64};
 use super::simplify::{settle, simplify};
-use super::{Function, Graph, Lambda, NodeId, Op, Var, element_loops};
+use super::{Function, Graph, Lambda, NodeId, Op, Var};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -91,6 +92,9 @@ fn may_divide_by_zero(g: &Graph, op: &Op) -> bool {
     matches!(op, Op::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) if is_i64(g, *a)) && op.may_record(g)
 }
 
+/// A loop of an element: its step, its count, the number of indices and the conditions around it.
+type Steps = (Lambda, NodeId, usize, Vec<Linear>);
+
 struct Guards<'a> {
     /// The equations between lengths that follow from the shape rules.
     rules: &'a Equations,
@@ -108,9 +112,6 @@ struct Guards<'a> {
     /// its values have the same.
     steps: Option<(Steps, Lambda)>,
 }
-
-/// A loop of an element: its step, its count, the number of indices and the conditions around it.
-type Steps = (Lambda, NodeId, usize, Vec<Linear>);
 
 impl Guards<'_> {
     fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
@@ -183,38 +184,6 @@ impl Guards<'_> {
         });
         self.indices.truncate(outer);
         g.add(Op::Generate(extents, lambda))
-    }
-
-    /// Proves reads in the steps of an element's loop. The number of a step is below their count, and the next
-    /// states are computed only where the condition holds.
-    fn steps(&mut self, g: &mut Graph, step: &Lambda, count: NodeId) -> Lambda {
-        let key = (step.clone(), count, self.indices.len(), self.conditions.clone());
-        if let Some((known, made)) = &self.steps
-            && *known == key
-        {
-            return made.clone();
-        }
-        let (outer, before) = (self.indices.len(), self.conditions.len());
-        let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
-        // a count that is data may be so large that sums wrap
-        let is_bounded = self.is_small(g, &self.rules.resolve(&Linear::of(g, count)), MOST_STEPS);
-        let made = g.lambda(&types, |g, v| {
-            if is_bounded {
-                self.indices.push((v[0], count, outer));
-            }
-            let body = g.open(step, v);
-            self.lead(g, body);
-            let (condition, next) = element_loops::parts(g, body);
-            let made = self.node(g, condition, &mut HashMap::default());
-            self.learn(g, condition, true);
-            let mut memo = HashMap::default();
-            let next: Vec<NodeId> = next.into_iter().map(|n| self.node(g, n, &mut memo)).collect();
-            g.add(Op::Tuple([made].into_iter().chain(next).collect()))
-        });
-        self.indices.truncate(outer);
-        self.conditions.truncate(before);
-        self.steps = Some((key, made.clone()));
-        made
     }
 
     /// Notes the nodes of an opened body through which something to be proven is reached.
