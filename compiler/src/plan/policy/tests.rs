@@ -1,6 +1,7 @@
 //! Decisions of the launch policy.
 
-use super::{Device, KernelLaunch, Layout, Scratch, Space, doubled, of_team};
+use super::spread::{doubled, of_team};
+use super::{Device, KernelLaunch, Layout, Scratch, Space};
 use crate::plan::gpu;
 use crate::scalar::Ty;
 

@@ -2,15 +2,15 @@
 //! 128 columns, in groups of `v` neighbours, as many as one access takes. The rows of 128 columns
 //! are loaded in batches, all loads of a batch before the first use.
 
-use super::job::{self, Job};
+mod groups;
+
+use super::job::Job;
 use super::lanes::{Exchange, join_columns};
-use crate::core::deviations::Count;
-use crate::core::{COLUMNS, NodeId, TILE, linear};
-use crate::error::{Error, Result};
+use crate::core::{COLUMNS, NodeId, TILE};
+use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt, WARP};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::to_i64;
-use crate::schedule::cuda::tree::named_values;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator};
@@ -306,126 +306,6 @@ impl Tile<'_> {
         }
         let odd = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(v - 1));
         out.push(Stmt::If(Expr::binary(BinaryOp::Ne, odd, Expr::int(0)), body, vec![]));
-        Ok(())
-    }
-
-    /// Folds groups of `v` neighbours of all segments, before which each column has had `so_far` rows:
-    /// all loads come before the first use.
-    fn groups(
-        &self,
-        l: &mut Lower,
-        (groups, so_far): (&[Group], &Expr),
-        v: i64,
-        accs: &Accumulators,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let (mut work, mut known) = (Vec::new(), Vec::new());
-        let numbers = self.numbers(l, groups, so_far, &mut known, &mut work)?;
-        for (number, (segment, accs)) in self.segments.iter().zip(accs).enumerate() {
-            l.with_loaded(Default::default(), |l| {
-                let mut vars = vec![(self.job.s.index, segment.clone())];
-                vars.extend(groups.iter().map(|g| g.base.clone()));
-                vars.extend_from_slice(&known);
-                let mut elements = Vec::new();
-                for g in groups {
-                    let indices: Vec<NodeId> = (0..v)
-                        .map(|q| {
-                            let offset = l.launch.g.lit(Lit::i64(g.offset + q));
-                            linear::add(&mut l.launch.g, g.base.0, offset)
-                        })
-                        .collect();
-                    self.load(l, &vars, g, &indices, out)?;
-                    elements.push((g, indices));
-                }
-                for (g, indices) in elements {
-                    for (index, column) in indices.into_iter().zip(g.column..) {
-                        self.step(
-                            l,
-                            (&vars, number, segment),
-                            (index, &numbers[g.row as usize]),
-                            column,
-                            g.is_present.as_ref(),
-                            accs,
-                            &mut work,
-                        )?;
-                    }
-                }
-                Ok::<_, Error>(())
-            })?;
-        }
-        out.append(&mut work);
-        Ok(())
-    }
-
-    /// Returns the counts of a column after each row of some groups, for each reduction.
-    fn numbers(
-        &self,
-        l: &mut Lower,
-        groups: &[Group],
-        so_far: &Expr,
-        known: &mut Vec<(NodeId, Expr)>,
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Vec<Option<Count>>>> {
-        let rows = 1 + groups.iter().map(|g| g.row).max().unwrap_or(0);
-        let mut of_row = |row: i64| {
-            let before = match so_far {
-                Expr::Lit(so_far) => Expr::int(so_far.as_i64() + row),
-                so_far => so_far.clone().plus(Expr::int(row)),
-            };
-            self.job.reductions.iter().map(|r| r.count_after(l, &before, known, out)).collect()
-        };
-        (0..rows).map(&mut of_row).collect()
-    }
-
-    /// Loads by vector accesses what the elements at neighbouring indices read.
-    fn load(
-        &self,
-        l: &mut Lower,
-        vars: &[(NodeId, Expr)],
-        g: &Group,
-        indices: &[NodeId],
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let (_, k) = l.launch.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.job.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
-        let first = g.base.1.clone().plus(Expr::int(g.offset));
-        job::load(l, &roots, (k, indices), &first, vars, out)
-    }
-
-    /// Folds the element of a segment at an index into its column, whose counts may be known. The first
-    /// segment changes the counts, which are those of all.
-    fn step(
-        &self,
-        l: &mut Lower,
-        (vars, number, segment): (&[(NodeId, Expr)], usize, &Expr),
-        (index, numbers): (NodeId, &[Option<Count>]),
-        column: usize,
-        is_present: Option<&Expr>,
-        accs: &[Vec<Reg>],
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
-        for ((r, accs), count) in by_reduction(&self.job.reductions, accs).zip(numbers) {
-            let old: Vec<Expr> = accs.iter().map(|regs| Expr::Reg(regs[column])).collect();
-            let old = r.nodes(l.launch, &old, &mut vars);
-            roots.extend(r.step_to(l.launch, &old, *count, index));
-        }
-        let values = l.region(&vars, &roots, segment, out)?;
-        // all new values are computed before any accumulator changes
-        let values = by_reduction(&self.job.reductions, &values)
-            .flat_map(|(r, own)| named_values(l, r, "next", own.to_vec(), out))
-            .collect::<Vec<Expr>>();
-        for ((a, e), is_count) in accs.iter().zip(values).zip(counts(&self.job.reductions)) {
-            if is_count && number > 0 {
-                continue;
-            }
-            let old = Expr::Reg(a[column]);
-            let e = match is_present {
-                Some(is_present) => Expr::Select(Box::new(is_present.clone()), Box::new(e), Box::new(old)),
-                None => e,
-            };
-            out.push(Stmt::Assign(a[column], e));
-        }
         Ok(())
     }
 

@@ -1,0 +1,228 @@
+//! The text of GPU kernels of a plan.
+
+use super::{GpuKernel, GpuVariant, Grid, Guards, Profit};
+use crate::core::COLUMNS;
+use crate::error::Result;
+use crate::kernel::MAX_SHARED;
+use crate::text::Cursor;
+use std::fmt::{self, Display, Formatter};
+use std::num::NonZeroU32;
+
+impl Display for GpuKernel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "gpu @{} {{", self.name)?;
+        if let Some(why) = &self.absent {
+            writeln!(f, "  absent {}", crate::text::quote(why))?;
+        }
+        for v in &self.variants {
+            write!(f, "  version {} threads {}", v.entry, v.threads)?;
+            if v.shared > 0 {
+                write!(f, " shared {}", v.shared)?;
+            }
+            match v.grid {
+                Grid::Elements(n) => write!(f, " elements {n}")?,
+                Grid::Plane { rows, columns } => write!(f, " plane {rows} by {columns}")?,
+                Grid::Volume { planes, rows, columns: c } => write!(f, " volume {planes} by {rows} by {c}")?,
+                Grid::Stream { rows, columns: c, min_planes, max_planes, resident } => {
+                    write!(f, " stream {rows} by {c}, {min_planes} to {max_planes} of {resident}")?
+                }
+                Grid::Tiles { min_span, max_span } => write!(f, " tiles {min_span} to {max_span}")?,
+                Grid::Segments(n) => write!(f, " segments {n}")?,
+                Grid::Clusters { blocks, segments: 1 } => write!(f, " clusters {blocks}")?,
+                Grid::Clusters { blocks, segments } => write!(f, " clusters {blocks} of {segments}")?,
+                Grid::SegmentTiles { min_span, max_span } => write!(f, " chunks {min_span} to {max_span}")?,
+                Grid::Strips { columns, min_span, max_span } => {
+                    write!(f, " strips {columns}, {min_span} to {max_span}")?
+                }
+                Grid::Panels { rows, columns } => write!(f, " panels {rows} by {columns}")?,
+                Grid::Sums { rows, columns } => write!(f, " sums {rows} by {columns}")?,
+                Grid::Parts(n) => write!(f, " parts {n}")?,
+                Grid::Joins(n) => write!(f, " joins {n}")?,
+                Grid::One => write!(f, " one")?,
+            }
+            write!(f, "{}", v.profit)?;
+            let Guards { contiguous, narrow, noalias, capability, longest, multiple, neighbours, extent } =
+                v.guards;
+            for (word, holds) in [(" contiguous", contiguous), (" narrow", narrow), (" separate", noalias)] {
+                f.write_str(if holds { word } else { "" })?;
+            }
+            let of = |n: Option<NonZeroU32>| n.map(NonZeroU32::get);
+            for (word, number) in [
+                ("capability", capability),
+                ("longest", longest),
+                ("multiple", of(multiple)),
+                ("neighbours", of(neighbours)),
+                ("steps", of(v.steps_per_launch)),
+                ("extent", of(extent)),
+            ] {
+                if let Some(n) = number {
+                    write!(f, " {word} {n}")?;
+                }
+            }
+            for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned), (" rows", &v.row_aligned)] {
+                if !list.is_empty() {
+                    let list: Vec<String> = list.iter().map(u32::to_string).collect();
+                    write!(f, "{word} {}", list.join(", "))?;
+                }
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "}}")
+    }
+}
+
+/// Reads all kernels of a text, in order. The text may be malformed.
+pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
+    let mut c = Cursor::new(text)?;
+    let mut out = Vec::new();
+    while !c.is_done() {
+        c.expect("gpu")?;
+        let mut k = GpuKernel { name: c.global()?, ..GpuKernel::default() };
+        c.expect("{")?;
+        while !c.eat("}") {
+            if c.eat("absent") {
+                k.absent = Some(c.string()?);
+                continue;
+            }
+            c.expect("version")?;
+            k.variants.push(variant(&mut c)?);
+        }
+        for (at, v) in k.variants.iter().enumerate() {
+            let before = at.checked_sub(1).map(|at| k.variants[at].grid);
+            let belongs = match v.grid {
+                Grid::Sums { .. } => matches!(before, Some(Grid::Panels { .. })),
+                Grid::Joins(_) => matches!(before, Some(Grid::Parts(_))),
+                _ => !before.is_some_and(|grid| grid.leaves_parts()),
+            };
+            if !belongs || (v.grid.leaves_parts() && at + 1 == k.variants.len()) {
+                return Err(c.error("sums belong behind panels, joins behind parts"));
+            }
+        }
+        out.push(k);
+    }
+    Ok(out)
+}
+
+/// A number that another one follows.
+fn next_of(c: &mut Cursor) -> Result<u32> {
+    let n = c.u32()?;
+    c.expect("by")?;
+    Ok(n)
+}
+
+fn variant(c: &mut Cursor) -> Result<GpuVariant> {
+    let entry = c.word()?;
+    c.expect("threads")?;
+    let threads = c.u32()?;
+    let shared = if c.eat("shared") { c.u32()? } else { 0 };
+    let grid = match c.word()?.as_str() {
+        "elements" => Grid::Elements(c.u32()?),
+        word @ ("plane" | "panels" | "sums") => {
+            let (rows, columns) = (next_of(c)?, c.u32()?);
+            match word {
+                "plane" => Grid::Plane { rows, columns },
+                "panels" => Grid::Panels { rows, columns },
+                _ => Grid::Sums { rows, columns },
+            }
+        }
+        "volume" => {
+            let [planes, rows] = [next_of(c)?, next_of(c)?];
+            Grid::Volume { planes, rows, columns: c.u32()? }
+        }
+        "stream" => {
+            let (rows, columns) = (next_of(c)?, c.u32()?);
+            c.expect(",")?;
+            let min_planes = c.u32()?;
+            c.expect("to")?;
+            let max_planes = c.u32()?;
+            c.expect("of")?;
+            Grid::Stream { rows, columns, min_planes, max_planes, resident: c.u32()? }
+        }
+        "tiles" => {
+            let min_span = c.u32()?;
+            c.expect("to")?;
+            Grid::Tiles { min_span, max_span: c.u32()? }
+        }
+        "segments" => Grid::Segments(c.u32()?),
+        "clusters" => {
+            let blocks = c.u32()?;
+            Grid::Clusters { blocks, segments: if c.eat("of") { c.u32()? } else { 1 } }
+        }
+        "chunks" => {
+            let min_span = c.u32()?;
+            c.expect("to")?;
+            Grid::SegmentTiles { min_span, max_span: c.u32()? }
+        }
+        "strips" => {
+            let columns = c.u32()?;
+            c.expect(",")?;
+            let min_span = c.u32()?;
+            c.expect("to")?;
+            Grid::Strips { columns, min_span, max_span: c.u32()? }
+        }
+        "parts" => Grid::Parts(c.u32()?),
+        "joins" => Grid::Joins(c.u32()?),
+        "one" => Grid::One,
+        w => return Err(c.error(format!("`{w}` is no grid"))),
+    };
+    let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
+    let possible = match grid {
+        Grid::Elements(n) | Grid::Segments(n) | Grid::Joins(n) => n > 0,
+        Grid::Parts(n) => n.is_power_of_two() && n <= COLUMNS as u32,
+        Grid::Clusters { blocks, segments } => matches!(blocks, 2 | 4 | 8) && segments > 0,
+        Grid::Plane { rows, columns } | Grid::Panels { rows, columns } | Grid::Sums { rows, columns } => {
+            [rows, columns].iter().all(|n| (1..=4096).contains(n))
+        }
+        Grid::Volume { planes, rows, columns } => {
+            [planes, rows, columns].iter().all(|n| (1..=4096).contains(n))
+        }
+        Grid::Stream { rows, columns, min_planes, max_planes, resident } => {
+            [rows, columns, min_planes, max_planes, resident].iter().all(|n| (1..=4096).contains(n))
+                && min_planes <= max_planes
+        }
+        Grid::Tiles { min_span, max_span } | Grid::SegmentTiles { min_span, max_span } => {
+            powers(min_span, max_span)
+        }
+        Grid::Strips { columns, min_span, max_span } => columns > 0 && powers(min_span, max_span),
+        Grid::One => true,
+    };
+    if shared > MAX_SHARED || threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
+        return Err(c.error("no grid can be like this"));
+    }
+    if matches!(grid, Grid::Tiles { .. }) && !threads.is_multiple_of(COLUMNS as u32) {
+        return Err(c.error(format!("{entry}: {threads} threads for tiles of {COLUMNS} columns")));
+    }
+    let profit = Profit::parse(c)?;
+    let (contiguous, narrow, noalias) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
+    let capability = if c.eat("capability") { Some(c.u32()?) } else { None };
+    let longest = if c.eat("longest") { Some(c.u32()?) } else { None };
+    let multiple = if c.eat("multiple") { NonZeroU32::new(c.u32()?) } else { None };
+    let neighbours = if c.eat("neighbours") { NonZeroU32::new(c.u32()?) } else { None };
+    let steps_per_launch = if c.eat("steps") { NonZeroU32::new(c.u32()?) } else { None };
+    let extent = if c.eat("extent") { NonZeroU32::new(c.u32()?) } else { None };
+    let (flat, aligned, rows) = (numbers(c, "flat")?, numbers(c, "aligned")?, numbers(c, "rows")?);
+    Ok(GpuVariant {
+        shared,
+        entry,
+        threads,
+        grid,
+        profit,
+        guards: Guards { contiguous, narrow, noalias, capability, longest, multiple, neighbours, extent },
+        flat,
+        aligned,
+        steps_per_launch,
+        row_aligned: rows,
+    })
+}
+
+/// Reads the word and numbers with commas between them, or nothing.
+fn numbers(c: &mut Cursor, word: &str) -> Result<Vec<u32>> {
+    let mut list = Vec::new();
+    if c.eat(word) {
+        list.push(c.u32()?);
+        while c.eat(",") {
+            list.push(c.u32()?);
+        }
+    }
+    Ok(list)
+}
