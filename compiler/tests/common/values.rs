@@ -2,7 +2,7 @@
 
 use super::rng::Rng;
 use arraygpu_compiler::core::interp::Value;
-use arraygpu_compiler::core::{Function, Op, Rule, Type};
+use arraygpu_compiler::core::{Function, NodeId, Op, Rule, Type};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
 /// A value that hits corners often.
@@ -61,6 +61,12 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
 /// more dimensions. What a number of steps depends on is at most 6: at the corners of its type, iterations never end.
 pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value> {
     let counts = f.requires.iter().filter(|r| r.rule == Rule::Count).map(|r| r.b);
+    let results = f.graph.reachable(f.results.iter().map(|r| r.value));
+    let of_loops = results.into_iter().filter_map(|n| match f.graph.op(n) {
+        Op::Loop { count, .. } => Some(*count),
+        _ => None,
+    });
+    let counts: Vec<NodeId> = counts.chain(of_loops).collect();
     let steps = f.graph.reachable(counts).into_iter().filter_map(|n| match f.graph.op(n) {
         Op::Param(p) => Some(*p as usize),
         _ => None,

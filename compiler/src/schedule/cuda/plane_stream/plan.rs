@@ -171,7 +171,7 @@ impl StreamPlan {
         e.of_plane(self.age(e, stage))
     }
 
-    /// Returns the loads that only the last of several stages needs.
+    /// Returns the loads that only the last of several stages needs, and nothing that waits for a later step.
     pub fn late(&self) -> IndexSet<Element> {
         let last = self.stages.len() - 1;
         let is_late = |at: usize| last > 0 && at == last;
@@ -179,8 +179,9 @@ impl StreamPlan {
             let reads = self.reads.values().filter(move |(_, at)| is_late(*at) == wanted);
             reads.map(|(e, at)| self.load(e, *at)).collect::<IndexSet<Element>>()
         };
-        let (mut late, others) = (of(true), of(false));
-        late.retain(|e| !others.contains(e));
+        let (mut late, others, slots) = (of(true), of(false), self.slots());
+        let waits = |e: &Element| matches!(slots.get(&Slot::Element(e.clone())), Some(None));
+        late.retain(|e| !others.contains(e) && !waits(e));
         late
     }
 

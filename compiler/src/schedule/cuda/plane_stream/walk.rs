@@ -131,7 +131,9 @@ impl Walk<'_> {
             false => {
                 // what is loaded late has no use in the first steps of a walk; earlier stages wait for the plane that
                 // arrives, so they come behind it
-                loaded.extend(loads.emit(l, (self.axis, now), &|e| late.contains(e), &mut body)?);
+                let is_wanted = |e: &Element| late.contains(e) && !loaded.contains_key(e);
+                let others = loads.emit(l, (self.axis, now), &is_wanted, &mut body)?;
+                loaded.extend(others);
                 known[stages - 1] = self.known(stages - 1, now, &loaded);
                 self.compute(l, stages - 1..stages, &mut known, &mut body)?;
                 0..stages - 1
