@@ -51,10 +51,12 @@
 
 mod array;
 mod axis;
+mod choice;
 mod cli;
 mod elem;
 mod element_loop;
 mod error;
+mod eval;
 #[doc(hidden)]
 pub mod example;
 mod extremes;
@@ -63,6 +65,7 @@ mod iterate;
 mod kernel_fn;
 mod lower;
 mod matrix;
+mod mistakes;
 mod moments;
 mod node;
 mod ops;
@@ -73,32 +76,44 @@ mod results;
 mod scalar;
 mod scalars;
 mod scope;
+mod sliced;
 mod softmax;
 mod stage;
 mod stencil;
 mod tuples;
 mod update;
+mod values;
 mod vector;
+mod widths;
+mod windows;
 
 /// How stencils are kept on GPUs: see [`Package::stencil`].
 pub use arraygpu_compiler::core::StencilHint;
 pub use axis::{generate, generate2, generate3};
+pub use choice::if_else;
 pub use elem::{Bits, Elem, Float, Int, Num, Signed};
 pub use element_loop::{LOOP_LIMIT, loop_for, loop_while, loop_while_at_most};
 pub use error::{Error, Result};
+pub use eval::eval;
+#[doc(hidden)]
+pub use eval::{Call, call_of};
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use iterate::{States, iterate};
-pub use kernel_fn::{Argument, KernelFn};
+pub use kernel_fn::{Argument, Callable, KernelFn, ParameterNames, Parameters};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
 pub use package::Package;
-pub use reduce::{all, any};
+pub use reduce::{FirstState, all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
 pub use scalars::LoopState;
+pub use sliced::{AxisPart, Index, Parts, Range, Shape};
 pub use stage::{stage, stage_with};
 pub use stencil::Boundary;
 pub use tuples::{Arrays, IntoScalars, Rank1, Rank2, Rank3, TupleReductions};
+pub use values::{ArgumentValue, ArgumentValues, Matrix, ResultValues, Volume};
 pub use vector::{fill, iota};
+pub use widths::{Width, Widths};
+pub use windows::Windows;
 
 pub use half::{bf16, f16};
 
@@ -111,6 +126,7 @@ pub mod prelude {
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, iterate, lit, slet};
     pub use crate::{bf16, f16};
+    pub use crate::{if_else, s};
     pub use crate::{loop_for, loop_while, loop_while_at_most};
     pub use crate::{stage, stage_with};
 }

@@ -12,6 +12,7 @@ use arraygpu_compiler::build::Boundary;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::rc::Rc;
+use std::sync::Arc;
 use typed_arena::Arena;
 
 /// A node.
@@ -83,6 +84,8 @@ pub(crate) enum Op {
     Cast(Ty, NodeRef),
     /// The operand's value may be embedded as a constant.
     Stage(NodeRef),
+    /// The operand, which `eval` prints under a name.
+    Trace(NodeRef, Arc<str>),
     /// `slet`: the operand, which gets a variable in the generated code.
     Bound(NodeRef),
     /// The length of the operand along an axis.
@@ -127,8 +130,7 @@ pub(crate) enum Op {
         axis: u8,
         n: NodeRef,
     },
-    /// The operand with margins before and after the elements of an axis. Their widths are
-    /// constants.
+    /// The operand with margins before and after the elements of an axis.
     Pad {
         src: NodeRef,
         axis: u8,
@@ -188,7 +190,12 @@ impl Op {
     pub(crate) fn operands(&self) -> Vec<NodeRef> {
         match self {
             Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
-            Op::Unary(_, a) | Op::Cast(_, a) | Op::Stage(a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
+            Op::Unary(_, a)
+            | Op::Cast(_, a)
+            | Op::Stage(a)
+            | Op::Bound(a)
+            | Op::Len(a, _)
+            | Op::Trace(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
             Op::SquaredDeviations(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),

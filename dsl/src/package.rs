@@ -6,10 +6,10 @@
 //! lowering and compiling.
 
 use crate::error::Result;
-use crate::kernel_fn::KernelFn;
+use crate::kernel_fn::{Callable, KernelFn, ParameterNames, Parameters};
 use crate::lower::{self, Definition};
 use crate::node::{NodeRef, Op, make_in};
-use crate::results::ResultNames;
+use crate::results::{ResultNames, Results};
 use crate::scope::{Open, Owner, Place};
 use arraygpu_compiler::core::{Function, Param, StencilHint, Type};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
@@ -87,16 +87,19 @@ impl Package {
     /// # arraygpu_dsl::Result::Ok(())
     /// ```
     #[track_caller]
-    pub fn function<const K: usize, A>(
+    pub fn function<const K: usize, A: Parameters, F: Callable<K, A>>(
         mut self,
         name: impl Into<String>,
-        params: [&str; K],
+        params: impl ParameterNames<K>,
         results: impl ResultNames,
-        f: impl KernelFn<K, A>,
-    ) -> Package {
+        f: F,
+    ) -> Package
+    where
+        F::Out: Results,
+    {
         let (name, at) = (name.into(), Location::caller());
         let (types, nodes) = call(&name, at, f);
-        let names = params.iter().zip(types);
+        let names = params.names().iter().zip(types);
         let definition = Definition {
             doc: String::new(),
             fast: self.fast,

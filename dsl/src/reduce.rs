@@ -55,6 +55,24 @@ pub(crate) fn reduce<T: Elem>(
     make(at, Type::scalar(T::TY), Op::Reduce { lambda, init, src, which: 0 })
 }
 
+/// The initial value of a reduction or a fold of one array: a scalar.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the initial value of a reduction or fold of one array",
+    label = "expected a scalar expression or a constant of the accumulator's type",
+    note = "a state of several numbers is a tuple's: `(x,).fold((0.0f32, 0i64), |(sum, count), (a,)| ..)`, `(x, y).reduce((0.0, 0.0), |(a, b), (c, d)| ..)`"
+)]
+pub trait FirstState<T: Elem> {
+    #[doc(hidden)]
+    fn state_at(self, at: Place) -> NodeRef;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elem, X: IntoScalar<T>> FirstState<T> for X {
+    fn state_at(self, at: Place) -> NodeRef {
+        self.scalar_at(at)
+    }
+}
+
 macro_rules! operators {
     ($handle:ident $example:literal: $($(#[$doc:meta])* $method:ident $op:ident $init:ident $result:literal;)*) => { $(
         $(#[$doc])*
@@ -129,11 +147,11 @@ macro_rules! reductions {
             #[track_caller]
             pub fn reduce(
                 self,
-                init: impl IntoScalar<T>,
+                init: impl FirstState<T>,
                 f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
             ) -> SExp<T> {
                 let at = Location::caller();
-                SExp::of(reduce(at, "reduce", init.scalar_at(at), self.node(), f))
+                SExp::of(reduce(at, "reduce", init.state_at(at), self.node(), f))
             }
 
             /// The strict left fold in index order (row-major): `f(.. f(f(init, x0), x1) .., x)`,
@@ -152,11 +170,11 @@ macro_rules! reductions {
             #[track_caller]
             pub fn fold<A: Elem>(
                 self,
-                init: impl IntoScalar<A>,
+                init: impl FirstState<A>,
                 f: impl FnOnce(SExp<A>, SExp<T>) -> SExp<A>,
             ) -> SExp<A> {
                 let at = Location::caller();
-                let init = init.scalar_at(at);
+                let init = init.state_at(at);
                 let step = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
                 let lambda = node::bind_one(at, "fold", &[A::TY, T::TY], step);
                 let src = self.node();

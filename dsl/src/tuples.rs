@@ -5,7 +5,8 @@ use crate::axis::{generated, len, pick};
 use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::node::{self, NodeRef, Op, make};
-use crate::results::{Scalars, nodes_of, of_nodes};
+use crate::results::{Scalars, each_tuple, nodes_of, of_nodes};
+use crate::scalars::LoopState;
 use crate::scope::Place;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::Ty;
@@ -64,8 +65,9 @@ pub(crate) fn reduce_nodes(
 /// The initial values of a tuple: for each component a scalar expression, a constant, or a tuple of
 /// them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the initial value of `{S}`",
-    note = "there must be a scalar expression, or a constant of its type, for each component"
+    message = "`{Self}` cannot stand for `{S}`",
+    label = "expected `{S}`",
+    note = "an initial value, or an arm of `if_else`, has a scalar expression, or a constant of its type, for each component"
 )]
 pub trait IntoScalars<S> {
     #[doc(hidden)]
@@ -174,14 +176,15 @@ fn reduce<A: Arrays>(
     reduce_nodes(at, construct, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
-fn fold<A: Arrays, S: Scalars>(
+fn fold<A: Arrays, S: LoopState>(
     at: Place,
     construct: &'static str,
     init: S,
     srcs: &[NodeRef],
-    f: impl FnOnce(S, A::Elements) -> S,
+    f: impl FnOnce(S::Expressions, A::Elements) -> S::Expressions,
 ) -> Vec<NodeRef> {
-    let first = nodes_of(init);
+    let mut first = Vec::new();
+    init.states_at(at, &mut first);
     let step = |v: &[NodeRef]| {
         let (acc, element) = v.split_at(first.len());
         nodes_of(f(of_nodes(acc), of_nodes(element)))
@@ -208,9 +211,12 @@ fn over_lines(
     })
 }
 
+/// The elements of arrays at one place.
+type Elements<A> = <A as Arrays>::Elements;
+
 /// Reductions and folds of tuples: of the elements of several arrays at the same place, or with an
 /// accumulator that is a tuple. Tuples have up to 12 components and may be nested.
-pub trait TupleReductions: Arrays {
+pub trait TupleReductions: Sized {
     /// [`VExp::reduce`] of the tuples of the elements: `f(init, v)`, where v joins all tuples by `f` in the
     /// fixed tree of `docs/semantics.md` 5.1. `f` must be associative and commutative up to rounding, which
     /// is not checked. Arrays of different shapes are an error of the call.
@@ -230,14 +236,18 @@ pub trait TupleReductions: Arrays {
     #[track_caller]
     fn reduce(
         self,
-        init: impl IntoScalars<Self::Elements>,
-        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
-    ) -> Self::Elements {
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> Elements<Self>
+    where
+        Self: Arrays,
+    {
         of_nodes(&reduce::<Self>(Location::caller(), "reduce", init, &arrays_of(self), f))
     }
 
     /// [`VExp::fold`] with an accumulator that may be a tuple: the strict left fold in index order of
-    /// `f(accumulator, elements)`.
+    /// `f(accumulator, elements)`. The first accumulator is made of expressions and of constants with their types
+    /// (`0i64`, `1.0f32`).
     ///
     /// Cost: one thread goes through all elements in order, the operations of `f` for each.
     ///
@@ -245,7 +255,7 @@ pub trait TupleReductions: Arrays {
     /// # use arraygpu_dsl::{example::*, prelude::*};
     /// // the longest run of positive numbers
     /// let f = |x: VExp<f32>| {
-    ///     let (longest, _) = (x,).fold((lit(0i64), lit(0i64)), |(longest, run), (a,)| {
+    ///     let (longest, _) = (x,).fold((0i64, 0i64), |(longest, run), (a,)| {
     ///         let run = cond(a.gt(0.0), run + 1, 0);
     ///         (longest.max(run), run)
     ///     });
@@ -254,7 +264,14 @@ pub trait TupleReductions: Arrays {
     /// assert_eq!(call(f, [vector(&[1.0f32, 2.0, -1.0, 3.0])]), [scalar(2i64)]);
     /// ```
     #[track_caller]
-    fn fold<S: Scalars>(self, init: S, f: impl FnOnce(S, Self::Elements) -> S) -> S {
+    fn fold<S: LoopState>(
+        self,
+        init: S,
+        f: impl FnOnce(S::Expressions, Elements<Self>) -> S::Expressions,
+    ) -> S::Expressions
+    where
+        Self: Arrays,
+    {
         of_nodes(&fold::<Self, S>(Location::caller(), "fold", init, &arrays_of(self), f))
     }
 
@@ -274,9 +291,9 @@ pub trait TupleReductions: Arrays {
     #[track_caller]
     fn reduce_rows(
         self,
-        init: impl IntoScalars<Self::Elements>,
-        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
-    ) -> <Self::Elements as Scalars>::Vectors
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> <Elements<Self> as Scalars>::Vectors
     where
         Self: Arrays<Rank = Rank2>,
     {
@@ -298,9 +315,9 @@ pub trait TupleReductions: Arrays {
     #[track_caller]
     fn reduce_cols(
         self,
-        init: impl IntoScalars<Self::Elements>,
-        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
-    ) -> <Self::Elements as Scalars>::Vectors
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> <Elements<Self> as Scalars>::Vectors
     where
         Self: Arrays<Rank = Rank2>,
     {
@@ -310,4 +327,11 @@ pub trait TupleReductions: Arrays {
     }
 }
 
-impl<A: Arrays> TupleReductions for A {}
+macro_rules! reductions {
+    ($($name:ident)+) => {
+        // of any tuple: that its components are arrays of one rank is a condition of the methods, whose message is
+        // ours; without it rustc would look for an iterator
+        impl<$($name),+> TupleReductions for ($($name,)+) {}
+    };
+}
+each_tuple!(reductions);

@@ -10,6 +10,7 @@ mod element_loop;
 mod machine;
 mod moments;
 mod values;
+mod watch;
 
 use super::{Function, NodeId, Op, Type};
 use crate::error::{Error, Result};
@@ -17,6 +18,7 @@ use crate::scalar::{Lit, Ty};
 use machine::{Env, Machine};
 use std::rc::Rc;
 use values::{Array, Val};
+pub use watch::Watch;
 
 /// An argument or a result.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,7 +45,12 @@ const STACK: usize = 512 << 20;
 
 /// Calls a function. A shape rule that does not hold is an error that contains the rule's sizes.
 pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
-    stacker::grow(STACK, || run_here(f, args))
+    stacker::grow(STACK, || run_here(f, args, None))
+}
+
+/// [`run`] while somebody looks at the values that have names, and at the place of the first error record.
+pub fn run_watched(f: &Function, args: &[Value], watch: &Watch) -> Result<Outcome> {
+    stacker::grow(STACK, || run_here(f, args, Some(watch)))
 }
 
 /// Returns the number of elements of the largest array of a call, among those whose lengths do not
@@ -64,20 +71,24 @@ pub fn largest(f: &Function, args: &[Value]) -> Result<u64> {
     Ok(sizes.max().unwrap_or(0))
 }
 
-fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
+fn run_here(f: &Function, args: &[Value], watch: Option<&Watch>) -> Result<Outcome> {
     let args = values(f, args)?;
     if !f.steps.is_empty() {
         check_steps(f, args.clone())?;
     }
-    let (results, recorded) = Machine::call(f, args)?;
-    let results = results.into_iter().map(|v| match v {
+    let (results, recorded) = Machine::call(f, args, watch)?;
+    Ok(Outcome { results: results.into_iter().map(value).collect(), recorded })
+}
+
+/// The value as callers have it.
+fn value(v: Val) -> Value {
+    match v {
         Val::Scalar(l) => Value::Scalar(l),
         Val::Array(v) => match v.extents.len() {
             1 => Value::Vector(v.elements.clone()),
             _ => Value::Array(v.extents.clone(), v.elements.clone()),
         },
-    });
-    Ok(Outcome { results: results.collect(), recorded })
+    }
 }
 
 /// Converts the arguments to values of the parameters.

@@ -19,6 +19,7 @@ use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::{Error, Result};
 use state::{Lowering, needed};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A function as the author registered it.
 #[derive(Clone, Debug)]
@@ -36,13 +37,22 @@ pub(crate) struct Definition {
 
 /// Lowers a function.
 pub(crate) fn lower(definition: &Definition) -> Result<Function> {
+    lowered(definition, false)
+}
+
+/// Lowers a function for the reference interpreter, with the names of values that it is to show.
+pub(crate) fn lower_named(definition: &Definition) -> Result<Function> {
+    lowered(definition, true)
+}
+
+fn lowered(definition: &Definition, keeps_names: bool) -> Result<Function> {
     let place = Loc::caller(definition.at);
     let mut function = Function::new(&definition.name, definition.params.clone());
     function.doc.clone_from(&definition.doc);
     (function.fast, function.tensor_cores, function.stencil) =
         (definition.fast, definition.tensor_cores, definition.stencil);
     function.loc = Some(place.clone());
-    let mut lowering = Lowering::of(function);
+    let mut lowering = Lowering::of(function, keeps_names);
     for node in needed(&definition.results, &HashSet::new()) {
         lowering.node(node).map_err(|e| e.at(Some(&place)))?;
     }
@@ -75,6 +85,18 @@ impl Lowering {
         self.b.graph().close(&vars, body)
     }
 
+    /// A value that has a name, if names are kept. A scalar gets a node of its own, because a variable has none that
+    /// is its alone.
+    fn named(&mut self, value: NodeId, name: &Arc<str>) -> Result<NodeId> {
+        if !self.keeps_names {
+            return Ok(value);
+        }
+        let ty = self.b.function.graph.ty(value);
+        let value = if ty.is_scalar() { self.b.node(core::Op::Cast(ty.elem, value))? } else { value };
+        self.b.graph().name(value, name);
+        Ok(value)
+    }
+
     fn operation(&mut self, node: NodeRef) -> Result<NodeId> {
         let id = |n: &NodeRef| self.id(n);
         let ids = |nodes: &[NodeRef]| nodes.iter().map(id).collect::<Vec<_>>();
@@ -94,6 +116,10 @@ impl Lowering {
             Op::Bound(a) => {
                 let value = id(a);
                 return Ok(self.b.bind(value));
+            }
+            Op::Trace(a, name) => {
+                let a = id(a);
+                return self.named(a, name);
             }
             Op::Len(x, axis) => return Ok(self.b.extents(id(x))[usize::from(*axis)]),
             Op::At(x, index) => core::Op::At(id(x), ids(index)),

@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 29] = [
+const DSL: [&str; 36] = [
     "scope",
     "node",
     "elem",
@@ -41,12 +41,17 @@ const DSL: [&str; 29] = [
     "axis",
     "reduce",
     "tuples",
+    "choice",
     "extremes",
     "array",
     "vector",
+    "sliced",
     "matrix",
     "moments",
     "softmax",
+    "mistakes",
+    "windows",
+    "widths",
     "stencil",
     "update",
     "iterate",
@@ -56,6 +61,8 @@ const DSL: [&str; 29] = [
     "package",
     "progress",
     "cli",
+    "values",
+    "eval",
     "example",
 ];
 

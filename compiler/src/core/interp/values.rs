@@ -10,6 +10,19 @@ pub(super) enum Val {
     Array(Rc<Array>),
 }
 
+impl Val {
+    /// The value, with the one NaN that results have.
+    pub(super) fn canonical(self) -> Val {
+        match self {
+            Val::Scalar(l) => Val::Scalar(l.canonical()),
+            Val::Array(v) => {
+                let elements = v.elements.iter().map(|l| l.canonical()).collect();
+                Val::Array(Rc::new(Array { extents: v.extents.clone(), elements }))
+            }
+        }
+    }
+}
+
 /// Extents, outermost first, and elements in row-major order.
 pub(super) struct Array {
     pub(super) extents: Vec<i64>,
