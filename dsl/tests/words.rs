@@ -138,7 +138,7 @@ fn a_window_that_is_not_there_is_named() {
     let line = line!() + 1;
     let rows = said(|m, _| m.windows2(3, 2)[3][0]);
     let of = format!(
-        "windows2(3, 2)[3] at dsl/tests/words.rs:{line}:45: the window has 3 rows, which are numbered from 0"
+        "windows2(3, 2)[3] at dsl/tests/words.rs:{line}:44: the window has 3 rows, which are numbered from 0"
     );
     assert_eq!(rows, format!("arraygpu: {of}"));
     assert!(said(|m, _| m.windows2(3, 2)[2][2]).contains("windows2(3, 2)[2][2] at"));

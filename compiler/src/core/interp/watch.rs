@@ -38,7 +38,7 @@ impl Machine<'_> {
 
     /// Shows a value that has names, unless it was shown for these bindings.
     pub(super) fn show(&self, n: NodeId, value: &Val, env: &Env) {
-        let (Some(watch), names, false) = (self.watch, self.g.names(n), self.in_bound) else { return };
+        let (Some(watch), names) = (self.watch, self.g.names(n)) else { return };
         if names.is_empty() {
             return;
         }
