@@ -26,18 +26,15 @@ fn choices_of_scalars_and_tuples() {
 
 #[test]
 fn only_the_taken_arm_leaves_a_record() {
-    let f = |x: VExp<i64>, y: VExp<i64>| {
-        x.zip_with(y, |a, b| if_else(b.eq(0), || (a, lit(0)), || (a / b, a % b)))
-    };
-    let f = lower(["x", "y"], ["q", "r"], f);
-    let found = everywhere(&f, &[vector(&[7i64, 5]), vector(&[0i64, 2])]);
-    assert_eq!(found, [vector(&[7i64, 2]), vector(&[0i64, 1])]);
-    let g = |x: VExp<i64>, y: VExp<i64>| {
-        x.zip_with(y, |a, b| if_else(b.eq(1), || (a, lit(0)), || (a / b, a % b)))
-    };
+    let divided = |a: SExp<i64>, b: SExp<i64>| (a / b, a % b);
     let line = line!() - 1;
-    let g = lower(["x", "y"], ["q", "r"], g);
-    let record = recorded(&g, &[vector(&[7i64, 5]), vector(&[0i64, 1])]);
+    let f = move |x: VExp<i64>, y: VExp<i64>, k: SExp<i64>| {
+        x.zip_with(y, |a, b| if_else(b.eq(k), || (a, lit(0)), || divided(a, b)))
+    };
+    let f = lower(["x", "y", "k"], ["q", "r"], f);
+    let found = everywhere(&f, &[vector(&[7i64, 5]), vector(&[0i64, 2]), scalar(0i64)]);
+    assert_eq!(found, [vector(&[7i64, 2]), vector(&[0i64, 1])]);
+    let record = recorded(&f, &[vector(&[7i64, 5]), vector(&[0i64, 1]), scalar(1i64)]);
     assert!(record.contains("element 0") && record.contains(&format!("words.rs:{line}:")), "{record}");
 }
 
@@ -162,4 +159,38 @@ fn what_only_the_device_knows_is_no_bound() {
     assert_eq!(error.code(), Some("E0209"), "{error}");
     let error = refused(["x"], |x: VExp<i64>| x.padded(x.at(0), 0, Boundary::Clamp));
     assert_eq!(error.code(), Some("E0209"), "{error}");
+}
+
+/// The number of the nearest point, and the square of its distance.
+fn nearest(px: VExp<f32>, py: VExp<f32>, x: SExp<f32>, y: SExp<f32>) -> (SExp<i64>, SExp<f32>) {
+    let d2 = px.zip_with(py, |a, b| (a - x) * (a - x) + (b - y) * (b - y));
+    let (d, i) = (d2, iota(px.len())).reduce((f32::INFINITY, -1), |(d, i), (e, j)| {
+        if_else(e.lt(d) | (e.eq(d) & j.lt(i)), || (e, j), || (d, i))
+    });
+    (i, d)
+}
+
+fn laplace(x: VExp<f32>) -> VExp<f32> {
+    let w = x.padded(1, 1, Boundary::Clamp).windows(3);
+    w[0] - 2.0 * w[1] + w[2]
+}
+
+fn laplace_guarded(x: VExp<f32>) -> VExp<f32> {
+    let n = x.len();
+    generate(n, |i| x.at((i - 1).max(0)) - 2.0 * x.at(i) + x.at((i + 1).min(n - 1)))
+}
+
+#[test]
+fn examples_of_the_pages() {
+    let found = eval(nearest, ([0.0, 3.0, 1.0, 1.0], [0.0, 3.0, 1.0, 1.0], 1.0, 2.0)).expect("it runs");
+    assert_eq!(found, (2, 1.0));
+    let x: Vec<f32> = (0..100).map(|i| (i * i % 37) as f32).collect();
+    assert_eq!(eval(laplace, (&x,)).expect("it runs"), eval(laplace_guarded, (&x,)).expect("it runs"));
+    let divided = |a: SExp<i64>, b: SExp<i64>| if_else(b.eq(0), || (0, a), || (a / b, a % b));
+    assert_eq!(eval(divided, (7, 0)).expect("it runs"), (0, 7));
+    let normalised = |m: MExp<f32>| {
+        let length = m.map_rows(|r| r.dot(r)).sqrt().trace("length");
+        m / length.broadcast_cols(m.cols())
+    };
+    assert_eq!(eval(normalised, ([[3.0, 4.0], [0.0, 2.0]],)).expect("it runs"), [[0.6, 0.8], [0.0, 1.0]]);
 }
