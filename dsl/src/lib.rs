@@ -41,12 +41,14 @@
 //! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes,
 //! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
 //! `element_loop.rs` loops of one element, `scalars.rs` their states, `axis.rs` and `reduce.rs` those of arrays of every
-//! rank, `tuples.rs` reductions and folds of tuples, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
+//! rank, `tuples.rs` reductions and folds of tuples, `ordered.rs` those that keep the order, `choice.rs` choices, `sliced.rs`
+//! slices as ranges, `windows.rs` and `widths.rs` what stencils take and give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
 //! of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
 //! some ranks, `update.rs` arrays with a part replaced, `iterate.rs` repeated
 //! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
 //! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
-//! the command line. The project's type-level code is all in this crate; what leaves it is plain
+//! the command line, `eval.rs` and `values.rs` run a function inside of a test, and `mistakes.rs` has the messages for what
+//! newcomers write. The project's type-level code is all in this crate; what leaves it is plain
 //! data.
 
 mod array;
@@ -69,6 +71,7 @@ mod mistakes;
 mod moments;
 mod node;
 mod ops;
+mod ordered;
 mod package;
 mod progress;
 mod reduce;
@@ -101,6 +104,7 @@ pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use iterate::{States, iterate};
 pub use kernel_fn::{Argument, Callable, KernelFn, ParameterNames, Parameters};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
+pub use ordered::OrderedReductions;
 pub use package::Package;
 pub use reduce::{FirstState, all, any};
 pub use results::{ResultNames, Results, Scalars};
@@ -109,7 +113,7 @@ pub use scalars::LoopState;
 pub use sliced::{AxisPart, Index, Parts, Range, Shape};
 pub use stage::{stage, stage_with};
 pub use stencil::Boundary;
-pub use tuples::{Arrays, IntoScalars, Rank1, Rank2, Rank3, TupleReductions};
+pub use tuples::{Arrays, Elements, IntoScalars, Rank1, Rank2, Rank3, TupleReductions};
 pub use values::{ArgumentValue, ArgumentValues, Matrix, ResultValues, Volume};
 pub use vector::{fill, iota};
 pub use widths::{Width, Widths};
@@ -119,11 +123,11 @@ pub use half::{bf16, f16};
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
-    pub use crate::TupleReductions;
     pub use crate::{
         Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed, StencilHint,
     };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
+    pub use crate::{OrderedReductions, TupleReductions};
     pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, iterate, lit, slet};
     pub use crate::{bf16, f16};
     pub use crate::{if_else, s};

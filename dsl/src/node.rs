@@ -162,6 +162,8 @@ pub(crate) enum Op {
     },
     /// The component `which` of a reduction.
     Reduce {
+        /// Whether the operator is not commutative: semantics 5.17.
+        ordered: bool,
         lambda: Lambda,
         init: NodeRef,
         src: NodeRef,

@@ -34,7 +34,11 @@ pub(crate) fn reduce_by(
     src: NodeRef,
 ) -> NodeRef {
     let lambda = node::bind_one(at, construct, &[init.ty, init.ty], |v| node::binary(at, op, v[0], v[1]));
-    make(at, Type::scalar(init.ty), Op::Reduce { lambda, init: node::constant(at, init), src, which: 0 })
+    make(
+        at,
+        Type::scalar(init.ty),
+        Op::Reduce { ordered: false, lambda, init: node::constant(at, init), src, which: 0 },
+    )
 }
 
 /// The sum of all elements.
@@ -52,7 +56,7 @@ pub(crate) fn reduce<T: Elem>(
 ) -> NodeRef {
     let join = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
     let lambda = node::bind_one(at, construct, &[T::TY, T::TY], join);
-    make(at, Type::scalar(T::TY), Op::Reduce { lambda, init, src, which: 0 })
+    make(at, Type::scalar(T::TY), Op::Reduce { ordered: false, lambda, init, src, which: 0 })
 }
 
 /// The initial value of a reduction or a fold of one array: a scalar.

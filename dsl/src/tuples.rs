@@ -14,8 +14,9 @@ use std::panic::Location;
 
 /// Whether something with several components is reduced or folded.
 #[derive(Clone, Copy)]
-enum Order {
+pub(crate) enum Order {
     Reduce,
+    ReduceOrdered,
     Fold,
 }
 
@@ -39,7 +40,8 @@ fn joined(
     let component = |(which, of): (u32, &NodeRef)| {
         let (lambda, init) = (lambda.clone(), init_tuple);
         let op = match order {
-            Order::Reduce => Op::Reduce { lambda, init, src, which },
+            Order::Reduce => Op::Reduce { ordered: false, lambda, init, src, which },
+            Order::ReduceOrdered => Op::Reduce { ordered: true, lambda, init, src, which },
             Order::Fold => Op::Fold { lambda, init, src, which },
         };
         make(at, Type::scalar(of.ty.elem), op)
@@ -51,6 +53,7 @@ fn joined(
 pub(crate) fn reduce_nodes(
     at: Place,
     construct: &'static str,
+    order: Order,
     init: &[NodeRef],
     srcs: &[NodeRef],
     f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
@@ -59,7 +62,7 @@ pub(crate) fn reduce_nodes(
         let (a, b) = v.split_at(init.len());
         f(a, b)
     };
-    joined(at, construct, Order::Reduce, init, srcs, join)
+    joined(at, construct, order, init, srcs, join)
 }
 
 /// The initial values of a tuple: for each component a scalar expression, a constant, or a tuple of
@@ -158,22 +161,23 @@ tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK);
 tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK L SL);
 
 /// The nodes of a tuple of arrays.
-fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
+pub(crate) fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
     let mut nodes = Vec::new();
     all.arrays(&mut nodes);
     nodes
 }
 
-fn reduce<A: Arrays>(
+pub(crate) fn reduce<A: Arrays>(
     at: Place,
     construct: &'static str,
+    order: Order,
     init: impl IntoScalars<A::Elements>,
     srcs: &[NodeRef],
     f: impl FnOnce(A::Elements, A::Elements) -> A::Elements,
 ) -> Vec<NodeRef> {
     let mut first = Vec::new();
     init.scalars_at(at, &mut first);
-    reduce_nodes(at, construct, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
+    reduce_nodes(at, construct, order, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
 fn fold<A: Arrays, S: LoopState>(
@@ -211,8 +215,8 @@ fn over_lines(
     })
 }
 
-/// The elements of arrays at one place.
-type Elements<A> = <A as Arrays>::Elements;
+/// The elements of arrays at one place: a scalar for each array, in the same tuples.
+pub type Elements<A> = <A as Arrays>::Elements;
 
 /// Reductions and folds of tuples: of the elements of several arrays at the same place, or with an
 /// accumulator that is a tuple. Tuples have up to 12 components and may be nested.
@@ -242,7 +246,7 @@ pub trait TupleReductions: Sized {
     where
         Self: Arrays,
     {
-        of_nodes(&reduce::<Self>(Location::caller(), "reduce", init, &arrays_of(self), f))
+        of_nodes(&reduce::<Self>(Location::caller(), "reduce", Order::Reduce, init, &arrays_of(self), f))
     }
 
     /// [`VExp::fold`] with an accumulator that may be a tuple: the strict left fold in index order of
@@ -298,7 +302,7 @@ pub trait TupleReductions: Sized {
         Self: Arrays<Rank = Rank2>,
     {
         let at = Location::caller();
-        let line = |rows: &[NodeRef]| reduce::<Self>(at, "reduce_rows", init, rows, f);
+        let line = |rows: &[NodeRef]| reduce::<Self>(at, "reduce_rows", Order::Reduce, init, rows, f);
         of_nodes(&over_lines(at, "reduce_rows", 0, &arrays_of(self), line))
     }
 
@@ -322,7 +326,7 @@ pub trait TupleReductions: Sized {
         Self: Arrays<Rank = Rank2>,
     {
         let at = Location::caller();
-        let line = |columns: &[NodeRef]| reduce::<Self>(at, "reduce_cols", init, columns, f);
+        let line = |columns: &[NodeRef]| reduce::<Self>(at, "reduce_cols", Order::Reduce, init, columns, f);
         of_nodes(&over_lines(at, "reduce_cols", 1, &arrays_of(self), line))
     }
 }

@@ -12,6 +12,7 @@ pub mod guard;
 pub mod half;
 pub mod hoist;
 pub mod lengths;
+pub mod ordered;
 mod panels;
 pub mod pipeline;
 pub mod prove;

@@ -173,9 +173,13 @@ impl Lowering {
                 let (count, init) = (id(count), ids(init));
                 core::Op::Loop { step: self.close(lambda), which: *which, count, init }
             }
-            Op::Reduce { lambda, init, src, which } => {
-                let (init, src) = (id(init), id(src));
-                core::Op::Reduce { join: self.close(lambda), init, src, which: *which }
+            Op::Reduce { ordered, lambda, init, src, which } => {
+                let (init, src, which) = (id(init), id(src), *which);
+                let join = self.close(lambda);
+                match ordered {
+                    true => core::Op::ReduceOrdered { join, init, src, which },
+                    false => core::Op::Reduce { join, init, src, which },
+                }
             }
             Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));

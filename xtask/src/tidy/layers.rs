@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 36] = [
+const DSL: [&str; 37] = [
     "scope",
     "node",
     "elem",
@@ -41,6 +41,7 @@ const DSL: [&str; 36] = [
     "axis",
     "reduce",
     "tuples",
+    "ordered",
     "choice",
     "extremes",
     "array",

@@ -225,6 +225,12 @@ impl<'a> Machine<'a> {
                 let init = self.tuple(*init, env);
                 v.map_or(init.clone(), |v| self.apply_to(join, &init, &v, env))[*which as usize]
             }
+            Op::ReduceOrdered { join, init, src, which } => {
+                let v = self.tuples(*src, env);
+                let v = self.ordered_tree(v, &mut |m, a, b| m.apply_to(join, &a, &b, env));
+                let init = self.tuple(*init, env);
+                v.map_or(init.clone(), |v| self.apply_to(join, &init, &v, env))[*which as usize]
+            }
             Op::Tuple(_) => unreachable!("verified: tuples are parts of reductions, folds and loops"),
             Op::Dot { init, a, b } => {
                 let (a, b) = (self.array(*a, env), self.array(*b, env));
