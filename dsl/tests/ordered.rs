@@ -72,13 +72,13 @@ fn the_greatest_sum_and_the_longest_run() {
 #[test]
 fn products_of_matrices_have_the_bits_of_the_tree_everywhere() {
     let f = lower(["a", "b", "c", "d"], ["e", "f", "g", "h"], product);
-    for n in [0, 1, 17, 2049, 4100] {
+    for n in [0, 17, 2049] {
         let of =
             |k: usize| (0..n).map(|i| ((i * 31 + k * 17) % 101) as f32 * 0.013 - 0.5).collect::<Vec<f32>>();
         let args: Vec<Value> = (0..4).map(|k| vector(&of(k))).collect();
         everywhere(&f, &args);
     }
-    for n in [16, 2047, 4097] {
+    for n in [16, 2049] {
         everywhere(&lower(["x"], "r", greatest_sum), &[vector(&numbers(n))]);
         everywhere(&lower(["x"], "r", longest_run), &[vector(&numbers(n))]);
     }
