@@ -35,7 +35,7 @@ macro_rules! absent {
 absent! {
     HasScan scan(_init: A, _f: B)
         "arrays have no `scan`" "a scan is not in this version"
-        "a running value that is reduced or folded at the end is a tuple's: `(x,).fold((lit(0.0f32), lit(0.0f32)), |(best, sum), (a,)| ..)`";
+        "a running value that is reduced or folded at the end is a tuple's: `(x,).fold((0.0f32, 0.0f32), |(best, sum), (a,)| ..)`";
     HasZip zip(_other: A)
         "arrays have no `zip`" "write `x.zip_with(y, |a, b| ..)`"
         "elements of several arrays are joined by `zip_with`, `zip3` .. `zip6`, and reduced together by `(x, y).reduce(init, f)`";

@@ -51,7 +51,8 @@ impl Gen<'_> {
             _ => {
                 let init = self.start(ty);
                 let join = self.operator(ty, ty);
-                let op = match self.rng.one_in(6) {
+                // inside of closures short ones are too slow to try: each takes a whole tile
+                let op = match self.nest == 0 && self.rng.one_in(6) {
                     true => Op::ReduceOrdered { join, init, src: x, which: 0 },
                     false => Op::Reduce { join, init, src: x, which: 0 },
                 };
@@ -102,7 +103,7 @@ impl Gen<'_> {
             let all = all.collect();
             g.tuple(all)
         });
-        let is_ordered = !is_fold && self.rng.one_in(4);
+        let is_ordered = !is_fold && self.nest == 0 && self.rng.one_in(4);
         let component = |which: u32| match (is_fold, is_ordered) {
             (true, _) => Op::Fold { step: joined.clone(), init, src, which },
             (_, true) => Op::ReduceOrdered { join: joined.clone(), init, src, which },
