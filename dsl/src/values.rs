@@ -39,9 +39,16 @@ macro_rules! arrays {
         impl<T> $name<T> {
             /// The array with these extents, outermost first, and these elements in row-major order.
             ///
+            /// Cost: none in generated code.
+            ///
             /// # Panics
             ///
             /// If there are not as many elements.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::Matrix;
+            /// assert_eq!(Matrix::new([1, 2], vec![1.0, 2.0]), [[1.0, 2.0]]);
+            /// ```
             #[track_caller]
             pub fn new(extents: [usize; $rank], elements: Vec<T>) -> Self {
                 let count: usize = extents.iter().product();
@@ -50,6 +57,13 @@ macro_rules! arrays {
             }
 
             /// The array whose elements are the function of their indices.
+            ///
+            /// Cost: none in generated code.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::Matrix;
+            /// assert_eq!(Matrix::from_fn([2, 2], |[i, j]| 10 * i + j), [[0, 1], [10, 11]]);
+            /// ```
             pub fn from_fn(extents: [usize; $rank], mut f: impl FnMut([usize; $rank]) -> T) -> Self {
                 let index = |mut k: usize| {
                     let mut index = [0; $rank];
@@ -63,11 +77,25 @@ macro_rules! arrays {
             }
 
             /// The extents, outermost first.
+            ///
+            /// Cost: none in generated code.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::Matrix;
+            /// assert_eq!(Matrix::from([[1, 2, 3]]).extents(), [1, 3]);
+            /// ```
             pub fn extents(&self) -> [usize; $rank] {
                 self.extents
             }
 
             /// All elements in row-major order.
+            ///
+            /// Cost: none in generated code.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::Matrix;
+            /// assert_eq!(Matrix::from([[1, 2], [3, 4]]).elements(), [1, 2, 3, 4]);
+            /// ```
             pub fn elements(&self) -> &[T] {
                 &self.elements
             }
@@ -103,11 +131,25 @@ arrays!(Matrix 2 Volume 3);
 
 impl<T> Matrix<T> {
     /// The number of rows.
+    ///
+    /// Cost: none in generated code.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::Matrix;
+    /// assert_eq!(Matrix::from([[1, 2, 3]]).rows(), 1);
+    /// ```
     pub fn rows(&self) -> usize {
         self.extents[0]
     }
 
     /// The number of columns.
+    ///
+    /// Cost: none in generated code.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::Matrix;
+    /// assert_eq!(Matrix::from([[1, 2, 3]]).cols(), 3);
+    /// ```
     pub fn cols(&self) -> usize {
         self.extents[1]
     }

@@ -17,19 +17,9 @@ use crate::error::{Error, Result};
 use crate::scalar::{Lit, Ty};
 use machine::{Env, Machine};
 use std::rc::Rc;
+pub use values::Value;
 use values::{Array, Val};
 pub use watch::Watch;
-
-/// An argument or a result.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Value {
-    /// A scalar.
-    Scalar(Lit),
-    /// A vector; all elements have one type.
-    Vector(Vec<Lit>),
-    /// A matrix or more: extents, outermost first, and elements in row-major order.
-    Array(Vec<i64>, Vec<Lit>),
-}
 
 /// The outcome of a call.
 #[derive(Clone, PartialEq, Debug)]
@@ -77,18 +67,7 @@ fn run_here(f: &Function, args: &[Value], watch: Option<&Watch>) -> Result<Outco
         check_steps(f, args.clone())?;
     }
     let (results, recorded) = Machine::call(f, args, watch)?;
-    Ok(Outcome { results: results.into_iter().map(value).collect(), recorded })
-}
-
-/// The value as callers have it.
-fn value(v: Val) -> Value {
-    match v {
-        Val::Scalar(l) => Value::Scalar(l),
-        Val::Array(v) => match v.extents.len() {
-            1 => Value::Vector(v.elements.clone()),
-            _ => Value::Array(v.extents.clone(), v.elements.clone()),
-        },
-    }
+    Ok(Outcome { results: results.into_iter().map(Value::of).collect(), recorded })
 }
 
 /// Converts the arguments to values of the parameters.

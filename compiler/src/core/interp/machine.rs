@@ -1,6 +1,7 @@
 //! Evaluates nodes on demand, each value once for each binding of its variables.
 
 mod components;
+mod seen;
 mod tree;
 
 use super::moments::Moments;
