@@ -56,30 +56,93 @@ macro_rules! arguments {
 }
 arguments!(SExp 0 VExp 1 MExp 2 TExp 3);
 
-/// A closure or `fn` of `K` parameters that can be exported.
+/// A closure or `fn` of `K` parameters, which are the components of the tuple `A`.
 #[diagnostic::on_unimplemented(
-    message = "this cannot be exported as a function with {K} named parameters",
-    label = "not a function of {K} expressions",
+    message = "this cannot be exported: it is not a function of expressions",
+    label = "not a function",
     note = "give a closure or `fn` of `SExp`, `VExp` and `MExp` parameters, at most 16, and one name for each of them: \
             `.function(\"saxpy\", [\"a\", \"x\", \"y\"], \"result\", |a: SExp<f32>, x: VExp<f32>, y: VExp<f32>| a * x + y)`"
 )]
+pub trait Callable<const K: usize, A> {
+    /// What it returns.
+    #[doc(hidden)]
+    type Out;
+    #[doc(hidden)]
+    fn called(self, args: A) -> Self::Out;
+}
+
+/// A tuple of parameters.
+pub trait Parameters {
+    /// The tuple; `parameter` makes the nodes of the next parameter.
+    #[doc(hidden)]
+    fn made(parameter: &mut dyn FnMut(Parameter) -> Vec<NodeRef>) -> Self;
+}
+
+/// As many names as a function has parameters.
+#[diagnostic::on_unimplemented(
+    message = "the function has {K} parameters, but these are not {K} names: `{Self}`",
+    label = "expected one name for each of the {K} parameters",
+    note = "every parameter has a name: `.function(\"saxpy\", [\"a\", \"x\", \"y\"], \"result\", |a: SExp<f32>, x: VExp<f32>, y: VExp<f32>| a * x + y)`"
+)]
+pub trait ParameterNames<const K: usize> {
+    #[doc(hidden)]
+    fn names(&self) -> &[&str];
+}
+
+// without a second one rustc would take the number of names for that of the parameters, and report the function
+#[diagnostic::do_not_recommend]
+impl<const N: usize> ParameterNames<{ usize::MAX }> for [&str; N] {
+    fn names(&self) -> &[&str] {
+        self
+    }
+}
+
+/// A closure or `fn` of `K` parameters that can be exported.
 pub trait KernelFn<const K: usize, A> {
+    /// What it returns.
+    #[doc(hidden)]
+    type Output: Results;
     /// Calls it once; `parameter` makes the nodes of the next parameter.
     #[doc(hidden)]
     fn call(self, parameter: &mut dyn FnMut(Parameter) -> Vec<NodeRef>) -> Called;
 }
 
+impl<const K: usize, A: Parameters, F: Callable<K, A>> KernelFn<K, A> for F
+where
+    F::Out: Results,
+{
+    type Output = F::Out;
+    fn call(self, parameter: &mut dyn FnMut(Parameter) -> Vec<NodeRef>) -> Called {
+        let nodes = nodes_of(self.called(A::made(parameter)));
+        Called { nodes, of: described::<F::Out>() }
+    }
+}
+
 macro_rules! kernel_fn {
     ($k:literal $($arg:ident)*) => {
-        impl<Func, Out, $($arg),*> KernelFn<$k, ($($arg,)*)> for Func
+        #[diagnostic::do_not_recommend]
+        impl<Func, Out, $($arg),*> Callable<$k, ($($arg,)*)> for Func
         where
             Func: FnOnce($($arg),*) -> Out,
-            Out: Results,
-            $($arg: Argument,)*
         {
-            fn call(self, _parameter: &mut dyn FnMut(Parameter) -> Vec<NodeRef>) -> Called {
-                let nodes = nodes_of(self($(of_nodes::<$arg>(&_parameter(Parameter::of::<$arg>()))),*));
-                Called { nodes, of: described::<Out>() }
+            type Out = Out;
+            #[allow(non_snake_case)]
+            fn called(self, ($($arg,)*): ($($arg,)*)) -> Out {
+                self($($arg),*)
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl ParameterNames<$k> for [&str; $k] {
+            fn names(&self) -> &[&str] {
+                self
+            }
+        }
+
+        impl<$($arg: Argument),*> Parameters for ($($arg,)*) {
+            #[allow(clippy::unused_unit)]
+            fn made(_parameter: &mut dyn FnMut(Parameter) -> Vec<NodeRef>) -> Self {
+                ($(of_nodes::<$arg>(&_parameter(Parameter::of::<$arg>())),)*)
             }
         }
     };

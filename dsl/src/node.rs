@@ -14,6 +14,7 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::any::Any;
 use std::cell::OnceCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use typed_arena::Arena;
 
 /// A node.
@@ -106,6 +107,8 @@ pub(crate) enum Op {
     Cast(Ty, NodeRef),
     /// The operand's value may be embedded as a constant.
     Stage(NodeRef),
+    /// The operand, which `eval` prints under a name.
+    Trace(NodeRef, Arc<str>),
     /// `slet`: the operand, which gets a variable in the generated code.
     Bound(NodeRef),
     /// The length of the operand along an axis.
@@ -150,8 +153,7 @@ pub(crate) enum Op {
         axis: u8,
         n: NodeRef,
     },
-    /// The operand with margins before and after the elements of an axis. Their widths are
-    /// constants.
+    /// The operand with margins before and after the elements of an axis.
     Pad {
         src: NodeRef,
         axis: u8,
@@ -183,6 +185,8 @@ pub(crate) enum Op {
     },
     /// The component `which` of a reduction.
     Reduce {
+        /// Whether the operator is not commutative: semantics 5.17.
+        ordered: bool,
         lambda: Lambda,
         init: NodeRef,
         src: NodeRef,
@@ -213,7 +217,12 @@ impl Op {
     pub(crate) fn operands(&self) -> Vec<NodeRef> {
         match self {
             Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
-            Op::Unary(_, a) | Op::Cast(_, a) | Op::Stage(a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
+            Op::Unary(_, a)
+            | Op::Cast(_, a)
+            | Op::Stage(a)
+            | Op::Bound(a)
+            | Op::Len(a, _)
+            | Op::Trace(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
             Op::SquaredDeviations(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),

@@ -7,10 +7,10 @@
 
 use crate::error::Result;
 use crate::item::{Described, Leaf, leaf_name};
-use crate::kernel_fn::KernelFn;
+use crate::kernel_fn::{Callable, KernelFn, ParameterNames, Parameters};
 use crate::lower::{self, Definition, RecordParam};
 use crate::node::{NodeRef, Op, make_in};
-use crate::results::ResultNames;
+use crate::results::{ResultNames, Results};
 use crate::scope::{Open, Owner, Place};
 use arraygpu_compiler::core::{Function, Param, StencilHint, Type};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
@@ -92,21 +92,25 @@ impl Package {
     /// # arraygpu_dsl::Result::Ok(())
     /// ```
     #[track_caller]
-    pub fn function<const K: usize, A>(
+    pub fn function<const K: usize, A: Parameters, F: Callable<K, A>>(
         mut self,
         name: impl Into<String>,
-        params: [&str; K],
+        params: impl ParameterNames<K>,
         results: impl ResultNames,
-        f: impl KernelFn<K, A>,
-    ) -> Package {
+        f: F,
+    ) -> Package
+    where
+        F::Out: Results,
+    {
         let (name, at) = (name.into(), Location::caller());
-        let called = call(&name, at, &params.map(String::from), f);
+        let params = params.names();
+        let called = call(&name, at, params, f);
         let given = results.names();
         let mistake =
             (called.of.len() != given.len()).then(|| wrong_count(&name, called.of.len(), given.len()));
         let names = given.iter().zip(&called.of).flat_map(|(name, of)| named(name, &of.leaves));
         let result_names = names.collect();
-        let params_given = params.map(String::from).into_iter().zip(called.given);
+        let params_given = params.iter().map(|name| String::from(*name)).zip(called.given);
         let interface = [params_given.collect(), given.into_iter().zip(called.of).collect()];
         let definition = Definition {
             doc: String::new(),
@@ -381,7 +385,7 @@ pub(crate) struct Called {
 pub(crate) fn call<const K: usize, A>(
     name: &str,
     at: Place,
-    names: &[String; K],
+    names: &[&str],
     f: impl KernelFn<K, A>,
 ) -> Called {
     let open = Open::new(Owner::Function(name.into()), at);
@@ -398,7 +402,7 @@ pub(crate) fn call<const K: usize, A>(
         params.extend(leaf_params);
         let leaves = first..params.len() as u32;
         if leaves.len() > 1 && parameter.rank > 0 {
-            records.push(RecordParam { name: name.clone(), leaves: leaves.clone() });
+            records.push(RecordParam { name: name.to_string(), leaves: leaves.clone() });
         }
         given.push(parameter.of);
         leaves.map(|i| make_in(at, params[i as usize].ty, Op::Param(i), open.0)).collect()

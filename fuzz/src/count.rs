@@ -74,6 +74,7 @@ operations! {
     Op::Reduce { .. } => "reduce" Reads,
     Op::Dot { .. } => "dot" Reads,
     Op::PanelDot { .. } => "panel_dot" Reads,
+    Op::ReduceOrdered { .. } => "reduce_ordered" Reads,
     Op::SquaredDeviations { .. } => "squared_deviations" Reads,
     Op::Fold { .. } => "fold" Reads,
     Op::Iterate { .. } => "iterate" Both,

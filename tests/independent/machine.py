@@ -13,7 +13,7 @@ from scalars import Faults
 UNKNOWN = object()
 
 # what is computed once for the call if it depends on no element, and leaves its records, whether or not an element that uses it is computed (section 6)
-ONCE = ("reduce", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
+ONCE = ("reduce", "reduce_ordered", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
 
 
 def components(value):
@@ -312,6 +312,9 @@ class Machine:
 
     def do_reduce(self, node, init, src):
         return self.joined(node, init, src, arrays.reduce)
+
+    def do_reduce_ordered(self, node, init, src):
+        return self.joined(node, init, src, arrays.reduce_ordered)
 
     def do_fold(self, node, init, src):
         return self.joined(node, init, src, arrays.fold)

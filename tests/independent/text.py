@@ -363,6 +363,7 @@ class FunctionParser:
         return self.node(word, operands, elem, 0, region, extra=which)
 
     op_fold = op_reduce
+    op_reduce_ordered = op_reduce
 
     def op_loop(self, word):
         which = self.p.small()

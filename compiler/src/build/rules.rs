@@ -91,7 +91,7 @@ impl Builder {
         margins: [NodeId; 2],
         boundary: &Boundary<NodeId>,
     ) -> Result<()> {
-        let subject = self.slice_subject("padded", src, [src; 3]);
+        let subject = self.slice_subject("padded", src, [margins[0], margins[1], src]);
         let length = self.extents[&src][usize::from(axis)];
         // A margin that is known only at the call may be negative.
         let zero = self.number(0);

@@ -46,7 +46,10 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         Op::Permute(_, axes) => axes.hash(out),
         Op::Slice { axis, .. } | Op::Pick { axis, .. } | Op::Spread { axis, .. } => axis.hash(out),
         Op::Iterate { step, which, .. } => (step, which).hash(out),
-        Op::Reduce { which, .. } | Op::Fold { which, .. } | Op::Loop { which, .. } => which.hash(out),
+        Op::Reduce { which, .. }
+        | Op::ReduceOrdered { which, .. }
+        | Op::Fold { which, .. }
+        | Op::Loop { which, .. } => which.hash(out),
         _ => {}
     }
     // the number of operands comes first, so that no two structures have the same bytes

@@ -180,7 +180,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             all.iter().try_for_each(|c| scalar(*c, "the component of a tuple").map(|_| ()))?;
             Type::scalar(g.ty(all[0]).elem)
         }
-        Op::Reduce { join, init, src, which } => {
+        Op::Reduce { join, init, src, which } | Op::ReduceOrdered { join, init, src, which } => {
             let types = elements(*src, "the operand of reduce")?;
             if types != components(*init, "the initial value")? {
                 return Err("initial value and elements differ in type".into());

@@ -193,6 +193,13 @@ pub enum Op {
         src: NodeId,
         which: u32,
     },
+    /// A reduction that keeps the order of the elements (semantics 5.17), otherwise as [`Op::Reduce`].
+    ReduceOrdered {
+        join: Lambda,
+        init: NodeId,
+        src: NodeId,
+        which: u32,
+    },
     /// An inner product (semantics 5.3).
     Dot {
         init: NodeId,

@@ -252,7 +252,7 @@ impl Parser<'_> {
                 }
                 Op::Map(self.region(binders)?, srcs)
             }
-            "reduce" | "fold" => {
+            "reduce" | "reduce_ordered" | "fold" => {
                 let which = match self.c.peek() {
                     Some(Token::Number(_)) => self.small()?.into(),
                     _ => 0,
@@ -260,10 +260,10 @@ impl Parser<'_> {
                 let binders = self.binders()?;
                 let (init, src) = (self.after("from")?, self.after("over")?);
                 let lambda = self.region(binders)?;
-                if word == "fold" {
-                    Op::Fold { step: lambda, init, src, which }
-                } else {
-                    Op::Reduce { join: lambda, init, src, which }
+                match word.as_str() {
+                    "fold" => Op::Fold { step: lambda, init, src, which },
+                    "reduce" => Op::Reduce { join: lambda, init, src, which },
+                    _ => Op::ReduceOrdered { join: lambda, init, src, which },
                 }
             }
             name => {

@@ -172,6 +172,13 @@ impl Printer<'_> {
                     &format!(" from {} over {}", o[0], o[1]),
                 );
             }
+            Op::ReduceOrdered { join, which, .. } => {
+                return self.lambda(
+                    &format!("reduce_ordered {}", self.component(op, *which)),
+                    join,
+                    &format!(" from {} over {}", o[0], o[1]),
+                );
+            }
             Op::Fold { step, which, .. } => {
                 return self.lambda(
                     &format!("fold {}", self.component(op, *which)),

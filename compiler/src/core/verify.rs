@@ -101,7 +101,7 @@ pub fn verify(f: &Function) -> Result<()> {
 fn misplaced_tuple(g: &Graph, n: NodeId) -> Option<&'static str> {
     let is_tuple = |n: NodeId| matches!(g.op(n), Op::Tuple(_)) || tuples::has_tuples(g, n);
     match g.op(n) {
-        Op::Reduce { .. } | Op::Fold { .. } => None,
+        Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Fold { .. } => None,
         op => op.operands().any(is_tuple).then_some("an operand"),
     }
 }
@@ -151,6 +151,7 @@ pub fn is_fused(f: &Function) -> bool {
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
+            Op::ReduceOrdered { .. } => false,
             Op::Materialize(x) => made(*x),
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),

@@ -29,7 +29,9 @@ impl Walk<'_> {
             }
             // what another launch has left is read
             op if self.fused && op.needs_launch() && self.g.is_closed(n) && !self.own.contains(&n) => vec![],
-            Op::Reduce { join: lambda, init, src, .. } | Op::Fold { step: lambda, init, src, .. } => {
+            Op::Reduce { join: lambda, init, src, .. }
+            | Op::ReduceOrdered { join: lambda, init, src, .. }
+            | Op::Fold { step: lambda, init, src, .. } => {
                 let length = self.elements(*src);
                 let joined = self.joined(n, lambda, *src);
                 let element = self.element(n, *src);

@@ -337,6 +337,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::At(..) | Op::Elem(..) => "read",
         Op::Within(..) => "within",
         Op::Reduce { .. } => "reduce",
+        Op::ReduceOrdered { .. } => "reduce_ordered",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",
         Op::SquaredDeviations { .. } => "squared_deviations",

@@ -35,7 +35,7 @@ pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
         }
         let place = if r.loc.is_empty() { String::new() } else { format!(" ({})", r.loc) };
         let lengths = lengths(plan, values);
-        Some((i, format!("{}: {}{lengths}{place}", r.subject, r.rule.violation(a, b))))
+        Some((i, format!("{}: {}{lengths}{place}", r.subject, r.rule.violation(&r.subject, a, b))))
     })
 }
 

@@ -60,7 +60,7 @@ impl Lowering {
         let of = &self.b.function;
         (step.fast, step.tensor_cores, step.stencil) = (of.fast, of.tensor_cores, of.stencil);
         step.loc.clone_from(&of.loc);
-        let mut inner = Lowering::of(step);
+        let mut inner = Lowering::of(step, self.keeps_names);
         self.equal_extents(node, &args, states, &mut inner);
         inner.begin(all, &outside);
         let known: HashSet<*const Node> = inner.ids.keys().copied().collect();

@@ -35,6 +35,8 @@ pub(super) fn needed(results: &[NodeRef], known: &HashSet<*const Node>) -> Vec<N
 /// The state of a lowering.
 pub(super) struct Lowering {
     pub(super) b: Builder,
+    /// Whether values keep the names that the author traces them by.
+    pub(super) keeps_names: bool,
     /// The node of core IR that each node became.
     pub(super) ids: HashMap<*const Node, NodeId>,
     /// The places of the author's program, each converted once.
@@ -45,9 +47,10 @@ pub(super) struct Lowering {
 
 impl Lowering {
     /// Begins with this function, which has no nodes yet.
-    pub(super) fn of(f: Function) -> Lowering {
+    pub(super) fn of(f: Function, keeps_names: bool) -> Lowering {
         Lowering {
             b: Builder::new(f),
+            keeps_names,
             ids: HashMap::new(),
             places: HashMap::new(),
             iterations: HashMap::new(),

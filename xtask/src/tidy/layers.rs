@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 35] = [
+const DSL: [&str; 43] = [
     "scope",
     "node",
     "elem",
@@ -46,12 +46,18 @@ const DSL: [&str; 35] = [
     "joined",
     "reduce",
     "tuples",
+    "ordered",
+    "choice",
     "extremes",
     "array",
     "vector",
+    "sliced",
     "matrix",
     "moments",
     "softmax",
+    "mistakes",
+    "windows",
+    "widths",
     "stencil",
     "update",
     "complex",
@@ -62,6 +68,8 @@ const DSL: [&str; 35] = [
     "package",
     "progress",
     "cli",
+    "values",
+    "eval",
     "example",
 ];
 

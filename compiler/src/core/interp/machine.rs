@@ -1,10 +1,12 @@
 //! Evaluates nodes on demand, each value once for each binding of its variables.
 
 mod components;
+mod seen;
 mod tree;
 
 use super::moments::Moments;
 use super::values::{Array, Val, for_each_index};
+use super::watch::Watch;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
@@ -22,6 +24,8 @@ pub(super) struct Env<'e> {
     pub(super) args: &'e [Lit],
     pub(super) memo: Memo,
     pub(super) outer: Option<&'e Env<'e>>,
+    /// Values with names that were shown for these bindings.
+    pub(super) shown: RefCell<Vec<NodeId>>,
 }
 
 pub(super) type Memo = RefCell<HashMap<NodeId, Lit>>;
@@ -42,10 +46,11 @@ pub(super) struct Machine<'a> {
     closed: HashMap<NodeId, Val>,
     /// The values of nodes that were computed as part of a bound.
     bounds: HashMap<NodeId, Val>,
-    in_bound: bool,
+    pub(super) in_bound: bool,
     /// Empty tables, which the next lambda reuses.
     pub(super) spare: Vec<Memo>,
     pub(super) recorded: bool,
+    pub(super) watch: Option<&'a Watch>,
     /// The first rule of a step that does not hold.
     pub(super) failed: Option<Error>,
 }
@@ -62,13 +67,14 @@ impl<'a> Machine<'a> {
             in_bound: false,
             spare: Vec::new(),
             recorded: false,
+            watch: None,
             failed: None,
         };
         let env = Env::default();
         for r in &f.requires {
             let (a, b) = (m.scalar(r.a, &env).as_i64(), m.scalar(r.b, &env).as_i64());
             if !r.rule.holds(a, b) {
-                let message = format!("{}: {}: {}", f.name, r.subject, r.rule.violation(a, b));
+                let message = format!("{}: {}: {}", f.name, r.subject, r.rule.violation(&r.subject, a, b));
                 return Err(Error::user("E0302", message).at(r.loc.first()));
             }
         }
@@ -84,7 +90,7 @@ impl<'a> Machine<'a> {
         let checked = Machine::checked(step, args.clone()).map(|_| ());
         let done = checked.and_then(|()| {
             (0..count).try_for_each(|_| {
-                let (next, recorded) = Machine::call(step, args.clone())?;
+                let (next, recorded) = Machine::call(step, args.clone(), self.watch)?;
                 self.recorded |= recorded;
                 next.into_iter().zip(&mut args).for_each(|(new, old)| *old = new);
                 Ok(())
@@ -141,6 +147,7 @@ impl<'a> Machine<'a> {
                 return v.clone();
             }
             let v = self.compute(n, env);
+            self.show(n, &v, env);
             self.closed.insert(n, v.clone());
             return v;
         }
@@ -148,6 +155,7 @@ impl<'a> Machine<'a> {
             return Val::Scalar(*l);
         }
         let v = self.compute(n, env);
+        self.show(n, &v, env);
         if let Val::Scalar(l) = v {
             env.memo.borrow_mut().insert(n, l);
         }
@@ -167,7 +175,7 @@ impl<'a> Machine<'a> {
         of: impl FnOnce(&mut Self, &Env) -> T,
     ) -> T {
         let memo = self.spare.pop().unwrap_or_default();
-        let inner = Env { params: &l.params, args, memo, outer: Some(env) };
+        let inner = Env { params: &l.params, args, memo, outer: Some(env), shown: RefCell::default() };
         let value = of(self, &inner);
         inner.memo.borrow_mut().clear();
         self.spare.push(inner.memo);
@@ -182,7 +190,7 @@ impl<'a> Machine<'a> {
             Op::Binary(op, a, b) => {
                 let (a, b) = (self.scalar(*a, env), self.scalar(*b, env));
                 let (value, fault) = eval_binary(*op, a, b);
-                self.recorded |= fault.is_some() && g.op(n).may_record(g);
+                self.leave(n, fault.is_some() && g.op(n).may_record(g));
                 value
             }
             Op::MulAdd(a, b, c) => {
@@ -199,7 +207,7 @@ impl<'a> Machine<'a> {
                 let array = self.array(*x, env);
                 let index: Vec<i64> = index.iter().map(|i| self.scalar(*i, env).as_i64()).collect();
                 let value = array.position(&index).map(|at| array.elements[at]);
-                self.recorded |= value.is_none();
+                self.leave(n, value.is_none());
                 assert!(
                     value.is_some() || !matches!(g.op(n), Op::Elem(..)),
                     "elem out of bounds: a pass proved wrongly"
@@ -208,13 +216,19 @@ impl<'a> Machine<'a> {
             }
             Op::Within(i, len) => {
                 let (i, len) = (self.scalar(*i, env).as_i64(), self.scalar(*len, env).as_i64());
-                self.recorded |= !(0..len).contains(&i);
+                self.leave(n, !(0..len).contains(&i));
                 Lit::bool((0..len).contains(&i))
             }
             Op::Reduce { join, init, src, which } => {
                 let v = self.tuples(*src, env);
                 let joined = |m: &mut Self, a: Tuple, b: Tuple| m.apply_to(join, &a, &b, env);
                 let v = self.tree(v, &mut |m, _, acc, next| joined(m, acc, next), &mut joined.clone());
+                let init = self.tuple(*init, env);
+                v.map_or(init.clone(), |v| self.apply_to(join, &init, &v, env))[*which as usize]
+            }
+            Op::ReduceOrdered { join, init, src, which } => {
+                let v = self.tuples(*src, env);
+                let v = self.ordered_tree(v, &mut |m, a, b| m.apply_to(join, &a, &b, env));
                 let init = self.tuple(*init, env);
                 v.map_or(init.clone(), |v| self.apply_to(join, &init, &v, env))[*which as usize]
             }
