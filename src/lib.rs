@@ -28,8 +28,8 @@
 pub use arraygpu_dsl::{
     Argument, Bits, Boundary, Elem, Error, Float, Int, IntoScalar, KernelFn, MExp, MatrixRhs, Num, Package,
     Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States, StencilHint, TExp, TensorRhs,
-    VExp, VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2, generate3, iota, iterate, lit,
-    slet, stage, stage_with,
+    VExp, VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2, generate3, iota, iterate,
+    iterate_indexed, lit, slet, stage, stage_with,
 };
 
 /// Everything that a generator needs.

@@ -108,12 +108,13 @@ fn run(
                 let begin = first + sites(&all[..skipped]);
                 let mut turn = 0;
                 while turn < turns {
-                    if turn == 1 && turns >= MANY_TURNS && is_quick(body) {
+                    if turn == 1 && turns >= MANY_TURNS && r.turn.is_none() && is_quick(body) {
                         many_turns(loaded, plan, r, (body, turns), At { site: begin, ..*now }, context, ws)?;
                         break;
                     }
                     now.site = begin;
                     repeat::bind(plan, r, turn, turns, &mut ws.spans);
+                    repeat::advance(plan, r, turn, ws);
                     run(loaded, plan, body, now, context, ws)?;
                     turn += 1;
                 }

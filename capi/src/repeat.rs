@@ -3,13 +3,14 @@
 use crate::places::place_of;
 use crate::span::Span;
 use crate::workspace::Workspace;
-use arraygpu_compiler::plan::{Place, Plan, Repeat, Step};
+use arraygpu_compiler::plan::{Place, Plan, Repeat, Step, host};
 
 /// Returns the number of steps. If the states have no elements, it is at most 1, because further
 /// steps change nothing.
 pub(crate) fn count(plan: &Plan, r: &Repeat, ws: &Workspace) -> i64 {
     let count = ws.host[r.count.0 as usize].as_i64().max(0);
-    let empty = r.states.iter().all(|s| ws.spans[place_of(plan, s.from)].is_empty());
+    // a step that knows its number may leave a record, even if there are no elements, that others do not
+    let empty = r.turn.is_none() && r.states.iter().all(|s| ws.spans[place_of(plan, s.from)].is_empty());
     if empty { count.min(1) } else { count }
 }
 
@@ -17,6 +18,13 @@ pub(crate) fn count(plan: &Plan, r: &Repeat, ws: &Workspace) -> i64 {
 pub(crate) fn chosen<'s>(r: &Repeat, steps: &'s [Step], count: i64) -> (&'s [Step], i64) {
     let (body, others) = steps.split_at(r.body as usize);
     if count > 0 { (body, count) } else { (&others[..r.otherwise as usize], 1) }
+}
+
+/// Computes again what the launches of a step get by value and what follows from its number.
+pub(crate) fn advance(plan: &Plan, r: &Repeat, step: i64, ws: &mut Workspace) {
+    if let Some(counter) = r.turn {
+        host::advance(plan, counter, step, &mut ws.host);
+    }
 }
 
 /// Assigns memory to `current` and `next` of each state for one of `count` turns. The first turn

@@ -5,10 +5,12 @@
 //! those values as parameters.
 
 use crate::elem::Elem;
-use crate::handle::{IntoScalar, MExp, TExp, VExp};
+use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::node::{Iteration, Node, NodeRef, Op, make, make_in};
 use crate::results::{Results, nodes_of};
 use crate::scope::{Open, Owner, Place, ScopeRef};
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::Ty;
 use std::collections::HashSet;
 use std::panic::Location;
 use std::rc::Rc;
@@ -50,7 +52,43 @@ impl<A: States, B: States, C: States, D: States> States for (A, B, C, D) {}
 #[track_caller]
 pub fn iterate<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOnce(S) -> S) -> S {
     let at = Location::caller();
-    S::from_nodes(&mut iterated(at, k.scalar_at(at), init, f).into_iter())
+    S::from_nodes(&mut iterated(at, k.scalar_at(at), init, plain(f)).into_iter())
+}
+
+/// [`iterate`] with a step that gets its number: `f(k - 1, .. f(1, f(0, init)))`.
+///
+/// The number is an i64 that is 0 in the first step. It may be computed with like any scalar, also as an
+/// index (`weights.at(t)`, `m.row(t)`, which leaves a record outside). Lengths, bounds of slices and staged
+/// values do not follow from it: they are the same in every step.
+///
+/// Cost: that of [`iterate`], but each launch makes one step where its elements need the number. What follows
+/// from the number alone is computed once for each step, by the host.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// // Horner's scheme
+/// let f = |x: VExp<f32>, w: VExp<f32>| iterate_indexed(w.len(), x, |t, x| x * w.at(t) + 1);
+/// assert_eq!(call(f, [vector(&[1.0f32, 2.0]), vector(&[2.0f32, 3.0])]), [vector(&[10.0f32, 16.0])]);
+/// ```
+#[track_caller]
+pub fn iterate_indexed<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOnce(SExp<i64>, S) -> S) -> S {
+    let at = Location::caller();
+    S::from_nodes(&mut iterated(at, k.scalar_at(at), init, numbered(f)).into_iter())
+}
+
+/// The function of a step.
+enum Step<F, G> {
+    Plain(F),
+    /// It gets the number of the step as well.
+    Numbered(G),
+}
+
+fn plain<S, F: FnOnce(S) -> S>(f: F) -> Step<F, fn(SExp<i64>, S) -> S> {
+    Step::Plain(f)
+}
+
+fn numbered<S, G: FnOnce(SExp<i64>, S) -> S>(f: G) -> Step<fn(S) -> S, G> {
+    Step::Numbered(f)
 }
 
 macro_rules! methods {
@@ -69,7 +107,28 @@ macro_rules! methods {
             #[track_caller]
             pub fn iterate(self, k: impl IntoScalar<i64>, f: impl FnOnce(Self) -> Self) -> Self {
                 let at = Location::caller();
-                $handle::of(iterated(at, k.scalar_at(at), self, f)[0])
+                $handle::of(iterated(at, k.scalar_at(at), self, plain(f))[0])
+            }
+
+            /// The array after `k` steps that get their numbers: [`iterate_indexed`](crate::iterate_indexed) of
+            /// one state.
+            ///
+            /// Cost: that of [`iterate_indexed`](crate::iterate_indexed).
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.iterate_indexed(3, |t, x| x * (t + 1).cast::<f32>());")]
+            #[doc = concat!("assert_eq!(call(f, [x.clone()]), call(|x: ", stringify!($handle), "<f32>| x * 6, [x]));")]
+            /// ```
+            #[track_caller]
+            pub fn iterate_indexed(
+                self,
+                k: impl IntoScalar<i64>,
+                f: impl FnOnce(SExp<i64>, Self) -> Self,
+            ) -> Self {
+                let at = Location::caller();
+                $handle::of(iterated(at, k.scalar_at(at), self, numbered(f))[0])
             }
         }
     )* };
@@ -81,17 +140,30 @@ methods! {
     TExp "tensor(&[[[1.0f32, 2.0]]])";
 }
 
-fn iterated<S: States>(at: Place, count: NodeRef, init: S, f: impl FnOnce(S) -> S) -> Vec<NodeRef> {
+fn iterated<S: States, F: FnOnce(S) -> S, G: FnOnce(SExp<i64>, S) -> S>(
+    at: Place,
+    count: NodeRef,
+    init: S,
+    f: Step<F, G>,
+) -> Vec<NodeRef> {
     let inits = nodes_of(init);
     let open = Open::new(Owner::Closure("iterate"), at);
     let states: Vec<NodeRef> = inits.iter().map(|init| make_in(at, init.ty, Op::Var, open.0)).collect();
-    let bodies = nodes_of(f(S::from_nodes(&mut states.clone().into_iter())));
+    let before = S::from_nodes(&mut states.clone().into_iter());
+    let (number, after) = match f {
+        Step::Plain(f) => (None, f(before)),
+        Step::Numbered(f) => {
+            let number = make_in(at, Type::scalar(Ty::I64), Op::Var, open.0);
+            (Some(number), f(SExp::of(number), before))
+        }
+    };
+    let bodies = nodes_of(after);
     for body in &bodies {
         body.scopes.check_open(body.at, at);
     }
     let captured = captured(open.0, &states, &bodies);
     let types: Vec<_> = inits.iter().map(|init| init.ty).collect();
-    let all = Rc::new(Iteration { states, bodies, count, inits, captured });
+    let all = Rc::new(Iteration { states, number, bodies, count, inits, captured });
     let state = |(which, ty)| make(at, ty, Op::Iterate(all.clone(), which));
     (0..).zip(types).map(state).collect()
 }

@@ -87,7 +87,7 @@ pub use elem::{Bits, Elem, Float, Int, Num, Signed};
 pub use element_loop::{LOOP_LIMIT, loop_for, loop_while, loop_while_at_most};
 pub use error::{Error, Result};
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
-pub use iterate::{States, iterate};
+pub use iterate::{States, iterate, iterate_indexed};
 pub use kernel_fn::{Argument, KernelFn};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
 pub use package::Package;
@@ -109,7 +109,9 @@ pub mod prelude {
         Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed, StencilHint,
     };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
-    pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, iterate, lit, slet};
+    pub use crate::{
+        all, any, cond, fill, generate, generate2, generate3, iota, iterate, iterate_indexed, lit, slet,
+    };
     pub use crate::{bf16, f16};
     pub use crate::{loop_for, loop_while, loop_while_at_most};
     pub use crate::{stage, stage_with};

@@ -43,6 +43,8 @@ pub(crate) struct Lambda {
 pub(crate) struct Iteration {
     /// The variables that stand for the states in the step.
     pub states: Vec<NodeRef>,
+    /// The variable that stands for the number of the step, if the step gets it.
+    pub number: Option<NodeRef>,
     /// The states after a step.
     pub bodies: Vec<NodeRef>,
     /// The number of steps.

@@ -72,7 +72,7 @@ class Machine:
         """The shape rules of a step are checked before anything is computed, whatever the number of steps is (5.11)."""
         step, _ = node.extra
         args = [self.value(a, frame) if a.rank else self.silently(a, frame) for a in node.operands[1:]]
-        inner = new_frame(step.body, args)
+        inner = new_frame(step.body, [*args, 0])
         for rule, a, b in step.requires:
             check(rule, self.silently(a, inner), self.silently(b, inner))
         for inside in reachable(step):
@@ -118,6 +118,8 @@ class Machine:
         if node.op == "param":
             place = node.extra
             return lambda frame: frame[0][place]
+        if node.op == "turn":
+            return lambda frame: frame[0][-1]
         compute = None
 
         def remembered(frame):
@@ -361,8 +363,9 @@ class Machine:
 
         def states(frame):
             count, *args = [h(frame) for h in hosts]
-            for _ in range(count):
-                args[: len(step.results)] = self.run(step, args)
+            for turn in range(count):
+                # behind a step's arguments is its number
+                args[: len(step.results)] = self.run(step, [*args, turn])
             return args[which]
 
         return states

@@ -277,6 +277,9 @@ class FunctionParser:
         a = self.operand()
         return self.node(word, [a], "i64", 0, extra=self.axis())
 
+    def op_turn(self, word):
+        return self.node(word, [], "i64", 0)
+
     def op_at(self, word):
         operands = self.more()
         if len(operands) != operands[0].rank + 1:

@@ -162,6 +162,7 @@ impl Call<'_> {
                         *at = starts[like];
                         memory.records = records + sites(&all[..skipped]);
                         repeat::bind(plan, r, turn, turns.count, &mut ws.spans);
+                        repeat::advance(plan, r, turns.first(turn), ws);
                         self.queue_all(turns.body, turns.steps(turn), at, memory, pins, ws)?;
                         if is_decided_here {
                             end = *at;

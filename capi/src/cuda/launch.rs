@@ -57,6 +57,11 @@ impl Turns<'_> {
         if turn == 0 { 0 } else { 1 + (turn as usize - 1) % 2 }
     }
 
+    /// Returns the number of the first step of a turn.
+    pub fn first(&self, turn: i64) -> i64 {
+        turn * self.each
+    }
+
     /// Returns the number of steps that a turn makes.
     pub fn steps(&self, turn: i64) -> i64 {
         (self.steps - turn * self.each).min(self.each)

@@ -14,6 +14,8 @@ pub struct HostScalars {
 struct Known {
     /// Whether the host can compute the node.
     is_host: bool,
+    /// Whether it changes from step to step of an iteration.
+    turns: bool,
     /// Whether the node, or what it is computed from, may leave an error record.
     records: bool,
 }
@@ -22,16 +24,18 @@ impl HostScalars {
     /// Returns whether the host can compute a node before any launch. The length of a computed array
     /// is one that it can if the scalars that determine it are.
     pub fn is_host(&mut self, g: &Graph, n: NodeId) -> bool {
-        self.learn(g, n).is_host
+        let Known { is_host, turns, .. } = self.learn(g, n);
+        is_host && !turns
     }
 
     /// Returns whether the host computes a node before a launch: it can, and the node leaves no
-    /// error record, which only a kernel can do.
+    /// error record, which only a kernel can do. What follows from the number of an iteration's step
+    /// is computed before each launch of that step.
     pub fn runs_on_host(&mut self, g: &Graph, n: NodeId) -> bool {
         if !g.is_closed(n) || !g.ty(n).is_scalar() {
             return false;
         }
-        let Known { is_host, records } = self.learn(g, n);
+        let Known { is_host, records, .. } = self.learn(g, n);
         is_host && !records
     }
 
@@ -43,7 +47,7 @@ impl HostScalars {
                 continue;
             }
             let Some(needs) = needs(g, n) else {
-                self.known.insert(n, Known { is_host: false, records: false });
+                self.known.insert(n, Known { is_host: false, turns: false, records: false });
                 continue;
             };
             let waiting = stack.len();
@@ -51,11 +55,13 @@ impl HostScalars {
             if stack.len() > waiting {
                 continue;
             }
-            let mut found = Known { is_host: true, records: records(g, n) };
+            let turns = matches!(g.op(n), Op::Turn);
+            let mut found = Known { is_host: true, turns, records: records(g, n) };
             for need in needs {
                 let of = self.known[&need];
                 found.is_host &= of.is_host;
                 found.records |= of.records;
+                found.turns |= of.turns;
             }
             self.known.insert(n, found);
         }
@@ -66,7 +72,7 @@ impl HostScalars {
 /// Returns the scalars from which the host would compute a node, or nothing if it cannot.
 fn needs(g: &Graph, n: NodeId) -> Option<Vec<NodeId>> {
     match g.op(n) {
-        Op::Const(_) | Op::Param(_) => Some(Vec::new()),
+        Op::Const(_) | Op::Param(_) | Op::Turn => Some(Vec::new()),
         op @ (Op::Unary(..)
         | Op::Binary(..)
         | Op::MulAdd(..)

@@ -64,6 +64,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         Op::Const(l) => Type::scalar(l.ty),
         Op::Param(i) => *g.params().get(*i as usize).ok_or_else(|| format!("there is no parameter {i}"))?,
         Op::Var(_, ty) => Type::scalar(*ty),
+        Op::Turn => Type::scalar(Ty::I64),
         Op::Unary(op, a) => {
             let ty = scalar(*a, "the operand")?;
             if !op.accepts(ty) {

@@ -69,7 +69,7 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
     if !f.steps.is_empty() {
         check_steps(f, args.clone())?;
     }
-    let (results, recorded) = Machine::call(f, args)?;
+    let (results, recorded) = Machine::call(f, args, 0)?;
     let results = results.into_iter().map(|v| match v {
         Val::Scalar(l) => Value::Scalar(l),
         Val::Array(v) => match v.extents.len() {

@@ -120,6 +120,10 @@ pub enum Op {
     /// Parameter of the function, by position.
     Param(u32),
     Var(Var, Ty),
+    /// The number of the step of the innermost iteration, i64, which begins with 0. Only the step of an
+    /// iteration has it. The host knows it at each launch, but not before the first one, so that no
+    /// length follows from it.
+    Turn,
 
     Unary(UnaryOp, NodeId),
     Binary(BinaryOp, NodeId, NodeId),

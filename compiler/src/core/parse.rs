@@ -196,6 +196,7 @@ impl Parser<'_> {
             "select" => Op::Select(self.operand()?, self.after(",")?, self.after(",")?),
             "cast" => Op::Cast(self.c.elem()?, self.operand()?),
             "stage" => Op::Stage(self.operand()?),
+            "turn" => Op::Turn,
             "len" => Op::Len(self.operand()?, self.axis()?),
             "at" => Op::At(self.after_comma()?, self.more()?),
             "elem" => Op::Elem(self.after_comma()?, self.more()?),

@@ -128,6 +128,7 @@ impl Printer<'_> {
     fn op(&mut self, op: &Op, o: &[String]) {
         let text = match op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => String::new(),
+            Op::Turn => "turn".into(),
             Op::Unary(op, _) => format!("{op} {}", o[0]),
             Op::Binary(op, ..) => format!("{op} {}, {}", o[0], o[1]),
             Op::MulAdd(..) => format!("mul_add {}, {}, {}", o[0], o[1], o[2]),

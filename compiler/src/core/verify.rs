@@ -14,8 +14,7 @@
 //! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
 //!    author's program.
 //! 7. The steps of iterations are well-formed functions from states, and other arguments, to
-//!    states; their scalars are host scalars.
-//!    scalars are the host's.
+//!    states; their scalars are host scalars. Only steps have the number of a step.
 
 use super::graph::FRESH;
 use super::host::HostScalars;
@@ -24,6 +23,10 @@ use crate::error::{Error, Result};
 
 /// Checks laws 1 to 4, 6 and 7.
 pub fn verify(f: &Function) -> Result<()> {
+    well_formed(f, f.is_step)
+}
+
+fn well_formed(f: &Function, is_step: bool) -> Result<()> {
     let bad = |message: String| Err(Error::bug("E0301", format!("@{}: {message}", f.name)));
     let g = &f.graph;
     if f.results.is_empty() {
@@ -49,10 +52,13 @@ pub fn verify(f: &Function) -> Result<()> {
         }
     }
     for step in &f.steps {
-        verify(step)?;
+        well_formed(step, true)?;
     }
     for n in g.reachable(f.roots()) {
         let op = g.op(n);
+        if matches!(op, Op::Turn) && !is_step {
+            return bad(format!("{n:?} is the number of a step outside of the step of an iteration"));
+        }
         if let Op::Stage(x) = op {
             staged(f, n, *x, &mut hosts)?;
         }
@@ -118,7 +124,7 @@ fn lengths(op: &Op) -> Vec<NodeId> {
 
 /// Checks the operand of `stage`: it is known before any launch, and leaves no error record.
 fn staged(f: &Function, n: NodeId, x: NodeId, hosts: &mut HostScalars) -> Result<()> {
-    if hosts.runs_on_host(&f.graph, x) {
+    if hosts.is_host(&f.graph, x) && hosts.runs_on_host(&f.graph, x) {
         return Ok(());
     }
     let message = format!(

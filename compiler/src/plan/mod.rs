@@ -29,6 +29,9 @@ pub enum HostOp {
     Len(u32, u8),
     /// The value of a scalar parameter.
     Arg(u32),
+    /// The number of the present step of an iteration ([`Repeat::turn`]), i64. Each iteration that needs it
+    /// has its own. Before the first step it is 0.
+    Turn(u32),
     Unary(UnaryOp, HostId),
     Binary(BinaryOp, HostId, HostId),
     MulAdd(HostId, HostId, HostId),
@@ -200,6 +203,9 @@ pub enum Step {
 pub struct Repeat {
     /// The number of repetitions (i64). A rule makes sure that it is not negative.
     pub count: HostId,
+    /// The host scalar that is the number of the present repetition, if a launch of the body depends on it. It, and
+    /// what follows from it, are computed before each repetition.
+    pub turn: Option<HostId>,
     /// Number of steps of the body.
     pub body: u32,
     /// Number of steps behind the body, which run if the count is 0.

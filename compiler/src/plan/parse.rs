@@ -96,6 +96,7 @@ fn host_op(c: &mut Cursor) -> Result<HostOp> {
         "const" => HostOp::Const(c.literal()?.ok_or_else(|| c.error("expected a literal"))?),
         "len" => HostOp::Len(index(c)?, if c.eat("axis") { axis(c)? } else { 0 }),
         "arg" => HostOp::Arg(index(c)?),
+        "turn" => HostOp::Turn(index(c)?),
         "cast" => HostOp::Cast(c.elem()?, host(c)?),
         "mul_add" => HostOp::MulAdd(host(c)?, next(c)?, next(c)?),
         "select" => HostOp::Select(host(c)?, next(c)?, next(c)?),
@@ -182,10 +183,11 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
 
 fn repeat(c: &mut Cursor) -> Result<Repeat> {
     let count = host(c)?;
+    let turn = if c.eat("turn") { Some(host(c)?) } else { None };
     c.expect("steps")?;
     let body = index(c)?;
     c.expect("else")?;
-    let mut r = Repeat { count, body, otherwise: index(c)?, states: Vec::new() };
+    let mut r = Repeat { count, turn, body, otherwise: index(c)?, states: Vec::new() };
     c.expect("{")?;
     while !c.eat("}") {
         c.expect("state")?;
@@ -212,6 +214,7 @@ fn check(p: &Plan) -> Result<()> {
             HostOp::Const(l) => Some(l.ty),
             HostOp::Len(k, axis) => param(k).filter(|t| axis < t.rank).map(|_| Ty::I64),
             HostOp::Arg(k) => param(k).filter(|t| t.is_scalar()).map(|t| t.elem),
+            HostOp::Turn(_) => Some(Ty::I64),
             HostOp::Unary(op, a) => at(a).filter(|t| op.accepts(*t)).map(|t| op.result(t)),
             HostOp::Binary(op, a, b) => {
                 at(a).filter(|t| at(b) == Some(*t) && op.accepts(*t)).map(|t| op.result(t))
@@ -249,7 +252,10 @@ fn check(p: &Plan) -> Result<()> {
                     let from = ty(s.from).filter(|t| !t.is_scalar());
                     from.is_some() && ty(s.to) == from && temps.iter().all(|t| *t == from)
                 };
+                let is_turn =
+                    |h: HostId| p.host.get(h.0 as usize).is_some_and(|v| matches!(v.1, HostOp::Turn(_)));
                 count(r.count)
+                    && r.turn.is_none_or(is_turn)
                     && r.states.iter().all(fits)
                     && r.body > 0
                     && is_whole(&p.steps[at + 1..], r.body as usize)

@@ -11,6 +11,7 @@
 //! when its groups were found, and are checked before anything runs.
 
 use super::groups::{FusedGroup, Iteration};
+use super::host::OWN_TURN;
 use super::scheduler::Scheduler;
 use super::{Scheduled, scheduled};
 use crate::core::{Function, NodeId, Op, Output, Type};
@@ -49,7 +50,8 @@ impl Names {
             current: temp(s.current),
             next: temp(s.next),
         };
-        Repeat { count: self.host(r.count), states: r.states.iter().map(state).collect(), ..r }
+        let turn = r.turn.map(|h| self.host(h));
+        Repeat { count: self.host(r.count), turn, states: r.states.iter().map(state).collect(), ..r }
     }
 
     fn launch(&self, l: Launch) -> Launch {
@@ -121,12 +123,19 @@ impl Scheduler<'_> {
             self.plan.steps.extend(to.into_iter().chain([Step::Alloc(s.spare)]));
         }
         let names = self.names(&body, args, &states);
+        let turn = body.host.iter().position(|(_, op)| *op == HostOp::Turn(OWN_TURN)).map(|h| names.host[h]);
         let body = self.inlined(body.steps, &names);
         let names = self.names(&otherwise, args, &states);
         let otherwise = self.inlined(otherwise.steps, &names);
         let count = self.host.of(&self.f.graph, *count);
         let lengths = [&body, &otherwise].map(|steps| steps.len() as u32);
-        self.plan.steps.push(Step::Repeat(Repeat { count, body: lengths[0], otherwise: lengths[1], states }));
+        self.plan.steps.push(Step::Repeat(Repeat {
+            count,
+            turn,
+            body: lengths[0],
+            otherwise: lengths[1],
+            states,
+        }));
         self.plan.steps.extend(body.into_iter().chain(otherwise));
         Ok(())
     }
@@ -205,6 +214,10 @@ impl Scheduler<'_> {
             let of = |h: HostId| host[h.0 as usize];
             let op = match *op {
                 HostOp::Const(_) => *op,
+                HostOp::Turn(_) => {
+                    host.push(self.host.turn());
+                    continue;
+                }
                 HostOp::Len(p, axis) => {
                     let extents = self.extents(args[p as usize]);
                     host.push(extents[usize::from(axis)]);

@@ -359,6 +359,9 @@ impl Call<'_> {
         let turns = (count - 1) / each + 1;
         for turn in 0..turns {
             self.bind_states(r, turn, turns);
+            if let Some(counter) = r.turn {
+                host::advance(self.plan, counter, turn * each, &mut self.host);
+            }
             let now = (each > 1).then(|| (each, (count - turn * each).min(each)));
             self.run(body, now)?;
         }

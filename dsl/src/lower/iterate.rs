@@ -152,6 +152,10 @@ impl Lowering {
         for (i, state) in (0..).zip(&all.states) {
             self.ids.insert(std::ptr::from_ref(*state), NodeId(i));
         }
+        if let Some(number) = all.number {
+            let turn = self.b.graph().add(core::Op::Turn);
+            self.ids.insert(std::ptr::from_ref(number), turn);
+        }
         for (n, found) in all.captured.iter().zip(outside) {
             let g = &mut self.b.function.graph;
             let id = match found {

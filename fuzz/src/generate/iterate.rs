@@ -102,6 +102,11 @@ impl Gen<'_> {
         (g.inside, g.wild) = (inside, wild);
         g.most_nodes = g.most_nodes.min(100);
         g.most_work = most;
+        if g.rng.one_in(2) {
+            let turn = g.add(Op::Turn);
+            g.scalars.push(turn);
+            g.note("the number of a step");
+        }
         for _ in 0..g.rng.below(4) {
             g.something();
         }

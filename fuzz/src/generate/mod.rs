@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 29] = [
+pub const CONSTRUCTS: [&str; 30] = [
     "a chain of scalars",
     "a condition of a reduction",
     "a part replaced",
@@ -39,6 +39,7 @@ pub const CONSTRUCTS: [&str; 29] = [
     "a row that the host knows",
     "a scalar from outside of an iteration",
     "a step in a step",
+    "the number of a step",
     "contraction",
     "E0209: a bound of data",
     "E0310: a slice that never fits",

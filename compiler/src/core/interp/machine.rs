@@ -39,6 +39,8 @@ pub(super) struct Machine<'a> {
     f: &'a Function,
     pub(super) g: &'a Graph,
     args: Vec<Val>,
+    /// The number of the step, in the step of an iteration.
+    pub(super) turn: i64,
     closed: HashMap<NodeId, Val>,
     /// The values of nodes that were computed as part of a bound.
     bounds: HashMap<NodeId, Val>,
@@ -57,6 +59,7 @@ impl<'a> Machine<'a> {
             f,
             g: &f.graph,
             args,
+            turn: 0,
             closed: HashMap::default(),
             bounds: HashMap::default(),
             in_bound: false,
@@ -83,8 +86,8 @@ impl<'a> Machine<'a> {
         let states = step.results.len();
         let checked = Machine::checked(step, args.clone()).map(|_| ());
         let done = checked.and_then(|()| {
-            (0..count).try_for_each(|_| {
-                let (next, recorded) = Machine::call(step, args.clone())?;
+            (0..count).try_for_each(|turn| {
+                let (next, recorded) = Machine::call(step, args.clone(), turn)?;
                 self.recorded |= recorded;
                 next.into_iter().zip(&mut args).for_each(|(new, old)| *old = new);
                 Ok(())
@@ -134,6 +137,7 @@ impl<'a> Machine<'a> {
         match self.g.op(n) {
             Op::Const(l) => return Val::Scalar(*l),
             Op::Var(v, _) => return Val::Scalar(env.var(*v)),
+            Op::Turn => return Val::Scalar(Lit::i64(self.turn)),
             _ => {}
         }
         if self.g.is_closed(n) {
