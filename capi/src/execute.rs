@@ -13,7 +13,7 @@ use crate::span::Span;
 use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
 use crate::{guards, interrupt, log, repeat};
-use arraygpu_compiler::plan::{Launch, Place, Plan, Repeat, Step};
+use arraygpu_compiler::plan::{Check as Stop, Launch, Place, Plan, Repeat, Step};
 use arraygpu_compiler::scalar::Ty;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -100,6 +100,16 @@ fn run(
             }
             Step::Repeat(r) => {
                 let all = &steps[at..at + r.inside()];
+                if let Some(check) = &r.check {
+                    at += r.inside();
+                    let first = now.site;
+                    until(loaded, plan, (r, check), all, now, context, ws)?;
+                    now.site = first + sites(all);
+                    if !now.again {
+                        check_all(all, &ws.records[first..])?;
+                    }
+                    continue;
+                }
                 let count = repeat::count(plan, r, ws);
                 let (body, turns) = repeat::chosen(r, all, count);
                 at += r.inside();
@@ -108,7 +118,7 @@ fn run(
                 let begin = first + sites(&all[..skipped]);
                 let mut turn = 0;
                 while turn < turns {
-                    if turn == 1 && turns >= MANY_TURNS && r.turn.is_none() && is_quick(body) {
+                    if turn == 1 && turns >= MANY_TURNS && r.turn.is_none() && !r.each && is_quick(body) {
                         many_turns(loaded, plan, r, (body, turns), At { site: begin, ..*now }, context, ws)?;
                         break;
                     }
@@ -125,6 +135,45 @@ fn run(
             }
         }
     }
+    Ok(())
+}
+
+/// Runs an iteration that a check ends.
+fn until(
+    loaded: &Loaded,
+    plan: &Plan,
+    (r, check): (&Repeat, &Stop),
+    all: &[Step],
+    now: &mut At<'_>,
+    context: &Context,
+    ws: &mut Workspace,
+) -> Result<()> {
+    let (first, again) = (now.site, std::mem::replace(&mut now.again, true));
+    let [stops, body, copies] = r.parts(all);
+    let most = ws.host[r.count.0 as usize].as_i64().max(0);
+    let mut turn = 0;
+    loop {
+        repeat::bind_until(plan, r, turn, &mut ws.spans);
+        repeat::advance(plan, r, turn, ws);
+        if check.is_due(turn, most) {
+            now.site = first;
+            run(loaded, plan, stops, now, context, ws)?;
+            // SAFETY: the check has written the number, the only element of an array of i64.
+            let number =
+                unsafe { ws.spans[place_of(plan, check.number)].base.cast::<i64>().read_unaligned() };
+            if number >= 0 || turn == most {
+                break;
+            }
+        }
+        now.site = first + sites(stops);
+        run(loaded, plan, body, now, context, ws)?;
+        turn += 1;
+    }
+    if repeat::bind_copies(plan, r, turn, &mut ws.spans) {
+        now.site = first + sites(stops) + sites(body);
+        run(loaded, plan, copies, now, context, ws)?;
+    }
+    now.again = again;
     Ok(())
 }
 

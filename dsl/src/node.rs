@@ -53,6 +53,19 @@ pub(crate) struct Iteration {
     pub inits: Vec<NodeRef>,
     /// Nodes from outside that the step mentions.
     pub captured: Vec<NodeRef>,
+    pub ends: Ends,
+}
+
+/// What an iteration gives.
+#[derive(Debug)]
+pub(crate) enum Ends {
+    /// The states after the last step.
+    Last,
+    /// The states after each step, along a new axis.
+    Each,
+    /// The first checked states for which the condition, a bool, does not hold, and behind the states the number of
+    /// steps in a vector of one element.
+    While { condition: NodeRef, every: u32 },
 }
 
 impl Iteration {

@@ -1,6 +1,6 @@
 //! Host scalars: what the host can compute before any launch (semantics 4.2).
 
-use super::{Graph, NodeId, Op};
+use super::{Graph, NodeId, Op, axis_of_state};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What is known about the scalars of one graph, so that each is asked about once, however many
@@ -99,7 +99,12 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
         match g.op(x) {
             Op::Map(_, srcs) => x = srcs[0],
             Op::Reverse(y, _) | Op::Materialize(y) => x = *y,
-            Op::Iterate { which, args, .. } => x = args[*which as usize],
+            Op::Iterate { which, form, count, args, .. } => {
+                match axis_of_state(*form, args[*which as usize], axis) {
+                    Some(found) => (x, axis) = found,
+                    None => return vec![*count],
+                }
+            }
             Op::Generate(extents, _) => return vec![extents[axis as usize]],
             Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
             Op::Slice { axis: a, start, stop, stride, .. } if *a == axis => {

@@ -103,7 +103,11 @@ fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
 
 fn repeat(f: &mut Formatter<'_>, r: &Repeat) -> fmt::Result {
     let turn = r.turn.map_or(String::new(), |t| format!(" turn {t}"));
-    writeln!(f, "  repeat {}{turn} steps {} else {} {{", r.count, r.body, r.otherwise)?;
+    let each = if r.each { " each" } else { "" };
+    let check = r
+        .check
+        .map_or(String::new(), |c| format!(" check {} every {} writes {}", c.steps, c.every, c.number));
+    writeln!(f, "  repeat {}{turn}{each}{check} steps {} else {} {{", r.count, r.body, r.otherwise)?;
     for State { from, to, spare, current, next } in &r.states {
         writeln!(f, "    state {current} to {next} from {from} into {to} spare {spare}")?;
     }
