@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 29] = [
+const DSL: [&str; 31] = [
     "scope",
     "node",
     "elem",
@@ -49,7 +49,9 @@ const DSL: [&str; 29] = [
     "softmax",
     "stencil",
     "update",
+    "states",
     "iterate",
+    "iterate_forms",
     "stage",
     "error",
     "lower",
