@@ -27,7 +27,7 @@
 
 pub use arraygpu_dsl::{
     Argument, Bits, Boundary, Collected, Elem, Error, Float, Int, IntoScalar, IterateWhile, KernelFn, MExp,
-    MatrixRhs, Num, Package, Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States,
+    MatrixRhs, Num, Outputs, Package, Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States,
     StencilHint, TExp, TensorRhs, VExp, VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2,
     generate3, iota, iterate, iterate_collect, iterate_collect_indexed, iterate_indexed, iterate_while, lit,
     slet, stage, stage_with,

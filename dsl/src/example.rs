@@ -5,7 +5,6 @@ use crate::elem::Elem;
 use crate::kernel_fn::KernelFn;
 use crate::lower::{self, Definition};
 use crate::package;
-use arraygpu_compiler::core::Param;
 use arraygpu_compiler::core::interp::{self, Value};
 use std::panic::Location;
 
@@ -39,8 +38,8 @@ pub fn tensor<T: Elem, const R: usize, const C: usize>(planes: &[[[T; C]; R]]) -
 #[track_caller]
 pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<Value> {
     let at = Location::caller();
-    let (types, results) = package::call("f", at, f);
-    let param = |(i, ty)| Param { name: format!("p{i}"), ty };
+    let names: [String; K] = std::array::from_fn(|i| format!("p{i}"));
+    let (params, results) = package::call("f", at, names.each_ref().map(String::as_str), f);
     let definition = Definition {
         name: "f".into(),
         doc: String::new(),
@@ -48,7 +47,7 @@ pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<
         tensor_cores: false,
         stencil: None,
         at,
-        params: types.into_iter().enumerate().map(param).collect(),
+        params,
         result_names: (0..results.len()).map(|i| format!("r{i}")).collect(),
         results,
     };

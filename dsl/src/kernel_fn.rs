@@ -1,5 +1,5 @@
 //! Closures that can be exported as functions: any number of parameters up to 16, each `SExp`,
-//! `VExp`, `MExp` or `TExp`.
+//! `VExp`, `MExp` or `TExp`, or a list of these.
 //!
 //! A closure is called once, on parameter handles, when it is registered. What it returns is the
 //! function.
@@ -7,33 +7,96 @@
 use crate::elem::Elem;
 use crate::handle::{MExp, SExp, TExp, VExp};
 use crate::node::NodeRef;
-use crate::results::{Results, nodes_of};
+use crate::results::{Results, each_tuple};
 use arraygpu_compiler::core::Type;
 
-/// A type of parameters: `SExp<T>`, `VExp<T>`, `MExp<T>` or `TExp<T>`.
+/// A type of parameters: `SExp<T>`, `VExp<T>`, `MExp<T>` or `TExp<T>`; also `[VExp<T>; N]`, whose parameters have the
+/// names `w0`, `w1` .. if the name is `w`, and `Vec<VExp<T>>`, whose name says how many there are: `w[3]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a function",
     label = "expected `SExp<T>`, `VExp<T>`, `MExp<T>` or `TExp<T>`",
     note = "a value that the generator knows is captured, not passed: `let w = ..; move |x: VExp<f32>| x * w`"
 )]
-pub trait Argument: Copy {
+pub trait Argument: Sized {
+    /// Makes it of parameters, each of which gets a name.
     #[doc(hidden)]
-    const TYPE: Type;
+    fn make(name: &str, parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Self;
+}
+
+/// What a function may return: a value, or a tuple, an array or a list of values.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a function",
+    label = "not an expression",
+    note = "a function returns `SExp<T>`, `VExp<T>`, `MExp<T>`, `TExp<T>`, or a tuple of up to 16 of them, an array or a `Vec`",
+    note = "a Rust number becomes an expression by `lit(x)`"
+)]
+pub trait Outputs {
     #[doc(hidden)]
-    fn from_node(node: NodeRef) -> Self;
+    fn give(self, out: &mut Vec<NodeRef>);
 }
 
 macro_rules! arguments {
     ($($handle:ident $rank:literal)*) => { $(
+        impl<T: Elem> $handle<T> {
+            pub(crate) const TYPE: Type = Type { elem: T::TY, rank: $rank };
+        }
+
         impl<T: Elem> Argument for $handle<T> {
-            const TYPE: Type = Type { elem: T::TY, rank: $rank };
-            fn from_node(node: NodeRef) -> Self {
-                $handle::of(node)
+            fn make(name: &str, parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Self {
+                $handle::of(parameter(name, Self::TYPE))
+            }
+        }
+
+        impl<T: Elem> Outputs for $handle<T> {
+            fn give(self, out: &mut Vec<NodeRef>) {
+                self.nodes(out);
             }
         }
     )* };
 }
 arguments!(SExp 0 VExp 1 MExp 2 TExp 3);
+
+impl<A: Argument, const N: usize> Argument for [A; N] {
+    fn make(name: &str, parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Self {
+        std::array::from_fn(|i| A::make(&format!("{name}{i}"), parameter))
+    }
+}
+
+impl<A: Argument> Argument for Vec<A> {
+    fn make(name: &str, parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Self {
+        let many = name.strip_suffix(']').and_then(|n| n.split_once('['));
+        match many.and_then(|(name, many)| Some((name, many.parse::<u32>().ok()?))) {
+            Some((name, many)) => (0..many).map(|i| A::make(&format!("{name}{i}"), parameter)).collect(),
+            // the name says so if it is no name; else it is that of the only one
+            None => vec![A::make(name, parameter)],
+        }
+    }
+}
+
+impl<O: Outputs, const N: usize> Outputs for [O; N] {
+    fn give(self, out: &mut Vec<NodeRef>) {
+        self.into_iter().for_each(|o| o.give(out));
+    }
+}
+
+impl<O: Outputs> Outputs for Vec<O> {
+    fn give(self, out: &mut Vec<NodeRef>) {
+        self.into_iter().for_each(|o| o.give(out));
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident)+) => {
+        impl<$($name: Outputs),+> Outputs for ($($name,)+) {
+            #[allow(non_snake_case)]
+            fn give(self, out: &mut Vec<NodeRef>) {
+                let ($($name,)+) = self;
+                $($name.give(out);)+
+            }
+        }
+    };
+}
+each_tuple!(tuples);
 
 /// A closure or `fn` of `K` parameters that can be exported.
 #[diagnostic::on_unimplemented(
@@ -43,9 +106,9 @@ arguments!(SExp 0 VExp 1 MExp 2 TExp 3);
             `.function(\"saxpy\", [\"a\", \"x\", \"y\"], \"result\", |a: SExp<f32>, x: VExp<f32>, y: VExp<f32>| a * x + y)`"
 )]
 pub trait KernelFn<const K: usize, A> {
-    /// Calls it once; `parameter` makes the next parameter.
+    /// Calls it once; `parameter` makes the next parameter, with its name. The names are those of the closure's.
     #[doc(hidden)]
-    fn call(self, parameter: &mut dyn FnMut(Type) -> NodeRef) -> Vec<NodeRef>;
+    fn call(self, names: [&str; K], parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Vec<NodeRef>;
 }
 
 macro_rules! kernel_fn {
@@ -53,11 +116,14 @@ macro_rules! kernel_fn {
         impl<Func, Out, $($arg),*> KernelFn<$k, ($($arg,)*)> for Func
         where
             Func: FnOnce($($arg),*) -> Out,
-            Out: Results,
+            Out: Outputs,
             $($arg: Argument,)*
         {
-            fn call(self, _parameter: &mut dyn FnMut(Type) -> NodeRef) -> Vec<NodeRef> {
-                nodes_of(self($($arg::from_node(_parameter($arg::TYPE))),*))
+            fn call(self, names: [&str; $k], _parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Vec<NodeRef> {
+                let mut _names = names.into_iter();
+                let mut out = Vec::new();
+                self($($arg::make(_names.next().unwrap_or_default(), _parameter)),*).give(&mut out);
+                out
             }
         }
     };

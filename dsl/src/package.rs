@@ -11,7 +11,7 @@ use crate::lower::{self, Definition};
 use crate::node::{NodeRef, Op, make_in};
 use crate::results::ResultNames;
 use crate::scope::{Open, Owner, Place};
-use arraygpu_compiler::core::{Function, Param, StencilHint, Type};
+use arraygpu_compiler::core::{Function, Param, StencilHint};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::{Error, package};
@@ -69,7 +69,9 @@ impl Package {
     /// Exports a function: its name, a name for each parameter, a name for the result (an array of
     /// names for a tuple), and a closure or `fn` of up to 16 parameters, each
     /// [`SExp`](crate::SExp), [`VExp`](crate::VExp), [`MExp`](crate::MExp) or
-    /// [`TExp`](crate::TExp). A wrong number of result names is an error of [`Package::run`].
+    /// [`TExp`](crate::TExp), or an array or `Vec` of these: `[VExp<f32>; 2]` with the name `w` has the
+    /// parameters `w0` and `w1`, and so has `Vec<VExp<f32>>` with the name `w[2]`. A wrong number of result
+    /// names is an error of [`Package::run`].
     ///
     /// Cost: one call of `f`, in the generator.
     ///
@@ -95,15 +97,14 @@ impl Package {
         f: impl KernelFn<K, A>,
     ) -> Package {
         let (name, at) = (name.into(), Location::caller());
-        let (types, nodes) = call(&name, at, f);
-        let names = params.iter().zip(types);
+        let (params, nodes) = call(&name, at, params, f);
         let definition = Definition {
             doc: String::new(),
             fast: self.fast,
             tensor_cores: self.tensor_cores,
             stencil: self.stencil,
             at,
-            params: names.map(|(name, ty)| Param { name: (*name).into(), ty }).collect(),
+            params,
             result_names: results.names(),
             results: nodes,
             name,
@@ -281,18 +282,19 @@ impl Package {
 pub(crate) fn call<const K: usize, A>(
     name: &str,
     at: Place,
+    names: [&str; K],
     f: impl KernelFn<K, A>,
-) -> (Vec<Type>, Vec<NodeRef>) {
+) -> (Vec<Param>, Vec<NodeRef>) {
     let open = Open::new(Owner::Function(name.into()), at);
-    let mut types = Vec::new();
-    let results = f.call(&mut |ty| {
-        types.push(ty);
-        make_in(at, ty, Op::Param(types.len() as u32 - 1), open.0)
+    let mut params = Vec::new();
+    let results = f.call(names, &mut |name, ty| {
+        params.push(Param { name: name.into(), ty });
+        make_in(at, ty, Op::Param(params.len() as u32 - 1), open.0)
     });
     for result in &results {
         result.scopes.check_open(result.at, at);
     }
-    (types, results)
+    (params, results)
 }
 
 fn wrong_count(function: &str, values: usize, names: usize) -> Error {

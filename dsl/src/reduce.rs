@@ -3,7 +3,6 @@
 
 use crate::elem::{Elem, Num};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
-use crate::kernel_fn::Argument;
 use crate::node::{self, NodeRef, Op, make};
 use crate::scope::{Place, innermost_place};
 use arraygpu_compiler::Error;
@@ -248,7 +247,7 @@ macro_rules! reductions {
         /// no shape: it is an error of the generator.
         impl<T: Num> Sum for $handle<T> {
             fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
-                $handle::of(sum_of(terms.map($handle::node)).unwrap_or_else(|| no_terms(<Self as Argument>::TYPE)))
+                $handle::of(sum_of(terms.map($handle::node)).unwrap_or_else(|| no_terms(Self::TYPE)))
             }
         }
 
