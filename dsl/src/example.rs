@@ -5,7 +5,6 @@ use crate::elem::Elem;
 use crate::kernel_fn::KernelFn;
 use crate::lower::{self, Definition};
 use crate::package;
-use arraygpu_compiler::core::Param;
 use arraygpu_compiler::core::interp::{self, Value};
 use std::panic::Location;
 
@@ -38,9 +37,18 @@ pub fn tensor<T: Elem, const R: usize, const C: usize>(planes: &[[[T; C]; R]]) -
 /// With the error's text, if the function cannot be lowered or a shape rule does not hold.
 #[track_caller]
 pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<Value> {
+    call_parts(f, args)
+}
+
+/// [`call`] of a function of records: with an argument for each leaf of a parameter.
+///
+/// # Panics
+///
+/// As [`call`].
+#[track_caller]
+pub fn call_parts<const K: usize, A>(f: impl KernelFn<K, A>, args: impl AsRef<[Value]>) -> Vec<Value> {
     let at = Location::caller();
-    let (types, results) = package::call("f", at, f);
-    let param = |(i, ty)| Param { name: format!("p{i}"), ty };
+    let called = package::call("f", at, &std::array::from_fn(|i| format!("p{i}")), f);
     let definition = Definition {
         name: "f".into(),
         doc: String::new(),
@@ -48,10 +56,11 @@ pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<
         tensor_cores: false,
         stencil: None,
         at,
-        params: types.into_iter().enumerate().map(param).collect(),
-        result_names: (0..results.len()).map(|i| format!("r{i}")).collect(),
-        results,
+        params: called.params,
+        records: called.records,
+        result_names: (0..called.results.len()).map(|i| format!("r{i}")).collect(),
+        results: called.results,
     };
-    let outcome = lower::lower(&definition).and_then(|function| interp::run(&function, &args));
+    let outcome = lower::lower(&definition).and_then(|function| interp::run(&function, args.as_ref()));
     outcome.unwrap_or_else(|e| panic!("{}", e.message)).results
 }

@@ -4,11 +4,10 @@
 //! A closure is called once, on parameter handles, when it is registered. What it returns is the
 //! function.
 
-use crate::elem::Elem;
 use crate::handle::{MExp, SExp, TExp, VExp};
+use crate::item::{Item, Leaf};
 use crate::node::NodeRef;
-use crate::results::{Results, nodes_of};
-use arraygpu_compiler::core::Type;
+use crate::results::{Results, nodes_of, of_nodes};
 
 /// A type of parameters: `SExp<T>`, `VExp<T>`, `MExp<T>` or `TExp<T>`.
 #[diagnostic::on_unimplemented(
@@ -16,20 +15,42 @@ use arraygpu_compiler::core::Type;
     label = "expected `SExp<T>`, `VExp<T>`, `MExp<T>` or `TExp<T>`",
     note = "a value that the generator knows is captured, not passed: `let w = ..; move |x: VExp<f32>| x * w`"
 )]
-pub trait Argument: Copy {
+pub trait Argument: Results {
     #[doc(hidden)]
-    const TYPE: Type;
-    #[doc(hidden)]
-    fn from_node(node: NodeRef) -> Self;
+    const RANK: u8;
+}
+
+/// A parameter of a function: a scalar or an array for each leaf.
+#[derive(Debug)]
+pub struct Parameter {
+    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) rank: u8,
+}
+
+impl Parameter {
+    fn of<A: Argument>() -> Parameter {
+        Parameter { leaves: leaves::<A>().concat(), rank: A::RANK }
+    }
+}
+
+/// What a function gave when it was called: the nodes of its results, and the leaves of each value that has a
+/// name.
+#[derive(Debug)]
+pub struct Called {
+    pub(crate) nodes: Vec<NodeRef>,
+    pub(crate) leaves: Vec<Vec<Leaf>>,
+}
+
+fn leaves<R: Results>() -> Vec<Vec<Leaf>> {
+    let mut leaves = Vec::new();
+    R::leaves(&mut leaves);
+    leaves
 }
 
 macro_rules! arguments {
     ($($handle:ident $rank:literal)*) => { $(
-        impl<T: Elem> Argument for $handle<T> {
-            const TYPE: Type = Type { elem: T::TY, rank: $rank };
-            fn from_node(node: NodeRef) -> Self {
-                $handle::of(node)
-            }
+        impl<T: Item> Argument for $handle<T> {
+            const RANK: u8 = $rank;
         }
     )* };
 }
@@ -43,9 +64,9 @@ arguments!(SExp 0 VExp 1 MExp 2 TExp 3);
             `.function(\"saxpy\", [\"a\", \"x\", \"y\"], \"result\", |a: SExp<f32>, x: VExp<f32>, y: VExp<f32>| a * x + y)`"
 )]
 pub trait KernelFn<const K: usize, A> {
-    /// Calls it once; `parameter` makes the next parameter.
+    /// Calls it once; `parameter` makes the nodes of the next parameter.
     #[doc(hidden)]
-    fn call(self, parameter: &mut dyn FnMut(Type) -> NodeRef) -> Vec<NodeRef>;
+    fn call(self, parameter: &mut dyn FnMut(Parameter) -> Vec<NodeRef>) -> Called;
 }
 
 macro_rules! kernel_fn {
@@ -56,8 +77,9 @@ macro_rules! kernel_fn {
             Out: Results,
             $($arg: Argument,)*
         {
-            fn call(self, _parameter: &mut dyn FnMut(Type) -> NodeRef) -> Vec<NodeRef> {
-                nodes_of(self($($arg::from_node(_parameter($arg::TYPE))),*))
+            fn call(self, _parameter: &mut dyn FnMut(Parameter) -> Vec<NodeRef>) -> Called {
+                let nodes = nodes_of(self($(of_nodes::<$arg>(&_parameter(Parameter::of::<$arg>()))),*));
+                Called { nodes, leaves: leaves::<Out>() }
             }
         }
     };

@@ -6,8 +6,9 @@
 //! lowering and compiling.
 
 use crate::error::Result;
+use crate::item::{Leaf, leaf_name};
 use crate::kernel_fn::KernelFn;
-use crate::lower::{self, Definition};
+use crate::lower::{self, Definition, RecordParam};
 use crate::node::{NodeRef, Op, make_in};
 use crate::results::ResultNames;
 use crate::scope::{Open, Owner, Place};
@@ -95,22 +96,24 @@ impl Package {
         f: impl KernelFn<K, A>,
     ) -> Package {
         let (name, at) = (name.into(), Location::caller());
-        let (types, nodes) = call(&name, at, f);
-        let names = params.iter().zip(types);
+        let called = call(&name, at, &params.map(String::from), f);
+        let given = results.names();
+        let mistake = (called.leaves.len() != given.len())
+            .then(|| wrong_count(&name, called.leaves.len(), given.len()));
         let definition = Definition {
             doc: String::new(),
             fast: self.fast,
             tensor_cores: self.tensor_cores,
             stencil: self.stencil,
             at,
-            params: names.map(|(name, ty)| Param { name: (*name).into(), ty }).collect(),
-            result_names: results.names(),
-            results: nodes,
+            params: called.params,
+            records: called.records,
+            result_names: given.iter().zip(&called.leaves).flat_map(|(name, of)| named(name, of)).collect(),
+            results: called.results,
             name,
         };
-        let (values, names) = (definition.results.len(), definition.result_names.len());
-        if values != names {
-            self.wrong(wrong_count(&definition.name, values, names), at);
+        if let Some(mistake) = mistake {
+            self.wrong(mistake, at);
         }
         self.functions.push(definition);
         self
@@ -277,22 +280,51 @@ impl Package {
     }
 }
 
-/// Calls an author's function on its parameters.
+/// The names of the leaves of what has the name `name`.
+fn named(name: &str, leaves: &[Leaf]) -> Vec<String> {
+    let full = |leaf: &Leaf| if leaf.name.is_empty() { name.into() } else { leaf_name(name, &leaf.name) };
+    leaves.iter().map(full).collect()
+}
+
+/// A function that was called once.
+pub(crate) struct Called {
+    /// The parameters, one for each leaf.
+    pub params: Vec<Param>,
+    /// The parameters that are leaves of arrays of records.
+    pub records: Vec<RecordParam>,
+    pub results: Vec<NodeRef>,
+    /// The leaves of each result that has a name.
+    pub leaves: Vec<Vec<Leaf>>,
+}
+
+/// Calls an author's function on its parameters, which have these names.
 pub(crate) fn call<const K: usize, A>(
     name: &str,
     at: Place,
+    names: &[String; K],
     f: impl KernelFn<K, A>,
-) -> (Vec<Type>, Vec<NodeRef>) {
+) -> Called {
     let open = Open::new(Owner::Function(name.into()), at);
-    let mut types = Vec::new();
-    let results = f.call(&mut |ty| {
-        types.push(ty);
-        make_in(at, ty, Op::Param(types.len() as u32 - 1), open.0)
+    let (mut params, mut records, mut names) = (Vec::new(), Vec::new(), names.iter());
+    let called = f.call(&mut |parameter| {
+        let name = names.next().expect("a name for each parameter");
+        let first = params.len() as u32;
+        let leaf_params =
+            named(name, &parameter.leaves).into_iter().zip(&parameter.leaves).map(|(name, leaf)| {
+                let ty = Type { elem: leaf.ty, rank: parameter.rank };
+                Param { name, ty }
+            });
+        params.extend(leaf_params);
+        let leaves = first..params.len() as u32;
+        if leaves.len() > 1 && parameter.rank > 0 {
+            records.push(RecordParam { name: name.clone(), leaves: leaves.clone() });
+        }
+        leaves.map(|i| make_in(at, params[i as usize].ty, Op::Param(i), open.0)).collect()
     });
-    for result in &results {
+    for result in &called.nodes {
         result.scopes.check_open(result.at, at);
     }
-    (types, results)
+    Called { params, records, results: called.nodes, leaves: called.leaves }
 }
 
 fn wrong_count(function: &str, values: usize, names: usize) -> Error {
