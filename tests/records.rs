@@ -85,10 +85,11 @@ fn numbers_of_bodies(n: usize) -> Vec<Value> {
 
 /// Compares a function's results in every layout with those of the interpreter.
 fn check(compiled: &Compiled, loaded: &[Loaded], others: &[Value]) {
+    let layouts = Layout::ALL.into_iter().chain([Layout::Field]);
     for n in [0, 1, 7, 130] {
         let args = [&numbers_of_bodies(n)[..], others].concat();
         let wanted = interp::run(&compiled.functions[0].source, &args).expect("it runs").results;
-        for (loaded, layout) in loaded.iter().flat_map(|l| Layout::ALL.map(|layout| (l, layout))) {
+        for (loaded, layout) in loaded.iter().flat_map(|l| layouts.clone().map(move |layout| (l, layout))) {
             let called = loaded.call(0, context(2), &args, &shapes(&wanted), layout);
             assert!(matches!(called.status, AgpuStatus::AgpuOk), "{n} {layout:?}: {}", called.message);
             assert!(called.results == wanted, "{n} bodies, {layout:?}");

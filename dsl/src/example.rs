@@ -58,6 +58,8 @@ pub fn call_parts<const K: usize, A>(f: impl KernelFn<K, A>, args: impl AsRef<[V
         at,
         params: called.params,
         records: called.records,
+        structs: false,
+        interface: Default::default(),
         result_names: (0..called.results.len()).map(|i| format!("r{i}")).collect(),
         results: called.results,
     };

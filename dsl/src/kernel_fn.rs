@@ -5,7 +5,7 @@
 //! function.
 
 use crate::handle::{MExp, SExp, TExp, VExp};
-use crate::item::{Item, Leaf};
+use crate::item::{Described, Item};
 use crate::node::NodeRef;
 use crate::results::{Results, nodes_of, of_nodes};
 
@@ -23,28 +23,28 @@ pub trait Argument: Results {
 /// A parameter of a function: a scalar or an array for each leaf.
 #[derive(Debug)]
 pub struct Parameter {
-    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) of: Described,
     pub(crate) rank: u8,
 }
 
 impl Parameter {
     fn of<A: Argument>() -> Parameter {
-        Parameter { leaves: leaves::<A>().concat(), rank: A::RANK }
+        let of = described::<A>().pop().expect("a parameter is one value");
+        Parameter { of, rank: A::RANK }
     }
 }
 
-/// What a function gave when it was called: the nodes of its results, and the leaves of each value that has a
-/// name.
+/// What a function gave when it was called: the nodes of its results, and what each value that has a name is.
 #[derive(Debug)]
 pub struct Called {
     pub(crate) nodes: Vec<NodeRef>,
-    pub(crate) leaves: Vec<Vec<Leaf>>,
+    pub(crate) of: Vec<Described>,
 }
 
-fn leaves<R: Results>() -> Vec<Vec<Leaf>> {
-    let mut leaves = Vec::new();
-    R::leaves(&mut leaves);
-    leaves
+fn described<R: Results>() -> Vec<Described> {
+    let mut all = Vec::new();
+    R::described(&mut all);
+    all
 }
 
 macro_rules! arguments {
@@ -79,7 +79,7 @@ macro_rules! kernel_fn {
         {
             fn call(self, _parameter: &mut dyn FnMut(Parameter) -> Vec<NodeRef>) -> Called {
                 let nodes = nodes_of(self($(of_nodes::<$arg>(&_parameter(Parameter::of::<$arg>()))),*));
-                Called { nodes, leaves: leaves::<Out>() }
+                Called { nodes, of: described::<Out>() }
             }
         }
     };

@@ -123,11 +123,14 @@ pub use half::{bf16, f16};
 /// What the code of `#[derive(Record)]` names.
 #[doc(hidden)]
 pub mod derived {
-    pub use crate::item::{Item, Leaf, leaf_name, leaves_of_item};
+    pub use crate::item::{
+        Described, Item, Leaf, argument_name, c_struct, described, leaf_name, leaves_of_item,
+    };
     pub use crate::node::NodeRef;
     pub use crate::rank::{Rank, Rank0, Rank1, Rank2, Rank3};
     pub use crate::record::{Field, Record, bundle, pack, parts};
     pub use crate::scope::Place;
+    pub use arraygpu_compiler::package::records::{FieldType, Struct};
 }
 
 /// What generators write `use .. ::prelude::*` for.

@@ -6,7 +6,7 @@
 //! lowering and compiling.
 
 use crate::error::Result;
-use crate::item::{Leaf, leaf_name};
+use crate::item::{Described, Leaf, leaf_name};
 use crate::kernel_fn::KernelFn;
 use crate::lower::{self, Definition, RecordParam};
 use crate::node::{NodeRef, Op, make_in};
@@ -15,7 +15,8 @@ use crate::scope::{Open, Owner, Place};
 use arraygpu_compiler::core::{Function, Param, StencilHint, Type};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::loc::Loc;
-use arraygpu_compiler::{Error, package};
+use arraygpu_compiler::package::records::{FieldType, Records, Use};
+use arraygpu_compiler::{Error, explain, package};
 use std::panic::Location;
 
 /// A package under construction.
@@ -38,6 +39,8 @@ pub struct Package {
     fast: bool,
     /// `tensor_cores` for the functions that follow.
     tensor_cores: bool,
+    /// `structs` for the functions that follow.
+    structs: bool,
     /// How to keep the stencils of the functions that follow.
     stencil: Option<StencilHint>,
     /// The first mistake that a registration found.
@@ -62,6 +65,7 @@ impl Package {
             functions: Vec::new(),
             fast: false,
             tensor_cores: false,
+            structs: false,
             stencil: None,
             mistake: None,
         }
@@ -98,8 +102,12 @@ impl Package {
         let (name, at) = (name.into(), Location::caller());
         let called = call(&name, at, &params.map(String::from), f);
         let given = results.names();
-        let mistake = (called.leaves.len() != given.len())
-            .then(|| wrong_count(&name, called.leaves.len(), given.len()));
+        let mistake =
+            (called.of.len() != given.len()).then(|| wrong_count(&name, called.of.len(), given.len()));
+        let names = given.iter().zip(&called.of).flat_map(|(name, of)| named(name, &of.leaves));
+        let result_names = names.collect();
+        let params_given = params.map(String::from).into_iter().zip(called.given);
+        let interface = [params_given.collect(), given.into_iter().zip(called.of).collect()];
         let definition = Definition {
             doc: String::new(),
             fast: self.fast,
@@ -108,7 +116,9 @@ impl Package {
             at,
             params: called.params,
             records: called.records,
-            result_names: given.iter().zip(&called.leaves).flat_map(|(name, of)| named(name, of)).collect(),
+            structs: self.structs,
+            interface,
+            result_names,
             results: called.results,
             name,
         };
@@ -192,6 +202,74 @@ impl Package {
             None => self.tensor_cores = true,
         }
         self
+    }
+
+    /// Makes the records of the function exported last structs for its callers; before the first function, those of all
+    /// functions of the package. In C a record `Body` of the package `sky` is `sky_body`, in C++ `sky::body`, and a
+    /// vector of it an array of these, `gpu_vector<sky::body>`. (Without it a record is one parameter or result a
+    /// field.) Complex numbers of f32 and f64 are `std::complex` in C++. Matrices and volumes of records stay an array
+    /// a field: an error of [`Package::run`].
+    ///
+    /// Cost: nothing is copied; each field is read and written with the stride of a struct, so that memory moves all
+    /// fields of a struct where a function needs one of them. An array a field moves what is needed.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p")
+    ///     .function("conjugates", ["z"], "result", |z: VExp<Complex<f32>>| z.conj())
+    ///     .structs();
+    /// assert_eq!(package.functions()?[0].params.len(), 2);
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
+    pub fn structs(mut self) -> Package {
+        match self.functions.last_mut() {
+            Some(function) => function.structs = true,
+            None => self.structs = true,
+        }
+        self
+    }
+
+    /// The structs of the interface, and where they are.
+    pub(crate) fn interface(&self) -> Result<Records> {
+        self.records_of(self.functions.iter().filter(|f| f.structs))
+    }
+
+    /// The records of all functions, for a report.
+    pub(crate) fn explained(&self) -> Vec<explain::Record> {
+        let describe = |f: &Definition| {
+            let records = self.records_of(std::iter::once(f)).unwrap_or_default();
+            let one = |u: &Use| explain::Record {
+                function: u.function.clone(),
+                name: u.name.clone(),
+                is_result: u.is_result,
+                first: u.first,
+                fields: records.leaves(&u.record).len(),
+                bytes: records.size_of(&u.record) as u64,
+                is_struct: f.structs,
+            };
+            records.uses.iter().map(one).collect::<Vec<_>>()
+        };
+        self.functions.iter().flat_map(describe).collect()
+    }
+
+    fn records_of<'a>(&self, functions: impl Iterator<Item = &'a Definition>) -> Result<Records> {
+        let mut records = Records::default();
+        for f in functions {
+            for (values, is_result) in f.interface.iter().zip([false, true]) {
+                let mut first = 0;
+                for (name, of) in values {
+                    if let FieldType::Struct(record) = &of.ty {
+                        let place = Loc::caller(f.at);
+                        let added = of.structs.iter().try_for_each(|s| records.add(s.clone()));
+                        added.map_err(|e| e.at(Some(&place)))?;
+                        let (function, name, record) = (f.name.clone(), name.clone(), record.clone());
+                        records.uses.push(Use { function, is_result, first, name, record });
+                    }
+                    first += of.leaves.len();
+                }
+            }
+        }
+        Ok(records)
     }
 
     /// Chooses how the function exported last keeps its stencils on GPUs, where that is possible;
@@ -293,8 +371,10 @@ pub(crate) struct Called {
     /// The parameters that are leaves of arrays of records.
     pub records: Vec<RecordParam>,
     pub results: Vec<NodeRef>,
-    /// The leaves of each result that has a name.
-    pub leaves: Vec<Vec<Leaf>>,
+    /// What each parameter is.
+    pub given: Vec<Described>,
+    /// What each result that has a name is.
+    pub of: Vec<Described>,
 }
 
 /// Calls an author's function on its parameters, which have these names.
@@ -306,11 +386,12 @@ pub(crate) fn call<const K: usize, A>(
 ) -> Called {
     let open = Open::new(Owner::Function(name.into()), at);
     let (mut params, mut records, mut names) = (Vec::new(), Vec::new(), names.iter());
+    let mut given = Vec::new();
     let called = f.call(&mut |parameter| {
         let name = names.next().expect("a name for each parameter");
         let first = params.len() as u32;
         let leaf_params =
-            named(name, &parameter.leaves).into_iter().zip(&parameter.leaves).map(|(name, leaf)| {
+            named(name, &parameter.of.leaves).into_iter().zip(&parameter.of.leaves).map(|(name, leaf)| {
                 let ty = Type { elem: leaf.ty, rank: parameter.rank };
                 Param { name, ty }
             });
@@ -319,12 +400,13 @@ pub(crate) fn call<const K: usize, A>(
         if leaves.len() > 1 && parameter.rank > 0 {
             records.push(RecordParam { name: name.clone(), leaves: leaves.clone() });
         }
+        given.push(parameter.of);
         leaves.map(|i| make_in(at, params[i as usize].ty, Op::Param(i), open.0)).collect()
     });
     for result in &called.nodes {
         result.scopes.check_open(result.at, at);
     }
-    Called { params, records, results: called.nodes, leaves: called.leaves }
+    Called { params, records, results: called.nodes, given, of: called.of }
 }
 
 fn wrong_count(function: &str, values: usize, names: usize) -> Error {

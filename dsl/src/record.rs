@@ -9,6 +9,7 @@ use crate::node::{self, Bundle, NodeRef, Op, make};
 use crate::rank::{Rank, Rank0, Rank1, Rank2, Rank3};
 use crate::results::{Results, nodes_of, of_nodes};
 use crate::scope::Place;
+use arraygpu_compiler::package::records::{FieldType, Struct};
 use std::fmt::Debug;
 use std::ops::Deref;
 use std::panic::Location;
@@ -56,6 +57,8 @@ pub trait Field: Sized + 'static {
     #[doc(hidden)]
     fn leaves_of(prefix: &str, out: &mut Vec<Leaf>);
     #[doc(hidden)]
+    fn c_type_of(structs: &mut Vec<Struct>) -> FieldType;
+    #[doc(hidden)]
     fn constants_of(self, at: Place, out: &mut Vec<NodeRef>);
 }
 
@@ -64,6 +67,9 @@ impl<T: Item> Field for T {
     type Of<K: Rank> = K::Handle<T>;
     fn leaves_of(prefix: &str, out: &mut Vec<Leaf>) {
         T::leaves(prefix, out);
+    }
+    fn c_type_of(structs: &mut Vec<Struct>) -> FieldType {
+        T::c_type(structs)
     }
     fn constants_of(self, at: Place, out: &mut Vec<NodeRef>) {
         self.constants_at(at, out);
@@ -75,6 +81,9 @@ impl<T: Field, const N: usize> Field for [T; N] {
     type Of<K: Rank> = [T::Of<K>; N];
     fn leaves_of(prefix: &str, out: &mut Vec<Leaf>) {
         (0..N).for_each(|i| T::leaves_of(&leaf_name(prefix, &i.to_string()), out));
+    }
+    fn c_type_of(structs: &mut Vec<Struct>) -> FieldType {
+        FieldType::Array(Box::new(T::c_type_of(structs)), N)
     }
     fn constants_of(self, at: Place, out: &mut Vec<NodeRef>) {
         self.into_iter().for_each(|x| x.constants_of(at, out));

@@ -1,7 +1,7 @@
 //! Tuples: what a closure may give, what a function may return, and how results are named.
 
 use crate::handle::{MExp, SExp, TExp, VExp};
-use crate::item::{Item, Leaf, leaves_of_item};
+use crate::item::{Described, Item, described};
 use crate::node::NodeRef;
 
 /// What a function may return: `SExp`, `VExp`, `MExp`, `TExp`, or a tuple of them.
@@ -16,9 +16,9 @@ pub trait Results: Copy {
     fn nodes(self, out: &mut Vec<NodeRef>);
     #[doc(hidden)]
     fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self;
-    /// For each value that has a name, its leaves.
+    /// What each value that has a name is.
     #[doc(hidden)]
-    fn leaves(out: &mut Vec<Vec<Leaf>>);
+    fn described(out: &mut Vec<Described>);
 }
 
 /// What the closure of `map`, `zip_with`, `generate` or `map_rows` may give: a scalar, or a tuple
@@ -47,8 +47,8 @@ macro_rules! handle_results {
             fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
                 $handle::of(T::join(nodes))
             }
-            fn leaves(out: &mut Vec<Vec<Leaf>>) {
-                out.push(leaves_of_item::<T>());
+            fn described(out: &mut Vec<Described>) {
+                out.push(described::<T>());
             }
         }
     )* };
@@ -95,8 +95,8 @@ macro_rules! tuple_results {
             fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
                 ($($name::from_nodes(nodes),)+)
             }
-            fn leaves(out: &mut Vec<Vec<Leaf>>) {
-                $($name::leaves(out);)+
+            fn described(out: &mut Vec<Described>) {
+                $($name::described(out);)+
             }
         }
         impl<$($name: Scalars),+> Scalars for ($($name,)+) {
@@ -116,8 +116,8 @@ impl<A: Results, const N: usize> Results for [A; N] {
     fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
         std::array::from_fn(|_| A::from_nodes(nodes))
     }
-    fn leaves(out: &mut Vec<Vec<Leaf>>) {
-        (0..N).for_each(|_| A::leaves(out));
+    fn described(out: &mut Vec<Described>) {
+        (0..N).for_each(|_| A::described(out));
     }
 }
 

@@ -125,6 +125,23 @@ fn traits(record: &Record<'_>) -> TokenStream {
             <#ty as #krate::derived::Field>::leaves_of(&#krate::derived::leaf_name(prefix, #text), out);
         }
     });
+    let c_fields = record.fields.iter().map(|f| {
+        let (ty, text) = (f.ty, f.name.to_string());
+        let text = text.trim_start_matches("r#");
+        quote_spanned!(ty.span()=> (#text.into(), <#ty as #krate::derived::Field>::c_type_of(structs)))
+    });
+    // what distinguishes the structs of a generic record
+    let arguments = record.generics.params.iter().filter_map(|p| match p {
+        GenericParam::Type(p) => {
+            let name = &p.ident;
+            Some(quote!(#krate::derived::argument_name::<#name>()))
+        }
+        GenericParam::Const(p) => {
+            let name = &p.ident;
+            Some(quote!(#name.to_string()))
+        }
+        GenericParam::Lifetime(_) => None,
+    });
     let constants = record.fields.iter().map(|f| {
         let (name, ty) = (f.name, f.ty);
         quote_spanned!(ty.span()=> <#ty as #krate::derived::Field>::constants_of(self.#name, at, out);)
@@ -133,6 +150,10 @@ fn traits(record: &Record<'_>) -> TokenStream {
         impl #own_impl #krate::derived::Item for #name #own_args #own_where {
             fn leaves(prefix: &str, out: &mut ::std::vec::Vec<#krate::derived::Leaf>) {
                 #(#leaves)*
+            }
+            fn c_type(structs: &mut ::std::vec::Vec<#krate::derived::Struct>) -> #krate::derived::FieldType {
+                let fields = ::std::vec![#(#c_fields),*];
+                #krate::derived::c_struct(stringify!(#name), &[#(#arguments),*], fields, structs)
             }
             fn split(node: &#krate::derived::NodeRef) -> &[#krate::derived::NodeRef] {
                 #krate::derived::parts(node)
@@ -156,8 +177,8 @@ fn traits(record: &Record<'_>) -> TokenStream {
             fn from_nodes(nodes: &mut dyn ::core::iter::Iterator<Item = #krate::derived::NodeRef>) -> Self {
                 #of { #(#names: #krate::Results::from_nodes(nodes),)* }
             }
-            fn leaves(out: &mut ::std::vec::Vec<::std::vec::Vec<#krate::derived::Leaf>>) {
-                out.push(#krate::derived::leaves_of_item::<#name #own_args>());
+            fn described(out: &mut ::std::vec::Vec<#krate::derived::Described>) {
+                out.push(#krate::derived::described::<#name #own_args>());
             }
         }
 

@@ -11,6 +11,7 @@
 mod iterate;
 mod state;
 
+use crate::item::Described;
 use crate::node::{Lambda, Node, NodeRef, Op, SameShape};
 use crate::scope::Place;
 use arraygpu_compiler::build::Boundary;
@@ -32,6 +33,10 @@ pub(crate) struct Definition {
     pub at: Place,
     pub params: Vec<Param>,
     pub records: Vec<RecordParam>,
+    /// Whether callers pass records as structs.
+    pub structs: bool,
+    /// What each named parameter is, and each named result.
+    pub interface: [Vec<(String, Described)>; 2],
     pub result_names: Vec<String>,
     pub results: Vec<NodeRef>,
 }
