@@ -2,14 +2,14 @@
 
 use crate::arguments::Args;
 use crate::buffer::{self, Buffer, Memory, On};
-use crate::check::{Check, Reader, Values};
+use crate::check::{Check, Reader, Values, bits};
 use crate::context::Context;
 use crate::error::{RECORD, Result, fail};
 use crate::handle::Pin;
 use crate::launch::{self, scratch_bytes, tiles};
 use crate::module::{Entry, Loaded};
 use crate::places::place_of;
-use crate::span::Span;
+use crate::span::{AXES, Span};
 use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
 use crate::{guards, interrupt, log, repeat};
@@ -158,9 +158,7 @@ fn until(
         if check.is_due(turn, most) {
             now.site = first;
             run(loaded, plan, stops, now, context, ws)?;
-            // SAFETY: the check has written the number, the only element of an array of i64.
-            let number =
-                unsafe { ws.spans[place_of(plan, check.number)].base.cast::<i64>().read_unaligned() };
+            let number = bits(&ws.spans[place_of(plan, check.number)], [0; AXES]).cast_signed();
             if number >= 0 || turn == most {
                 break;
             }

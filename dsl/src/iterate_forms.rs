@@ -53,6 +53,14 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhile<S, 
     /// states before every `n`th step are checked, the first ones too, and those after the last step.
     ///
     /// `n` is 1 or more.
+    ///
+    /// Cost: that of [`iterate_while`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| iterate_while(100, x, |x| x.max().ge(1.0), |x| x * 0.5).check_every(2);
+    /// assert_eq!(call(f, [vector(&[5.0f32, 2.0])]), [vector(&[0.3125f32, 0.125]), scalar(4i64)]);
+    /// ```
     pub fn check_every(self, n: u32) -> (S, SExp<i64>) {
         let IterateWhile { at, limit, init, condition, step } = self;
         let ends = |states: &S| Ends::While { condition: condition(states).node(), every: n.max(1) };

@@ -103,7 +103,7 @@ pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use item::Item;
 pub use iterate::{iterate, iterate_indexed};
 pub use iterate_forms::{IterateWhile, iterate_collect, iterate_collect_indexed, iterate_while};
-pub use kernel_fn::{Argument, KernelFn};
+pub use kernel_fn::{Argument, KernelFn, Outputs};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
 pub use package::Package;
 pub use rank::{Rank, Rank0, Rank1, Rank2, Rank3};

@@ -174,3 +174,39 @@ fn sixteen_states_and_results() {
         everywhere(&f, &[vector(&[1i64, 2]), scalar(k)]);
     }
 }
+
+#[test]
+fn arrays_and_lists_of_parameters_and_results() {
+    let f = lower(["x", "w[3]"], ["a", "b", "c"], |x: [VExp<f32>; 2], w: Vec<SExp<f32>>| -> Vec<VExp<f32>> {
+        w.iter().map(|w| x[0] * *w + x[1]).collect()
+    });
+    let names: Vec<&str> = f.params.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["x0", "x1", "w0", "w1", "w2"]);
+    let args = [vector(&[1f32, 2.]), vector(&[5f32, 6.]), scalar(2f32), scalar(3f32), scalar(4f32)];
+    let found = everywhere(&f, &args);
+    assert_eq!(found, [vector(&[7f32, 10.]), vector(&[8f32, 12.]), vector(&[9f32, 14.])]);
+    let f = lower(["x"], ["a", "b", "s"], |x: VExp<f32>| ([x + 1, x * 2], x.sum()));
+    everywhere(&f, &[vector(&[1f32, 2.])]);
+}
+
+#[test]
+fn twelve_arrays_at_once() {
+    let f = lower(["x"], "r", |x: VExp<f32>| {
+        let y = |i: u8| x + f32::from(i);
+        x.zip12(
+            y(1),
+            y(2),
+            y(3),
+            y(4),
+            y(5),
+            y(6),
+            y(7),
+            y(8),
+            y(9),
+            y(10),
+            y(11),
+            |a, b, c, d, e, f, g, h, i, j, k, l| a + b + c + d + e + f + g + h + i + j + k + l,
+        )
+    });
+    assert_eq!(everywhere(&f, &[vector(&[1f32, 2.])]), [vector(&[78f32, 90.])]);
+}
