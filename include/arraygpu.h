@@ -225,6 +225,11 @@ enum agpu_arg_kind
      * An array result that is written to a new buffer with the right extents.
      */
     AGPU_ARG_RESULT_NEW = 4,
+    /**
+     * A field of an array result of structs, which is written to a new buffer of bytes with an axis more, the bytes
+     * of a struct. The fields with the same `made` share it; they have the same extents.
+     */
+    AGPU_ARG_RESULT_NEW_FIELD = 5,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -618,11 +623,12 @@ typedef struct agpu_arg {
      */
     const void *scalar;
     /**
-     * VIEW, RESULT_VIEW: the array.
+     * VIEW, RESULT_VIEW: the array. RESULT_NEW_FIELD: `offset` is that of the field in a struct, and `stride[0]` the
+     * size of a struct, both in bytes.
      */
     struct agpu_view view;
     /**
-     * RESULT_NEW: receives the buffer, which belongs to the caller.
+     * RESULT_NEW, RESULT_NEW_FIELD: receives the buffer, which belongs to the caller.
      */
     struct agpu_buffer **made;
     /**

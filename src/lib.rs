@@ -26,12 +26,15 @@
 //! program means, to the bit.
 
 pub use arraygpu_dsl::{
-    Argument, Bits, Boundary, Collected, Elem, Error, Float, Int, IntoScalar, IterateWhile, KernelFn, MExp,
-    MatrixRhs, Num, Outputs, Package, Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States,
-    StencilHint, TExp, TensorRhs, VExp, VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2,
-    generate3, iota, iterate, iterate_collect, iterate_collect_indexed, iterate_indexed, iterate_while, lit,
-    slet, stage, stage_with,
+    Argument, Bits, Boundary, Collected, Elem, Error, Field, Float, Int, IntoScalar, Item, IterateWhile,
+    KernelFn, MExp, MatrixRhs, Num, Outputs, Package, Rank, Record, Result, ResultNames, Results, SExp,
+    ScalarRhs, Scalars, Signed, States, StencilHint, TExp, TensorRhs, VExp, VectorRhs, all, any, bf16, cond,
+    f16, fill, generate, generate2, generate3, iota, iterate, iterate_collect, iterate_collect_indexed,
+    iterate_indexed, iterate_while, lit, slet, stage, stage_with,
 };
+
+#[doc(hidden)]
+pub use arraygpu_dsl::derived;
 
 /// Everything that a generator needs.
 pub mod prelude {

@@ -4,8 +4,8 @@ use crate::abi::{AgpuArg, AgpuArgKind, AgpuView, code};
 use crate::buffer;
 use crate::error::{Error, INVALID_ARGUMENT, OVERLAP, Result, SHAPE, TYPE_MISMATCH, aligned, error, fail};
 use crate::module::Entry;
-use crate::span::{Span, extents, noun};
-use crate::view::resolve_into;
+use crate::span::{AXES, Span, extents, noun};
+use crate::view::{elements, resolve_into};
 use crate::workspace::Workspace;
 use arraygpu_compiler::scalar::Lit;
 
@@ -46,9 +46,15 @@ impl Args {
         self.is(i, AgpuArgKind::AgpuArgResultScalar)
     }
 
-    /// Whether argument i asks for a new buffer.
+    /// Whether argument i asks for a new buffer, or for a field of one.
     pub fn is_new(self, i: usize) -> bool {
-        self.is(i, AgpuArgKind::AgpuArgResultNew)
+        self.is(i, AgpuArgKind::AgpuArgResultNew) || self.field(i).is_some()
+    }
+
+    /// If argument i is a field of new structs, its offset in one and the size of one, in bytes.
+    pub fn field(self, i: usize) -> Option<(i64, i64)> {
+        let is_field = self.is(i, AgpuArgKind::AgpuArgResultNewField);
+        is_field.then(|| (self.view(i).offset, self.view(i).stride[0]))
     }
 
     /// Where an argument of kind RESULT_NEW receives its buffer.
@@ -93,10 +99,19 @@ pub(crate) fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) 
             *literal = Lit::from_word(ty, bits);
         }
         (true, true) if args.is(i, AgpuArgResultScalar) => *span = Span::scalar(args.scalar(i)?, ty),
-        (false, true) if args.is(i, AgpuArgResultNew) => {
+        (false, true) if args.is(i, AgpuArgResultNew) || args.is(i, AgpuArgResultNewField) => {
             aligned(args.made(i), "the pointer to the new buffer")?;
             if args.made(i).is_null() {
                 fail!(INVALID_ARGUMENT, "the pointer is NULL");
+            }
+            if args.is(i, AgpuArgResultNewField) {
+                let (view, size) = (args.view(i), ty.size() as i64);
+                let (offset, record) = (view.offset, view.stride[0]);
+                let fits = 0 <= offset && offset <= record - size;
+                let has_axis = usize::from(slot.ty.rank) < AXES;
+                if !fits || !has_axis || offset % size != 0 || record % size != 0 {
+                    fail!(INVALID_ARGUMENT, "no field of {ty} is at byte {offset} of {record}");
+                }
             }
         }
         (scalar, _)
@@ -105,9 +120,10 @@ pub(crate) fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) 
         {
             let view = args.view(i);
             let buffer = buffer::pin(view.buffer)?;
-            if buffer.ty != ty {
+            let given = elements(view, &buffer)?;
+            if given != ty {
                 let expected = noun(slot.ty.rank.max(1).into());
-                fail!(TYPE_MISMATCH, "expected a {expected} of {ty}, got one of {}", buffer.ty);
+                fail!(TYPE_MISMATCH, "expected a {expected} of {ty}, got one of {given}");
             }
             resolve_into(view, &buffer, span)?;
             ws.pins.push(buffer);

@@ -310,7 +310,15 @@ pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mu
     ws.delivered.clear();
     for (place, memory) in ws.made.drain(..) {
         let span = ws.spans[place];
-        match buffer::insert(Buffer::new(context.clone(), span.ty, span.shape(), memory)) {
+        let buffer = match args.field(place) {
+            // structs are bytes with an axis more
+            Some((_, size)) => {
+                let extents = [span.shape(), &[size]].concat();
+                Buffer::new(context.clone(), Ty::U8, &extents, memory)
+            }
+            None => Buffer::new(context.clone(), span.ty, span.shape(), memory),
+        };
+        match buffer::insert(buffer) {
             Ok(handle) => {
                 ws.words[place] = handle.addr() as u64;
                 ws.delivered.push(place);
@@ -336,7 +344,7 @@ pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mu
             unsafe {
                 std::ptr::copy_nonoverlapping(word.as_ptr(), ws.spans[place].base, slot.ty.elem.size())
             };
-        } else if args.is_new(place) {
+        } else if ws.delivered.contains(&place) {
             // SAFETY: the pointer was checked and belongs to the caller.
             unsafe { args.made(place).write(without_provenance_mut(ws.words[place] as usize)) };
         }

@@ -87,15 +87,53 @@ pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> 
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     for (r, slot) in plan.results.iter().enumerate() {
         let place = params + r;
-        if !slot.ty.is_scalar() && args.is(place, AgpuArgKind::AgpuArgResultNew) {
-            let mut room = [0; AXES];
-            let span = Span::dense(std::ptr::null_mut(), slot.ty.elem, shape_of(slot, &ws.host, &mut room)?);
+        if slot.ty.is_scalar() || !args.is_new(place) {
+            continue;
+        }
+        let mut room = [0; AXES];
+        let span = Span::dense(std::ptr::null_mut(), slot.ty.elem, shape_of(slot, &ws.host, &mut room)?);
+        if let Some(field) = args.field(place) {
+            reserve_field((place, field, span), args, ws, on).map_err(|e| e.of(&slot.name))?;
+        } else {
             let memory = Memory::new(span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
             ws.spans[place] = Span { base: memory.data(), ..span };
             ws.made.push((place, memory));
         }
     }
     reserve_temporaries(entry, ws, on)
+}
+
+/// Places a field of an array of structs; the first one allocates the structs.
+fn reserve_field(
+    (place, (offset, size), dense): (usize, (i64, i64), Span),
+    args: Args,
+    ws: &mut Workspace,
+    on: On,
+) -> Result<()> {
+    let first = ws.made.iter().map(|(p, _)| *p).find(|p| args.made(*p) == args.made(place));
+    let base = match first {
+        Some(first) => {
+            let (before, same) = (args.field(first), &ws.spans[first]);
+            if before.is_none_or(|(_, other)| other != size) || same.shape() != dense.shape() {
+                fail!(SHAPE, "the fields of an array of structs have different extents or structs");
+            }
+            same.base.wrapping_offset(-before.map_or(0, |(offset, _)| offset as isize))
+        }
+        None => {
+            let Some(bytes) = dense.len().checked_mul(size) else {
+                fail!(OUT_OF_MEMORY, "{} structs of {size} bytes", extents(dense.shape()));
+            };
+            let memory = Memory::new(bytes, 1, on)?;
+            let base = memory.data();
+            ws.made.push((place, memory));
+            base
+        }
+    };
+    let strides = dense.strides.map(|s| s.wrapping_mul(size / dense.ty.size() as i64));
+    let rank = dense.rank;
+    ws.spans[place] =
+        Span::new(base.wrapping_offset(offset as isize), dense.ty, dense.shape(), &strides[AXES - rank..]);
+    Ok(())
 }
 
 /// Allocates the memory that a workspace would hold. On the CPU scratch is added to it.

@@ -5,31 +5,58 @@ use crate::buffer::{self, Buffer, element};
 use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, error, fail, out};
 use crate::guard::guard_as;
 use crate::span::{AXES, Span, count, extents};
+use arraygpu_compiler::scalar::Ty;
 
 /// Checks a view against its buffer and returns its span.
 pub(crate) fn resolve(view: &AgpuView, buffer: &Buffer) -> Result<Span> {
-    let mut span = Span::nothing(buffer.ty);
+    let mut span = Span::nothing(elements(view, buffer)?);
     resolve_into(view, buffer, &mut span)?;
     Ok(span)
 }
 
-/// Does the same and writes the result to a span that has the buffer's type.
+/// Returns the type of a view's elements: that of its buffer, or, of a buffer of bytes, the one that the view names.
+#[inline]
+pub(crate) fn elements(view: &AgpuView, buffer: &Buffer) -> Result<Ty> {
+    let AgpuElement { kind, size } = view.element;
+    let own = element(buffer.ty);
+    if (kind, size) == (own.kind, own.size) || (kind, size) == (0, 0) {
+        return Ok(buffer.ty);
+    }
+    of_bytes(view, buffer)
+}
+
+/// The same for a view whose elements are not those of its buffer.
+#[cold]
+fn of_bytes(view: &AgpuView, buffer: &Buffer) -> Result<Ty> {
+    let (AgpuElement { kind, size }, own) = (view.element, element(buffer.ty));
+    let named =
+        usize::try_from(kind).ok().and_then(|k| Ty::ALL.get(k)).filter(|ty| ty.size() == size as usize);
+    match named {
+        Some(ty) if buffer.ty == Ty::U8 => {
+            if buffer.data.addr() % ty.size() != 0 {
+                fail!(
+                    INVALID_ARGUMENT,
+                    "the buffer's bytes do not begin at a multiple of {size}, the size of the view's elements"
+                );
+            }
+            Ok(*ty)
+        }
+        _ => fail!(
+            TYPE_MISMATCH,
+            "the view says that its elements are of type {kind} and {size} bytes, its buffer's are {} (type {}, {} bytes)",
+            buffer.ty,
+            own.kind,
+            own.size
+        ),
+    }
+}
+
+/// Does the same as [`resolve`] and writes the result to a span that has the type of the view's elements.
 #[inline]
 pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) -> Result<()> {
     let Some(rank) = usize::try_from(view.rank).ok().filter(|r| (1..=AXES).contains(r)) else {
         fail!(SHAPE, "the view has rank {}, a vector has rank 1, a matrix 2, 3 is the most", view.rank);
     };
-    let element = element(buffer.ty);
-    let AgpuElement { kind, size } = view.element;
-    if (kind, size) != (element.kind, element.size) && (kind, size) != (0, 0) {
-        fail!(
-            TYPE_MISMATCH,
-            "the view says that its elements are of type {kind} and {size} bytes, its buffer's are {} (type {}, {} bytes)",
-            buffer.ty,
-            element.kind,
-            element.size
-        );
-    }
     if !view.length.is_null() || view.reserved[0] | view.reserved[1] != 0 {
         fail!(INVALID_ARGUMENT, "the view's fields `length` and `reserved` must be 0 in this version");
     }
@@ -43,16 +70,18 @@ pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) ->
     let Some(count) = count(shape) else {
         fail!(OUT_OF_BOUNDS, "the view has {} elements, more than can be counted", extents(shape));
     };
+    // Bytes behind the last whole element hold none.
+    let held = if span.ty == buffer.ty { buffer.count } else { buffer.count / span.ty.size() as i64 };
     let is_inside = if count == 0 {
-        (0..=buffer.count).contains(&offset)
+        (0..=held).contains(&offset)
     } else {
         // A distance that overflows is out of bounds.
-        reach(offset, shape, strides).is_some_and(|(first, last)| first >= 0 && last < buffer.count)
+        reach(offset, shape, strides).is_some_and(|(first, last)| first >= 0 && last < held)
     };
     if !is_inside {
-        return Err(outside(view, buffer));
+        return Err(outside(view, held));
     }
-    let base = buffer.data.wrapping_offset(offset as isize * buffer.ty.size() as isize);
+    let base = buffer.data.wrapping_offset(offset as isize * span.ty.size() as isize);
     span.set(base, shape, strides);
     Ok(())
 }
@@ -71,7 +100,7 @@ fn reach(offset: i64, shape: &[i64], strides: &[i64]) -> Option<(i64, i64)> {
 }
 
 #[cold]
-fn outside(view: &AgpuView, buffer: &Buffer) -> crate::error::Error {
+fn outside(view: &AgpuView, held: i64) -> crate::error::Error {
     let (offset, rank) = (view.offset, view.rank as usize);
     let list = |values: &[i64]| values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let (shape, strides) = (&view.extent[..rank], list(&view.stride[..rank]));
@@ -81,10 +110,7 @@ fn outside(view: &AgpuView, buffer: &Buffer) -> crate::error::Error {
     };
     error(
         OUT_OF_BOUNDS,
-        format!(
-            "the view (offset {offset}, {what}) reaches outside of its buffer of {} elements",
-            buffer.count
-        ),
+        format!("the view (offset {offset}, {what}) reaches outside of its buffer of {held} elements"),
     )
 }
 

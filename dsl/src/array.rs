@@ -3,9 +3,10 @@
 
 use crate::elem::{Elem, Float, Num, Signed};
 use crate::handle::{MExp, SExp, TExp, VExp};
+use crate::item::Item;
 use crate::node::{self, Op, make};
 use crate::ops::{MatrixRhs, TensorRhs, VectorRhs};
-use crate::results::{Results, Scalars, nodes_of};
+use crate::results::{Results, Scalars, leafwise, nodes_of, of_nodes};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 use std::panic::Location;
 
@@ -33,17 +34,17 @@ macro_rules! zips {
         /// ```
         #[track_caller]
         #[allow(clippy::too_many_arguments, reason = "one for each array")]
-        pub fn $method<$($ty: Elem,)+ R: Scalars>(
+        pub fn $method<$($ty: Item,)+ R: Scalars>(
             self,
             $($name: $handle<$ty>,)+
             f: impl FnOnce(SExp<T>, $(SExp<$ty>),+) -> R,
         ) -> R::$arrays {
-            let arrays = node::map(Location::caller(), stringify!($method), &[self.node(), $($name.node()),+], |vars| {
-                let mut vars = vars.iter().copied();
-                let mut next = || vars.next().expect("a variable for each array");
-                nodes_of(f(SExp::of(next()), $(SExp::<$ty>::of(next())),+))
+            let srcs = nodes_of((self, $($name,)+));
+            let arrays = node::map(Location::caller(), stringify!($method), &srcs, |vars| {
+                let vars = &mut vars.iter().copied();
+                nodes_of(f(SExp::from_nodes(vars), $(SExp::<$ty>::from_nodes(vars)),+))
             });
-            R::$arrays::from_nodes(&mut arrays.into_iter())
+            of_nodes(&arrays)
         }
     )* };
 }
@@ -102,7 +103,7 @@ macro_rules! elementwise_binary {
 
 macro_rules! arrays {
     ($($handle:ident $arrays:ident $rhs:ident $example:literal;)*) => { $(
-        impl<T: Elem> $handle<T> {
+        impl<T: Item> $handle<T> {
             /// `f` of each element, as an array of the same shape. If `f` gives a tuple, the result
             /// is a tuple of arrays.
             ///
@@ -116,8 +117,7 @@ macro_rules! arrays {
             /// ```
             #[track_caller]
             pub fn map<R: Scalars>(self, f: impl FnOnce(SExp<T>) -> R) -> R::$arrays {
-                let arrays = node::map(Location::caller(), "map", &[self.node()], |v| nodes_of(f(SExp::of(v[0]))));
-                R::$arrays::from_nodes(&mut arrays.into_iter())
+                of_nodes(&node::map(Location::caller(), "map", &nodes_of(self), |v| nodes_of(f(of_nodes(v)))))
             }
 
             zips! { $handle $arrays $example:
@@ -147,6 +147,27 @@ macro_rules! arrays {
                 zip12 12 (y: U, z: V, u: W, v: X, w: Y, a: A, b: B, c: C, d: D, e: E, g: G);
             }
 
+            /// The same array, stored before it is read. It is for an array whose elements are
+            /// expensive to compute and are read several times. It never changes a value. It cannot
+            /// stand inside of a closure whose variable the array mentions.
+            ///
+            /// Cost: memory for the array, one write of each element, a read wherever one is used.
+            /// A launch that reads it comes after the one that writes it.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x / x.sqrt().materialize();")]
+            #[doc = concat!("assert_eq!(call(f, [x.clone()]), call(|x: ", stringify!($handle), "<f32>| x / x.sqrt(), [x]));")]
+            /// ```
+            #[track_caller]
+            pub fn materialize(self) -> $handle<T> {
+                let at = Location::caller();
+                leafwise(self, |x| make(at, x.ty, Op::Materialize(x)))
+            }
+        }
+
+        impl<T: Elem> $handle<T> {
             elementwise! { $handle Signed $example: abs Abs }
             elementwise! { $handle Float $example:
                 sqrt Sqrt floor Floor ceil Ceil trunc Trunc round Round round_ties_even RoundTiesEven
@@ -213,25 +234,6 @@ macro_rules! arrays {
             #[track_caller]
             pub fn cast<U: Elem>(self) -> $handle<U> {
                 $handle::of(node::cast(Location::caller(), U::TY, self.node()))
-            }
-
-            /// The same array, stored before it is read. It is for an array whose elements are
-            /// expensive to compute and are read several times. It never changes a value. It cannot
-            /// stand inside of a closure whose variable the array mentions.
-            ///
-            /// Cost: memory for the array, one write of each element, a read wherever one is used.
-            /// A launch that reads it comes after the one that writes it.
-            ///
-            /// ```
-            /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let x = ", $example, ";")]
-            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x / x.sqrt().materialize();")]
-            #[doc = concat!("assert_eq!(call(f, [x.clone()]), call(|x: ", stringify!($handle), "<f32>| x / x.sqrt(), [x]));")]
-            /// ```
-            #[track_caller]
-            pub fn materialize(self) -> $handle<T> {
-                let x = self.node();
-                $handle::of(make(Location::caller(), x.ty, Op::Materialize(x)))
             }
         }
     )* };

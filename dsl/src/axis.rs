@@ -1,10 +1,10 @@
 //! Functions of arrays along an axis: lengths, slices, reversal, parts; and the functions that make
 //! arrays from indices.
 
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::item::Item;
 use crate::node::{self, NodeRef, Op, make};
-use crate::results::{Results, Scalars, nodes_of};
+use crate::results::{Results, Scalars, leafwise, nodes_of};
 use crate::scope::Place;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{Lit, Ty};
@@ -74,11 +74,25 @@ pub(crate) fn over_parts(
     axes: &[u8],
     f: impl FnOnce(NodeRef) -> Vec<NodeRef>,
 ) -> Vec<NodeRef> {
-    let extents: Vec<NodeRef> = axes.iter().map(|axis| len(at, src, *axis)).collect();
+    over_parts_of(at, construct, &[src], axes, |parts| f(parts[0]))
+}
+
+/// [`over_parts`] of the leaves of an array, which have one shape.
+pub(crate) fn over_parts_of(
+    at: Place,
+    construct: &'static str,
+    srcs: &[NodeRef],
+    axes: &[u8],
+    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
+    let extents: Vec<NodeRef> = axes.iter().map(|axis| len(at, srcs[0], *axis)).collect();
     generated(at, construct, &extents, |index| {
-        // from the last axis on: picking an axis does not renumber those before it
-        let last_first = axes.iter().zip(index).rev();
-        f(last_first.fold(src, |part, (axis, i)| pick(at, construct, (part, *axis), i, true)))
+        let part = |src: &NodeRef| {
+            // from the last axis on: picking an axis does not renumber those before it
+            let last_first = axes.iter().zip(index).rev();
+            last_first.fold(*src, |part, (axis, i)| pick(at, construct, (part, *axis), i, true))
+        };
+        f(&srcs.iter().map(part).collect::<Vec<_>>())
     })
 }
 
@@ -86,7 +100,7 @@ macro_rules! axes {
     ($handle:ident $example:literal: $(
         $axis:literal $what:literal $count:literal $len:ident $slice:ident $slice_by:ident $reverse:ident;
     )*) => {
-        impl<T: Elem> $handle<T> { $(
+        impl<T: Item> $handle<T> { $(
             #[doc = concat!("The number of ", $what, ".")]
             ///
             /// Cost: none; the host knows it.
@@ -100,7 +114,7 @@ macro_rules! axes {
             #[track_caller]
             #[allow(clippy::len_without_is_empty)]
             pub fn $len(self) -> SExp<i64> {
-                SExp::of(len(Location::caller(), self.node(), $axis))
+                SExp::of(len(Location::caller(), nodes_of(self)[0], $axis))
             }
 
             #[doc = concat!("The ", $what, " from `start` up to, not including, `stop`. `0 <= start <= stop <= ", stringify!($len), "()`")]
@@ -119,7 +133,7 @@ macro_rules! axes {
             pub fn $slice(self, start: impl IntoScalar<i64>, stop: impl IntoScalar<i64>) -> $handle<T> {
                 let at = Location::caller();
                 let ends = [start.scalar_at(at), stop.scalar_at(at)];
-                $handle::of(slice(at, stringify!($slice), (self.node(), $axis), ends, None))
+                leafwise(self, |x| slice(at, stringify!($slice), (x, $axis), ends, None))
             }
 
             #[doc = concat!("Every `stride`-th of the ", $what, " from `start` up to, not including, `stop`: the ceiling of")]
@@ -147,7 +161,7 @@ macro_rules! axes {
                 let at = Location::caller();
                 let ends = [start.scalar_at(at), stop.scalar_at(at)];
                 let stride = Some(stride.scalar_at(at));
-                $handle::of(slice(at, stringify!($slice_by), (self.node(), $axis), ends, stride))
+                leafwise(self, |x| slice(at, stringify!($slice_by), (x, $axis), ends, stride))
             }
 
             #[doc = concat!("The ", $what, " from last to first.")]
@@ -164,8 +178,8 @@ macro_rules! axes {
             /// ```
             #[track_caller]
             pub fn $reverse(self) -> $handle<T> {
-                let x = self.node();
-                $handle::of(make(Location::caller(), x.ty, Op::Reverse(x, $axis)))
+                let at = Location::caller();
+                leafwise(self, |x| make(at, x.ty, Op::Reverse(x, $axis)))
             }
         )* }
     };
@@ -186,7 +200,7 @@ axes! { TExp "tensor(&[[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]])":
 
 macro_rules! parts {
     ($handle:ident $example:literal -> $part:ident: $($axis:literal $what:literal $method:ident $result:literal;)*) => {
-        impl<T: Elem> $handle<T> { $(
+        impl<T: Item> $handle<T> { $(
             #[doc = concat!("The ", $what, " at an index.")]
             ///
             /// An index that the host knows (made of lengths, constants and scalar parameters) is
@@ -206,7 +220,7 @@ macro_rules! parts {
             pub fn $method(self, index: impl IntoScalar<i64>) -> $part<T> {
                 let at = Location::caller();
                 let index = index.scalar_at(at);
-                $part::of(pick(at, stringify!($method), (self.node(), $axis), index, false))
+                leafwise(self, |x| pick(at, stringify!($method), (x, $axis), index, false))
             }
         )* }
     };

@@ -253,6 +253,7 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
             extents: arguments.extent.clone(),
             functions: arguments.function.clone(),
             hints: true,
+            records: package.explained(),
         };
         print(stdout, &compiled.explain(&options, format)?)?;
     }
@@ -272,6 +273,7 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
             Some(folder) => Some(Cache::at(folder)),
         },
         jobs: arguments.jobs.map_or_else(compiler::package::default_jobs, NonZeroUsize::get),
+        records: package.interface()?,
         sources: arguments.sources,
         progress: Box::new(move |text| progress.say(text)),
         ..compiler::package::Options::new(out)

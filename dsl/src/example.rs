@@ -37,9 +37,19 @@ pub fn tensor<T: Elem, const R: usize, const C: usize>(planes: &[[[T; C]; R]]) -
 /// With the error's text, if the function cannot be lowered or a shape rule does not hold.
 #[track_caller]
 pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<Value> {
+    call_parts(f, args)
+}
+
+/// [`call`] of a function of records: with an argument for each leaf of a parameter.
+///
+/// # Panics
+///
+/// As [`call`].
+#[track_caller]
+pub fn call_parts<const K: usize, A>(f: impl KernelFn<K, A>, args: impl AsRef<[Value]>) -> Vec<Value> {
     let at = Location::caller();
     let names: [String; K] = std::array::from_fn(|i| format!("p{i}"));
-    let (params, results) = package::call("f", at, names.each_ref().map(String::as_str), f);
+    let called = package::call("f", at, names.each_ref().map(String::as_str), f);
     let definition = Definition {
         name: "f".into(),
         doc: String::new(),
@@ -47,10 +57,13 @@ pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<
         tensor_cores: false,
         stencil: None,
         at,
-        params,
-        result_names: (0..results.len()).map(|i| format!("r{i}")).collect(),
-        results,
+        params: called.params,
+        records: called.records,
+        structs: false,
+        interface: Default::default(),
+        result_names: (0..called.results.len()).map(|i| format!("r{i}")).collect(),
+        results: called.results,
     };
-    let outcome = lower::lower(&definition).and_then(|function| interp::run(&function, &args));
+    let outcome = lower::lower(&definition).and_then(|function| interp::run(&function, args.as_ref()));
     outcome.unwrap_or_else(|e| panic!("{}", e.message)).results
 }

@@ -1,6 +1,7 @@
 //! The typed handles, and what may stand where one is expected.
 
 use crate::elem::{Elem, exact_float};
+use crate::item::Item;
 use crate::node::{self, NodeRef};
 use crate::scope::Place;
 use arraygpu_compiler::Error;
@@ -32,9 +33,10 @@ macro_rules! handle {
             }
         }
 
-        impl<T: Elem> std::fmt::Debug for $name<T> {
+        impl<T: Item> std::fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "{}<{}> made at {}", stringify!($name), T::TY, self.0.at)
+                let items: Vec<String> = T::split(&self.0).iter().map(|n| n.ty.elem.to_string()).collect();
+                write!(f, "{}<{}> made at {}", stringify!($name), items.join(" "), self.0.at)
             }
         }
     };
@@ -88,7 +90,7 @@ handle! {
     TExp
 }
 
-/// What may stand where a scalar expression of `T` is expected: `SExp<T>`, a `T`, and an `i32`
+/// What may stand where a scalar expression of `T` is expected: `SExp<T>`, a `T` (also of a record), and an `i32`
 /// literal beside floats.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as a scalar expression `SExp<{T}>`",
@@ -96,7 +98,7 @@ handle! {
     note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, and on a Rust number `as {T}`, or `f16::from_f32(0.5)`, `bf16::from_f32(0.5)` for a half",
     note = "to use an array here, reduce it (`.sum()`) or read one element (`.at(i)`, of a matrix `.at(i, j)`)"
 )]
-pub trait IntoScalar<T: Elem>: Sized {
+pub trait IntoScalar<T: Item>: Sized {
     #[doc(hidden)]
     fn scalar_at(self, at: Place) -> NodeRef;
 
@@ -116,16 +118,18 @@ pub trait IntoScalar<T: Elem>: Sized {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Elem> IntoScalar<T> for SExp<T> {
+impl<T: Item> IntoScalar<T> for SExp<T> {
     fn scalar_at(self, _: Place) -> NodeRef {
         self.node()
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Elem> IntoScalar<T> for T {
+impl<T: Item> IntoScalar<T> for T {
     fn scalar_at(self, at: Place) -> NodeRef {
-        node::constant(at, self.lit())
+        let mut constants = Vec::new();
+        self.constants_at(at, &mut constants);
+        T::join(&mut constants.into_iter())
     }
 }
 

@@ -4,8 +4,8 @@
 //! is found here ([`captured`]): the compiler makes a function of its own from the step, which gets
 //! those values as parameters.
 
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::item::Item;
 use crate::node::{Ends, Iteration, Node, NodeRef, Op, invalid, make, make_in};
 use crate::scope::{Open, Owner, Place, ScopeRef};
 use crate::states::{States, like, nodes_of};
@@ -65,7 +65,7 @@ pub fn iterate_indexed<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOn
 
 macro_rules! methods {
     ($($handle:ident $example:literal;)*) => { $(
-        impl<T: Elem> $handle<T> {
+        impl<T: Item> $handle<T> {
             /// The array after `k` steps: [`iterate`](crate::iterate) of one state.
             ///
             /// Cost: that of [`iterate`](crate::iterate).

@@ -4,11 +4,10 @@
 //! A closure is called once, on parameter handles, when it is registered. What it returns is the
 //! function.
 
-use crate::elem::Elem;
 use crate::handle::{MExp, SExp, TExp, VExp};
+use crate::item::{Described, Item};
 use crate::node::NodeRef;
-use crate::results::{Results, each_tuple};
-use arraygpu_compiler::core::Type;
+use crate::results::{Results, each_tuple, of_nodes};
 
 /// A type of parameters: `SExp<T>`, `VExp<T>`, `MExp<T>` or `TExp<T>`; also `[VExp<T>; N]`, whose parameters have the
 /// names `w0`, `w1` .. if the name is `w`, and `Vec<VExp<T>>`, whose name says how many there are: `w[3]`.
@@ -20,7 +19,29 @@ use arraygpu_compiler::core::Type;
 pub trait Argument: Sized {
     /// Makes it of parameters, each of which gets a name.
     #[doc(hidden)]
-    fn make(name: &str, parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Self;
+    fn make(name: &str, parameter: &mut dyn FnMut(&str, Parameter) -> Vec<NodeRef>) -> Self;
+}
+
+/// A parameter of a function: a scalar or an array for each leaf.
+#[derive(Debug)]
+pub struct Parameter {
+    pub(crate) of: Described,
+    pub(crate) rank: u8,
+}
+
+impl Parameter {
+    fn of<A: Results>(rank: u8) -> Parameter {
+        let mut all = Vec::new();
+        A::described(&mut all);
+        Parameter { of: all.pop().expect("a parameter is one value"), rank }
+    }
+}
+
+/// What a function gave when it was called: the nodes of its results, and what each value that has a name is.
+#[derive(Debug, Default)]
+pub struct Called {
+    pub(crate) nodes: Vec<NodeRef>,
+    pub(crate) of: Vec<Described>,
 }
 
 /// What a function may return: a value, or a tuple, an array or a list of values.
@@ -32,24 +53,21 @@ pub trait Argument: Sized {
 )]
 pub trait Outputs {
     #[doc(hidden)]
-    fn give(self, out: &mut Vec<NodeRef>);
+    fn give(self, out: &mut Called);
 }
 
 macro_rules! arguments {
     ($($handle:ident $rank:literal)*) => { $(
-        impl<T: Elem> $handle<T> {
-            pub(crate) const TYPE: Type = Type { elem: T::TY, rank: $rank };
-        }
-
-        impl<T: Elem> Argument for $handle<T> {
-            fn make(name: &str, parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Self {
-                $handle::of(parameter(name, Self::TYPE))
+        impl<T: Item> Argument for $handle<T> {
+            fn make(name: &str, parameter: &mut dyn FnMut(&str, Parameter) -> Vec<NodeRef>) -> Self {
+                of_nodes(&parameter(name, Parameter::of::<Self>($rank)))
             }
         }
 
-        impl<T: Elem> Outputs for $handle<T> {
-            fn give(self, out: &mut Vec<NodeRef>) {
-                self.nodes(out);
+        impl<T: Item> Outputs for $handle<T> {
+            fn give(self, out: &mut Called) {
+                Self::described(&mut out.of);
+                self.nodes(&mut out.nodes);
             }
         }
     )* };
@@ -57,13 +75,13 @@ macro_rules! arguments {
 arguments!(SExp 0 VExp 1 MExp 2 TExp 3);
 
 impl<A: Argument, const N: usize> Argument for [A; N] {
-    fn make(name: &str, parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Self {
+    fn make(name: &str, parameter: &mut dyn FnMut(&str, Parameter) -> Vec<NodeRef>) -> Self {
         std::array::from_fn(|i| A::make(&format!("{name}{i}"), parameter))
     }
 }
 
 impl<A: Argument> Argument for Vec<A> {
-    fn make(name: &str, parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Self {
+    fn make(name: &str, parameter: &mut dyn FnMut(&str, Parameter) -> Vec<NodeRef>) -> Self {
         let many = name.strip_suffix(']').and_then(|n| n.split_once('['));
         match many.and_then(|(name, many)| Some((name, many.parse::<u32>().ok()?))) {
             Some((name, many)) => (0..many).map(|i| A::make(&format!("{name}{i}"), parameter)).collect(),
@@ -74,13 +92,13 @@ impl<A: Argument> Argument for Vec<A> {
 }
 
 impl<O: Outputs, const N: usize> Outputs for [O; N] {
-    fn give(self, out: &mut Vec<NodeRef>) {
+    fn give(self, out: &mut Called) {
         self.into_iter().for_each(|o| o.give(out));
     }
 }
 
 impl<O: Outputs> Outputs for Vec<O> {
-    fn give(self, out: &mut Vec<NodeRef>) {
+    fn give(self, out: &mut Called) {
         self.into_iter().for_each(|o| o.give(out));
     }
 }
@@ -89,7 +107,7 @@ macro_rules! tuples {
     ($($name:ident)+) => {
         impl<$($name: Outputs),+> Outputs for ($($name,)+) {
             #[allow(non_snake_case)]
-            fn give(self, out: &mut Vec<NodeRef>) {
+            fn give(self, out: &mut Called) {
                 let ($($name,)+) = self;
                 $($name.give(out);)+
             }
@@ -106,9 +124,10 @@ each_tuple!(tuples);
             `.function(\"saxpy\", [\"a\", \"x\", \"y\"], \"result\", |a: SExp<f32>, x: VExp<f32>, y: VExp<f32>| a * x + y)`"
 )]
 pub trait KernelFn<const K: usize, A> {
-    /// Calls it once; `parameter` makes the next parameter, with its name. The names are those of the closure's.
+    /// Calls it once; `parameter` makes the nodes of the next parameter, with its name. The names are those of the
+    /// closure's.
     #[doc(hidden)]
-    fn call(self, names: [&str; K], parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Vec<NodeRef>;
+    fn call(self, names: [&str; K], parameter: &mut dyn FnMut(&str, Parameter) -> Vec<NodeRef>) -> Called;
 }
 
 macro_rules! kernel_fn {
@@ -119,9 +138,13 @@ macro_rules! kernel_fn {
             Out: Outputs,
             $($arg: Argument,)*
         {
-            fn call(self, names: [&str; $k], _parameter: &mut dyn FnMut(&str, Type) -> NodeRef) -> Vec<NodeRef> {
+            fn call(
+                self,
+                names: [&str; $k],
+                _parameter: &mut dyn FnMut(&str, Parameter) -> Vec<NodeRef>,
+            ) -> Called {
                 let mut _names = names.into_iter();
-                let mut out = Vec::new();
+                let mut out = Called::default();
                 self($($arg::make(_names.next().unwrap_or_default(), _parameter)),*).give(&mut out);
                 out
             }

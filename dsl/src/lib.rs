@@ -38,12 +38,13 @@
 //!
 //! From the bottom up: a handle points to a node in an arena of its thread (`node.rs`). A node
 //! knows the scopes (closures, functions) that it depends on, so that a handle that is carried out
-//! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes,
+//! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes, `item.rs` what an array
+//! may consist of, `rank.rs` and `record.rs` records,
 //! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
 //! `element_loop.rs` loops of one element, `scalars.rs` their states, `axis.rs` and `reduce.rs` those of arrays of every
 //! rank, `tuples.rs` reductions and folds of tuples, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
 //! of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
-//! some ranks, `update.rs` arrays with a part replaced, `iterate.rs` repeated
+//! some ranks, `bits.rs` the bits of floats, `complex.rs` complex numbers, `update.rs` arrays with a part replaced, `iterate.rs` repeated
 //! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
 //! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
 //! the command line. The project's type-level code is all in this crate; what leaves it is plain
@@ -51,7 +52,9 @@
 
 mod array;
 mod axis;
+mod bits;
 mod cli;
+mod complex;
 mod elem;
 mod element_loop;
 mod error;
@@ -59,8 +62,10 @@ mod error;
 pub mod example;
 mod extremes;
 mod handle;
+mod item;
 mod iterate;
 mod iterate_forms;
+mod joined;
 mod kernel_fn;
 mod lower;
 mod matrix;
@@ -69,6 +74,8 @@ mod node;
 mod ops;
 mod package;
 mod progress;
+mod rank;
+mod record;
 mod reduce;
 mod results;
 mod scalar;
@@ -84,16 +91,23 @@ mod vector;
 
 /// How stencils are kept on GPUs: see [`Package::stencil`].
 pub use arraygpu_compiler::core::StencilHint;
+pub use arraygpu_derive::Record;
 pub use axis::{generate, generate2, generate3};
+pub use complex::{
+    Complex, ComplexFields, ComplexMatrices, ComplexOf, ComplexTensors, ComplexVectors, complex,
+};
 pub use elem::{Bits, Elem, Float, Int, Num, Signed};
 pub use element_loop::{LOOP_LIMIT, loop_for, loop_while, loop_while_at_most};
 pub use error::{Error, Result};
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
+pub use item::Item;
 pub use iterate::{iterate, iterate_indexed};
 pub use iterate_forms::{IterateWhile, iterate_collect, iterate_collect_indexed, iterate_while};
 pub use kernel_fn::{Argument, KernelFn, Outputs};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
 pub use package::Package;
+pub use rank::{Rank, Rank0, Rank1, Rank2, Rank3};
+pub use record::{Field, Record};
 pub use reduce::{all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
@@ -101,18 +115,32 @@ pub use scalars::LoopState;
 pub use stage::{stage, stage_with};
 pub use states::{Collected, States};
 pub use stencil::Boundary;
-pub use tuples::{Arrays, IntoScalars, Rank1, Rank2, Rank3, TupleReductions};
+pub use tuples::{Arrays, IntoScalars, TupleReductions};
 pub use vector::{fill, iota};
 
 pub use half::{bf16, f16};
+
+/// What the code of `#[derive(Record)]` names.
+#[doc(hidden)]
+pub mod derived {
+    pub use crate::item::{
+        Described, Item, Leaf, argument_name, c_struct, described, leaf_name, leaves_of_item,
+    };
+    pub use crate::node::NodeRef;
+    pub use crate::rank::{Rank, Rank0, Rank1, Rank2, Rank3};
+    pub use crate::record::{Field, Record, bundle, pack, parts};
+    pub use crate::scope::Place;
+    pub use arraygpu_compiler::package::records::{FieldType, Struct};
+}
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
     pub use crate::TupleReductions;
     pub use crate::{
-        Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed, StencilHint,
+        Bits, Elem, Float, Int, IntoScalar, Num, Package, Record, Results, Scalars, Signed, StencilHint,
     };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
+    pub use crate::{Complex, ComplexFields, ComplexVectors, complex};
     pub use crate::{
         all, any, cond, fill, generate, generate2, generate3, iota, iterate, iterate_indexed, lit, slet,
     };

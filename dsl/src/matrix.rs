@@ -1,12 +1,13 @@
 //! Functions of matrices and of arrays of three dimensions. Those of all arrays are in
 //! [`crate::array`], [`crate::axis`] and [`crate::reduce`].
 
-use crate::axis::{generated, len, over_parts, pick, read, slice, spread};
-use crate::elem::{Elem, Num};
+use crate::axis::{generated, len, over_parts, over_parts_of, pick, read, slice, spread};
+use crate::elem::Num;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::item::Item;
 use crate::node::{self, NodeRef, Op, make};
 use crate::reduce;
-use crate::results::{Results, Scalars, nodes_of};
+use crate::results::{Scalars, leafwise, nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
@@ -22,7 +23,7 @@ const PLANES: u8 = 0;
 
 macro_rules! by_rows_and_columns {
     ($($axis:ident $what:literal $map:ident $reduce:ident $sum:ident $sums:literal;)*) => {
-        impl<T: Elem> MExp<T> { $(
+        impl<T: Item> MExp<T> { $(
             #[doc = concat!("`f` of each ", $what, ": a vector with one element for each ", $what, ". `f` may reduce.")]
             /// If it gives a tuple, the result is a tuple of vectors.
             ///
@@ -38,9 +39,8 @@ macro_rules! by_rows_and_columns {
             /// ```
             #[track_caller]
             pub fn $map<R: Scalars>(self, f: impl FnOnce(VExp<T>) -> R) -> R::Vectors {
-                let part = |x| nodes_of(f(VExp::of(x)));
-                let made = over_parts(Location::caller(), stringify!($map), self.node(), &[$axis], part);
-                R::Vectors::from_nodes(&mut made.into_iter())
+                let part = |x: &[NodeRef]| nodes_of(f(of_nodes(x)));
+                of_nodes(&over_parts_of(Location::caller(), stringify!($map), &nodes_of(self), &[$axis], part))
             }
 
             #[doc = concat!("[`VExp::reduce`] of each ", $what, ": a vector with one element for each ", $what, ".")]
@@ -60,8 +60,8 @@ macro_rules! by_rows_and_columns {
             ) -> VExp<T> {
                 let at = Location::caller();
                 let init = init.scalar_at(at);
-                let part = |x| vec![reduce::reduce(at, stringify!($reduce), init, x, f)];
-                VExp::of(over_parts(at, stringify!($reduce), self.node(), &[$axis], part)[0])
+                let part = |x: &[NodeRef]| reduce::reduce(at, stringify!($reduce), init, x, f);
+                of_nodes(&over_parts_of(at, stringify!($reduce), &nodes_of(self), &[$axis], part))
             }
 
             #[doc = concat!("[`VExp::sum`] of each ", $what, ": a vector with one element for each ", $what, ".")]
@@ -91,7 +91,7 @@ by_rows_and_columns! {
     COLS "column" map_cols reduce_cols sum_cols "[4.0f32, 6.0]";
 }
 
-impl<T: Elem> MExp<T> {
+impl<T: Item> MExp<T> {
     /// The element in row `i`, column `j`. Outside of the matrix it is 0 (false) and leaves an
     /// error record.
     ///
@@ -106,7 +106,8 @@ impl<T: Elem> MExp<T> {
     #[track_caller]
     pub fn at(self, i: impl IntoScalar<i64>, j: impl IntoScalar<i64>) -> SExp<T> {
         let at = Location::caller();
-        SExp::of(read(at, self.node(), vec![i.scalar_at(at), j.scalar_at(at)]))
+        let index = vec![i.scalar_at(at), j.scalar_at(at)];
+        leafwise(self, |x| read(at, x, index.clone()))
     }
 
     /// The matrix product: element (i, j) is the sum of `self.at(i, k) * b.at(k, j)` over k, by
@@ -162,7 +163,7 @@ impl<T: Elem> MExp<T> {
         let at = Location::caller();
         let [r0, r1] = [r0.scalar_at(at), r1.scalar_at(at)];
         let [c0, c1] = [c0.scalar_at(at), c1.scalar_at(at)];
-        MExp::of(block(at, "slice", self.node(), [r0, r1], [c0, c1]))
+        leafwise(self, |x| block(at, "slice", x, [r0, r1], [c0, c1]))
     }
 
     /// [`MExp::slice`] of every `rstride`-th row and every `cstride`-th column. Both are at least
@@ -190,8 +191,10 @@ impl<T: Elem> MExp<T> {
         let at = Location::caller();
         let [r0, r1, rstride] = [r0.scalar_at(at), r1.scalar_at(at), rstride.scalar_at(at)];
         let [c0, c1, cstride] = [c0.scalar_at(at), c1.scalar_at(at), cstride.scalar_at(at)];
-        let rows = slice(at, "slice_by", (self.node(), ROWS), [r0, r1], Some(rstride));
-        MExp::of(slice(at, "slice_by", (rows, COLS), [c0, c1], Some(cstride)))
+        leafwise(self, |x| {
+            let rows = slice(at, "slice_by", (x, ROWS), [r0, r1], Some(rstride));
+            slice(at, "slice_by", (rows, COLS), [c0, c1], Some(cstride))
+        })
     }
 
     /// The matrix whose rows are this one's columns.
@@ -205,7 +208,8 @@ impl<T: Elem> MExp<T> {
     /// ```
     #[track_caller]
     pub fn transpose(self) -> MExp<T> {
-        MExp::of(permute(Location::caller(), self.node(), vec![COLS, ROWS]))
+        let at = Location::caller();
+        leafwise(self, |x| permute(at, x, vec![COLS, ROWS]))
     }
 
     /// The array of `n` planes, each of them this matrix. `n >= 0` is checked before the function
@@ -222,11 +226,12 @@ impl<T: Elem> MExp<T> {
     #[track_caller]
     pub fn broadcast_planes(self, n: impl IntoScalar<i64>) -> TExp<T> {
         let at = Location::caller();
-        TExp::of(spread(at, "broadcast_planes", (self.node(), 0), n.scalar_at(at)))
+        let n = n.scalar_at(at);
+        leafwise(self, |x| spread(at, "broadcast_planes", (x, 0), n))
     }
 }
 
-impl<T: Elem> TExp<T> {
+impl<T: Item> TExp<T> {
     /// The element in plane `k`, row `i`, column `j`. Outside of the array it is 0 (false) and
     /// leaves an error record.
     ///
@@ -241,7 +246,8 @@ impl<T: Elem> TExp<T> {
     #[track_caller]
     pub fn at(self, k: impl IntoScalar<i64>, i: impl IntoScalar<i64>, j: impl IntoScalar<i64>) -> SExp<T> {
         let at = Location::caller();
-        SExp::of(read(at, self.node(), vec![k.scalar_at(at), i.scalar_at(at), j.scalar_at(at)]))
+        let index = vec![k.scalar_at(at), i.scalar_at(at), j.scalar_at(at)];
+        leafwise(self, |x| read(at, x, index.clone()))
     }
 
     /// The matrix product of each plane with the same plane of `b`: element (p, i, j) is the sum of
@@ -299,9 +305,9 @@ impl<T: Elem> TExp<T> {
         if sorted != [0, 1, 2] {
             let message = format!("permute: {axes:?} is no order of the axes 0, 1 and 2");
             let error = Error::user("E0207", message).at(Some(&Loc::caller(at)));
-            return TExp::of(node::invalid(at, self.node().ty, error));
+            return leafwise(self, |x| node::invalid(at, x.ty, error.clone()));
         }
-        TExp::of(permute(at, self.node(), axes.to_vec()))
+        leafwise(self, |x| permute(at, x, axes.to_vec()))
     }
 
     /// `f` of each plane: a vector with one element for each plane. If `f` gives a tuple, the
@@ -317,9 +323,8 @@ impl<T: Elem> TExp<T> {
     /// ```
     #[track_caller]
     pub fn map_planes<R: Scalars>(self, f: impl FnOnce(MExp<T>) -> R) -> R::Vectors {
-        let plane = |x| nodes_of(f(MExp::of(x)));
-        let made = over_parts(Location::caller(), "map_planes", self.node(), &[0], plane);
-        R::Vectors::from_nodes(&mut made.into_iter())
+        let plane = |x: &[NodeRef]| nodes_of(f(of_nodes(x)));
+        of_nodes(&over_parts_of(Location::caller(), "map_planes", &nodes_of(self), &[0], plane))
     }
 
     /// `f` of each row of each plane: a matrix with one row for each plane. If `f` gives a tuple,
@@ -335,9 +340,8 @@ impl<T: Elem> TExp<T> {
     /// ```
     #[track_caller]
     pub fn map_rows<R: Scalars>(self, f: impl FnOnce(VExp<T>) -> R) -> R::Matrices {
-        let row = |x| nodes_of(f(VExp::of(x)));
-        let made = over_parts(Location::caller(), "map_rows", self.node(), &[0, 1], row);
-        R::Matrices::from_nodes(&mut made.into_iter())
+        let row = |x: &[NodeRef]| nodes_of(f(of_nodes(x)));
+        of_nodes(&over_parts_of(Location::caller(), "map_rows", &nodes_of(self), &[0, 1], row))
     }
 }
 

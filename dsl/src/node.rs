@@ -11,6 +11,8 @@ use arraygpu_compiler::Error;
 use arraygpu_compiler::build::Boundary;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use std::any::Any;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use typed_arena::Arena;
 
@@ -72,6 +74,27 @@ impl Iteration {
     /// The nodes that the iteration depends on.
     pub(crate) fn operands(&self) -> Vec<NodeRef> {
         [&[self.count], &self.inits[..], &self.captured].concat()
+    }
+}
+
+/// The leaves of a record, and the struct of its fields as handles.
+#[derive(Debug)]
+pub(crate) struct Bundle {
+    pub parts: Vec<NodeRef>,
+    /// Made when a field is first asked for. Its type follows from that of the handle.
+    fields: OnceCell<Box<dyn Any>>,
+}
+
+impl Bundle {
+    /// The bundle of these leaves.
+    pub(crate) fn of(parts: Vec<NodeRef>) -> Bundle {
+        Bundle { parts, fields: OnceCell::new() }
+    }
+
+    /// The struct of the fields, which `make` makes of the leaves.
+    pub(crate) fn fields<F: 'static>(&self, make: impl FnOnce(&[NodeRef]) -> F) -> &F {
+        let fields = self.fields.get_or_init(|| Box::new(make(&self.parts)));
+        fields.downcast_ref().expect("handles of one node have one type")
     }
 }
 
@@ -194,6 +217,8 @@ pub(crate) enum Op {
     SquaredDeviations(NodeRef),
     /// The state of that number after an iteration.
     Iterate(Rc<Iteration>, u32),
+    /// The leaves of a record ([`crate::item`]). It is taken apart before anything is made of it.
+    Bundle(Bundle),
     /// A mistake that the types could not catch, reported if the function needs the value.
     Invalid(Box<Error>),
 }
@@ -215,6 +240,7 @@ impl Op {
             Op::Dot(a, b) | Op::PanelDot(a, b) => vec![a, b],
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
             Op::Map { srcs, .. } | Op::Tuple(srcs) => srcs.clone(),
+            Op::Bundle(bundle) => bundle.parts.clone(),
             Op::Loop { count, init, .. } => [&[*count], &init[..]].concat(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],

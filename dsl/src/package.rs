@@ -6,15 +6,17 @@
 //! lowering and compiling.
 
 use crate::error::Result;
+use crate::item::{Described, Leaf, leaf_name};
 use crate::kernel_fn::KernelFn;
-use crate::lower::{self, Definition};
+use crate::lower::{self, Definition, RecordParam};
 use crate::node::{NodeRef, Op, make_in};
 use crate::results::ResultNames;
 use crate::scope::{Open, Owner, Place};
-use arraygpu_compiler::core::{Function, Param, StencilHint};
+use arraygpu_compiler::core::{Function, Param, StencilHint, Type};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::loc::Loc;
-use arraygpu_compiler::{Error, package};
+use arraygpu_compiler::package::records::{FieldType, Records, Use};
+use arraygpu_compiler::{Error, explain, package};
 use std::panic::Location;
 
 /// A package under construction.
@@ -37,6 +39,8 @@ pub struct Package {
     fast: bool,
     /// `tensor_cores` for the functions that follow.
     tensor_cores: bool,
+    /// `structs` for the functions that follow.
+    structs: bool,
     /// How to keep the stencils of the functions that follow.
     stencil: Option<StencilHint>,
     /// The first mistake that a registration found.
@@ -61,6 +65,7 @@ impl Package {
             functions: Vec::new(),
             fast: false,
             tensor_cores: false,
+            structs: false,
             stencil: None,
             mistake: None,
         }
@@ -97,21 +102,29 @@ impl Package {
         f: impl KernelFn<K, A>,
     ) -> Package {
         let (name, at) = (name.into(), Location::caller());
-        let (params, nodes) = call(&name, at, params, f);
+        let called = call(&name, at, params, f);
+        let given = results.names();
+        let mistake =
+            (called.of.len() != given.len()).then(|| wrong_count(&name, called.of.len(), given.len()));
+        let names = given.iter().zip(&called.of).flat_map(|(name, of)| named(name, &of.leaves));
+        let result_names = names.collect();
+        let interface = [called.given, given.into_iter().zip(called.of).collect()];
         let definition = Definition {
             doc: String::new(),
             fast: self.fast,
             tensor_cores: self.tensor_cores,
             stencil: self.stencil,
             at,
-            params,
-            result_names: results.names(),
-            results: nodes,
+            params: called.params,
+            records: called.records,
+            structs: self.structs,
+            interface,
+            result_names,
+            results: called.results,
             name,
         };
-        let (values, names) = (definition.results.len(), definition.result_names.len());
-        if values != names {
-            self.wrong(wrong_count(&definition.name, values, names), at);
+        if let Some(mistake) = mistake {
+            self.wrong(mistake, at);
         }
         self.functions.push(definition);
         self
@@ -190,6 +203,74 @@ impl Package {
             None => self.tensor_cores = true,
         }
         self
+    }
+
+    /// Makes the records of the function exported last structs for its callers; before the first function, those of all
+    /// functions of the package. In C a record `Body` of the package `sky` is `sky_body`, in C++ `sky::body`, and a
+    /// vector of it an array of these, `gpu_vector<sky::body>`. (Without it a record is one parameter or result a
+    /// field.) Complex numbers of f32 and f64 are `std::complex` in C++. Matrices and volumes of records stay an array
+    /// a field: an error of [`Package::run`].
+    ///
+    /// Cost: nothing is copied; each field is read and written with the stride of a struct, so that memory moves all
+    /// fields of a struct where a function needs one of them. An array a field moves what is needed.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p")
+    ///     .function("conjugates", ["z"], "result", |z: VExp<Complex<f32>>| z.conj())
+    ///     .structs();
+    /// assert_eq!(package.functions()?[0].params.len(), 2);
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
+    pub fn structs(mut self) -> Package {
+        match self.functions.last_mut() {
+            Some(function) => function.structs = true,
+            None => self.structs = true,
+        }
+        self
+    }
+
+    /// The structs of the interface, and where they are.
+    pub(crate) fn interface(&self) -> Result<Records> {
+        self.records_of(self.functions.iter().filter(|f| f.structs))
+    }
+
+    /// The records of all functions, for a report.
+    pub(crate) fn explained(&self) -> Vec<explain::Record> {
+        let describe = |f: &Definition| {
+            let records = self.records_of(std::iter::once(f)).unwrap_or_default();
+            let one = |u: &Use| explain::Record {
+                function: u.function.clone(),
+                name: u.name.clone(),
+                is_result: u.is_result,
+                first: u.first,
+                fields: records.leaves(&u.record).len(),
+                bytes: records.size_of(&u.record) as u64,
+                is_struct: f.structs,
+            };
+            records.uses.iter().map(one).collect::<Vec<_>>()
+        };
+        self.functions.iter().flat_map(describe).collect()
+    }
+
+    fn records_of<'a>(&self, functions: impl Iterator<Item = &'a Definition>) -> Result<Records> {
+        let mut records = Records::default();
+        for f in functions {
+            for (values, is_result) in f.interface.iter().zip([false, true]) {
+                let mut first = 0;
+                for (name, of) in values {
+                    if let FieldType::Struct(record) = &of.ty {
+                        let place = Loc::caller(f.at);
+                        let added = of.structs.iter().try_for_each(|s| records.add(s.clone()));
+                        added.map_err(|e| e.at(Some(&place)))?;
+                        let (function, name, record) = (f.name.clone(), name.clone(), record.clone());
+                        records.uses.push(Use { function, is_result, first, name, record });
+                    }
+                    first += of.leaves.len();
+                }
+            }
+        }
+        Ok(records)
     }
 
     /// Chooses how the function exported last keeps its stencils on GPUs, where that is possible;
@@ -278,23 +359,54 @@ impl Package {
     }
 }
 
-/// Calls an author's function on its parameters.
+/// The names of the leaves of what has the name `name`.
+fn named(name: &str, leaves: &[Leaf]) -> Vec<String> {
+    let full = |leaf: &Leaf| if leaf.name.is_empty() { name.into() } else { leaf_name(name, &leaf.name) };
+    leaves.iter().map(full).collect()
+}
+
+/// A function that was called once.
+pub(crate) struct Called {
+    /// The parameters, one for each leaf.
+    pub params: Vec<Param>,
+    /// The parameters that are leaves of arrays of records.
+    pub records: Vec<RecordParam>,
+    pub results: Vec<NodeRef>,
+    /// The name of each parameter, and what it is.
+    pub given: Vec<(String, Described)>,
+    /// What each result that has a name is.
+    pub of: Vec<Described>,
+}
+
+/// Calls an author's function on its parameters, which have these names.
 pub(crate) fn call<const K: usize, A>(
     name: &str,
     at: Place,
     names: [&str; K],
     f: impl KernelFn<K, A>,
-) -> (Vec<Param>, Vec<NodeRef>) {
+) -> Called {
     let open = Open::new(Owner::Function(name.into()), at);
-    let mut params = Vec::new();
-    let results = f.call(names, &mut |name, ty| {
-        params.push(Param { name: name.into(), ty });
-        make_in(at, ty, Op::Param(params.len() as u32 - 1), open.0)
+    let (mut params, mut records) = (Vec::new(), Vec::new());
+    let mut given = Vec::new();
+    let called = f.call(names, &mut |name, parameter| {
+        let first = params.len() as u32;
+        let leaf_params =
+            named(name, &parameter.of.leaves).into_iter().zip(&parameter.of.leaves).map(|(name, leaf)| {
+                let ty = Type { elem: leaf.ty, rank: parameter.rank };
+                Param { name, ty }
+            });
+        params.extend(leaf_params);
+        let leaves = first..params.len() as u32;
+        if leaves.len() > 1 && parameter.rank > 0 {
+            records.push(RecordParam { name: name.into(), leaves: leaves.clone() });
+        }
+        given.push((name.into(), parameter.of));
+        leaves.map(|i| make_in(at, params[i as usize].ty, Op::Param(i), open.0)).collect()
     });
-    for result in &results {
+    for result in &called.nodes {
         result.scopes.check_open(result.at, at);
     }
-    (params, results)
+    Called { params, records, results: called.nodes, given, of: called.of }
 }
 
 fn wrong_count(function: &str, values: usize, names: usize) -> Error {

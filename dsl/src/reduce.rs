@@ -3,7 +3,10 @@
 
 use crate::elem::{Elem, Num};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::item::Item;
+use crate::joined;
 use crate::node::{self, NodeRef, Op, make};
+use crate::results::{nodes_of, of_nodes};
 use crate::scope::{Place, innermost_place};
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
@@ -41,17 +44,15 @@ pub(crate) fn sum(at: Place, src: NodeRef) -> NodeRef {
     summed(at, src.ty.elem, &[src], |ty, v| reduce_by(at, "sum", BinaryOp::Add, Lit::zero(ty), v[0]))
 }
 
-/// A reduction by an author's closure.
-pub(crate) fn reduce<T: Elem>(
+/// A reduction by an author's closure: a value for each leaf.
+pub(crate) fn reduce<T: Item>(
     at: Place,
     construct: &'static str,
     init: NodeRef,
-    src: NodeRef,
+    srcs: &[NodeRef],
     f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
-) -> NodeRef {
-    let join = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
-    let lambda = node::bind_one(at, construct, &[T::TY, T::TY], join);
-    make(at, Type::scalar(T::TY), Op::Reduce { lambda, init, src, which: 0 })
+) -> Vec<NodeRef> {
+    joined::reduce(at, construct, T::split(&init), srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
 macro_rules! operators {
@@ -79,7 +80,57 @@ macro_rules! operators {
 
 /// Reductions of all elements of an array, in row-major order.
 macro_rules! reductions {
-    ($($handle:ident $example:literal;)*) => { $(
+    ($($handle:ident $rank:literal $example:literal;)*) => { $(
+        impl<T: Item> $handle<T> {
+            /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of
+            /// `docs/semantics.md` 5.1; `init` if there are no elements. `f` must be associative
+            /// and commutative up to rounding, which is not checked. Matrices and arrays of three
+            /// dimensions count in row-major order.
+            ///
+            /// Cost: a reduction, with the operations of `f` for each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.reduce(0.0, |a, b| a.max(b));")]
+            /// assert_eq!(call(f, [x]), [scalar(4.0f32)]);
+            /// ```
+            #[track_caller]
+            pub fn reduce(
+                self,
+                init: impl IntoScalar<T>,
+                f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+            ) -> SExp<T> {
+                let at = Location::caller();
+                of_nodes(&reduce(at, "reduce", init.scalar_at(at), &nodes_of(self), f))
+            }
+
+            /// The strict left fold in index order (row-major): `f(.. f(f(init, x0), x1) .., x)`,
+            /// for any `f(accumulator, element)`. The accumulator may have another type than the
+            /// elements.
+            ///
+            /// Cost: one thread goes through all elements in order, the operations of `f` for each.
+            /// A fold that mentions a closure's variable is computed for each value of it.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.fold(0.0, |a, x| a * 10.0 + x);")]
+            /// assert_eq!(call(f, [x]), [scalar(1234.0f32)]);
+            /// ```
+            #[track_caller]
+            pub fn fold<A: Item>(
+                self,
+                init: impl IntoScalar<A>,
+                f: impl FnOnce(SExp<A>, SExp<T>) -> SExp<A>,
+            ) -> SExp<A> {
+                let at = Location::caller();
+                let init = init.scalar_at(at);
+                let step = |acc: &[NodeRef], x: &[NodeRef]| nodes_of(f(of_nodes(acc), of_nodes(x)));
+                of_nodes(&joined::fold(at, "fold", A::split(&init), &nodes_of(self), step))
+            }
+        }
+
         impl<T: Elem> $handle<T> {
             operators! { $handle $example:
                 /// The product of all elements, in the fixed order of `docs/semantics.md` 5.1; 1 if
@@ -110,56 +161,6 @@ macro_rules! reductions {
                 T: Num,
             {
                 SExp::of(sum(Location::caller(), self.node()))
-            }
-
-            /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of
-            /// `docs/semantics.md` 5.1; `init` if there are no elements. `f` must be associative
-            /// and commutative up to rounding, which is not checked. Matrices and arrays of three
-            /// dimensions count in row-major order.
-            ///
-            /// Cost: a reduction, with the operations of `f` for each element.
-            ///
-            /// ```
-            /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let x = ", $example, ";")]
-            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.reduce(0.0, |a, b| a.max(b));")]
-            /// assert_eq!(call(f, [x]), [scalar(4.0f32)]);
-            /// ```
-            #[track_caller]
-            pub fn reduce(
-                self,
-                init: impl IntoScalar<T>,
-                f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
-            ) -> SExp<T> {
-                let at = Location::caller();
-                SExp::of(reduce(at, "reduce", init.scalar_at(at), self.node(), f))
-            }
-
-            /// The strict left fold in index order (row-major): `f(.. f(f(init, x0), x1) .., x)`,
-            /// for any `f(accumulator, element)`. The accumulator may have another type than the
-            /// elements.
-            ///
-            /// Cost: one thread goes through all elements in order, the operations of `f` for each.
-            /// A fold that mentions a closure's variable is computed for each value of it.
-            ///
-            /// ```
-            /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let x = ", $example, ";")]
-            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.fold(0.0, |a, x| a * 10.0 + x);")]
-            /// assert_eq!(call(f, [x]), [scalar(1234.0f32)]);
-            /// ```
-            #[track_caller]
-            pub fn fold<A: Elem>(
-                self,
-                init: impl IntoScalar<A>,
-                f: impl FnOnce(SExp<A>, SExp<T>) -> SExp<A>,
-            ) -> SExp<A> {
-                let at = Location::caller();
-                let init = init.scalar_at(at);
-                let step = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
-                let lambda = node::bind_one(at, "fold", &[A::TY, T::TY], step);
-                let src = self.node();
-                SExp::of(make(at, Type::scalar(A::TY), Op::Fold { lambda, init, src, which: 0 }))
             }
 
             /// The sum from the first element to the last, as a plain loop adds: `fold(0, +)`.
@@ -247,7 +248,7 @@ macro_rules! reductions {
         /// no shape: it is an error of the generator.
         impl<T: Num> Sum for $handle<T> {
             fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
-                $handle::of(sum_of(terms.map($handle::node)).unwrap_or_else(|| no_terms(Self::TYPE)))
+                $handle::of(sum_of(terms.map($handle::node)).unwrap_or_else(|| no_terms(Type { elem: T::TY, rank: $rank })))
             }
         }
 
@@ -259,9 +260,9 @@ macro_rules! reductions {
     )* };
 }
 reductions! {
-    VExp "vector(&[1.0f32, 2.0, 3.0, 4.0])";
-    MExp "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])";
-    TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])";
+    VExp 1 "vector(&[1.0f32, 2.0, 3.0, 4.0])";
+    MExp 2 "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])";
+    TExp 3 "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])";
 }
 
 /// Whether any element is true; false if there are none: [`VExp::any`] as a function.

@@ -1,7 +1,7 @@
 //! Tuples: what a closure may give, what a function may return, and how results are named.
 
-use crate::elem::Elem;
 use crate::handle::{MExp, SExp, TExp, VExp};
+use crate::item::{Described, Item, described};
 use crate::node::NodeRef;
 
 /// What a function may return: `SExp`, `VExp`, `MExp`, `TExp`, or a tuple of them.
@@ -16,6 +16,9 @@ pub trait Results: Copy {
     fn nodes(self, out: &mut Vec<NodeRef>);
     #[doc(hidden)]
     fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self;
+    /// What each value that has a name is.
+    #[doc(hidden)]
+    fn described(out: &mut Vec<Described>);
 }
 
 /// What the closure of `map`, `zip_with`, `generate` or `map_rows` may give: a scalar, or a tuple
@@ -37,19 +40,22 @@ pub trait Scalars: Results {
 
 macro_rules! handle_results {
     ($($handle:ident)*) => { $(
-        impl<T: Elem> Results for $handle<T> {
+        impl<T: Item> Results for $handle<T> {
             fn nodes(self, out: &mut Vec<NodeRef>) {
-                out.push(self.node());
+                out.extend_from_slice(T::split(&self.node()));
             }
             fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
-                $handle::of(nodes.next().expect("as many nodes as handles"))
+                $handle::of(T::join(nodes))
+            }
+            fn described(out: &mut Vec<Described>) {
+                out.push(described::<T>());
             }
         }
     )* };
 }
 handle_results!(SExp VExp MExp TExp);
 
-impl<T: Elem> Scalars for SExp<T> {
+impl<T: Item> Scalars for SExp<T> {
     type Vectors = VExp<T>;
     type Matrices = MExp<T>;
     type Tensors = TExp<T>;
@@ -89,6 +95,9 @@ macro_rules! tuple_results {
             fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
                 ($($name::from_nodes(nodes),)+)
             }
+            fn described(out: &mut Vec<Described>) {
+                $($name::described(out);)+
+            }
         }
         impl<$($name: Scalars),+> Scalars for ($($name,)+) {
             type Vectors = ($($name::Vectors,)+);
@@ -98,6 +107,25 @@ macro_rules! tuple_results {
     };
 }
 each_tuple!(tuple_results);
+
+// fields of records may be fixed arrays
+impl<A: Results, const N: usize> Results for [A; N] {
+    fn nodes(self, out: &mut Vec<NodeRef>) {
+        self.into_iter().for_each(|a| a.nodes(out));
+    }
+    fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
+        std::array::from_fn(|_| A::from_nodes(nodes))
+    }
+    fn described(out: &mut Vec<Described>) {
+        (0..N).for_each(|_| A::described(out));
+    }
+}
+
+impl<A: Scalars, const N: usize> Scalars for [A; N] {
+    type Vectors = [A::Vectors; N];
+    type Matrices = [A::Matrices; N];
+    type Tensors = [A::Tensors; N];
+}
 
 /// The nodes of a tuple, in order.
 pub(crate) fn nodes_of(results: impl Results) -> Vec<NodeRef> {
@@ -109,6 +137,11 @@ pub(crate) fn nodes_of(results: impl Results) -> Vec<NodeRef> {
 /// The value whose nodes these are.
 pub(crate) fn of_nodes<S: Results>(nodes: &[NodeRef]) -> S {
     S::from_nodes(&mut nodes.iter().copied())
+}
+
+/// A value with each of its leaves replaced by what `f` makes of it.
+pub(crate) fn leafwise<S: Results>(value: impl Results, f: impl FnMut(NodeRef) -> NodeRef) -> S {
+    of_nodes(&nodes_of(value).into_iter().map(f).collect::<Vec<_>>())
 }
 
 /// The names of a function's results: `"result"`, or `["lo", "hi"]` for a tuple.

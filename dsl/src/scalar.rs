@@ -2,7 +2,9 @@
 
 use crate::elem::{Elem, Float, Num, Signed};
 use crate::handle::{IntoScalar, SExp};
-use crate::node::{self, Op, make};
+use crate::item::Item;
+use crate::node::{self, NodeRef, Op, make};
+use crate::results::{leafwise, of_nodes};
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, UnaryOp};
 use std::panic::Location;
@@ -258,7 +260,7 @@ impl<T: Elem> SExp<T> {
 /// assert_eq!(call(f, [vector(&[5.0f32, 7.0])]), [vector(&[1.0f32, 1.0])]);
 /// ```
 #[track_caller]
-pub fn lit<T: Elem>(value: T) -> SExp<T> {
+pub fn lit<T: Item>(value: T) -> SExp<T> {
     value.into_scalar()
 }
 
@@ -273,10 +275,12 @@ pub fn lit<T: Elem>(value: T) -> SExp<T> {
 /// assert_eq!(call(f, [scalar(-2.0f32)]), [scalar(0.0f32)]);
 /// ```
 #[track_caller]
-pub fn cond<T: Elem>(condition: SExp<bool>, a: impl IntoScalar<T>, b: impl IntoScalar<T>) -> SExp<T> {
+pub fn cond<T: Item>(condition: SExp<bool>, a: impl IntoScalar<T>, b: impl IntoScalar<T>) -> SExp<T> {
     let at = Location::caller();
-    let op = Op::Select(condition.node(), a.scalar_at(at), b.scalar_at(at));
-    SExp::of(make(at, Type::scalar(T::TY), op))
+    let (a, b) = (a.scalar_at(at), b.scalar_at(at));
+    let select = |(a, b): (&NodeRef, &NodeRef)| make(at, a.ty, Op::Select(condition.node(), a, b));
+    let leaves: Vec<NodeRef> = T::split(&a).iter().zip(T::split(&b)).map(select).collect();
+    of_nodes(&leaves)
 }
 
 /// `f(x)`, where `x` is computed at most once and has a variable of its own in the generated code.
@@ -290,8 +294,8 @@ pub fn cond<T: Elem>(condition: SExp<bool>, a: impl IntoScalar<T>, b: impl IntoS
 /// assert_eq!(call(f, [scalar(5.0f32), scalar(2.0f32)]), [scalar(9.0f32)]);
 /// ```
 #[track_caller]
-pub fn slet<T: Elem, R>(x: impl IntoScalar<T>, f: impl FnOnce(SExp<T>) -> R) -> R {
+pub fn slet<T: Item, R>(x: impl IntoScalar<T>, f: impl FnOnce(SExp<T>) -> R) -> R {
     let at = Location::caller();
-    let x = x.scalar_at(at);
-    f(SExp::of(make(at, x.ty, Op::Bound(x))))
+    let x = SExp::<T>::of(x.scalar_at(at));
+    f(leafwise(x, |x| make(at, x.ty, Op::Bound(x))))
 }

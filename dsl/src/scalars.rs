@@ -1,9 +1,9 @@
 //! The states of loops: scalars, and tuples of them, nested as one likes.
 
-use crate::elem::Elem;
 use crate::handle::SExp;
-use crate::node::{self, NodeRef};
-use crate::results::{Scalars, each_tuple};
+use crate::item::Item;
+use crate::node::NodeRef;
+use crate::results::{Results, Scalars, each_tuple};
 use crate::scope::Place;
 
 /// What a loop may begin with: a scalar expression, a constant with its type (`0i64`, `1.0f32`), or a tuple
@@ -22,18 +22,18 @@ pub trait LoopState: Copy {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Elem> LoopState for SExp<T> {
+impl<T: Item> LoopState for SExp<T> {
     type Expressions = SExp<T>;
     fn states_at(self, _: Place, out: &mut Vec<NodeRef>) {
-        out.push(self.node());
+        self.nodes(out);
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Elem> LoopState for T {
+impl<T: Item + Copy> LoopState for T {
     type Expressions = SExp<T>;
     fn states_at(self, at: Place, out: &mut Vec<NodeRef>) {
-        out.push(node::constant(at, self.lit()));
+        self.constants_at(at, out);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Staging: scalars that the host computes before a function runs, and embeds in its code
 //! (`arraygpu_compiler::stage`).
 
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, SExp};
+use crate::item::Item;
 use crate::node::{Op, make};
+use crate::results::leafwise;
 use std::panic::Location;
 
 /// The value of `x` as a constant of the function's code: the function is compiled for that value
@@ -24,10 +25,10 @@ use std::panic::Location;
 /// assert_eq!(call(f, [vector(&[1.0f32, 2.0]), scalar(1i64)]), [vector(&[2.0f32])]);
 /// ```
 #[track_caller]
-pub fn stage<T: Elem>(x: impl IntoScalar<T>) -> SExp<T> {
+pub fn stage<T: Item>(x: impl IntoScalar<T>) -> SExp<T> {
     let at = Location::caller();
-    let x = x.scalar_at(at);
-    SExp::of(make(at, x.ty, Op::Stage(x)))
+    let x = SExp::<T>::of(x.scalar_at(at));
+    leafwise(x, |x| make(at, x.ty, Op::Stage(x)))
 }
 
 /// `f(args)` as a constant of the function's code: `stage(f(args))`. Several arguments are a tuple.
@@ -40,6 +41,6 @@ pub fn stage<T: Elem>(x: impl IntoScalar<T>) -> SExp<T> {
 /// assert_eq!(call(f, [vector(&[1.0f32, 2.0])]), [scalar(true)]);
 /// ```
 #[track_caller]
-pub fn stage_with<T: Elem, A>(f: impl FnOnce(A) -> SExp<T>, args: A) -> SExp<T> {
+pub fn stage_with<T: Item, A>(f: impl FnOnce(A) -> SExp<T>, args: A) -> SExp<T> {
     stage(f(args))
 }

@@ -1,10 +1,10 @@
 //! What iterations change: arrays and scalars, and tuples, arrays and lists of them.
 
 use crate::axis::pick;
-use crate::elem::Elem;
 use crate::handle::{MExp, SExp, TExp, VExp};
+use crate::item::Item;
 use crate::node::{NodeRef, Op, constant, make};
-use crate::results::each_tuple;
+use crate::results::{self, Results, each_tuple};
 use crate::scope::Place;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::Lit;
@@ -49,54 +49,52 @@ pub(crate) fn like<S: States>(states: &S, at: Place, nodes: &[NodeRef]) -> S {
     states.like(at, &mut nodes.iter().copied())
 }
 
-fn next(arrays: &mut dyn Iterator<Item = NodeRef>) -> NodeRef {
-    arrays.next().expect("as many arrays as states")
-}
-
 macro_rules! arrays {
     ($($handle:ident)*) => { $(
-        impl<T: Elem> States for $handle<T> {
+        impl<T: Item> States for $handle<T> {
             fn arrays(&self, _: Place, out: &mut Vec<NodeRef>) {
-                out.push(self.node());
+                (*self).nodes(out);
             }
             fn like(&self, _: Place, arrays: &mut dyn Iterator<Item = NodeRef>) -> Self {
-                $handle::of(next(arrays))
+                $handle::from_nodes(arrays)
             }
         }
     )* };
 }
 arrays!(VExp MExp TExp);
 
-impl<T: Elem> States for SExp<T> {
+impl<T: Item> States for SExp<T> {
     fn arrays(&self, at: Place, out: &mut Vec<NodeRef>) {
         let one = constant(at, Lit::i64(1));
-        out.push(make(at, Type::vector(T::TY), Op::Fill(one, self.node())));
+        let alone = |n: NodeRef| make(at, Type::vector(n.ty.elem), Op::Fill(one, n));
+        out.extend(results::nodes_of(*self).into_iter().map(alone));
     }
     fn like(&self, at: Place, arrays: &mut dyn Iterator<Item = NodeRef>) -> Self {
         let zero = constant(at, Lit::i64(0));
-        SExp::of(make(at, Type::scalar(T::TY), Op::At(next(arrays), vec![zero])))
+        let first = |n: NodeRef| make(at, Type::scalar(n.ty.elem), Op::At(n, vec![zero]));
+        SExp::from_nodes(&mut arrays.map(first))
     }
 }
 
-impl<T: Elem> Collected for SExp<T> {
+impl<T: Item> Collected for SExp<T> {
     type All = VExp<T>;
     fn all(&self, at: Place, arrays: &mut dyn Iterator<Item = NodeRef>) -> VExp<T> {
         let zero = constant(at, Lit::i64(0));
-        VExp::of(pick(at, "iterate_collect", (next(arrays), 1), zero, true))
+        VExp::from_nodes(&mut arrays.map(|n| pick(at, "iterate_collect", (n, 1), zero, true)))
     }
 }
 
-impl<T: Elem> Collected for VExp<T> {
+impl<T: Item> Collected for VExp<T> {
     type All = MExp<T>;
     fn all(&self, _: Place, arrays: &mut dyn Iterator<Item = NodeRef>) -> MExp<T> {
-        MExp::of(next(arrays))
+        MExp::from_nodes(arrays)
     }
 }
 
-impl<T: Elem> Collected for MExp<T> {
+impl<T: Item> Collected for MExp<T> {
     type All = TExp<T>;
     fn all(&self, _: Place, arrays: &mut dyn Iterator<Item = NodeRef>) -> TExp<T> {
-        TExp::of(next(arrays))
+        TExp::from_nodes(arrays)
     }
 }
 

@@ -2,64 +2,14 @@
 //! (semantics 5.14).
 
 use crate::axis::{generated, len, pick};
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
-use crate::node::{self, NodeRef, Op, make};
-use crate::results::{Scalars, nodes_of, of_nodes};
+use crate::item::Item;
+use crate::joined;
+use crate::node::{self, NodeRef};
+use crate::rank::{Rank1, Rank2, Rank3};
+use crate::results::{Results, Scalars, nodes_of, of_nodes};
 use crate::scope::Place;
-use arraygpu_compiler::core::Type;
-use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
-
-/// Whether something with several components is reduced or folded.
-#[derive(Clone, Copy)]
-enum Order {
-    Reduce,
-    Fold,
-}
-
-/// A reduction or fold of tuples: a value for each component of the initial value.
-fn joined(
-    at: Place,
-    construct: &'static str,
-    order: Order,
-    init: &[NodeRef],
-    srcs: &[NodeRef],
-    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
-) -> Vec<NodeRef> {
-    let src = match srcs {
-        [one] => one,
-        // one array whose elements are tuples
-        all => node::map_one(at, construct, all, |v| node::tuple(at, v)),
-    };
-    let types: Vec<Ty> = init.iter().chain(srcs).map(|n| n.ty.elem).collect();
-    let lambda = node::bind_one(at, construct, &types, |v| node::tuple(at, &f(v)));
-    let init_tuple = node::tuple(at, init);
-    let component = |(which, of): (u32, &NodeRef)| {
-        let (lambda, init) = (lambda.clone(), init_tuple);
-        let op = match order {
-            Order::Reduce => Op::Reduce { lambda, init, src, which },
-            Order::Fold => Op::Fold { lambda, init, src, which },
-        };
-        make(at, Type::scalar(of.ty.elem), op)
-    };
-    (0..).zip(init).map(component).collect()
-}
-
-/// Reduces tuples of the elements of arrays by an operator of tuples, given as nodes.
-pub(crate) fn reduce_nodes(
-    at: Place,
-    construct: &'static str,
-    init: &[NodeRef],
-    srcs: &[NodeRef],
-    f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
-) -> Vec<NodeRef> {
-    let join = |v: &[NodeRef]| {
-        let (a, b) = v.split_at(init.len());
-        f(a, b)
-    };
-    joined(at, construct, Order::Reduce, init, srcs, join)
-}
 
 /// The initial values of a tuple: for each component a scalar expression, a constant, or a tuple of
 /// them.
@@ -73,9 +23,9 @@ pub trait IntoScalars<S> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Elem, X: IntoScalar<T>> IntoScalars<SExp<T>> for X {
+impl<T: Item, X: IntoScalar<T>> IntoScalars<SExp<T>> for X {
     fn scalars_at(self, at: Place, out: &mut Vec<NodeRef>) {
-        out.push(self.scalar_at(at));
+        out.extend_from_slice(T::split(&self.scalar_at(at)));
     }
 }
 
@@ -95,23 +45,13 @@ pub trait Arrays: Copy {
     fn arrays(self, out: &mut Vec<NodeRef>);
 }
 
-/// The rank of vectors.
-#[derive(Clone, Copy, Debug)]
-pub enum Rank1 {}
-/// The rank of matrices.
-#[derive(Clone, Copy, Debug)]
-pub enum Rank2 {}
-/// The rank of arrays of three dimensions.
-#[derive(Clone, Copy, Debug)]
-pub enum Rank3 {}
-
 macro_rules! single {
     ($($handle:ident $rank:ident)*) => { $(
-        impl<T: Elem> Arrays for $handle<T> {
+        impl<T: Item> Arrays for $handle<T> {
             type Elements = SExp<T>;
             type Rank = $rank;
             fn arrays(self, out: &mut Vec<NodeRef>) {
-                out.push(self.node());
+                self.nodes(out);
             }
         }
     )* };
@@ -171,7 +111,7 @@ fn reduce<A: Arrays>(
 ) -> Vec<NodeRef> {
     let mut first = Vec::new();
     init.scalars_at(at, &mut first);
-    reduce_nodes(at, construct, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
+    joined::reduce(at, construct, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
 fn fold<A: Arrays, S: Scalars>(
@@ -182,11 +122,8 @@ fn fold<A: Arrays, S: Scalars>(
     f: impl FnOnce(S, A::Elements) -> S,
 ) -> Vec<NodeRef> {
     let first = nodes_of(init);
-    let step = |v: &[NodeRef]| {
-        let (acc, element) = v.split_at(first.len());
-        nodes_of(f(of_nodes(acc), of_nodes(element)))
-    };
-    joined(at, construct, Order::Fold, &first, srcs, step)
+    let step = |acc: &[NodeRef], element: &[NodeRef]| nodes_of(f(of_nodes(acc), of_nodes(element)));
+    joined::fold(at, construct, &first, srcs, step)
 }
 
 /// The function of the rows (axis 0) or columns (axis 1) of matrices of one shape.

@@ -1,12 +1,13 @@
 //! Arrays with a part replaced: `x[1:n-1] = v` as an expression.
 
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, TExp, VExp};
+use crate::item::Item;
 use crate::node::{NodeRef, Op, make};
+use crate::results::{Results, nodes_of, of_nodes};
 use crate::scope::Place;
 use std::panic::Location;
 
-impl<T: Elem> VExp<T> {
+impl<T: Item> VExp<T> {
     /// The vector with the elements of `part` in place of those from `start` on. All of the part
     /// lies inside, and it has an element: both are checked before the function runs.
     ///
@@ -23,11 +24,11 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn with_slice(self, start: impl IntoScalar<i64>, part: VExp<T>) -> VExp<T> {
         let at = Location::caller();
-        VExp::of(replaced(at, "with_slice", self.node(), part.node(), vec![start.scalar_at(at)]))
+        replaced(at, "with_slice", self, part, &[start.scalar_at(at)])
     }
 }
 
-impl<T: Elem> MExp<T> {
+impl<T: Item> MExp<T> {
     /// The matrix with the elements of `part` in place of those from this row and column on. All of
     /// the part lies inside, and it has an element: both are checked before the function runs.
     ///
@@ -44,12 +45,12 @@ impl<T: Elem> MExp<T> {
     #[track_caller]
     pub fn with_block(self, row: impl IntoScalar<i64>, col: impl IntoScalar<i64>, part: MExp<T>) -> MExp<T> {
         let at = Location::caller();
-        let start = vec![row.scalar_at(at), col.scalar_at(at)];
-        MExp::of(replaced(at, "with_block", self.node(), part.node(), start))
+        let start = [row.scalar_at(at), col.scalar_at(at)];
+        replaced(at, "with_block", self, part, &start)
     }
 }
 
-impl<T: Elem> TExp<T> {
+impl<T: Item> TExp<T> {
     /// The volume with the elements of `part` in place of those from this plane, row and column on.
     /// All of the part lies inside, and it has an element: both are checked before the function runs.
     ///
@@ -72,11 +73,15 @@ impl<T: Elem> TExp<T> {
         part: TExp<T>,
     ) -> TExp<T> {
         let at = Location::caller();
-        let start = vec![plane.scalar_at(at), row.scalar_at(at), col.scalar_at(at)];
-        TExp::of(replaced(at, "with_block", self.node(), part.node(), start))
+        let start = [plane.scalar_at(at), row.scalar_at(at), col.scalar_at(at)];
+        replaced(at, "with_block", self, part, &start)
     }
 }
 
-fn replaced(at: Place, construct: &'static str, src: NodeRef, part: NodeRef, start: Vec<NodeRef>) -> NodeRef {
-    make(at, src.ty, Op::Replace { construct, src, part, start })
+/// An array with a part replaced, leaf by leaf.
+fn replaced<A: Results>(at: Place, construct: &'static str, array: A, part: A, start: &[NodeRef]) -> A {
+    let replace = |(src, part): (NodeRef, NodeRef)| {
+        make(at, src.ty, Op::Replace { construct, src, part, start: start.to_vec() })
+    };
+    of_nodes(&nodes_of(array).into_iter().zip(nodes_of(part)).map(replace).collect::<Vec<_>>())
 }

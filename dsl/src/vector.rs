@@ -2,15 +2,15 @@
 //! [`crate::axis`] and [`crate::reduce`].
 
 use crate::axis::{len, read, spread};
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, SExp, VExp};
+use crate::item::Item;
 use crate::node::{self, Op, make};
-use crate::results::{Results, Scalars, nodes_of};
+use crate::results::{Results, Scalars, leafwise, nodes_of, of_nodes};
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
-impl<T: Elem> VExp<T> {
+impl<T: Item> VExp<T> {
     /// Element `i`. Outside of the vector it is 0 (false) and leaves an error record.
     ///
     /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the
@@ -24,7 +24,8 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn at(self, i: impl IntoScalar<i64>) -> SExp<T> {
         let at = Location::caller();
-        SExp::of(read(at, self.node(), vec![i.scalar_at(at)]))
+        let i = i.scalar_at(at);
+        leafwise(self, |x| read(at, x, vec![i]))
     }
 
     /// The elements at those indices, each as [`VExp::at`] reads it: as many as there are indices.
@@ -41,7 +42,8 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn gather(self, indices: VExp<i64>) -> VExp<T> {
         let at = Location::caller();
-        VExp::of(node::map_one(at, "gather", &[indices.node()], |i| read(at, self.node(), vec![i[0]])))
+        let read = |i: &[_]| nodes_of(self).into_iter().map(|x| read(at, x, vec![i[0]])).collect();
+        of_nodes(&node::map(at, "gather", &[indices.node()], read))
     }
 
     /// The matrix of `n` rows, each of them this vector. `n >= 0` is checked before the function
@@ -58,7 +60,8 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn broadcast_rows(self, n: impl IntoScalar<i64>) -> MExp<T> {
         let at = Location::caller();
-        MExp::of(spread(at, "broadcast_rows", (self.node(), 0), n.scalar_at(at)))
+        let n = n.scalar_at(at);
+        leafwise(self, |x| spread(at, "broadcast_rows", (x, 0), n))
     }
 
     /// The matrix of `n` columns, each of them this vector. `n >= 0` is checked before the function
@@ -75,7 +78,8 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn broadcast_cols(self, n: impl IntoScalar<i64>) -> MExp<T> {
         let at = Location::caller();
-        MExp::of(spread(at, "broadcast_cols", (self.node(), 1), n.scalar_at(at)))
+        let n = n.scalar_at(at);
+        leafwise(self, |x| spread(at, "broadcast_cols", (x, 1), n))
     }
 
     /// `f` of each element of this vector with each element of another one: row i of the matrix is
@@ -90,17 +94,21 @@ impl<T: Elem> VExp<T> {
     /// assert_eq!(call(f, [x, y]), [matrix(&[[3.0f32, 4.0], [6.0, 8.0]])]);
     /// ```
     #[track_caller]
-    pub fn outer<U: Elem, R: Scalars>(
+    pub fn outer<U: Item, R: Scalars>(
         self,
         y: VExp<U>,
         f: impl FnOnce(SExp<T>, SExp<U>) -> R,
     ) -> R::Matrices {
         let at = Location::caller();
-        let (x, y) = (self.node(), y.node());
-        let rows = spread(at, "outer", (x, 1), len(at, y, 0));
-        let cols = spread(at, "outer", (y, 0), len(at, x, 0));
-        let f = |v: &[_]| nodes_of(f(SExp::of(v[0]), SExp::of(v[1])));
-        R::Matrices::from_nodes(&mut node::map(at, "outer", &[rows, cols], f).into_iter())
+        let (xs, ys) = (nodes_of(self), nodes_of(y));
+        let (rows, cols) = (len(at, ys[0], 0), len(at, xs[0], 0));
+        let mut srcs: Vec<_> = xs.iter().map(|x| spread(at, "outer", (x, 1), rows)).collect();
+        srcs.extend(ys.iter().map(|y| spread(at, "outer", (y, 0), cols)));
+        let made = node::map(at, "outer", &srcs, |v| {
+            let v = &mut v.iter().copied();
+            nodes_of(f(SExp::from_nodes(v), SExp::from_nodes(v)))
+        });
+        of_nodes(&made)
     }
 }
 
@@ -129,7 +137,8 @@ pub fn iota(n: impl IntoScalar<i64>) -> VExp<i64> {
 /// assert_eq!(call(f, [scalar(2i64)]), [vector(&[1.5f32, 1.5])]);
 /// ```
 #[track_caller]
-pub fn fill<T: Elem>(n: impl IntoScalar<i64>, x: impl IntoScalar<T>) -> VExp<T> {
+pub fn fill<T: Item>(n: impl IntoScalar<i64>, x: impl IntoScalar<T>) -> VExp<T> {
     let at = Location::caller();
-    VExp::of(make(at, Type::vector(T::TY), Op::Fill(n.scalar_at(at), x.scalar_at(at))))
+    let (n, x) = (n.scalar_at(at), SExp::<T>::of(x.scalar_at(at)));
+    leafwise(x, |x| make(at, Type::vector(x.ty.elem), Op::Fill(n, x)))
 }

@@ -5,6 +5,7 @@
 #include <arraygpu.h>
 
 #include <atomic>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -147,6 +148,25 @@ template <> struct type_of<half> : known_type<AGPU_F16> {};
 template <> struct type_of<bfloat16> : known_type<AGPU_BF16> {};
 template <> struct type_of<bool> : known_type<AGPU_BOOL> {};
 static_assert(sizeof(bool) == 1, "a bool is one byte");
+
+/// An element that is a struct of a package, or a complex number: its vectors are buffers of bytes.
+template <class T> struct record_type : known_type<AGPU_U8> {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>, "a struct of plain values");
+    using record = T;
+};
+template <> struct type_of<std::complex<float>> : record_type<std::complex<float>> {};
+template <> struct type_of<std::complex<double>> : record_type<std::complex<double>> {};
+template <class T, class = void> struct is_record : std::false_type {};
+template <class T> struct is_record<T, std::void_t<typename type_of<T>::record>> : std::true_type {};
+/// The elements of a buffer that one element of T takes.
+template <class T> inline constexpr std::int64_t places = is_record<T>::value ? std::int64_t(sizeof(T)) : 1;
+/// The value of another type with the same bits.
+template <class To, class From> To same_bits(const From &from) {
+    static_assert(sizeof(To) == sizeof(From), "the same size");
+    To to;
+    std::memcpy(&to, &from, sizeof(to));
+    return to;
+}
 
 /// A view from the beginning of a buffer of T: extents and strides, outermost axis first.
 template <class T, int Rank>

@@ -24,7 +24,7 @@ public:
     template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>
     gpu_vector_view(gpu_vector_view<U> writable) noexcept : base(writable.c_view()) {}
 
-    std::int64_t stride() const noexcept { return base::view_.stride[0]; }
+    std::int64_t stride() const noexcept { return base::view_.stride[0] / detail::places<value_type>; }
 
     /// Computes an expression into the elements; its size is the view's (arraygpu/expr.hpp).
     template <class U, int Rank> const gpu_vector_view &operator=(const expr<U, Rank> &e) const;
@@ -34,7 +34,7 @@ public:
 /// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:
 /// to_host() brings all. A vector that was moved from is empty and can only be destroyed or assigned to.
 template <class T> class gpu_vector {
-    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, or a package's structs");
 
 public:
     using value_type = T;
@@ -43,8 +43,8 @@ public:
     gpu_vector() : gpu_vector(std::size_t(0)) {}
     /// A vector of `size` zeros.
     explicit gpu_vector(std::size_t size, context_ref where = {}) : owner_(nullptr), size_(size) {
-        if (size > std::size_t(INT64_MAX)) detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements"));
-        check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), owner_.receive()));
+        if (size > std::size_t(INT64_MAX / detail::places<T>)) detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements"));
+        check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size) * detail::places<T>, owner_.receive()));
     }
     /// A copy of a std::vector, std::array, std::span, ...
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
@@ -76,14 +76,15 @@ public:
         check(agpu_buffer_type(buffer, &type));
         if (type != detail::type_of<T>::value) detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type"));
         check(agpu_buffer_count(buffer, &count));
-        vector.size_ = std::size_t(count);
+        if (count % detail::places<T> != 0) detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer does not hold whole elements"));
+        vector.size_ = std::size_t(count / detail::places<T>);
         return vector;
     }
     /// A vector over memory of the caller, which must stay valid as long as the vector; for a GPU's context, memory of that GPU, managed, or
     /// pinned.
     static gpu_vector wrap(T *data, std::size_t size, context_ref where = {}) {
         agpu_buffer *buffer = nullptr;
-        check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, std::int64_t(size), &buffer));
+        check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, std::int64_t(size) * detail::places<T>, &buffer));
         return adopt(buffer);
     }
 
@@ -111,7 +112,7 @@ public:
         agpu_context *where = nullptr;
         check(agpu_buffer_context(c_buffer(), &where));
         agpu_buffer *buffer = nullptr;
-        check(agpu_buffer_create(where, detail::type_of<T>::value, std::int64_t(size_), &buffer));
+        check(agpu_buffer_create(where, detail::type_of<T>::value, std::int64_t(size_) * detail::places<T>, &buffer));
         gpu_vector copy = adopt(buffer);
         copy.copy_from(*this);
         return copy;
@@ -130,7 +131,13 @@ public:
     const T *data() const { return static_cast<const T *>(address()); }
     agpu_buffer *c_buffer() const noexcept { return owner_.buffer(); }
     const detail::buffer_owner &owner() const noexcept { return owner_; }
-    agpu_view c_view() const noexcept { return detail::view_of<T>(c_buffer(), {std::int64_t(size_)}, {1}); }
+    agpu_view c_view() const noexcept {
+        if constexpr (detail::is_record<T>::value) {
+            return detail::view_of<std::uint8_t>(c_buffer(), {std::int64_t(size_), detail::places<T>}, {detail::places<T>, 1});
+        } else {
+            return detail::view_of<T>(c_buffer(), {std::int64_t(size_)}, {1});
+        }
+    }
 
     gpu_vector_view<T> view() { return *this; }
     gpu_vector_view<const T> view() const { return *this; }
@@ -172,7 +179,13 @@ public:
         element_.copy_to(&value, 1);
         return value;
     }
-    void set(T value) { element_.fill(value); }
+    void set(T value) {
+        if constexpr (detail::is_record<T>::value) {
+            element_.copy_from(&value, 1);
+        } else {
+            element_.fill(value);
+        }
+    }
     /// Computes an expression into the element; nothing comes to the host (arraygpu/expr.hpp).
     template <class U, int Rank> gpu_scalar &operator=(const expr<U, Rank> &e);
 

@@ -14,7 +14,8 @@ namespace detail {
 template <class T, std::size_t Rank, template <class> class View> class array_view {
 public:
     using value_type = std::remove_const_t<T>;
-    static_assert(type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+    static_assert(type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, or a package's structs");
+    static_assert(Rank == 1 || !is_record<value_type>::value, "structs are elements of vectors");
 
     /// A view from C; it is checked when it is used.
     explicit array_view(const agpu_view &from) noexcept : view_(from) {}
@@ -44,24 +45,24 @@ public:
     /// Copies the elements into memory for `count` of them; `count` must be the view's size.
     void copy_to(value_type *host, std::size_t count) const {
         all("copy_to", count);
-        check(agpu_copy_to_host(host, view_, std::int64_t(count)));
+        check(agpu_copy_to_host(host, view_, std::int64_t(count) * places<value_type>));
     }
     /// Copies on a GPU's stream. With pinned memory it returns at once, and the memory is filled when the stream reaches the copy.
     void copy_to_async(value_type *host, std::size_t count, const call_options &options = {}) const {
         all("copy_to_async", count);
-        check(agpu_copy_to_host_async(host, view_, std::int64_t(count), options.c_call()));
+        check(agpu_copy_to_host_async(host, view_, std::int64_t(count) * places<value_type>, options.c_call()));
     }
     /// Writes all elements from host memory; `count` must be the view's size.
     void copy_from(const value_type *host, std::size_t count) const {
         writable();
         all("copy_from", count);
-        check(agpu_copy_from_host(view_, host, std::int64_t(count)));
+        check(agpu_copy_from_host(view_, host, std::int64_t(count) * places<value_type>));
     }
     /// Copies on a GPU's stream. With pinned memory it returns at once, and the memory must not change until the stream has made the copy.
     void copy_from_async(const value_type *host, std::size_t count, const call_options &options = {}) const {
         writable();
         all("copy_from_async", count);
-        check(agpu_copy_from_host_async(view_, host, std::int64_t(count), options.c_call()));
+        check(agpu_copy_from_host_async(view_, host, std::int64_t(count) * places<value_type>, options.c_call()));
     }
     /// Writes all elements from a std::vector, std::array, std::span, ... of the same size.
     template <class C, class = std::enable_if_t<is_contiguous_of<C, value_type>::value && !is_ours<C>::value>>
@@ -82,6 +83,7 @@ public:
     /// Sets every element.
     void fill(value_type value) const {
         writable();
+        static_assert(!is_record<value_type>::value, "fill: copy structs from the host");
         check(agpu_fill(view_, &value));
     }
 

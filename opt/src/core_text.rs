@@ -29,6 +29,7 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
         extents: a.extent.iter().map(|e| e.parse()).collect::<Result<_>>()?,
         functions: a.function.clone(),
         hints: true,
+        records: Vec::new(),
     };
     let mut functions = parse::parse(text)?;
     if !a.stage.is_empty() {

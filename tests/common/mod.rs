@@ -39,6 +39,8 @@ pub enum Layout {
     Strided,
     /// Vectors backwards, matrices one column after another.
     Transposed,
+    /// One field of structs that lie in a buffer of bytes.
+    Field,
     /// As contiguous; each array result is the first parameter of its type and extents, if there is one.
     InPlace,
 }
@@ -53,6 +55,7 @@ impl Layout {
             Layout::Contiguous | Layout::InPlace | Layout::Transposed => (0, 1, 0),
             Layout::Pitched => (3, 1, 5),
             Layout::Strided => (3, 2, 3),
+            Layout::Field => (1, 3, 0),
         };
         let mut strides = vec![0; extents.len()];
         let mut axes: Vec<usize> = (0..extents.len()).rev().collect();
@@ -218,9 +221,14 @@ impl Buffer {
     fn new(context: *mut AgpuContext, ty: Ty, extents: &[i64], layout: Layout) -> Buffer {
         let (offset, strides, count) = layout.place(extents);
         let mut handle = null_mut();
+        let (held, count) = match layout {
+            Layout::Field => (AgpuType::AgpuU8, count * ty.size() as i64),
+            _ => (abi_type(ty), count),
+        };
         // SAFETY: the out-pointer lives during the call.
-        ok(unsafe { agpu_buffer_create(context, MaybeUninit::new(abi_type(ty)), count, &mut handle) });
-        Buffer { handle, view: AgpuView::new(handle, offset, extents, &strides), ty }
+        ok(unsafe { agpu_buffer_create(context, MaybeUninit::new(held), count, &mut handle) });
+        let element = AgpuElement { kind: abi_type(ty) as i32, size: ty.size() as i32 };
+        Buffer { handle, view: AgpuView { element, ..AgpuView::new(handle, offset, extents, &strides) }, ty }
     }
 
     fn extents(&self) -> &[i64] {

@@ -175,6 +175,9 @@ pub enum AgpuArgKind {
     AgpuArgResultView = 3,
     /// An array result that is written to a new buffer with the right extents.
     AgpuArgResultNew = 4,
+    /// A field of an array result of structs, which is written to a new buffer of bytes with an axis more, the bytes
+    /// of a struct. The fields with the same `made` share it; they have the same extents.
+    AgpuArgResultNewField = 5,
 }
 
 /// An argument of agpu_invoke(). Parameters come first, then results. For packages.
@@ -185,9 +188,10 @@ pub struct AgpuArg {
     pub kind: MaybeUninit<AgpuArgKind>,
     /// SCALAR: points to the value. RESULT_SCALAR: receives the value, in host memory.
     pub scalar: *const c_void,
-    /// VIEW, RESULT_VIEW: the array.
+    /// VIEW, RESULT_VIEW: the array. RESULT_NEW_FIELD: `offset` is that of the field in a struct, and `stride[0]` the
+    /// size of a struct, both in bytes.
     pub view: AgpuView,
-    /// RESULT_NEW: receives the buffer, which belongs to the caller.
+    /// RESULT_NEW, RESULT_NEW_FIELD: receives the buffer, which belongs to the caller.
     pub made: *mut *mut AgpuBuffer,
     /// All 0.
     pub reserved: [u64; 2],

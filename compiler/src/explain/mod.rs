@@ -8,6 +8,7 @@ mod kernel;
 mod launched;
 pub mod model;
 mod reason;
+mod records;
 mod regions;
 mod scope;
 mod short;
@@ -66,6 +67,27 @@ pub struct Options {
     /// Whether to try what storing arrays would save, where all sizes are given. The function is
     /// compiled once more for each array that is computed at several places.
     pub hints: bool,
+    /// The parameters and results that are records.
+    pub records: Vec<Record>,
+}
+
+/// A parameter or result of a function that is a record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The function's name.
+    pub function: String,
+    /// The name of the parameter or result.
+    pub name: String,
+    /// Whether it is a result.
+    pub is_result: bool,
+    /// The first of the parameters or results that are its fields.
+    pub first: usize,
+    /// The number of its fields.
+    pub fields: usize,
+    /// The size of a struct of them in bytes.
+    pub bytes: u64,
+    /// Whether callers pass it as structs.
+    pub is_struct: bool,
 }
 
 impl Options {
@@ -141,6 +163,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     let of_function = options.extents.iter().filter(|e| e.parameter(source).is_some()).cloned();
     let of_function = Options {
         hints: false,
+        records: Vec::new(),
         extents: of_function.collect(),
         functions: Vec::new(),
         bandwidth: options.bandwidth,
@@ -167,6 +190,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         share_of_copy,
         operations,
         hints,
+        records: records::layouts(f, plan, &options.records),
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
         alternatives: alternatives(c, &units),

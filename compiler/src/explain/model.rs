@@ -52,9 +52,29 @@ pub struct Function {
     pub kernels: Vec<Kernel>,
     /// The launches that run instead of several others where the device can keep rows.
     pub alternatives: Vec<Alternative>,
+    /// The arrays of records among the parameters and results.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<RecordLayout>,
     /// The conditions that the host checks first.
     pub checks: Vec<Check>,
     pub warnings: Vec<String>,
+}
+
+/// An array of records, and what an element of it costs in either layout.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct RecordLayout {
+    pub name: String,
+    pub is_result: bool,
+    /// Whether it is an array of structs, not an array a field.
+    pub is_struct: bool,
+    pub fields: usize,
+    /// The number of fields that the function reads or writes.
+    pub used: usize,
+    /// The bytes of these.
+    pub used_bytes: u64,
+    /// The bytes of a struct.
+    pub struct_bytes: u64,
 }
 
 /// A number that is computed from the extents.

@@ -51,6 +51,22 @@ fn function(f: &Function) -> String {
         let of = if extents.is_empty() { "one".into() } else { extents.join(" by ") };
         let _ = writeln!(out, "  keeps {}: {of} {}, {} bytes", t.name, t.element, t.bytes);
     }
+    for r in &f.records {
+        let (done, used) = (if r.is_result { "written" } else { "read" }, r.used_bytes);
+        let _ = write!(out, "  record {}: {} of {} fields are {done}, ", r.name, r.used, r.fields);
+        let _ = match r.is_struct {
+            true => writeln!(
+                out,
+                "{used} of the {} bytes of a struct, whose lines of memory move whole; an array a field moves {used} bytes an element",
+                r.struct_bytes
+            ),
+            false => writeln!(
+                out,
+                "{used} bytes an element in an array a field; an array of structs has {} bytes an element",
+                r.struct_bytes
+            ),
+        };
+    }
     for k in &f.kernels {
         kernel(&mut out, k, f.kernels.len() > 1);
     }

@@ -3,7 +3,9 @@
 
 use super::model::{Entry, Form, Gives, Package, Value};
 use super::place;
+use super::records::FieldType;
 use crate::error::{Error, Result};
+use crate::scalar::Ty;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -43,6 +45,11 @@ fn config(package: &Package) -> cbindgen::Config {
             package.version,
             super::VERSION
         )),
+        export: cbindgen::ExportConfig {
+            // views do not say that these are used
+            include: package.records.structs.iter().map(|s| format!("{name}_{}", s.name)).collect(),
+            ..cbindgen::ExportConfig::default()
+        },
         documentation_style: cbindgen::DocumentationStyle::Doxy,
         usize_is_size_t: true,
         line_length: 110,
@@ -55,6 +62,13 @@ fn config(package: &Package) -> cbindgen::Config {
 /// prints their names unchanged.
 fn declarations(package: &Package) -> String {
     let mut out = String::new();
+    for s in &package.records.structs {
+        let _ = writeln!(out, "#[repr(C)]\npub struct {}_{} {{", package.name, s.name);
+        for (field, ty) in &s.fields {
+            let _ = writeln!(out, "    pub r#{field}: {},", rust_field(&package.name, ty));
+        }
+        out.push_str("}\n");
+    }
     for entry in &package.entries {
         for form in entry.forms() {
             let name = format!("{}_{}{}", package.name, entry.name, form.suffix());
@@ -138,6 +152,17 @@ fn doc(entry: &Entry, form: Form) -> String {
 
 /// Returns the name of a scalar's type as cbindgen reads it: the Rust type, or that of a struct of
 /// `arraygpu.h`.
-fn rust_type(v: &Value) -> &'static str {
-    if v.ty.elem.is_half() { v.c_type() } else { v.ty.elem.name() }
+fn rust_type(v: &Value) -> &str {
+    if v.record.is_some() || v.ty.elem.is_half() { v.c_type() } else { v.ty.elem.name() }
+}
+
+/// Returns the type of a struct's field as cbindgen reads it.
+fn rust_field(package: &str, ty: &FieldType) -> String {
+    match ty {
+        FieldType::Elem(Ty::F16) => "agpu_half".into(),
+        FieldType::Elem(Ty::Bf16) => "agpu_bfloat16".into(),
+        FieldType::Elem(ty) => ty.name().into(),
+        FieldType::Struct(name) => format!("{package}_{name}"),
+        FieldType::Array(ty, n) => format!("[{}; {n}]", rust_field(package, ty)),
+    }
 }

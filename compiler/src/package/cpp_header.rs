@@ -3,7 +3,7 @@
 //! Every function has up to six overloads: its results are out-parameters, out-parameters that
 //! leave scalars on the device, or returned, each with and without call options.
 
-use super::model::{Entry, Form, Gives, Package, Value, cpp_class};
+use super::model::{Entry, Form, Gives, Package, Value, cpp_class, struct_names};
 use crate::scalar::Ty;
 use std::fmt::Write;
 
@@ -15,11 +15,12 @@ pub fn print(package: &Package) -> String {
     let guard = format!("{}_HPP", name.to_uppercase());
     let mut out = format!(
         "// {name} {}: made by arraygpu {}. Do not edit: run the generator again.\n\
-         #ifndef {guard}\n#define {guard}\n\n#include <arraygpu.hpp>\n#include <arraygpu/misuse.hpp>\n#include <cstdint>\n#include <utility>\n#include \"{name}.h\"\n\n\
-         namespace {name} {{\n",
+         #ifndef {guard}\n#define {guard}\n\n#include <arraygpu.hpp>\n#include <arraygpu/misuse.hpp>\n#include <cstdint>\n#include <utility>\n#include \"{name}.h\"\n\n",
         package.version,
         super::VERSION
     );
+    structs(&mut out, package);
+    let _ = write!(out, "namespace {name} {{\n");
     for entry in &package.entries {
         out.push('\n');
         if entry.results.len() > 1 {
@@ -31,6 +32,29 @@ pub fn print(package: &Package) -> String {
     }
     let _ = write!(out, "\n}}  // namespace {name}\n\n#endif  // {guard}\n");
     out
+}
+
+/// Writes the names of the structs in C++, and that they are elements of vectors.
+fn structs(out: &mut String, package: &Package) {
+    let name = &package.name;
+    for s in &package.records.structs {
+        let (c_name, cpp_name) = struct_names(name, s);
+        if s.is_complex {
+            let _ = writeln!(
+                out,
+                "static_assert(sizeof({cpp_name}) == sizeof(::{c_name}), \"a complex number is two numbers\");\n"
+            );
+            continue;
+        }
+        let size = package.records.size_of(&s.name);
+        let _ = writeln!(
+            out,
+            "namespace {name} {{\nusing {} = ::{c_name};\n}}\n\
+             template <> struct arraygpu::detail::type_of<::{c_name}> : arraygpu::detail::record_type<::{c_name}> {{}};\n\
+             static_assert(sizeof(::{c_name}) == {size}, \"{cpp_name} has another layout than its package: no #pragma pack around {name}.h\");\n",
+            s.name
+        );
+    }
 }
 
 /// Writes a template for calls that fit no overload. Its error says in one line what the arguments
@@ -76,6 +100,9 @@ fn result_struct(out: &mut String, entry: &Entry) {
 
 /// Returns a scalar type of C++; those of `<cstdint>` include the namespace.
 fn scalar(v: &Value) -> String {
+    if let Some(record) = &v.record {
+        return record.cpp_name.clone();
+    }
     let name = match v.ty.elem {
         Ty::F16 => return "arraygpu::half".into(),
         Ty::Bf16 => return "arraygpu::bfloat16".into(),
@@ -238,11 +265,18 @@ impl Overload<'_> {
         let form = self.form();
         let mut args = vec![format!("{}.c_call()", self.options_name())];
         for p in &self.entry.params {
-            args.push(if p.is_scalar() { p.name.clone() } else { format!("{}.c_view()", p.name) });
+            args.push(match (&p.record, p.is_scalar()) {
+                (Some(r), true) => format!("arraygpu::detail::same_bits<::{}>({})", r.c_name, p.name),
+                (None, true) => p.name.clone(),
+                (_, false) => format!("{}.c_view()", p.name),
+            });
         }
         for r in &self.entry.results {
             args.push(match form.gives(r) {
                 Gives::IntoView => format!("{}.c_view()", r.name),
+                Gives::ToHost if r.record.as_ref().is_some_and(|r| r.cpp_name.starts_with("std::")) => {
+                    format!("reinterpret_cast<::{}*>(&{})", r.c_type(), r.name)
+                }
                 Gives::ToHost | Gives::Made => format!("&{}", r.name),
             });
         }

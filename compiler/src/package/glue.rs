@@ -2,7 +2,8 @@
 //! and calls `agpu_invoke`.
 
 use super::images::Images;
-use super::model::{Entry, Form, Gives, Package};
+use super::model::{Entry, Form, Gives, Package, Record};
+use super::records::Leaf;
 use std::fmt::Write;
 
 /// Prints the file. It includes the package's C header, so that the compiler checks that both
@@ -10,8 +11,12 @@ use std::fmt::Write;
 pub fn print(package: &Package, images: &Images, abi_version: i32, levels: &[&str]) -> String {
     let name = &package.name;
     let mut out = format!(
-        "#include \"{name}.h\"\n\n_Static_assert(AGPU_ABI_VERSION == {abi_version}, \"the manifest says so\");\n"
+        "#include \"{name}.h\"\n{}\n_Static_assert(AGPU_ABI_VERSION == {abi_version}, \"the manifest says so\");\n",
+        if package.records.uses.is_empty() { "" } else { "#include <stddef.h>\n" }
     );
+    if !package.records.uses.is_empty() {
+        out.push_str(FIELD);
+    }
     let table = |level: &str| {
         if package.kernels.is_empty() || !levels.contains(&level) {
             "0".to_string()
@@ -98,39 +103,95 @@ fn function(out: &mut String, package: &str, number: usize, entry: &Entry, form:
     let _ = write!(out, "\nagpu_status {package}_{}{}(const agpu_call *{call}", entry.name, form.suffix());
     // Fields are assigned one by one: an initialiser would also clear the fields that the
     // argument's kind does not use, which takes time in each call.
-    let mut list = String::new();
-    let mut argument = |kind: &str, field: &str, value: &str| {
-        let at = format!("{args}[{}]", list.lines().count() / 3);
+    let (mut list, mut count) = (String::new(), 0);
+    let mut argument = |kind: &str, fields: &[(&str, &str)]| {
+        let at = format!("{args}[{count}]");
         let _ = writeln!(list, "    {at}.kind = AGPU_ARG_{kind};");
-        let _ = writeln!(list, "    {at}.{field} = {value};");
+        for (field, value) in fields {
+            let _ = writeln!(list, "    {at}.{field} = {value};");
+        }
         let _ = writeln!(list, "    {at}.reserved[0] = {at}.reserved[1] = 0;");
+        count += 1;
     };
     for p in &entry.params {
-        let ty = if p.is_scalar() {
-            argument("SCALAR", "scalar", &format!("&{}", p.name));
-            p.c_type()
-        } else {
-            argument("VIEW", "view", &p.name);
-            "agpu_view"
-        };
-        let _ = write!(out, ", {ty} {}", p.name);
+        let n = p.name.as_str();
+        match (&p.record, p.is_scalar()) {
+            (None, true) => argument("SCALAR", &[("scalar", &format!("&{n}"))]),
+            (None, false) => argument("VIEW", &[("view", n)]),
+            (Some(r), true) => {
+                r.leaves.iter().for_each(|l| argument("SCALAR", &[("scalar", &format!("&{n}.{}", l.path))]));
+            }
+            (Some(r), false) => r.leaves.iter().for_each(|l| argument("VIEW", &[("view", &field(r, l, n))])),
+        }
+        let _ = write!(out, ", {} {n}", if p.is_scalar() { p.c_type() } else { "agpu_view" });
     }
     for r in &entry.results {
         let n = &r.name;
-        let (kind, ty, field) = match form.gives(r) {
+        let (kind, ty, name) = match form.gives(r) {
             Gives::ToHost => ("RESULT_SCALAR", format!("{} *", r.c_type()), "scalar"),
             Gives::IntoView => ("RESULT_VIEW", "agpu_view ".to_string(), "view"),
             Gives::Made => ("RESULT_NEW", "agpu_buffer **".to_string(), "made"),
         };
-        argument(kind, field, n);
+        match (&r.record, form.gives(r)) {
+            (None, _) => argument(kind, &[(name, n)]),
+            (Some(record), gives) => record.leaves.iter().for_each(|l| match gives {
+                Gives::ToHost => argument(kind, &[(name, &format!("&{n}->{}", l.path))]),
+                Gives::IntoView => argument(kind, &[(name, &field(record, l, n))]),
+                Gives::Made => {
+                    let (at, size) = place(record, l);
+                    argument(
+                        "RESULT_NEW_FIELD",
+                        &[(name, n), ("view.offset", &at), ("view.stride[0]", &size)],
+                    );
+                }
+            }),
+        }
         let _ = write!(out, ", {ty}{n}");
     }
-    let count = entry.params.len() + entry.results.len();
     let _ = write!(
         out,
         ")\n{{\n    agpu_arg {args}[{count}];\n{list}    return agpu_invoke(&{package}_module, {number}, {call}, {args}, {count});\n}}\n"
     );
 }
+
+/// Returns where a leaf lies in its struct, and the size of the struct, in C.
+fn place(record: &Record, leaf: &Leaf) -> (String, String) {
+    let name = &record.c_name;
+    (format!("offsetof({name}, {})", leaf.path), format!("sizeof({name})"))
+}
+
+/// Returns the view of a leaf of structs in C.
+fn field(record: &Record, leaf: &Leaf, structs: &str) -> String {
+    let ((at, size), ty) = (place(record, leaf), leaf.ty);
+    format!("agpu_field({structs}, AGPU_{}, {}, {at}, {size})", ty.name().to_uppercase(), ty.size())
+}
+
+/// Makes the view of a field of structs, which are bytes with an axis more. Of anything else it gives what it got, which
+/// the runtime refuses: the elements are bytes.
+const FIELD: &str = "
+static inline agpu_view agpu_field(agpu_view structs, int32_t kind, int32_t size, int64_t at, int64_t record)
+{
+    agpu_view field = structs;
+    const int64_t last = structs.rank - 1;
+    for (int64_t axis = 0; axis < last && axis < AGPU_MAX_RANK; axis++) {
+        if (structs.extent[axis] == 0) at = 0;
+    }
+    if (last < 0 || last >= AGPU_MAX_RANK || structs.extent[last] != record || (record > 1 && structs.stride[last] != 1)
+        || structs.offset < 0 || structs.offset > INT64_MAX - at || (structs.offset + at) % size != 0) {
+        return structs;
+    }
+    for (int64_t axis = 0; axis < last; axis++) {
+        if (structs.extent[axis] > 1 && structs.stride[axis] % size != 0) return structs;
+        field.stride[axis] = structs.stride[axis] / size;
+    }
+    field.extent[last] = field.stride[last] = last == 0;
+    field.rank = last == 0 ? 1 : last;
+    field.offset = (structs.offset + at) / size;
+    field.element.kind = kind;
+    field.element.size = size;
+    return field;
+}
+";
 
 /// Returns a text as a C string literal, with one source line per line.
 fn quoted(text: &str) -> String {

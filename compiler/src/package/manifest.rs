@@ -159,6 +159,9 @@ fn function(package: &str, e: &Entry) -> Json {
 
 fn value(v: &Value) -> Json {
     let mut json = json!({ "name": v.name, "type": v.ty.elem.name(), "rank": v.ty.rank });
+    if let Some(record) = &v.record {
+        json["type"] = record.c_name.as_str().into();
+    }
     if !v.extent.is_empty() {
         json["extent"] = json!(v.extent);
     }

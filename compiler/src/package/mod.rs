@@ -2,7 +2,7 @@
 //!
 //! [`write()`] turns a compiled program into headers, libraries, CMake and pkg-config files and a
 //! manifest (the list is in `docs/c-abi.md`). Each part has a file: [`model`] describes the
-//! contents of the package; [`c_header`], [`cpp_header`], [`glue`], [`images`], [`cmake`],
+//! contents of the package; [`c_header`], [`cpp_header`], [`glue`], [`images`], [`records`], [`cmake`],
 //! [`pkgconfig`] and [`manifest`] print it; [`cc`] runs the C compiler, [`objects`] for each file and [`level`], [`libraries`] joins what it made,
 //! and [`ptxas`] NVIDIA's assembler; [`packed`] compresses code for GPUs; [`cache`] keeps what was made; and [`place`] moves the finished package to its folder at once.
 //!
@@ -27,6 +27,7 @@ pub mod packed;
 pub mod pkgconfig;
 pub mod place;
 pub mod ptxas;
+pub mod records;
 pub mod shapes;
 
 pub use options::{ABI_VERSION, ARITH_VERSION, Options, RUNTIME_SONAME, VERSION, default_jobs};
@@ -42,6 +43,7 @@ use std::path::Path;
 /// package is kept.
 pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     names::check(&compiled.name, compiled.functions.iter().map(|f| &f.fused))?;
+    options.records.check(&compiled.functions.iter().map(|f| &f.fused).collect::<Vec<_>>())?;
     let package = Package::new(compiled, options);
     let staging = place::Staging::begin(&options.out, &package.name)?;
     let say = |text: &str| (options.progress)(text);

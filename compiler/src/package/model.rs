@@ -2,6 +2,7 @@
 //! and results.
 
 use super::level::Level;
+use super::records::{Leaf, Records, Struct};
 use super::{Options, shapes};
 pub use crate::backend::c::ctype as c_type;
 use crate::core::{Type, print};
@@ -22,6 +23,8 @@ pub struct Package {
     pub version: String,
     /// The functions, in the author's order.
     pub entries: Vec<Entry>,
+    /// The structs of the interface.
+    pub records: Records,
     /// The text of all plans; plan i belongs to entry i.
     pub plans: String,
     /// The text of the functions that stage scalars, as the author wrote them; it may be empty.
@@ -132,22 +135,43 @@ pub enum Gives {
 pub struct Value {
     /// The value's name.
     pub name: String,
-    /// The value's type.
+    /// The value's type; of structs that of their bytes.
     pub ty: Type,
+    /// If it is a struct or an array of structs, what these are.
+    pub record: Option<Record>,
     /// The shape in words, such as `, as long as x` or ` of len(x) - 14 elements`; it may be empty.
     pub shape: String,
     /// The extents of an array result, such as `len(x) - 14`.
     pub extent: Vec<String>,
 }
 
+/// What a parameter or result that is a struct consists of.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The struct's name in C.
+    pub c_name: String,
+    /// The struct's name in C++.
+    pub cpp_name: String,
+    /// Its leaves, each of which is a parameter or result of the plan.
+    pub leaves: Vec<Leaf>,
+}
+
 impl Value {
+    /// Returns how many parameters or results of the plan it stands for.
+    pub fn places(&self) -> usize {
+        self.record.as_ref().map_or(1, |r| r.leaves.len())
+    }
+
     /// Whether the value is a scalar.
     pub fn is_scalar(&self) -> bool {
         self.ty.is_scalar()
     }
 
     /// Returns the element type in C.
-    pub fn c_type(&self) -> &'static str {
+    pub fn c_type(&self) -> &str {
+        if let Some(record) = &self.record {
+            return &record.c_name;
+        }
         match self.ty.elem {
             Ty::F16 => "agpu_half",
             Ty::Bf16 => "agpu_bfloat16",
@@ -203,12 +227,14 @@ impl Package {
             let param = |(i, p): (usize, &crate::core::Param)| Value {
                 name: p.name.clone(),
                 ty: p.ty,
+                record: None,
                 shape: shapes::param(plan, i),
                 extent: Vec::new(),
             };
             let result = |(i, r): (usize, &crate::core::Output)| Value {
                 name: r.name.clone(),
                 ty: f.graph.ty(r.value),
+                record: None,
                 shape: shapes::result(plan, i),
                 extent: shapes::extent(plan, i),
             };
@@ -217,8 +243,8 @@ impl Package {
                 doc: f.doc.trim().to_string(),
                 fast: f.fast,
                 tensor_cores: f.tensor_cores,
-                params: f.params.iter().enumerate().map(param).collect(),
-                results: f.results.iter().enumerate().map(result).collect(),
+                params: joined(compiled, options, &f.name, false, f.params.iter().enumerate().map(param)),
+                results: joined(compiled, options, &f.name, true, f.results.iter().enumerate().map(result)),
                 rules: shapes::rules(plan),
                 launches: shapes::launches(plan),
                 temporaries: plan.temps.len(),
@@ -229,6 +255,7 @@ impl Package {
         Package {
             name: compiled.name.clone(),
             version: options.version.clone(),
+            records: options.records.clone(),
             entries,
             plans: compiled.functions.iter().map(|f| f.plan.to_string()).collect(),
             staged: staged.map(|f| print::print(f, true)).collect(),
@@ -238,6 +265,60 @@ impl Package {
             levels: Level::all().iter().copied().filter(|l| options.levels.contains(l)).collect(),
         }
     }
+}
+
+/// Joins the fields of each struct among the parameters, or results, of a function to one value.
+fn joined(
+    compiled: &Compiled,
+    options: &Options,
+    function: &str,
+    is_result: bool,
+    values: impl Iterator<Item = Value>,
+) -> Vec<Value> {
+    let records = &options.records;
+    let of = |u: &&super::records::Use| u.function == function && u.is_result == is_result;
+    let uses: Vec<_> = records.uses.iter().filter(of).collect();
+    let (mut out, mut skip) = (Vec::new(), 0);
+    for (i, mut value) in values.enumerate() {
+        for u in records.uses.iter().filter(|u| u.function == function) {
+            let lengths = |text: &str| of_structs(records, u, text);
+            value.shape = lengths(&value.shape);
+            value.extent = value.extent.iter().map(|e| lengths(e)).collect();
+        }
+        if skip > 0 {
+            skip -= 1;
+            continue;
+        }
+        let Some(u) = uses.iter().find(|u| u.first == i) else {
+            out.push(value);
+            continue;
+        };
+        let leaves = records.leaves(&u.record);
+        skip = leaves.len() - 1;
+        let (c_name, cpp_name) =
+            records.of(&u.record).map_or_else(Default::default, |s| struct_names(&compiled.name, s));
+        let record = Some(Record { c_name, cpp_name, leaves });
+        let ty = Type { elem: Ty::U8, ..value.ty };
+        out.push(Value { name: u.name.clone(), ty, record, ..value });
+    }
+    out
+}
+
+/// Returns a text about shapes with the name of a struct in place of its fields'.
+fn of_structs(records: &Records, u: &super::records::Use, text: &str) -> String {
+    let mut names: Vec<String> = records.leaves(&u.record).iter().map(|l| l.flat(&u.name)).collect();
+    names.sort_by_key(|n| std::cmp::Reverse(n.len()));
+    names.iter().fold(text.to_string(), |text, name| text.replace(name.as_str(), &u.name))
+}
+
+/// Returns the names of a struct in C and in C++.
+pub fn struct_names(package: &str, s: &Struct) -> (String, String) {
+    let c_name = format!("{package}_{}", s.name);
+    let cpp_name = match (s.is_complex, s.fields.first()) {
+        (true, Some((_, super::records::FieldType::Elem(ty)))) => format!("std::complex<{}>", c_type(*ty)),
+        _ => format!("{package}::{}", s.name),
+    };
+    (c_name, cpp_name)
 }
 
 /// Describes the kernels of a compiled program.

@@ -59,7 +59,7 @@ pub fn problem(name: &str) -> Option<String> {
     None
 }
 
-fn require_good(what: &str, name: &str) -> Result<()> {
+pub(super) fn require_good(what: &str, name: &str) -> Result<()> {
     match problem(name) {
         None => Ok(()),
         Some(why) => Err(Error::user("E0501", format!("{what} cannot be named {name:?}: {why}"))),

@@ -3,6 +3,7 @@
 use super::cache::Cache;
 use super::level::Level;
 use super::ptxas::Arch;
+use super::records::Records;
 use std::path::PathBuf;
 
 /// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
@@ -32,6 +33,8 @@ pub struct Options {
     pub ptxas: Option<PathBuf>,
     /// Keeps what the C compiler and the compression made, so that only what changed is made again.
     pub cache: Option<Cache>,
+    /// The structs of the interface.
+    pub records: Records,
     /// The maximum number of C compilers that run at the same time.
     pub jobs: usize,
     /// Whether to write the C source and the PTX beside the libraries, to read.
@@ -54,6 +57,7 @@ impl Options {
             cubin: Vec::new(),
             ptxas: None,
             cache: None,
+            records: Records::default(),
             jobs: default_jobs(),
             sources: false,
             progress: Box::new(|_| ()),

@@ -11,14 +11,16 @@
 mod iterate;
 mod state;
 
+use crate::item::Described;
 use crate::node::{Lambda, Node, NodeRef, Op, SameShape};
 use crate::scope::Place;
 use arraygpu_compiler::build::Boundary;
-use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, StencilHint};
+use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Rule, StencilHint};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::{Error, Result};
 use state::{Lowering, needed};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// A function as the author registered it.
 #[derive(Clone, Debug)]
@@ -30,8 +32,20 @@ pub(crate) struct Definition {
     pub stencil: Option<StencilHint>,
     pub at: Place,
     pub params: Vec<Param>,
+    pub records: Vec<RecordParam>,
+    /// Whether callers pass records as structs.
+    pub structs: bool,
+    /// What each named parameter is, and each named result.
+    pub interface: [Vec<(String, Described)>; 2],
     pub result_names: Vec<String>,
     pub results: Vec<NodeRef>,
+}
+
+/// A parameter that is an array of records: the parameters that stand for its leaves.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordParam {
+    pub name: String,
+    pub leaves: Range<u32>,
 }
 
 /// Lowers a function.
@@ -43,6 +57,9 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
         (definition.fast, definition.tensor_cores, definition.stencil);
     function.loc = Some(place.clone());
     let mut lowering = Lowering::of(function);
+    for record in &definition.records {
+        lowering.one_shape(record).map_err(|e| e.at(Some(&place)))?;
+    }
     for node in needed(&definition.results, &HashSet::new()) {
         lowering.node(node).map_err(|e| e.at(Some(&place)))?;
     }
@@ -55,6 +72,20 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
 }
 
 impl Lowering {
+    /// The rule that the leaves of a record have one shape.
+    fn one_shape(&mut self, record: &RecordParam) -> Result<()> {
+        let leaves = record.leaves.clone().map(|i| self.b.node(core::Op::Param(i)));
+        let leaves: Vec<NodeId> = leaves.collect::<Result<_>>()?;
+        let first = self.b.extents(leaves[0]).to_vec();
+        for leaf in &leaves[1..] {
+            for (a, b) in first.iter().zip(self.b.extents(*leaf).to_vec()) {
+                let subject = self.b.subject(&format!("record {}", record.name), "", &[leaves[0], *leaf]);
+                self.b.require(&subject, Rule::Same, *a, b)?;
+            }
+        }
+        Ok(())
+    }
+
     fn node(&mut self, node: NodeRef) -> Result<()> {
         // a parameter has no line in the function
         let place = if let Op::Param(_) = node.op { LocStack::default() } else { self.place(node.at) };
@@ -172,6 +203,7 @@ impl Lowering {
                 return self.b.replace(construct, src, part, &start);
             }
             Op::Iterate(all, which) => return self.iterate(node, all, *which),
+            Op::Bundle(_) => unreachable!("a record is taken apart before it is used"),
             Op::Invalid(error) => return Err(Error::clone(error)),
         };
         self.b.node(op)

@@ -27,18 +27,23 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 31] = [
+const DSL: [&str; 37] = [
     "scope",
     "node",
     "elem",
+    "item",
     "handle",
     "results",
+    "rank",
+    "record",
     "scalars",
     "element_loop",
     "kernel_fn",
     "ops",
     "scalar",
+    "bits",
     "axis",
+    "joined",
     "reduce",
     "tuples",
     "extremes",
@@ -49,6 +54,7 @@ const DSL: [&str; 31] = [
     "softmax",
     "stencil",
     "update",
+    "complex",
     "states",
     "iterate",
     "iterate_forms",
