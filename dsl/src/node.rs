@@ -46,6 +46,8 @@ pub(crate) struct Lambda {
 pub(crate) struct Iteration {
     /// The variables that stand for the states in the step.
     pub states: Vec<NodeRef>,
+    /// The variable that stands for the number of the step, if the step gets it.
+    pub number: Option<NodeRef>,
     /// The states after a step.
     pub bodies: Vec<NodeRef>,
     /// The number of steps.
@@ -54,6 +56,19 @@ pub(crate) struct Iteration {
     pub inits: Vec<NodeRef>,
     /// Nodes from outside that the step mentions.
     pub captured: Vec<NodeRef>,
+    pub ends: Ends,
+}
+
+/// What an iteration gives.
+#[derive(Debug)]
+pub(crate) enum Ends {
+    /// The states after the last step.
+    Last,
+    /// The states after each step, along a new axis.
+    Each,
+    /// The first checked states for which the condition, a bool, does not hold, and behind the states the number of
+    /// steps in a vector of one element.
+    While { condition: NodeRef, every: u32 },
 }
 
 impl Iteration {

@@ -2,7 +2,8 @@
 
 use crate::elem::Elem;
 use crate::handle::{MExp, SExp, TExp, VExp};
-use crate::results::{Results, each_tuple};
+use crate::kernel_fn::Outputs;
+use crate::results::each_tuple;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::scalar::Lit;
 use std::ops::{Index, IndexMut};
@@ -273,7 +274,7 @@ arguments!(12 V1 A1 V2 A2 V3 A3 V4 A4 V5 A5 V6 A6 V7 A7 V8 A8 V9 A9 V10 A10 V11 
 
 /// What a function's results become: a number for `SExp`, a vector for `VExp`, a [`Matrix`] for `MExp`, a [`Volume`]
 /// for `TExp`, and tuples of them.
-pub trait ResultValues: Results {
+pub trait ResultValues: Outputs {
     /// The Rust value.
     type Value;
     #[doc(hidden)]

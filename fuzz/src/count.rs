@@ -51,6 +51,7 @@ operations! {
     Op::Const(_) => "const" Leaf,
     Op::Param(_) => "param" Makes,
     Op::Var(..) => "var" Leaf,
+    Op::Turn => "turn" Leaf,
     Op::MulAdd(..) => "mul_add" Scalar,
     Op::Select(..) => "select" Scalar,
     Op::Tuple(_) => "tuple" Leaf,

@@ -45,7 +45,7 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         Op::Len(_, axis) | Op::Reverse(_, axis) => axis.hash(out),
         Op::Permute(_, axes) => axes.hash(out),
         Op::Slice { axis, .. } | Op::Pick { axis, .. } | Op::Spread { axis, .. } => axis.hash(out),
-        Op::Iterate { step, which, .. } => (step, which).hash(out),
+        Op::Iterate { step, which, form, .. } => (step, which, form).hash(out),
         Op::Reduce { which, .. }
         | Op::ReduceOrdered { which, .. }
         | Op::Fold { which, .. }

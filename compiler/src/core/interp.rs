@@ -7,12 +7,13 @@
 
 mod call;
 mod element_loop;
+mod iteration;
 mod machine;
 mod moments;
 mod values;
 mod watch;
 
-use super::{Function, NodeId, Op, Type};
+use super::{Form, Function, NodeId, Op, Type};
 use crate::error::{Error, Result};
 use crate::scalar::{Lit, Ty};
 use machine::{Env, Machine};
@@ -66,7 +67,7 @@ fn run_here(f: &Function, args: &[Value], watch: Option<&Watch>) -> Result<Outco
     if !f.steps.is_empty() {
         check_steps(f, args.clone())?;
     }
-    let (results, recorded) = Machine::call(f, args, watch)?;
+    let (results, recorded) = Machine::call(f, args, 0, watch)?;
     Ok(Outcome { results: results.into_iter().map(Value::of).collect(), recorded })
 }
 
@@ -90,14 +91,19 @@ fn values(f: &Function, args: &[Value]) -> Result<Vec<Val>> {
 fn check_steps(f: &Function, args: Vec<Val>) -> Result<()> {
     let (mut m, env) = (Machine::checked(f, args)?, Env::default());
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
-        let Op::Iterate { step, args, .. } = f.graph.op(n) else { continue };
+        let Op::Iterate { step, form, args, .. } = f.graph.op(n) else { continue };
         if f.graph.is_closed(n) {
             let begin = args.iter().map(|a| match f.graph.ty(*a).is_scalar() {
                 true => Val::Scalar(m.host(*a, &env)),
                 false => Val::Array(Rc::new(Array { extents: m.extents(*a, &env), elements: Vec::new() })),
             });
-            let begin = begin.collect();
-            check_steps(&f.steps[*step as usize], begin)?;
+            let mut begin: Vec<Val> = begin.collect();
+            let step = &f.steps[*step as usize];
+            begin.truncate(step.params.len());
+            if let Form::Until(check) = form {
+                check_steps(&f.steps[check.step as usize], begin.clone())?;
+            }
+            check_steps(step, begin)?;
         }
     }
     Ok(())

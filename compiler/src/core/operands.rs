@@ -31,7 +31,7 @@ impl Iterator for Operands {
 macro_rules! operands {
     ($op:expr, $f:expr) => {
         match $op {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) => {}
+            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn => {}
             Op::Unary(_, a)
             | Op::Cast(_, a)
             | Op::Stage(a)

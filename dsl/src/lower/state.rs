@@ -3,7 +3,7 @@
 use crate::node::{Iteration, Node, NodeRef};
 use crate::scope::Place;
 use arraygpu_compiler::build::Builder;
-use arraygpu_compiler::core::{Function, NodeId};
+use arraygpu_compiler::core::{Form, Function, NodeId};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use std::collections::{HashMap, HashSet};
 
@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone)]
 pub(super) struct Lowered {
     pub(super) step: u32,
+    pub(super) form: Form,
     pub(super) args: Vec<NodeId>,
 }
 

@@ -11,7 +11,7 @@ use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Lit;
 pub use arraygpu_dsl::example::{matrix, scalar, vector};
 use arraygpu_dsl::prelude::*;
-use arraygpu_dsl::{Callable, ParameterNames, Parameters, ResultNames, Results};
+use arraygpu_dsl::{Callable, Outputs, ParameterNames, Parameters, ResultNames};
 
 /// Lowers one function and verifies it.
 #[track_caller]
@@ -22,7 +22,7 @@ pub fn lower<'n, const K: usize, A: Parameters, F: Callable<K, A>>(
 ) -> Function
 where
     [&'n str; K]: ParameterNames<K>,
-    F::Out: Results,
+    F::Out: Outputs,
 {
     let package = Package::new("test").function("f", params, results, f);
     let function = package.functions().expect("a good function").remove(0);
@@ -38,7 +38,7 @@ pub fn refused<'n, const K: usize, A: Parameters, F: Callable<K, A>>(
 ) -> arraygpu_dsl::Error
 where
     [&'n str; K]: ParameterNames<K>,
-    F::Out: Results,
+    F::Out: Outputs,
 {
     Package::new("test").function("f", params, "result", f).functions().expect_err("a bad function")
 }

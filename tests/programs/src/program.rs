@@ -1,7 +1,7 @@
 //! A program of the corpus, and its fields.
 
 use crate::array::{Array, Expected, Input};
-use arraygpu::{Callable, Package, ParameterNames, Parameters, Results};
+use arraygpu::{Callable, Outputs, Package, ParameterNames, Parameters};
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::scalar::Ty;
 
@@ -68,7 +68,7 @@ impl Corpus {
         reference: impl FnOnce([&Array; K]) -> E,
     ) -> &mut Program
     where
-        F::Out: Results,
+        F::Out: Outputs,
     {
         let results: Vec<&str> = results.split(' ').collect();
         let package = Package::new("p").function(name, params, results, f);

@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 43] = [
+const DSL: [&str; 45] = [
     "scope",
     "node",
     "elem",
@@ -61,7 +61,9 @@ const DSL: [&str; 43] = [
     "stencil",
     "update",
     "complex",
+    "states",
     "iterate",
+    "iterate_forms",
     "stage",
     "error",
     "lower",

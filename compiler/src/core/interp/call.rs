@@ -7,10 +7,17 @@ use crate::core::Function;
 use crate::error::Result;
 
 impl Machine<'_> {
-    /// Returns the results of a function, NaN canonical, and whether it left an error record.
-    pub(super) fn call(f: &Function, args: Vec<Val>, watch: Option<&Watch>) -> Result<(Vec<Val>, bool)> {
+    /// Returns the results of a function, NaN canonical, and whether it left an error record. `turn` is
+    /// the number of the step, if the function is one.
+    pub(super) fn call(
+        f: &Function,
+        args: Vec<Val>,
+        turn: i64,
+        watch: Option<&Watch>,
+    ) -> Result<(Vec<Val>, bool)> {
         let mut m = Machine::checked(f, args)?;
         m.watch = watch;
+        m.turn = turn;
         let env = Env::default();
         // a node that depends on no element is computed for the call, even if no element needs it;
         // between compiler passes this holds only for nodes that were such in the author's program

@@ -7,7 +7,7 @@ mod tree;
 use super::moments::Moments;
 use super::values::{Array, Val, for_each_index};
 use super::watch::Watch;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, axis_of_state, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -40,10 +40,12 @@ impl Env<'_> {
 }
 
 pub(super) struct Machine<'a> {
-    f: &'a Function,
+    pub(super) f: &'a Function,
     pub(super) g: &'a Graph,
     args: Vec<Val>,
-    closed: HashMap<NodeId, Val>,
+    /// The number of the step, in the step of an iteration.
+    pub(super) turn: i64,
+    pub(super) closed: HashMap<NodeId, Val>,
     /// The values of nodes that were computed as part of a bound.
     bounds: HashMap<NodeId, Val>,
     pub(super) in_bound: bool,
@@ -62,6 +64,7 @@ impl<'a> Machine<'a> {
             f,
             g: &f.graph,
             args,
+            turn: 0,
             closed: HashMap::default(),
             bounds: HashMap::default(),
             in_bound: false,
@@ -83,23 +86,6 @@ impl<'a> Machine<'a> {
         Ok(m)
     }
 
-    /// Returns all states after `count` steps. The rules of a step must hold for the first states,
-    /// even if `count` is 0; otherwise the call fails.
-    fn iterate(&mut self, step: &Function, count: i64, mut args: Vec<Val>) -> Vec<Val> {
-        let states = step.results.len();
-        let checked = Machine::checked(step, args.clone()).map(|_| ());
-        let done = checked.and_then(|()| {
-            (0..count).try_for_each(|_| {
-                let (next, recorded) = Machine::call(step, args.clone(), self.watch)?;
-                self.recorded |= recorded;
-                next.into_iter().zip(&mut args).for_each(|(new, old)| *old = new);
-                Ok(())
-            })
-        });
-        self.failed = self.failed.take().or(done.err());
-        args.truncate(states);
-        args
-    }
     pub(super) fn scalar(&mut self, n: NodeId, env: &Env) -> Lit {
         match self.eval(n, env) {
             Val::Scalar(l) => l,
@@ -108,7 +94,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns a length or an index of the whole call.
-    fn bound(&mut self, n: NodeId, env: &Env) -> i64 {
+    pub(super) fn bound(&mut self, n: NodeId, env: &Env) -> i64 {
         self.host(n, env).as_i64()
     }
 
@@ -128,7 +114,7 @@ impl<'a> Machine<'a> {
         value
     }
 
-    fn array(&mut self, n: NodeId, env: &Env) -> Rc<Array> {
+    pub(super) fn array(&mut self, n: NodeId, env: &Env) -> Rc<Array> {
         match self.eval(n, env) {
             Val::Array(v) => v,
             Val::Scalar(_) => unreachable!("verified: {n:?} is an array"),
@@ -140,6 +126,7 @@ impl<'a> Machine<'a> {
         match self.g.op(n) {
             Op::Const(l) => return Val::Scalar(*l),
             Op::Var(v, _) => return Val::Scalar(env.var(*v)),
+            Op::Turn => return Val::Scalar(Lit::i64(self.turn)),
             _ => {}
         }
         if self.g.is_closed(n) {
@@ -278,22 +265,7 @@ impl<'a> Machine<'a> {
                 all.iter().fold(init, |acc, x| self.apply_to(step, &acc, x, env))[*which as usize]
             }
             Op::Loop { step, which, count, init } => self.element_loop(step, *which, *count, init, env),
-            Op::Iterate { step, which, count, args } => {
-                let begin = args.iter().map(|a| match g.ty(*a).is_scalar() {
-                    true => Val::Scalar(self.host(*a, env)),
-                    false => Val::Array(self.array(*a, env)),
-                });
-                let (begin, f) = (begin.collect(), self.f);
-                let count_now = self.bound(*count, env);
-                let states = self.iterate(&f.steps[*step as usize], count_now, begin);
-                for (state, i) in states.iter().zip(0..) {
-                    let op = Op::Iterate { step: *step, which: i, count: *count, args: args.clone() };
-                    if let Some(sibling) = g.find(&op) {
-                        self.closed.insert(sibling, state.clone());
-                    }
-                }
-                return states[*which as usize].clone();
-            }
+            Op::Iterate { .. } => return self.iteration(n, env),
             _ => return Val::Array(Rc::new(self.elements(n, env))),
         })
     }
@@ -303,7 +275,12 @@ impl<'a> Machine<'a> {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
             Op::Reverse(y, _) | Op::Materialize(y) => self.extent(*y, axis, env),
-            Op::Iterate { which, args, .. } => self.extent(args[*which as usize], axis, env),
+            Op::Iterate { which, form, count, args, .. } => {
+                match axis_of_state(*form, args[*which as usize], axis) {
+                    Some((state, axis)) => self.extent(state, axis, env),
+                    None => self.bound(*count, env),
+                }
+            }
             Op::Generate(extents, _) => self.bound(extents[axis as usize], env),
             Op::Iota(n) | Op::Fill(n, _) => self.bound(*n, env),
             Op::Permute(y, axes) => self.extent(*y, axes[axis as usize], env),
