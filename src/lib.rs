@@ -22,14 +22,25 @@
 //! }
 //! ```
 //!
+//! [`eval`] runs a function inside of a test, on the reference interpreter; `run`, with the feature `run`, on this
+//! machine's device.
+//!
 //! `docs/language.md` describes the language on one page, and `docs/semantics.md` defines what a
 //! program means, to the bit.
 
+#[cfg(feature = "run")]
+mod run;
+
+#[cfg(feature = "run")]
+pub use run::run;
+
 pub use arraygpu_dsl::{
-    Argument, Bits, Boundary, Elem, Error, Field, Float, Int, IntoScalar, Item, KernelFn, MExp, MatrixRhs,
-    Num, Package, Rank, Record, Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States,
-    StencilHint, TExp, TensorRhs, VExp, VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2,
-    generate3, iota, iterate, lit, slet, stage, stage_with,
+    Argument, ArgumentValue, ArgumentValues, Bits, Boundary, Callable, Collected, Elem, Error, Field, Float,
+    Int, IntoScalar, Item, IterateWhile, KernelFn, MExp, Matrix, MatrixRhs, Num, Outputs, Package,
+    ParameterNames, Parameters, Rank, Record, Result, ResultNames, ResultValues, Results, SExp, ScalarRhs,
+    Scalars, Signed, States, StencilHint, TExp, TensorRhs, VExp, VectorRhs, Volume, Windows, all, any, bf16,
+    cond, eval, f16, fill, generate, generate2, generate3, if_else, iota, iterate, iterate_collect,
+    iterate_collect_indexed, iterate_indexed, iterate_while, lit, s, slet, stage, stage_with,
 };
 
 #[doc(hidden)]

@@ -143,25 +143,29 @@ fn is_nan(ty: Ty, bits: u64) -> bool {
 }
 
 fn first_nan(span: &Span) -> Option<[i64; AXES]> {
-    let ([planes, rows, columns], [s0, s1, s2]) = (span.extents, span.strides);
-    let size = span.ty.size() as isize;
+    let [planes, rows, columns] = span.extents;
     for (p, r) in (0..planes).flat_map(|p| (0..rows).map(move |r| (p, r))) {
         for c in 0..columns {
-            let element = span.base.wrapping_offset((p * s0 + r * s1 + c * s2) as isize * size);
-            // SAFETY: it is an element of a checked span, which nothing writes now.
-            let bits: u64 = unsafe {
-                match size {
-                    2 => element.cast::<u16>().read_unaligned().into(),
-                    4 => element.cast::<u32>().read_unaligned().into(),
-                    _ => element.cast::<u64>().read_unaligned(),
-                }
-            };
-            if is_nan(span.ty, bits) {
+            if is_nan(span.ty, bits(span, [p, r, c])) {
                 return Some([p, r, c]);
             }
         }
     }
     None
+}
+
+/// Returns the bits of an element of 2, 4 or 8 bytes in the host's memory, which nothing writes now.
+pub(crate) fn bits(span: &Span, [p, r, c]: [i64; AXES]) -> u64 {
+    let ([s0, s1, s2], size) = (span.strides, span.ty.size() as isize);
+    let element = span.base.wrapping_offset((p * s0 + r * s1 + c * s2) as isize * size);
+    // SAFETY: it is an element of a checked span, which nothing writes now.
+    unsafe {
+        match size {
+            2 => element.cast::<u16>().read_unaligned().into(),
+            4 => element.cast::<u32>().read_unaligned().into(),
+            _ => element.cast::<u64>().read_unaligned(),
+        }
+    }
 }
 
 #[cfg(test)]

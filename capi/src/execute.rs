@@ -2,18 +2,18 @@
 
 use crate::arguments::Args;
 use crate::buffer::{self, Buffer, Memory, On};
-use crate::check::{Check, Reader, Values};
+use crate::check::{Check, Reader, Values, bits};
 use crate::context::Context;
 use crate::error::{RECORD, Result, fail};
 use crate::handle::Pin;
 use crate::launch::{self, scratch_bytes, tiles};
 use crate::module::{Entry, Loaded};
 use crate::places::place_of;
-use crate::span::Span;
+use crate::span::{AXES, Span};
 use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
 use crate::{guards, interrupt, log, repeat};
-use arraygpu_compiler::plan::{Launch, Place, Plan, Repeat, Step};
+use arraygpu_compiler::plan::{Check as Stop, Launch, Place, Plan, Repeat, Step};
 use arraygpu_compiler::scalar::Ty;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -100,6 +100,16 @@ fn run(
             }
             Step::Repeat(r) => {
                 let all = &steps[at..at + r.inside()];
+                if let Some(check) = &r.check {
+                    at += r.inside();
+                    let first = now.site;
+                    until(loaded, plan, (r, check), all, now, context, ws)?;
+                    now.site = first + sites(all);
+                    if !now.again {
+                        check_all(all, &ws.records[first..])?;
+                    }
+                    continue;
+                }
                 let count = repeat::count(plan, r, ws);
                 let (body, turns) = repeat::chosen(r, all, count);
                 at += r.inside();
@@ -108,12 +118,13 @@ fn run(
                 let begin = first + sites(&all[..skipped]);
                 let mut turn = 0;
                 while turn < turns {
-                    if turn == 1 && turns >= MANY_TURNS && is_quick(body) {
+                    if turn == 1 && turns >= MANY_TURNS && r.turn.is_none() && !r.each && is_quick(body) {
                         many_turns(loaded, plan, r, (body, turns), At { site: begin, ..*now }, context, ws)?;
                         break;
                     }
                     now.site = begin;
                     repeat::bind(plan, r, turn, turns, &mut ws.spans);
+                    repeat::advance(plan, r, turn, ws);
                     run(loaded, plan, body, now, context, ws)?;
                     turn += 1;
                 }
@@ -124,6 +135,43 @@ fn run(
             }
         }
     }
+    Ok(())
+}
+
+/// Runs an iteration that a check ends.
+fn until(
+    loaded: &Loaded,
+    plan: &Plan,
+    (r, check): (&Repeat, &Stop),
+    all: &[Step],
+    now: &mut At<'_>,
+    context: &Context,
+    ws: &mut Workspace,
+) -> Result<()> {
+    let (first, again) = (now.site, std::mem::replace(&mut now.again, true));
+    let [stops, body, copies] = r.parts(all);
+    let most = ws.host[r.count.0 as usize].as_i64().max(0);
+    let mut turn = 0;
+    loop {
+        repeat::bind_until(plan, r, turn, &mut ws.spans);
+        repeat::advance(plan, r, turn, ws);
+        if check.is_due(turn, most) {
+            now.site = first;
+            run(loaded, plan, stops, now, context, ws)?;
+            let number = bits(&ws.spans[place_of(plan, check.number)], [0; AXES]).cast_signed();
+            if number >= 0 || turn == most {
+                break;
+            }
+        }
+        now.site = first + sites(stops);
+        run(loaded, plan, body, now, context, ws)?;
+        turn += 1;
+    }
+    if repeat::bind_copies(plan, r, turn, &mut ws.spans) {
+        now.site = first + sites(stops) + sites(body);
+        run(loaded, plan, copies, now, context, ws)?;
+    }
+    now.again = again;
     Ok(())
 }
 

@@ -105,6 +105,7 @@ pub use crate::online::programs::agpu_program_remember;
 pub use crate::online::programs::agpu_program_run;
 pub use crate::online::programs::agpu_program_text;
 pub use crate::online::programs::agpu_run_remembered;
+pub use crate::online::values::run_values;
 pub use crate::package::agpu_invoke;
 pub use buffer::{
     agpu_buffer_context, agpu_buffer_count, agpu_buffer_create, agpu_buffer_create_array, agpu_buffer_data,

@@ -211,6 +211,15 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
     for (at, step) in plan.steps.iter().enumerate() {
         match step {
             Step::Repeat(r) => {
+                let number = r.check.map(|c| c.number);
+                let has_no_memory = |p: Place| match p {
+                    Place::Param(_) => true,
+                    Place::Result(_) => false,
+                    Place::Temp(t) => temps[t as usize] != Temp::Alive,
+                };
+                if number.is_some_and(has_no_memory) {
+                    fail!(MODULE, "{title}: a check lacks memory for its number");
+                }
                 for s in &r.states {
                     // These temporaries are names for memory that is allocated elsewhere.
                     for t in [s.current, s.next] {

@@ -3,32 +3,58 @@
 use crate::places::place_of;
 use crate::span::Span;
 use crate::workspace::Workspace;
-use arraygpu_compiler::plan::{Place, Plan, Repeat, Step};
+use arraygpu_compiler::plan::{Place, Plan, Repeat, Step, host};
 
 /// Returns the number of steps. If the states have no elements, it is at most 1, because further
 /// steps change nothing.
 pub(crate) fn count(plan: &Plan, r: &Repeat, ws: &Workspace) -> i64 {
     let count = ws.host[r.count.0 as usize].as_i64().max(0);
-    let empty = r.states.iter().all(|s| ws.spans[place_of(plan, s.from)].is_empty());
+    // a step that knows its number may leave a record, even if there are no elements, that others do not
+    let empty = r.turn.is_none() && r.states.iter().all(|s| ws.spans[place_of(plan, s.from)].is_empty());
     if empty { count.min(1) } else { count }
 }
 
-/// Returns the steps of the plan that run, and how often.
+/// Returns the steps of the plan that run, and how often, of an iteration without a check.
 pub(crate) fn chosen<'s>(r: &Repeat, steps: &'s [Step], count: i64) -> (&'s [Step], i64) {
-    let (body, others) = steps.split_at(r.body as usize);
-    if count > 0 { (body, count) } else { (&others[..r.otherwise as usize], 1) }
+    let [_, body, others] = r.parts(steps);
+    if count > 0 { (body, count) } else { (others, 1) }
+}
+
+/// Computes again what the launches of a step get by value and what follows from its number.
+pub(crate) fn advance(plan: &Plan, r: &Repeat, step: i64, ws: &mut Workspace) {
+    if let Some(counter) = r.turn {
+        host::advance(plan, counter, step, &mut ws.host);
+    }
 }
 
 /// Assigns memory to `current` and `next` of each state for one of `count` turns. The first turn
 /// reads the initial state, the last turn writes the result, and each turn reads what the previous
-/// one wrote.
+/// one wrote. Where each state is collected, every turn writes the next one.
 pub(crate) fn bind(plan: &Plan, r: &Repeat, turn: i64, count: i64, spans: &mut [Span]) {
     for s in &r.states {
         let [from, to, spare, current, next] =
             [s.from, s.to, Place::Temp(s.spare), Place::Temp(s.current), Place::Temp(s.next)]
                 .map(|p| place_of(plan, p));
-        let written_at = |turn: i64| if (count - 1 - turn) % 2 == 0 { to } else { spare };
-        spans[current] = spans[if turn == 0 { from } else { written_at(turn - 1) }];
-        spans[next] = spans[written_at(turn)];
+        let written_at = |turn: i64| match (r.each, (count - 1 - turn) % 2) {
+            (true, _) => spans[to].part(turn),
+            (false, 0) => spans[to],
+            (false, _) => spans[spare],
+        };
+        let before = if turn == 0 { spans[from] } else { written_at(turn - 1) };
+        let after = written_at(turn);
+        (spans[current], spans[next]) = (before, after);
     }
+}
+
+/// As [`bind`], in an iteration of which a check knows the number of turns. Even turns write the result.
+pub(crate) fn bind_until(plan: &Plan, r: &Repeat, turn: i64, spans: &mut [Span]) {
+    bind(plan, r, turn, 1, spans);
+}
+
+/// Assigns memory for copying the states after `turns` turns to where they are wanted. Returns whether they are
+/// elsewhere.
+pub(crate) fn bind_copies(plan: &Plan, r: &Repeat, turns: i64, spans: &mut [Span]) -> bool {
+    // even turns write where the states are wanted
+    bind_until(plan, r, turns, spans);
+    turns % 2 == 0
 }

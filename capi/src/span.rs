@@ -63,6 +63,13 @@ impl Span {
         Span { base, strides: if self.is_empty() { [1; AXES] } else { strides }, ..*self }
     }
 
+    /// The part at an index of the first axis of an array of two or three axes.
+    pub fn part(&self, at: i64) -> Span {
+        let bytes = at.wrapping_mul(self.stride(0)).wrapping_mul(self.ty.size() as i64);
+        let base = self.base.wrapping_offset(bytes as isize);
+        Span::new(base, self.ty, &self.shape()[1..], &self.distances()[1..])
+    }
+
     /// A span of one element, of rank 0.
     pub fn scalar(base: *mut u8, ty: Ty) -> Span {
         Span::new(base, ty, &[], &[])

@@ -18,7 +18,7 @@
 //! their states, which are the same before each step.
 
 use crate::core::simplify::{extent, extents, simplify};
-use crate::core::{Function, Graph, NodeId, Op, Require, Rule, rewrite::rewrite_from};
+use crate::core::{Check, Form, Function, Graph, NodeId, Op, Require, Rule, rewrite::rewrite_from};
 use crate::loc::LocStack;
 use crate::plan::{HostId, HostOp, Plan, host};
 use crate::scalar::{Lit, Ty};
@@ -88,8 +88,8 @@ pub fn specialise(f: &Function, values: &[Lit]) -> Function {
     specialised(f, &HashMap::default(), &mut values.iter().copied())
 }
 
-/// The identity of an iteration in a graph: the step, the count, and the arguments.
-type Iteration = (u32, NodeId, Vec<NodeId>);
+/// The identity of an iteration in a graph: the step, the form, the count, and the arguments.
+type Iteration = (u32, Form, NodeId, Vec<NodeId>);
 
 /// A node at which values are embedded.
 enum Site {
@@ -101,7 +101,7 @@ enum Site {
 
 fn iteration(op: &Op) -> Option<Iteration> {
     match op {
-        Op::Iterate { step, count, args, .. } => Some((*step, *count, args.clone())),
+        Op::Iterate { step, form, count, args, .. } => Some((*step, *form, *count, args.clone())),
         _ => None,
     }
 }
@@ -130,7 +130,7 @@ impl Scalars {
         for site in sites(f) {
             match site {
                 Site::Here(_, x) => out.push(self.host(x, hosts)),
-                Site::Step((step, _, args)) => {
+                Site::Step((step, _, _, args)) => {
                     let step = &f.steps[step as usize];
                     if !has_stages(step) {
                         continue;
@@ -222,9 +222,13 @@ fn specialised(f: &Function, facts: &Facts, values: &mut dyn Iterator<Item = Lit
             return new.lit(value);
         }
         let op = match (op, iteration(g.op(old))) {
-            (Op::Iterate { which, count, args, .. }, Some(key)) => {
+            (Op::Iterate { which, form, count, args, .. }, Some(key)) => {
                 let step = steps.of(new, &args, key, &of_steps);
-                Op::Iterate { step, which, count, args }
+                let form = match form {
+                    Form::Until(check) => Form::Until(Check { step: steps.check(check.step), ..check }),
+                    form => form,
+                };
+                Op::Iterate { step, which, form, count, args }
             }
             (op, _) => op,
         };
@@ -258,6 +262,16 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
+    /// Returns the number of a check, for which nothing is embedded.
+    fn check(&mut self, check: u32) -> u32 {
+        let old = &self.old[check as usize];
+        let known = self.new.iter().position(|s| Arc::ptr_eq(s, old));
+        known.unwrap_or_else(|| {
+            self.new.push(old.clone());
+            self.new.len() - 1
+        }) as u32
+    }
+
     /// Returns the number of the step that is specialised for the iteration `key`, whose arguments
     /// are now `args`.
     fn of(

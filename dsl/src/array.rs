@@ -33,6 +33,7 @@ macro_rules! zips {
         #[doc = concat!("assert_eq!(call(f, [x", $(", ", stringify!($name),)+ "]), expected);")]
         /// ```
         #[track_caller]
+        #[allow(clippy::too_many_arguments, reason = "one for each array")]
         pub fn $method<$($ty: Item,)+ R: Scalars>(
             self,
             $($name: $handle<$ty>,)+
@@ -132,6 +133,18 @@ macro_rules! arrays {
                 zip5 5 (y: U, z: V, u: W, v: X);
                 /// `zip_with` of six arrays.
                 zip6 6 (y: U, z: V, u: W, v: X, w: Y);
+                /// `zip_with` of seven arrays.
+                zip7 7 (y: U, z: V, u: W, v: X, w: Y, a: A);
+                /// `zip_with` of eight arrays.
+                zip8 8 (y: U, z: V, u: W, v: X, w: Y, a: A, b: B);
+                /// `zip_with` of nine arrays.
+                zip9 9 (y: U, z: V, u: W, v: X, w: Y, a: A, b: B, c: C);
+                /// `zip_with` of ten arrays.
+                zip10 10 (y: U, z: V, u: W, v: X, w: Y, a: A, b: B, c: C, d: D);
+                /// `zip_with` of eleven arrays.
+                zip11 11 (y: U, z: V, u: W, v: X, w: Y, a: A, b: B, c: C, d: D, e: E);
+                /// `zip_with` of twelve arrays.
+                zip12 12 (y: U, z: V, u: W, v: X, w: Y, a: A, b: B, c: C, d: D, e: E, g: G);
             }
 
             /// The same array, stored before it is read. It is for an array whose elements are

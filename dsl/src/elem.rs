@@ -20,6 +20,8 @@ pub trait Elem: sealed::Sealed + Copy + 'static {
     const TY: Ty;
     #[doc(hidden)]
     fn lit(self) -> Lit;
+    #[doc(hidden)]
+    fn of(lit: Lit) -> Self;
 }
 
 /// A number: every element type but bool.
@@ -63,12 +65,15 @@ pub trait Int: Num + Bits {}
 pub trait Bits: Elem {}
 
 macro_rules! elements {
-    ($($ty:ident $variant:ident: $($class:ident)*;)*) => { $(
+    ($($ty:ident $variant:ident $from:ident: $($class:ident)*;)*) => { $(
         impl sealed::Sealed for $ty {}
         impl Elem for $ty {
             const TY: Ty = Ty::$variant;
             fn lit(self) -> Lit {
                 Lit::$ty(self)
+            }
+            fn of(lit: Lit) -> $ty {
+                lit.$from()
             }
         }
         $(impl $class for $ty {})*
@@ -76,17 +81,17 @@ macro_rules! elements {
 }
 
 elements! {
-    f32 F32: Num Signed Float;
-    f64 F64: Num Signed Float;
-    i32 I32: Num Signed Int Bits;
-    i64 I64: Num Signed Int Bits;
-    u32 U32: Num Int Bits;
-    i8 I8: Num Signed Int Bits;
-    i16 I16: Num Signed Int Bits;
-    u16 U16: Num Int Bits;
-    u64 U64: Num Int Bits;
-    u8 U8: Num Int Bits;
-    bool Bool: Bits;
+    f32 F32 as_f32: Num Signed Float;
+    f64 F64 as_f64: Num Signed Float;
+    i32 I32 as_i32: Num Signed Int Bits;
+    i64 I64 as_i64: Num Signed Int Bits;
+    u32 U32 as_u32: Num Int Bits;
+    i8 I8 as_i8: Num Signed Int Bits;
+    i16 I16 as_i16: Num Signed Int Bits;
+    u16 U16 as_u16: Num Int Bits;
+    u64 U64 as_u64: Num Int Bits;
+    u8 U8 as_u8: Num Int Bits;
+    bool Bool as_bool: Bits;
 }
 
 macro_rules! halves {
@@ -96,6 +101,9 @@ macro_rules! halves {
             const TY: Ty = Ty::$variant;
             fn lit(self) -> Lit {
                 Lit { ty: Ty::$variant, bits: self.to_bits().into() }
+            }
+            fn of(lit: Lit) -> $ty {
+                $ty::from_bits(lit.bits as u16)
             }
         }
         impl Num for $ty {}

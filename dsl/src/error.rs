@@ -12,7 +12,7 @@ pub struct Error(Repr);
 
 enum Repr {
     Compiler(Box<arraygpu_compiler::Error>),
-    CommandLine(String),
+    Text(String),
 }
 
 /// Results of generators.
@@ -20,10 +20,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub(crate) fn command_line(message: impl Into<String>) -> Error {
-        Error(Repr::CommandLine(message.into()))
+        Error(Repr::Text(message.into()))
     }
 
-    /// The stable code, such as `E0203`; a wrong command line has none.
+    /// What a device's library says of a call.
+    #[doc(hidden)]
+    pub fn of_call(message: String) -> Error {
+        Error(Repr::Text(message))
+    }
+
+    /// The stable code, such as `E0203`; a wrong command line and a call of a device have none.
     ///
     /// Cost: none; it runs in the generator only.
     ///
@@ -36,7 +42,7 @@ impl Error {
         self.compiler().map(|e| e.code)
     }
 
-    /// The compiler's error value, with kind and place; a wrong command line has none.
+    /// The compiler's error value, with kind and place; a wrong command line and a call of a device have none.
     ///
     /// Cost: none; it runs in the generator only.
     ///
@@ -48,7 +54,7 @@ impl Error {
     pub fn compiler(&self) -> Option<&arraygpu_compiler::Error> {
         match &self.0 {
             Repr::Compiler(e) => Some(e),
-            Repr::CommandLine(_) => None,
+            Repr::Text(_) => None,
         }
     }
 }
@@ -62,7 +68,7 @@ impl From<arraygpu_compiler::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let e = match &self.0 {
-            Repr::CommandLine(message) => return f.write_str(message),
+            Repr::Text(message) => return f.write_str(message),
             Repr::Compiler(e) => e,
         };
         match e.kind {

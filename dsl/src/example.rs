@@ -48,7 +48,8 @@ pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<
 #[track_caller]
 pub fn call_parts<const K: usize, A>(f: impl KernelFn<K, A>, args: impl AsRef<[Value]>) -> Vec<Value> {
     let at = Location::caller();
-    let called = package::call("f", at, &std::array::from_fn(|i| format!("p{i}")), f);
+    let names: [String; K] = std::array::from_fn(|i| format!("p{i}"));
+    let called = package::call("f", at, &names.each_ref().map(String::as_str), f);
     let definition = Definition {
         name: "f".into(),
         doc: String::new(),

@@ -4,7 +4,7 @@
 use crate::axis::{generated, len, over_parts};
 use crate::elem::{Elem, Float, Num};
 use crate::handle::{MExp, SExp, TExp, VExp};
-use crate::joined;
+use crate::joined::{self, Order};
 use crate::node::{self, NodeRef, Op, make};
 use crate::reduce::{reduce_by, summed};
 use crate::scope::Place;
@@ -34,7 +34,7 @@ fn place(at: Place, construct: &'static str, better: BinaryOp, src: NodeRef) -> 
     let worst = if better == BinaryOp::Lt { Lit::greatest(ty) } else { Lit::least(ty) };
     let init = [worst, Lit::i64(-1)].map(|value| node::constant(at, value));
     let srcs = [src, numbers(at, construct, src)];
-    joined::reduce(at, construct, &init, &srcs, |a, b| {
+    joined::reduce(at, construct, Order::Reduce, &init, &srcs, |a, b| {
         let binary = |op, a, b| node::binary(at, op, a, b);
         let (x, y) = (a[0], b[0]);
         let (mut is_better, mut is_same) = (binary(better, y, x), binary(BinaryOp::Eq, x, y));

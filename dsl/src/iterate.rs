@@ -4,30 +4,17 @@
 //! is found here ([`captured`]): the compiler makes a function of its own from the step, which gets
 //! those values as parameters.
 
-use crate::handle::{IntoScalar, MExp, TExp, VExp};
+use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::item::Item;
-use crate::node::{Iteration, Node, NodeRef, Op, make, make_in};
-use crate::results::{Results, nodes_of, of_nodes};
+use crate::node::{Ends, Iteration, Node, NodeRef, Op, invalid, make, make_in};
 use crate::scope::{Open, Owner, Place, ScopeRef};
+use crate::states::{States, like, nodes_of};
+use arraygpu_compiler::Error;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::Ty;
 use std::collections::HashSet;
 use std::panic::Location;
 use std::rc::Rc;
-
-/// What an iteration may change: an array, or a tuple of arrays.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the state of an iteration",
-    label = "expected an array or a tuple of arrays",
-    note = "a scalar that changes from step to step can be an array of one element: `fill(1, x)`"
-)]
-pub trait States: Results {}
-
-impl<T: Item> States for VExp<T> {}
-impl<T: Item> States for MExp<T> {}
-impl<T: Item> States for TExp<T> {}
-impl<A: States> States for (A,) {}
-impl<A: States, B: States> States for (A, B) {}
-impl<A: States, B: States, C: States> States for (A, B, C) {}
-impl<A: States, B: States, C: States, D: States> States for (A, B, C, D) {}
 
 /// The state after `k` steps, `f(f(.. f(init)))`; it is `init` if `k` is 0. A step may change
 /// several arrays: then `init` is a tuple, and so is what `f` gives.
@@ -50,7 +37,30 @@ impl<A: States, B: States, C: States, D: States> States for (A, B, C, D) {}
 #[track_caller]
 pub fn iterate<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOnce(S) -> S) -> S {
     let at = Location::caller();
-    S::from_nodes(&mut iterated(at, k.scalar_at(at), init, f).into_iter())
+    let after = iterated(at, k.scalar_at(at), &init, last(f));
+    like(&init, at, &after)
+}
+
+/// [`iterate`] with a step that gets its number: `f(k - 1, .. f(1, f(0, init)))`.
+///
+/// The number is an i64 that is 0 in the first step. It may be computed with like any scalar, also as an
+/// index (`weights.at(t)`, `m.row(t)`, which leaves a record outside). Lengths, bounds of slices and staged
+/// values do not follow from it: they are the same in every step.
+///
+/// Cost: that of [`iterate`], but each launch makes one step where its elements need the number. What follows
+/// from the number alone is computed once for each step, by the host.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// // Horner's scheme
+/// let f = |x: VExp<f32>, w: VExp<f32>| iterate_indexed(w.len(), x, |t, x| x * w.at(t) + 1);
+/// assert_eq!(call(f, [vector(&[1.0f32, 2.0]), vector(&[2.0f32, 3.0])]), [vector(&[10.0f32, 16.0])]);
+/// ```
+#[track_caller]
+pub fn iterate_indexed<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOnce(SExp<i64>, S) -> S) -> S {
+    let at = Location::caller();
+    let after = iterated(at, k.scalar_at(at), &init, Step { f, is_numbered: true, ends: |_: &S| Ends::Last });
+    like(&init, at, &after)
 }
 
 macro_rules! methods {
@@ -68,8 +78,27 @@ macro_rules! methods {
             /// ```
             #[track_caller]
             pub fn iterate(self, k: impl IntoScalar<i64>, f: impl FnOnce(Self) -> Self) -> Self {
-                let at = Location::caller();
-                of_nodes(&iterated(at, k.scalar_at(at), self, f))
+                iterate(k, self, f)
+            }
+
+            /// The array after `k` steps that get their numbers: [`iterate_indexed`](crate::iterate_indexed) of
+            /// one state.
+            ///
+            /// Cost: that of [`iterate_indexed`](crate::iterate_indexed).
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.iterate_indexed(3, |t, x| x * (t + 1).cast::<f32>());")]
+            #[doc = concat!("assert_eq!(call(f, [x.clone()]), call(|x: ", stringify!($handle), "<f32>| x * 6, [x]));")]
+            /// ```
+            #[track_caller]
+            pub fn iterate_indexed(
+                self,
+                k: impl IntoScalar<i64>,
+                f: impl FnOnce(SExp<i64>, Self) -> Self,
+            ) -> Self {
+                iterate_indexed(k, self, f)
             }
         }
     )* };
@@ -81,19 +110,55 @@ methods! {
     TExp "tensor(&[[[1.0f32, 2.0]]])";
 }
 
-fn iterated<S: States>(at: Place, count: NodeRef, init: S, f: impl FnOnce(S) -> S) -> Vec<NodeRef> {
-    let inits = nodes_of(init);
+/// What an iteration repeats.
+pub(crate) struct Step<F, E> {
+    /// The next states, from the number of the step and the states.
+    pub f: F,
+    /// Whether the step needs its number.
+    pub is_numbered: bool,
+    /// What the iteration gives, given its states.
+    pub ends: E,
+}
+
+fn last<S, F: FnOnce(S) -> S>(f: F) -> Step<impl FnOnce(SExp<i64>, S) -> S, impl FnOnce(&S) -> Ends> {
+    Step { f: |_, states| f(states), is_numbered: false, ends: |_: &S| Ends::Last }
+}
+
+/// The values of an iteration.
+pub(crate) fn iterated<S: States>(
+    at: Place,
+    count: NodeRef,
+    init: &S,
+    step: Step<impl FnOnce(SExp<i64>, S) -> S, impl FnOnce(&S) -> Ends>,
+) -> Vec<NodeRef> {
+    let inits = nodes_of(init, at);
     let open = Open::new(Owner::Closure("iterate"), at);
     let states: Vec<NodeRef> = inits.iter().map(|init| make_in(at, init.ty, Op::Var, open.0)).collect();
-    let bodies = nodes_of(f(S::from_nodes(&mut states.clone().into_iter())));
-    for body in &bodies {
+    let before = like(init, at, &states);
+    let variable = make_in(at, Type::scalar(Ty::I64), Op::Var, open.0);
+    let ends = (step.ends)(&before);
+    let mut bodies = nodes_of(&(step.f)(SExp::of(variable), before), at);
+    if bodies.len() != inits.len() {
+        let message = format!("iterate: the step gives {} states of {}", bodies.len(), inits.len());
+        let wrong = |init: &NodeRef| invalid(at, init.ty, Error::user("E0208", message.clone()));
+        bodies = inits.iter().map(wrong).collect();
+    }
+    let condition = if let Ends::While { condition, .. } = ends { Some(condition) } else { None };
+    let mentioned: Vec<NodeRef> = bodies.iter().copied().chain(condition).collect();
+    for body in &mentioned {
         body.scopes.check_open(body.at, at);
     }
-    let captured = captured(open.0, &states, &bodies);
-    let types: Vec<_> = inits.iter().map(|init| init.ty).collect();
-    let all = Rc::new(Iteration { states, bodies, count, inits, captured });
-    let state = |(which, ty)| make(at, ty, Op::Iterate(all.clone(), which));
-    (0..).zip(types).map(state).collect()
+    let number = step.is_numbered.then_some(variable);
+    let captured = captured(open.0, &[&states[..], &[variable]].concat(), &mentioned);
+    let mut types: Vec<Type> = inits.iter().map(|init| init.ty).collect();
+    match ends {
+        Ends::Last => {}
+        Ends::Each => types.iter_mut().for_each(|ty| ty.rank += 1),
+        Ends::While { .. } => types.push(Type::vector(Ty::I64)),
+    }
+    let all = Rc::new(Iteration { states, number, bodies, count, inits, captured, ends });
+    let value = |(which, ty)| make(at, ty, Op::Iterate(all.clone(), which));
+    (0..).zip(types).map(value).collect()
 }
 
 /// Nodes that the bodies mention and that do not depend on the states: they are computed before the

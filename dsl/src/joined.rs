@@ -7,8 +7,9 @@ use arraygpu_compiler::scalar::Ty;
 
 /// Whether something with several components is reduced or folded.
 #[derive(Clone, Copy)]
-enum Order {
+pub(crate) enum Order {
     Reduce,
+    ReduceOrdered,
     Fold,
 }
 
@@ -35,7 +36,8 @@ fn joined(
     let component = |(which, of): (u32, &NodeRef)| {
         let (lambda, init) = (lambda.clone(), init_tuple);
         let op = match order {
-            Order::Reduce => Op::Reduce { lambda, init, src, which },
+            Order::Reduce => Op::Reduce { ordered: false, lambda, init, src, which },
+            Order::ReduceOrdered => Op::Reduce { ordered: true, lambda, init, src, which },
             Order::Fold => Op::Fold { lambda, init, src, which },
         };
         make(at, Type::scalar(of.ty.elem), op)
@@ -47,11 +49,12 @@ fn joined(
 pub(crate) fn reduce(
     at: Place,
     construct: &'static str,
+    order: Order,
     init: &[NodeRef],
     srcs: &[NodeRef],
     f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
 ) -> Vec<NodeRef> {
-    joined(at, construct, Order::Reduce, init, srcs, f)
+    joined(at, construct, order, init, srcs, f)
 }
 
 /// Folds tuples of the elements of arrays, from the first to the last.

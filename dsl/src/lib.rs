@@ -42,35 +42,42 @@
 //! may consist of, `rank.rs` and `record.rs` records,
 //! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
 //! `element_loop.rs` loops of one element, `scalars.rs` their states, `axis.rs` and `reduce.rs` those of arrays of every
-//! rank, `tuples.rs` reductions and folds of tuples, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
+//! rank, `tuples.rs` reductions and folds of tuples, `ordered.rs` those that keep the order, `choice.rs` choices, `sliced.rs`
+//! slices as ranges, `windows.rs` and `widths.rs` what stencils take and give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
 //! of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
 //! some ranks, `bits.rs` the bits of floats, `complex.rs` complex numbers, `update.rs` arrays with a part replaced, `iterate.rs` repeated
 //! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
 //! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
-//! the command line. The project's type-level code is all in this crate; what leaves it is plain
+//! the command line, `eval.rs` and `values.rs` run a function inside of a test, and `mistakes.rs` has the messages for what
+//! newcomers write. The project's type-level code is all in this crate; what leaves it is plain
 //! data.
 
 mod array;
 mod axis;
 mod bits;
+mod choice;
 mod cli;
 mod complex;
 mod elem;
 mod element_loop;
 mod error;
+mod eval;
 #[doc(hidden)]
 pub mod example;
 mod extremes;
 mod handle;
 mod item;
 mod iterate;
+mod iterate_forms;
 mod joined;
 mod kernel_fn;
 mod lower;
 mod matrix;
+mod mistakes;
 mod moments;
 mod node;
 mod ops;
+mod ordered;
 mod package;
 mod progress;
 mod rank;
@@ -80,39 +87,55 @@ mod results;
 mod scalar;
 mod scalars;
 mod scope;
+mod sliced;
 mod softmax;
 mod stage;
+mod states;
 mod stencil;
 mod tuples;
 mod update;
+mod values;
 mod vector;
+mod widths;
+mod windows;
 
 /// How stencils are kept on GPUs: see [`Package::stencil`].
 pub use arraygpu_compiler::core::StencilHint;
 pub use arraygpu_derive::Record;
 pub use axis::{generate, generate2, generate3};
+pub use choice::if_else;
 pub use complex::{
     Complex, ComplexFields, ComplexMatrices, ComplexOf, ComplexTensors, ComplexVectors, complex,
 };
 pub use elem::{Bits, Elem, Float, Int, Num, Signed};
 pub use element_loop::{LOOP_LIMIT, loop_for, loop_while, loop_while_at_most};
 pub use error::{Error, Result};
+pub use eval::eval;
+#[doc(hidden)]
+pub use eval::{Call, call_of};
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use item::Item;
-pub use iterate::{States, iterate};
-pub use kernel_fn::{Argument, KernelFn};
+pub use iterate::{iterate, iterate_indexed};
+pub use iterate_forms::{IterateWhile, iterate_collect, iterate_collect_indexed, iterate_while};
+pub use kernel_fn::{Argument, Callable, KernelFn, Outputs, ParameterNames, Parameters};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
+pub use ordered::OrderedReductions;
 pub use package::Package;
 pub use rank::{Rank, Rank0, Rank1, Rank2, Rank3};
 pub use record::{Field, Record};
-pub use reduce::{all, any};
+pub use reduce::{FirstState, all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
 pub use scalars::LoopState;
+pub use sliced::{AxisPart, Index, Parts, Range, Shape};
 pub use stage::{stage, stage_with};
+pub use states::{Collected, States};
 pub use stencil::Boundary;
-pub use tuples::{Arrays, IntoScalars, TupleReductions};
+pub use tuples::{Arrays, Elements, IntoScalars, TupleReductions};
+pub use values::{ArgumentValue, ArgumentValues, Matrix, ResultValues, Volume};
 pub use vector::{fill, iota};
+pub use widths::{Width, Widths};
+pub use windows::Windows;
 
 pub use half::{bf16, f16};
 
@@ -131,14 +154,18 @@ pub mod derived {
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
-    pub use crate::TupleReductions;
     pub use crate::{
         Bits, Elem, Float, Int, IntoScalar, Num, Package, Record, Results, Scalars, Signed, StencilHint,
     };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{Complex, ComplexFields, ComplexVectors, complex};
-    pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, iterate, lit, slet};
+    pub use crate::{OrderedReductions, TupleReductions};
+    pub use crate::{
+        all, any, cond, fill, generate, generate2, generate3, iota, iterate, iterate_indexed, lit, slet,
+    };
     pub use crate::{bf16, f16};
+    pub use crate::{if_else, s};
+    pub use crate::{iterate_collect, iterate_collect_indexed, iterate_while};
     pub use crate::{loop_for, loop_while, loop_while_at_most};
     pub use crate::{stage, stage_with};
 }

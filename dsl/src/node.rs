@@ -14,6 +14,7 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::any::Any;
 use std::cell::OnceCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use typed_arena::Arena;
 
 /// A node.
@@ -45,6 +46,8 @@ pub(crate) struct Lambda {
 pub(crate) struct Iteration {
     /// The variables that stand for the states in the step.
     pub states: Vec<NodeRef>,
+    /// The variable that stands for the number of the step, if the step gets it.
+    pub number: Option<NodeRef>,
     /// The states after a step.
     pub bodies: Vec<NodeRef>,
     /// The number of steps.
@@ -53,6 +56,19 @@ pub(crate) struct Iteration {
     pub inits: Vec<NodeRef>,
     /// Nodes from outside that the step mentions.
     pub captured: Vec<NodeRef>,
+    pub ends: Ends,
+}
+
+/// What an iteration gives.
+#[derive(Debug)]
+pub(crate) enum Ends {
+    /// The states after the last step.
+    Last,
+    /// The states after each step, along a new axis.
+    Each,
+    /// The first checked states for which the condition, a bool, does not hold, and behind the states the number of
+    /// steps in a vector of one element.
+    While { condition: NodeRef, every: u32 },
 }
 
 impl Iteration {
@@ -106,6 +122,8 @@ pub(crate) enum Op {
     Cast(Ty, NodeRef),
     /// The operand's value may be embedded as a constant.
     Stage(NodeRef),
+    /// The operand, which `eval` prints under a name.
+    Trace(NodeRef, Arc<str>),
     /// `slet`: the operand, which gets a variable in the generated code.
     Bound(NodeRef),
     /// The length of the operand along an axis.
@@ -150,8 +168,7 @@ pub(crate) enum Op {
         axis: u8,
         n: NodeRef,
     },
-    /// The operand with margins before and after the elements of an axis. Their widths are
-    /// constants.
+    /// The operand with margins before and after the elements of an axis.
     Pad {
         src: NodeRef,
         axis: u8,
@@ -183,6 +200,8 @@ pub(crate) enum Op {
     },
     /// The component `which` of a reduction.
     Reduce {
+        /// Whether the operator is not commutative: semantics 5.17.
+        ordered: bool,
         lambda: Lambda,
         init: NodeRef,
         src: NodeRef,
@@ -213,7 +232,12 @@ impl Op {
     pub(crate) fn operands(&self) -> Vec<NodeRef> {
         match self {
             Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
-            Op::Unary(_, a) | Op::Cast(_, a) | Op::Stage(a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
+            Op::Unary(_, a)
+            | Op::Cast(_, a)
+            | Op::Stage(a)
+            | Op::Bound(a)
+            | Op::Len(a, _)
+            | Op::Trace(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
             Op::SquaredDeviations(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),

@@ -7,7 +7,7 @@
 
 use crate::error::Result;
 use crate::item::{Described, Leaf, leaf_name};
-use crate::kernel_fn::KernelFn;
+use crate::kernel_fn::{Callable, KernelFn, Outputs, ParameterNames, Parameters};
 use crate::lower::{self, Definition, RecordParam};
 use crate::node::{NodeRef, Op, make_in};
 use crate::results::ResultNames;
@@ -74,7 +74,9 @@ impl Package {
     /// Exports a function: its name, a name for each parameter, a name for the result (an array of
     /// names for a tuple), and a closure or `fn` of up to 16 parameters, each
     /// [`SExp`](crate::SExp), [`VExp`](crate::VExp), [`MExp`](crate::MExp) or
-    /// [`TExp`](crate::TExp). A wrong number of result names is an error of [`Package::run`].
+    /// [`TExp`](crate::TExp), or an array or `Vec` of these: `[VExp<f32>; 2]` with the name `w` has the
+    /// parameters `w0` and `w1`, and so has `Vec<VExp<f32>>` with the name `w[2]`. A wrong number of result
+    /// names is an error of [`Package::run`].
     ///
     /// Cost: one call of `f`, in the generator.
     ///
@@ -92,22 +94,24 @@ impl Package {
     /// # arraygpu_dsl::Result::Ok(())
     /// ```
     #[track_caller]
-    pub fn function<const K: usize, A>(
+    pub fn function<const K: usize, A: Parameters, F: Callable<K, A>>(
         mut self,
         name: impl Into<String>,
-        params: [&str; K],
+        params: impl ParameterNames<K>,
         results: impl ResultNames,
-        f: impl KernelFn<K, A>,
-    ) -> Package {
+        f: F,
+    ) -> Package
+    where
+        F::Out: Outputs,
+    {
         let (name, at) = (name.into(), Location::caller());
-        let called = call(&name, at, &params.map(String::from), f);
+        let called = call(&name, at, params.names(), f);
         let given = results.names();
         let mistake =
             (called.of.len() != given.len()).then(|| wrong_count(&name, called.of.len(), given.len()));
         let names = given.iter().zip(&called.of).flat_map(|(name, of)| named(name, &of.leaves));
         let result_names = names.collect();
-        let params_given = params.map(String::from).into_iter().zip(called.given);
-        let interface = [params_given.collect(), given.into_iter().zip(called.of).collect()];
+        let interface = [called.given, given.into_iter().zip(called.of).collect()];
         let definition = Definition {
             doc: String::new(),
             fast: self.fast,
@@ -371,8 +375,8 @@ pub(crate) struct Called {
     /// The parameters that are leaves of arrays of records.
     pub records: Vec<RecordParam>,
     pub results: Vec<NodeRef>,
-    /// What each parameter is.
-    pub given: Vec<Described>,
+    /// The name of each parameter, and what it is.
+    pub given: Vec<(String, Described)>,
     /// What each result that has a name is.
     pub of: Vec<Described>,
 }
@@ -381,14 +385,13 @@ pub(crate) struct Called {
 pub(crate) fn call<const K: usize, A>(
     name: &str,
     at: Place,
-    names: &[String; K],
+    names: &[&str],
     f: impl KernelFn<K, A>,
 ) -> Called {
     let open = Open::new(Owner::Function(name.into()), at);
-    let (mut params, mut records, mut names) = (Vec::new(), Vec::new(), names.iter());
+    let (mut params, mut records) = (Vec::new(), Vec::new());
     let mut given = Vec::new();
-    let called = f.call(&mut |parameter| {
-        let name = names.next().expect("a name for each parameter");
+    let called = f.call(names, &mut |name, parameter| {
         let first = params.len() as u32;
         let leaf_params =
             named(name, &parameter.of.leaves).into_iter().zip(&parameter.of.leaves).map(|(name, leaf)| {
@@ -398,9 +401,9 @@ pub(crate) fn call<const K: usize, A>(
         params.extend(leaf_params);
         let leaves = first..params.len() as u32;
         if leaves.len() > 1 && parameter.rank > 0 {
-            records.push(RecordParam { name: name.clone(), leaves: leaves.clone() });
+            records.push(RecordParam { name: name.into(), leaves: leaves.clone() });
         }
-        given.push(parameter.of);
+        given.push((name.into(), parameter.of));
         leaves.map(|i| make_in(at, params[i as usize].ty, Op::Param(i), open.0)).collect()
     });
     for result in &called.nodes {

@@ -4,7 +4,7 @@
 use crate::elem::{Elem, Num};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::item::Item;
-use crate::joined;
+use crate::joined::{self, Order};
 use crate::node::{self, NodeRef, Op, make};
 use crate::results::{nodes_of, of_nodes};
 use crate::scope::{Place, innermost_place};
@@ -36,7 +36,11 @@ pub(crate) fn reduce_by(
     src: NodeRef,
 ) -> NodeRef {
     let lambda = node::bind_one(at, construct, &[init.ty, init.ty], |v| node::binary(at, op, v[0], v[1]));
-    make(at, Type::scalar(init.ty), Op::Reduce { lambda, init: node::constant(at, init), src, which: 0 })
+    make(
+        at,
+        Type::scalar(init.ty),
+        Op::Reduce { ordered: false, lambda, init: node::constant(at, init), src, which: 0 },
+    )
 }
 
 /// The sum of all elements.
@@ -52,7 +56,26 @@ pub(crate) fn reduce<T: Item>(
     srcs: &[NodeRef],
     f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
 ) -> Vec<NodeRef> {
-    joined::reduce(at, construct, T::split(&init), srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
+    let init = T::split(&init);
+    joined::reduce(at, construct, Order::Reduce, init, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
+}
+
+/// The initial value of a reduction or a fold of one array: a scalar.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the initial value of a reduction or fold of one array",
+    label = "expected a scalar expression or a constant of the accumulator's type",
+    note = "a state of several numbers is a tuple's: `(x,).fold((0.0f32, 0i64), |(sum, count), (a,)| ..)`, `(x, y).reduce((0.0, 0.0), |(a, b), (c, d)| ..)`"
+)]
+pub trait FirstState<T: Item> {
+    #[doc(hidden)]
+    fn state_at(self, at: Place) -> NodeRef;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Item, X: IntoScalar<T>> FirstState<T> for X {
+    fn state_at(self, at: Place) -> NodeRef {
+        self.scalar_at(at)
+    }
 }
 
 macro_rules! operators {
@@ -98,11 +121,11 @@ macro_rules! reductions {
             #[track_caller]
             pub fn reduce(
                 self,
-                init: impl IntoScalar<T>,
+                init: impl FirstState<T>,
                 f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
             ) -> SExp<T> {
                 let at = Location::caller();
-                of_nodes(&reduce(at, "reduce", init.scalar_at(at), &nodes_of(self), f))
+                of_nodes(&reduce(at, "reduce", init.state_at(at), &nodes_of(self), f))
             }
 
             /// The strict left fold in index order (row-major): `f(.. f(f(init, x0), x1) .., x)`,
@@ -121,11 +144,11 @@ macro_rules! reductions {
             #[track_caller]
             pub fn fold<A: Item>(
                 self,
-                init: impl IntoScalar<A>,
+                init: impl FirstState<A>,
                 f: impl FnOnce(SExp<A>, SExp<T>) -> SExp<A>,
             ) -> SExp<A> {
                 let at = Location::caller();
-                let init = init.scalar_at(at);
+                let init = init.state_at(at);
                 let step = |acc: &[NodeRef], x: &[NodeRef]| nodes_of(f(of_nodes(acc), of_nodes(x)));
                 of_nodes(&joined::fold(at, "fold", A::split(&init), &nodes_of(self), step))
             }

@@ -8,7 +8,7 @@ use crate::node::NodeRef;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a function",
     label = "not an expression",
-    note = "a function returns `SExp<T>`, `VExp<T>`, `MExp<T>`, `TExp<T>`, or a tuple of up to 12 of them",
+    note = "a function returns `SExp<T>`, `VExp<T>`, `MExp<T>`, `TExp<T>`, or a tuple of up to 16 of them",
     note = "a Rust number becomes an expression by `lit(x)`"
 )]
 pub trait Results: Copy {
@@ -61,7 +61,7 @@ impl<T: Item> Scalars for SExp<T> {
     type Tensors = TExp<T>;
 }
 
-/// Calls a macro with the names of the components of each tuple, of one to 12.
+/// Calls a macro with the names of the components of each tuple, of one to 16.
 macro_rules! each_tuple {
     ($each:ident) => {
         $each!(A);
@@ -76,6 +76,10 @@ macro_rules! each_tuple {
         $each!(A B C D E F G H I J);
         $each!(A B C D E F G H I J K);
         $each!(A B C D E F G H I J K L);
+        $each!(A B C D E F G H I J K L M);
+        $each!(A B C D E F G H I J K L M N);
+        $each!(A B C D E F G H I J K L M N O);
+        $each!(A B C D E F G H I J K L M N O P);
     };
 }
 pub(crate) use each_tuple;

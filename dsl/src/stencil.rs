@@ -6,6 +6,8 @@ use crate::handle::{MExp, TExp, VExp};
 use crate::matrix::block;
 use crate::node::{self, NodeRef, Op, make};
 use crate::scope::Place;
+use crate::widths::{Width, Widths};
+use crate::windows::Windows;
 use arraygpu_compiler::Error;
 pub use arraygpu_compiler::build::Boundary;
 use arraygpu_compiler::core::Type;
@@ -27,12 +29,13 @@ impl<T: Elem> VExp<T> {
     /// assert_eq!(call(f, [vector(&[1.0f32, 2.0, 4.0])]), [vector(&[1.0f32, 2.0])]);
     /// ```
     #[track_caller]
-    pub fn windows(self, k: usize) -> Vec<VExp<T>> {
+    pub fn windows(self, k: usize) -> Windows<VExp<T>> {
         let at = Location::caller();
-        if k == 0 {
-            return vec![VExp::of(mistake(at, self.node().ty, "windows of no elements"))];
-        }
-        windows(at, "windows", self.node(), k).into_iter().map(VExp::of).collect()
+        let parts = match k {
+            0 => vec![VExp::of(mistake(at, self.node().ty, "windows of no elements"))],
+            _ => windows(at, "windows", self.node(), k).into_iter().map(VExp::of).collect(),
+        };
+        Windows::new(parts, format!("windows({k})"), "elements")
     }
 
     /// `result[i] = weights[0] * x[i] + weights[1] * x[i + 1] + ...`: the first product is rounded,
@@ -65,6 +68,10 @@ impl<T: Elem> VExp<T> {
     /// others have any width, if the vector has an element. This is checked before the function
     /// runs. Reading a margin leaves no error record.
     ///
+    /// A width is a number of the generator, or is made of lengths, constants, scalar parameters and
+    /// staged values: then it is 0 or more, which is checked as well. Where such a width is not staged,
+    /// the compiler does not know which elements read a margin, and each tests its own index.
+    ///
     /// `x.padded(1, 1, Boundary::Clamp).weighted_sum(&[0.25, 0.5, 0.25])` is as long as `x`.
     ///
     /// Cost: none; it changes indices. Elements near the ends take other code than those of the
@@ -76,8 +83,9 @@ impl<T: Elem> VExp<T> {
     /// assert_eq!(call(f, [vector(&[1.0f32, 2.0])]), [vector(&[1.0f32, 1.0, 2.0, 2.0, 2.0])]);
     /// ```
     #[track_caller]
-    pub fn padded(self, before: usize, after: usize, boundary: Boundary<T>) -> VExp<T> {
-        VExp::of(padded(Location::caller(), (self.node(), 0), [before, after], boundary))
+    pub fn padded(self, before: impl Width, after: impl Width, boundary: Boundary<T>) -> VExp<T> {
+        let at = Location::caller();
+        VExp::of(padded(at, (self.node(), 0), [before.width_at(at), after.width_at(at)], boundary))
     }
 }
 
@@ -95,14 +103,15 @@ impl<T: Elem> MExp<T> {
     /// assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 4.0]])]), [matrix(&[[5.0f32]])]);
     /// ```
     #[track_caller]
-    pub fn windows2(self, kr: usize, kc: usize) -> Vec<Vec<MExp<T>>> {
+    pub fn windows2(self, kr: usize, kc: usize) -> Windows<Windows<MExp<T>>> {
         let at = Location::caller();
-        if kr == 0 || kc == 0 {
-            let wrong = MExp::of(mistake(at, self.node().ty, "windows2 of no elements"));
-            return vec![vec![wrong; kc.max(1)]; kr.max(1)];
-        }
-        let row = |row: Vec<NodeRef>| row.into_iter().map(MExp::of).collect();
-        windows2(at, "windows2", self.node(), kr, kc).into_iter().map(row).collect()
+        let parts = if kr == 0 || kc == 0 {
+            let wrong = mistake(at, self.node().ty, "windows2 of no elements");
+            vec![vec![wrong; kc.max(1)]; kr.max(1)]
+        } else {
+            windows2(at, "windows2", self.node(), kr, kc)
+        };
+        rows_of(parts, &format!("windows2({kr}, {kc})"), MExp::of)
     }
 
     /// `result[i, j]` is the sum of `weights[r][c] * x[i + r, j + c]`, row by row of the weights:
@@ -150,10 +159,10 @@ impl<T: Elem> MExp<T> {
     /// assert_eq!(call(f, [matrix(&[[1.0f32]])]), [matrix(&[[0.0f32, 0.0], [1.0, 0.0]])]);
     /// ```
     #[track_caller]
-    pub fn padded(self, rows: [usize; 2], cols: [usize; 2], boundary: Boundary<T>) -> MExp<T> {
+    pub fn padded(self, rows: impl Widths, cols: impl Widths, boundary: Boundary<T>) -> MExp<T> {
         let at = Location::caller();
-        let tall = padded(at, (self.node(), 0), rows, boundary);
-        MExp::of(padded(at, (tall, 1), cols, boundary))
+        let tall = padded(at, (self.node(), 0), rows.widths_at(at), boundary);
+        MExp::of(padded(at, (tall, 1), cols.widths_at(at), boundary))
     }
 }
 
@@ -171,15 +180,17 @@ impl<T: Elem> TExp<T> {
     /// assert_eq!(call(f, [tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])]), [tensor(&[[[5.0f32]]])]);
     /// ```
     #[track_caller]
-    pub fn windows3(self, kp: usize, kr: usize, kc: usize) -> Vec<Vec<Vec<TExp<T>>>> {
+    pub fn windows3(self, kp: usize, kr: usize, kc: usize) -> Windows<Windows<Windows<TExp<T>>>> {
         let at = Location::caller();
-        if kp == 0 || kr == 0 || kc == 0 {
-            let wrong = TExp::of(mistake(at, self.node().ty, "windows3 of no elements"));
-            return vec![vec![vec![wrong; kc.max(1)]; kr.max(1)]; kp.max(1)];
-        }
-        let row = |row: Vec<NodeRef>| row.into_iter().map(TExp::of).collect();
-        let plane = |plane: Vec<Vec<NodeRef>>| plane.into_iter().map(row).collect();
-        windows3(at, "windows3", self.node(), [kp, kr, kc]).into_iter().map(plane).collect()
+        let parts = if kp == 0 || kr == 0 || kc == 0 {
+            let wrong = mistake(at, self.node().ty, "windows3 of no elements");
+            vec![vec![vec![wrong; kc.max(1)]; kr.max(1)]; kp.max(1)]
+        } else {
+            windows3(at, "windows3", self.node(), [kp, kr, kc])
+        };
+        let of = format!("windows3({kp}, {kr}, {kc})");
+        let plane = |(p, plane)| rows_of(plane, &format!("{of}[{p}]"), TExp::of);
+        Windows::new(parts.into_iter().enumerate().map(plane).collect(), &of, "planes")
     }
 
     /// `result[k, i, j]` is the sum of `weights[p][r][c] * x[k + p, i + r, j + c]`, plane by plane of
@@ -236,15 +247,15 @@ impl<T: Elem> TExp<T> {
     #[track_caller]
     pub fn padded(
         self,
-        planes: [usize; 2],
-        rows: [usize; 2],
-        cols: [usize; 2],
+        planes: impl Widths,
+        rows: impl Widths,
+        cols: impl Widths,
         boundary: Boundary<T>,
     ) -> TExp<T> {
         let at = Location::caller();
-        let deep = padded(at, (self.node(), 0), planes, boundary);
-        let tall = padded(at, (deep, 1), rows, boundary);
-        TExp::of(padded(at, (tall, 2), cols, boundary))
+        let deep = padded(at, (self.node(), 0), planes.widths_at(at), boundary);
+        let tall = padded(at, (deep, 1), rows.widths_at(at), boundary);
+        TExp::of(padded(at, (tall, 2), cols.widths_at(at), boundary))
     }
 }
 
@@ -254,6 +265,14 @@ fn mistake(at: Place, ty: Type, message: &str) -> NodeRef {
 
 fn number(at: Place, n: usize) -> NodeRef {
     node::constant(at, Lit::i64(n as i64))
+}
+
+/// The windows of a matrix by rows and columns.
+fn rows_of<W>(parts: Vec<Vec<NodeRef>>, of: &str, window: fn(NodeRef) -> W) -> Windows<Windows<W>> {
+    let row = |(r, row): (usize, Vec<NodeRef>)| {
+        Windows::new(row.into_iter().map(window).collect(), format!("{of}[{r}]"), "columns")
+    };
+    Windows::new(parts.into_iter().enumerate().map(row).collect(), of, "rows")
 }
 
 /// The ends of the `k` windows along an axis.
@@ -313,10 +332,10 @@ fn chain<T: Elem>(at: Place, construct: &'static str, slices: &[NodeRef], weight
 fn padded<T: Elem>(
     at: Place,
     (src, axis): (NodeRef, u8),
-    [before, after]: [usize; 2],
+    margins: [NodeRef; 2],
     boundary: Boundary<T>,
 ) -> NodeRef {
-    if before == 0 && after == 0 {
+    if margins.iter().all(|n| matches!(n.op, Op::Const(zero) if zero == Lit::i64(0))) {
         return src;
     }
     let boundary = match boundary {
@@ -325,6 +344,5 @@ fn padded<T: Elem>(
         Boundary::Wrap => Boundary::Wrap,
         Boundary::Constant(c) => Boundary::Constant(node::constant(at, c.lit())),
     };
-    let margins = [number(at, before), number(at, after)];
     make(at, src.ty, Op::Pad { src, axis, margins, boundary })
 }

@@ -4,18 +4,20 @@
 use crate::axis::{generated, len, pick};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::item::Item;
-use crate::joined;
+use crate::joined::{self, Order};
 use crate::node::{self, NodeRef};
 use crate::rank::{Rank1, Rank2, Rank3};
-use crate::results::{Results, Scalars, nodes_of, of_nodes};
+use crate::results::{Results, Scalars, each_tuple, nodes_of, of_nodes};
+use crate::scalars::LoopState;
 use crate::scope::Place;
 use std::panic::Location;
 
 /// The initial values of a tuple: for each component a scalar expression, a constant, or a tuple of
 /// them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the initial value of `{S}`",
-    note = "there must be a scalar expression, or a constant of its type, for each component"
+    message = "`{Self}` cannot stand for `{S}`",
+    label = "expected `{S}`",
+    note = "an initial value, or an arm of `if_else`, has a scalar expression, or a constant of its type, for each component"
 )]
 pub trait IntoScalars<S> {
     #[doc(hidden)]
@@ -96,32 +98,34 @@ tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK);
 tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK L SL);
 
 /// The nodes of a tuple of arrays.
-fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
+pub(crate) fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
     let mut nodes = Vec::new();
     all.arrays(&mut nodes);
     nodes
 }
 
-fn reduce<A: Arrays>(
+pub(crate) fn reduce<A: Arrays>(
     at: Place,
     construct: &'static str,
+    order: Order,
     init: impl IntoScalars<A::Elements>,
     srcs: &[NodeRef],
     f: impl FnOnce(A::Elements, A::Elements) -> A::Elements,
 ) -> Vec<NodeRef> {
     let mut first = Vec::new();
     init.scalars_at(at, &mut first);
-    joined::reduce(at, construct, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
+    joined::reduce(at, construct, order, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
-fn fold<A: Arrays, S: Scalars>(
+fn fold<A: Arrays, S: LoopState>(
     at: Place,
     construct: &'static str,
     init: S,
     srcs: &[NodeRef],
-    f: impl FnOnce(S, A::Elements) -> S,
+    f: impl FnOnce(S::Expressions, A::Elements) -> S::Expressions,
 ) -> Vec<NodeRef> {
-    let first = nodes_of(init);
+    let mut first = Vec::new();
+    init.states_at(at, &mut first);
     let step = |acc: &[NodeRef], element: &[NodeRef]| nodes_of(f(of_nodes(acc), of_nodes(element)));
     joined::fold(at, construct, &first, srcs, step)
 }
@@ -145,9 +149,12 @@ fn over_lines(
     })
 }
 
+/// The elements of arrays at one place: a scalar for each array, in the same tuples.
+pub type Elements<A> = <A as Arrays>::Elements;
+
 /// Reductions and folds of tuples: of the elements of several arrays at the same place, or with an
 /// accumulator that is a tuple. Tuples have up to 12 components and may be nested.
-pub trait TupleReductions: Arrays {
+pub trait TupleReductions: Sized {
     /// [`VExp::reduce`] of the tuples of the elements: `f(init, v)`, where v joins all tuples by `f` in the
     /// fixed tree of `docs/semantics.md` 5.1. `f` must be associative and commutative up to rounding, which
     /// is not checked. Arrays of different shapes are an error of the call.
@@ -167,14 +174,18 @@ pub trait TupleReductions: Arrays {
     #[track_caller]
     fn reduce(
         self,
-        init: impl IntoScalars<Self::Elements>,
-        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
-    ) -> Self::Elements {
-        of_nodes(&reduce::<Self>(Location::caller(), "reduce", init, &arrays_of(self), f))
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> Elements<Self>
+    where
+        Self: Arrays,
+    {
+        of_nodes(&reduce::<Self>(Location::caller(), "reduce", Order::Reduce, init, &arrays_of(self), f))
     }
 
     /// [`VExp::fold`] with an accumulator that may be a tuple: the strict left fold in index order of
-    /// `f(accumulator, elements)`.
+    /// `f(accumulator, elements)`. The first accumulator is made of expressions and of constants with their types
+    /// (`0i64`, `1.0f32`).
     ///
     /// Cost: one thread goes through all elements in order, the operations of `f` for each.
     ///
@@ -182,7 +193,7 @@ pub trait TupleReductions: Arrays {
     /// # use arraygpu_dsl::{example::*, prelude::*};
     /// // the longest run of positive numbers
     /// let f = |x: VExp<f32>| {
-    ///     let (longest, _) = (x,).fold((lit(0i64), lit(0i64)), |(longest, run), (a,)| {
+    ///     let (longest, _) = (x,).fold((0i64, 0i64), |(longest, run), (a,)| {
     ///         let run = cond(a.gt(0.0), run + 1, 0);
     ///         (longest.max(run), run)
     ///     });
@@ -191,7 +202,14 @@ pub trait TupleReductions: Arrays {
     /// assert_eq!(call(f, [vector(&[1.0f32, 2.0, -1.0, 3.0])]), [scalar(2i64)]);
     /// ```
     #[track_caller]
-    fn fold<S: Scalars>(self, init: S, f: impl FnOnce(S, Self::Elements) -> S) -> S {
+    fn fold<S: LoopState>(
+        self,
+        init: S,
+        f: impl FnOnce(S::Expressions, Elements<Self>) -> S::Expressions,
+    ) -> S::Expressions
+    where
+        Self: Arrays,
+    {
         of_nodes(&fold::<Self, S>(Location::caller(), "fold", init, &arrays_of(self), f))
     }
 
@@ -211,14 +229,14 @@ pub trait TupleReductions: Arrays {
     #[track_caller]
     fn reduce_rows(
         self,
-        init: impl IntoScalars<Self::Elements>,
-        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
-    ) -> <Self::Elements as Scalars>::Vectors
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> <Elements<Self> as Scalars>::Vectors
     where
         Self: Arrays<Rank = Rank2>,
     {
         let at = Location::caller();
-        let line = |rows: &[NodeRef]| reduce::<Self>(at, "reduce_rows", init, rows, f);
+        let line = |rows: &[NodeRef]| reduce::<Self>(at, "reduce_rows", Order::Reduce, init, rows, f);
         of_nodes(&over_lines(at, "reduce_rows", 0, &arrays_of(self), line))
     }
 
@@ -235,16 +253,23 @@ pub trait TupleReductions: Arrays {
     #[track_caller]
     fn reduce_cols(
         self,
-        init: impl IntoScalars<Self::Elements>,
-        f: impl FnOnce(Self::Elements, Self::Elements) -> Self::Elements,
-    ) -> <Self::Elements as Scalars>::Vectors
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> <Elements<Self> as Scalars>::Vectors
     where
         Self: Arrays<Rank = Rank2>,
     {
         let at = Location::caller();
-        let line = |columns: &[NodeRef]| reduce::<Self>(at, "reduce_cols", init, columns, f);
+        let line = |columns: &[NodeRef]| reduce::<Self>(at, "reduce_cols", Order::Reduce, init, columns, f);
         of_nodes(&over_lines(at, "reduce_cols", 1, &arrays_of(self), line))
     }
 }
 
-impl<A: Arrays> TupleReductions for A {}
+macro_rules! reductions {
+    ($($name:ident)+) => {
+        // of any tuple: that its components are arrays of one rank is a condition of the methods, whose message is
+        // ours; without it rustc would look for an iterator
+        impl<$($name),+> TupleReductions for ($($name,)+) {}
+    };
+}
+each_tuple!(reductions);

@@ -4,7 +4,7 @@
 use crate::case::Case;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::simplify;
-use arraygpu_compiler::core::{Function, Graph, NodeId, Op, verify};
+use arraygpu_compiler::core::{Form, Function, Graph, NodeId, Op, verify};
 use arraygpu_compiler::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -136,7 +136,7 @@ impl Host<'_> {
                 // the index runs over that axis: the interpreter checks it
                 false => true,
             },
-            Op::Iterate { step, count, args, .. } => {
+            Op::Iterate { step, form, count, args, .. } => {
                 let mut given = Vec::new();
                 for a in args {
                     given.push(match self.g.ty(a).is_scalar() {
@@ -153,7 +153,12 @@ impl Host<'_> {
                         return Some(false);
                     }
                 }
-                self.number(count)? >= 0 && keeps(step, given)
+                given.truncate(step.params.len());
+                let checks = match form {
+                    Form::Until(check) => keeps(&self.of.steps[check.step as usize], given.clone()),
+                    Form::Last | Form::Each => true,
+                };
+                self.number(count)? >= 0 && checks && keeps(step, given)
             }
             _ => true,
         })

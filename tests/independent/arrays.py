@@ -3,9 +3,10 @@
 An element is computed at most once, and only where a result needs it: so exactly the error records are left that the element needs.
 """
 
+from functools import reduce as folded
 from itertools import product
 
-TILE, COLUMNS, PANEL = 2048, 128, 512
+TILE, COLUMNS, ROWS, PANEL = 2048, 128, 16, 512
 
 
 class Array:
@@ -149,6 +150,21 @@ def reduce(init, values, f):
         values = level(values, f)
         if len(values) == 1:
             return f(init, values[0])
+
+
+def reduce_ordered(init, values, f):
+    """5.17: column c of a tile folds its values from 16 c on, ROWS of them; then groups of tiles are joined as columns are."""
+    if not values:
+        return init
+    columns = [folded(f, values[start : start + ROWS]) for start in range(0, len(values), ROWS)]
+    while len(columns) > 1:
+        columns = [neighbours(columns[start : start + COLUMNS], f) for start in range(0, len(columns), COLUMNS)]
+    return f(init, columns[0])
+
+
+def neighbours(values, f):
+    """Joins up to COLUMNS values as a tree of neighbours."""
+    return tile_of(values + [None] * (COLUMNS - len(values)), f)
 
 
 def dot(init, a, b, multiply, mul_add, add):

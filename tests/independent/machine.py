@@ -13,7 +13,7 @@ from scalars import Faults
 UNKNOWN = object()
 
 # what is computed once for the call if it depends on no element, and leaves its records, whether or not an element that uses it is computed (section 6)
-ONCE = ("reduce", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
+ONCE = ("reduce", "reduce_ordered", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
 
 
 def components(value):
@@ -70,14 +70,15 @@ class Machine:
 
     def check_steps(self, node, frame):
         """The shape rules of a step are checked before anything is computed, whatever the number of steps is (5.11)."""
-        step, _ = node.extra
+        step, _, _, until = node.extra
         args = [self.value(a, frame) if a.rank else self.silently(a, frame) for a in node.operands[1:]]
-        inner = new_frame(step.body, args)
-        for rule, a, b in step.requires:
-            check(rule, self.silently(a, inner), self.silently(b, inner))
-        for inside in reachable(step):
-            if inside.op == "iterate":
-                self.check_steps(inside, inner)
+        for called in [step, *(until or ())[:1]]:
+            inner = new_frame(called.body, [*args, 0])
+            for rule, a, b in called.requires:
+                check(rule, self.silently(a, inner), self.silently(b, inner))
+            for inside in reachable(called):
+                if inside.op == "iterate":
+                    self.check_steps(inside, inner)
 
     def value(self, node, frame):
         """A node's value in the frame of the function's body."""
@@ -118,6 +119,8 @@ class Machine:
         if node.op == "param":
             place = node.extra
             return lambda frame: frame[0][place]
+        if node.op == "turn":
+            return lambda frame: frame[0][-1]
         compute = None
 
         def remembered(frame):
@@ -313,6 +316,9 @@ class Machine:
     def do_reduce(self, node, init, src):
         return self.joined(node, init, src, arrays.reduce)
 
+    def do_reduce_ordered(self, node, init, src):
+        return self.joined(node, init, src, arrays.reduce_ordered)
+
     def do_fold(self, node, init, src):
         return self.joined(node, init, src, arrays.fold)
 
@@ -356,14 +362,26 @@ class Machine:
         return lambda frame: arrays.squared_deviations(init(frame), list(src(frame).elements()), *operators)
 
     def do_iterate(self, node, *codes):
-        step, which = node.extra
+        step, which, each, until = node.extra
         hosts = [c if o.rank else self.host(o, node.home) for o, c in zip(node.operands, codes)]
 
         def states(frame):
             count, *args = [h(frame) for h in hosts]
-            for _ in range(count):
-                args[: len(step.results)] = self.run(step, args)
-            return args[which]
+            first, rows, made = args[which], [], -1
+            place = args.pop() if until else None
+            for turn in range(count + 1):
+                if until and (turn % until[1] == 0 or turn == count):
+                    (number,) = self.run(until[0], [*args, turn])
+                    (made,) = number.elements()
+                if made >= 0 or turn == count:
+                    break
+                # behind a step's arguments is its number
+                args[: len(step.results)] = self.run(step, [*args, turn])
+                if each:
+                    rows.extend(args[which].elements())
+            if each:
+                return arrays.stored([count, *first.extents], rows)
+            return arrays.stored(place.extents, [made]) if which == len(args) else args[which]
 
         return states
 

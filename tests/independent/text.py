@@ -277,6 +277,9 @@ class FunctionParser:
         a = self.operand()
         return self.node(word, [a], "i64", 0, extra=self.axis())
 
+    def op_turn(self, word):
+        return self.node(word, [], "i64", 0)
+
     def op_at(self, word):
         operands = self.more()
         if len(operands) != operands[0].rank + 1:
@@ -363,6 +366,7 @@ class FunctionParser:
         return self.node(word, operands, elem, 0, region, extra=which)
 
     op_fold = op_reduce
+    op_reduce_ordered = op_reduce
 
     def op_loop(self, word):
         which = self.p.small()
@@ -374,16 +378,26 @@ class FunctionParser:
         elem = init[which].elem if which < len(init) else "i64"
         return self.node(word, [count, *init], elem, 0, region, extra=which)
 
-    def op_iterate(self, word):
+    def step(self):
         step = self.steps.get(self.p.take("name"))
         if step is None:
             raise TextError("no such step")
+        return step
+
+    def op_iterate(self, word):
+        step = self.step()
         which = self.p.small()
         count = self.after("by")
+        each, until = self.p.eat("each"), None
+        if not each and self.p.eat("until"):
+            check = self.step()
+            self.p.expect("every")
+            until = (check, self.p.small())
         self.p.expect("from")
         args = self.more()
         state = args[which]
-        return self.node(word, [count, *args], state.elem, state.rank, extra=(step, which))
+        rank = state.rank + 1 if each else state.rank
+        return self.node(word, [count, *args], state.elem, rank, extra=(step, which, each, until))
 
     def binders(self):
         self.p.expect("(")

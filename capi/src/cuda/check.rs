@@ -35,7 +35,7 @@ impl Reader for &Call<'_> {
 }
 
 /// Copies bytes of the device to the host, after all that is queued on the stream.
-fn read(gpu: &Gpu, stream: &Stream, from: CUdeviceptr, bytes: usize) -> Result<Vec<u8>> {
+pub(super) fn read(gpu: &Gpu, stream: &Stream, from: CUdeviceptr, bytes: usize) -> Result<Vec<u8>> {
     let _uncaptured = Uncaptured::enter(gpu.api());
     let mut host = Vec::new();
     host.try_reserve_exact(bytes)

@@ -2,6 +2,7 @@
 //! the first launch; cancelling and errors of the driver may come later.
 
 use super::call::Call;
+use super::check::read;
 use super::copy;
 use super::gpu::{Gpu, Uncaptured};
 use super::launch::{DIFFERENT_TURNS, LaunchMemory, Turns};
@@ -20,7 +21,8 @@ use crate::outputs::reserve;
 use crate::places::place_of;
 use crate::workspace::Workspace;
 use crate::{guards, interrupt, repeat};
-use arraygpu_compiler::plan::{Launch, Place, Step};
+use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
+use cudarc::driver::sys::CUdeviceptr;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -143,6 +145,11 @@ impl Call<'_> {
                     }
                     next += all.len();
                 }
+                Step::Repeat(r) if r.check.is_some() || r.each => {
+                    let all = &steps[next..next + r.inside()];
+                    next += r.inside();
+                    self.queue_one_by_one(r, all, memory, pins, ws)?;
+                }
                 Step::Repeat(r) => {
                     let turns = self.turns(r, &steps[next..], ws)?;
                     let all = &steps[next..next + r.inside()];
@@ -162,6 +169,7 @@ impl Call<'_> {
                         *at = starts[like];
                         memory.records = records + sites(&all[..skipped]);
                         repeat::bind(plan, r, turn, turns.count, &mut ws.spans);
+                        repeat::advance(plan, r, turns.first(turn), ws);
                         self.queue_all(turns.body, turns.steps(turn), at, memory, pins, ws)?;
                         if is_decided_here {
                             end = *at;
@@ -172,6 +180,72 @@ impl Call<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Queues the turns of an iteration that are decided one by one, because each writes memory of its own, or because
+    /// a check ends them, whose number the host waits for.
+    fn queue_one_by_one(
+        &self,
+        r: &Repeat,
+        all: &[Step],
+        memory: &mut LaunchMemory,
+        pins: &[Pin<Buffer>],
+        ws: &mut Workspace,
+    ) -> Result<()> {
+        let plan = &self.entry.plan;
+        let [stops, body, copies] = r.parts(all);
+        let (most, records) = (ws.host[r.count.0 as usize].as_i64().max(0), memory.records);
+        if r.check.is_some() && self.capturing {
+            fail!(
+                INVALID_ARGUMENT,
+                "{}: an iteration with a condition waits for the device, but the stream is being captured",
+                plan.name
+            );
+        }
+        let mut turn = 0;
+        loop {
+            interrupt::check()?;
+            if r.check.is_none() && turn == most {
+                break;
+            }
+            repeat::bind(plan, r, turn, if r.each { most } else { 1 }, &mut ws.spans);
+            repeat::advance(plan, r, turn, ws);
+            if let Some(check) = r.check.filter(|c| c.is_due(turn, most)) {
+                memory.records = records;
+                self.queue_now(stops, memory, pins, ws)?;
+                let number = ws.spans[place_of(plan, check.number)].base.addr() as CUdeviceptr;
+                let number = read(self.gpu, self.stream, number, 8)?;
+                let number = number.first_chunk().map_or(-1, |bytes| i64::from_ne_bytes(*bytes));
+                if number >= 0 || turn == most {
+                    break;
+                }
+            }
+            memory.records = records + sites(stops);
+            self.queue_now(body, memory, pins, ws)?;
+            turn += 1;
+        }
+        if r.check.is_some() && repeat::bind_copies(plan, r, turn, &mut ws.spans) {
+            memory.records = records + sites(stops) + sites(body);
+            self.queue_now(copies, memory, pins, ws)?;
+        }
+        memory.records = records + sites(all);
+        Ok(())
+    }
+
+    /// Decides launches and queues them.
+    fn queue_now(
+        &self,
+        steps: &[Step],
+        memory: &mut LaunchMemory,
+        pins: &[Pin<Buffer>],
+        ws: &mut Workspace,
+    ) -> Result<()> {
+        let kernels = ws.frame.decided.kernels.len();
+        let first = self.decide_now(steps, ws)?;
+        self.queue_all(steps, 1, &mut first.clone(), memory, pins, ws)?;
+        ws.frame.decided.launches.truncate(first);
+        ws.frame.decided.kernels.truncate(kernels);
         Ok(())
     }
 

@@ -41,6 +41,10 @@ struct Needs {
 /// alternate.
 pub(super) const DIFFERENT_TURNS: usize = 3;
 
+/// The number of turns after which addresses have the same alignment as before, if every turn writes memory of its
+/// own: a multiple of every size of elements comes back to 16 bytes.
+const MANY_DIFFERENT_TURNS: i64 = 17;
+
 /// How an iteration runs.
 pub(super) struct Turns<'s> {
     pub body: &'s [Step],
@@ -55,6 +59,11 @@ impl Turns<'_> {
     /// Returns the decided turn that has the same memory as this one.
     pub fn like(turn: i64) -> usize {
         if turn == 0 { 0 } else { 1 + (turn as usize - 1) % 2 }
+    }
+
+    /// Returns the number of the first step of a turn.
+    pub fn first(&self, turn: i64) -> i64 {
+        turn * self.each
     }
 
     /// Returns the number of steps that a turn makes.
@@ -117,6 +126,30 @@ impl Call<'_> {
                     }
                     false => at += 1,
                 },
+                Step::Repeat(r) if r.check.is_some() || r.each => {
+                    // their turns are decided when they come; here what they need
+                    let decided_so_far = (decided.launches.len(), decided.kernels.len());
+                    let most = ws.host[r.count.0 as usize].as_i64().max(0);
+                    let [stops, body, copies] = r.parts(&steps[at..]);
+                    at += r.inside();
+                    let (different, count) =
+                        if r.each { (MANY_DIFFERENT_TURNS, most) } else { (DIFFERENT_TURNS as i64, 1) };
+                    for turn in 0..(most + 1).min(different) {
+                        if turn < most || !r.each {
+                            repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
+                        }
+                        self.decide_all(stops, 1, ws, needs, decided)?;
+                        if turn < most {
+                            self.decide_all(body, 1, ws, needs, decided)?;
+                        }
+                        if r.check.is_some() && repeat::bind_copies(&self.entry.plan, r, turn, &mut ws.spans)
+                        {
+                            self.decide_all(copies, 1, ws, needs, decided)?;
+                        }
+                    }
+                    decided.launches.truncate(decided_so_far.0);
+                    decided.kernels.truncate(decided_so_far.1);
+                }
                 Step::Repeat(r) => {
                     let turns = self.turns(r, &steps[at..], ws)?;
                     at += r.inside();
@@ -128,6 +161,15 @@ impl Call<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Decides launches behind all others, and returns the number of the first one.
+    pub(super) fn decide_now(&self, steps: &[Step], ws: &mut Workspace) -> Result<usize> {
+        let mut decided = std::mem::take(&mut ws.frame.decided);
+        let first = decided.launches.len();
+        let done = self.decide_all(steps, 1, ws, &mut Needs::default(), &mut decided);
+        ws.frame.decided = decided;
+        done.map(|()| first)
     }
 
     /// Whether the first of `steps` runs instead of those behind it.

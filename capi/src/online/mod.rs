@@ -4,7 +4,7 @@
 //! structure ([`cache`]), whose code is made for a device when it first runs there: machine code on
 //! a GPU, which is kept on [`disk`]; on the CPU the block interpreter, or a C compiler if the user
 //! allows it ([`cc`]). Functions that stage scalars, also those of packages, become a program for
-//! each of their values ([`staged`]).
+//! each of their values ([`staged`]). Rust programs run a function once by [`values`].
 
 pub(crate) mod builder;
 mod cache;
@@ -17,3 +17,4 @@ pub(crate) mod program;
 pub(crate) mod programs;
 mod recent;
 pub(crate) mod staged;
+pub(crate) mod values;

@@ -14,7 +14,7 @@ mod rules;
 pub use pad::Boundary;
 
 use crate::core::simplify;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, Type};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, Type, axis_of_state};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
 use crate::{Error, Result};
@@ -216,7 +216,7 @@ impl Builder {
 
     /// Marks a value to be named in the generated code, unless it is a name already.
     pub fn bind(&mut self, value: NodeId) -> NodeId {
-        if !matches!(self.function.graph.op(value), Op::Const(_) | Op::Param(_) | Op::Var(..)) {
+        if !matches!(self.function.graph.op(value), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn) {
             self.function.graph.mark_bound(value);
         }
         value
@@ -236,7 +236,12 @@ impl Builder {
     fn extent(&mut self, array: NodeId, axis: u8) -> NodeId {
         let (of, axis) = match *self.function.graph.op(array) {
             Op::Map(_, ref srcs) => (srcs[0], axis),
-            Op::Iterate { which, ref args, .. } => (args[which as usize], axis),
+            Op::Iterate { which, form, count, ref args, .. } => {
+                match axis_of_state(form, args[which as usize], axis) {
+                    Some(found) => found,
+                    None => return count,
+                }
+            }
             Op::Reverse(x, _) | Op::Materialize(x) => (x, axis),
             Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
             Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),

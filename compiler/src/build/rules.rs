@@ -91,7 +91,7 @@ impl Builder {
         margins: [NodeId; 2],
         boundary: &Boundary<NodeId>,
     ) -> Result<()> {
-        let subject = self.slice_subject("padded", src, [src; 3]);
+        let subject = self.slice_subject("padded", src, [margins[0], margins[1], src]);
         let length = self.extents[&src][usize::from(axis)];
         // A margin that is known only at the call may be negative.
         let zero = self.number(0);
@@ -137,10 +137,10 @@ impl Builder {
     /// Adds a scalar whose value is embedded before anything runs.
     pub fn stage(&mut self, value: NodeId) -> Result<NodeId> {
         let node = self.node(Op::Stage(value))?;
-        if verify::runs_on_host(&self.function.graph, value) {
+        let obstacle = self.fact(value).obstacle;
+        if obstacle.is_none() && verify::runs_on_host(&self.function.graph, value) {
             return Ok(node);
         }
-        let obstacle = self.fact(value).obstacle;
         let message = format!(
             "stage: the value {}, so only the device knows it; what is staged follows from lengths, constants and scalar parameters",
             obstacle.unwrap_or("divides integers by what may be 0, which leaves a record")
@@ -213,6 +213,7 @@ impl Builder {
         let mut params = Vec::new();
         let mut obstacle = match op {
             Op::Var(..) => Some("depends on the variable of a closure"),
+            Op::Turn => Some("depends on the number of the step"),
             Op::At(..) | Op::Elem(..) => Some("is read from a vector"),
             op if op.is_reduction() => Some("is computed by a reduction"),
             _ => None,

@@ -45,8 +45,11 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         Op::Len(_, axis) | Op::Reverse(_, axis) => axis.hash(out),
         Op::Permute(_, axes) => axes.hash(out),
         Op::Slice { axis, .. } | Op::Pick { axis, .. } | Op::Spread { axis, .. } => axis.hash(out),
-        Op::Iterate { step, which, .. } => (step, which).hash(out),
-        Op::Reduce { which, .. } | Op::Fold { which, .. } | Op::Loop { which, .. } => which.hash(out),
+        Op::Iterate { step, which, form, .. } => (step, which, form).hash(out),
+        Op::Reduce { which, .. }
+        | Op::ReduceOrdered { which, .. }
+        | Op::Fold { which, .. }
+        | Op::Loop { which, .. } => which.hash(out),
         _ => {}
     }
     // the number of operands comes first, so that no two structures have the same bytes

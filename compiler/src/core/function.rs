@@ -34,6 +34,11 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// Whether the parts of an array are windows, by the subject of their rules.
+    pub(crate) fn is_of_windows(subject: &str) -> bool {
+        ["windows", "weighted_sum"].iter().any(|construct| subject.starts_with(construct))
+    }
+
     /// Every rule with its name in the text IRs.
     pub const ALL: [(Rule, &'static str); 11] = [
         (Rule::Same, "same"),
@@ -64,9 +69,13 @@ impl Rule {
         }
     }
 
-    /// Returns the message for a violated rule, with the sizes: "lengths 3 and 4 differ".
-    pub fn violation(self, a: i64, b: i64) -> String {
+    /// Returns the message for a violated rule of this subject, with the sizes: "lengths 3 and 4 differ".
+    pub fn violation(self, subject: &str, a: i64, b: i64) -> String {
         match self {
+            // the first of k elements stops at length - (k - 1), which is below 0
+            Rule::Order if Rule::is_of_windows(subject) => {
+                format!("the window is wider than the array by {}", a.wrapping_sub(b).wrapping_add(1))
+            }
             Rule::Same => format!("the lengths {a} and {b} differ"),
             Rule::Start => format!("the slice starts at {b}, below 0"),
             Rule::Order => format!("the slice stops at {b}, before its start {a}"),

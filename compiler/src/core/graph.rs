@@ -67,6 +67,8 @@ pub struct Graph {
     loc: LocStack,
     /// Variables that stand for an element's indices while the element is only inspected.
     sample: Vec<(Var, NodeId)>,
+    /// Names of values that the reference interpreter shows to who watches it.
+    names: HashMap<NodeId, Vec<Arc<str>>>,
     /// The results of opening a lambda: from its body and the arguments to the new body.
     opened: HashMap<(NodeId, [Option<NodeId>; 3]), NodeId>,
     /// The lengths of arrays along an axis that were found through many others.
@@ -189,6 +191,19 @@ impl Graph {
         if !self.node(n).bound {
             self.node_mut(n).bound = true;
         }
+    }
+
+    /// Gives a value a name, by which the reference interpreter shows it to who watches it. Passes drop the names.
+    pub fn name(&mut self, n: NodeId, name: &Arc<str>) {
+        let names = self.names.entry(n).or_default();
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+
+    /// The names of a value.
+    pub fn names(&self, n: NodeId) -> &[Arc<str>] {
+        self.names.get(&n).map_or(&[], |names| names)
     }
 
     /// Marks a node that is computed once for the call in the author's program.

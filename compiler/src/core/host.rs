@@ -1,6 +1,6 @@
 //! Host scalars: what the host can compute before any launch (semantics 4.2).
 
-use super::{Graph, NodeId, Op};
+use super::{Graph, NodeId, Op, axis_of_state};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What is known about the scalars of one graph, so that each is asked about once, however many
@@ -14,6 +14,8 @@ pub struct HostScalars {
 struct Known {
     /// Whether the host can compute the node.
     is_host: bool,
+    /// Whether it changes from step to step of an iteration.
+    turns: bool,
     /// Whether the node, or what it is computed from, may leave an error record.
     records: bool,
 }
@@ -22,16 +24,18 @@ impl HostScalars {
     /// Returns whether the host can compute a node before any launch. The length of a computed array
     /// is one that it can if the scalars that determine it are.
     pub fn is_host(&mut self, g: &Graph, n: NodeId) -> bool {
-        self.learn(g, n).is_host
+        let Known { is_host, turns, .. } = self.learn(g, n);
+        is_host && !turns
     }
 
     /// Returns whether the host computes a node before a launch: it can, and the node leaves no
-    /// error record, which only a kernel can do.
+    /// error record, which only a kernel can do. What follows from the number of an iteration's step
+    /// is computed before each launch of that step.
     pub fn runs_on_host(&mut self, g: &Graph, n: NodeId) -> bool {
         if !g.is_closed(n) || !g.ty(n).is_scalar() {
             return false;
         }
-        let Known { is_host, records } = self.learn(g, n);
+        let Known { is_host, records, .. } = self.learn(g, n);
         is_host && !records
     }
 
@@ -43,7 +47,7 @@ impl HostScalars {
                 continue;
             }
             let Some(needs) = needs(g, n) else {
-                self.known.insert(n, Known { is_host: false, records: false });
+                self.known.insert(n, Known { is_host: false, turns: false, records: false });
                 continue;
             };
             let waiting = stack.len();
@@ -51,11 +55,13 @@ impl HostScalars {
             if stack.len() > waiting {
                 continue;
             }
-            let mut found = Known { is_host: true, records: records(g, n) };
+            let turns = matches!(g.op(n), Op::Turn);
+            let mut found = Known { is_host: true, turns, records: records(g, n) };
             for need in needs {
                 let of = self.known[&need];
                 found.is_host &= of.is_host;
                 found.records |= of.records;
+                found.turns |= of.turns;
             }
             self.known.insert(n, found);
         }
@@ -66,7 +72,7 @@ impl HostScalars {
 /// Returns the scalars from which the host would compute a node, or nothing if it cannot.
 fn needs(g: &Graph, n: NodeId) -> Option<Vec<NodeId>> {
     match g.op(n) {
-        Op::Const(_) | Op::Param(_) => Some(Vec::new()),
+        Op::Const(_) | Op::Param(_) | Op::Turn => Some(Vec::new()),
         op @ (Op::Unary(..)
         | Op::Binary(..)
         | Op::MulAdd(..)
@@ -93,7 +99,12 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
         match g.op(x) {
             Op::Map(_, srcs) => x = srcs[0],
             Op::Reverse(y, _) | Op::Materialize(y) => x = *y,
-            Op::Iterate { which, args, .. } => x = args[*which as usize],
+            Op::Iterate { which, form, count, args, .. } => {
+                match axis_of_state(*form, args[*which as usize], axis) {
+                    Some(found) => (x, axis) = found,
+                    None => return vec![*count],
+                }
+            }
             Op::Generate(extents, _) => return vec![extents[axis as usize]],
             Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
             Op::Slice { axis: a, start, stop, stride, .. } if *a == axis => {

@@ -1,6 +1,6 @@
 //! The type of an operation from its operands: the typing rules of core IR.
 
-use super::{Graph, Lambda, MAX_RANK, NodeId, Op, Type, tuples};
+use super::{Form, Graph, Lambda, MAX_RANK, NodeId, Op, Type, tuples};
 use crate::scalar::Ty;
 
 /// Returns the type of `op`, or what is wrong with it.
@@ -64,6 +64,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         Op::Const(l) => Type::scalar(l.ty),
         Op::Param(i) => *g.params().get(*i as usize).ok_or_else(|| format!("there is no parameter {i}"))?,
         Op::Var(_, ty) => Type::scalar(*ty),
+        Op::Turn => Type::scalar(Ty::I64),
         Op::Unary(op, a) => {
             let ty = scalar(*a, "the operand")?;
             if !op.accepts(ty) {
@@ -180,7 +181,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             all.iter().try_for_each(|c| scalar(*c, "the component of a tuple").map(|_| ()))?;
             Type::scalar(g.ty(all[0]).elem)
         }
-        Op::Reduce { join, init, src, which } => {
+        Op::Reduce { join, init, src, which } | Op::ReduceOrdered { join, init, src, which } => {
             let types = elements(*src, "the operand of reduce")?;
             if types != components(*init, "the initial value")? {
                 return Err("initial value and elements differ in type".into());
@@ -232,10 +233,17 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
                 w => return Err(format!("there is no state {w}")),
             }
         }
-        Op::Iterate { which, count, args, .. } => {
+        Op::Iterate { which, form, count, args, .. } => {
             index(*count, "the number of steps")?;
             let state = args.get(*which as usize).ok_or_else(|| format!("there is no state {which}"))?;
-            array(*state, "the state")?
+            let ty = array(*state, "the state")?;
+            match form {
+                Form::Each if usize::from(ty.rank) == MAX_RANK => {
+                    return Err(format!("{ty} cannot be collected along a new axis"));
+                }
+                Form::Each => Type { rank: ty.rank + 1, ..ty },
+                Form::Last | Form::Until(_) => ty,
+            }
         }
     })
 }

@@ -7,27 +7,20 @@
 
 mod call;
 mod element_loop;
+mod iteration;
 mod machine;
 mod moments;
 mod values;
+mod watch;
 
-use super::{Function, NodeId, Op, Type};
+use super::{Form, Function, NodeId, Op, Type};
 use crate::error::{Error, Result};
 use crate::scalar::{Lit, Ty};
 use machine::{Env, Machine};
 use std::rc::Rc;
+pub use values::Value;
 use values::{Array, Val};
-
-/// An argument or a result.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Value {
-    /// A scalar.
-    Scalar(Lit),
-    /// A vector; all elements have one type.
-    Vector(Vec<Lit>),
-    /// A matrix or more: extents, outermost first, and elements in row-major order.
-    Array(Vec<i64>, Vec<Lit>),
-}
+pub use watch::Watch;
 
 /// The outcome of a call.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,7 +36,12 @@ const STACK: usize = 512 << 20;
 
 /// Calls a function. A shape rule that does not hold is an error that contains the rule's sizes.
 pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
-    stacker::grow(STACK, || run_here(f, args))
+    stacker::grow(STACK, || run_here(f, args, None))
+}
+
+/// [`run`] while somebody looks at the values that have names, and at the place of the first error record.
+pub fn run_watched(f: &Function, args: &[Value], watch: &Watch) -> Result<Outcome> {
+    stacker::grow(STACK, || run_here(f, args, Some(watch)))
 }
 
 /// Returns the number of elements of the largest array of a call, among those whose lengths do not
@@ -64,20 +62,13 @@ pub fn largest(f: &Function, args: &[Value]) -> Result<u64> {
     Ok(sizes.max().unwrap_or(0))
 }
 
-fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
+fn run_here(f: &Function, args: &[Value], watch: Option<&Watch>) -> Result<Outcome> {
     let args = values(f, args)?;
     if !f.steps.is_empty() {
         check_steps(f, args.clone())?;
     }
-    let (results, recorded) = Machine::call(f, args)?;
-    let results = results.into_iter().map(|v| match v {
-        Val::Scalar(l) => Value::Scalar(l),
-        Val::Array(v) => match v.extents.len() {
-            1 => Value::Vector(v.elements.clone()),
-            _ => Value::Array(v.extents.clone(), v.elements.clone()),
-        },
-    });
-    Ok(Outcome { results: results.collect(), recorded })
+    let (results, recorded) = Machine::call(f, args, 0, watch)?;
+    Ok(Outcome { results: results.into_iter().map(Value::of).collect(), recorded })
 }
 
 /// Converts the arguments to values of the parameters.
@@ -100,14 +91,19 @@ fn values(f: &Function, args: &[Value]) -> Result<Vec<Val>> {
 fn check_steps(f: &Function, args: Vec<Val>) -> Result<()> {
     let (mut m, env) = (Machine::checked(f, args)?, Env::default());
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
-        let Op::Iterate { step, args, .. } = f.graph.op(n) else { continue };
+        let Op::Iterate { step, form, args, .. } = f.graph.op(n) else { continue };
         if f.graph.is_closed(n) {
             let begin = args.iter().map(|a| match f.graph.ty(*a).is_scalar() {
                 true => Val::Scalar(m.host(*a, &env)),
                 false => Val::Array(Rc::new(Array { extents: m.extents(*a, &env), elements: Vec::new() })),
             });
-            let begin = begin.collect();
-            check_steps(&f.steps[*step as usize], begin)?;
+            let mut begin: Vec<Val> = begin.collect();
+            let step = &f.steps[*step as usize];
+            begin.truncate(step.params.len());
+            if let Form::Until(check) = form {
+                check_steps(&f.steps[check.step as usize], begin.clone())?;
+            }
+            check_steps(step, begin)?;
         }
     }
     Ok(())

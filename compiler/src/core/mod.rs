@@ -121,6 +121,10 @@ pub enum Op {
     /// Parameter of the function, by position.
     Param(u32),
     Var(Var, Ty),
+    /// The number of the step of the innermost iteration, i64, which begins with 0. Only the step of an
+    /// iteration has it. The host knows it at each launch, but not before the first one, so that no
+    /// length follows from it.
+    Turn,
 
     Unary(UnaryOp, NodeId),
     Binary(BinaryOp, NodeId, NodeId),
@@ -193,6 +197,13 @@ pub enum Op {
         src: NodeId,
         which: u32,
     },
+    /// A reduction that keeps the order of the elements (semantics 5.17), otherwise as [`Op::Reduce`].
+    ReduceOrdered {
+        join: Lambda,
+        init: NodeId,
+        src: NodeId,
+        which: u32,
+    },
     /// An inner product (semantics 5.3).
     Dot {
         init: NodeId,
@@ -230,12 +241,54 @@ pub enum Op {
         init: Vec<NodeId>,
     },
     /// One of the states after `count` calls of a step of the function ([`Function::steps`],
-    /// semantics 5.11). `args` are the initial states, followed by the other arguments that every
-    /// call gets.
+    /// semantics 5.11), or what else the form says. `args` are the initial states, followed by the other
+    /// arguments that every call gets.
     Iterate {
         step: u32,
         which: u32,
+        form: Form,
         count: NodeId,
         args: Vec<NodeId>,
     },
+}
+
+/// What an iteration gives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Form {
+    /// The state after the last step.
+    Last,
+    /// The states after each step, along a new axis before their own.
+    Each,
+    /// The first state that a check stops, which may be the one after `count` steps. `which` may also be the
+    /// last argument, an array of one i64 that steps do not get: the number of steps, or a negative
+    /// number if no check stops.
+    Until(Check),
+}
+
+/// When an iteration ends: before every `every`th step, and after the last one, a step of the function is called
+/// with the present states and the other arguments. It gives an array of one i64: a number that is not negative
+/// stops.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Check {
+    /// The number of the function among the steps.
+    pub step: u32,
+    /// 1 or more.
+    pub every: u32,
+}
+
+impl Check {
+    /// Whether the state before a step is checked, in an iteration of at most `count` steps.
+    pub fn is_due(self, turn: i64, count: i64) -> bool {
+        turn == count || turn % i64::from(self.every) == 0
+    }
+}
+
+/// Returns the argument of an iteration that has a length of its value, and the axis; or `None` if that is the
+/// number of steps.
+pub fn axis_of_state(form: Form, state: NodeId, axis: u8) -> Option<(NodeId, u8)> {
+    match form {
+        Form::Each if axis == 0 => None,
+        Form::Each => Some((state, axis - 1)),
+        Form::Last | Form::Until(_) => Some((state, axis)),
+    }
 }

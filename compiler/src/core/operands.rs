@@ -31,7 +31,7 @@ impl Iterator for Operands {
 macro_rules! operands {
     ($op:expr, $f:expr) => {
         match $op {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) => {}
+            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn => {}
             Op::Unary(_, a)
             | Op::Cast(_, a)
             | Op::Stage(a)
@@ -46,6 +46,7 @@ macro_rules! operands {
             | Op::Pick { src: a, index: b, .. }
             | Op::Spread { src: a, n: b, .. }
             | Op::Reduce { init: a, src: b, .. }
+            | Op::ReduceOrdered { init: a, src: b, .. }
             | Op::SquaredDeviations { init: a, src: b }
             | Op::Fold { init: a, src: b, .. } => {
                 $f(a);
@@ -114,6 +115,7 @@ impl Op {
             Op::Map(l, _)
             | Op::Generate(_, l)
             | Op::Reduce { join: l, .. }
+            | Op::ReduceOrdered { join: l, .. }
             | Op::Fold { step: l, .. }
             | Op::Loop { step: l, .. } => Some(l),
             _ => None,
@@ -126,6 +128,7 @@ impl Op {
             Op::Map(l, _)
             | Op::Generate(_, l)
             | Op::Reduce { join: l, .. }
+            | Op::ReduceOrdered { join: l, .. }
             | Op::Fold { step: l, .. }
             | Op::Loop { step: l, .. } => Some(l),
             _ => None,
@@ -150,6 +153,7 @@ impl Op {
         matches!(
             self,
             Op::Reduce { .. }
+                | Op::ReduceOrdered { .. }
                 | Op::Fold { .. }
                 | Op::Dot { .. }
                 | Op::PanelDot { .. }

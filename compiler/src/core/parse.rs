@@ -2,7 +2,7 @@
 //! that contains the line.
 
 use super::MAX_RANK;
-use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, StencilHint, Type};
+use super::{Check, Form, Function, Lambda, NodeId, Op, Output, Param, Require, Rule, StencilHint, Type};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
@@ -196,6 +196,7 @@ impl Parser<'_> {
             "select" => Op::Select(self.operand()?, self.after(",")?, self.after(",")?),
             "cast" => Op::Cast(self.c.elem()?, self.operand()?),
             "stage" => Op::Stage(self.operand()?),
+            "turn" => Op::Turn,
             "len" => Op::Len(self.operand()?, self.axis()?),
             "at" => Op::At(self.after_comma()?, self.more()?),
             "elem" => Op::Elem(self.after_comma()?, self.more()?),
@@ -252,7 +253,7 @@ impl Parser<'_> {
                 }
                 Op::Map(self.region(binders)?, srcs)
             }
-            "reduce" | "fold" => {
+            "reduce" | "reduce_ordered" | "fold" => {
                 let which = match self.c.peek() {
                     Some(Token::Number(_)) => self.small()?.into(),
                     _ => 0,
@@ -260,10 +261,10 @@ impl Parser<'_> {
                 let binders = self.binders()?;
                 let (init, src) = (self.after("from")?, self.after("over")?);
                 let lambda = self.region(binders)?;
-                if word == "fold" {
-                    Op::Fold { step: lambda, init, src, which }
-                } else {
-                    Op::Reduce { join: lambda, init, src, which }
+                match word.as_str() {
+                    "fold" => Op::Fold { step: lambda, init, src, which },
+                    "reduce" => Op::Reduce { join: lambda, init, src, which },
+                    _ => Op::ReduceOrdered { join: lambda, init, src, which },
                 }
             }
             name => {
@@ -278,17 +279,34 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads `iterate @step 0 by %k from %x, ..`.
-    fn iterate(&mut self) -> Result<Op> {
+    /// Reads the name of a step of the function.
+    fn step(&mut self) -> Result<u32> {
         let name = self.c.global()?;
         let step = self.f.steps.iter().position(|s| s.name == name);
-        let step = step.ok_or_else(|| self.c.error(format!("@{name} is no step of this function")))? as u32;
+        let step = step.ok_or_else(|| self.c.error(format!("@{name} is no step of this function")))?;
+        Ok(step as u32)
+    }
+
+    /// Reads `iterate @step 0 by %k from %x, ..`.
+    fn iterate(&mut self) -> Result<Op> {
+        let step = self.step()?;
         let (which, count) = (self.small()?.into(), self.after("by")?);
+        let form = if self.c.eat("each") {
+            Form::Each
+        } else if self.c.eat("until") {
+            let step = self.step()?;
+            self.c.expect("every")?;
+            let every = u32::try_from(self.c.number()?).ok().filter(|n| *n > 0);
+            let every = every.ok_or_else(|| self.c.error("a check is made every 1 or more steps"))?;
+            Form::Until(Check { step, every })
+        } else {
+            Form::Last
+        };
         let mut args = vec![self.after("from")?];
         while self.c.eat(",") {
             args.push(self.operand()?);
         }
-        Ok(Op::Iterate { step, which, count, args })
+        Ok(Op::Iterate { step, which, form, count, args })
     }
 
     fn binders(&mut self) -> Result<Vec<(String, Ty)>> {

@@ -3,7 +3,7 @@
 //! A node is printed in the innermost region whose binders it uses, operands first; values and
 //! binders are numbered in that order, so equal functions print equally.
 
-use super::{Function, Lambda, NodeId, Op, Var};
+use super::{Form, Function, Lambda, NodeId, Op, Var};
 use crate::text::quote;
 use std::fmt::Write;
 
@@ -128,6 +128,7 @@ impl Printer<'_> {
     fn op(&mut self, op: &Op, o: &[String]) {
         let text = match op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => String::new(),
+            Op::Turn => "turn".into(),
             Op::Unary(op, _) => format!("{op} {}", o[0]),
             Op::Binary(op, ..) => format!("{op} {}, {}", o[0], o[1]),
             Op::MulAdd(..) => format!("mul_add {}, {}, {}", o[0], o[1], o[2]),
@@ -154,9 +155,14 @@ impl Printer<'_> {
             Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::SquaredDeviations { .. } => format!("squared_deviations from {} over {}", o[0], o[1]),
-            Op::Iterate { step, which, .. } => {
-                let name = self.f.steps.get(*step as usize).map_or("?", |s| &s.name);
-                format!("iterate @{name} {which} by {} from {}", o[0], o[1..].join(", "))
+            Op::Iterate { step, which, form, .. } => {
+                let name = |step: u32| self.f.steps.get(step as usize).map_or("?", |s| &s.name);
+                let form = match form {
+                    Form::Last => String::new(),
+                    Form::Each => " each".into(),
+                    Form::Until(check) => format!(" until @{} every {}", name(check.step), check.every),
+                };
+                format!("iterate @{} {which} by {}{form} from {}", name(*step), o[0], o[1..].join(", "))
             }
             Op::Loop { step, which, .. } => {
                 let tail = format!(" by {} from {}", o[0], o[1..].join(", "));
@@ -168,6 +174,13 @@ impl Printer<'_> {
             Op::Reduce { join, which, .. } => {
                 return self.lambda(
                     &format!("reduce {}", self.component(op, *which)),
+                    join,
+                    &format!(" from {} over {}", o[0], o[1]),
+                );
+            }
+            Op::ReduceOrdered { join, which, .. } => {
+                return self.lambda(
+                    &format!("reduce_ordered {}", self.component(op, *which)),
                     join,
                     &format!(" from {} over {}", o[0], o[1]),
                 );

@@ -7,7 +7,7 @@
 
 use super::linear::{self, Linear, is_i64};
 use super::records::may_record;
-use super::{Graph, NodeId, Op, rules};
+use super::{Graph, NodeId, Op, axis_of_state, rules};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 /// Returns the simplest node for the operation, whose operands are already simplified.
@@ -116,7 +116,7 @@ fn length_of(op: &Op, axis: u8) -> Option<(NodeId, u8)> {
     match op {
         Op::Map(_, srcs) => Some((srcs[0], axis)),
         Op::Reverse(y, _) | Op::Materialize(y) => Some((*y, axis)),
-        Op::Iterate { which, args, .. } => Some((args[*which as usize], axis)),
+        Op::Iterate { which, form, args, .. } => axis_of_state(*form, args[*which as usize], axis),
         Op::Permute(y, axes) => Some((*y, axes[axis as usize])),
         Op::Pick { src, axis: a, .. } => Some((*src, axis + u8::from(axis >= *a))),
         Op::Spread { src, axis: a, .. } if *a != axis => Some((*src, axis - u8::from(axis > *a))),
@@ -129,7 +129,7 @@ fn length_of(op: &Op, axis: u8) -> Option<(NodeId, u8)> {
 fn own_extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
     match *g.op(x) {
         Op::Generate(ref extents, _) => extents[axis as usize],
-        Op::Iota(n) | Op::Fill(n, _) | Op::Spread { n, .. } => n,
+        Op::Iota(n) | Op::Fill(n, _) | Op::Spread { n, .. } | Op::Iterate { count: n, .. } => n,
         Op::Slice { start, stop, stride, .. } => {
             let span = linear::sub(g, stop, start);
             if g.as_lit(stride).is_some_and(|l| l.bits == 1) {

@@ -45,7 +45,9 @@ pub fn has_tuples(g: &Graph, array: NodeId) -> bool {
 /// Returns which component of a tuple a reduction or fold is.
 pub fn which(g: &Graph, n: NodeId) -> usize {
     match g.op(n) {
-        Op::Reduce { which, .. } | Op::Fold { which, .. } => *which as usize,
+        Op::Reduce { which, .. } | Op::ReduceOrdered { which, .. } | Op::Fold { which, .. } => {
+            *which as usize
+        }
         _ => 0,
     }
 }

@@ -14,16 +14,20 @@
 //! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
 //!    author's program.
 //! 7. The steps of iterations are well-formed functions from states, and other arguments, to
-//!    states; their scalars are host scalars.
-//!    scalars are the host's.
+//!    states; their scalars are host scalars. Only steps have the number of a step.
 
 use super::graph::FRESH;
 use super::host::HostScalars;
-use super::{Function, Graph, NodeId, Op, tuples};
+use super::{Form, Function, Graph, NodeId, Op, Type, tuples};
 use crate::error::{Error, Result};
+use crate::scalar::Ty;
 
 /// Checks laws 1 to 4, 6 and 7.
 pub fn verify(f: &Function) -> Result<()> {
+    well_formed(f, f.is_step)
+}
+
+fn well_formed(f: &Function, is_step: bool) -> Result<()> {
     let bad = |message: String| Err(Error::bug("E0301", format!("@{}: {message}", f.name)));
     let g = &f.graph;
     if f.results.is_empty() {
@@ -49,23 +53,18 @@ pub fn verify(f: &Function) -> Result<()> {
         }
     }
     for step in &f.steps {
-        verify(step)?;
+        well_formed(step, true)?;
     }
     for n in g.reachable(f.roots()) {
         let op = g.op(n);
+        if matches!(op, Op::Turn) && !is_step {
+            return bad(format!("{n:?} is the number of a step outside of the step of an iteration"));
+        }
         if let Op::Stage(x) = op {
             staged(f, n, *x, &mut hosts)?;
         }
-        if let Op::Iterate { step, args, .. } = op {
-            let fits = |s: &Function| {
-                let states = s.results.iter().map(|r| s.graph.ty(r.value));
-                let params = s.params.iter().map(|p| p.ty);
-                states.zip(params.clone()).all(|(a, b)| a == b && !a.is_scalar())
-                    && s.results.len() <= s.params.len()
-                    && params.eq(args.iter().map(|a| g.ty(*a)))
-            };
-            let step = f.steps.get(*step as usize);
-            if !step.is_some_and(|s| fits(s)) {
+        if let Op::Iterate { step, which, form, args, .. } = op {
+            if !is_fitting(f, *step, *which, *form, args) {
                 return bad(format!("{n:?} has a step that does not fit its states"));
             }
             let scalars = || args.iter().filter(|a| g.ty(**a).is_scalar());
@@ -96,12 +95,38 @@ pub fn verify(f: &Function) -> Result<()> {
     Ok(())
 }
 
+/// Whether a step gives the states that it gets, an iteration gives one of them, and a check gets the same and
+/// gives one number.
+fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) -> bool {
+    let types: Vec<Type> = args.iter().map(|a| f.graph.ty(*a)).collect();
+    let number = Type::vector(Ty::I64);
+    let given = match (form, types.split_last()) {
+        (Form::Until(_), Some((last, given))) if *last == number => given,
+        (Form::Until(_), _) => return false,
+        (Form::Last | Form::Each, _) => &types,
+    };
+    let gets = |s: &Function| s.params.iter().map(|p| p.ty).eq(given.iter().copied());
+    let gives = |s: &Function| s.results.iter().map(|r| s.graph.ty(r.value)).collect::<Vec<Type>>();
+    let (Some(step), true) = (f.steps.get(step as usize), which < args.len() as u32) else { return false };
+    let states = gives(step);
+    let is_state = (which as usize) < states.len();
+    let checked = match form {
+        Form::Until(check) => {
+            let fits = |s: &Function| gets(s) && gives(s) == [number] && check.every > 0;
+            f.steps.get(check.step as usize).is_some_and(|s| fits(s))
+                && (is_state || which as usize == given.len())
+        }
+        Form::Last | Form::Each => is_state,
+    };
+    checked && gets(step) && given.starts_with(&states) && states.iter().all(|ty| !ty.is_scalar())
+}
+
 /// Returns where an operation has a tuple that is no element, initial value or result of an operator of a
 /// reduction or fold.
 fn misplaced_tuple(g: &Graph, n: NodeId) -> Option<&'static str> {
     let is_tuple = |n: NodeId| matches!(g.op(n), Op::Tuple(_)) || tuples::has_tuples(g, n);
     match g.op(n) {
-        Op::Reduce { .. } | Op::Fold { .. } => None,
+        Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Fold { .. } => None,
         op => op.operands().any(is_tuple).then_some("an operand"),
     }
 }
@@ -118,7 +143,7 @@ fn lengths(op: &Op) -> Vec<NodeId> {
 
 /// Checks the operand of `stage`: it is known before any launch, and leaves no error record.
 fn staged(f: &Function, n: NodeId, x: NodeId, hosts: &mut HostScalars) -> Result<()> {
-    if hosts.runs_on_host(&f.graph, x) {
+    if hosts.is_host(&f.graph, x) && hosts.runs_on_host(&f.graph, x) {
         return Ok(());
     }
     let message = format!(
@@ -151,6 +176,7 @@ pub fn is_fused(f: &Function) -> bool {
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
+            Op::ReduceOrdered { .. } => false,
             Op::Materialize(x) => made(*x),
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),

@@ -11,7 +11,7 @@ impl Walk<'_> {
         let op = self.g.op(n).clone();
         let edge = |to: NodeId, times: f64, kind| Edge { to, times, kind };
         match &op {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Len(..) | Op::Iota(_) => vec![],
+            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Len(..) | Op::Iota(_) => vec![],
             Op::Within(index, _) => vec![edge(*index, 1.0, Kind::Index)],
             Op::Select(c, _, usual) if is_rare(self.g.op(*c)) => {
                 vec![edge(*c, 1.0, Kind::Value), edge(*usual, 1.0, Kind::Value)]
@@ -29,7 +29,9 @@ impl Walk<'_> {
             }
             // what another launch has left is read
             op if self.fused && op.needs_launch() && self.g.is_closed(n) && !self.own.contains(&n) => vec![],
-            Op::Reduce { join: lambda, init, src, .. } | Op::Fold { step: lambda, init, src, .. } => {
+            Op::Reduce { join: lambda, init, src, .. }
+            | Op::ReduceOrdered { join: lambda, init, src, .. }
+            | Op::Fold { step: lambda, init, src, .. } => {
                 let length = self.elements(*src);
                 let joined = self.joined(n, lambda, *src);
                 let element = self.element(n, *src);

@@ -5,7 +5,7 @@
 
 use super::walk::Walk;
 use super::{Size, asked, launched};
-use crate::core::Function;
+use crate::core::{Function, Op, TILE};
 use crate::error::Result;
 use crate::scalar::{Lit, Ty};
 
@@ -45,7 +45,9 @@ pub fn excess(source: &Function, fused: &Function) -> Result<Option<String>> {
     if source.graph.len().max(fused.graph.len()) > MOST_NODES {
         return Ok(None);
     }
-    for n in EXTENTS {
+    // a reduction in order computes whole tiles
+    let is_ordered = source.needs(|n| matches!(source.graph.op(n), Op::ReduceOrdered { .. }));
+    for n in EXTENTS.into_iter().filter(|n| !is_ordered || *n >= TILE) {
         let sizes = sizes(source, n);
         if !fits(source, &sizes) {
             continue;

@@ -21,7 +21,7 @@ mod walk;
 
 pub use model::{Counts, Size};
 
-use crate::core::{Function, NodeId, Op};
+use crate::core::{Check, Form, Function, NodeId, Op};
 use crate::error::Result;
 use crate::passes::{elementary, half, loops, simplify, stages};
 use crate::schedule::groups;
@@ -39,8 +39,11 @@ pub fn launched(fused: &Function, sizes: &[Size]) -> Result<Counts> {
     for group in groups::fused_groups(fused)? {
         let mut walk = Walk::new(fused, sizes, true);
         match &group.iteration {
-            Some((step, count, args)) => {
+            Some((step, form, count, args)) => {
                 let (times, of_args) = (walk.count(*count), walk.sizes(args));
+                if let Form::Until(check) = form {
+                    all.add(launched(&fused.steps[check.step as usize], &of_args)?, checks(*check, times));
+                }
                 all.add(launched(&fused.steps[*step as usize], &of_args)?, times);
             }
             None => {
@@ -50,6 +53,11 @@ pub fn launched(fused: &Function, sizes: &[Size]) -> Result<Counts> {
         }
     }
     Ok(all)
+}
+
+/// Returns how often an iteration of so many steps is checked.
+fn checks(check: Check, steps: f64) -> f64 {
+    (steps / f64::from(check.every)).ceil() + 1.0
 }
 
 /// Returns the arrays that are read more often than they have elements, those that are read most
@@ -75,14 +83,17 @@ fn prepared(source: &Function) -> Result<Function> {
 fn of_source(f: &Function, sizes: &[Size]) -> Result<Counts> {
     let mut walk = Walk::new(f, sizes, false);
     let mut all = walk.results();
-    let mut done: Vec<(u32, NodeId, Vec<NodeId>)> = Vec::new();
+    let mut done: Vec<(u32, Form, NodeId, Vec<NodeId>)> = Vec::new();
     for n in walk.order.clone() {
-        let Op::Iterate { step, count, args, .. } = walk.g.op(n).clone() else { continue };
-        let key = (step, count, args.clone());
+        let Op::Iterate { step, form, count, args, .. } = walk.g.op(n).clone() else { continue };
+        let key = (step, form, count, args.clone());
         if done.contains(&key) {
             continue;
         }
         let (times, of_args) = (walk.count(count), walk.sizes(&args));
+        if let Form::Until(check) = form {
+            all.add(of_source(&f.steps[check.step as usize], &of_args)?, checks(check, times));
+        }
         all.add(of_source(&f.steps[step as usize], &of_args)?, times);
         done.push(key);
     }

@@ -2,7 +2,7 @@
 
 use super::model::Size;
 use super::walk::Walk;
-use crate::core::{NodeId, Op};
+use crate::core::{Form, NodeId, Op};
 use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 impl Walk<'_> {
@@ -54,7 +54,10 @@ impl Walk<'_> {
             },
             Op::Map(_, srcs) => self.extents(srcs[0]),
             Op::Reverse(y, _) | Op::Materialize(y) => self.extents(y),
-            Op::Iterate { which, args, .. } => self.extents(args[which as usize]),
+            Op::Iterate { which, form, count, args, .. } => {
+                let each = (form == Form::Each).then(|| self.length(count));
+                each.into_iter().chain(self.extents(args[which as usize])).collect()
+            }
             Op::Generate(extents, _) => extents.iter().map(|n| self.length(*n)).collect(),
             Op::Iota(n) | Op::Fill(n, _) => vec![self.length(n)],
             Op::Permute(y, axes) => {

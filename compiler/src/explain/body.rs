@@ -189,7 +189,7 @@ impl Body {
 
     /// Visits a value that is needed in loop `at`.
     fn visit(&mut self, g: &mut Graph, n: NodeId, at: usize) {
-        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Len(..)) {
+        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Len(..)) {
             return;
         }
         let own = self.loop_of(g, n);
@@ -337,6 +337,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::At(..) | Op::Elem(..) => "read",
         Op::Within(..) => "within",
         Op::Reduce { .. } => "reduce",
+        Op::ReduceOrdered { .. } => "reduce_ordered",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",
         Op::SquaredDeviations { .. } => "squared_deviations",

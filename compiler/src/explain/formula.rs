@@ -3,7 +3,7 @@
 
 use super::model::Amount;
 use crate::core::linear::Linear;
-use crate::core::{Function, Graph, NodeId, Op, Rule};
+use crate::core::{Form, Function, Graph, NodeId, Op, Rule};
 use crate::plan::{HostOp, Plan};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -71,7 +71,10 @@ impl Formulas {
         match self.g.op(array).clone() {
             Op::Generate(extents, _) => extents,
             Op::Materialize(x) => self.extents(x),
-            Op::Iterate { which, args, .. } => self.extents(args[which as usize]),
+            Op::Iterate { which, form, count, args, .. } => {
+                let each = (form == Form::Each).then_some(count);
+                each.into_iter().chain(self.extents(args[which as usize])).collect()
+            }
             Op::Param(_) => (0..self.g.ty(array).rank).map(|axis| self.g.add(Op::Len(array, axis))).collect(),
             _ => Vec::new(),
         }
@@ -86,6 +89,7 @@ impl Formulas {
                 HostOp::Const(l) => Op::Const(l),
                 HostOp::Len(p, axis) => Op::Len(self.g.add(Op::Param(p)), axis),
                 HostOp::Arg(p) => Op::Param(p),
+                HostOp::Turn(_) => Op::Turn,
                 HostOp::Unary(op, a) => Op::Unary(op, at(a)),
                 HostOp::Binary(op, a, b) => Op::Binary(op, at(a), at(b)),
                 HostOp::MulAdd(a, b, c) => Op::MulAdd(at(a), at(b), at(c)),
@@ -149,6 +153,7 @@ impl Formulas {
             Op::Param(_) | Op::Len(..) => {
                 self.names.get(&n).map_or("?", |names| &names[usize::from(!same)]).to_string()
             }
+            Op::Turn => "step".into(),
             Op::Binary(BinaryOp::Add, a, b) => infix(a, "+", b),
             Op::Binary(BinaryOp::Sub, a, b) => infix(a, "-", b),
             Op::Binary(BinaryOp::Mul, a, b) => infix(a, "*", b),

@@ -3,7 +3,7 @@
 
 use super::formula::Formulas;
 use super::model::Amount;
-use crate::core::{Function, NodeId, Op};
+use crate::core::{Form, Function, NodeId, Op};
 use crate::driver::{Compiled, CompiledFunction};
 use crate::error::Result;
 use crate::plan::{Access, Launch, Place, Plan, Repeat, Slot, Step};
@@ -105,8 +105,7 @@ impl<'a> Units<'a> {
                     self.list.push(Unit { launch, scope: at, fused: current, copies: None });
                 }
                 Step::Repeat(r) => {
-                    let (body, others) = steps[next..].split_at(r.body as usize);
-                    self.repeat(at, fused, r, body, &others[..r.otherwise as usize])?;
+                    self.repeat(at, fused, r, r.parts(&steps[next..]))?;
                     next += r.inside();
                 }
             }
@@ -121,18 +120,65 @@ impl<'a> Units<'a> {
         at: usize,
         fused: usize,
         r: &Repeat,
-        body: &'a [Step],
-        otherwise: &'a [Step],
+        [check, body, otherwise]: [&'a [Step]; 3],
     ) -> Result<()> {
         let outer = &mut self.scopes[at];
         outer.launches.push(None);
-        let Some((step, count, args)) = outer.fused_groups.get(fused).and_then(|p| p.iteration.clone())
+        let Some((step, form, count, args)) = outer.fused_groups.get(fused).and_then(|p| p.iteration.clone())
         else {
             return Ok(());
         };
         let f = outer.f.steps[step as usize].clone();
-        let formulas = Formulas::of_step(&f, &mut outer.formulas, &args);
+        let stops = match form {
+            Form::Until(check) => Some((check, outer.f.steps[check.step as usize].clone())),
+            Form::Last | Form::Each => None,
+        };
         let turns = outer.formulas.amount(count);
+        for (s, which) in r.states.iter().zip(0..) {
+            let state = Op::Iterate { step, which, form, count, args: args.clone() };
+            outer.stored.extend(outer.formulas.g.find(&state).map(|n| (s.to, n)));
+        }
+        let mut when = Amount {
+            formula: format!("{} == 0", turns.formula),
+            value: turns.value.map(|n| u64::from(n == 0)),
+        };
+        if let (Some((every, stops)), Some(written)) = (stops, r.check) {
+            let which = args.len() as u32 - 1;
+            let number = Op::Iterate { step, which, form, count, args: args.clone() };
+            outer.stored.extend(outer.formulas.g.find(&number).map(|n| (written.number, n)));
+            when = Amount { formula: "even(steps)".into(), value: None };
+            let checks = Amount {
+                formula: format!("ceil({} / {}) + 1", turns.formula, every.every),
+                value: turns.value.map(|n| n.div_ceil(u64::from(every.every)) + 1),
+            };
+            self.called(at, r, stops, &args, check, (checks, 1))?;
+        }
+        let at_once = self.steps_of(body, turns.value);
+        self.called(at, r, f, &args, body, (launches_of(turns, at_once), at_once))?;
+        for step in otherwise {
+            let Step::Launch(launch) = step else { continue };
+            let writes = |p: Place| launch.arrays.iter().any(|(place, _)| *place == p);
+            let state = r.states.iter().position(|s| writes(Place::Temp(s.next)));
+            let extents = state.map(|s| self.scopes[at].formulas.extents(args[s])).unwrap_or_default();
+            let copies = Some(Copies { when: when.clone(), extents });
+            self.list.push(Unit { launch, scope: at, fused: None, copies });
+        }
+        Ok(())
+    }
+
+    /// Visits the scope and the launches of a function that an iteration calls so often, with so many steps at
+    /// once.
+    fn called(
+        &mut self,
+        at: usize,
+        r: &Repeat,
+        f: Arc<Function>,
+        args: &[NodeId],
+        steps: &'a [Step],
+        (turns, at_once): (Amount, u64),
+    ) -> Result<()> {
+        let outer = &mut self.scopes[at];
+        let formulas = Formulas::of_step(&f, &mut outer.formulas, args);
         let mut stored = HashMap::default();
         for (p, (arg, param)) in args.iter().zip(&f.params).enumerate() {
             let Some(node) = f.graph.find(&Op::Param(p as u32)) else { continue };
@@ -146,29 +192,11 @@ impl<'a> Units<'a> {
                     .extend(outer.stored.iter().filter(|(_, n)| *n == arg).map(|(place, _)| (*place, node))),
             }
         }
-        for (s, which) in r.states.iter().zip(0..) {
-            let state = Op::Iterate { step, which, count, args: args.clone() };
-            outer.stored.extend(outer.formulas.g.find(&state).map(|n| (s.to, n)));
-        }
         let mut times = outer.times.clone();
-        let when = Amount {
-            formula: format!("{} == 0", turns.formula),
-            value: turns.value.map(|n| u64::from(n == 0)),
-        };
-        let at_once = self.steps_of(body, turns.value);
-        times.push(launches_of(turns, at_once));
+        times.push(turns);
         let fused_groups = groups::fused_groups(&f)?;
         let (launches, group_of) = (Vec::new(), first_groups(&fused_groups));
-        self.walk(Scope { f, fused_groups, group_of, launches, formulas, stored, times, at_once }, body)?;
-        for step in otherwise {
-            let Step::Launch(launch) = step else { continue };
-            let writes = |p: Place| launch.arrays.iter().any(|(place, _)| *place == p);
-            let state = r.states.iter().position(|s| writes(Place::Temp(s.next)));
-            let extents = state.map(|s| self.scopes[at].formulas.extents(args[s])).unwrap_or_default();
-            let copies = Some(Copies { when: when.clone(), extents });
-            self.list.push(Unit { launch, scope: at, fused: None, copies });
-        }
-        Ok(())
+        self.walk(Scope { f, fused_groups, group_of, launches, formulas, stored, times, at_once }, steps)
     }
 
     /// Returns the number of steps that one launch makes on a GPU in an iteration of `count` steps.

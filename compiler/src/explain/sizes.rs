@@ -111,7 +111,7 @@ pub fn apply(extents: &[Extent], f: &Function, formulas: &mut Formulas) -> Resul
     for r in &f.requires {
         let (Some(a), Some(b)) = (formulas.value(r.a), formulas.value(r.b)) else { continue };
         if !r.rule.holds(a.as_i64(), b.as_i64()) {
-            let what = r.rule.violation(a.as_i64(), b.as_i64());
+            let what = r.rule.violation(&r.subject, a.as_i64(), b.as_i64());
             let message = format!("--extent: {}: {}: {what}", f.name, r.subject);
             return Err(Error::user("E0109", message).at(r.loc.first()));
         }

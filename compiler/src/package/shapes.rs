@@ -40,6 +40,7 @@ fn render(plan: &Plan, id: HostId, outer: u8) -> String {
         HostOp::Const(l) => l.as_int().map_or_else(|| l.to_string(), |i| i.to_string()),
         HostOp::Len(p, axis) => plan.length(p, axis),
         HostOp::Arg(p) => name(p).to_string(),
+        HostOp::Turn(_) => "step".into(),
         HostOp::Cast(_, a) => render(plan, a, outer),
         HostOp::Unary(op, a) => call(op.name(), &[a]),
         HostOp::MulAdd(a, b, c) => call("mul_add", &[a, b, c]),

@@ -45,9 +45,9 @@ pub fn run(f: Function) -> Result<Function> {
     let mut out = rewrite(&f, false, &mut |g, op| {
         let op = match op {
             Op::Materialize(x) => Op::Materialize(element_wise(g, x)),
-            Op::Iterate { step, which, count, args } => {
+            Op::Iterate { step, which, form, count, args } => {
                 let args = args.into_iter().map(|x| element_wise(g, x)).collect();
-                Op::Iterate { step, which, count, args }
+                Op::Iterate { step, which, form, count, args }
             }
             op => reduced(g, op),
         };

@@ -206,10 +206,10 @@ impl Fuse {
                 kept_records::apart(g, made)
             }
             Op::Materialize(x) => self.stored(g, x),
-            Op::Iterate { step, which, count, args } => {
+            Op::Iterate { step, which, form, count, args } => {
                 let args = args.into_iter().map(|a| if g.ty(a).is_scalar() { a } else { self.stored(g, a) });
                 let args = args.collect();
-                g.add(Op::Iterate { step, which, count, args })
+                g.add(Op::Iterate { step, which, form, count, args })
             }
             op => g.add(op),
         }

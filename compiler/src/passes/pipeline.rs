@@ -2,8 +2,8 @@
 //! after the last one only.
 
 use super::{
-    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, panels, prove,
-    shapes, simplify, split, stages, steps, tuples, unroll,
+    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, ordered,
+    panels, prove, shapes, simplify, split, stages, steps, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -29,6 +29,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "stages", run: stages::run },
     // makes lengths and other bounds leave no error record
     Pass { name: "bounds", run: bounds::run },
+    // comes before everything that knows reductions: writes those in order as reductions of tiles
+    Pass { name: "ordered", run: ordered::run },
     // comes early, so that equal sizes become equal nodes
     Pass { name: "simplify", run: simplify::run },
     // leaves out components of tuples, so that later passes see fewer

@@ -27,10 +27,13 @@ fn never_holds(g: &Graph, r: &Require) -> Option<String> {
         return None;
     }
     Some(match (a.as_constant(), b.as_constant()) {
-        (Some(a), Some(b)) => r.rule.violation(a, b),
+        (Some(a), Some(b)) => r.rule.violation(&r.subject, a, b),
         _ => match r.rule {
             Rule::Same => format!("the lengths always differ (by {} or more)", d.constant.abs()),
             Rule::Stop => format!("the slice always stops {} or more past the end", -d.constant),
+            Rule::Order if Rule::is_of_windows(&r.subject) => {
+                "the window is always wider than the array".into()
+            }
             Rule::Order => "the slice always stops before its start".into(),
             Rule::Start => "the slice always starts below 0".into(),
             Rule::Stride => "the stride is always below 1".into(),

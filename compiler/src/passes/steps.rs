@@ -11,7 +11,7 @@
 //! already among its rules.
 
 use crate::core::simplify::{extent, simplify};
-use crate::core::{Function, Graph, NodeId, Op, Require};
+use crate::core::{Form, Function, Graph, NodeId, Op, Require};
 use crate::error::Result;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -20,17 +20,20 @@ pub fn run(mut f: Function) -> Result<Function> {
     let mut seen = HashSet::default();
     let mut rules: HashSet<_> = f.requires.iter().map(|r| (r.rule, r.a, r.b)).collect();
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
-        let Op::Iterate { step, args, .. } = f.graph.op(n).clone() else { continue };
-        if !f.graph.is_closed(n) || !seen.insert((step, args.clone())) {
-            continue;
-        }
-        let step = f.steps[step as usize].clone();
-        let mut memo = HashMap::default();
-        for r in &step.requires {
-            let [a, b] = [r.a, r.b].map(|n| called(&step, n, &args, &mut f.graph, &mut memo));
-            let rule = Require { a, b, ..r.clone() };
-            if rules.insert((rule.rule, rule.a, rule.b)) {
-                f.requires.push(rule);
+        let Op::Iterate { step, form, args, .. } = f.graph.op(n).clone() else { continue };
+        let check = if let Form::Until(check) = form { Some(check.step) } else { None };
+        for step in [step].into_iter().chain(check) {
+            if !f.graph.is_closed(n) || !seen.insert((step, args.clone())) {
+                continue;
+            }
+            let step = f.steps[step as usize].clone();
+            let mut memo = HashMap::default();
+            for r in &step.requires {
+                let [a, b] = [r.a, r.b].map(|n| called(&step, n, &args, &mut f.graph, &mut memo));
+                let rule = Require { a, b, ..r.clone() };
+                if rules.insert((rule.rule, rule.a, rule.b)) {
+                    f.requires.push(rule);
+                }
             }
         }
     }

@@ -4,22 +4,41 @@
 use super::{HostId, HostOp, Plan};
 use crate::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
+/// Evaluates again what follows from the number of the present step of an iteration, which is now `turn`.
+pub fn advance(plan: &Plan, counter: HostId, turn: i64, values: &mut [Lit]) {
+    let first = counter.0 as usize;
+    values[first] = Lit::i64(turn);
+    for (i, (_, op)) in plan.host.iter().enumerate().skip(first + 1) {
+        if let Some(value) = computed(op, values) {
+            values[i] = value;
+        }
+    }
+}
+
+/// Returns the value of a host scalar that is computed from others.
+fn computed(op: &HostOp, values: &[Lit]) -> Option<Lit> {
+    let at = |h: HostId| values[h.0 as usize];
+    Some(match *op {
+        HostOp::Const(_) | HostOp::Len(..) | HostOp::Arg(_) | HostOp::Turn(_) => return None,
+        HostOp::Unary(op, a) => eval_unary(op, at(a)),
+        HostOp::Binary(op, a, b) => eval_binary(op, at(a), at(b)).0,
+        HostOp::MulAdd(a, b, c) => eval_mul_add(at(a), at(b), at(c)),
+        HostOp::Select(c, a, b) => at(if at(c).as_bool() { a } else { b }),
+        HostOp::Cast(ty, a) => eval_cast(ty, at(a)),
+    })
+}
+
 /// Evaluates all host scalars into `out`. `len(i, axis)` returns the length of array parameter i
 /// along an axis, `arg(i)` the value of scalar parameter i. Nothing is allocated once `out` has its
 /// capacity.
 pub fn evaluate(plan: &Plan, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> Lit, out: &mut Vec<Lit>) {
     out.clear();
     for (_, op) in &plan.host {
-        let at = |h: HostId| out[h.0 as usize];
         let value = match *op {
             HostOp::Const(l) => l,
             HostOp::Len(p, axis) => Lit::i64(len(p, axis)),
             HostOp::Arg(p) => arg(p),
-            HostOp::Unary(op, a) => eval_unary(op, at(a)),
-            HostOp::Binary(op, a, b) => eval_binary(op, at(a), at(b)).0,
-            HostOp::MulAdd(a, b, c) => eval_mul_add(at(a), at(b), at(c)),
-            HostOp::Select(c, a, b) => at(if at(c).as_bool() { a } else { b }),
-            HostOp::Cast(ty, a) => eval_cast(ty, at(a)),
+            _ => computed(op, out).unwrap_or(Lit::i64(0)),
         };
         out.push(value);
     }
@@ -35,7 +54,7 @@ pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
         }
         let place = if r.loc.is_empty() { String::new() } else { format!(" ({})", r.loc) };
         let lengths = lengths(plan, values);
-        Some((i, format!("{}: {}{lengths}{place}", r.subject, r.rule.violation(a, b))))
+        Some((i, format!("{}: {}{lengths}{place}", r.subject, r.rule.violation(&r.subject, a, b))))
     })
 }
 

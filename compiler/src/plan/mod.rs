@@ -29,6 +29,9 @@ pub enum HostOp {
     Len(u32, u8),
     /// The value of a scalar parameter.
     Arg(u32),
+    /// The number of the present step of an iteration ([`Repeat::turn`]), i64. Each iteration that needs it
+    /// has its own. Before the first step it is 0.
+    Turn(u32),
     Unary(UnaryOp, HostId),
     Binary(BinaryOp, HostId, HostId),
     MulAdd(HostId, HostId, HostId),
@@ -190,8 +193,8 @@ pub enum Step {
     Free(u32),
 }
 
-/// An iteration. The next `body` steps of the plan are its body, which computes `next` from
-/// `current` for each state.
+/// An iteration. The next steps of the plan are its check, if it has one, and the `body` steps behind these its
+/// body, which computes `next` from `current` for each state.
 ///
 /// In the first repetition `current` is `from`; in the last one `next` is `to`. In between they are
 /// `to` and a spare array in turn, so that nothing is copied. If the count is 0, the `otherwise`
@@ -200,6 +203,14 @@ pub enum Step {
 pub struct Repeat {
     /// The number of repetitions (i64). A rule makes sure that it is not negative.
     pub count: HostId,
+    /// The host scalar that is the number of the present repetition, if a launch of the body depends on it. It, and
+    /// what follows from it, are computed before each repetition.
+    pub turn: Option<HostId>,
+    /// Whether each state is collected: `to` is an array of `count` states, of which every repetition writes the next
+    /// one and reads the one before. Then the spare arrays have no memory.
+    pub each: bool,
+    /// When the repetitions end, if not after `count`.
+    pub check: Option<Check>,
     /// Number of steps of the body.
     pub body: u32,
     /// Number of steps behind the body, which run if the count is 0.
@@ -222,7 +233,35 @@ impl Step {
 impl Repeat {
     /// Returns the number of the next steps that belong to the iteration.
     pub fn inside(&self) -> usize {
-        self.body as usize + self.otherwise as usize
+        self.check.as_ref().map_or(0, |c| c.steps as usize) + self.body as usize + self.otherwise as usize
+    }
+
+    /// Returns the parts of the steps behind the iteration: the check, the body, and what runs instead of it.
+    pub fn parts<'s>(&self, steps: &'s [Step]) -> [&'s [Step]; 3] {
+        let (check, steps) = steps.split_at(self.check.as_ref().map_or(0, |c| c.steps as usize));
+        let (body, steps) = steps.split_at(self.body as usize);
+        [check, body, &steps[..self.otherwise as usize]]
+    }
+}
+
+/// The check of an iteration: it runs before every `every`th repetition, and after the last one, and writes a
+/// number. If that is not negative, it is the number of repetitions that were made, and there are no more. The states
+/// are then where the last repetition has written them (`to` after the first one, and the spare array in turn), and
+/// are copied to `to` by the `otherwise` steps if they are elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// Number of steps of the check.
+    pub steps: u32,
+    /// 1 or more.
+    pub every: u32,
+    /// The array of one i64 that the check writes.
+    pub number: Place,
+}
+
+impl Check {
+    /// Whether the check runs before a repetition, of at most `count`.
+    pub fn is_due(&self, turn: i64, count: i64) -> bool {
+        turn == count || turn % i64::from(self.every) == 0
     }
 }
 
@@ -269,7 +308,8 @@ impl Plan {
     pub fn may_be_in_place(&self, result: usize, param: usize) -> bool {
         let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
         // an iteration writes its result before it has read everything that it reads
-        if self.repeats().any(|r| r.states.iter().any(|s| s.to == result)) {
+        let is_check = |r: &Repeat| r.check.is_some_and(|c| c.number == result);
+        if self.repeats().any(|r| is_check(r) || r.states.iter().any(|s| s.to == result)) {
             return false;
         }
         self.alternatives().iter().all(|steps| {

@@ -1,7 +1,9 @@
 //! Reads the text form of plans. The text may be malformed: every index in it is checked.
 
-use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
-use crate::core::{MAX_RANK, Rule, TILE};
+use super::{
+    Access, Check, HostId, HostOp, HostRule, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step,
+};
+use crate::core::{MAX_RANK, Rule, TILE, Type};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::Cursor;
@@ -96,6 +98,7 @@ fn host_op(c: &mut Cursor) -> Result<HostOp> {
         "const" => HostOp::Const(c.literal()?.ok_or_else(|| c.error("expected a literal"))?),
         "len" => HostOp::Len(index(c)?, if c.eat("axis") { axis(c)? } else { 0 }),
         "arg" => HostOp::Arg(index(c)?),
+        "turn" => HostOp::Turn(index(c)?),
         "cast" => HostOp::Cast(c.elem()?, host(c)?),
         "mul_add" => HostOp::MulAdd(host(c)?, next(c)?, next(c)?),
         "select" => HostOp::Select(host(c)?, next(c)?, next(c)?),
@@ -182,10 +185,22 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
 
 fn repeat(c: &mut Cursor) -> Result<Repeat> {
     let count = host(c)?;
+    let turn = if c.eat("turn") { Some(host(c)?) } else { None };
+    let each = c.eat("each");
+    let check = match c.eat("check") {
+        true => {
+            let steps = index(c)?;
+            c.expect("every")?;
+            let every = index(c)?;
+            c.expect("writes")?;
+            Some(Check { steps, every, number: place(c)? })
+        }
+        false => None,
+    };
     c.expect("steps")?;
     let body = index(c)?;
     c.expect("else")?;
-    let mut r = Repeat { count, body, otherwise: index(c)?, states: Vec::new() };
+    let mut r = Repeat { count, turn, each, check, body, otherwise: index(c)?, states: Vec::new() };
     c.expect("{")?;
     while !c.eat("}") {
         c.expect("state")?;
@@ -212,6 +227,7 @@ fn check(p: &Plan) -> Result<()> {
             HostOp::Const(l) => Some(l.ty),
             HostOp::Len(k, axis) => param(k).filter(|t| axis < t.rank).map(|_| Ty::I64),
             HostOp::Arg(k) => param(k).filter(|t| t.is_scalar()).map(|t| t.elem),
+            HostOp::Turn(_) => Some(Ty::I64),
             HostOp::Unary(op, a) => at(a).filter(|t| op.accepts(*t)).map(|t| op.result(t)),
             HostOp::Binary(op, a, b) => {
                 at(a).filter(|t| at(b) == Some(*t) && op.accepts(*t)).map(|t| op.result(t))
@@ -247,13 +263,25 @@ fn check(p: &Plan) -> Result<()> {
                 let fits = |s: &State| {
                     let temps = [s.spare, s.current, s.next].map(|t| ty(Place::Temp(t)));
                     let from = ty(s.from).filter(|t| !t.is_scalar());
-                    from.is_some() && ty(s.to) == from && temps.iter().all(|t| *t == from)
+                    let to = from.map(|t| Type { rank: t.rank + u8::from(r.each), ..t });
+                    from.is_some() && ty(s.to) == to && temps.iter().all(|t| *t == from)
                 };
+                let checks = r.check.is_none_or(|c| {
+                    let is_number = ty(c.number) == Some(Type::vector(Ty::I64));
+                    is_number && c.every > 0 && !r.each && is_whole(&p.steps[at + 1..], c.steps as usize)
+                });
+                // the check's steps come first
+                let first = at + 1 + r.check.map_or(0, |c| c.steps as usize);
+                let is_turn =
+                    |h: HostId| p.host.get(h.0 as usize).is_some_and(|v| matches!(v.1, HostOp::Turn(_)));
                 count(r.count)
+                    && r.turn.is_none_or(is_turn)
                     && r.states.iter().all(fits)
                     && r.body > 0
-                    && is_whole(&p.steps[at + 1..], r.body as usize)
-                    && is_whole(&p.steps[at + 1 + r.body as usize..], r.otherwise as usize)
+                    && checks
+                    && p.steps.len() >= first + r.body as usize
+                    && is_whole(&p.steps[first..], r.body as usize)
+                    && is_whole(&p.steps[first + r.body as usize..], r.otherwise as usize)
             }
             Step::Instead(others) => {
                 let [Step::Launch(l), behind @ ..] = &p.steps[at + 1..] else {

@@ -18,6 +18,7 @@ impl Display for HostOp {
             HostOp::Len(p, 0) => write!(f, "len {p}"),
             HostOp::Len(p, axis) => write!(f, "len {p} axis {axis}"),
             HostOp::Arg(p) => write!(f, "arg {p}"),
+            HostOp::Turn(i) => write!(f, "turn {i}"),
             HostOp::Unary(op, a) => write!(f, "{op} {a}"),
             HostOp::Binary(op, a, b) => write!(f, "{op} {a}, {b}"),
             HostOp::MulAdd(a, b, c) => write!(f, "mul_add {a}, {b}, {c}"),
@@ -101,7 +102,12 @@ fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
 }
 
 fn repeat(f: &mut Formatter<'_>, r: &Repeat) -> fmt::Result {
-    writeln!(f, "  repeat {} steps {} else {} {{", r.count, r.body, r.otherwise)?;
+    let turn = r.turn.map_or(String::new(), |t| format!(" turn {t}"));
+    let each = if r.each { " each" } else { "" };
+    let check = r
+        .check
+        .map_or(String::new(), |c| format!(" check {} every {} writes {}", c.steps, c.every, c.number));
+    writeln!(f, "  repeat {}{turn}{each}{check} steps {} else {} {{", r.count, r.body, r.otherwise)?;
     for State { from, to, spare, current, next } in &r.states {
         writeln!(f, "    state {current} to {next} from {from} into {to} spare {spare}")?;
     }

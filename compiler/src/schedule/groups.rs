@@ -6,7 +6,7 @@ use super::item_loops::KnownLoops;
 pub use super::items::{Item, is_nested, is_store};
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::{self, Visited};
-use crate::core::{Function, Graph, NodeId, Op, tuples};
+use crate::core::{Form, Function, Graph, NodeId, Op, tuples};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -24,14 +24,14 @@ pub const MAX_NODES: usize = 1500;
 /// others. A single item may access more.
 pub const MAX_ARRAYS: usize = 64;
 
-/// What all states of one iteration have in common: the number of the step function, the count, the
+/// What all states of one iteration have in common: the number of the step function, the form, the count, the
 /// arguments.
-pub type Iteration = (u32, NodeId, Vec<NodeId>);
+pub type Iteration = (u32, Form, NodeId, Vec<NodeId>);
 
 /// Returns the iteration of which an item is a state.
 pub fn iteration(g: &Graph, n: NodeId) -> Option<Iteration> {
     match g.op(n) {
-        Op::Iterate { step, count, args, .. } => Some((*step, *count, args.clone())),
+        Op::Iterate { step, form, count, args, .. } => Some((*step, *form, *count, args.clone())),
         _ => None,
     }
 }

@@ -6,6 +6,9 @@ use crate::scalar::Ty;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
+/// The number of a step that is planned, in its own plan.
+pub const OWN_TURN: u32 = 0;
+
 /// The host scalars of one plan, without duplicates.
 #[derive(Default)]
 pub struct Hosts {
@@ -40,6 +43,7 @@ impl Hosts {
         let op = match *g.op(n) {
             Op::Const(l) => return self.add(HostOp::Const(l), ty),
             Op::Param(p) => return self.add(HostOp::Arg(p), ty),
+            Op::Turn => return self.add(HostOp::Turn(OWN_TURN), ty),
             Op::Len(x, axis) => match g.op(x) {
                 Op::Param(p) => return self.add(HostOp::Len(*p, axis), ty),
                 op => unreachable!("verified: len of {op:?}"),
@@ -67,6 +71,7 @@ impl Hosts {
         let op = match *g.op(n) {
             Op::Const(l) => HostOp::Const(l),
             Op::Param(p) => HostOp::Arg(p),
+            Op::Turn => HostOp::Turn(OWN_TURN),
             Op::Len(x, axis) => match g.op(x) {
                 Op::Param(p) => HostOp::Len(*p, axis),
                 _ => return None,
@@ -79,6 +84,12 @@ impl Hosts {
             _ => return None,
         };
         self.list.get_index_of(&op).map(|i| HostId(i as u32))
+    }
+
+    /// Adds the number of the present step of an iteration of this plan.
+    pub fn turn(&mut self) -> HostId {
+        let others = self.list.keys().filter(|op| matches!(op, HostOp::Turn(i) if *i != OWN_TURN)).count();
+        self.add(HostOp::Turn(OWN_TURN + 1 + others as u32), Ty::I64)
     }
 
     /// Adds a host scalar, whose operands are in the list already, and returns its number.

@@ -11,11 +11,12 @@
 //! when its groups were found, and are checked before anything runs.
 
 use super::groups::{FusedGroup, Iteration};
+use super::host::OWN_TURN;
 use super::scheduler::Scheduler;
 use super::{Scheduled, scheduled};
-use crate::core::{Function, NodeId, Op, Output, Type};
+use crate::core::{Form, Function, NodeId, Op, Output, Type};
 use crate::error::Result;
-use crate::plan::{HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
+use crate::plan::{Check, HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::scalar::Ty;
 
 /// Maps the numbers of the step's plan to the host scalars and places of the calling plan.
@@ -49,7 +50,9 @@ impl Names {
             current: temp(s.current),
             next: temp(s.next),
         };
-        Repeat { count: self.host(r.count), states: r.states.iter().map(state).collect(), ..r }
+        let turn = r.turn.map(|h| self.host(h));
+        let check = r.check.map(|c| Check { number: self.place(c.number), ..c });
+        Repeat { count: self.host(r.count), turn, check, states: r.states.iter().map(state).collect(), ..r }
     }
 
     fn launch(&self, l: Launch) -> Launch {
@@ -90,7 +93,10 @@ impl Scheduler<'_> {
         match g.op(array) {
             Op::Generate(extents, _) => extents.iter().map(|n| self.host.of(g, *n)).collect(),
             Op::Materialize(x) => self.extents(*x),
-            Op::Iterate { which, args, .. } => self.extents(args[*which as usize]),
+            Op::Iterate { which, form, count, args, .. } => {
+                let each = (*form == Form::Each).then(|| self.host.of(g, *count));
+                each.into_iter().chain(self.extents(args[*which as usize])).collect()
+            }
             Op::Param(p) => {
                 (0..g.ty(array).rank).map(|axis| self.host.add(HostOp::Len(*p, axis), Ty::I64)).collect()
             }
@@ -102,7 +108,7 @@ impl Scheduler<'_> {
     pub(super) fn repeat(
         &mut self,
         fused: &FusedGroup,
-        (step, count, args): &Iteration,
+        (step, form, count, args): &Iteration,
         kernel: u32,
     ) -> Result<()> {
         self.previous_arrays = Vec::new();
@@ -111,23 +117,52 @@ impl Scheduler<'_> {
         // the number keeps the names apart if a function is the step of several iterations
         let name = format!("{}__step{}", self.name, self.steps);
         self.steps += 1;
-        let body = self.called(&step, name.clone(), kernel, true)?;
-        let copies = copy_of(&step);
-        let next = kernel + self.kernels.len() as u32 - before;
-        let otherwise = self.called(&copies, format!("{name}_copy"), next, false)?;
-        let states = self.states(fused, args, step.results.len());
+        let body = self.called(&step, name.clone(), kernel, *form == Form::Last)?;
+        let next = |s: &Self| kernel + s.kernels.len() as u32 - before;
+        let otherwise = match form {
+            Form::Each => Plan::default(),
+            _ => self.called(&copy_of(&step), format!("{name}_copy"), next(self), false)?,
+        };
+        let check = match form {
+            Form::Until(check) => {
+                let stops = self.f.steps[check.step as usize].clone();
+                Some((*check, self.called(&stops, format!("{name}_check"), next(self), false)?))
+            }
+            Form::Last | Form::Each => None,
+        };
+        let states = self.states(fused, args, step.results.len(), *form);
         for s in &states {
-            let to = if let Place::Temp(t) = s.to { Some(Step::Alloc(t)) } else { None };
-            self.plan.steps.extend(to.into_iter().chain([Step::Alloc(s.spare)]));
+            let to = if let Place::Temp(t) = s.to { Some(t) } else { None };
+            let spare = (*form != Form::Each).then_some(s.spare);
+            self.plan.steps.extend(to.into_iter().chain(spare).map(Step::Alloc));
         }
-        let names = self.names(&body, args, &states);
+        // body and check have the number of the step from one host scalar
+        let counts = |p: &Plan| p.host.iter().any(|(_, op)| *op == HostOp::Turn(OWN_TURN));
+        let is_counted = counts(&body) || check.as_ref().is_some_and(|(_, plan)| counts(plan));
+        let turn = is_counted.then(|| self.host.turn());
+        let names = self.names(&body, args, &states, turn);
         let body = self.inlined(body.steps, &names);
-        let names = self.names(&otherwise, args, &states);
+        let names = self.names(&otherwise, args, &states, turn);
         let otherwise = self.inlined(otherwise.steps, &names);
+        let (check, stops) = match check {
+            Some((check, plan)) => {
+                let (which, from) = (args.len() as u32 - 1, args[args.len() - 1]);
+                let number = self.destination_of(fused, which, from, Form::Last);
+                if let Place::Temp(t) = number {
+                    self.plan.steps.push(Step::Alloc(t));
+                }
+                let names = Names { results: vec![number], ..self.names(&plan, args, &states, turn) };
+                let stops = self.inlined(plan.steps, &names);
+                (Some(Check { steps: stops.len() as u32, every: check.every, number }), stops)
+            }
+            None => (None, Vec::new()),
+        };
         let count = self.host.of(&self.f.graph, *count);
-        let lengths = [&body, &otherwise].map(|steps| steps.len() as u32);
-        self.plan.steps.push(Step::Repeat(Repeat { count, body: lengths[0], otherwise: lengths[1], states }));
-        self.plan.steps.extend(body.into_iter().chain(otherwise));
+        let [body_steps, copies] = [&body, &otherwise].map(|steps| steps.len() as u32);
+        let each = *form == Form::Each;
+        let repeat = Repeat { count, turn, each, check, body: body_steps, otherwise: copies, states };
+        self.plan.steps.push(Step::Repeat(repeat));
+        self.plan.steps.extend(stops.into_iter().chain(body).chain(otherwise));
         Ok(())
     }
 
@@ -169,26 +204,48 @@ impl Scheduler<'_> {
 
     /// Returns, for each state, its places before and after the iteration, and its temporaries in
     /// between.
-    fn states(&mut self, fused: &FusedGroup, args: &[NodeId], count: usize) -> Vec<State> {
+    fn states(&mut self, fused: &FusedGroup, args: &[NodeId], count: usize, form: Form) -> Vec<State> {
         let mut states = Vec::new();
         for (which, from) in (0..).zip(&args[..count]) {
             let (ty, extents) = (self.f.graph.ty(*from), self.extents(*from));
-            let temp = |s: &mut Self, what: &str| s.view(what, ty, &extents);
-            let is_this =
-                |n: NodeId| matches!(self.f.graph.op(n), Op::Iterate { which: w, .. } if *w == which);
-            let item = fused.items.iter().find(|it| is_this(it.node)).cloned();
-            let to = match item.as_ref().and_then(|it| it.result) {
-                Some(r) => Place::Result(r),
-                None => Place::Temp(temp(self, "state")),
-            };
-            if let Some(it) = item {
-                self.places.insert(it.node, to);
-            }
+            let to = self.destination_of(fused, which, *from, form);
             let from = self.places[from];
-            let [spare, current, next] = ["spare", "current", "next"].map(|what| temp(self, what));
-            states.push(State { from, to, spare, current, next });
+            let state = match form {
+                // each state is where it is collected
+                Form::Each => {
+                    let [current, next] = ["current", "next"].map(|what| self.view(what, ty, &extents));
+                    State { from, to, spare: next, current, next }
+                }
+                Form::Last | Form::Until(_) => {
+                    let all = ["spare", "current", "next"];
+                    let [spare, current, next] = all.map(|what| self.view(what, ty, &extents));
+                    State { from, to, spare, current, next }
+                }
+            };
+            states.push(state);
         }
         states
+    }
+
+    /// Returns the place of a value of an iteration: that of the result that it is, or a temporary.
+    fn destination_of(&mut self, fused: &FusedGroup, which: u32, from: NodeId, form: Form) -> Place {
+        let is_this = |n: NodeId| matches!(self.f.graph.op(n), Op::Iterate { which: w, .. } if *w == which);
+        let item = fused.items.iter().find(|it| is_this(it.node)).cloned();
+        let to = match item.as_ref().and_then(|it| it.result) {
+            Some(r) => Place::Result(r),
+            None => {
+                let (mut ty, mut extents) = (self.f.graph.ty(from), self.extents(from));
+                if let (Form::Each, Some((_, _, count, _))) = (form, &fused.iteration) {
+                    ty.rank += 1;
+                    extents.insert(0, self.host.of(&self.f.graph, *count));
+                }
+                Place::Temp(self.view("state", ty, &extents))
+            }
+        };
+        if let Some(it) = item {
+            self.places.insert(it.node, to);
+        }
+        to
     }
 
     fn view(&mut self, what: &str, ty: Type, extents: &[HostId]) -> u32 {
@@ -199,12 +256,18 @@ impl Scheduler<'_> {
 
     /// Adds the step's host scalars and temporaries to the plan, and returns the map to their
     /// numbers.
-    fn names(&mut self, step: &Plan, args: &[NodeId], states: &[State]) -> Names {
+    fn names(&mut self, step: &Plan, args: &[NodeId], states: &[State], turn: Option<HostId>) -> Names {
         let mut host: Vec<HostId> = Vec::new();
         for (ty, op) in &step.host {
             let of = |h: HostId| host[h.0 as usize];
             let op = match *op {
                 HostOp::Const(_) => *op,
+                HostOp::Turn(i) => {
+                    // others are those of iterations inside of the step
+                    let own = turn.filter(|_| i == OWN_TURN);
+                    host.push(own.unwrap_or_else(|| self.host.turn()));
+                    continue;
+                }
                 HostOp::Len(p, axis) => {
                     let extents = self.extents(args[p as usize]);
                     host.push(extents[usize::from(axis)]);

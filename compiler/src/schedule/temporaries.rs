@@ -67,9 +67,12 @@ impl Scheduler<'_> {
             };
             match step {
                 Step::Launch(l) => l.arrays.iter().for_each(|a| at(a.0)),
-                Step::Repeat(r) => r.states.iter().for_each(|s| {
-                    [s.from, s.to, Place::Temp(s.spare)].into_iter().for_each(&mut at);
-                }),
+                Step::Repeat(r) => {
+                    r.check.iter().for_each(|c| at(c.number));
+                    r.states.iter().for_each(|s| {
+                        [s.from, s.to, Place::Temp(s.spare)].into_iter().for_each(&mut at);
+                    });
+                }
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{ArrayArg, Fault, Memory, Order};
-use arraygpu_compiler::plan::{HostId, Launch, Place, Plan, Repeat, Slot, Step, host};
+use arraygpu_compiler::plan::{Check, HostId, Launch, Place, Plan, Repeat, Slot, Step, host};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -113,6 +113,19 @@ struct Laid {
 }
 
 impl Laid {
+    /// The part at an index of the first axis.
+    fn row(&self, at: i64) -> Laid {
+        let ArrayArg { memory, offset, len, .. } = self.arg;
+        let begin = at * self.strides[0];
+        let (extents, strides) = (self.extents[1..].to_vec(), self.strides[1..].to_vec());
+        let (stride, len) = match extents.len() {
+            1 => (strides[0], extents[0] as u64),
+            _ => (1, len.saturating_sub(begin as u64)),
+        };
+        let arg = ArrayArg { memory, offset: offset + begin as u64, stride, len };
+        Laid { arg, extents, strides }
+    }
+
     /// The elements of the allocation where the array's elements lie, in row-major order.
     fn positions(&self) -> Vec<usize> {
         let mut all = vec![self.arg.offset as i64];
@@ -350,17 +363,61 @@ impl Call<'_> {
 
     fn repeat(&mut self, r: &Repeat, steps: &[Step]) -> Result<(), Failure> {
         let count = self.host[r.count.0 as usize].as_i64();
-        let (body, others) = steps.split_at(r.body as usize);
+        let [check, body, others] = r.parts(steps);
+        if let Some(c) = r.check {
+            return self.repeat_until(r, c, count, [check, body, others]);
+        }
         if count == 0 {
             self.bind_states(r, 0, 1);
-            return self.run(&others[..r.otherwise as usize], None);
+            return self.run(others, None);
         }
         let each = self.steps_at_once(r, body, count)?;
         let turns = (count - 1) / each + 1;
         for turn in 0..turns {
             self.bind_states(r, turn, turns);
+            self.advance(r, turn * each);
             let now = (each > 1).then(|| (each, (count - turn * each).min(each)));
             self.run(body, now)?;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, r: &Repeat, step: i64) {
+        if let Some(counter) = r.turn {
+            host::advance(self.plan, counter, step, &mut self.host);
+        }
+    }
+
+    fn repeat_until(
+        &mut self,
+        r: &Repeat,
+        c: Check,
+        count: i64,
+        [check, body, copies]: [&[Step]; 3],
+    ) -> Result<(), Failure> {
+        let mut turn = 0;
+        loop {
+            // even turns write `to`
+            self.bind_states(r, turn, turn + 1 + turn % 2);
+            self.advance(r, turn);
+            if c.is_due(turn, count) {
+                self.run(check, None)?;
+                let number = self.place(c.number).arg;
+                let found = self.memory.get(number.memory, number.offset as usize);
+                let found = found.ok_or_else(|| Failure::Rules("a check wrote no number".into()))?;
+                if found.as_i64() >= 0 || turn == count {
+                    break;
+                }
+            }
+            self.run(body, None)?;
+            turn += 1;
+        }
+        if turn % 2 == 0 {
+            for s in &r.states {
+                let first = self.plan.params.len() + self.plan.results.len();
+                self.places[first + s.next as usize] = self.place(s.to).clone();
+            }
+            self.run(copies, None)?;
         }
         Ok(())
     }
@@ -390,9 +447,13 @@ impl Call<'_> {
     /// The first turn reads what was there, the last one writes what is wanted, the others what the one before wrote.
     fn bind_states(&mut self, r: &Repeat, turn: i64, turns: i64) {
         for s in &r.states {
-            let written = |turn: i64| if (turns - turn) % 2 == 1 { s.to } else { Place::Temp(s.spare) };
-            let from = self.place(if turn == 0 { s.from } else { written(turn - 1) }).clone();
-            let to = self.place(written(turn)).clone();
+            let written = |turn: i64| match (r.each, (turns - turn) % 2) {
+                (true, _) => self.place(s.to).row(turn),
+                (false, 1) => self.place(s.to).clone(),
+                (false, _) => self.place(Place::Temp(s.spare)).clone(),
+            };
+            let from = if turn == 0 { self.place(s.from).clone() } else { written(turn - 1) };
+            let to = written(turn);
             let first = self.plan.params.len() + self.plan.results.len();
             self.places[first + s.current as usize] = from;
             self.places[first + s.next as usize] = to;

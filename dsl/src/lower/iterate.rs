@@ -2,9 +2,9 @@
 //! outside to the next states.
 
 use super::state::{Lowered, Lowering, needed};
-use crate::node::{Iteration, Node, NodeRef};
+use crate::node::{Ends, Iteration, Node, NodeRef};
 use arraygpu_compiler::Result;
-use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Require, Rule};
+use arraygpu_compiler::core::{self, Check, Form, Function, NodeId, Output, Param, Require, Rule};
 use arraygpu_compiler::scalar::Lit;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -32,12 +32,15 @@ impl Lowering {
                 made
             }
         };
-        let Lowered { step, args } = lowered;
+        let Lowered { step, form, args } = lowered;
         let count = self.id(all.count);
         let subject = self.b.subject("iterate", "", &[count]);
         let zero = self.b.number(0);
         self.b.require(&subject, Rule::Count, zero, count)?;
-        self.b.node(core::Op::Iterate { step, which, count, args })
+        // behind the states is the number of steps, whose place is the last argument
+        let is_number = which as usize == all.states.len();
+        let which = if is_number { args.len() as u32 - 1 } else { which };
+        self.b.node(core::Op::Iterate { step, which, form, count, args })
     }
 
     fn step(&mut self, node: NodeRef, all: &Iteration) -> Result<Lowered> {
@@ -60,7 +63,8 @@ impl Lowering {
         let of = &self.b.function;
         (step.fast, step.tensor_cores, step.stencil) = (of.fast, of.tensor_cores, of.stencil);
         step.loc.clone_from(&of.loc);
-        let mut inner = Lowering::of(step);
+        let head = step.clone();
+        let mut inner = Lowering::of(step, self.keeps_names);
         self.equal_extents(node, &args, states, &mut inner);
         inner.begin(all, &outside);
         let known: HashSet<*const Node> = inner.ids.keys().copied().collect();
@@ -78,7 +82,48 @@ impl Lowering {
             inner.b.function.results.push(Output { name: format!("next{i}"), value });
         }
         self.b.function.steps.push(Arc::new(inner.b.function));
-        Ok(Lowered { step: number as u32, args })
+        let step = number as u32;
+        let form = match all.ends {
+            Ends::Last => Form::Last,
+            Ends::Each => Form::Each,
+            Ends::While { condition, every } => {
+                let name = format!("{}__check{number}", self.b.function.name);
+                let mut inner = Lowering::of(Function { name, ..head }, self.keeps_names);
+                self.equal_extents(node, &args, states, &mut inner);
+                inner.begin(all, &outside);
+                inner.condition(node, condition)?;
+                self.b.function.steps.push(Arc::new(inner.b.function));
+                args.push(self.no_steps());
+                Form::Until(Check { step: step + 1, every })
+            }
+        };
+        Ok(Lowered { step, form, args })
+    }
+
+    /// Makes the check of a condition: the number of the step where it does not hold, else -1.
+    fn condition(&mut self, node: NodeRef, condition: NodeRef) -> Result<()> {
+        let known: HashSet<*const Node> = self.ids.keys().copied().collect();
+        for n in needed(&[condition], &known) {
+            self.node(n)?;
+        }
+        let place = self.place(node.at);
+        self.b.at(place);
+        let (holds, one) = (self.id(condition), self.b.number(1));
+        let turn = self.b.graph().add(core::Op::Turn);
+        let goes_on = self.b.number(-1);
+        let number = self.b.graph().add(core::Op::Select(holds, goes_on, turn));
+        let value = self.b.graph().add(core::Op::Fill(one, number));
+        self.b.measure(value);
+        self.b.function.results.push(Output { name: "steps".into(), value });
+        Ok(())
+    }
+
+    /// The place of a number of steps.
+    fn no_steps(&mut self) -> NodeId {
+        let [one, none] = [1, -1].map(|n| self.b.number(n));
+        let id = self.b.graph().add(core::Op::Fill(one, none));
+        self.b.measure(id);
+        id
     }
 
     /// How a value from outside gets into the step. `next`: the number of the next parameter.
@@ -151,6 +196,10 @@ impl Lowering {
     fn begin(&mut self, all: &Iteration, outside: &[Outside]) {
         for (i, state) in (0..).zip(&all.states) {
             self.ids.insert(std::ptr::from_ref(*state), NodeId(i));
+        }
+        if let Some(number) = all.number {
+            let turn = self.b.graph().add(core::Op::Turn);
+            self.ids.insert(std::ptr::from_ref(number), turn);
         }
         for (n, found) in all.captured.iter().zip(outside) {
             let g = &mut self.b.function.graph;

@@ -21,6 +21,7 @@ use arraygpu_compiler::{Error, Result};
 use state::{Lowering, needed};
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A function as the author registered it.
 #[derive(Clone, Debug)]
@@ -50,13 +51,22 @@ pub(crate) struct RecordParam {
 
 /// Lowers a function.
 pub(crate) fn lower(definition: &Definition) -> Result<Function> {
+    lowered(definition, false)
+}
+
+/// Lowers a function for the reference interpreter, with the names of values that it is to show.
+pub(crate) fn lower_named(definition: &Definition) -> Result<Function> {
+    lowered(definition, true)
+}
+
+fn lowered(definition: &Definition, keeps_names: bool) -> Result<Function> {
     let place = Loc::caller(definition.at);
     let mut function = Function::new(&definition.name, definition.params.clone());
     function.doc.clone_from(&definition.doc);
     (function.fast, function.tensor_cores, function.stencil) =
         (definition.fast, definition.tensor_cores, definition.stencil);
     function.loc = Some(place.clone());
-    let mut lowering = Lowering::of(function);
+    let mut lowering = Lowering::of(function, keeps_names);
     for record in &definition.records {
         lowering.one_shape(record).map_err(|e| e.at(Some(&place)))?;
     }
@@ -106,6 +116,18 @@ impl Lowering {
         self.b.graph().close(&vars, body)
     }
 
+    /// A value that has a name, if names are kept. A scalar gets a node of its own, because a variable has none that
+    /// is its alone.
+    fn named(&mut self, value: NodeId, name: &Arc<str>) -> Result<NodeId> {
+        if !self.keeps_names {
+            return Ok(value);
+        }
+        let ty = self.b.function.graph.ty(value);
+        let value = if ty.is_scalar() { self.b.node(core::Op::Cast(ty.elem, value))? } else { value };
+        self.b.graph().name(value, name);
+        Ok(value)
+    }
+
     fn operation(&mut self, node: NodeRef) -> Result<NodeId> {
         let id = |n: &NodeRef| self.id(n);
         let ids = |nodes: &[NodeRef]| nodes.iter().map(id).collect::<Vec<_>>();
@@ -125,6 +147,10 @@ impl Lowering {
             Op::Bound(a) => {
                 let value = id(a);
                 return Ok(self.b.bind(value));
+            }
+            Op::Trace(a, name) => {
+                let a = id(a);
+                return self.named(a, name);
             }
             Op::Len(x, axis) => return Ok(self.b.extents(id(x))[usize::from(*axis)]),
             Op::At(x, index) => core::Op::At(id(x), ids(index)),
@@ -178,9 +204,13 @@ impl Lowering {
                 let (count, init) = (id(count), ids(init));
                 core::Op::Loop { step: self.close(lambda), which: *which, count, init }
             }
-            Op::Reduce { lambda, init, src, which } => {
-                let (init, src) = (id(init), id(src));
-                core::Op::Reduce { join: self.close(lambda), init, src, which: *which }
+            Op::Reduce { ordered, lambda, init, src, which } => {
+                let (init, src, which) = (id(init), id(src), *which);
+                let join = self.close(lambda);
+                match ordered {
+                    true => core::Op::ReduceOrdered { join, init, src, which },
+                    false => core::Op::Reduce { join, init, src, which },
+                }
             }
             Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));

@@ -3,7 +3,7 @@
 use crate::node::{Iteration, Node, NodeRef};
 use crate::scope::Place;
 use arraygpu_compiler::build::Builder;
-use arraygpu_compiler::core::{Function, NodeId};
+use arraygpu_compiler::core::{Form, Function, NodeId};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use std::collections::{HashMap, HashSet};
 
@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone)]
 pub(super) struct Lowered {
     pub(super) step: u32,
+    pub(super) form: Form,
     pub(super) args: Vec<NodeId>,
 }
 
@@ -35,6 +36,8 @@ pub(super) fn needed(results: &[NodeRef], known: &HashSet<*const Node>) -> Vec<N
 /// The state of a lowering.
 pub(super) struct Lowering {
     pub(super) b: Builder,
+    /// Whether values keep the names that the author traces them by.
+    pub(super) keeps_names: bool,
     /// The node of core IR that each node became.
     pub(super) ids: HashMap<*const Node, NodeId>,
     /// The places of the author's program, each converted once.
@@ -45,9 +48,10 @@ pub(super) struct Lowering {
 
 impl Lowering {
     /// Begins with this function, which has no nodes yet.
-    pub(super) fn of(f: Function) -> Lowering {
+    pub(super) fn of(f: Function, keeps_names: bool) -> Lowering {
         Lowering {
             b: Builder::new(f),
+            keeps_names,
             ids: HashMap::new(),
             places: HashMap::new(),
             iterations: HashMap::new(),

@@ -11,15 +11,19 @@ use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Lit;
 pub use arraygpu_dsl::example::{matrix, scalar, vector};
 use arraygpu_dsl::prelude::*;
-use arraygpu_dsl::{KernelFn, ResultNames};
+use arraygpu_dsl::{Callable, Outputs, ParameterNames, Parameters, ResultNames};
 
 /// Lowers one function and verifies it.
 #[track_caller]
-pub fn lower<const K: usize, A>(
-    params: [&str; K],
+pub fn lower<'n, const K: usize, A: Parameters, F: Callable<K, A>>(
+    params: [&'n str; K],
     results: impl ResultNames,
-    f: impl KernelFn<K, A>,
-) -> Function {
+    f: F,
+) -> Function
+where
+    [&'n str; K]: ParameterNames<K>,
+    F::Out: Outputs,
+{
     let package = Package::new("test").function("f", params, results, f);
     let function = package.functions().expect("a good function").remove(0);
     verify::verify(&function).expect("lowering makes well-formed functions");
@@ -28,7 +32,14 @@ pub fn lower<const K: usize, A>(
 
 /// The error of a function that cannot be lowered.
 #[track_caller]
-pub fn refused<const K: usize, A>(params: [&str; K], f: impl KernelFn<K, A>) -> arraygpu_dsl::Error {
+pub fn refused<'n, const K: usize, A: Parameters, F: Callable<K, A>>(
+    params: [&'n str; K],
+    f: F,
+) -> arraygpu_dsl::Error
+where
+    [&'n str; K]: ParameterNames<K>,
+    F::Out: Outputs,
+{
     Package::new("test").function("f", params, "result", f).functions().expect_err("a bad function")
 }
 

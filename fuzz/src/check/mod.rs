@@ -208,8 +208,14 @@ fn cancels(op: BinaryOp) -> bool {
 fn ignores(f: &Function) -> bool {
     let unused = |n: NodeId| match f.graph.op(n) {
         // what no component that is needed depends on is left out
-        Op::Reduce { init, .. } | Op::Fold { init, .. } if matches!(f.graph.op(*init), Op::Tuple(_)) => true,
-        Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => !uses_all(f, lambda),
+        Op::Reduce { init, .. } | Op::ReduceOrdered { init, .. } | Op::Fold { init, .. }
+            if matches!(f.graph.op(*init), Op::Tuple(_)) =>
+        {
+            true
+        }
+        Op::Reduce { join: lambda, .. }
+        | Op::ReduceOrdered { join: lambda, .. }
+        | Op::Fold { step: lambda, .. } => !uses_all(f, lambda),
         _ => false,
     };
     f.needs(unused) || f.steps.iter().any(|s| ignores(s))
@@ -224,9 +230,10 @@ pub fn needs_all(f: &Function) -> bool {
     let all = |n: NodeId| match g.op(n) {
         Op::At(array, _) => matches!(g.op(*array), Op::Param(_)),
         Op::Tuple(_) => false,
-        Op::Map(lambda, _) | Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => {
-            uses_all(f, lambda)
-        }
+        Op::Map(lambda, _)
+        | Op::Reduce { join: lambda, .. }
+        | Op::ReduceOrdered { join: lambda, .. }
+        | Op::Fold { step: lambda, .. } => uses_all(f, lambda),
         // the values of x - x, x & false and 0 * x do not depend on x
         Op::MulAdd(a, b, _) => !is_constant(a) && !is_constant(b),
         Op::Binary(op, a, b) => {

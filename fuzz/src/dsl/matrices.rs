@@ -45,6 +45,7 @@ pub(super) const CONSTRUCTS: Constructs<MExp<f32>> = &[
     ("normalise_rows", |p| p.a.normalise_rows()),
     ("normalise_cols", |p| p.a.normalise_cols()),
     ("iterate", |p| p.a.iterate(2, |m| m * 0.5 + p.b)),
+    ("iterate_indexed", |p| p.a.iterate_indexed(3, |t, m| m * 0.5 + p.b * t.cast::<f32>())),
     ("iterate_of_a_product", |p| p.a.iterate(2, |m| m.matmul(p.b) / 10.0)),
     ("iterate_stencil", |p| {
         p.a.iterate(3, |m| {
@@ -118,6 +119,7 @@ pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("broadcast_planes", |p| p.a.broadcast_planes(2)),
     ("broadcast_planes_of_a_product", |p| p.a.matmul(p.b).broadcast_planes(2)),
     ("iterate", |p| p.t.iterate(2, |t| t * 0.5)),
+    ("iterate_indexed", |p| p.t.iterate_indexed(2, |i, t| t * 0.5 + i.cast::<f32>())),
     ("matmul3", |p| p.t.matmul(p.t.permute([0, 2, 1])) / 4.0),
     ("matmul3_of_computed", |p| (p.t + 1.0).matmul(p.a.transpose().broadcast_planes(p.t.planes()))),
     ("materialize", |p| (p.t + 1.0).materialize()),

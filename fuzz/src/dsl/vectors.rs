@@ -13,6 +13,41 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("zip4", |p| p.x.zip4(p.y, p.k, p.x, |a, b, k, c| cond(k.le(1), a, b) - c)),
     ("zip5", |p| p.x.zip5(p.y, p.k, p.x, p.k, |a, b, k, c, j| cond(k.eq(j), a + c, b))),
     ("zip6", |p| p.x.zip6(p.y, p.k, p.x, p.k, p.y, |a, b, k, c, j, d| cond(k.ne(j), a * c, b / d))),
+    ("zip7", |p| p.x.zip7(p.y, p.x, p.y, p.x, p.y, p.x, |a, b, c, d, e, f, g| a + b + c + d + e + f * g)),
+    ("zip8", |p| {
+        p.x.zip8(p.y, p.x, p.y, p.x, p.y, p.x, p.y, |a, b, c, d, e, f, g, h| a + b + c + d + e + f + g * h)
+    }),
+    ("zip9", |p| {
+        p.x.zip9(p.y, p.x, p.y, p.x, p.y, p.x, p.y, p.x, |a, b, c, d, e, f, g, h, i| {
+            a + b + c + d + e + f + g + h * i
+        })
+    }),
+    ("zip10", |p| {
+        p.x.zip10(p.y, p.x, p.y, p.x, p.y, p.x, p.y, p.x, p.y, |a, b, c, d, e, f, g, h, i, j| {
+            a + b + c + d + e + f + g + h + i * j
+        })
+    }),
+    ("zip11", |p| {
+        p.x.zip11(p.y, p.x, p.y, p.x, p.y, p.x, p.y, p.x, p.y, p.x, |a, b, c, d, e, f, g, h, i, j, k| {
+            a + b + c + d + e + f + g + h + i + j * k
+        })
+    }),
+    ("zip12", |p| {
+        p.x.zip12(
+            p.y,
+            p.x,
+            p.y,
+            p.x,
+            p.y,
+            p.x,
+            p.y,
+            p.x,
+            p.y,
+            p.x,
+            p.y,
+            |a, b, c, d, e, f, g, h, i, j, k, l| a + b + c + d + e + f + g + h + i + j + k * l,
+        )
+    }),
     ("operators", |p| (p.x + p.y) / 2.0 - p.s),
     ("elementary", |p| (p.x * 0.1).exp().sqrt()),
     ("signs", |p| p.x.map(|a| a.abs().copysign(a - 1.0)).copysign(p.y)),
@@ -83,6 +118,11 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("map_planes", |p| p.t.map_planes(|m| m.sum()).padded(0, p.extra(), Boundary::Clamp).slice(0, p.x.len())),
     ("iterate", |p| p.x.iterate(2, |x| x * 0.5 + p.y)),
     ("iterate_of_the_call", |p| p.x.iterate(p.m, |x| x / x.dot(x).sqrt())),
+    ("iterate_indexed", |p| p.x.iterate_indexed(3, |t, x| x * 0.5 + p.y * t.cast::<f32>())),
+    ("iterate_while", |p| {
+        iterate_while(20, p.x.sin(), |x| x.abs().max().ge(0.25), |x| x * 0.5).check_every(2).0
+    }),
+    ("iterate_collect", |p| iterate_collect(3, p.x, |x| x * 0.5 + p.y).sum_cols()),
     ("iterate_two_states", |p| iterate(2, (p.x, p.y), |(x, y)| (y, x + y)).1),
     ("iterate_stencil", |p| {
         p.x.iterate(3, |x| x.padded(1, 1, Boundary::Clamp).weighted_sum(&[0.5, 0.0, 0.5]))

@@ -1,7 +1,8 @@
 //! Iterations: steps are functions of their own, made for the states and what else they get.
 
 use super::{Gen, ok};
-use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Rule, Type};
+use arraygpu_compiler::core::MAX_RANK;
+use arraygpu_compiler::core::{Check, Form, Function, NodeId, Op, Output, Param, Rule, Type};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use std::sync::Arc;
 
@@ -41,7 +42,14 @@ impl Gen<'_> {
             self.note(if states > 8 { "nine states" } else { "several states" });
         }
         let number = self.b.function.steps.len() as u32;
+        let form = match self.rng.below(8) {
+            0 | 1 if args[..states].iter().all(|s| usize::from(self.ty(*s).rank) < MAX_RANK) => Form::Each,
+            2 | 3 => Form::Until(Check { step: number + 1, every: self.rng.pick(&[1, 1, 2, 3]) }),
+            _ => Form::Last,
+        };
+        let check = matches!(form, Form::Until(_)).then(|| self.check(&args, &step));
         self.b.function.steps.push(Arc::new(step));
+        self.b.function.steps.extend(check.map(Arc::new));
         // other calls have few steps, too
         let (count, most) = (self.host_of(steps), self.int(7));
         let count = self.add(Op::Binary(BinaryOp::Min, count, most));
@@ -49,8 +57,21 @@ impl Gen<'_> {
         self.next_line();
         ok(self.b.require("iterate", Rule::Count, zero, count));
         let mut made = Vec::new();
+        match form {
+            Form::Each => self.note("collected states"),
+            Form::Until(_) => {
+                let (one, none) = (self.int(1), self.int(-1));
+                let none = self.add(Op::Fill(one, none));
+                args.push(none);
+                let which = args.len() as u32 - 1;
+                let steps = self.add(Op::Iterate { step: number, which, form, count, args: args.clone() });
+                self.arrays.push(steps);
+                self.note("a condition of an iteration");
+            }
+            Form::Last => {}
+        }
         for which in 0..states as u32 {
-            let state = self.add(Op::Iterate { step: number, which, count, args: args.clone() });
+            let state = self.add(Op::Iterate { step: number, which, form, count, args: args.clone() });
             made.push(state);
             // some states may not be used
             if which > 0 && !self.rng.one_in(4) {
@@ -81,6 +102,48 @@ impl Gen<'_> {
         out
     }
 
+    /// A function from what a step gets to the number of the step, or -1, as an element of it says.
+    fn check(&mut self, args: &[NodeId], step: &Function) -> Function {
+        let name = format!("{}_check", step.name);
+        let mut extents = Vec::new();
+        let mut values = Vec::new();
+        for a in args {
+            let ty = self.ty(*a);
+            extents.push(if ty.is_scalar() { Vec::new() } else { self.shape(*a) });
+            let value: Option<Lit> = ty.is_scalar().then(|| self.value(*a));
+            values.push(value);
+        }
+        let mut function = Function::new(&name, step.params.clone());
+        (function.fast, function.tensor_cores, function.stencil) =
+            (step.fast, step.tensor_cores, step.stencil);
+        let types = self.types.clone();
+        let (inside, wild) = (self.inside + 1, self.wild);
+        let mut g = Gen::new(function, extents, values, types, self.rng);
+        (g.inside, g.wild, g.most_nodes) = (inside, wild, 40);
+        let turn = g.add(Op::Turn);
+        g.scalars.push(turn);
+        if g.rng.one_in(2) {
+            let s = g.reduction_of(NodeId(0));
+            g.scalars.push(s);
+        }
+        let goes_on = match g.rng.below(3) {
+            // so that some iterations end early
+            0 => {
+                let two = g.int(2);
+                g.add(Op::Binary(BinaryOp::Lt, turn, two))
+            }
+            _ => g.scalar(Ty::Bool, 3),
+        };
+        let (one, minus) = (g.int(1), g.int(-1));
+        let number = g.add(Op::Select(goes_on, minus, turn));
+        let value = g.add(Op::Fill(one, number));
+        g.b.function.results.push(Output { name: "steps".into(), value });
+        let (function, constructs, refused) = (g.b.function, g.constructs, g.refused);
+        self.constructs.extend(constructs);
+        self.refused = self.refused.or(refused);
+        function
+    }
+
     /// A function from these to the next states, and what the interpreter does in it.
     fn step(&mut self, args: &[NodeId], states: usize) -> (Function, f64) {
         let mut params = Vec::new();
@@ -102,6 +165,11 @@ impl Gen<'_> {
         (g.inside, g.wild) = (inside, wild);
         g.most_nodes = g.most_nodes.min(100);
         g.most_work = most;
+        if g.rng.one_in(2) {
+            let turn = g.add(Op::Turn);
+            g.scalars.push(turn);
+            g.note("the number of a step");
+        }
         for _ in 0..g.rng.below(4) {
             g.something();
         }

@@ -30,15 +30,18 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 29] = [
+pub const CONSTRUCTS: [&str; 32] = [
     "a chain of scalars",
     "a condition of a reduction",
+    "a condition of an iteration",
     "a part replaced",
     "a row at any index",
     "a row of an element",
     "a row that the host knows",
     "a scalar from outside of an iteration",
     "a step in a step",
+    "the number of a step",
+    "collected states",
     "contraction",
     "E0209: a bound of data",
     "E0310: a slice that never fits",

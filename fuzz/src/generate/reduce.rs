@@ -51,7 +51,12 @@ impl Gen<'_> {
             _ => {
                 let init = self.start(ty);
                 let join = self.operator(ty, ty);
-                self.add(Op::Reduce { join, init, src: x, which: 0 })
+                // inside of closures short ones are too slow to try: each takes a whole tile
+                let op = match self.nest == 0 && self.rng.one_in(6) {
+                    true => Op::ReduceOrdered { join, init, src: x, which: 0 },
+                    false => Op::Reduce { join, init, src: x, which: 0 },
+                };
+                self.add(op)
             }
         };
         if self.affords(made) { made } else { self.scalar(ty, 0) }
@@ -98,9 +103,11 @@ impl Gen<'_> {
             let all = all.collect();
             g.tuple(all)
         });
-        let component = |which: u32| match is_fold {
-            true => Op::Fold { step: joined.clone(), init, src, which },
-            false => Op::Reduce { join: joined.clone(), init, src, which },
+        let is_ordered = !is_fold && self.nest == 0 && self.rng.one_in(4);
+        let component = |which: u32| match (is_fold, is_ordered) {
+            (true, _) => Op::Fold { step: joined.clone(), init, src, which },
+            (_, true) => Op::ReduceOrdered { join: joined.clone(), init, src, which },
+            _ => Op::Reduce { join: joined.clone(), init, src, which },
         };
         self.note(if is_fold { "fold of tuples" } else { "reduction of tuples" });
         if self.rng.one_in(2) {

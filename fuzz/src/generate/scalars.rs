@@ -208,7 +208,8 @@ impl Gen<'_> {
         } else {
             self.rng.pick(&hosts)
         };
-        if !verify::runs_on_host(&self.b.function.graph, n) {
+        let g = &self.b.function.graph;
+        if !verify::is_host(g, n) || !verify::runs_on_host(g, n) {
             return n;
         }
         self.next_line();

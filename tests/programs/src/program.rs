@@ -1,7 +1,7 @@
 //! A program of the corpus, and its fields.
 
 use crate::array::{Array, Expected, Input};
-use arraygpu::{KernelFn, Package};
+use arraygpu::{Callable, Outputs, Package, ParameterNames, Parameters};
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::scalar::Ty;
 
@@ -58,15 +58,18 @@ impl Corpus {
     /// Adds a program: its name, the names of its parameters and results, a small call's inputs,
     /// the function, and the reference.
     #[track_caller]
-    pub fn add<const K: usize, A, E: Expected>(
+    pub fn add<const K: usize, A: Parameters, F: Callable<K, A>, E: Expected>(
         &mut self,
         name: &'static str,
-        params: [&str; K],
+        params: impl ParameterNames<K>,
         results: &str,
         inputs: [Input; K],
-        f: impl KernelFn<K, A>,
+        f: F,
         reference: impl FnOnce([&Array; K]) -> E,
-    ) -> &mut Program {
+    ) -> &mut Program
+    where
+        F::Out: Outputs,
+    {
         let results: Vec<&str> = results.split(' ').collect();
         let package = Package::new("p").function(name, params, results, f);
         let function = package.functions().unwrap_or_else(|e| panic!("{name}: {e}")).remove(0);

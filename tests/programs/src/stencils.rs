@@ -3,6 +3,7 @@
 use crate::array::{Array, m, s, t, v};
 use crate::program::Corpus;
 use crate::reason;
+use arraygpu::Windows;
 use arraygpu::prelude::*;
 
 /// Adds the programs.
@@ -171,8 +172,8 @@ fn planes(c: &mut Corpus) {
         [m(7, 9), m(7, 9)],
         |u: MExp<f32>, v: MExp<f32>| {
             let (a, b) = (u.windows2(3, 3), v.windows2(3, 3));
-            let dx = |w: &[Vec<MExp<f32>>]| (w[1][2] - w[1][0]) * 0.5;
-            let dy = |w: &[Vec<MExp<f32>>]| (w[2][1] - w[0][1]) * 0.5;
+            let dx = |w: &[Windows<MExp<f32>>]| (w[1][2] - w[1][0]) * 0.5;
+            let dy = |w: &[Windows<MExp<f32>>]| (w[2][1] - w[0][1]) * 0.5;
             (dx(&a) + dy(&b), dx(&b) - dy(&a))
         },
         |[u, v]| {

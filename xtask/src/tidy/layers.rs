@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 35] = [
+const DSL: [&str; 45] = [
     "scope",
     "node",
     "elem",
@@ -46,22 +46,32 @@ const DSL: [&str; 35] = [
     "joined",
     "reduce",
     "tuples",
+    "ordered",
+    "choice",
     "extremes",
     "array",
     "vector",
+    "sliced",
     "matrix",
     "moments",
     "softmax",
+    "mistakes",
+    "windows",
+    "widths",
     "stencil",
     "update",
     "complex",
+    "states",
     "iterate",
+    "iterate_forms",
     "stage",
     "error",
     "lower",
     "package",
     "progress",
     "cli",
+    "values",
+    "eval",
     "example",
 ];
 

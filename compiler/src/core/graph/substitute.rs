@@ -124,6 +124,9 @@ impl Graph {
         if self.node(n).bound {
             self.mark_bound(new);
         }
+        if !self.names(n).is_empty() {
+            self.names(n).to_vec().iter().for_each(|name| self.name(new, name));
+        }
         new
     }
 }

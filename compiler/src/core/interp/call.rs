@@ -1,15 +1,23 @@
 //! A call of the function, or of a step of its iterations.
 
 use super::machine::{Env, Machine};
-use super::values::{Array, Val};
+use super::values::Val;
+use super::watch::Watch;
 use crate::core::Function;
 use crate::error::Result;
-use std::rc::Rc;
 
 impl Machine<'_> {
-    /// Returns the results of a function, NaN canonical, and whether it left an error record.
-    pub(super) fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
+    /// Returns the results of a function, NaN canonical, and whether it left an error record. `turn` is
+    /// the number of the step, if the function is one.
+    pub(super) fn call(
+        f: &Function,
+        args: Vec<Val>,
+        turn: i64,
+        watch: Option<&Watch>,
+    ) -> Result<(Vec<Val>, bool)> {
         let mut m = Machine::checked(f, args)?;
+        m.watch = watch;
+        m.turn = turn;
         let env = Env::default();
         // a node that depends on no element is computed for the call, even if no element needs it;
         // between compiler passes this holds only for nodes that were such in the author's program
@@ -19,13 +27,7 @@ impl Machine<'_> {
                 m.eval(n, &env);
             }
         }
-        let results = f.results.iter().map(|r| match m.eval(r.value, &env) {
-            Val::Scalar(l) => Val::Scalar(l.canonical()),
-            Val::Array(v) => {
-                let elements = v.elements.iter().map(|l| l.canonical()).collect();
-                Val::Array(Rc::new(Array { extents: v.extents.clone(), elements }))
-            }
-        });
+        let results = f.results.iter().map(|r| m.eval(r.value, &env).canonical());
         let results = results.collect();
         m.failed.map_or(Ok((results, m.recorded)), Err)
     }

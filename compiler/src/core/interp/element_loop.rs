@@ -3,6 +3,7 @@
 use super::machine::{Env, Machine};
 use crate::core::{Lambda, NodeId, Op};
 use crate::scalar::Lit;
+use std::cell::RefCell;
 
 impl Machine<'_> {
     /// Returns a value of a loop of an element (semantics 5.16).
@@ -20,7 +21,8 @@ impl Machine<'_> {
         args.extend(init.iter().map(|n| self.scalar(*n, env)));
         let mut memo = self.spare.pop().unwrap_or_default();
         while args[0].as_i64() < count {
-            let inner = Env { params: &step.params, args: &args, memo, outer: Some(env) };
+            let inner =
+                Env { params: &step.params, args: &args, memo, outer: Some(env), shown: RefCell::default() };
             let next: Option<Vec<Lit>> = self
                 .scalar(parts[0], &inner)
                 .as_bool()

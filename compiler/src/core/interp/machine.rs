@@ -1,11 +1,13 @@
 //! Evaluates nodes on demand, each value once for each binding of its variables.
 
 mod components;
+mod seen;
 mod tree;
 
 use super::moments::Moments;
 use super::values::{Array, Val, for_each_index};
-use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
+use super::watch::Watch;
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, axis_of_state, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -22,6 +24,8 @@ pub(super) struct Env<'e> {
     pub(super) args: &'e [Lit],
     pub(super) memo: Memo,
     pub(super) outer: Option<&'e Env<'e>>,
+    /// Values with names that were shown for these bindings.
+    pub(super) shown: RefCell<Vec<NodeId>>,
 }
 
 pub(super) type Memo = RefCell<HashMap<NodeId, Lit>>;
@@ -36,16 +40,19 @@ impl Env<'_> {
 }
 
 pub(super) struct Machine<'a> {
-    f: &'a Function,
+    pub(super) f: &'a Function,
     pub(super) g: &'a Graph,
     args: Vec<Val>,
-    closed: HashMap<NodeId, Val>,
+    /// The number of the step, in the step of an iteration.
+    pub(super) turn: i64,
+    pub(super) closed: HashMap<NodeId, Val>,
     /// The values of nodes that were computed as part of a bound.
     bounds: HashMap<NodeId, Val>,
-    in_bound: bool,
+    pub(super) in_bound: bool,
     /// Empty tables, which the next lambda reuses.
     pub(super) spare: Vec<Memo>,
     pub(super) recorded: bool,
+    pub(super) watch: Option<&'a Watch>,
     /// The first rule of a step that does not hold.
     pub(super) failed: Option<Error>,
 }
@@ -57,18 +64,20 @@ impl<'a> Machine<'a> {
             f,
             g: &f.graph,
             args,
+            turn: 0,
             closed: HashMap::default(),
             bounds: HashMap::default(),
             in_bound: false,
             spare: Vec::new(),
             recorded: false,
+            watch: None,
             failed: None,
         };
         let env = Env::default();
         for r in &f.requires {
             let (a, b) = (m.scalar(r.a, &env).as_i64(), m.scalar(r.b, &env).as_i64());
             if !r.rule.holds(a, b) {
-                let message = format!("{}: {}: {}", f.name, r.subject, r.rule.violation(a, b));
+                let message = format!("{}: {}: {}", f.name, r.subject, r.rule.violation(&r.subject, a, b));
                 return Err(Error::user("E0302", message).at(r.loc.first()));
             }
         }
@@ -77,23 +86,6 @@ impl<'a> Machine<'a> {
         Ok(m)
     }
 
-    /// Returns all states after `count` steps. The rules of a step must hold for the first states,
-    /// even if `count` is 0; otherwise the call fails.
-    fn iterate(&mut self, step: &Function, count: i64, mut args: Vec<Val>) -> Vec<Val> {
-        let states = step.results.len();
-        let checked = Machine::checked(step, args.clone()).map(|_| ());
-        let done = checked.and_then(|()| {
-            (0..count).try_for_each(|_| {
-                let (next, recorded) = Machine::call(step, args.clone())?;
-                self.recorded |= recorded;
-                next.into_iter().zip(&mut args).for_each(|(new, old)| *old = new);
-                Ok(())
-            })
-        });
-        self.failed = self.failed.take().or(done.err());
-        args.truncate(states);
-        args
-    }
     pub(super) fn scalar(&mut self, n: NodeId, env: &Env) -> Lit {
         match self.eval(n, env) {
             Val::Scalar(l) => l,
@@ -102,7 +94,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns a length or an index of the whole call.
-    fn bound(&mut self, n: NodeId, env: &Env) -> i64 {
+    pub(super) fn bound(&mut self, n: NodeId, env: &Env) -> i64 {
         self.host(n, env).as_i64()
     }
 
@@ -122,7 +114,7 @@ impl<'a> Machine<'a> {
         value
     }
 
-    fn array(&mut self, n: NodeId, env: &Env) -> Rc<Array> {
+    pub(super) fn array(&mut self, n: NodeId, env: &Env) -> Rc<Array> {
         match self.eval(n, env) {
             Val::Array(v) => v,
             Val::Scalar(_) => unreachable!("verified: {n:?} is an array"),
@@ -134,6 +126,7 @@ impl<'a> Machine<'a> {
         match self.g.op(n) {
             Op::Const(l) => return Val::Scalar(*l),
             Op::Var(v, _) => return Val::Scalar(env.var(*v)),
+            Op::Turn => return Val::Scalar(Lit::i64(self.turn)),
             _ => {}
         }
         if self.g.is_closed(n) {
@@ -141,6 +134,7 @@ impl<'a> Machine<'a> {
                 return v.clone();
             }
             let v = self.compute(n, env);
+            self.show(n, &v, env);
             self.closed.insert(n, v.clone());
             return v;
         }
@@ -148,6 +142,7 @@ impl<'a> Machine<'a> {
             return Val::Scalar(*l);
         }
         let v = self.compute(n, env);
+        self.show(n, &v, env);
         if let Val::Scalar(l) = v {
             env.memo.borrow_mut().insert(n, l);
         }
@@ -167,7 +162,7 @@ impl<'a> Machine<'a> {
         of: impl FnOnce(&mut Self, &Env) -> T,
     ) -> T {
         let memo = self.spare.pop().unwrap_or_default();
-        let inner = Env { params: &l.params, args, memo, outer: Some(env) };
+        let inner = Env { params: &l.params, args, memo, outer: Some(env), shown: RefCell::default() };
         let value = of(self, &inner);
         inner.memo.borrow_mut().clear();
         self.spare.push(inner.memo);
@@ -182,7 +177,7 @@ impl<'a> Machine<'a> {
             Op::Binary(op, a, b) => {
                 let (a, b) = (self.scalar(*a, env), self.scalar(*b, env));
                 let (value, fault) = eval_binary(*op, a, b);
-                self.recorded |= fault.is_some() && g.op(n).may_record(g);
+                self.leave(n, fault.is_some() && g.op(n).may_record(g));
                 value
             }
             Op::MulAdd(a, b, c) => {
@@ -199,7 +194,7 @@ impl<'a> Machine<'a> {
                 let array = self.array(*x, env);
                 let index: Vec<i64> = index.iter().map(|i| self.scalar(*i, env).as_i64()).collect();
                 let value = array.position(&index).map(|at| array.elements[at]);
-                self.recorded |= value.is_none();
+                self.leave(n, value.is_none());
                 assert!(
                     value.is_some() || !matches!(g.op(n), Op::Elem(..)),
                     "elem out of bounds: a pass proved wrongly"
@@ -208,13 +203,19 @@ impl<'a> Machine<'a> {
             }
             Op::Within(i, len) => {
                 let (i, len) = (self.scalar(*i, env).as_i64(), self.scalar(*len, env).as_i64());
-                self.recorded |= !(0..len).contains(&i);
+                self.leave(n, !(0..len).contains(&i));
                 Lit::bool((0..len).contains(&i))
             }
             Op::Reduce { join, init, src, which } => {
                 let v = self.tuples(*src, env);
                 let joined = |m: &mut Self, a: Tuple, b: Tuple| m.apply_to(join, &a, &b, env);
                 let v = self.tree(v, &mut |m, _, acc, next| joined(m, acc, next), &mut joined.clone());
+                let init = self.tuple(*init, env);
+                v.map_or(init.clone(), |v| self.apply_to(join, &init, &v, env))[*which as usize]
+            }
+            Op::ReduceOrdered { join, init, src, which } => {
+                let v = self.tuples(*src, env);
+                let v = self.ordered_tree(v, &mut |m, a, b| m.apply_to(join, &a, &b, env));
                 let init = self.tuple(*init, env);
                 v.map_or(init.clone(), |v| self.apply_to(join, &init, &v, env))[*which as usize]
             }
@@ -264,22 +265,7 @@ impl<'a> Machine<'a> {
                 all.iter().fold(init, |acc, x| self.apply_to(step, &acc, x, env))[*which as usize]
             }
             Op::Loop { step, which, count, init } => self.element_loop(step, *which, *count, init, env),
-            Op::Iterate { step, which, count, args } => {
-                let begin = args.iter().map(|a| match g.ty(*a).is_scalar() {
-                    true => Val::Scalar(self.host(*a, env)),
-                    false => Val::Array(self.array(*a, env)),
-                });
-                let (begin, f) = (begin.collect(), self.f);
-                let count_now = self.bound(*count, env);
-                let states = self.iterate(&f.steps[*step as usize], count_now, begin);
-                for (state, i) in states.iter().zip(0..) {
-                    let op = Op::Iterate { step: *step, which: i, count: *count, args: args.clone() };
-                    if let Some(sibling) = g.find(&op) {
-                        self.closed.insert(sibling, state.clone());
-                    }
-                }
-                return states[*which as usize].clone();
-            }
+            Op::Iterate { .. } => return self.iteration(n, env),
             _ => return Val::Array(Rc::new(self.elements(n, env))),
         })
     }
@@ -289,7 +275,12 @@ impl<'a> Machine<'a> {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
             Op::Reverse(y, _) | Op::Materialize(y) => self.extent(*y, axis, env),
-            Op::Iterate { which, args, .. } => self.extent(args[*which as usize], axis, env),
+            Op::Iterate { which, form, count, args, .. } => {
+                match axis_of_state(*form, args[*which as usize], axis) {
+                    Some((state, axis)) => self.extent(state, axis, env),
+                    None => self.bound(*count, env),
+                }
+            }
             Op::Generate(extents, _) => self.bound(extents[axis as usize], env),
             Op::Iota(n) | Op::Fill(n, _) => self.bound(*n, env),
             Op::Permute(y, axes) => self.extent(*y, axes[axis as usize], env),

@@ -3,11 +3,48 @@
 use crate::scalar::Lit;
 use std::rc::Rc;
 
+/// An argument or a result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// A scalar.
+    Scalar(Lit),
+    /// A vector; all elements have one type.
+    Vector(Vec<Lit>),
+    /// A matrix or more: extents, outermost first, and elements in row-major order.
+    Array(Vec<i64>, Vec<Lit>),
+}
+
+impl Value {
+    /// The value as callers have it.
+    pub(super) fn of(v: Val) -> Value {
+        match v {
+            Val::Scalar(l) => Value::Scalar(l),
+            Val::Array(v) => match v.extents.len() {
+                1 => Value::Vector(v.elements.clone()),
+                _ => Value::Array(v.extents.clone(), v.elements.clone()),
+            },
+        }
+    }
+}
+
 /// The value of a node.
 #[derive(Clone)]
 pub(super) enum Val {
     Scalar(Lit),
     Array(Rc<Array>),
+}
+
+impl Val {
+    /// The value, with the one NaN that results have.
+    pub(super) fn canonical(self) -> Val {
+        match self {
+            Val::Scalar(l) => Val::Scalar(l.canonical()),
+            Val::Array(v) => {
+                let elements = v.elements.iter().map(|l| l.canonical()).collect();
+                Val::Array(Rc::new(Array { extents: v.extents.clone(), elements }))
+            }
+        }
+    }
 }
 
 /// Extents, outermost first, and elements in row-major order.

@@ -5,7 +5,7 @@ use super::builder::bind;
 use super::{LaunchContext, Lower, Operand, Region};
 use crate::core::index_space::indices;
 use crate::core::linear::{self, Linear};
-use crate::core::{NodeId, Op};
+use crate::core::{NodeId, Op, axis_of_state};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::plan::ScalarArg;
@@ -244,7 +244,12 @@ impl LaunchContext<'_, '_> {
         match self.g.op(x).clone() {
             Op::Materialize(y) => self.extent(y, axis),
             Op::Generate(extents, _) => extents[axis as usize],
-            Op::Iterate { which, args, .. } => self.extent(args[which as usize], axis),
+            Op::Iterate { which, form, count, args, .. } => {
+                match axis_of_state(form, args[which as usize], axis) {
+                    Some((state, axis)) => self.extent(state, axis),
+                    None => count,
+                }
+            }
             _ => {
                 let len = self.g.add(Op::Len(x, axis));
                 let form = self.scheduler.equations.resolve(&Linear::of(&self.g, len));

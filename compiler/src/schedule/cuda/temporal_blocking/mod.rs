@@ -119,6 +119,11 @@ impl TemporalBlockingParams {
         let arrays = l.repeated()?;
         let (rank @ 1..=2, 1..=MAX_STATES) = (fused.domain.len(), arrays.len()) else { return None };
         let items = whole_states(l, fused, &arrays)?;
+        let roots: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
+        // the host computes what follows from a step's number, once for each launch
+        if l.g.reachable(roots).into_iter().any(|n| matches!(l.g.op(n), Op::Turn)) {
+            return None;
+        }
         let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
         if stencils.iter().any(|s| !s.is_static(&l.g)) {
             return None;

@@ -1,0 +1,33 @@
+//! What who watches a call sees of it.
+
+use super::{Env, Machine};
+use crate::core::NodeId;
+use crate::core::interp::values::{Val, Value};
+
+impl Machine<'_> {
+    /// Leaves an error record at a node, if the condition holds.
+    pub(in crate::core::interp) fn leave(&mut self, n: NodeId, condition: bool) {
+        self.recorded |= condition;
+        if let (Some(watch), true, false) = (self.watch, condition, self.in_bound) {
+            watch.recorded.borrow_mut().get_or_insert_with(|| self.g.node(n).loc.clone());
+        }
+    }
+
+    /// Shows a value that has names, unless it was shown for these bindings.
+    pub(in crate::core::interp) fn show(&self, n: NodeId, value: &Val, env: &Env) {
+        let (Some(watch), names) = (self.watch, self.g.names(n)) else { return };
+        if names.is_empty() {
+            return;
+        }
+        let free = &self.g.node(n).free;
+        let mut of = env;
+        while let (false, Some(outer)) = (of.params.iter().any(|p| free.contains(&p.0)), of.outer) {
+            of = outer;
+        }
+        if !of.shown.borrow().contains(&n) {
+            of.shown.borrow_mut().push(n);
+            let value = Value::of(value.clone().canonical());
+            names.iter().for_each(|name| (watch.show)(name, &value));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Writes reductions that keep the order of their elements (semantics 5.17) as reductions by the tree of semantics 5.1.
+//!
+//! ```text
+//! %r = reduce_ordered (%a, %b) from %init over %x {..}
+//!   ->
+//! %y = materialize (generate groups (%u) { reduce (join) from absent over (generate 2^18 (%p) { %x in group u at p }) })
+//! %z = materialize (generate (groups / 128) (%w) { reduce (join) from absent over (generate 128 (%v) { %y at 128 w + v }) })
+//! present, %v = reduce (join) from absent over %z
+//! %r = select present, (%a = %init, %b = %v in ..), %init
+//! ```
+//!
+//! Column c of a tile is elements c, 128 + c, .. by 5.1, and 16 c .. 16 c + 15 by 5.17. So the element at place p of a
+//! tile is the one at 16 (p mod 128) + p / 128: then both trees of a tile are the same. 128 tiles or fewer, a *group*, are
+//! joined as neighbours by both, and so are 128 groups. Of the last tile elements are absent at any place, so they are
+//! tuples with a flag, and `join` takes the other operand where one is absent. A group of fewer tiles is no longer than
+//! these.
+//!
+//! Inside of closures, where nothing can be stored, the groups are joined without `y` and `z`. Elements that may leave
+//! error records are stored first, so that a record has the number of its element.
+
+use crate::core::rewrite::rewrite_from;
+use crate::core::simplify::simplify;
+use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, TILE, tuples};
+use crate::error::Result;
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+/// Runs the pass.
+pub fn run(f: Function) -> Result<Function> {
+    if !f.needs(|n| matches!(f.graph.op(n), Op::ReduceOrdered { .. })) {
+        return Ok(f);
+    }
+    Ok(rewrite_from(&f, true, &mut |g, op, old| match op {
+        Op::ReduceOrdered { join, init, src, which } => {
+            let once = f.graph.node(old).once;
+            let all = reduced(g, &join, init, src, once);
+            all[which as usize]
+        }
+        op => g.add(op),
+    }))
+}
+
+/// The components of the result.
+fn reduced(g: &mut Graph, join: &Lambda, init: NodeId, src: NodeId, once: bool) -> Vec<NodeId> {
+    let sources = arrays(g, src);
+    let types: Vec<Ty> = sources.iter().map(|x| g.ty(*x).elem).collect();
+    let joins = Joins { join: optional(g, join, &types), types };
+    let all = joins.all(g, &sources);
+    // all of them, because they may leave records
+    all.iter().filter(|_| once).for_each(|n| g.mark_once(*n));
+    let init = tuples::components(g, init);
+    let body = g.open(join, &[&init[..], &all[1..]].concat());
+    let joined = tuples::components(g, body);
+    joined.into_iter().zip(init).map(|(value, init)| simplify(g, Op::Select(all[0], value, init))).collect()
+}
+
+/// The array of each component of an array's elements, stored if its elements may leave error records.
+fn arrays(g: &mut Graph, src: NodeId) -> Vec<NodeId> {
+    let op = g.op(src).clone();
+    let all = match op.lambda() {
+        Some(lambda) if tuples::has_tuples(g, src) => {
+            let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+            let count = tuples::components(g, lambda.body).len();
+            let operands: Vec<NodeId> = op.operands().collect();
+            let component = |which: usize| {
+                let own = g.lambda(&types, |g, vars| {
+                    let body = g.open(lambda, vars);
+                    tuples::components(g, body)[which]
+                });
+                g.add(op.with(&operands, Some(own)))
+            };
+            (0..count).map(component).collect()
+        }
+        _ => vec![src],
+    };
+    let stored = |x: NodeId| {
+        let records = g.is_closed(x) && g.reachable([x]).into_iter().any(|n| g.op(n).may_record(g));
+        if records && !g.is_stored(x) { g.add(Op::Materialize(x)) } else { x }
+    };
+    all.into_iter().map(stored).collect()
+}
+
+/// The operator of values that may be absent: tuples whose first component says whether there is one.
+fn optional(g: &mut Graph, join: &Lambda, types: &[Ty]) -> Lambda {
+    let one: Vec<Ty> = [Ty::Bool].into_iter().chain(types.iter().copied()).collect();
+    g.lambda(&[&one[..], &one].concat(), |g, vars| {
+        let (a, b) = vars.split_at(one.len());
+        let body = g.open(join, &[&a[1..], &b[1..]].concat());
+        let joined = tuples::components(g, body);
+        let mut all = vec![g.add(Op::Binary(BinaryOp::Or, a[0], b[0]))];
+        for (value, (x, y)) in joined.into_iter().zip(a[1..].iter().zip(&b[1..])) {
+            let value = g.add(Op::Select(b[0], value, *x));
+            all.push(g.add(Op::Select(a[0], value, *y)));
+        }
+        g.add(Op::Tuple(all))
+    })
+}
+
+/// How values are joined.
+struct Joins {
+    join: Lambda,
+    types: Vec<Ty>,
+}
+
+/// An element: its components, and whether there is one.
+type Element<'e> = &'e dyn Fn(&mut Graph, NodeId) -> (NodeId, Vec<NodeId>);
+
+impl Joins {
+    /// Whether there is an element, and the components of all elements joined.
+    fn all(&self, g: &mut Graph, sources: &[NodeId]) -> Vec<NodeId> {
+        let count = length(g, sources[0]);
+        let (group, tile) = (TILE * COLUMNS, TILE);
+        let (groups, tiles) = (parts(g, count, group), parts(g, count, tile));
+        let size = times(g, tiles, tile);
+        let size = at_most(g, size, group);
+        // the values of a group of tiles; the number of each group
+        let of_group = |g: &mut Graph, number: NodeId| {
+            let first = times(g, number, group);
+            self.reduced(g, size, &|g, place| element(g, sources, count, first, place))
+        };
+        let values = self.stored(g, groups, &of_group);
+        let is_stored = values.as_ref().is_some_and(|all| all.iter().all(|x| g.is_stored(*x)));
+        let yes = g.lit(Lit::bool(true));
+        let (true, Some(values)) = (is_stored, values) else {
+            return self.reduced(g, groups, &|g, number| (yes, of_group(g, number)[1..].to_vec()));
+        };
+        // the values of 128 groups
+        let (more, few) = (parts(g, groups, COLUMNS), at_most(g, groups, COLUMNS));
+        let of_groups = |g: &mut Graph, number: NodeId| {
+            let first = times(g, number, COLUMNS);
+            self.reduced(g, few, &|g, place| {
+                let index = simplify(g, Op::Binary(BinaryOp::Add, first, place));
+                read(g, &values, groups, index)
+            })
+        };
+        let values = self.stored(g, more, &of_groups).expect("they depend on no variable");
+        self.reduced(g, more, &|g, number| {
+            (yes, values.iter().map(|x| g.add(Op::Elem(*x, vec![number]))).collect())
+        })
+    }
+
+    /// The arrays of the components of these values, if they depend on no variable of a closure.
+    fn stored(
+        &self,
+        g: &mut Graph,
+        count: NodeId,
+        value: &dyn Fn(&mut Graph, NodeId) -> Vec<NodeId>,
+    ) -> Option<Vec<NodeId>> {
+        let component = |which: usize| {
+            let lambda = g.lambda(&[Ty::I64], |g, number| value(g, number[0])[which]);
+            let all = g.add(Op::Generate(vec![count], lambda));
+            g.is_closed(all).then(|| g.add(Op::Materialize(all)))
+        };
+        (1..=self.types.len()).map(component).collect()
+    }
+
+    /// Whether one of `count` elements is there, and the components of these joined.
+    fn reduced(&self, g: &mut Graph, count: NodeId, element: Element) -> Vec<NodeId> {
+        let nothing = [Ty::Bool].iter().chain(&self.types).map(|ty| g.lit(Lit::zero(*ty))).collect();
+        let init = g.add(Op::Tuple(nothing));
+        let elements = g.lambda(&[Ty::I64], |g, place| {
+            let (present, components) = element(g, place[0]);
+            g.add(Op::Tuple([&[present], &components[..]].concat()))
+        });
+        let src = g.add(Op::Generate(vec![count], elements));
+        let component = |which| g.add(Op::Reduce { join: self.join.clone(), init, src, which: which as u32 });
+        (0..=self.types.len()).map(component).collect()
+    }
+}
+
+/// The number of parts of `size` elements, the last of which may be shorter.
+fn parts(g: &mut Graph, count: NodeId, size: i64) -> NodeId {
+    let [more, size] = [size - 1, size].map(|n| g.lit(Lit::i64(n)));
+    let up = simplify(g, Op::Binary(BinaryOp::Add, count, more));
+    simplify(g, Op::Binary(BinaryOp::Div, up, size))
+}
+
+fn times(g: &mut Graph, n: NodeId, by: i64) -> NodeId {
+    let by = g.lit(Lit::i64(by));
+    simplify(g, Op::Binary(BinaryOp::Mul, n, by))
+}
+
+fn at_most(g: &mut Graph, n: NodeId, limit: i64) -> NodeId {
+    let limit = g.lit(Lit::i64(limit));
+    simplify(g, Op::Binary(BinaryOp::Min, n, limit))
+}
+
+/// The element at a place of the group of tiles that begins at `first`.
+fn element(
+    g: &mut Graph,
+    sources: &[NodeId],
+    count: NodeId,
+    first: NodeId,
+    place: NodeId,
+) -> (NodeId, Vec<NodeId>) {
+    let [size, columns] = [TILE, COLUMNS].map(|n| g.lit(Lit::i64(n)));
+    let binary = |g: &mut Graph, op, a, b| simplify(g, Op::Binary(op, a, b));
+    let inside = binary(g, BinaryOp::Rem, place, size);
+    let tile = binary(g, BinaryOp::Sub, place, inside);
+    let column = binary(g, BinaryOp::Rem, inside, columns);
+    let row = binary(g, BinaryOp::Div, inside, columns);
+    let column = times(g, column, TILE / COLUMNS);
+    let [begin, inside] = [(first, tile), (column, row)].map(|(a, b)| binary(g, BinaryOp::Add, a, b));
+    let index = binary(g, BinaryOp::Add, begin, inside);
+    read(g, sources, count, index)
+}
+
+/// Whether an index is below `count`, and the elements there, or else the last ones.
+fn read(g: &mut Graph, sources: &[NodeId], count: NodeId, index: NodeId) -> (NodeId, Vec<NodeId>) {
+    let one = g.lit(Lit::i64(1));
+    let present = simplify(g, Op::Binary(BinaryOp::Lt, index, count));
+    let last = simplify(g, Op::Binary(BinaryOp::Sub, count, one));
+    let index = simplify(g, Op::Binary(BinaryOp::Min, index, last));
+    let value = |source: &NodeId| {
+        let index = indices(g, *source, index);
+        g.add(Op::Elem(*source, index))
+    };
+    (present, sources.iter().map(value).collect())
+}
+
+/// The number of elements of an array.
+fn length(g: &mut Graph, array: NodeId) -> NodeId {
+    let rank = g.ty(array).rank;
+    let all: Vec<NodeId> = (0..rank).map(|axis| g.add(Op::Len(array, axis))).collect();
+    all.into_iter().reduce(|a, b| simplify(g, Op::Binary(BinaryOp::Mul, a, b))).expect("verified: an array")
+}
+
+/// The indices of an element by its number in row-major order.
+fn indices(g: &mut Graph, array: NodeId, mut index: NodeId) -> Vec<NodeId> {
+    let one = g.lit(Lit::i64(1));
+    let mut all = Vec::new();
+    for axis in (1..g.ty(array).rank).rev() {
+        // never 0, so that the division leaves no record
+        let extent = g.add(Op::Len(array, axis));
+        let extent = g.add(Op::Binary(BinaryOp::Max, extent, one));
+        all.push(g.add(Op::Binary(BinaryOp::Rem, index, extent)));
+        index = g.add(Op::Binary(BinaryOp::Div, index, extent));
+    }
+    all.push(index);
+    all.reverse();
+    all
+}

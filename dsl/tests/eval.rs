@@ -1,0 +1,90 @@
+//! Functions that tests run on the reference interpreter.
+
+use arraygpu_dsl::prelude::*;
+use arraygpu_dsl::{Matrix, Volume, eval};
+
+fn rmse(x: VExp<f32>, y: VExp<f32>) -> SExp<f32> {
+    ((x - y).map(|d| d * d).sum() / x.len().cast::<f32>()).sqrt()
+}
+
+#[test]
+fn arguments_and_results_of_every_rank() {
+    let (x, y): (Vec<f32>, &[f32]) = (vec![1.0, 2.0], &[1.0, 5.0]);
+    assert_eq!(eval(rmse, (&x, y)).expect("it runs"), 4.5f32.sqrt());
+    assert_eq!(eval(rmse, (x, [1.0, 5.0])).expect("it runs"), 4.5f32.sqrt());
+    assert_eq!(eval(|| lit(3u8), ()).expect("it runs"), 3);
+    let all =
+        |a: SExp<i64>, x: VExp<bool>, m: MExp<f16>, t: TExp<f64>| (a + 1, (!x, (m + m, t.transpose_all())));
+    trait Turned {
+        fn transpose_all(self) -> Self;
+    }
+    impl Turned for TExp<f64> {
+        fn transpose_all(self) -> Self {
+            self.permute([2, 1, 0])
+        }
+    }
+    let half = f16::from_f32;
+    let m = Matrix::new([1, 2], vec![half(1.0), half(2.5)]);
+    let t = Volume::from([[[1.0, 2.0]]]);
+    let (a, (x, (m, t))) = eval(all, (1, [true, false], &m, &t)).expect("it runs");
+    assert_eq!((a, x), (2, vec![false, true]));
+    assert_eq!(m, [[half(2.0), half(5.0)]]);
+    assert_eq!((t.extents(), t[[1, 0, 0]]), ([2, 1, 1], 2.0));
+    // no elements
+    assert_eq!(
+        eval(|m: MExp<f32>| m * 2, (Matrix::new([0, 3], vec![]),)).expect("it runs").extents(),
+        [0, 3]
+    );
+    assert_eq!(eval(|x: VExp<f32>| x.sum(), ([],)).expect("it runs"), 0.0);
+}
+
+#[test]
+fn errors_are_values() {
+    let error = eval(rmse, ([1.0, 2.0], [1.0])).expect_err("two lengths");
+    assert_eq!(error.code(), Some("E0302"));
+    let text = error.to_string();
+    assert!(text.starts_with("rmse: operator -: argument1, argument2: the lengths 2 and 1 differ"), "{text}");
+    assert!(text.contains("dsl/tests/eval.rs:7:"), "{text}");
+    // records, with the line that left them
+    let line = line!() + 1;
+    let read = |x: VExp<f32>, i: VExp<i64>| i.map(|i| x.at(i));
+    let error = eval(read, ([1.0], [0, 1])).expect_err("out of range");
+    assert_eq!(error.code(), Some("E0211"));
+    let text = error.to_string();
+    assert!(
+        text.contains("an index out of range") && text.contains(&format!("dsl/tests/eval.rs:{line}:")),
+        "{text}"
+    );
+    let quotient = |a: SExp<i32>, b: SExp<i32>| a / b;
+    assert_eq!(eval(quotient, (7, 2)).expect("it runs"), 3);
+    assert_eq!(eval(quotient, (7, 0)).expect_err("by 0").code(), Some("E0211"));
+    // mistakes in the program
+    let wrong = eval(|x: VExp<f32>| x.weighted_sum(&[]), ([1.0],)).expect_err("no weights");
+    assert_eq!(wrong.code(), Some("E0207"));
+    let not_square = eval(|m: MExp<f32>| m + m.transpose(), ([[1.0, 2.0]],)).expect_err("not square");
+    assert_eq!(not_square.code(), Some("E0302"));
+}
+
+#[test]
+fn traced_values_are_the_same() {
+    let plain = |x: VExp<f32>, k: SExp<i64>| x.iterate(k, |x| x.map(|a| a * a) / x.sum());
+    let traced = |x: VExp<f32>, k: SExp<i64>| {
+        let x = x.trace("x");
+        x.iterate(k.trace("k"), |x| x.map(|a| (a.trace("a") * a).trace("square")).trace("squares") / x.sum())
+    };
+    let x = [1.0, 2.0, 5.0];
+    assert_eq!(eval(plain, (x, 2)).expect("it runs"), eval(traced, (x, 2)).expect("it runs"));
+    // in packages they are nothing
+    let package = |f| Package::new("p").function("f", ["x", "k"], "r", f);
+    let core = |package: Package| {
+        let mut out = Vec::new();
+        package.run_to(["--emit", "core"], &mut out).expect("it is printed");
+        String::from_utf8(out)
+            .expect("text")
+            .lines()
+            .map(|l| l.split(" !").next().map(String::from))
+            .collect::<Vec<_>>()
+    };
+    let (plain, traced): (fn(_, _) -> _, fn(_, _) -> _) = (plain, traced);
+    assert_eq!(core(package(plain)), core(package(traced)));
+}
