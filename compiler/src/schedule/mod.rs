@@ -271,6 +271,9 @@ impl Scheduler<'_> {
         let keeps_columns = c.facts.resident.as_ref().is_some_and(|kept| kept.along == Along::Columns);
         let is_for_gpus = keeps_columns || c.facts.rows_and_columns.is_some();
         let has_cpu_code = scope.has_cpu() && !is_for_gpus && c.has_cpu_chain();
+        if chain.is_some() && !has_cpu_code && !scope.has_gpu() {
+            return Ok(None);
+        }
         let (cpu, dense) = match has_cpu_code {
             true => cpu::kernels(&mut c, &name, fused, scalars).map(|(cpu, dense)| (Some(cpu), dense))?,
             false => (None, Vec::new()),

@@ -115,6 +115,10 @@ pub fn kernels(
             }
             written => written?,
         };
+        // without the variant that leaves parts there is nothing to join
+        if grid.follows() && !written.last().is_some_and(|w: &Written| w.grid.leaves_parts()) {
+            continue;
+        }
         let strategy = group.choice.strategy(fused, c.facts.nested);
         // the size of a product does not count: its code is long because thread tiles are unrolled
         let mut size = k.kernel.main.as_deref().map_or(0, operations);
