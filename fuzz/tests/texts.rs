@@ -46,7 +46,7 @@ fn meaning(f: &Function) -> (usize, Vec<u64>, Vec<String>) {
 /// How many nodes a function and its steps need, and how many roots they have.
 fn size(f: &Function) -> (usize, usize) {
     let own = (f.graph.reachable(f.roots()).len(), f.roots().count());
-    f.steps.iter().map(size).fold(own, |a, b| (a.0 + b.0, a.1 + b.1))
+    f.steps.iter().map(|s| size(s)).fold(own, |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
 /// Another run of all passes changes nothing; for one program in thirty it may find less to do, as where guards of
