@@ -5,7 +5,7 @@ use crate::elem::Elem;
 use crate::error::{Error, Result};
 use crate::handle::{MExp, SExp, TExp, VExp};
 use crate::kernel_fn::KernelFn;
-use crate::lower::{self, Definition};
+use crate::lower;
 use crate::node::{Op, make};
 use crate::package;
 use crate::scope::Place;
@@ -90,20 +90,7 @@ where
     let name = if name.contains(|c: char| !c.is_ascii_alphanumeric() && c != '_') { "f" } else { name };
     let names: [String; K] = std::array::from_fn(|i| format!("argument{}", i + 1));
     let called = package::call(name, at, &names.each_ref().map(String::as_str), f);
-    let definition = Definition {
-        name: name.into(),
-        doc: String::new(),
-        fast: false,
-        tensor_cores: false,
-        stencil: None,
-        at,
-        params: called.params,
-        records: called.records,
-        structs: false,
-        interface: Default::default(),
-        result_names: (0..called.results.len()).map(|i| format!("result{i}")).collect(),
-        results: called.results,
-    };
+    let definition = called.alone(name, at, "result");
     let lowered = if is_named { lower::lower_named(&definition) } else { lower::lower(&definition) };
     Ok(Call { function: lowered.map_err(Error::from)?, args: args.values() })
 }

@@ -3,7 +3,7 @@
 
 use crate::elem::Elem;
 use crate::kernel_fn::KernelFn;
-use crate::lower::{self, Definition};
+use crate::lower;
 use crate::package;
 use arraygpu_compiler::core::interp::{self, Value};
 use std::panic::Location;
@@ -50,20 +50,7 @@ pub fn call_parts<const K: usize, A>(f: impl KernelFn<K, A>, args: impl AsRef<[V
     let at = Location::caller();
     let names: [String; K] = std::array::from_fn(|i| format!("p{i}"));
     let called = package::call("f", at, &names.each_ref().map(String::as_str), f);
-    let definition = Definition {
-        name: "f".into(),
-        doc: String::new(),
-        fast: false,
-        tensor_cores: false,
-        stencil: None,
-        at,
-        params: called.params,
-        records: called.records,
-        structs: false,
-        interface: Default::default(),
-        result_names: (0..called.results.len()).map(|i| format!("r{i}")).collect(),
-        results: called.results,
-    };
+    let definition = called.alone("f", at, "r");
     let outcome = lower::lower(&definition).and_then(|function| interp::run(&function, args.as_ref()));
     outcome.unwrap_or_else(|e| panic!("{}", e.message)).results
 }

@@ -381,6 +381,26 @@ pub(crate) struct Called {
     pub of: Vec<Described>,
 }
 
+impl Called {
+    /// The function as one that no package has, for a single call: its results have the names `result` with numbers.
+    pub(crate) fn alone(self, name: &str, at: Place, result: &str) -> Definition {
+        Definition {
+            name: name.into(),
+            doc: String::new(),
+            fast: false,
+            tensor_cores: false,
+            stencil: None,
+            at,
+            params: self.params,
+            records: self.records,
+            structs: false,
+            interface: Default::default(),
+            result_names: (0..self.results.len()).map(|i| format!("{result}{i}")).collect(),
+            results: self.results,
+        }
+    }
+}
+
 /// Calls an author's function on its parameters, which have these names.
 pub(crate) fn call<const K: usize, A>(
     name: &str,
