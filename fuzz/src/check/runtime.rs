@@ -6,15 +6,29 @@ use crate::case::Case;
 use crate::rng::Rng;
 use crate::runtime::{Laid, Layout, Loaded, context, extents};
 use arraygpu_capi::abi::{AGPU_DEVICE_CPU, AGPU_DEVICE_CUDA, AgpuContext, AgpuStatus};
+use arraygpu_capi::agpu_context_free;
 use arraygpu_compiler::Result;
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::core::interp::{self, Outcome};
 
-/// Contexts with one and two threads.
+/// Contexts with one and two threads, which are freed with this value.
 pub struct Contexts([*mut AgpuContext; 2]);
 
+impl Drop for Contexts {
+    fn drop(&mut self) {
+        let [one, two] = self.0;
+        // SAFETY: this value made the contexts, nothing was left in them, and each is freed once. Two may be the same one.
+        unsafe {
+            agpu_context_free(one);
+            if two != one {
+                agpu_context_free(two);
+            }
+        }
+    }
+}
+
 impl Contexts {
-    /// They live as long as the process.
+    /// Contexts of the CPU.
     pub fn new() -> std::result::Result<Contexts, Failure> {
         let of =
             |threads| context(AGPU_DEVICE_CPU, threads).map_err(|e| Failure::new(format!("no context: {e}")));
