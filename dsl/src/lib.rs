@@ -77,8 +77,8 @@ mod mistakes;
 mod moments;
 mod node;
 mod ops;
-mod ordered;
 mod package;
+mod product;
 mod progress;
 mod rank;
 mod record;
@@ -119,7 +119,6 @@ pub use iterate::{iterate, iterate_indexed};
 pub use iterate_forms::{IterateWhile, iterate_collect, iterate_collect_indexed, iterate_while};
 pub use kernel_fn::{Argument, Callable, KernelFn, Outputs, ParameterNames, Parameters};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
-pub use ordered::OrderedReductions;
 pub use package::Package;
 pub use rank::{Rank, Rank0, Rank1, Rank2, Rank3};
 pub use record::{Field, Record};
@@ -148,18 +147,18 @@ pub mod derived {
     pub use crate::node::NodeRef;
     pub use crate::rank::{Rank, Rank0, Rank1, Rank2, Rank3};
     pub use crate::record::{Field, Record, bundle, pack, parts};
-    pub use crate::scope::Place;
     pub use arraygpu_compiler::package::records::{FieldType, Struct};
+    pub use arraygpu_compiler::scalar::Lit;
 }
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
+    pub use crate::TupleReductions;
     pub use crate::{
         Bits, Elem, Float, Int, IntoScalar, Num, Package, Record, Results, Scalars, Signed, StencilHint,
     };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{Complex, ComplexFields, ComplexVectors, complex};
-    pub use crate::{OrderedReductions, TupleReductions};
     pub use crate::{
         all, any, cond, fill, generate, generate2, generate3, iota, iterate, iterate_indexed, lit, slet,
     };

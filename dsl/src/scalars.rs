@@ -1,6 +1,6 @@
 //! The states of loops: scalars, and tuples of them, nested as one likes.
 
-use crate::handle::SExp;
+use crate::handle::{IntoScalar, SExp};
 use crate::item::Item;
 use crate::node::NodeRef;
 use crate::results::{Results, Scalars, each_tuple};
@@ -33,7 +33,7 @@ impl<T: Item> LoopState for SExp<T> {
 impl<T: Item + Copy> LoopState for T {
     type Expressions = SExp<T>;
     fn states_at(self, at: Place, out: &mut Vec<NodeRef>) {
-        self.constants_at(at, out);
+        out.extend_from_slice(T::split(&IntoScalar::<T>::scalar_at(self, at)));
     }
 }
 
