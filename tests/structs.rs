@@ -46,7 +46,9 @@ fn sky() -> Package {
         .function("brightest", ["bodies", "first"], "result", brightest)
         .function("turned", ["bodies", "dt"], "result", turned)
         .function("kinds", ["bodies"], "result", |bodies: MExp<Body>| bodies.map_rows(|r| r.kind.sum()))
-        .function("matrix_product", ["a", "b"], "result", |a: MExp<Complex<f32>>, b: MExp<Complex<f32>>| a.matmul(b))
+        .function("matrix_product", ["a", "b"], "result", |a: MExp<Complex<f32>>, b: MExp<Complex<f32>>| {
+            a.matmul(b)
+        })
         .function("product", ["a", "b", "factor"], "result", product)
         .function("total", ["z"], "result", |z: VExp<Complex<f32>>| z.sum())
 }
@@ -93,7 +95,10 @@ fn records_that_are_no_structs() {
         assert!(message.contains(words), "{message}");
     };
     let volume = Package::new("p").function("f", ["m"], "r", |m: TExp<Body>| m.map(|b| b.kind)).structs();
-    refused(volume, "f: m is an array of records of three dimensions, and only vectors and matrices of records can");
+    refused(
+        volume,
+        "f: m is an array of records of three dimensions, and only vectors and matrices of records can",
+    );
     let name = Package::new("p").function("body", ["b"], "r", |b: VExp<Body>| b.map(|b| b.kind)).structs();
     refused(name, "a function and a record are both named \"body\" in C");
     mod other {

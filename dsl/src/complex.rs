@@ -17,8 +17,8 @@ use std::panic::Location;
 /// A complex number.
 ///
 /// Sums and differences are those of both parts; products are
-/// `(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)`, each operation rounded, without a repair of infinities and
-/// NaN; quotients are Smith's.
+/// `(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)`, each operation rounded, without a repair of
+/// infinities and NaN; quotients are Smith's.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -206,8 +206,8 @@ impl<T: Float> SExp<Complex<T>> {
     }
 }
 
-/// Functions whose names those of other elements have, too: `z.abs()` finds them behind the fields, and `SExp::abs` is
-/// that of the others.
+/// Functions whose names those of other elements have, too: `z.abs()` finds them behind the fields, and
+/// `SExp::abs` is that of the others.
 impl<T: Float> ComplexOf<T, Rank0> {
     /// The absolute value: [`SExp::hypot`] of both parts.
     ///
@@ -358,8 +358,9 @@ arrays! {
 macro_rules! products {
     ($($handle:ident $rank:ident $product:ident $example:literal;)*) => { $(
         impl<T: Float> ComplexOf<T, $rank> {
-            /// The matrix product: four products of the real and the imaginary parts, `re = a.re b.re - a.im b.im` and
-            /// `im = a.re b.im + a.im b.re`, each in the order of `docs/semantics.md` 5.7.
+            /// The matrix product: four products of the real and the imaginary parts,
+            /// `re = a.re b.re - a.im b.im` and `im = a.re b.im + a.im b.re`, each in the order of
+            /// `docs/semantics.md` 5.7.
             ///
             /// Cost: that of four products of real numbers.
             ///

@@ -126,9 +126,9 @@ fn number(x: &Lit) -> String {
 macro_rules! traces {
     ($($handle:ident)*) => { $(
         impl<T: Item> $handle<T> {
-            /// The same value; [`eval`](crate::eval) prints it under this name when it is computed: in a closure
-            /// once for each element. A record is printed field by field, `body_x`. Elsewhere, in packages too, it does
-            /// nothing.
+            /// The same value; [`eval`](crate::eval) prints it under this name when it is computed: in a
+            /// closure once for each element. A record is printed field by field, `body_x`. Elsewhere, in
+            /// packages too, it does nothing.
             ///
             /// Cost: none.
             ///

@@ -91,8 +91,8 @@ pub fn described<T: Item>() -> Described {
     Described { leaves: leaves_of_item::<T>(), ty, structs }
 }
 
-/// Adds a struct, and returns its type. Its name is that of the Rust struct, in small letters with underscores, and those
-/// of its type arguments.
+/// Adds a struct, and returns its type. Its name is that of the Rust struct, in small letters with
+/// underscores, and those of its type arguments.
 pub fn c_struct(
     rust: &str,
     arguments: &[String],

@@ -36,21 +36,20 @@
 //!
 //! # How it works
 //!
-//! From the bottom up: a handle points to a node in an arena of its thread (`node.rs`). A node
-//! knows the scopes (closures, functions) that it depends on, so that a handle that is carried out
-//! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes, `item.rs` what an array
-//! may consist of, `rank.rs` and `record.rs` records,
-//! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
-//! `element_loop.rs` loops of one element, `scalars.rs` their states, `axis.rs` and `reduce.rs` those of arrays of every
-//! rank, `tuples.rs` reductions and folds of tuples, `ordered.rs` those that keep the order, `choice.rs` choices, `sliced.rs`
-//! slices as ranges, `windows.rs` and `widths.rs` what stencils take and give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
-//! of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
-//! some ranks, `bits.rs` the bits of floats, `complex.rs` complex numbers, `update.rs` arrays with a part replaced, `iterate.rs` repeated
-//! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
-//! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
-//! the command line, `eval.rs` and `values.rs` run a function inside of a test, and `mistakes.rs` has the messages for what
-//! newcomers write. The project's type-level code is all in this crate; what leaves it is plain
-//! data.
+//! From the bottom up: a handle points to a node in an arena of its thread (`node.rs`). A node knows the
+//! scopes (closures, functions) that it depends on, so that a handle that is carried out of its closure is
+//! noticed (`scope.rs`). `elem.rs` has the element types and their classes, `item.rs` what an array may
+//! consist of, `rank.rs` and `record.rs` records, `handle.rs` the handles, `ops.rs` and `scalar.rs` the
+//! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
+//! `axis.rs` and `reduce.rs` those of arrays of every rank, `tuples.rs` reductions and folds of tuples,
+//! `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
+//! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`,
+//! `matrix.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs` complex
+//! numbers, `update.rs` arrays with a part replaced, `iterate.rs` repeated steps, `stage.rs` values that
+//! are embedded as constants, `results.rs` and `kernel_fn.rs` tuples and functions. `lower/` turns nodes
+//! into core IR, `package.rs` collects functions, `cli.rs` is the command line, `eval.rs` and `values.rs`
+//! run a function inside of a test, and `mistakes.rs` has the messages for what newcomers write. The
+//! project's type-level code is all in this crate; what leaves it is plain data.
 
 mod array;
 mod axis;

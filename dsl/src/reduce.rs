@@ -139,13 +139,13 @@ macro_rules! reductions {
                 of_nodes(&reduce(at, "reduce", init.state_at(at), &nodes_of(self), f))
             }
 
-            /// `f(init, v)`, where v joins all elements by `f`, always a part of the array with the part that follows it,
-            /// in the fixed tree of `docs/semantics.md` 5.17; `init` if there are no elements. `f` must be associative
-            /// up to rounding, which is not checked; it need not be commutative. Matrices and arrays of three dimensions
-            /// count in row-major order.
+            /// `f(init, v)`, where v joins all elements by `f`, always a part of the array with the part
+            /// that follows it, in the fixed tree of `docs/semantics.md` 5.17; `init` if there are no
+            /// elements. `f` must be associative up to rounding, which is not checked; it need not be
+            /// commutative. Matrices and arrays of three dimensions count in row-major order.
             ///
-            /// Cost: three launches, of which the second and third are short, with the operations of `f` for each element;
-            /// [`Self::reduce`] takes one. It is parallel, as [`Self::fold`] is not.
+            /// Cost: three launches, of which the second and third are short, with the operations of `f`
+            /// for each element; [`Self::reduce`] takes one. It is parallel, as [`Self::fold`] is not.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};

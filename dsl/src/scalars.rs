@@ -6,8 +6,8 @@ use crate::node::NodeRef;
 use crate::results::{Results, Scalars, each_tuple};
 use crate::scope::Place;
 
-/// What a loop, or the fold of a tuple, may begin with: a scalar expression, a constant with its type (`0i64`, `1.0f32`), or a tuple
-/// of up to 16 of them, which may contain tuples.
+/// What a loop, or the fold of a tuple, may begin with: a scalar expression, a constant with its type
+/// (`0i64`, `1.0f32`), or a tuple of up to 16 of them, which may contain tuples.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the state of a loop or a fold",
     label = "not a scalar, and no tuple of scalars",

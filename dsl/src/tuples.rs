@@ -183,8 +183,8 @@ pub trait TupleReductions: Sized {
         of_nodes(&reduce::<Self>(Location::caller(), "reduce", Order::Reduce, init, &arrays_of(self), f))
     }
 
-    /// [`VExp::reduce_noncommutative`] of the tuples of the elements, by an operator of two tuples, the lower one first.
-    /// Arrays of different shapes are an error of the call.
+    /// [`VExp::reduce_noncommutative`] of the tuples of the elements, by an operator of two tuples, the
+    /// lower one first. Arrays of different shapes are an error of the call.
     ///
     /// Cost: that of [`VExp::reduce_noncommutative`]; all components are computed together.
     ///

@@ -247,3 +247,26 @@ fn loops_over_records() {
     });
     everywhere(&f, &bodies());
 }
+
+#[test]
+fn products_and_casts_of_complex_numbers() {
+    type Parts = [[f32; 2]; 2];
+    let (re, im): (Parts, Parts) = ([[1.0, 2.0], [0.0, -1.0]], [[0.0, 1.0], [3.0, 0.5]]);
+    let product = |a: Parts, b: Parts| -> Parts {
+        [0, 1].map(|i| [0, 1].map(|j| a[i][0] * b[0][j] + a[i][1] * b[1][j]))
+    };
+    let joined =
+        |a: Parts, b: Parts, sign: f32| -> Parts { [0, 1].map(|i| [0, 1].map(|j| a[i][j] + sign * b[i][j])) };
+    let square =
+        [joined(product(re, re), product(im, im), -1.0), joined(product(re, im), product(im, re), 1.0)];
+    let f = lower(["z"], "r", |z: MExp<Complex<f32>>| z.matmul(z));
+    let args = [matrix(&re), matrix(&im)];
+    assert_eq!(everywhere(&f, &args), square.map(|part| matrix(&part)));
+    // of planes, in f64, beside what uses the product
+    let f = lower(["z"], ["r", "s"], |z: MExp<Complex<f32>>| {
+        let planes = z.cast::<f64>().broadcast_planes(2);
+        let product = planes.matmul(planes);
+        (product.plane(1).cast::<f32>(), product.norm_sqr().sum())
+    });
+    assert_eq!(everywhere(&f, &args)[..2], square.map(|part| matrix(&part)));
+}

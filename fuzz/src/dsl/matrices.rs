@@ -94,12 +94,17 @@ pub(super) const READERS: Readers<MExp<f32>> = &[
     ("sum", Reader::Scalar(|m, _| m.sum())),
     ("fold", Reader::Scalar(|m, _| m.fold(0.0, |a, b| a * 0.5 + b))),
     ("dot", Reader::Scalar(|m, p| m.dot(p.b))),
-    ("reduce_noncommutative", Reader::Scalar(|m, _| m.reduce_noncommutative(0.0, |a, b| cond(b.lt(0.0), a - b, b)))),
+    (
+        "reduce_noncommutative",
+        Reader::Scalar(|m, _| m.reduce_noncommutative(0.0, |a, b| cond(b.lt(0.0), a - b, b))),
+    ),
     ("sliced", Reader::Vector(|m, p| m.sliced(s![..-1, p.m]))),
     (
         "records_of_rows",
         Reader::Vector(|m, p| {
-            let heaviest = |r: VExp<f32>| r.map(|a| records::particle(a, p.s, a)).reduce(records::NONE, records::heavier);
+            let heaviest = |r: VExp<f32>| {
+                r.map(|a| records::particle(a, p.s, a)).reduce(records::NONE, records::heavier)
+            };
             m.map_rows(heaviest).map(records::number)
         }),
     ),
@@ -179,7 +184,10 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("slice_rows", Reader::Tensor(|t, _| t.slice_rows(1, t.rows()))),
     ("reverse_cols", Reader::Tensor(|t, _| t.reverse_cols())),
     ("sum", Reader::Scalar(|t, _| t.sum())),
-    ("reduce_noncommutative", Reader::Scalar(|t, _| t.reduce_noncommutative(0.0, |a, b| cond(b.lt(0.0), a - b, b)))),
+    (
+        "reduce_noncommutative",
+        Reader::Scalar(|t, _| t.reduce_noncommutative(0.0, |a, b| cond(b.lt(0.0), a - b, b))),
+    ),
     ("sliced", Reader::Matrix(|t, _| t.sliced(s![-1, 1.., ..]))),
     ("bits", Reader::Tensor(|t, _| (t.to_bits() >> 8u32).cast())),
     ("map", Reader::Tensor(|t, p| t * p.s)),

@@ -307,15 +307,19 @@ pub(super) const READERS: Readers<VExp<f32>> = &[
     (
         "fold_to_a_record",
         Reader::Scalar(|v, _| {
-            let step = |b, (a,): (SExp<f32>,)| records::heavier(records::moved(b), records::particle(a, a, a));
+            let step =
+                |b, (a,): (SExp<f32>,)| records::heavier(records::moved(b), records::particle(a, a, a));
             records::number((v,).fold(records::NONE, step))
         }),
     ),
     ("bits", Reader::Vector(|v, _| (v.to_bits() >> 8u32).cast())),
     ("if_else", Reader::Vector(|v, p| v.map(|a| if_else(a.gt(p.s), || (a, 1i64), || (a * 0.5, 2)).0))),
-    ("iterate_while", Reader::Scalar(|v, _| {
-        iterate_while(30, v.sin(), |x| x.abs().max().ge(0.25), |x| x * 0.5).check_every(2).1.cast()
-    })),
+    (
+        "iterate_while",
+        Reader::Scalar(|v, _| {
+            iterate_while(30, v.sin(), |x| x.abs().max().ge(0.25), |x| x * 0.5).check_every(2).1.cast()
+        }),
+    ),
     ("iterate_collect", Reader::Matrix(|v, _| iterate_collect(2, v, |x| x * 0.5))),
     (
         "fold_a_tuple",

@@ -125,7 +125,8 @@ fn ordered(c: &mut Corpus) {
         [v(40)],
         |x: VExp<f32>| {
             let p = x.map(|a| a.max(0.0));
-            let join = |(a, first, last, all): (SExp<f32>, SExp<f32>, SExp<f32>, SExp<f32>), (b, next, end, more)| {
+            let join = |(a, first, last, all): (SExp<f32>, SExp<f32>, SExp<f32>, SExp<f32>),
+                        (b, next, end, more)| {
                 (a.max(b).max(last + next), first.max(all + next), end.max(more + last), all + more)
             };
             (p, p, p, x).reduce_noncommutative((0.0, 0.0, 0.0, 0.0), join).0
@@ -145,7 +146,8 @@ fn ordered(c: &mut Corpus) {
         "r",
         [v(40).of(|x| x / 2.0), v(40), s(0.75)],
         |steps: VExp<Affine>, first: SExp<f32>| {
-            let then = |f: SExp<Affine>, g: SExp<Affine>| AffineFields { a: f.a * g.a, b: f.b * g.a + g.b }.pack();
+            let then =
+                |f: SExp<Affine>, g: SExp<Affine>| AffineFields { a: f.a * g.a, b: f.b * g.a + g.b }.pack();
             let all = steps.reduce_noncommutative(Affine { a: 1.0, b: 0.0 }, then);
             all.a * first + all.b
         },
@@ -251,7 +253,9 @@ fn iterations(c: &mut Corpus) {
         },
         |[m]| {
             (1..4).fold(m.row(0).to_vec(), |best, t| {
-                let least = |j: usize| best[j.saturating_sub(1)..40.min(j + 2)].iter().copied().fold(f64::INFINITY, f64::min);
+                let least = |j: usize| {
+                    best[j.saturating_sub(1)..40.min(j + 2)].iter().copied().fold(f64::INFINITY, f64::min)
+                };
                 (0..40).map(|j| m[[t, j]] + least(j)).collect()
             })
         },
