@@ -30,11 +30,17 @@ const NO_METHODS: [&str; 4] = ["const", "lit", "message", "operands"];
 #[test]
 fn the_tables_are_complete() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let tables = include_str!("../src/dsl/vectors.rs").to_string() + include_str!("../src/dsl/matrices.rs");
+    let tables = [
+        include_str!("../src/dsl/vectors.rs"),
+        include_str!("../src/dsl/matrices.rs"),
+        include_str!("../src/dsl/records.rs"),
+    ]
+    .concat();
     let (mut missing, mut found) = (Vec::new(), 0);
     for file in [
         "vector", "matrix", "array", "axis", "reduce", "moments", "softmax", "stencil", "update", "iterate",
-        "scalar", "stage",
+        "scalar", "stage", "product", "tuples", "iterate_forms", "sliced", "element_loop", "choice", "extremes", "bits",
+        "complex",
     ] {
         let path = format!("{root}/dsl/src/{file}.rs");
         for name in methods(&std::fs::read_to_string(path).expect("the language's source")) {
