@@ -114,6 +114,32 @@ fn records_as_states_of_iterations() {
     everywhere(&f, &args);
 }
 
+/// The initial values of a reduction of tuples, and arrays of tuples, may not depend on the states.
+#[test]
+fn reductions_of_tuples_inside_of_iterations() {
+    let f = lower(["x", "w"], "r", |x: VExp<f32>, w: VExp<f32>| {
+        x.iterate(2, |x| {
+            let (sum, most) = (x, w).reduce((0.0, -1.0), |(a, b), (c, d)| (a + c, b.max(d)));
+            // only the initial value depends on the state
+            let (least, _) = (w, w * 2.0).fold((sum, 0i64), |(a, k), (c, d)| (a.min(c) + d, k + 1));
+            x * 0.5 + most - least
+        })
+    });
+    everywhere(&f, &[vector(&X), vector(&V)]);
+    let f = lower(["b", "k"], "r", |b: VExp<Body>, k: SExp<i64>| {
+        b.iterate(k, |all| {
+            all.map(|b| {
+                let pulls = all.map(|o| (o.x - b.x, o.v * b.v));
+                let (x, v) = pulls.reduce((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+                let none = Body { x: 0.0, v: 0.0 };
+                let last = all.reduce_noncommutative(none, |a, b| if_else(b.v.eq(0.0), || a, || b));
+                BodyFields { x: b.x + 0.125 * x + last.x, v: b.v - 0.125 * v }.pack()
+            })
+        })
+    });
+    everywhere(&f, &[&bodies()[..], &[scalar(2i64)]].concat());
+}
+
 #[test]
 fn folds_with_records() {
     let f = lower(["x"], "r", |x: VExp<f32>| {

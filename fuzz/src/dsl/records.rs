@@ -7,14 +7,14 @@ use arraygpu::prelude::*;
 /// A record with a fixed array and a record in it.
 #[derive(Clone, Copy, Record)]
 pub(super) struct Particle {
-    at: [f32; 2],
-    state: State,
+    pub(super) at: [f32; 2],
+    pub(super) state: State,
 }
 
 #[derive(Clone, Copy, Record)]
 pub(super) struct State {
-    weight: f32,
-    kind: i64,
+    pub(super) weight: f32,
+    pub(super) kind: i64,
 }
 
 pub(super) const NONE: Particle = Particle { at: [0.0, 0.0], state: State { weight: 0.5, kind: 0 } };

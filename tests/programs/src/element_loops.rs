@@ -247,7 +247,7 @@ fn lattice(c: &mut Corpus) {
         array::from_fn(|_| states()),
         // what comes from the neighbours on a torus, relaxed towards its equilibrium
         loops::d2q9,
-        |f| {
+        |f: [_; 9]| {
             let relaxed = |i: usize, j: usize| {
                 let come: Vec<f64> = (0..9)
                     .map(|k| f[k].wrapped(i as i64 - VELOCITIES[k].0, j as i64 - VELOCITIES[k].1))

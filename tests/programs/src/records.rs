@@ -26,7 +26,7 @@ fn bodies(c: &mut Corpus) {
     c.add(
         "n_body",
         ["body", "mass", "dt"],
-        "x y vx vy",
+        "body",
         [v(12), v(12), v(12), v(12), v(12).positive(), s(0.125)],
         // three steps of bodies that attract each other in a plane
         |bodies: VExp<Body>, mass: VExp<f32>, dt: SExp<f32>| {
@@ -91,7 +91,7 @@ fn complex_numbers(c: &mut Corpus) {
     c.add(
         "discrete_fourier",
         ["z"],
-        "re im",
+        "r",
         [v(9), v(9)],
         |z: VExp<Complex<f32>>| {
             let n = z.len();
@@ -125,11 +125,12 @@ fn ordered(c: &mut Corpus) {
         [v(40)],
         |x: VExp<f32>| {
             let p = x.map(|a| a.max(0.0));
-            let join = |(a, first, last, all): (SExp<f32>, SExp<f32>, SExp<f32>, SExp<f32>),
-                        (b, next, end, more)| {
-                (a.max(b).max(last + next), first.max(all + next), end.max(more + last), all + more)
-            };
-            (p, p, p, x).reduce_noncommutative((0.0, 0.0, 0.0, 0.0), join).0
+            (p, p, p, x)
+                .reduce_noncommutative((0.0, 0.0, 0.0, 0.0), |(a, first, last, all), (b, next, end, more)| {
+                    let best = a.max(b).max(last + next);
+                    (best, first.max(all + next), end.max(more + last), all + more)
+                })
+                .0
         },
         |[x]| {
             let segment = |(most, run): (f64, f64), x: &f64| {
@@ -174,7 +175,7 @@ fn joined(c: &mut Corpus) {
     c.add(
         "nearest_place",
         ["lat", "lon", "y", "x"],
-        "distance index",
+        "near",
         [v(40), v(40), s(0.5), s(-0.25)],
         |lat: VExp<f32>, lon: VExp<f32>, y: SExp<f32>, x: SExp<f32>| {
             let near = lat.zip3(lon, iota(lat.len()), |lat, lon, index| {
