@@ -2,6 +2,7 @@
 
 use crate::array::{Array, m, s, v};
 use crate::program::Corpus;
+use crate::reason;
 use arraygpu::prelude::*;
 
 /// Adds the programs.
@@ -26,7 +27,7 @@ fn bodies(c: &mut Corpus) {
     c.add(
         "n_body",
         ["body", "mass", "dt"],
-        "body",
+        "next",
         [v(12), v(12), v(12), v(12), v(12).positive(), s(0.125)],
         // three steps of bodies that attract each other in a plane
         |bodies: VExp<Body>, mass: VExp<f32>, dt: SExp<f32>| {
@@ -140,7 +141,8 @@ fn ordered(c: &mut Corpus) {
             x.elements.iter().fold((0.0, 0.0), segment).0
         },
     )
-    .fewest(3);
+    .fewest(3)
+    .because(reason::ORDERED);
     c.add(
         "linear_recurrence",
         ["step", "first"],
@@ -154,7 +156,8 @@ fn ordered(c: &mut Corpus) {
         },
         |[a, b, first]| (0..40).fold(first.value(), |x, k| a[k] * x + b[k]),
     )
-    .fewest(3);
+    .fewest(3)
+    .because(reason::ORDERED);
 }
 
 #[derive(Clone, Copy, Record)]
