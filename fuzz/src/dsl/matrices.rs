@@ -56,6 +56,9 @@ pub(super) const CONSTRUCTS: Constructs<MExp<f32>> = &[
     }),
     ("iterate_twice", |p| p.a.iterate(2, |m| m.iterate(2, |n| n * 0.5) + p.b)),
     ("iterate_collect", |p| iterate_collect(p.x.len(), p.x, |x| x * 0.5 + p.y)),
+    ("iterate_collect_indexed", |p| {
+        iterate_collect_indexed(p.x.len(), p.x, |t, x| x * 0.5 + p.y * t.cast::<f32>())
+    }),
     ("record", |p| records::grid(p).transpose().map(|b| records::number(records::moved(b)))),
     ("parts_of_records", |p| {
         let b = records::grid(p).padded([1, 1], [1, 1], Boundary::Mirror).windows2(3, 3);

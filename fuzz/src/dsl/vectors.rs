@@ -158,7 +158,10 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     }),
     ("complex", |p| {
         let z = records::numbers(p);
-        (z * z - z.conj()).zip_with(z, |a, b| (a / b).re + (a * b).im)
+        (z * z - z.conj()).zip_with(z, |a, b| {
+            let c = a * b.scale(0.5) - Complex::new(0.0, 1.0);
+            (a / b).re + c.norm_sqr() * 0.125 + b.arg()
+        })
     }),
     ("bits", |p| p.x.map(|a| SExp::<f32>::from_bits(a.to_bits() ^ 0x0010_0000u32))),
     ("bits_as_numbers", |p| (p.x.to_bits() >> 9u32).cast()),
