@@ -1324,6 +1324,19 @@ agpu_status agpu_builder_reduce_tuples(struct agpu_builder *builder,
                                        agpu_node *nodes);
 
 /**
+ * Does the same as agpu_builder_reduce_tuples with an operator that need not be commutative: it always joins a part
+ * of the arrays with the part that follows it (docs/semantics.md 5.17).
+ */
+agpu_status agpu_builder_reduce_noncommutative(struct agpu_builder *builder,
+                                               const agpu_node *arrays,
+                                               const agpu_node *left,
+                                               const agpu_node *right,
+                                               const agpu_node *body,
+                                               const agpu_node *init,
+                                               int32_t count,
+                                               agpu_node *nodes);
+
+/**
  * Folds the tuples of the elements of arrays of one shape (a shape rule) strictly from the left, in index
  * order: `body` is the next accumulator of `count` components, in which the variables `accumulator` and
  * `element` stand for the components of the old one and for the elements. `nodes` receives the components

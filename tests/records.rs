@@ -1,5 +1,6 @@
-//! A worked example of records: bodies that pull one another, in the block interpreter and in C through the runtime, and
-//! on a simulated GPU, against the interpreter of core IR. It is written as a user would, with the facade's `#[derive(Record)]`.
+//! A worked example of records: bodies that pull one another, in the block interpreter and in C through the
+//! runtime, and on a simulated GPU, against the interpreter of core IR. It is written as a user would, with
+//! the facade's `#[derive(Record)]`.
 
 #[allow(dead_code, reason = "this test needs a part of it")]
 #[path = "../compiler/tests/common/gpu.rs"]

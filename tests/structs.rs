@@ -18,11 +18,17 @@ struct Body {
     kind: i16,
 }
 
+fn after(b: SExp<Body>, dt: SExp<f64>) -> SExp<Body> {
+    let light = LightFields { is_on: !b.light.is_on, ..*b.light }.pack();
+    BodyFields { at: [b.at[0] + dt * b.at[1], b.at[1]], light, ..*b }.pack()
+}
+
 fn moved(bodies: VExp<Body>, dt: SExp<f64>) -> VExp<Body> {
-    bodies.map(|b| {
-        let light = LightFields { is_on: !b.light.is_on, ..*b.light }.pack();
-        BodyFields { at: [b.at[0] + dt * b.at[1], b.at[1]], light, ..*b }.pack()
-    })
+    bodies.map(|b| after(b, dt))
+}
+
+fn turned(bodies: MExp<Body>, dt: SExp<f64>) -> MExp<Body> {
+    bodies.transpose().map(|b| after(b, dt))
 }
 
 fn brightest(bodies: VExp<Body>, first: SExp<Body>) -> SExp<Body> {
@@ -38,6 +44,11 @@ fn sky() -> Package {
         .structs()
         .function("moved", ["bodies", "dt"], "result", moved)
         .function("brightest", ["bodies", "first"], "result", brightest)
+        .function("turned", ["bodies", "dt"], "result", turned)
+        .function("kinds", ["bodies"], "result", |bodies: MExp<Body>| bodies.map_rows(|r| r.kind.sum()))
+        .function("matrix_product", ["a", "b"], "result", |a: MExp<Complex<f32>>, b: MExp<Complex<f32>>| {
+            a.matmul(b)
+        })
         .function("product", ["a", "b", "factor"], "result", product)
         .function("total", ["z"], "result", |z: VExp<Complex<f32>>| z.sum())
 }
@@ -54,6 +65,7 @@ fn structs_in_a_package() {
         "sky_light light;",
         "@param bodies vector of sky_body",
         "@param[out] result vector of sky_body, as long as bodies",
+        "@param bodies matrix of sky_body",
     ] {
         assert!(header.contains(words), "no `{words}` in:\n{header}");
     }
@@ -62,6 +74,7 @@ fn structs_in_a_package() {
         "arraygpu::gpu_vector<sky::body> moved(arraygpu::gpu_vector_view<const sky::body> bodies, double dt)",
         "std::complex<float> total(arraygpu::gpu_vector_view<const std::complex<float>> z)",
         "static_assert(sizeof(::sky_body) == 32",
+        "arraygpu::gpu_matrix<sky::body> turned(arraygpu::gpu_matrix_view<const sky::body> bodies, double dt)",
     ] {
         assert!(header.contains(words), "no `{words}` in:\n{header}");
     }
@@ -81,8 +94,11 @@ fn records_that_are_no_structs() {
         let message = package.run_with(arguments).unwrap_err().to_string();
         assert!(message.contains(words), "{message}");
     };
-    let matrix = Package::new("p").function("f", ["m"], "r", |m: MExp<Body>| m.map(|b| b.kind)).structs();
-    refused(matrix, "f: m is a matrix of records, and only vectors of records can be arrays of structs");
+    let volume = Package::new("p").function("f", ["m"], "r", |m: TExp<Body>| m.map(|b| b.kind)).structs();
+    refused(
+        volume,
+        "f: m is an array of records of three dimensions, and only vectors and matrices of records can",
+    );
     let name = Package::new("p").function("body", ["b"], "r", |b: VExp<Body>| b.map(|b| b.kind)).structs();
     refused(name, "a function and a record are both named \"body\" in C");
     mod other {

@@ -5,81 +5,11 @@ mod common;
 
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
+use common::built::Built;
 use common::*;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
-
-/// A builder that is freed when it is dropped.
-struct Built(*mut AgpuBuilder);
-
-impl Drop for Built {
-    fn drop(&mut self) {
-        assert_eq!(unsafe { agpu_builder_free(self.0) }, AgpuOk);
-    }
-}
-
-impl Built {
-    fn new() -> Built {
-        let mut b = null_mut();
-        assert_eq!(unsafe { agpu_builder_create(c"f".as_ptr(), &mut b) }, AgpuOk);
-        Built(b)
-    }
-
-    fn param(&self, name: &CStr, ty: AgpuType, rank: i32) -> AgpuNode {
-        let mut node = 0;
-        ok(unsafe { agpu_builder_param(self.0, name.as_ptr(), MaybeUninit::new(ty), rank, &mut node) });
-        node
-    }
-
-    fn variable(&self, ty: AgpuType) -> AgpuNode {
-        let mut node = 0;
-        ok(unsafe { agpu_builder_variable(self.0, MaybeUninit::new(ty), &mut node) });
-        node
-    }
-
-    fn try_apply(&self, op: &str, operands: &[AgpuNode]) -> Result<AgpuNode, String> {
-        let (op, mut node) = (CString::new(op).unwrap(), 77);
-        let count = operands.len() as i32;
-        let status = unsafe { agpu_builder_apply(self.0, op.as_ptr(), operands.as_ptr(), count, &mut node) };
-        if status != AgpuOk {
-            assert_eq!(node, 77);
-            return Err(message());
-        }
-        Ok(node)
-    }
-
-    fn apply(&self, op: &str, operands: &[AgpuNode]) -> AgpuNode {
-        self.try_apply(op, operands).unwrap()
-    }
-
-    fn constant(&self, value: f32) -> AgpuNode {
-        let mut node = 0;
-        let value: *const f32 = &value;
-        ok(unsafe {
-            agpu_builder_constant(self.0, MaybeUninit::new(AgpuType::AgpuF32), value.cast(), &mut node)
-        });
-        node
-    }
-
-    fn sum(&self, array: AgpuNode) -> AgpuNode {
-        let (a, b) = (self.variable(AgpuType::AgpuF32), self.variable(AgpuType::AgpuF32));
-        let (body, init, mut node) = (self.apply("add", &[a, b]), self.constant(0.0), 0);
-        ok(unsafe { agpu_builder_reduce(self.0, a, b, body, init, array, &mut node) });
-        node
-    }
-
-    fn try_result(&self, value: AgpuNode) -> Result<(), String> {
-        let status = unsafe { agpu_builder_result(self.0, null(), value) };
-        if status == AgpuOk { Ok(()) } else { Err(message()) }
-    }
-
-    fn compile(&self) -> *mut AgpuProgram {
-        let mut program = null_mut();
-        ok(unsafe { agpu_builder_compile(self.0, &mut program) });
-        program
-    }
-}
 
 fn saxpy() -> (Built, *mut AgpuProgram) {
     let b = Built::new();
@@ -88,7 +18,7 @@ fn saxpy() -> (Built, *mut AgpuProgram) {
     let y = b.param(c"y", AgpuType::AgpuF32, 1);
     let r = b.apply("add", &[b.apply("mul", &[a, x]), y]);
     b.try_result(r).unwrap();
-    let program = b.compile();
+    let program = b.compile(&[]);
     (b, program)
 }
 
@@ -126,7 +56,7 @@ fn a_remembered_program_runs_by_its_key() {
     let x = b.param(c"x", AgpuType::AgpuF32, 1);
     let total = b.sum(b.apply("mul", &[x, x]));
     b.try_result(total).unwrap();
-    let program = b.compile();
+    let program = b.compile(&[]);
     let key = b"sum of squares";
     let mut result = 0f32;
     let vx = Vector::in_context(cpu(), &[1.0, 2.0, 3.0]);
@@ -200,16 +130,16 @@ fn a_failed_call_leaves_nothing_behind() {
     }
     assert_eq!(made, 77);
     b.try_result(twice).unwrap();
-    let program = b.compile();
+    let program = b.compile(&[]);
     let (from, to) = (Vector::in_context(cpu(), &[1.0, 2.0, 3.0]), Vector::in_context(cpu(), &[0.0; 3]));
     let args = [input(from.view()), scalar(&-5i64), output(to.view())];
     ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 3) });
     assert_eq!(to.get(), [2.0, 4.0, 6.0]);
     ok(unsafe { agpu_program_free(program) });
     // Valid calls still work.
-    ok(unsafe { agpu_builder_fill(b.0, n, b.constant(1.0), &mut made) });
+    ok(unsafe { agpu_builder_fill(b.0, n, b.constant(AgpuType::AgpuF32, 1f32), &mut made) });
     assert!(b.try_result(made).is_ok());
-    let program = b.compile();
+    let program = b.compile(&[]);
     let filled = Vector::in_context(cpu(), &[0.0; 2]);
     let args = [input(from.view()), scalar(&2i64), output(to.view()), output(filled.view())];
     ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) });
@@ -229,7 +159,7 @@ fn permissions_are_in_the_text() {
         ok(unsafe { agpu_builder_matmul(b.0, x, y, &mut product) });
         allow(b.0);
         b.try_result(product).unwrap();
-        let (program, mut text) = (b.compile(), null());
+        let (program, mut text) = (b.compile(&[]), null());
         ok(unsafe { agpu_program_text(program, c"core".as_ptr(), &mut text) });
         let text = unsafe { CStr::from_ptr(text) }.to_str().unwrap().lines().next().unwrap().to_string();
         ok(unsafe { agpu_program_free(program) });
@@ -258,12 +188,12 @@ fn staged_values_are_the_calls() {
     fails(unsafe { agpu_builder_stage(b.0, x, &mut untouched) }, AgpuErrorInvalidArgument, &["scalar"]);
     assert_eq!(untouched, 77);
     b.try_result(b.apply("mul", &[x, staged])).unwrap();
-    let program = b.compile();
+    let program = b.compile(&[]);
     // The same function without the stage is another program.
     let plain = Built::new();
     let (x, a) = (plain.param(c"x", AgpuType::AgpuF32, 1), plain.param(c"a", AgpuType::AgpuF32, 0));
     plain.try_result(plain.apply("mul", &[x, plain.apply("add", &[a, a])])).unwrap();
-    let general = plain.compile();
+    let general = plain.compile(&[]);
     let v = Vector::in_context(cpu(), &[1.0, 2.0, 3.0]);
     let out = [Vector::in_context(cpu(), &[0.0; 3]), Vector::in_context(cpu(), &[0.0; 3])];
     for k in (0..20).chain(0..3) {
@@ -288,7 +218,7 @@ fn with_a_c_compiler_the_bits_are_the_same() {
         let b = Built::new();
         let p = b.param(name, AgpuType::AgpuF32, 1);
         b.try_result(b.sum(b.apply("exp", &[p]))).unwrap();
-        let program = b.compile();
+        let program = b.compile(&[]);
         let mut result = 0f32;
         let args = [input(v.view()), out_scalar(&mut result)];
         ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 2) });

@@ -5,62 +5,9 @@ mod common;
 
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
+use common::built::Built;
 use common::*;
-use std::ffi::{CStr, CString};
-use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
-
-/// A builder that is freed when it is dropped.
-struct Built(*mut AgpuBuilder);
-
-impl Drop for Built {
-    fn drop(&mut self) {
-        assert_eq!(unsafe { agpu_builder_free(self.0) }, AgpuOk);
-    }
-}
-
-impl Built {
-    fn new() -> Built {
-        let mut b = null_mut();
-        assert_eq!(unsafe { agpu_builder_create(c"f".as_ptr(), &mut b) }, AgpuOk);
-        Built(b)
-    }
-
-    fn param(&self, name: &CStr, ty: AgpuType, rank: i32) -> AgpuNode {
-        let mut node = 0;
-        ok(unsafe { agpu_builder_param(self.0, name.as_ptr(), MaybeUninit::new(ty), rank, &mut node) });
-        node
-    }
-
-    fn variable(&self, ty: AgpuType) -> AgpuNode {
-        let mut node = 0;
-        ok(unsafe { agpu_builder_variable(self.0, MaybeUninit::new(ty), &mut node) });
-        node
-    }
-
-    fn apply(&self, op: &str, operands: &[AgpuNode]) -> AgpuNode {
-        let (op, mut node) = (CString::new(op).unwrap(), 0);
-        let count = operands.len() as i32;
-        ok(unsafe { agpu_builder_apply(self.0, op.as_ptr(), operands.as_ptr(), count, &mut node) });
-        node
-    }
-
-    fn constant<T>(&self, ty: AgpuType, value: T) -> AgpuNode {
-        let mut node = 0;
-        let value: *const T = &value;
-        ok(unsafe { agpu_builder_constant(self.0, MaybeUninit::new(ty), value.cast(), &mut node) });
-        node
-    }
-
-    fn compile(&self, results: &[AgpuNode]) -> *mut AgpuProgram {
-        for value in results {
-            ok(unsafe { agpu_builder_result(self.0, null(), *value) });
-        }
-        let mut program = null_mut();
-        ok(unsafe { agpu_builder_compile(self.0, &mut program) });
-        program
-    }
-}
 
 const F32: AgpuType = AgpuType::AgpuF32;
 const I64: AgpuType = AgpuType::AgpuI64;
@@ -103,6 +50,27 @@ fn a_reduction_has_a_node_for_each_component() {
     let args = [input(x.view()), input(short.view()), out_scalar(&mut sum), out_scalar(&mut product)];
     let status = unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) };
     fails(status, AgpuErrorShape, &["f: reduce: x, y: the lengths 3 and 2 differ"]);
+    ok(unsafe { agpu_program_free(program) });
+}
+
+#[test]
+fn an_ordered_reduction_joins_a_part_with_the_part_behind_it() {
+    // the last element that is not 0: the operator is not commutative
+    let b = Built::new();
+    let (x, left, right) = (b.param(c"x", F32, 1), b.variable(F32), b.variable(F32));
+    let zero = b.constant(F32, 0f32);
+    let body = b.apply("select", &[b.apply("eq", &[right, zero]), left, right]);
+    let mut node = 0;
+    ok(unsafe { agpu_builder_reduce_noncommutative(b.0, &x, &left, &right, &body, &zero, 1, &mut node) });
+    let program = b.compile(&[node]);
+    for n in [0, 1, 17, 5000] {
+        let x: Vec<f32> = (0..n).map(|i| if i % 4 == 3 || i > 4000 { 0.0 } else { (i + 1) as f32 }).collect();
+        let expected = x.iter().copied().filter(|x| *x != 0.0).next_back().unwrap_or(0.0);
+        let (x, mut last) = (Vector::in_context(cpu(), &x), 77f32);
+        let args = [input(x.view()), out_scalar(&mut last)];
+        ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 2) });
+        assert_eq!(last, expected, "{n} elements");
+    }
     ok(unsafe { agpu_program_free(program) });
 }
 

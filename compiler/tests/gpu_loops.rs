@@ -140,7 +140,8 @@ fn a_call_may_be_one_loop() {
     check(text, &of(89, 55), true);
 }
 
-/// Elements whose loops leave records are stored for those that read them several times: values with bits beside them.
+/// Elements whose loops leave records are stored for those that read them several times: values with bits
+/// beside them.
 #[test]
 fn stored_loops_leave_the_records_of_those_that_read_them() {
     let text = "func @f(%x: [i64], %y: [i64]) -> (r: [i64]) {

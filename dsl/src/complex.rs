@@ -1,8 +1,9 @@
-//! Complex numbers: a record of two floats, with the formulas of `docs/semantics.md` 5.15.
+//! Complex numbers: a record of two floats, with the formulas of `docs/semantics.md` 2.11.
 
 use crate::elem::Float;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::node::{self, NodeRef, Op, make};
+use crate::product;
 use crate::rank::{Rank0, Rank1, Rank2, Rank3};
 use crate::reduce;
 use crate::results::{leafwise, nodes_of, of_nodes};
@@ -16,8 +17,8 @@ use std::panic::Location;
 /// A complex number.
 ///
 /// Sums and differences are those of both parts; products are
-/// `(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)`, each operation rounded, without a repair of infinities and
-/// NaN; quotients are Smith's.
+/// `(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)`, each operation rounded, without a repair of
+/// infinities and NaN; quotients are Smith's.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -205,8 +206,8 @@ impl<T: Float> SExp<Complex<T>> {
     }
 }
 
-/// Functions whose names those of other elements have, too: `z.abs()` finds them behind the fields, and `SExp::abs` is
-/// that of the others.
+/// Functions whose names those of other elements have, too: `z.abs()` finds them behind the fields, and
+/// `SExp::abs` is that of the others.
 impl<T: Float> ComplexOf<T, Rank0> {
     /// The absolute value: [`SExp::hypot`] of both parts.
     ///
@@ -221,6 +222,21 @@ impl<T: Float> ComplexOf<T, Rank0> {
     pub fn abs(self) -> SExp<T> {
         let [re, im] = [self.re.node(), self.im.node()];
         SExp::of(node::binary(Location::caller(), BinaryOp::Hypot, re, im))
+    }
+
+    /// The number with both parts cast: [`SExp::cast`].
+    ///
+    /// Cost: two operations, in the code that uses the result.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |z: SExp<Complex<f32>>| z.cast::<f64>();
+    /// assert_eq!(call_parts(f, [1.0f32, 2.0].map(scalar)), [1.0f64, 2.0].map(scalar));
+    /// ```
+    #[track_caller]
+    pub fn cast<U: Float>(self) -> SExp<Complex<U>> {
+        let at = Location::caller();
+        of_nodes(&[self.re.node(), self.im.node()].map(|x| node::cast(at, U::TY, x)))
     }
 
     /// Whether both parts are equal.
@@ -297,6 +313,22 @@ macro_rules! arrays {
                 $handle::of(node::map_one(at, "abs", &parts, |v| node::binary(at, BinaryOp::Hypot, v[0], v[1])))
             }
 
+            /// The numbers with both parts cast: [`SExp::cast`].
+            ///
+            /// Cost: fused; two operations for each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let f = |z: ", stringify!($handle), "<Complex<f32>>| z.cast::<f64>().cast::<f32>();")]
+            #[doc = concat!("let z = [", $example, ", ", $example, "];")]
+            /// assert_eq!(call_parts(f, z.clone()), z);
+            /// ```
+            #[track_caller]
+            pub fn cast<U: Float>(self) -> $handle<Complex<U>> {
+                let at = Location::caller();
+                of_nodes(&nodes_of(self).iter().map(|x| node::cast(at, U::TY, *x)).collect::<Vec<_>>())
+            }
+
             /// The sum of all elements: of the real and of the imaginary parts, each in the fixed order of
             /// `docs/semantics.md` 5.1.
             ///
@@ -321,4 +353,39 @@ arrays! {
     VExp Rank1 "vector(&[1.0f32, 2.0])";
     MExp Rank2 "matrix(&[[1.0f32, 2.0]])";
     TExp Rank3 "tensor(&[[[1.0f32, 2.0]]])";
+}
+
+macro_rules! products {
+    ($($handle:ident $rank:ident $product:ident $example:literal;)*) => { $(
+        impl<T: Float> ComplexOf<T, $rank> {
+            /// The matrix product: four products of the real and the imaginary parts,
+            /// `re = a.re b.re - a.im b.im` and `im = a.re b.im + a.im b.re`, each in the order of
+            /// `docs/semantics.md` 5.7.
+            ///
+            /// Cost: that of four products of real numbers.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let f = |a: ", stringify!($handle), "<Complex<f32>>, b: ", stringify!($handle), "<Complex<f32>>| a.matmul(b);")]
+            #[doc = concat!("let [a, b, c, d] = [1.0f32, 2.0, 0.0, 5.0].map(|x| ", $example, ");")]
+            /// // (1 + 2 i) (2 + i)
+            /// assert_eq!(call_parts(f, [a.clone(), b.clone(), b, a]), [c, d]);
+            /// ```
+            #[track_caller]
+            pub fn matmul(self, b: $handle<Complex<T>>) -> $handle<Complex<T>> {
+                let at = Location::caller();
+                let ([a, b], [c, d]) = ([self.re.node(), self.im.node()], [b.re.node(), b.im.node()]);
+                let joined = |op, x, y| node::map_one(at, "matmul", &[x, y], |v| node::binary(at, op, v[0], v[1]));
+                let product = |x, y| product::$product(at, x, y);
+                of_nodes(&[
+                    joined(BinaryOp::Sub, product(a, c), product(b, d)),
+                    joined(BinaryOp::Add, product(a, d), product(b, c)),
+                ])
+            }
+        }
+    )* };
+}
+products! {
+    MExp Rank2 of_matrices "matrix(&[[x]])";
+    TExp Rank3 of_planes "tensor(&[[[x]]])";
 }

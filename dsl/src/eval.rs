@@ -1,13 +1,14 @@
 //! Running a function inside of a test: on the reference interpreter (`eval`), and what other crates need to run it
 //! elsewhere (`Call`).
 
-use crate::elem::Elem;
 use crate::error::{Error, Result};
 use crate::handle::{MExp, SExp, TExp, VExp};
+use crate::item::{Item, Leaf, leaf_name, leaves_of_item};
 use crate::kernel_fn::KernelFn;
 use crate::lower;
-use crate::node::{Op, make};
+use crate::node::{NodeRef, Op, make};
 use crate::package;
+use crate::results::{nodes_of, of_nodes};
 use crate::scope::Place;
 use crate::values::{ArgumentValues, ResultValues};
 use arraygpu_compiler as compiler;
@@ -124,9 +125,10 @@ fn number(x: &Lit) -> String {
 
 macro_rules! traces {
     ($($handle:ident)*) => { $(
-        impl<T: Elem> $handle<T> {
-            /// The same value; [`eval`](crate::eval) prints it under this name when it is computed: in a closure
-            /// once for each element. Elsewhere, in packages too, it does nothing.
+        impl<T: Item> $handle<T> {
+            /// The same value; [`eval`](crate::eval) prints it under this name when it is computed: in a
+            /// closure once for each element. A record is printed field by field, `body_x`. Elsewhere, in
+            /// packages too, it does nothing.
             ///
             /// Cost: none.
             ///
@@ -140,8 +142,12 @@ macro_rules! traces {
             /// ```
             #[track_caller]
             pub fn trace(self, name: &str) -> Self {
-                let x = self.node();
-                $handle::of(make(Location::caller(), x.ty, Op::Trace(x, Arc::from(name))))
+                let (at, leaves) = (Location::caller(), leaves_of_item::<T>());
+                let traced = |(x, leaf): (NodeRef, &Leaf)| {
+                    let name = if leaf.name.is_empty() { name.into() } else { leaf_name(name, &leaf.name) };
+                    make(at, x.ty, Op::Trace(x, Arc::from(name)))
+                };
+                of_nodes(&nodes_of(self).into_iter().zip(&leaves).map(traced).collect::<Vec<_>>())
             }
         }
     )* };

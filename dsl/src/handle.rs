@@ -127,9 +127,9 @@ impl<T: Item> IntoScalar<T> for SExp<T> {
 #[diagnostic::do_not_recommend]
 impl<T: Item> IntoScalar<T> for T {
     fn scalar_at(self, at: Place) -> NodeRef {
-        let mut constants = Vec::new();
-        self.constants_at(at, &mut constants);
-        T::join(&mut constants.into_iter())
+        let mut literals = Vec::new();
+        self.literals(&mut literals);
+        T::join(&mut literals.into_iter().map(|x| node::constant(at, x)))
     }
 }
 

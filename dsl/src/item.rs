@@ -5,10 +5,9 @@
 //! handle takes it apart first (`nodes_of`) and puts the result together again (`of_nodes`).
 
 use crate::elem::Elem;
-use crate::node::{self, NodeRef};
-use crate::scope::Place;
+use crate::node::NodeRef;
 use arraygpu_compiler::package::records::{FieldType, Struct};
-use arraygpu_compiler::scalar::Ty;
+use arraygpu_compiler::scalar::{Lit, Ty};
 
 /// A value of a record that is no record itself.
 #[derive(Clone, Debug)]
@@ -47,9 +46,12 @@ pub trait Item: Sized + 'static {
     /// A handle's node of the next leaves.
     #[doc(hidden)]
     fn join(nodes: &mut dyn Iterator<Item = NodeRef>) -> NodeRef;
-    /// Adds a constant for each leaf.
+    /// Adds the value of each leaf.
     #[doc(hidden)]
-    fn constants_at(self, at: Place, out: &mut Vec<NodeRef>);
+    fn literals(&self, out: &mut Vec<Lit>);
+    /// The value of the next leaves.
+    #[doc(hidden)]
+    fn of_literals(leaves: &mut dyn Iterator<Item = Lit>) -> Self;
 }
 
 #[diagnostic::do_not_recommend]
@@ -66,8 +68,11 @@ impl<T: Elem> Item for T {
     fn join(nodes: &mut dyn Iterator<Item = NodeRef>) -> NodeRef {
         nodes.next().expect("as many nodes as leaves")
     }
-    fn constants_at(self, at: Place, out: &mut Vec<NodeRef>) {
-        out.push(node::constant(at, self.lit()));
+    fn literals(&self, out: &mut Vec<Lit>) {
+        out.push(self.lit());
+    }
+    fn of_literals(leaves: &mut dyn Iterator<Item = Lit>) -> Self {
+        T::of(leaves.next().expect("as many values as leaves"))
     }
 }
 
@@ -86,8 +91,8 @@ pub fn described<T: Item>() -> Described {
     Described { leaves: leaves_of_item::<T>(), ty, structs }
 }
 
-/// Adds a struct, and returns its type. Its name is that of the Rust struct, in small letters with underscores, and those
-/// of its type arguments.
+/// Adds a struct, and returns its type. Its name is that of the Rust struct, in small letters with
+/// underscores, and those of its type arguments.
 pub fn c_struct(
     rust: &str,
     arguments: &[String],

@@ -162,7 +162,8 @@ pub(crate) fn iterated<S: States>(
 }
 
 /// Nodes that the bodies mention and that do not depend on the states: they are computed before the
-/// first step. Constants, and operations that only move elements, belong to the step instead.
+/// first step. Constants, operations that only move elements, and tuples, which are no values, belong to the step
+/// instead.
 fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<NodeRef> {
     let mut seen: HashSet<*const Node> = states.iter().map(|s| std::ptr::from_ref(*s)).collect();
     let (mut out, mut stack) = (Vec::new(), bodies.to_vec());
@@ -170,7 +171,7 @@ fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<Node
         if !seen.insert(std::ptr::from_ref(n)) || matches!(n.op, Op::Const(_)) {
             continue;
         }
-        if n.scopes.is_before(scope) && !moves(&n.op) {
+        if n.scopes.is_before(scope) && !moves(&n.op) && !is_tuple(n) {
             out.push(n);
             continue;
         }
@@ -182,6 +183,15 @@ fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<Node
     }
     out.sort_unstable_by_key(|n| n.number);
     out
+}
+
+/// Whether a node is a tuple, or an array of tuples: the operand of a reduction or fold.
+fn is_tuple(n: &Node) -> bool {
+    match &n.op {
+        Op::Tuple(_) => true,
+        Op::Map { lambda, .. } | Op::Generate { lambda, .. } => matches!(lambda.body.op, Op::Tuple(_)),
+        _ => false,
+    }
 }
 
 /// Whether an array's elements are those of another array in other places, or follow from their

@@ -87,8 +87,9 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhile<S, 
     }
 }
 
-/// The states after each of `k` steps: those of vectors as the rows of a matrix, those of scalars as the elements of a
-/// vector, those of matrices as the planes of a `TExp`. The state before the first step is not among them.
+/// The states after each of `k` steps: those of vectors as the rows of a matrix, those of scalars as the
+/// elements of a vector, those of matrices as the planes of a `TExp`. The state before the first step is
+/// not among them.
 ///
 /// Cost: that of [`iterate`](crate::iterate); every state is written once, to its place among the others, and read
 /// from there by the next step.

@@ -36,21 +36,20 @@
 //!
 //! # How it works
 //!
-//! From the bottom up: a handle points to a node in an arena of its thread (`node.rs`). A node
-//! knows the scopes (closures, functions) that it depends on, so that a handle that is carried out
-//! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes, `item.rs` what an array
-//! may consist of, `rank.rs` and `record.rs` records,
-//! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
-//! `element_loop.rs` loops of one element, `scalars.rs` their states, `axis.rs` and `reduce.rs` those of arrays of every
-//! rank, `tuples.rs` reductions and folds of tuples, `ordered.rs` those that keep the order, `choice.rs` choices, `sliced.rs`
-//! slices as ranges, `windows.rs` and `widths.rs` what stencils take and give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several
-//! of these, `vector.rs`, `matrix.rs` and `stencil.rs` those of
-//! some ranks, `bits.rs` the bits of floats, `complex.rs` complex numbers, `update.rs` arrays with a part replaced, `iterate.rs` repeated
-//! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
-//! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
-//! the command line, `eval.rs` and `values.rs` run a function inside of a test, and `mistakes.rs` has the messages for what
-//! newcomers write. The project's type-level code is all in this crate; what leaves it is plain
-//! data.
+//! From the bottom up: a handle points to a node in an arena of its thread (`node.rs`). A node knows the
+//! scopes (closures, functions) that it depends on, so that a handle that is carried out of its closure is
+//! noticed (`scope.rs`). `elem.rs` has the element types and their classes, `item.rs` what an array may
+//! consist of, `rank.rs` and `record.rs` records, `handle.rs` the handles, `ops.rs` and `scalar.rs` the
+//! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
+//! `axis.rs` and `reduce.rs` those of arrays of every rank, `tuples.rs` reductions and folds of tuples,
+//! `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
+//! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`,
+//! `matrix.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs` complex
+//! numbers, `update.rs` arrays with a part replaced, `iterate.rs` repeated steps, `stage.rs` values that
+//! are embedded as constants, `results.rs` and `kernel_fn.rs` tuples and functions. `lower/` turns nodes
+//! into core IR, `package.rs` collects functions, `cli.rs` is the command line, `eval.rs` and `values.rs`
+//! run a function inside of a test, and `mistakes.rs` has the messages for what newcomers write. The
+//! project's type-level code is all in this crate; what leaves it is plain data.
 
 mod array;
 mod axis;
@@ -77,8 +76,8 @@ mod mistakes;
 mod moments;
 mod node;
 mod ops;
-mod ordered;
 mod package;
+mod product;
 mod progress;
 mod rank;
 mod record;
@@ -119,7 +118,6 @@ pub use iterate::{iterate, iterate_indexed};
 pub use iterate_forms::{IterateWhile, iterate_collect, iterate_collect_indexed, iterate_while};
 pub use kernel_fn::{Argument, Callable, KernelFn, Outputs, ParameterNames, Parameters};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
-pub use ordered::OrderedReductions;
 pub use package::Package;
 pub use rank::{Rank, Rank0, Rank1, Rank2, Rank3};
 pub use record::{Field, Record};
@@ -148,18 +146,18 @@ pub mod derived {
     pub use crate::node::NodeRef;
     pub use crate::rank::{Rank, Rank0, Rank1, Rank2, Rank3};
     pub use crate::record::{Field, Record, bundle, pack, parts};
-    pub use crate::scope::Place;
     pub use arraygpu_compiler::package::records::{FieldType, Struct};
+    pub use arraygpu_compiler::scalar::Lit;
 }
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
+    pub use crate::TupleReductions;
     pub use crate::{
         Bits, Elem, Float, Int, IntoScalar, Num, Package, Record, Results, Scalars, Signed, StencilHint,
     };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{Complex, ComplexFields, ComplexVectors, complex};
-    pub use crate::{OrderedReductions, TupleReductions};
     pub use crate::{
         all, any, cond, fill, generate, generate2, generate3, iota, iterate, iterate_indexed, lit, slet,
     };

@@ -1,7 +1,7 @@
 //! Functions of matrices and of arrays of three dimensions. Those of all arrays are in
 //! [`crate::array`], [`crate::axis`] and [`crate::reduce`].
 
-use crate::axis::{generated, len, over_parts, over_parts_of, pick, read, slice, spread};
+use crate::axis::{over_parts, over_parts_of, read, slice, spread};
 use crate::elem::Num;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::item::Item;
@@ -10,16 +10,14 @@ use crate::reduce;
 use crate::results::{Scalars, leafwise, nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::Error;
-use arraygpu_compiler::core::Type;
 use arraygpu_compiler::loc::Loc;
-use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
 /// The axes of a matrix.
-const ROWS: u8 = 0;
-const COLS: u8 = 1;
+pub(crate) const ROWS: u8 = 0;
+pub(crate) const COLS: u8 = 1;
 /// The first axis of an array of three dimensions, whose planes are matrices.
-const PLANES: u8 = 0;
+pub(crate) const PLANES: u8 = 0;
 
 macro_rules! by_rows_and_columns {
     ($($axis:ident $what:literal $map:ident $reduce:ident $sum:ident $sums:literal;)*) => {
@@ -108,38 +106,6 @@ impl<T: Item> MExp<T> {
         let at = Location::caller();
         let index = vec![i.scalar_at(at), j.scalar_at(at)];
         leafwise(self, |x| read(at, x, index.clone()))
-    }
-
-    /// The matrix product: element (i, j) is the sum of `self.at(i, k) * b.at(k, j)` over k, by
-    /// multiply-adds in panels of 512 in the fixed order of `docs/semantics.md` 5.7. `self` has as
-    /// many columns as `b` has rows; other shapes are an error of the call. Halves are summed in
-    /// f32, and rounded once. GPUs use tensor cores where [`Package::tensor_cores`](crate::Package::tensor_cores)
-    /// allows it, in an order of theirs.
-    ///
-    /// Cost: rows * columns * inner multiply-adds, by tiles in registers, in one launch (two for a
-    /// split-K product on GPUs). What is done with the factors and with the product fuses with it.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |a: MExp<f32>, b: MExp<f32>| a.matmul(b);
-    /// let (a, b) = (matrix(&[[1.0f32, 2.0]]), matrix(&[[3.0f32], [4.0]]));
-    /// assert_eq!(call(f, [a, b]), [matrix(&[[11.0f32]])]);
-    /// ```
-    #[track_caller]
-    pub fn matmul(self, b: MExp<T>) -> MExp<T>
-    where
-        T: Num,
-    {
-        let at = Location::caller();
-        let (a, b) = (self.node(), b.node());
-        let extents = [len(at, a, ROWS), len(at, b, COLS)];
-        let element = |i: &[NodeRef]| {
-            let row = pick(at, "matmul", (a, ROWS), i[0], true);
-            let col = pick(at, "matmul", (b, COLS), i[1], true);
-            let dot = |ty, v: &[NodeRef]| make(at, Type::scalar(ty), Op::PanelDot(v[0], v[1]));
-            vec![reduce::summed(at, T::TY, &[row, col], dot)]
-        };
-        MExp::of(generated(at, "matmul", &extents, element)[0])
     }
 
     /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`.
@@ -248,41 +214,6 @@ impl<T: Item> TExp<T> {
         let at = Location::caller();
         let index = vec![k.scalar_at(at), i.scalar_at(at), j.scalar_at(at)];
         leafwise(self, |x| read(at, x, index.clone()))
-    }
-
-    /// The matrix product of each plane with the same plane of `b`: element (p, i, j) is the sum of
-    /// `self.at(p, i, k) * b.at(p, k, j)` over k, in the order of [`MExp::matmul`], whose bits each plane
-    /// has; no tensor cores compute it. Both have as many planes, and `self` has as many columns as `b` has rows; other shapes are an
-    /// error of the call. One matrix for all planes is `m.broadcast_planes(planes)`.
-    ///
-    /// Cost: planes * rows * columns * inner multiply-adds, by tiles in registers, in one launch. What is
-    /// done with the factors and with the product fuses with it.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |a: TExp<f32>, b: TExp<f32>| a.matmul(b);
-    /// let (a, b) = (tensor(&[[[1.0f32, 2.0]], [[5.0, 6.0]]]), tensor(&[[[3.0f32], [4.0]], [[1.0], [0.5]]]));
-    /// assert_eq!(call(f, [a, b]), [tensor(&[[[11.0f32]], [[8.0]]])]);
-    /// ```
-    #[track_caller]
-    pub fn matmul(self, b: TExp<T>) -> TExp<T>
-    where
-        T: Num,
-    {
-        let at = Location::caller();
-        let (a, b) = (self.node(), b.node());
-        // the rule that there are as many planes belongs to a function of their numbers
-        let numbers = [a, b].map(|x| make(at, Type::vector(Ty::I64), Op::Iota(len(at, x, PLANES))));
-        let planes = node::map_one(at, "matmul", &numbers, |v| v[0]);
-        let extents = [len(at, planes, 0), len(at, a, 1 + ROWS), len(at, b, 1 + COLS)];
-        let element = |i: &[NodeRef]| {
-            let [a, b] = [a, b].map(|x| pick(at, "matmul", (x, PLANES), i[0], true));
-            let row = pick(at, "matmul", (a, ROWS), i[1], true);
-            let col = pick(at, "matmul", (b, COLS), i[2], true);
-            let dot = |ty, v: &[NodeRef]| make(at, Type::scalar(ty), Op::PanelDot(v[0], v[1]));
-            vec![reduce::summed(at, T::TY, &[row, col], dot)]
-        };
-        TExp::of(generated(at, "matmul", &extents, element)[0])
     }
 
     /// The same elements with the axes in another order: axis k of the result is axis `axes[k]` of

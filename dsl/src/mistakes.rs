@@ -84,8 +84,8 @@ macro_rules! brackets {
 }
 brackets!(VExp MExp TExp);
 
-/// Comparisons by operators. rustc names this trait where somebody writes `if a > 0.0`: while the generator runs there
-/// is no value yet, so that an `if` would have nothing to decide by.
+/// Comparisons by operators. rustc names this trait where somebody writes `if a > 0.0`: while the generator
+/// runs there is no value yet, so that an `if` would have nothing to decide by.
 #[doc(hidden)]
 pub trait ComparesByGtLtEqInsideOfCondOrIfElse {}
 

@@ -8,8 +8,8 @@ use crate::item::{Item, Leaf, leaf_name};
 use crate::node::{self, Bundle, NodeRef, Op, make};
 use crate::rank::{Rank, Rank0, Rank1, Rank2, Rank3};
 use crate::results::{Results, nodes_of, of_nodes};
-use crate::scope::Place;
 use arraygpu_compiler::package::records::{FieldType, Struct};
+use arraygpu_compiler::scalar::Lit;
 use std::fmt::Debug;
 use std::ops::Deref;
 use std::panic::Location;
@@ -59,7 +59,9 @@ pub trait Field: Sized + 'static {
     #[doc(hidden)]
     fn c_type_of(structs: &mut Vec<Struct>) -> FieldType;
     #[doc(hidden)]
-    fn constants_of(self, at: Place, out: &mut Vec<NodeRef>);
+    fn literals_in(&self, out: &mut Vec<Lit>);
+    #[doc(hidden)]
+    fn field_of_literals(leaves: &mut dyn Iterator<Item = Lit>) -> Self;
 }
 
 #[diagnostic::do_not_recommend]
@@ -71,8 +73,11 @@ impl<T: Item> Field for T {
     fn c_type_of(structs: &mut Vec<Struct>) -> FieldType {
         T::c_type(structs)
     }
-    fn constants_of(self, at: Place, out: &mut Vec<NodeRef>) {
-        self.constants_at(at, out);
+    fn literals_in(&self, out: &mut Vec<Lit>) {
+        self.literals(out);
+    }
+    fn field_of_literals(leaves: &mut dyn Iterator<Item = Lit>) -> Self {
+        T::of_literals(leaves)
     }
 }
 
@@ -85,8 +90,11 @@ impl<T: Field, const N: usize> Field for [T; N] {
     fn c_type_of(structs: &mut Vec<Struct>) -> FieldType {
         FieldType::Array(Box::new(T::c_type_of(structs)), N)
     }
-    fn constants_of(self, at: Place, out: &mut Vec<NodeRef>) {
-        self.into_iter().for_each(|x| x.constants_of(at, out));
+    fn literals_in(&self, out: &mut Vec<Lit>) {
+        self.iter().for_each(|x| x.literals_in(out));
+    }
+    fn field_of_literals(leaves: &mut dyn Iterator<Item = Lit>) -> Self {
+        std::array::from_fn(|_| T::field_of_literals(leaves))
     }
 }
 

@@ -56,8 +56,19 @@ pub(crate) fn reduce<T: Item>(
     srcs: &[NodeRef],
     f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
 ) -> Vec<NodeRef> {
+    reduce_in(Order::Reduce, at, construct, init, srcs, f)
+}
+
+fn reduce_in<T: Item>(
+    order: Order,
+    at: Place,
+    construct: &'static str,
+    init: NodeRef,
+    srcs: &[NodeRef],
+    f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+) -> Vec<NodeRef> {
     let init = T::split(&init);
-    joined::reduce(at, construct, Order::Reduce, init, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
+    joined::reduce(at, construct, order, init, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
 /// The initial value of a reduction or a fold of one array: a scalar.
@@ -126,6 +137,31 @@ macro_rules! reductions {
             ) -> SExp<T> {
                 let at = Location::caller();
                 of_nodes(&reduce(at, "reduce", init.state_at(at), &nodes_of(self), f))
+            }
+
+            /// `f(init, v)`, where v joins all elements by `f`, always a part of the array with the part
+            /// that follows it, in the fixed tree of `docs/semantics.md` 5.17; `init` if there are no
+            /// elements. `f` must be associative up to rounding, which is not checked; it need not be
+            /// commutative. Matrices and arrays of three dimensions count in row-major order.
+            ///
+            /// Cost: three launches, of which the second and third are short, with the operations of `f`
+            /// for each element; [`Self::reduce`] takes one. It is parallel, as [`Self::fold`] is not.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            /// // the last element that is not 0
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.reduce_noncommutative(0.0, |a, b| cond(b.eq(0.0), a, b));")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [scalar(4.0f32)]);")]
+            /// ```
+            #[track_caller]
+            pub fn reduce_noncommutative(
+                self,
+                init: impl FirstState<T>,
+                f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+            ) -> SExp<T> {
+                let at = Location::caller();
+                let (construct, order) = ("reduce_noncommutative", Order::ReduceOrdered);
+                of_nodes(&reduce_in(order, at, construct, init.state_at(at), &nodes_of(self), f))
             }
 
             /// The strict left fold in index order (row-major): `f(.. f(f(init, x0), x1) .., x)`,

@@ -1,13 +1,13 @@
 //! The states of loops: scalars, and tuples of them, nested as one likes.
 
-use crate::handle::SExp;
+use crate::handle::{IntoScalar, SExp};
 use crate::item::Item;
 use crate::node::NodeRef;
 use crate::results::{Results, Scalars, each_tuple};
 use crate::scope::Place;
 
-/// What a loop, or the fold of a tuple, may begin with: a scalar expression, a constant with its type (`0i64`, `1.0f32`), or a tuple
-/// of up to 16 of them, which may contain tuples.
+/// What a loop, or the fold of a tuple, may begin with: a scalar expression, a constant with its type
+/// (`0i64`, `1.0f32`), or a tuple of up to 16 of them, which may contain tuples.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the state of a loop or a fold",
     label = "not a scalar, and no tuple of scalars",
@@ -33,7 +33,7 @@ impl<T: Item> LoopState for SExp<T> {
 impl<T: Item + Copy> LoopState for T {
     type Expressions = SExp<T>;
     fn states_at(self, at: Place, out: &mut Vec<NodeRef>) {
-        self.constants_at(at, out);
+        out.extend_from_slice(T::split(&IntoScalar::<T>::scalar_at(self, at)));
     }
 }
 

@@ -4,10 +4,10 @@
 //! as `slice_by`, `row` and `at` do.
 
 use crate::axis::{len, pick, read, slice};
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::item::Item;
 use crate::node::{self, NodeRef, Op, make};
-use crate::results::Results;
+use crate::results::{Results, leafwise};
 use crate::scope::Place;
 use arraygpu_compiler::scalar::{BinaryOp, Lit};
 use std::panic::Location;
@@ -145,7 +145,7 @@ pub trait Shape: Results {
 
 macro_rules! shapes {
     ($($handle:ident $less:ident)*) => { $(
-        impl<T: Elem> Shape for $handle<T> {
+        impl<T: Item> Shape for $handle<T> {
             type Less = $less<T>;
         }
     )* };
@@ -195,21 +195,21 @@ pub trait Parts<A> {
     fn parts(self) -> Vec<Part>;
 }
 
-impl<T: Elem, A: AxisPart> Parts<VExp<T>> for (A,) {
+impl<T: Item, A: AxisPart> Parts<VExp<T>> for (A,) {
     type Out = A::Of<VExp<T>>;
     fn parts(self) -> Vec<Part> {
         vec![self.0.part()]
     }
 }
 
-impl<T: Elem, A: AxisPart, B: AxisPart> Parts<MExp<T>> for (A, B) {
+impl<T: Item, A: AxisPart, B: AxisPart> Parts<MExp<T>> for (A, B) {
     type Out = B::Of<A::Of<MExp<T>>>;
     fn parts(self) -> Vec<Part> {
         vec![self.0.part(), self.1.part()]
     }
 }
 
-impl<T: Elem, A: AxisPart, B: AxisPart, C: AxisPart> Parts<TExp<T>> for (A, B, C) {
+impl<T: Item, A: AxisPart, B: AxisPart, C: AxisPart> Parts<TExp<T>> for (A, B, C) {
     type Out = C::Of<B::Of<A::Of<TExp<T>>>>;
     fn parts(self) -> Vec<Part> {
         vec![self.0.part(), self.1.part(), self.2.part()]
@@ -274,7 +274,7 @@ fn sliced(src: NodeRef, parts: &[Part]) -> NodeRef {
 
 macro_rules! methods {
     ($($handle:ident $parts:literal $found:literal $example:literal;)*) => { $(
-        impl<T: Elem> $handle<T> {
+        impl<T: Item> $handle<T> {
             #[doc = concat!("The part that [`s!`](crate::s) names, with a range or an index for each axis: `s![", $parts, "]`.")]
             /// Ranges keep their axis, indices take it away. What the bounds must satisfy is checked before the
             /// function runs.
@@ -288,7 +288,8 @@ macro_rules! methods {
             /// ```
             #[track_caller]
             pub fn sliced<P: Parts<Self>>(self, parts: P) -> P::Out {
-                P::Out::from_nodes(&mut std::iter::once(sliced(self.node(), &parts.parts())))
+                let parts = parts.parts();
+                leafwise(self, |x| sliced(x, &parts))
             }
         }
     )* };

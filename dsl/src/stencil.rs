@@ -1,10 +1,12 @@
 //! The parts of stencils: shifted slices, weighted sums of them, and margins beyond the edges.
 
 use crate::axis::{len, slice};
-use crate::elem::{Elem, Num};
+use crate::elem::Num;
 use crate::handle::{MExp, TExp, VExp};
+use crate::item::Item;
 use crate::matrix::block;
 use crate::node::{self, NodeRef, Op, make};
+use crate::results::{Results, leafwise, nodes_of, of_nodes};
 use crate::scope::Place;
 use crate::widths::{Width, Widths};
 use crate::windows::Windows;
@@ -15,7 +17,7 @@ use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, eval_cast};
 use std::panic::Location;
 
-impl<T: Elem> VExp<T> {
+impl<T: Item> VExp<T> {
     /// The `k` slices of length `len - (k - 1)`, of which slice i begins at element i: the
     /// neighbours of a stencil. 0 slices are an error of the generator; a vector that is too short
     /// is an error of the call.
@@ -32,8 +34,8 @@ impl<T: Elem> VExp<T> {
     pub fn windows(self, k: usize) -> Windows<VExp<T>> {
         let at = Location::caller();
         let parts = match k {
-            0 => vec![VExp::of(mistake(at, self.node().ty, "windows of no elements"))],
-            _ => windows(at, "windows", self.node(), k).into_iter().map(VExp::of).collect(),
+            0 => vec![mistake(at, self, "windows of no elements")],
+            _ => windows(at, "windows", self, k),
         };
         Windows::new(parts, format!("windows({k})"), "elements")
     }
@@ -57,10 +59,10 @@ impl<T: Elem> VExp<T> {
     {
         let at = Location::caller();
         if weights.is_empty() {
-            return VExp::of(mistake(at, self.node().ty, "weighted_sum needs a weight"));
+            return mistake(at, self, "weighted_sum needs a weight");
         }
-        let slices = windows(at, "weighted_sum", self.node(), weights.len());
-        VExp::of(chain(at, "weighted_sum", &slices, weights))
+        let slices = windows(at, "weighted_sum", self, weights.len());
+        VExp::of(chain(at, "weighted_sum", &nodes_of_all(slices), weights))
     }
 
     /// The vector with `before` more elements in front and `after` behind, as the boundary says. A
@@ -85,11 +87,12 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn padded(self, before: impl Width, after: impl Width, boundary: Boundary<T>) -> VExp<T> {
         let at = Location::caller();
-        VExp::of(padded(at, (self.node(), 0), [before.width_at(at), after.width_at(at)], boundary))
+        let margins = [before.width_at(at), after.width_at(at)];
+        with_margins(at, self, &[margins], boundary)
     }
 }
 
-impl<T: Elem> MExp<T> {
+impl<T: Item> MExp<T> {
     /// The `kr * kc` parts of `rows - (kr - 1)` rows and `cols - (kc - 1)` columns: `windows2(kr,
     /// kc)[r][c]` begins in row r, column c. No parts are an error of the generator; a matrix that
     /// is too small is an error of the call.
@@ -106,12 +109,12 @@ impl<T: Elem> MExp<T> {
     pub fn windows2(self, kr: usize, kc: usize) -> Windows<Windows<MExp<T>>> {
         let at = Location::caller();
         let parts = if kr == 0 || kc == 0 {
-            let wrong = mistake(at, self.node().ty, "windows2 of no elements");
+            let wrong = mistake(at, self, "windows2 of no elements");
             vec![vec![wrong; kc.max(1)]; kr.max(1)]
         } else {
-            windows2(at, "windows2", self.node(), kr, kc)
+            windows2(at, "windows2", self, kr, kc)
         };
-        rows_of(parts, &format!("windows2({kr}, {kc})"), MExp::of)
+        rows_of(parts, &format!("windows2({kr}, {kc})"))
     }
 
     /// `result[i, j]` is the sum of `weights[r][c] * x[i + r, j + c]`, row by row of the weights:
@@ -135,15 +138,15 @@ impl<T: Elem> MExp<T> {
         let at = Location::caller();
         let kc = weights.first().map_or(0, |row| row.as_ref().len());
         if kc == 0 {
-            return MExp::of(mistake(at, self.node().ty, "weighted_sum2 needs a weight"));
+            return mistake(at, self, "weighted_sum2 needs a weight");
         }
         if let Some(other) = weights.iter().find(|row| row.as_ref().len() != kc) {
             let lengths = format!("the rows of weights have {kc} and {} of them", other.as_ref().len());
-            return MExp::of(mistake(at, self.node().ty, &format!("weighted_sum2: {lengths}")));
+            return mistake(at, self, &format!("weighted_sum2: {lengths}"));
         }
-        let slices = windows2(at, "weighted_sum2", self.node(), weights.len(), kc).concat();
+        let slices = windows2(at, "weighted_sum2", self, weights.len(), kc).concat();
         let weights: Vec<T> = weights.iter().flat_map(|row| row.as_ref()).copied().collect();
-        MExp::of(chain(at, "weighted_sum2", &slices, &weights))
+        MExp::of(chain(at, "weighted_sum2", &nodes_of_all(slices), &weights))
     }
 
     /// The matrix with more rows, `[above, below]`, and more columns, `[left, right]`, as the
@@ -161,12 +164,11 @@ impl<T: Elem> MExp<T> {
     #[track_caller]
     pub fn padded(self, rows: impl Widths, cols: impl Widths, boundary: Boundary<T>) -> MExp<T> {
         let at = Location::caller();
-        let tall = padded(at, (self.node(), 0), rows.widths_at(at), boundary);
-        MExp::of(padded(at, (tall, 1), cols.widths_at(at), boundary))
+        with_margins(at, self, &[rows.widths_at(at), cols.widths_at(at)], boundary)
     }
 }
 
-impl<T: Elem> TExp<T> {
+impl<T: Item> TExp<T> {
     /// The `kp * kr * kc` parts of `planes - (kp - 1)` planes, `rows - (kr - 1)` rows and `cols - (kc - 1)`
     /// columns: `windows3(kp, kr, kc)[p][r][c]` begins in plane p, row r, column c. No parts are an
     /// error of the generator; a volume that is too small is an error of the call.
@@ -183,13 +185,13 @@ impl<T: Elem> TExp<T> {
     pub fn windows3(self, kp: usize, kr: usize, kc: usize) -> Windows<Windows<Windows<TExp<T>>>> {
         let at = Location::caller();
         let parts = if kp == 0 || kr == 0 || kc == 0 {
-            let wrong = mistake(at, self.node().ty, "windows3 of no elements");
+            let wrong = mistake(at, self, "windows3 of no elements");
             vec![vec![vec![wrong; kc.max(1)]; kr.max(1)]; kp.max(1)]
         } else {
-            windows3(at, "windows3", self.node(), [kp, kr, kc])
+            windows3(at, "windows3", self, [kp, kr, kc])
         };
         let of = format!("windows3({kp}, {kr}, {kc})");
-        let plane = |(p, plane)| rows_of(plane, &format!("{of}[{p}]"), TExp::of);
+        let plane = |(p, plane)| rows_of(plane, &format!("{of}[{p}]"));
         Windows::new(parts.into_iter().enumerate().map(plane).collect(), &of, "planes")
     }
 
@@ -213,7 +215,7 @@ impl<T: Elem> TExp<T> {
         T: Num,
     {
         let at = Location::caller();
-        let wrong = |message: &str| TExp::of(mistake(at, self.node().ty, &format!("weighted_sum3{message}")));
+        let wrong = |message: &str| mistake(at, self, &format!("weighted_sum3{message}"));
         let planes: Vec<&[R]> = weights.iter().map(AsRef::as_ref).collect();
         let kr = planes.first().map_or(0, |plane| plane.len());
         let rows: Vec<&[T]> = planes.iter().copied().flatten().map(AsRef::as_ref).collect();
@@ -227,8 +229,8 @@ impl<T: Elem> TExp<T> {
         if kc == 0 {
             return wrong(" needs a weight");
         }
-        let slices = windows3(at, "weighted_sum3", self.node(), [planes.len(), kr, kc]);
-        TExp::of(chain(at, "weighted_sum3", &slices.concat().concat(), &rows.concat()))
+        let slices = windows3(at, "weighted_sum3", self, [planes.len(), kr, kc]).concat().concat();
+        TExp::of(chain(at, "weighted_sum3", &nodes_of_all(slices), &rows.concat()))
     }
 
     /// The volume with more planes, `[front, behind]`, more rows, `[above, below]`, and more columns,
@@ -253,31 +255,36 @@ impl<T: Elem> TExp<T> {
         boundary: Boundary<T>,
     ) -> TExp<T> {
         let at = Location::caller();
-        let deep = padded(at, (self.node(), 0), planes.widths_at(at), boundary);
-        let tall = padded(at, (deep, 1), rows.widths_at(at), boundary);
-        TExp::of(padded(at, (tall, 2), cols.widths_at(at), boundary))
+        let margins = [planes.widths_at(at), rows.widths_at(at), cols.widths_at(at)];
+        with_margins(at, self, &margins, boundary)
     }
 }
 
-fn mistake(at: Place, ty: Type, message: &str) -> NodeRef {
-    node::invalid(at, ty, Error::user("E0207", message).at(Some(&Loc::caller(at))))
+/// What stands for arrays of this shape where the program has a mistake.
+fn mistake<S: Results>(at: Place, like: S, message: &str) -> S {
+    let error = Error::user("E0207", message).at(Some(&Loc::caller(at)));
+    leafwise(like, |x| node::invalid(at, x.ty, error.clone()))
 }
 
 fn number(at: Place, n: usize) -> NodeRef {
     node::constant(at, Lit::i64(n as i64))
 }
 
+fn nodes_of_all(arrays: Vec<impl Results>) -> Vec<NodeRef> {
+    arrays.into_iter().flat_map(nodes_of).collect()
+}
+
 /// The windows of a matrix by rows and columns.
-fn rows_of<W>(parts: Vec<Vec<NodeRef>>, of: &str, window: fn(NodeRef) -> W) -> Windows<Windows<W>> {
-    let row = |(r, row): (usize, Vec<NodeRef>)| {
-        Windows::new(row.into_iter().map(window).collect(), format!("{of}[{r}]"), "columns")
-    };
+fn rows_of<W>(parts: Vec<Vec<W>>, of: &str) -> Windows<Windows<W>> {
+    let row = |(r, row): (usize, Vec<W>)| Windows::new(row, format!("{of}[{r}]"), "columns");
     Windows::new(parts.into_iter().enumerate().map(row).collect(), of, "rows")
 }
 
 /// The ends of the `k` windows along an axis.
-fn ends(at: Place, src: NodeRef, axis: u8, k: usize) -> Vec<[NodeRef; 2]> {
-    let count = node::binary(at, BinaryOp::Sub, len(at, src, axis), number(at, k - 1));
+fn ends(at: Place, array: impl Results, axis: u8, k: usize) -> Vec<[NodeRef; 2]> {
+    // the arrays of a record have one shape
+    let length = len(at, nodes_of(array)[0], axis);
+    let count = node::binary(at, BinaryOp::Sub, length, number(at, k - 1));
     let window = |i: usize| {
         let start = number(at, i);
         [start, node::binary(at, BinaryOp::Add, count, start)]
@@ -285,37 +292,40 @@ fn ends(at: Place, src: NodeRef, axis: u8, k: usize) -> Vec<[NodeRef; 2]> {
     (0..k).map(window).collect()
 }
 
-fn windows(at: Place, construct: &'static str, src: NodeRef, k: usize) -> Vec<NodeRef> {
-    ends(at, src, 0, k).into_iter().map(|ends| slice(at, construct, (src, 0), ends, None)).collect()
+fn windows<S: Results>(at: Place, construct: &'static str, array: S, k: usize) -> Vec<S> {
+    let window = |ends| leafwise(array, |x| slice(at, construct, (x, 0), ends, None));
+    ends(at, array, 0, k).into_iter().map(window).collect()
 }
 
-fn windows2(at: Place, construct: &'static str, src: NodeRef, kr: usize, kc: usize) -> Vec<Vec<NodeRef>> {
-    let cols = ends(at, src, 1, kc);
-    let row = |rows| cols.iter().map(|cols| block(at, construct, src, rows, *cols)).collect();
-    ends(at, src, 0, kr).into_iter().map(row).collect()
+fn windows2<S: Results>(at: Place, construct: &'static str, array: S, kr: usize, kc: usize) -> Vec<Vec<S>> {
+    let cols = ends(at, array, 1, kc);
+    let window = |rows, cols| leafwise(array, |x| block(at, construct, x, rows, cols));
+    let row = |rows| cols.iter().map(|cols| window(rows, *cols)).collect();
+    ends(at, array, 0, kr).into_iter().map(row).collect()
 }
 
-fn windows3(
+fn windows3<S: Results>(
     at: Place,
     construct: &'static str,
-    src: NodeRef,
+    array: S,
     [kp, kr, kc]: [usize; 3],
-) -> Vec<Vec<Vec<NodeRef>>> {
-    let (rows, cols) = (ends(at, src, 1, kr), ends(at, src, 2, kc));
+) -> Vec<Vec<Vec<S>>> {
+    let (rows, cols) = (ends(at, array, 1, kr), ends(at, array, 2, kc));
+    let part = |from: S, axis, ends| -> S { leafwise(from, |x| slice(at, construct, (x, axis), ends, None)) };
     let plane = |planes| {
-        let plane = slice(at, construct, (src, 0), planes, None);
+        let plane = part(array, 0, planes);
         let row = |rows: &[NodeRef; 2]| {
-            let row = slice(at, construct, (plane, 1), *rows, None);
-            cols.iter().map(|cols| slice(at, construct, (row, 2), *cols, None)).collect()
+            let row = part(plane, 1, *rows);
+            cols.iter().map(|cols| part(row, 2, *cols)).collect()
         };
         rows.iter().map(row).collect()
     };
-    ends(at, src, 0, kp).into_iter().map(plane).collect()
+    ends(at, array, 0, kp).into_iter().map(plane).collect()
 }
 
 /// `weights[0] * slices[0]` rounded, then multiply-adds. Halves are summed in f32, and rounded
 /// once.
-fn chain<T: Elem>(at: Place, construct: &'static str, slices: &[NodeRef], weights: &[T]) -> NodeRef {
+fn chain<T: Num>(at: Place, construct: &'static str, slices: &[NodeRef], weights: &[T]) -> NodeRef {
     let ty = node::sum_type(T::TY);
     node::map_slices(at, construct, slices, |x| {
         let weight = |w: &T| node::constant(at, eval_cast(ty, w.lit()));
@@ -329,20 +339,38 @@ fn chain<T: Elem>(at: Place, construct: &'static str, slices: &[NodeRef], weight
     })
 }
 
-fn padded<T: Elem>(
+/// An array with margins along each axis, the first axis first.
+fn with_margins<T: Item, S: Results>(
+    at: Place,
+    array: S,
+    margins: &[[NodeRef; 2]],
+    boundary: Boundary<T>,
+) -> S {
+    let boundaries: Vec<Boundary<NodeRef>> = match boundary {
+        Boundary::Constant(value) => {
+            let mut leaves = Vec::new();
+            value.literals(&mut leaves);
+            leaves.into_iter().map(|x| Boundary::Constant(node::constant(at, x))).collect()
+        }
+        Boundary::Clamp => vec![Boundary::Clamp; nodes_of(array).len()],
+        Boundary::Mirror => vec![Boundary::Mirror; nodes_of(array).len()],
+        Boundary::Wrap => vec![Boundary::Wrap; nodes_of(array).len()],
+    };
+    let all = |(src, boundary): (NodeRef, Boundary<NodeRef>)| {
+        let axes = (0u8..).zip(margins);
+        axes.fold(src, |src, (axis, margins)| padded(at, (src, axis), *margins, boundary))
+    };
+    of_nodes(&nodes_of(array).into_iter().zip(boundaries).map(all).collect::<Vec<_>>())
+}
+
+fn padded(
     at: Place,
     (src, axis): (NodeRef, u8),
     margins: [NodeRef; 2],
-    boundary: Boundary<T>,
+    boundary: Boundary<NodeRef>,
 ) -> NodeRef {
     if margins.iter().all(|n| matches!(n.op, Op::Const(zero) if zero == Lit::i64(0))) {
         return src;
     }
-    let boundary = match boundary {
-        Boundary::Clamp => Boundary::Clamp,
-        Boundary::Mirror => Boundary::Mirror,
-        Boundary::Wrap => Boundary::Wrap,
-        Boundary::Constant(c) => Boundary::Constant(node::constant(at, c.lit())),
-    };
     make(at, src.ty, Op::Pad { src, axis, margins, boundary })
 }

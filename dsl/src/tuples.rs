@@ -1,5 +1,5 @@
 //! Reductions and folds of tuples: of the elements of several arrays, with several accumulators
-//! (semantics 5.14).
+//! (semantics 5.14, 5.17).
 
 use crate::axis::{generated, len, pick};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
@@ -98,13 +98,13 @@ tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK);
 tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK L SL);
 
 /// The nodes of a tuple of arrays.
-pub(crate) fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
+fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
     let mut nodes = Vec::new();
     all.arrays(&mut nodes);
     nodes
 }
 
-pub(crate) fn reduce<A: Arrays>(
+fn reduce<A: Arrays>(
     at: Place,
     construct: &'static str,
     order: Order,
@@ -181,6 +181,33 @@ pub trait TupleReductions: Sized {
         Self: Arrays,
     {
         of_nodes(&reduce::<Self>(Location::caller(), "reduce", Order::Reduce, init, &arrays_of(self), f))
+    }
+
+    /// [`VExp::reduce_noncommutative`] of the tuples of the elements, by an operator of two tuples, the
+    /// lower one first. Arrays of different shapes are an error of the call.
+    ///
+    /// Cost: that of [`VExp::reduce_noncommutative`]; all components are computed together.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// // the composition of the functions a x + b, from the first to the last
+    /// let f = |a: VExp<f32>, b: VExp<f32>| {
+    ///     (a, b).reduce_noncommutative((1.0, 0.0), |(a, b), (c, d)| (a * c, b * c + d))
+    /// };
+    /// let args = [vector(&[2.0f32, 3.0]), vector(&[1.0f32, 5.0])];
+    /// assert_eq!(call(f, args), [scalar(6.0f32), scalar(8.0f32)]);
+    /// ```
+    #[track_caller]
+    fn reduce_noncommutative(
+        self,
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> Elements<Self>
+    where
+        Self: Arrays,
+    {
+        let (at, order) = (Location::caller(), Order::ReduceOrdered);
+        of_nodes(&reduce::<Self>(at, "reduce_noncommutative", order, init, &arrays_of(self), f))
     }
 
     /// [`VExp::fold`] with an accumulator that may be a tuple: the strict left fold in index order of

@@ -1,11 +1,10 @@
 //! Rust values as arguments and results of functions that `eval` runs.
 
-use crate::elem::Elem;
 use crate::handle::{MExp, SExp, TExp, VExp};
+use crate::item::{Item, leaves_of_item};
 use crate::kernel_fn::Outputs;
 use crate::results::each_tuple;
 use arraygpu_compiler::core::interp::Value;
-use arraygpu_compiler::scalar::Lit;
 use std::ops::{Index, IndexMut};
 
 /// A matrix of Rust numbers, row by row.
@@ -181,58 +180,77 @@ impl<T: PartialEq, const P: usize, const R: usize, const C: usize> PartialEq<[[[
 }
 
 /// What may be given for a parameter of type `A`: a number for `SExp`, a vector, a slice or an array of numbers for
-/// `VExp`, a [`Matrix`] or an array of arrays for `MExp`, a [`Volume`] for `TExp`.
+/// `VExp`, a [`Matrix`] or an array of arrays for `MExp`, a [`Volume`] for `TExp`. Of a parameter of a record the
+/// elements are values of its struct.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value for a parameter of type `{A}`",
     label = "no value of `{A}`",
     note = "give a number for `SExp<T>`, a `Vec<T>`, `&[T]` or `[T; N]` for `VExp<T>`, an `arraygpu::Matrix<T>` or `[[T; C]; R]` for `MExp<T>`, a `Volume<T>` for `TExp<T>`, each of the parameter's element type"
 )]
 pub trait ArgumentValue<A> {
+    /// Adds the values: of a record one for each leaf.
     #[doc(hidden)]
-    fn value(&self) -> Value;
+    fn parts(&self, out: &mut Vec<Value>);
 }
 
-fn lits<T: Elem>(elements: &[T]) -> Vec<Lit> {
-    elements.iter().map(|x| x.lit()).collect()
+/// Adds the arrays of the leaves of elements in row-major order.
+fn split<T: Item>(extents: &[usize], elements: &[T], out: &mut Vec<Value>) {
+    let mut columns = vec![Vec::with_capacity(elements.len()); leaves_of_item::<T>().len()];
+    let mut leaves = Vec::new();
+    for x in elements {
+        leaves.clear();
+        x.literals(&mut leaves);
+        columns.iter_mut().zip(&leaves).for_each(|(column, leaf)| column.push(*leaf));
+    }
+    out.extend(columns.into_iter().map(|column| match extents {
+        [] => Value::Scalar(column[0]),
+        [_] => Value::Vector(column),
+        _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), column),
+    }));
 }
 
-impl<T: Elem> ArgumentValue<SExp<T>> for T {
-    fn value(&self) -> Value {
-        Value::Scalar(self.lit())
+impl<T: Item> ArgumentValue<SExp<T>> for T {
+    fn parts(&self, out: &mut Vec<Value>) {
+        split(&[], std::slice::from_ref(self), out);
     }
 }
 
 /// Values and references to them.
 macro_rules! argument_values {
-    ($([$($generics:tt)*] $ty:ty => $handle:ident: |$x:ident| $value:expr;)*) => { $(
+    ($([$($generics:tt)*] $ty:ty => $handle:ident: |$x:ident| $extents:expr, $elements:expr;)*) => { $(
         impl<$($generics)*> ArgumentValue<$handle<T>> for $ty {
-            fn value(&self) -> Value {
+            fn parts(&self, out: &mut Vec<Value>) {
                 let $x = self;
-                $value
+                split(&$extents, $elements, out);
             }
         }
         impl<$($generics)*> ArgumentValue<$handle<T>> for &$ty {
-            fn value(&self) -> Value {
-                (**self).value()
+            fn parts(&self, out: &mut Vec<Value>) {
+                ArgumentValue::<$handle<T>>::parts(*self, out);
             }
         }
     )* };
 }
 
 argument_values! {
-    [T: Elem] Vec<T> => VExp: |x| Value::Vector(lits(x));
-    [T: Elem, const N: usize] [T; N] => VExp: |x| Value::Vector(lits(x));
-    [T: Elem] Matrix<T> => MExp: |x| Value::Array(x.extents.map(|n| n as i64).into(), lits(&x.elements));
-    [T: Elem] Volume<T> => TExp: |x| Value::Array(x.extents.map(|n| n as i64).into(), lits(&x.elements));
-    [T: Elem, const R: usize, const C: usize] [[T; C]; R] => MExp:
-        |x| Value::Array(vec![R as i64, C as i64], lits(x.as_flattened()));
-    [T: Elem, const P: usize, const R: usize, const C: usize] [[[T; C]; R]; P] => TExp:
-        |x| Value::Array(vec![P as i64, R as i64, C as i64], lits(x.as_flattened().as_flattened()));
+    [T: Item] Vec<T> => VExp: |x| [x.len()], x;
+    [T: Item, const N: usize] [T; N] => VExp: |x| [N], x;
+    [T: Item] Matrix<T> => MExp: |x| x.extents, &x.elements;
+    [T: Item] Volume<T> => TExp: |x| x.extents, &x.elements;
+    [T: Item, const R: usize, const C: usize] [[T; C]; R] => MExp: |x| [R, C], x.as_flattened();
+    [T: Item, const P: usize, const R: usize, const C: usize] [[[T; C]; R]; P] => TExp:
+        |x| [P, R, C], x.as_flattened().as_flattened();
 }
 
-impl<T: Elem> ArgumentValue<VExp<T>> for &[T] {
-    fn value(&self) -> Value {
-        Value::Vector(lits(self))
+impl<T: Item> ArgumentValue<VExp<T>> for &[T] {
+    fn parts(&self, out: &mut Vec<Value>) {
+        split(&[self.len()], self, out);
+    }
+}
+
+impl<A, V: ArgumentValue<A>, const N: usize> ArgumentValue<[A; N]> for [V; N] {
+    fn parts(&self, out: &mut Vec<Value>) {
+        self.iter().for_each(|x| x.parts(out));
     }
 }
 
@@ -253,7 +271,10 @@ macro_rules! arguments {
             #[allow(non_snake_case)]
             fn values(&self) -> Vec<Value> {
                 let ($($name,)*) = self;
-                vec![$($name.value()),*]
+                #[allow(unused_mut)]
+                let mut out = Vec::new();
+                $($name.parts(&mut out);)*
+                out
             }
         }
     };
@@ -273,7 +294,7 @@ arguments!(11 V1 A1 V2 A2 V3 A3 V4 A4 V5 A5 V6 A6 V7 A7 V8 A8 V9 A9 V10 A10 V11 
 arguments!(12 V1 A1 V2 A2 V3 A3 V4 A4 V5 A5 V6 A6 V7 A7 V8 A8 V9 A9 V10 A10 V11 A11 V12 A12);
 
 /// What a function's results become: a number for `SExp`, a vector for `VExp`, a [`Matrix`] for `MExp`, a [`Volume`]
-/// for `TExp`, and tuples of them.
+/// for `TExp`, tuples and arrays of them; of records values of their structs.
 pub trait ResultValues: Outputs {
     /// The Rust value.
     type Value;
@@ -281,45 +302,57 @@ pub trait ResultValues: Outputs {
     fn of_values(values: &mut dyn Iterator<Item = Value>) -> Self::Value;
 }
 
-/// The extents and the elements of the next result.
-fn array<T: Elem, const R: usize>(values: &mut dyn Iterator<Item = Value>) -> ([usize; R], Vec<T>) {
-    let (extents, elements) = match values.next().expect("as many values as results") {
-        Value::Scalar(x) => (vec![], vec![x]),
-        Value::Vector(v) => (vec![v.len() as i64], v),
-        Value::Array(extents, v) => (extents, v),
-    };
-    let mut found = [0; R];
-    found.iter_mut().zip(extents).for_each(|(n, extent)| *n = extent as usize);
-    (found, elements.into_iter().map(T::of).collect())
+/// The extents and the elements of the next results: of a record those of its leaves.
+fn joined<T: Item, const R: usize>(values: &mut dyn Iterator<Item = Value>) -> ([usize; R], Vec<T>) {
+    let mut extents = [0; R];
+    let mut columns = Vec::new();
+    for value in values.take(leaves_of_item::<T>().len()) {
+        let (found, column) = match value {
+            Value::Scalar(x) => (vec![], vec![x]),
+            Value::Vector(v) => (vec![v.len() as i64], v),
+            Value::Array(extents, v) => (extents, v),
+        };
+        extents.iter_mut().zip(found).for_each(|(n, extent)| *n = extent as usize);
+        columns.push(column);
+    }
+    let elements = 0..columns[0].len();
+    (extents, elements.map(|k| T::of_literals(&mut columns.iter().map(|column| column[k]))).collect())
 }
 
-impl<T: Elem> ResultValues for SExp<T> {
+impl<T: Item> ResultValues for SExp<T> {
     type Value = T;
     fn of_values(values: &mut dyn Iterator<Item = Value>) -> T {
-        array::<T, 0>(values).1[0]
+        joined::<T, 0>(values).1.pop().expect("a scalar has a value")
     }
 }
 
-impl<T: Elem> ResultValues for VExp<T> {
+impl<T: Item> ResultValues for VExp<T> {
     type Value = Vec<T>;
     fn of_values(values: &mut dyn Iterator<Item = Value>) -> Vec<T> {
-        array::<T, 1>(values).1
+        joined::<T, 1>(values).1
     }
 }
 
-impl<T: Elem> ResultValues for MExp<T> {
+impl<T: Item> ResultValues for MExp<T> {
     type Value = Matrix<T>;
     fn of_values(values: &mut dyn Iterator<Item = Value>) -> Matrix<T> {
-        let (extents, elements) = array(values);
+        let (extents, elements) = joined(values);
         Matrix { extents, elements }
     }
 }
 
-impl<T: Elem> ResultValues for TExp<T> {
+impl<T: Item> ResultValues for TExp<T> {
     type Value = Volume<T>;
     fn of_values(values: &mut dyn Iterator<Item = Value>) -> Volume<T> {
-        let (extents, elements) = array(values);
+        let (extents, elements) = joined(values);
         Volume { extents, elements }
+    }
+}
+
+impl<A: ResultValues, const N: usize> ResultValues for [A; N] {
+    type Value = [A::Value; N];
+    fn of_values(values: &mut dyn Iterator<Item = Value>) -> Self::Value {
+        std::array::from_fn(|_| A::of_values(values))
     }
 }
 

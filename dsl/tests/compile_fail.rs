@@ -1,7 +1,9 @@
-//! Ill-typed programs do not compile, and rustc says what to write instead: the messages are in `compile_fail/*.stderr`.
+//! Ill-typed programs do not compile, and rustc says what to write instead: the messages are in
+//! `compile_fail/*.stderr`.
 //!
-//! rustc words its part of the messages anew in some versions, so they are compared under the version they were recorded with; under others
-//! this test does nothing. Record again: `BLESS=1 cargo test -p arraygpu-dsl --test compile_fail`.
+//! rustc words its part of the messages anew in some versions, so they are compared under the version they
+//! were recorded with; under others this test does nothing. Record again:
+//! `BLESS=1 cargo test -p arraygpu-dsl --test compile_fail`.
 //!
 //! rustc runs with the library that this test is linked with. The crate `trybuild` would compile all dependencies
 //! once more.

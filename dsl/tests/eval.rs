@@ -38,6 +38,46 @@ fn arguments_and_results_of_every_rank() {
     assert_eq!(eval(|x: VExp<f32>| x.sum(), ([],)).expect("it runs"), 0.0);
 }
 
+#[derive(Clone, Debug, PartialEq, Record)]
+#[record(crate = arraygpu_dsl)]
+struct Body {
+    at: [f64; 2],
+    kind: i32,
+}
+
+fn body(x: f64, y: f64, kind: i32) -> Body {
+    Body { at: [x, y], kind }
+}
+
+#[test]
+fn records_are_values_of_their_structs() {
+    let turned = |b: SExp<Body>| BodyFields { at: [b.at[1], b.at[0]], ..*b }.pack();
+    assert_eq!(eval(turned, (body(1.0, 2.0, 3),)).expect("it runs"), body(2.0, 1.0, 3));
+    let all = [body(1.0, 2.0, 3), body(4.0, 5.0, 6)];
+    let f = |b: VExp<Body>, k: SExp<i64>| (b.reverse(), b.at(k).trace("b").kind, b.kind.sum());
+    let (back, kind, sum) = eval(f, (&all[..], 1)).expect("it runs");
+    assert_eq!((back, kind, sum), (vec![all[1].clone(), all[0].clone()], 6, 9));
+    let m = Matrix::new([2, 1], all.to_vec());
+    let transposed = eval(|m: MExp<Body>| m.transpose(), (&m,)).expect("it runs");
+    assert_eq!((transposed.extents(), &transposed[[0, 1]]), ([1, 2], &all[1]));
+    let none: [Body; 0] = [];
+    assert_eq!(eval(|b: VExp<Body>| b, (none,)).expect("it runs"), []);
+    // complex numbers, and arrays of arrays
+    let z = [Complex::new(0.0, 1.0), Complex::new(2.0, 0.0)];
+    assert_eq!(eval(|z: VExp<Complex<f32>>| z * z, (z,)).expect("it runs")[0], Complex::new(-1.0, 0.0));
+    let swapped = |[x, y]: [VExp<f32>; 2]| [y, x];
+    assert_eq!(eval(swapped, ([[1.0], [2.0]],)).expect("it runs"), [[2.0], [1.0]]);
+}
+
+#[test]
+fn traces_inside_of_iterations_and_nests() {
+    let f = |m: MExp<f32>| {
+        let moved = m.iterate(2, |m| m.map(|a| (a * 2.0).trace("a")));
+        moved.map_rows(|r| r.map(|a| (r * a).sum().trace("s")).sum().trace("row"))
+    };
+    assert_eq!(eval(f, ([[1.0, 2.0], [0.0, 1.0]],)).expect("it runs"), [144.0, 16.0]);
+}
+
 #[test]
 fn errors_are_values() {
     let error = eval(rmse, ([1.0, 2.0], [1.0])).expect_err("two lengths");

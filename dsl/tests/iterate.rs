@@ -1,4 +1,5 @@
-//! Iterations and replaced parts: what programs mean (the interpreter, before and after the passes, and a simulated GPU), their rules and mistakes.
+//! Iterations and replaced parts: what programs mean (the interpreter, before and after the passes, and a
+//! simulated GPU), their rules and mistakes.
 
 mod common;
 

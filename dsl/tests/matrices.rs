@@ -1,4 +1,5 @@
-//! Matrices and arrays of three dimensions: what programs mean (the interpreter, before and after the passes, and a simulated GPU), and their rules.
+//! Matrices and arrays of three dimensions: what programs mean (the interpreter, before and after the
+//! passes, and a simulated GPU), and their rules.
 
 mod common;
 

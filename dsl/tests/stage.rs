@@ -1,4 +1,5 @@
-//! Staged scalars: what the language makes of them, and that functions specialised for their values mean the same (the interpreter, the passes, a simulated GPU).
+//! Staged scalars: what the language makes of them, and that functions specialised for their values mean
+//! the same (the interpreter, the passes, a simulated GPU).
 
 mod common;
 

@@ -75,7 +75,8 @@ fn margins_wider_than_the_array() {
     }
 }
 
-/// Wherever a padded array is read, the array itself is read inside of it, and only the author's own read leaves a record.
+/// Wherever a padded array is read, the array itself is read inside of it, and only the author's own read
+/// leaves a record.
 #[test]
 fn reads_of_a_padded_array() {
     for boundary in ALL {

@@ -1,4 +1,5 @@
-//! What is stored instead of computed again: nested operations of part of the indices, and arrays that are read in many places.
+//! What is stored instead of computed again: nested operations of part of the indices, and arrays that are
+//! read in many places.
 
 mod common;
 

@@ -45,6 +45,9 @@ inline agpu_view transposed(const agpu_view &view, std::int32_t first, std::int3
 
 /// An array of this rank in the memory of a device, owned; `View<T>` is what its views are.
 template <class T, std::size_t Rank, template <class> class View> class owned_array {
+    /// The axes in memory: structs are bytes with an axis more.
+    static constexpr std::size_t axes = Rank + (is_record<T>::value ? 1 : 0);
+
 public:
     using value_type = T;
 
@@ -91,10 +94,11 @@ public:
 protected:
     /// An array of zeros.
     owned_array(const extents<Rank> &extents, context_ref where) : owned_array(nothing(), nullptr) {
-        std::array<std::int64_t, Rank> list{};
+        std::array<std::int64_t, axes> list{};
         counted(extents);
         for (std::size_t axis = 0; axis < Rank; ++axis) list[axis] = std::int64_t(extents[axis]);
-        check(agpu_buffer_create_array(where.c_context(), type_of<T>::value, std::int32_t(Rank), list.data(), owner_.receive()));
+        if constexpr (axes > Rank) list[Rank] = places<T>;
+        check(agpu_buffer_create_array(where.c_context(), type_of<T>::value, std::int32_t(axes), list.data(), owner_.receive()));
         check(agpu_buffer_view(owner_.buffer(), &view_));
     }
     /// A buffer made in C, of this element type and rank.
@@ -104,8 +108,11 @@ protected:
         if (type != type_of<T>::value) detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type"));
         agpu_view whole{};
         check(agpu_buffer_view(buffer, &whole));
-        if (whole.rank != std::int64_t(Rank)) {
+        if (whole.rank != std::int64_t(axes)) {
             detail::fail(error(AGPU_ERROR_SHAPE, "adopt: the buffer is an array of rank " + std::to_string(whole.rank)));
+        }
+        if (axes > Rank && whole.extent[Rank] != places<T>) {
+            detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer does not hold these structs"));
         }
         view_ = whole;
     }
@@ -124,7 +131,7 @@ protected:
     /// Makes a buffer of zeros with the same extents in the same context.
     agpu_buffer *like() const {
         agpu_buffer *buffer = nullptr;
-        check(agpu_buffer_create_array(where(), type_of<T>::value, std::int32_t(Rank), view_.extent, &buffer));
+        check(agpu_buffer_create_array(where(), type_of<T>::value, std::int32_t(axes), view_.extent, &buffer));
         return buffer;
     }
 
@@ -134,8 +141,8 @@ protected:
 private:
     owned_array(const agpu_view &view, agpu_buffer *buffer) : view_(view), owner_(buffer) {}
     static agpu_view nothing() noexcept {
-        const std::int64_t none[Rank] = {};
-        return view_of<T>(nullptr, none, none);
+        const std::int64_t none[axes] = {};
+        return view_of<std::conditional_t<is_record<T>::value, std::uint8_t, T>>(nullptr, none, none);
     }
     void *address() const {
         void *data = nullptr;

@@ -24,9 +24,9 @@ public:
     std::size_t rows() const noexcept { return std::size_t(base::view_.extent[0]); }
     std::size_t cols() const noexcept { return std::size_t(base::view_.extent[1]); }
     /// Distance of neighbours in a column, in elements. If the elements of a row are adjacent, this is the leading dimension of BLAS.
-    std::int64_t row_stride() const noexcept { return base::view_.stride[0]; }
+    std::int64_t row_stride() const noexcept { return base::view_.stride[0] / detail::places<value_type>; }
     /// Distance of neighbours in a row, in elements: 1 unless the view skips columns or is transposed.
-    std::int64_t col_stride() const noexcept { return base::view_.stride[1]; }
+    std::int64_t col_stride() const noexcept { return base::view_.stride[1] / detail::places<value_type>; }
 
     /// Row i, a vector of cols() elements.
     gpu_vector_view<T> row(std::int64_t i) const { return gpu_vector_view<T>(detail::picked(base::view_, 0, i)); }
@@ -43,7 +43,7 @@ public:
 /// empty and can only be destroyed or assigned to.
 template <class T> class gpu_matrix : public detail::owned_array<T, 2, gpu_matrix_view> {
     using base = detail::owned_array<T, 2, gpu_matrix_view>;
-    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, or a package's structs");
 
 public:
     /// A matrix of 0 x 0 elements.
@@ -89,11 +89,17 @@ public:
             detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "wrap: rows of " + std::to_string(cols) + " elements that begin " + std::to_string(apart) + " apart"));
             return gpu_matrix();
         }
-        const std::int64_t last = rows ? detail::counted<2>({rows - 1, apart}) : 0;
-        const std::int64_t count = rows && cols ? detail::counted<1>({std::size_t(last) + cols}) : 0;
+        constexpr std::int64_t size = detail::places<T>;
+        const std::int64_t last = rows ? detail::counted<3>({rows - 1, apart, std::size_t(size)}) : 0;
+        const std::int64_t end = rows && cols ? detail::counted<2>({cols, std::size_t(size)}) : 0;
+        const std::int64_t count = end ? detail::counted<1>({std::size_t(last) + std::size_t(end)}) : 0;
         agpu_buffer *buffer = nullptr;
         check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, count, &buffer));
-        return gpu_matrix(detail::view_of<T>(buffer, {std::int64_t(rows), std::int64_t(cols)}, {std::int64_t(apart), 1}));
+        if constexpr (detail::is_record<T>::value) {
+            return gpu_matrix(detail::view_of<std::uint8_t>(buffer, {std::int64_t(rows), std::int64_t(cols), size}, {std::int64_t(apart) * size, size, 1}));
+        } else {
+            return gpu_matrix(detail::view_of<T>(buffer, {std::int64_t(rows), std::int64_t(cols)}, {std::int64_t(apart), 1}));
+        }
     }
 
     gpu_matrix(gpu_matrix &&) noexcept = default;
@@ -113,7 +119,7 @@ public:
     std::size_t rows() const noexcept { return std::size_t(base::view_.extent[0]); }
     std::size_t cols() const noexcept { return std::size_t(base::view_.extent[1]); }
     /// Distance between the beginnings of rows, in elements.
-    std::int64_t leading_dimension() const noexcept { return base::view_.stride[0]; }
+    std::int64_t leading_dimension() const noexcept { return base::view_.stride[0] / detail::places<T>; }
 
 private:
     struct adopted {};

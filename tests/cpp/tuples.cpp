@@ -91,6 +91,54 @@ static void reductions() {
     CHECK(least == 1 && greatest == 3 && total == 60);
 }
 
+/// The composition of the functions a x + b, which is not commutative.
+struct compose {
+    template <class P, class Q> auto operator()(const P &p, const Q &q) const {
+        return std::make_tuple(get<0>(p) * get<0>(q), get<1>(p) * get<0>(q) + get<1>(q));
+    }
+};
+
+static void ordered_reductions() {
+    for (const std::size_t n : {0, 1, 15, 16, 17, 130, 2049, 40000}) {
+        // integers wrap, so that the order of joins does not matter, only that of the elements
+        std::vector<std::int64_t> ha(n), hb(n);
+        for (std::size_t i = 0; i < n; ++i) ha[i] = std::int64_t(i % 7) * 2 + 1, hb[i] = std::int64_t(i % 11) - 5;
+        const gpu_vector<std::int64_t> a(ha), b(hb);
+        std::int64_t factor = 3, rest = 2;
+        for (std::size_t i = 0; i < n; ++i) {
+            factor = std::int64_t(std::uint64_t(factor) * std::uint64_t(ha[i]));
+            rest = std::int64_t(std::uint64_t(rest) * std::uint64_t(ha[i]) + std::uint64_t(hb[i]));
+        }
+        const auto found = eval(reduce_noncommutative(std::tie(a, b), std::make_tuple(3, 2), compose{}));
+        CHECK(get<0>(found) == factor && get<1>(found) == rest);
+        const auto [f, r] = view::zip(a, b) | gpu::reduce_noncommutative(std::make_tuple(3, 2), compose{});
+        CHECK(eval(f) == factor && eval(r) == rest);
+        // of one array: its last element that is not 0
+        const auto last = [](auto u, auto v) { return select(v == 0, u, v); };
+        const std::int64_t want = n ? hb[n - 1] ? hb[n - 1] : hb[n - 2] : 9;
+        CHECK(eval(reduce_noncommutative(b, 9, last)) == want);
+        CHECK(eval(b | gpu::reduce_noncommutative(9, last)) == want);
+    }
+    // a matrix counts row by row; the sums of floats are those of the tree of semantics 5.17
+    const gpu_matrix<float> m{{1, 2}, {3, 0}};
+    CHECK(float(reduce_noncommutative(m, 0, [](auto u, auto v) { return select(v == 0, u, v); })) == 3);
+    const gpu_vector<double> x{1, 2}, y{1, 2, 3};
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "reduce_noncommutative: v0, v1", eval(reduce_noncommutative(std::tie(x, y), std::make_tuple(0, 0), compose{})));
+}
+
+static void bits() {
+    const gpu_vector<float> x{1, -0.0f, INFINITY, NAN, -NAN, 1.5e-45f};
+    const std::vector<std::uint32_t> bits = gpu_vector<std::uint32_t>(to_bits(x)).to_host();
+    CHECK(bits == (std::vector<std::uint32_t>{0x3f800000, 0x80000000, 0x7f800000, 0x7fc00000, 0x7fc00000, 1}));
+    CHECK(same(vector_of(from_bits(to_bits(-x))), vector_of(-x)));
+    const gpu_vector<double> d{1, NAN};
+    CHECK(gpu_vector<std::uint64_t>(to_bits(d)).to_host() == (std::vector<std::uint64_t>{0x3ff0000000000000, 0x7ff8000000000000}));
+    CHECK(double(sum(from_bits(to_bits(d) & 0x7fe0000000000000))) == double(sum(from_bits(gpu_vector<std::uint64_t>{0x3fe0000000000000, 0x7fe0000000000000}))));
+    // half of the exponent: the square root's first guess, for each element
+    const gpu_vector<float> guess = map([](auto a) { return from_bits((to_bits(a) >> 1u) + 0x1fc00000u); }, gpu_vector<float>{4, 16});
+    CHECK(same(guess.to_host(), {2, 4}));
+}
+
 static void folds() {
     const gpu_vector<float> x{1, 2, -1, 3, 4, 5, -2, 1}, y{1, 0, 1, 0, 1, 0, 1, 0};
     const auto longest = [](auto state, auto a) {
@@ -215,6 +263,8 @@ static void choices() {
 
 int main() {
     reductions();
+    ordered_reductions();
+    bits();
     folds();
     lines();
     extremes();

@@ -70,15 +70,57 @@ fn zipped(b: &mut Builder, construct: &str, arrays: Vec<NodeId>) -> Result<NodeI
     b.function().map(construct, lambda, arrays).map_err(refused)
 }
 
-/// Adds a node for each component of the accumulator.
-fn components(
-    b: &mut Builder,
-    init: Vec<NodeId>,
-    mut of: impl FnMut(NodeId, u32) -> Op,
-) -> Result<Vec<NodeId>> {
-    let count = init.len() as u32;
-    let init = tuple(b, init)?;
-    (0..count).map(|which| b.function().node(of(init, which)).map_err(refused)).collect()
+/// What a reduction or fold of tuples is made of, as a caller gives it. A reduction has as many arrays as components,
+/// and its variables are those of the left and the right operand.
+#[derive(Clone, Copy)]
+struct Joined {
+    construct: &'static str,
+    arrays: *const AgpuNode,
+    array_count: i32,
+    /// The variables of the accumulator, or of the left operand.
+    first: *const AgpuNode,
+    /// The variables of the elements, or of the right operand.
+    second: *const AgpuNode,
+    body: *const AgpuNode,
+    init: *const AgpuNode,
+    count: i32,
+}
+
+/// Adds a node for each component of a reduction or fold, of which `op` makes the operation, given its function, its
+/// initial value, its array of tuples and the component.
+///
+/// # Safety
+/// There are as many nodes as the counts say, and there is room for `count`.
+unsafe fn join(
+    name: &str,
+    builder: *mut AgpuBuilder,
+    from: Joined,
+    nodes: *mut AgpuNode,
+    op: fn(Lambda, NodeId, NodeId, u32) -> Op,
+) -> AgpuStatus {
+    let made = |b: &mut Builder| {
+        let Joined { construct, array_count, count, .. } = from;
+        if !(1..=MOST).contains(&array_count) {
+            fail!(INVALID_ARGUMENT, "{array_count} arrays: 1 to {MOST} are possible");
+        }
+        // SAFETY: the caller promises it.
+        let (arrays, first, second, body, init) = unsafe {
+            (
+                b.nodes(from.arrays, array_count, "array")?,
+                variables_of(b, from.first, count)?,
+                variables_of(b, from.second, array_count)?,
+                b.nodes(from.body, count, "component of the body")?,
+                b.nodes(from.init, count, "initial value")?,
+            )
+        };
+        let function = function_of(b, &[first, second].concat(), body)?;
+        let src = zipped(b, construct, arrays)?;
+        let init = tuple(b, init)?;
+        let component = |which| b.function().node(op(function.clone(), init, src, which)).map_err(refused);
+        (0..count as u32).map(component).collect()
+    };
+    // SAFETY: the caller promises it.
+    unsafe { make_all(name, builder, nodes, (from.count, 0), made) }
 }
 
 /// Reduces the tuples of the elements of `count` arrays of one shape (a shape rule) by an associative,
@@ -95,23 +137,33 @@ pub unsafe extern "C" fn agpu_builder_reduce_tuples(
     count: i32,
     nodes: *mut AgpuNode,
 ) -> AgpuStatus {
-    let made = |b: &mut Builder| {
-        // SAFETY: the caller promises it.
-        let (arrays, left, right, body, init) = unsafe {
-            (
-                b.nodes(arrays, count, "array")?,
-                variables_of(b, left, count)?,
-                variables_of(b, right, count)?,
-                b.nodes(body, count, "component of the body")?,
-                b.nodes(init, count, "initial value")?,
-            )
-        };
-        let join = function_of(b, &[left, right].concat(), body)?;
-        let src = zipped(b, "reduce", arrays)?;
-        components(b, init, |init, which| Op::Reduce { join: join.clone(), init, src, which })
-    };
+    let construct = "reduce";
+    let from =
+        Joined { construct, arrays, array_count: count, first: left, second: right, body, init, count };
+    let op = |join, init, src, which| Op::Reduce { join, init, src, which };
     // SAFETY: the caller promises it.
-    unsafe { make_all("agpu_builder_reduce_tuples", builder, nodes, (count, 0), made) }
+    unsafe { join("agpu_builder_reduce_tuples", builder, from, nodes, op) }
+}
+
+/// Does the same as agpu_builder_reduce_tuples with an operator that need not be commutative: it always joins a part
+/// of the arrays with the part that follows it (docs/semantics.md 5.17).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_reduce_noncommutative(
+    builder: *mut AgpuBuilder,
+    arrays: *const AgpuNode,
+    left: *const AgpuNode,
+    right: *const AgpuNode,
+    body: *const AgpuNode,
+    init: *const AgpuNode,
+    count: i32,
+    nodes: *mut AgpuNode,
+) -> AgpuStatus {
+    let construct = "reduce_noncommutative";
+    let from =
+        Joined { construct, arrays, array_count: count, first: left, second: right, body, init, count };
+    let op = |join, init, src, which| Op::ReduceOrdered { join, init, src, which };
+    // SAFETY: the caller promises it.
+    unsafe { join("agpu_builder_reduce_noncommutative", builder, from, nodes, op) }
 }
 
 /// Folds the tuples of the elements of arrays of one shape (a shape rule) strictly from the left, in index
@@ -130,26 +182,12 @@ pub unsafe extern "C" fn agpu_builder_fold_tuples(
     count: i32,
     nodes: *mut AgpuNode,
 ) -> AgpuStatus {
-    let made = |b: &mut Builder| {
-        if !(1..=MOST).contains(&array_count) {
-            fail!(INVALID_ARGUMENT, "{array_count} arrays: 1 to {MOST} are possible");
-        }
-        // SAFETY: the caller promises it.
-        let (arrays, element, accumulator, body, init) = unsafe {
-            (
-                b.nodes(arrays, array_count, "array")?,
-                variables_of(b, element, array_count)?,
-                variables_of(b, accumulator, count)?,
-                b.nodes(body, count, "component of the body")?,
-                b.nodes(init, count, "initial value")?,
-            )
-        };
-        let step = function_of(b, &[accumulator, element].concat(), body)?;
-        let src = zipped(b, "fold", arrays)?;
-        components(b, init, |init, which| Op::Fold { step: step.clone(), init, src, which })
-    };
+    let construct = "fold";
+    let from =
+        Joined { construct, arrays, array_count, first: accumulator, second: element, body, init, count };
+    let op = |step, init, src, which| Op::Fold { step, init, src, which };
     // SAFETY: the caller promises it.
-    unsafe { make_all("agpu_builder_fold_tuples", builder, nodes, (count, 0), made) }
+    unsafe { join("agpu_builder_fold_tuples", builder, from, nodes, op) }
 }
 
 /// Adds a loop of one element (docs/semantics.md 5.16) over `count` states: while the number of steps is

@@ -10,6 +10,7 @@ use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+pub mod built;
 pub mod counting;
 pub mod fake;
 pub mod gpu;

@@ -173,15 +173,16 @@ static inline agpu_view agpu_field(agpu_view structs, int32_t kind, int32_t size
 {
     agpu_view field = structs;
     const int64_t last = structs.rank - 1;
-    for (int64_t axis = 0; axis < last && axis < AGPU_MAX_RANK; axis++) {
-        if (structs.extent[axis] == 0) at = 0;
-    }
+    int is_empty = 0;
+    for (int64_t axis = 0; axis < last && axis < AGPU_MAX_RANK; axis++) is_empty |= structs.extent[axis] == 0;
+    if (is_empty) at = 0;
     if (last < 0 || last >= AGPU_MAX_RANK || structs.extent[last] != record || (record > 1 && structs.stride[last] != 1)
         || structs.offset < 0 || structs.offset > INT64_MAX - at || (structs.offset + at) % size != 0) {
         return structs;
     }
     for (int64_t axis = 0; axis < last; axis++) {
-        if (structs.extent[axis] > 1 && structs.stride[axis] % size != 0) return structs;
+        // without elements strides do not matter
+        if (!is_empty && structs.extent[axis] > 1 && structs.stride[axis] % size != 0) return structs;
         field.stride[axis] = structs.stride[axis] / size;
     }
     field.extent[last] = field.stride[last] = last == 0;

@@ -152,13 +152,11 @@ impl Records {
                 false => f.params[u.first].ty.rank,
                 true => f.graph.ty(f.results[u.first].value).rank,
             });
-            if rank > 1 {
+            if rank > 2 {
                 let message = format!(
-                    "{}: {} is a {} of records, and only vectors of records can be arrays of structs: leave \
-                     `.structs()` out",
-                    u.function,
-                    u.name,
-                    if rank == 2 { "matrix" } else { "volume" }
+                    "{}: {} is an array of records of three dimensions, and only vectors and matrices of records can \
+                     be arrays of structs: leave `.structs()` out",
+                    u.function, u.name
                 );
                 let place = function.and_then(|f| f.loc.as_ref());
                 return Err(Error::user("E0504", message).at(place));

@@ -1,4 +1,5 @@
-//! Writes reductions that keep the order of their elements (semantics 5.17) as reductions by the tree of semantics 5.1.
+//! Writes reductions that keep the order of their elements (semantics 5.17) as reductions by the tree of
+//! semantics 5.1.
 //!
 //! ```text
 //! %r = reduce_ordered (%a, %b) from %init over %x {..}
@@ -9,14 +10,14 @@
 //! %r = select present, (%a = %init, %b = %v in ..), %init
 //! ```
 //!
-//! Column c of a tile is elements c, 128 + c, .. by 5.1, and 16 c .. 16 c + 15 by 5.17. So the element at place p of a
-//! tile is the one at 16 (p mod 128) + p / 128: then both trees of a tile are the same. 128 tiles or fewer, a *group*, are
-//! joined as neighbours by both, and so are 128 groups. Of the last tile elements are absent at any place, so they are
-//! tuples with a flag, and `join` takes the other operand where one is absent. A group of fewer tiles is no longer than
-//! these.
+//! Column c of a tile is elements c, 128 + c, .. by 5.1, and 16 c .. 16 c + 15 by 5.17. So the element at
+//! place p of a tile is the one at 16 (p mod 128) + p / 128: then both trees of a tile are the same. 128
+//! tiles or fewer, a *group*, are joined as neighbours by both, and so are 128 groups. Of the last tile
+//! elements are absent at any place, so they are tuples with a flag, and `join` takes the other operand
+//! where one is absent. A group of fewer tiles is no longer than these.
 //!
-//! Inside of closures, where nothing can be stored, the groups are joined without `y` and `z`. Elements that may leave
-//! error records are stored first, so that a record has the number of its element.
+//! Inside of closures, where nothing can be stored, the groups are joined without `y` and `z`. Elements
+//! that may leave error records are stored first, so that a record has the number of its element.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;

@@ -13,7 +13,7 @@ pub fn grey(r: MExp<u8>, g: MExp<u8>, b: MExp<u8>) -> MExp<u8> {
 }
 
 /// What the C++ header says.
-pub const INTERLEAVED_DOC: &str = "The same of pixels whose three bytes lie side by side.";
+pub const INTERLEAVED_DOC: &str = "The same for pixels whose three bytes lie side by side.";
 
 /// The channels of a pixel lie side by side.
 pub fn grey_interleaved(image: VExp<u8>) -> VExp<u8> {

@@ -142,9 +142,13 @@ fn traits(record: &Record<'_>) -> TokenStream {
         }
         GenericParam::Lifetime(_) => None,
     });
-    let constants = record.fields.iter().map(|f| {
+    let literals = record.fields.iter().map(|f| {
         let (name, ty) = (f.name, f.ty);
-        quote_spanned!(ty.span()=> <#ty as #krate::derived::Field>::constants_of(self.#name, at, out);)
+        quote_spanned!(ty.span()=> <#ty as #krate::derived::Field>::literals_in(&self.#name, out);)
+    });
+    let of_literals = record.fields.iter().map(|f| {
+        let (name, ty) = (f.name, f.ty);
+        quote_spanned!(ty.span()=> #name: <#ty as #krate::derived::Field>::field_of_literals(leaves))
     });
     quote! {
         impl #own_impl #krate::derived::Item for #name #own_args #own_where {
@@ -161,8 +165,11 @@ fn traits(record: &Record<'_>) -> TokenStream {
             fn join(nodes: &mut dyn ::core::iter::Iterator<Item = #krate::derived::NodeRef>) -> #krate::derived::NodeRef {
                 #krate::derived::bundle::<Self>(nodes)
             }
-            fn constants_at(self, at: #krate::derived::Place, out: &mut ::std::vec::Vec<#krate::derived::NodeRef>) {
-                #(#constants)*
+            fn literals(&self, out: &mut ::std::vec::Vec<#krate::derived::Lit>) {
+                #(#literals)*
+            }
+            fn of_literals(leaves: &mut dyn ::core::iter::Iterator<Item = #krate::derived::Lit>) -> Self {
+                #name { #(#of_literals,)* }
             }
         }
 

@@ -1,5 +1,6 @@
 //! Matrices and arrays of three dimensions: what makes one, and what reads one.
 
+use super::records;
 use super::{Constructs, Reader, Readers};
 use arraygpu::prelude::*;
 
@@ -54,6 +55,20 @@ pub(super) const CONSTRUCTS: Constructs<MExp<f32>> = &[
         })
     }),
     ("iterate_twice", |p| p.a.iterate(2, |m| m.iterate(2, |n| n * 0.5) + p.b)),
+    ("iterate_collect", |p| iterate_collect(p.x.len(), p.x, |x| x * 0.5 + p.y)),
+    ("iterate_collect_indexed", |p| {
+        iterate_collect_indexed(p.x.len(), p.x, |t, x| x * 0.5 + p.y * t.cast::<f32>())
+    }),
+    ("record", |p| records::grid(p).transpose().map(|b| records::number(records::moved(b)))),
+    ("parts_of_records", |p| {
+        let b = records::grid(p).padded([1, 1], [1, 1], Boundary::Mirror).windows2(3, 3);
+        b[0][1].zip_with(b[2][0], records::heavier).map(records::number)
+    }),
+    ("complex_matmul", |p| {
+        let z = p.a.zip_with(p.b, |re, im| complex(re, im));
+        z.matmul(z.conj()).im
+    }),
+    ("sliced", |p| p.a.padded([1, 0], [0, 1], Boundary::Clamp).sliced(s![1.., ..-1])),
     ("plane", |p| p.t.plane(0)),
     ("map_rows_of_planes", |p| {
         p.t.map_rows(|r| r.sum())
@@ -82,6 +97,20 @@ pub(super) const READERS: Readers<MExp<f32>> = &[
     ("sum", Reader::Scalar(|m, _| m.sum())),
     ("fold", Reader::Scalar(|m, _| m.fold(0.0, |a, b| a * 0.5 + b))),
     ("dot", Reader::Scalar(|m, p| m.dot(p.b))),
+    (
+        "reduce_noncommutative",
+        Reader::Scalar(|m, _| m.reduce_noncommutative(0.0, |a, b| cond(b.lt(0.0), a - b, b))),
+    ),
+    ("sliced", Reader::Vector(|m, p| m.sliced(s![..-1, p.m]))),
+    (
+        "records_of_rows",
+        Reader::Vector(|m, p| {
+            let heaviest = |r: VExp<f32>| {
+                r.map(|a| records::particle(a, p.s, a)).reduce(records::NONE, records::heavier)
+            };
+            m.map_rows(heaviest).map(records::number)
+        }),
+    ),
     ("sum_rows", Reader::Vector(|m, _| m.sum_rows())),
     ("sum_cols", Reader::Vector(|m, _| m.sum_cols())),
     ("map_rows", Reader::Vector(|m, p| m.map_rows(|r| r.dot(p.x)))),
@@ -119,6 +148,12 @@ pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("broadcast_planes", |p| p.a.broadcast_planes(2)),
     ("broadcast_planes_of_a_product", |p| p.a.matmul(p.b).broadcast_planes(2)),
     ("iterate", |p| p.t.iterate(2, |t| t * 0.5)),
+    ("iterate_collect", |p| iterate_collect(2, p.a, |a| a * 0.5 + p.b)),
+    ("record", |p| p.t.map(|a| records::number(records::moved(records::particle(a, p.s, a))))),
+    ("records_in_planes", |p| {
+        let b = p.t.map(|a| records::particle(a, p.s, a)).padded([1, 0], [0, 0], [0, 1], Boundary::Wrap);
+        b.windows3(2, 1, 2)[0][0][1].map(records::number)
+    }),
     ("iterate_indexed", |p| p.t.iterate_indexed(2, |i, t| t * 0.5 + i.cast::<f32>())),
     ("matmul3", |p| p.t.matmul(p.t.permute([0, 2, 1])) / 4.0),
     ("matmul3_of_computed", |p| (p.t + 1.0).matmul(p.a.transpose().broadcast_planes(p.t.planes()))),
@@ -152,6 +187,12 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("slice_rows", Reader::Tensor(|t, _| t.slice_rows(1, t.rows()))),
     ("reverse_cols", Reader::Tensor(|t, _| t.reverse_cols())),
     ("sum", Reader::Scalar(|t, _| t.sum())),
+    (
+        "reduce_noncommutative",
+        Reader::Scalar(|t, _| t.reduce_noncommutative(0.0, |a, b| cond(b.lt(0.0), a - b, b))),
+    ),
+    ("sliced", Reader::Matrix(|t, _| t.sliced(s![-1, 1.., ..]))),
+    ("bits", Reader::Tensor(|t, _| (t.to_bits() >> 8u32).cast())),
     ("map", Reader::Tensor(|t, p| t * p.s)),
     ("map_planes", Reader::Vector(|t, _| t.map_planes(|m| m.sum()))),
     ("map_rows", Reader::Matrix(|t, _| t.map_rows(|r| r.max()))),

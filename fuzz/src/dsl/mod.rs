@@ -6,6 +6,7 @@
 //! every other one at any depth.
 
 mod matrices;
+mod records;
 mod vectors;
 
 use crate::case::Case;

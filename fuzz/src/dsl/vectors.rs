@@ -1,5 +1,6 @@
 //! Vectors: what makes one, and what reads one.
 
+use super::records::{self, particles};
 use super::{Constructs, Reader, Readers};
 use arraygpu::prelude::*;
 
@@ -127,6 +128,47 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("iterate_stencil", |p| {
         p.x.iterate(3, |x| x.padded(1, 1, Boundary::Clamp).weighted_sum(&[0.5, 0.0, 0.5]))
     }),
+    ("iterate_lists", |p| {
+        let step = |([x, y], v): ([VExp<f32>; 2], Vec<VExp<f32>>)| ([v[0], x + y], vec![y * 0.5]);
+        iterate(2, ([p.x, p.y], vec![p.x]), step).0[1]
+    }),
+    ("iterate_records", |p| particles(p).iterate(3, |b| b.map(records::moved)).map(records::number)),
+    ("iterate_while_of_records", |p| {
+        let heavy = |b: &VExp<records::Particle>| b.map(|b| b.state.weight.abs()).max().gt(0.25);
+        let (b, steps) = iterate_while(40, particles(p), heavy, |b| b.map(records::moved)).check_every(3);
+        b.map(|b| records::number(b) + steps.cast::<f32>())
+    }),
+    ("iterate_collect_of_records", |p| {
+        iterate_collect(2, particles(p), |b| b.map(records::moved)).map_cols(|c| c.map(records::number).sum())
+    }),
+    ("record", |p| particles(p).map(|b| records::number(records::moved(b)))),
+    ("fields_of_records", |p| particles(p).at[1] * particles(p).state.weight),
+    ("record_of_rows", |p| {
+        let b = p.a.map_rows(|r| records::particle(r.max(), r.sum(), r.dot(p.x)));
+        b.map(records::number)
+    }),
+    ("parts_of_records", |p| {
+        let b = particles(p).padded(1, 1, Boundary::Constant(records::NONE));
+        let w = b.windows(3);
+        w[0].zip_with(w[2], records::heavier).reverse().gather(p.k.map(|k| k.max(0))).map(records::number)
+    }),
+    ("record_in_a_loop", |p| {
+        let heavy = |b: SExp<records::Particle>| b.state.weight.abs().gt(0.25);
+        particles(p).map(|b| records::number(loop_while(b, heavy, records::moved)))
+    }),
+    ("complex", |p| {
+        let z = records::numbers(p);
+        (z * z - z.conj()).zip_with(z, |a, b| {
+            let c = a * b.scale(0.5) - Complex::new(0.0, 1.0);
+            (a / b).re + c.norm_sqr() * 0.125 + b.arg()
+        })
+    }),
+    ("bits", |p| p.x.map(|a| SExp::<f32>::from_bits(a.to_bits() ^ 0x0010_0000u32))),
+    ("bits_as_numbers", |p| (p.x.to_bits() >> 9u32).cast()),
+    ("if_else", |p| p.x.zip_with(p.y, |a, b| if_else(a.lt(b), || (b - a, a), || (a * 0.5, b)).0)),
+    ("sliced", |p| p.x.padded(1, 2, Boundary::Clamp).sliced(s![1..-2])),
+    ("sliced_backwards", |p| (p.x + p.y).sliced(s![..; -1])),
+    ("ordered_rows", |p| p.a.map_rows(|r| r.reduce_noncommutative(p.s, |a, b| cond(b.lt(0.0), a - b, b)))),
     ("argmin_rows", |p| p.a.argmin_rows().cast()),
     ("argmax_cols", |p| p.a.argmax_cols().cast()),
     ("minmax_rows", |p| {
@@ -241,6 +283,47 @@ pub(super) const READERS: Readers<VExp<f32>> = &[
             (sum, v - greatest)
         }),
     ),
+    (
+        "reduce_noncommutative",
+        Reader::Scalar(|v, p| v.reduce_noncommutative(p.s, |a, b| cond(b.lt(0.0), a - b, b))),
+    ),
+    (
+        "ordered_tuple",
+        Reader::Scalar(|v, _| {
+            let p = v.map(|a| a.max(0.0));
+            let zero = (0.0, 0.0, 0.0, 0.0);
+            (p, p, p, v)
+                .reduce_noncommutative(zero, |(a, first, last, all), (b, next, end, more)| {
+                    let best = a.max(b).max(last + next);
+                    (best, first.max(all + next), end.max(more + last), all + more)
+                })
+                .0
+        }),
+    ),
+    (
+        "ordered_records",
+        Reader::Scalar(|v, p| {
+            let b = v.map(|a| records::particle(a, p.s, a * p.s));
+            records::number(b.reduce_noncommutative(records::NONE, records::heavier))
+        }),
+    ),
+    (
+        "fold_to_a_record",
+        Reader::Scalar(|v, _| {
+            let step =
+                |b, (a,): (SExp<f32>,)| records::heavier(records::moved(b), records::particle(a, a, a));
+            records::number((v,).fold(records::NONE, step))
+        }),
+    ),
+    ("bits", Reader::Vector(|v, _| (v.to_bits() >> 8u32).cast())),
+    ("if_else", Reader::Vector(|v, p| v.map(|a| if_else(a.gt(p.s), || (a, 1i64), || (a * 0.5, 2)).0))),
+    (
+        "iterate_while",
+        Reader::Scalar(|v, _| {
+            iterate_while(30, v.sin(), |x| x.abs().max().ge(0.25), |x| x * 0.5).check_every(2).1.cast()
+        }),
+    ),
+    ("iterate_collect", Reader::Matrix(|v, _| iterate_collect(2, v, |x| x * 0.5))),
     (
         "fold_a_tuple",
         Reader::Scalar(|v, _| {

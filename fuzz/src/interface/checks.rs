@@ -88,6 +88,7 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_builder_reduce_axis", build::reduce_axis),
     ("agpu_builder_fold", build::fold),
     ("agpu_builder_reduce_tuples", joined::reduce_tuples),
+    ("agpu_builder_reduce_noncommutative", joined::reduce_noncommutative),
     ("agpu_builder_fold_tuples", joined::fold_tuples),
     ("agpu_builder_loop", joined::looped),
     ("agpu_builder_result", build::result),

@@ -3,7 +3,7 @@
 use super::Thread;
 use super::build::{Done, Sort};
 use super::checks::out;
-use arraygpu_capi::abi::{AgpuNode, AgpuType};
+use arraygpu_capi::abi::{AgpuBuilder, AgpuNode, AgpuStatus, AgpuType};
 use arraygpu_capi::*;
 use std::mem::MaybeUninit;
 
@@ -27,6 +27,26 @@ fn keep(t: &mut Thread, at: Option<usize>, nodes: Option<&[AgpuNode]>) -> Done {
 }
 
 pub(super) fn reduce_tuples(t: &mut Thread) -> Done {
+    reduced(t, agpu_builder_reduce_tuples)
+}
+
+pub(super) fn reduce_noncommutative(t: &mut Thread) -> Done {
+    reduced(t, agpu_builder_reduce_noncommutative)
+}
+
+/// A C function that reduces tuples.
+type Reduce = unsafe extern "C" fn(
+    *mut AgpuBuilder,
+    *const AgpuNode,
+    *const AgpuNode,
+    *const AgpuNode,
+    *const AgpuNode,
+    *const AgpuNode,
+    i32,
+    *mut AgpuNode,
+) -> AgpuStatus;
+
+fn reduced(t: &mut Thread, reduce: Reduce) -> Done {
     let ((builder, at), count) = (t.builder(), count(t));
     let [left, right, body] = operator(t, at);
     let arrays = [0, 1].map(|_| t.node(at, Sort::Vector));
@@ -34,7 +54,7 @@ pub(super) fn reduce_tuples(t: &mut Thread) -> Done {
     let nodes = out(t, |out: *mut [AgpuNode; 2]| {
         let (a, l, r, b, i) = (arrays.as_ptr(), left.as_ptr(), right.as_ptr(), body.as_ptr(), init.as_ptr());
         // SAFETY: handles are checked, and there are two nodes each.
-        unsafe { agpu_builder_reduce_tuples(builder, a, l, r, b, i, count, out.cast()) }
+        unsafe { reduce(builder, a, l, r, b, i, count, out.cast()) }
     })?;
     keep(t, at, nodes.as_ref().map(|n| &n[..]))
 }

@@ -153,7 +153,7 @@ template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const ex
     }
 }
 
-/// The same of a tuple, nested as it is.
+/// What eval gives for an expression; for a tuple of them it is the tuple of the values, nested alike.
 template <class E> struct evaluated_as {
     static_assert(is_operand<E>, "an expression, an array or a view");
     using type = typename evaluated<element_type<E>, rank_of<E>()>::type;

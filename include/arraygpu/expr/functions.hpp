@@ -105,6 +105,21 @@ auto select(const C &condition, const A &a, const B &b) {
     return arraygpu::select(expr<bool>(condition), a, b);
 }
 
+/// The bits of a float or double as a std::uint32_t or std::uint64_t (docs/semantics.md 2.10); those of a NaN are the bits of the one NaN of results.
+template <class A, detail::if_operands<A> = 0> auto to_bits(const A &a) {
+    using T = detail::element_type<A>;
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "the bits of float or double");
+    using bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
+    constexpr bits one_nan = static_cast<bits>(std::is_same_v<T, float> ? std::uint64_t(0x7fc00000) : std::uint64_t(0x7ff8) << 48);
+    return arraygpu::select(arraygpu::isnan(a), one_nan, detail::elementwise<detail::op::to_bits, bits>(a));
+}
+/// The float or double with the bits of a std::uint32_t or std::uint64_t.
+template <class A, detail::if_operands<A> = 0> auto from_bits(const A &a) {
+    using T = detail::element_type<A>;
+    static_assert(std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>, "bits are a std::uint32_t or std::uint64_t");
+    return detail::elementwise<detail::op::from_bits, std::conditional_t<std::is_same_v<T, std::uint32_t>, float, double>>(a);
+}
+
 /// Converts to another element type (docs/semantics.md 2.6).
 template <class U, class A, detail::if_operands<A> = 0> expr<U, detail::rank_of<A>()> cast(const A &a) {
     static_assert(detail::type_of<U>::known, "cast to an element type");

@@ -187,6 +187,7 @@ private:
         case op::loop:
         case op::component: number(std::uint64_t(n->own.numbers[0])); break;
         case op::reduce_tuples:
+        case op::reduce_noncommutative:
         case op::fold_tuples:
             number(n->count);
             number(std::uint64_t(n->own.numbers[0]));

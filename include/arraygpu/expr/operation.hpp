@@ -12,7 +12,7 @@ enum class op : std::uint8_t {
     // scalar operations, in the order of `operation_name`; of arrays, element by element
     neg, abs, not_, sqrt, floor, ceil, trunc, round, round_ties_even,
     exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, sinpi, cospi, asin, acos, atan, sinh, cosh, tanh,
-    cbrt, rsqrt, erf, erfc, normcdf, frexp_mantissa, frexp_exponent,
+    cbrt, rsqrt, erf, erfc, normcdf, frexp_mantissa, frexp_exponent, to_bits, from_bits,
     add, sub, mul, div, rem, min, max, and_, or_, xor_, shl, shr, eq, ne, lt, le, gt, ge,
     pow, atan2, hypot, fmod, copysign, ldexp,
     within, // i, n: whether 0 <= i < n, with an error record if not
@@ -41,6 +41,7 @@ enum class op : std::uint8_t {
     fold,      // [array, init, accumulator, element, body]
     // several values; the field is the number of components of the accumulator, or of states
     reduce_tuples, // [array .., init .., left .., right .., body ..]
+    reduce_noncommutative, // the same
     fold_tuples,   // [array .., init .., accumulator .., element .., body ..]
     loop,          // [most, init .., step, state .., condition, next ..]
     component,     // [one of these] which
@@ -55,7 +56,7 @@ inline const char *operation_name(op code) noexcept {
     static constexpr const char *names[] = {
         "neg", "abs", "not", "sqrt", "floor", "ceil", "trunc", "round", "round_ties_even",
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinpi", "cospi", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-        "cbrt", "rsqrt", "erf", "erfc", "normcdf", "frexp_mantissa", "frexp_exponent",
+        "cbrt", "rsqrt", "erf", "erfc", "normcdf", "frexp_mantissa", "frexp_exponent", "to_bits", "from_bits",
         "add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "shl", "shr", "eq", "ne", "lt", "le", "gt", "ge",
         "pow", "atan2", "hypot", "fmod", "copysign", "ldexp",
         "within",

@@ -245,8 +245,9 @@ private:
             const std::size_t arrays = (operands - 3 * count) / 2;
             nodes.resize(count);
             const agpu_node *in = take(operands), *init = in + arrays, *first = init + count, *second = first + count, *body = second + arrays;
-            check(code == op::reduce_tuples
-                      ? agpu_builder_reduce_tuples(builder_, in, first, second, body, init, std::int32_t(count), nodes.data())
+            const auto reduce = code == op::reduce_tuples ? agpu_builder_reduce_tuples : agpu_builder_reduce_noncommutative;
+            check(code != op::fold_tuples
+                      ? reduce(builder_, in, first, second, body, init, std::int32_t(count), nodes.data())
                       : agpu_builder_fold_tuples(builder_, in, second, std::int32_t(arrays), first, body, init, std::int32_t(count), nodes.data()));
         }
         several_.push_back(std::move(nodes));

@@ -77,9 +77,10 @@ A joined_values(op code, place at, std::array<node_ptr, N> &&arrays, const I &in
     std::int64_t which = 0;
     return parts<A>::components(made, which);
 }
-template <class E, std::size_t N, class I, class F> E reduced(place at, std::array<node_ptr, N> &&arrays, const I &init, F &f) {
+template <class E, std::size_t N, class I, class F>
+E reduced(place at, std::array<node_ptr, N> &&arrays, const I &init, F &f, op code = op::reduce_tuples) {
     const trace inside;
-    return joined_values<E, E>(op::reduce_tuples, at, std::move(arrays), init, f);
+    return joined_values<E, E>(code, at, std::move(arrays), init, f);
 }
 
 /// Vectors of what f gives for the same row (axis 0) or column (axis 1) of all matrices.
@@ -124,6 +125,12 @@ template <class X, class I, class F> auto reduce_lines(const X &x, int axis, con
 template <class A, class I, class F, detail::if_joint<A> = 0>
 auto reduce(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::reduced<detail::elements_of<A>>({file, line}, detail::arrays(a, {file, line}), init, f);
+}
+/// reduce by a function that need not be commutative: it always joins a part of the array, or of the tuple of arrays, with the part that follows it
+/// (docs/semantics.md 5.17).
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto reduce_noncommutative(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::reduced<detail::elements_of<A>>({file, line}, detail::arrays(a, {file, line}), init, f, detail::op::reduce_noncommutative);
 }
 /// fold of the elements of several arrays, or with an accumulator that is a tuple: f takes the accumulator and the elements.
 template <class A, class I, class F, std::enable_if_t<detail::joint<A>::is && !detail::is_one_fold<A, I>, int> = 0>

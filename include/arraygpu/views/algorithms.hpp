@@ -161,6 +161,11 @@ void fill(Out &&out, const V &value) {
     }
 }
 
+/// `view | reduce_noncommutative(init, f)`: see reduce_noncommutative(x, init, f).
+template <class I, class F, std::enable_if_t<!detail::joint<I>::is, int> = 0>
+auto reduce_noncommutative(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce_noncommutative(detail::reducible(detail::as_range(x)), init, f, file, line); }};
+}
 /// `view | reduce(init)`, `view | reduce(init, f)`: see reduce(x, init, f). A scalar that is computed when it becomes a number.
 template <class I, std::enable_if_t<detail::is_scalar_argument<I>, int> = 0>
 auto reduce(const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {

@@ -72,6 +72,37 @@ static void parts_of_vectors() {
     check_moved(host, own, 2.0);
 }
 
+static void matrices_of_structs() {
+    using matrix = arraygpu::gpu_matrix<sky::body>;
+    const std::vector<sky::body> host = bodies(12);
+    matrix all(host, 3, 4);
+    CHECK(all.rows() == 3 && all.cols() == 4 && all.leading_dimension() == 4);
+    const auto check_turned = [&](const std::vector<sky::body> &found) {
+        CHECK(found.size() == 12);
+        for (std::size_t i = 0; i < found.size(); ++i) CHECK(same(found[i], moved(host[i % 3 * 4 + i / 3], 0.5)));
+    };
+    const matrix made = sky::turned(all, 0.5);
+    CHECK(made.rows() == 4 && made.cols() == 3);
+    check_turned(made.to_host());
+    check_turned(made.clone().to_host());
+    matrix out(4, 3);
+    sky::turned(all, 0.5, out);
+    check_turned(out.to_host());
+    // through views: in place, as rows and columns
+    sky::turned(all, 0.5, out.view());
+    sky::turned(all.view().transpose(), 0.5, all);
+    for (std::size_t i = 0; i < host.size(); ++i) CHECK(same(all.to_host()[i], moved(host[i], 0.5)));
+    check_moved(std::vector<sky::body>(host.begin() + 4, host.begin() + 8), all.view().row(1).to_host(), 0.5);
+    CHECK(same(all.view().col(2).to_host()[1], moved(host[6], 0.5)) && all.view().col(2).stride() == 4);
+    const std::vector<std::int16_t> kinds = sky::kinds(arraygpu::subview(all, 1, 3, 0, 4, 1, 2)).to_host();
+    CHECK(kinds.size() == 2 && kinds[0] == host[4].kind + host[6].kind && kinds[1] == host[8].kind + host[10].kind);
+    // memory of the caller, with a gap behind each row
+    std::vector<sky::body> own = host;
+    const matrix wrapped = matrix::wrap(own.data(), 3, 3, 4, arraygpu::context::cpu());
+    CHECK(wrapped.leading_dimension() == 4 && sky::kinds(wrapped).to_host()[1] == host[4].kind + host[5].kind + host[6].kind);
+    CHECK(matrix(0, 5).empty() && sky::turned(matrix(0, 5), 0.5).rows() == 5);
+}
+
 static void scalars_on_the_device() {
     const std::vector<sky::body> host = bodies(5);
     arraygpu::gpu_scalar<sky::body> result;
@@ -86,6 +117,9 @@ static void complex_numbers() {
     CHECK(product.size() == 3);
     for (std::size_t i = 0; i < 3; ++i) CHECK(product[i] == a[i] * b[i] * complex(0, 1));
     CHECK(sky::total(x) == a[0] + a[1] + a[2]);
+    const arraygpu::gpu_matrix<complex> turn{{{0, 1}, {0, 0}}, {{1, 0}, {0, -1}}};
+    const std::vector<complex> twice = sky::matrix_product(turn, turn).to_host();
+    CHECK(twice == (std::vector<complex>{{-1, 0}, {0, 0}, {0, 0}, {-1, 0}}));
 }
 
 // What is no array of these structs is refused.
@@ -121,6 +155,7 @@ static void wrong_views() {
 int main() {
     vectors_of_structs();
     parts_of_vectors();
+    matrices_of_structs();
     scalars_on_the_device();
     complex_numbers();
     wrong_views();

@@ -1,8 +1,10 @@
-//! Loops inside of an element, and reductions of tuples, as people write them.
+//! Loops inside of an element, and reductions of tuples, as people write them. Those that are measured beside CUDA
+//! kernels by hand are the functions of `cpp-examples/generators`.
 
 use crate::array::{Array, m, s, v};
 use crate::program::{Corpus, Large};
 use arraygpu::prelude::*;
+use arraygpu_examples::loops;
 use std::array;
 
 /// Adds the programs.
@@ -158,20 +160,7 @@ fn systems(c: &mut Corpus) {
         "x0 x1 x2 x3 x4 x5 x6 x7",
         [m(8, 40), m(8, 40).of(diagonal), m(8, 40), m(8, 40)],
         // Thomas' algorithm for systems of eight unknowns, one in each column
-        |a: MExp<f32>, b: MExp<f32>, c: MExp<f32>, d: MExp<f32>| {
-            let [a, b, c, d] =
-                [a, b, c, d].map(|x| -> [VExp<f32>; 8] { array::from_fn(|k| x.row(k as i64)) });
-            let (mut upper, mut right) = ([c[0] / b[0]; 8], [d[0] / b[0]; 8]);
-            for k in 1..8 {
-                let pivot = b[k] - a[k] * upper[k - 1];
-                upper[k] = c[k] / pivot;
-                right[k] = (d[k] - a[k] * right[k - 1]) / pivot;
-            }
-            for k in (0..7).rev() {
-                right[k] -= upper[k] * right[k + 1];
-            }
-            right
-        },
+        loops::tridiagonal,
         |[a, b, c, d]| {
             let solved: Vec<Vec<f64>> =
                 (0..40).map(|j| thomas([&a.col(j), &b.col(j), &c.col(j), &d.col(j)])).collect();
@@ -213,30 +202,7 @@ fn systems(c: &mut Corpus) {
         ["z", "sigma"],
         "r",
         [m(40, 9).of(|x| x / 4.0), v(80).of(|x| 0.2 + x / 64.0)],
-        |z: MExp<f32>, sigma: VExp<f32>| {
-            generate(z.cols(), |path| {
-                let rates = loop_for(z.rows(), [0.05f32; RATES], |n, mut rates: [SExp<f32>; RATES]| {
-                    let noise = 0.5 * z.at(n, path);
-                    let mut drift = lit(0.0f32);
-                    for (rate, i) in rates.iter_mut().zip(0i64..) {
-                        let lambda = cond(n.lt(i), sigma.at(i - 1 - n), 0.0);
-                        let by = 0.25 * lambda;
-                        drift += by * *rate / (1.0 + 0.25 * *rate);
-                        *rate *= (by * drift + lambda * (noise - 0.5 * by)).exp();
-                    }
-                    rates
-                });
-                let (mut bond, mut annuity, mut value) = (lit(1.0f32), lit(0.0f32), lit(0.0f32));
-                for (rate, k) in rates[STEPS..].iter().zip(1..) {
-                    bond /= 1.0 + 0.25 * *rate;
-                    annuity += 0.25 * bond;
-                    for swap in swaptions(k) {
-                        value += 100.0 * (1.0 - bond - swap * annuity).max(0.0);
-                    }
-                }
-                rates[..STEPS].iter().fold(value, |value, rate| value / (1.0 + 0.25 * *rate))
-            })
-        },
+        loops::libor,
         |[z, sigma]| {
             Array::vector(9, |path| {
                 let mut rates = [0.05f64; RATES];
@@ -273,7 +239,6 @@ const WEIGHTS: [f32; 9] = {
 };
 
 fn lattice(c: &mut Corpus) {
-    type Population = MExp<f32>;
     let states = || m(7, 8).positive();
     c.add(
         "d2q9",
@@ -281,37 +246,8 @@ fn lattice(c: &mut Corpus) {
         "g0 g1 g2 g3 g4 g5 g6 g7 g8",
         array::from_fn(|_| states()),
         // what comes from the neighbours on a torus, relaxed towards its equilibrium
-        |f0: Population,
-         f1: Population,
-         f2: Population,
-         f3: Population,
-         f4: Population,
-         f5: Population,
-         f6: Population,
-         f7: Population,
-         f8: Population| {
-            let f = [f0, f1, f2, f3, f4, f5, f6, f7, f8];
-            let mut come = f.iter().zip(VELOCITIES).map(|(f, (y, x))| {
-                f.padded([1, 1], [1, 1], Boundary::Wrap).windows2(3, 3)[(1 - y) as usize][(1 - x) as usize]
-            });
-            let f: [Population; 9] = array::from_fn(|_| come.next().unwrap());
-            let along = |of: fn((i64, i64)) -> i64| {
-                let parts = f.iter().zip(VELOCITIES).filter(|(_, v)| of(*v) != 0);
-                parts.map(|(f, v)| *f * of(v) as f32).reduce(|a, b| a + b).unwrap()
-            };
-            let density = f[1..].iter().fold(f[0], |a, b| a + *b);
-            let (vy, vx) = (along(|v| v.0) / density, along(|v| v.1) / density);
-            let still = 1.0 - 1.5 * (vy * vy + vx * vx);
-            let relaxed = |k: usize| {
-                let (y, x) = VELOCITIES[k];
-                let along = y as f32 * vy + x as f32 * vx;
-                let rest = density * WEIGHTS[k] * (still + 3.0 * along + 4.5 * along * along);
-                f[k] + 0.625 * (rest - f[k])
-            };
-            let relaxed: [Population; 9] = array::from_fn(relaxed);
-            relaxed
-        },
-        |f| {
+        loops::d2q9,
+        |f: [_; 9]| {
             let relaxed = |i: usize, j: usize| {
                 let come: Vec<f64> = (0..9)
                     .map(|k| f[k].wrapped(i as i64 - VELOCITIES[k].0, j as i64 - VELOCITIES[k].1))

@@ -20,6 +20,7 @@ mod physics;
 pub mod plain;
 pub mod program;
 mod reason;
+mod records;
 mod solvers;
 mod statistics;
 mod stencils;
@@ -41,5 +42,6 @@ pub fn corpus() -> Corpus {
     physics::add(corpus.field("physics"));
     fluids::add(corpus.field("physics"));
     element_loops::add(corpus.field("loops of elements"));
+    records::add(corpus.field("records and iterations"));
     corpus
 }

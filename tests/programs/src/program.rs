@@ -56,16 +56,16 @@ impl Corpus {
     }
 
     /// Adds a program: its name, the names of its parameters and results, a small call's inputs,
-    /// the function, and the reference.
+    /// the function, and the reference. A record has an input for each field.
     #[track_caller]
-    pub fn add<const K: usize, A: Parameters, F: Callable<K, A>, E: Expected>(
+    pub fn add<const K: usize, const N: usize, A: Parameters, F: Callable<K, A>, E: Expected>(
         &mut self,
         name: &'static str,
         params: impl ParameterNames<K>,
         results: &str,
-        inputs: [Input; K],
+        inputs: [Input; N],
         f: F,
-        reference: impl FnOnce([&Array; K]) -> E,
+        reference: impl FnOnce([&Array; N]) -> E,
     ) -> &mut Program
     where
         F::Out: Outputs,
@@ -73,6 +73,7 @@ impl Corpus {
         let results: Vec<&str> = results.split(' ').collect();
         let package = Package::new("p").function(name, params, results, f);
         let function = package.functions().unwrap_or_else(|e| panic!("{name}: {e}")).remove(0);
+        assert_eq!(function.params.len(), N, "{name}: an input for each parameter");
         let made = Vec::from(inputs);
         let inputs: Vec<Array> = made.iter().zip(0..).map(|(input, seed)| input.array(seed)).collect();
         let of_reference = std::array::from_fn(|i| &inputs[i]);

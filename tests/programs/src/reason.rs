@@ -31,3 +31,5 @@ pub const PAIRS: &str =
     "the values of all pairs are stored, or each would be computed again for every element";
 /// Reductions inside of reductions are stored.
 pub const FLATTENED: &str = "reductions inside of reductions, and all but one product of an element, are stored, or each thread would run one alone";
+/// Reductions that keep the order.
+pub const ORDERED: &str = "elements carry a flag that says whether they are there, which every join asks, and the launches that join tiles' results have 128 places whatever the length";

@@ -63,7 +63,7 @@ const PLANES: [i64; 2] = [2, 1];
 /// More resident blocks hide more of the latency of loads, so they come before more planes.
 const WORDS: [(i64, u32); 2] = [(60, 3), (112, 2)];
 
-/// The same of a thread that has one row: it has 32 registers, or 64.
+/// The limit for a thread that has one row: it has 32 registers, or 64.
 const WORDS_ONE_ROW: [(i64, u32); 2] = [(28, 8), (52, 4)];
 
 /// The most elements of a thread in a step, whose code is written for each of them.
