@@ -77,7 +77,11 @@ pub fn kernel(
         name: l.name.clone(),
         launches,
         index_space: fused.domain.iter().map(|n| scope.formulas.amount(*n)).collect(),
-        apart: unit.fused.filter(|p| *p > 0).map(|p| reason(g, &scope.fused_groups[..p], &fused)),
+        apart: unit.fused.filter(|p| *p > 0).map(|p| {
+            let of_all = &c.functions[units.function].no_chains;
+            let no_chain = of_all.iter().find(|(name, _)| *name == l.name).map(|(_, why)| why.as_str());
+            reason(g, &scope.fused_groups[..p], &fused, no_chain)
+        }),
         computes: computes(units, unit, &fused, &body),
         hoisted: hoisted(scope, &fused, &body),
         arrays,

@@ -52,6 +52,8 @@ pub struct Copies {
 /// All launches of a function's plan.
 pub struct Units<'a> {
     compiled: &'a Compiled,
+    /// The number of the function.
+    pub function: usize,
     pub plan: &'a Plan,
     /// The names of the states of iterations.
     names: HashMap<Place, String>,
@@ -68,8 +70,14 @@ impl<'a> Units<'a> {
         let params = 0..f.params.len() as u32;
         let places = params.filter_map(|p| Some((Place::Param(p), f.graph.find(&Op::Param(p))?)));
         let stored = places.collect();
-        let mut units =
-            Units { compiled, plan, names: HashMap::default(), scopes: Vec::new(), list: Vec::new() };
+        let mut units = Units {
+            compiled,
+            function: i,
+            plan,
+            names: HashMap::default(),
+            scopes: Vec::new(),
+            list: Vec::new(),
+        };
         let fused_groups = groups::fused_groups(&f)?;
         let scope = Scope {
             group_of: first_groups(&fused_groups),

@@ -25,7 +25,8 @@
 //! that a condition keeps in bounds, as in values whose records are kept beside them, leave none.
 
 use super::element::opened;
-use super::facts::{Accesses, Along, ResidentSegments, RowArray, RowValue, Stage};
+use super::along::Along;
+use super::facts::{Accesses, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;

@@ -12,7 +12,8 @@
 //! which whatever follows from it reads before its loop.
 
 use super::element::opened;
-use super::facts::{Accesses, Along, ResidentSegments, RowArray, RowValue, Stage};
+use super::along::Along;
+use super::facts::{Accesses, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;

@@ -13,7 +13,8 @@
 //! Rows and columns have the order of semantics 5.1, as if they were alone.
 
 use super::element::opened;
-use super::facts::{Along, ResidentSegments, RowsAndColumns, Segments, Stage};
+use super::along::Along;
+use super::facts::{ResidentSegments, RowsAndColumns, Segments, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;

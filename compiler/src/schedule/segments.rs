@@ -12,7 +12,8 @@
 //! them: the place of a record is the segment's number.
 
 use super::element::element;
-use super::facts::{Along, Segments};
+use super::along::Along;
+use super::facts::Segments;
 use super::groups::{FusedGroup, is_store};
 use super::lower::{LaunchContext, Lower, Surroundings};
 use super::needed_reductions;

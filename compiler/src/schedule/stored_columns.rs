@@ -14,7 +14,8 @@
 
 use super::cpu::segmented_columns;
 use super::element::opened;
-use super::facts::{Accesses, Along, StoredColumns, Strips};
+use super::along::Along;
+use super::facts::{Accesses, StoredColumns, Strips};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
