@@ -36,9 +36,8 @@ impl FromStr for Budget {
     fn from_str(text: &str) -> Result<Budget> {
         let mut budget = Budget::default();
         for part in text.split(',') {
-            let wrong = || {
-                Error::user("E0113", format!("the budget `{part}` is not nodes=N, bytes=N or seconds=S"))
-            };
+            let wrong =
+                || Error::user("E0113", format!("the budget `{part}` is not nodes=N, bytes=N or seconds=S"));
             let (name, value) = part.split_once('=').ok_or_else(wrong)?;
             let whole = || value.parse::<u64>().map_err(|_| wrong());
             match name {

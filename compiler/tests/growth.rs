@@ -8,8 +8,8 @@ mod growth;
 
 use arraygpu_compiler::budget::{self, Budget};
 use arraygpu_compiler::core::graph::marks;
-use arraygpu_compiler::counts::copies;
 use arraygpu_compiler::core::{Function, parse, print, verify};
+use arraygpu_compiler::counts::copies;
 use arraygpu_compiler::driver::{Targets, compile_within, on_big_stack};
 use arraygpu_compiler::explain::{Format, Options};
 use arraygpu_compiler::passes::pipeline::PASSES;

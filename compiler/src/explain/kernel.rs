@@ -78,8 +78,7 @@ pub fn kernel(
         launches,
         index_space: fused.domain.iter().map(|n| scope.formulas.amount(*n)).collect(),
         apart: unit.fused.filter(|p| *p > 0).map(|p| {
-            let of_all = &c.functions[units.function].no_chains;
-            let no_chain = of_all.iter().find(|(name, _)| *name == l.name).map(|(_, why)| why.as_str());
+            let no_chain = units.no_chains.get(l.name.as_str()).copied();
             reason(g, &scope.fused_groups[..p], &fused, no_chain)
         }),
         computes: computes(units, unit, &fused, &body),

@@ -6,6 +6,7 @@ use crate::loc::Loc;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::{self, FusedGroup};
 use crate::schedule::item_loops::KnownLoops;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Returns the reason why a fused group is not part of an earlier one; `no_chain` is why it is no chain of
 /// stencils with the one before.
@@ -28,7 +29,9 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain:
             };
             let chain = no_chain.map(|why| format!("; no chain: {why}")).unwrap_or_default();
             match reads(g, p, n) {
-                Some(0) => format!("each element needs its own of the {what}{at}, which is stored{bits}{chain}"),
+                Some(0) => {
+                    format!("each element needs its own of the {what}{at}, which is stored{bits}{chain}")
+                }
                 Some(far) => format!(
                     "each element needs those of the {what}{at} up to {far} away, which other blocks compute{bits}{chain}"
                 ),
@@ -56,14 +59,25 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain:
     }
 }
 
+/// The most nodes of an element in which reads are looked for, so that reports take linear time.
+const MOST_NODES: usize = 500;
+
 /// Returns how far from its own index an element of a group reads a stored array at most; `None` if it reads
-/// it elsewhere.
+/// it elsewhere, or has very many operations.
 fn reads(g: &Graph, p: &FusedGroup, stored: NodeId) -> Option<i64> {
     let mut most = None;
     for it in &p.items {
         let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
         let Op::Generate(_, lambda) = g.op(array) else { return None };
-        for n in g.reachable([lambda.body]) {
+        let (mut stack, mut seen) = (vec![lambda.body], HashSet::default());
+        while let Some(n) = stack.pop() {
+            if g.is_closed(n) || !seen.insert(n) {
+                continue;
+            }
+            if seen.len() > MOST_NODES {
+                return None;
+            }
+            stack.extend(g.op(n).operands().chain(g.op(n).lambda().map(|l| l.body)));
             let Op::Elem(x, index) = g.op(n) else { continue };
             if *x != stored {
                 continue;

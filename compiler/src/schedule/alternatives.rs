@@ -96,7 +96,9 @@ impl Scheduler<'_> {
                     Alternative::Columns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
-                        stencil_chain::joined(g, chain, &needed).map_err(|why| refused = Some((count, why))).ok()
+                        stencil_chain::joined(g, chain, &needed)
+                            .map_err(|why| refused = Some((count, why)))
+                            .ok()
                     }
                 };
                 let Some(fused) = joined else { continue };

@@ -169,7 +169,8 @@ impl Scheduler<'_> {
     /// Returns the plan of a function that this function's plan repeats, and adds its kernels to
     /// this function's kernels.
     fn called(&mut self, f: &Function, name: String, kernel: u32, repeated: bool) -> Result<Plan> {
-        let Scheduled { plan, kernels, warnings, no_chains } = scheduled(f, name, kernel, self.scope, repeated)?;
+        let Scheduled { plan, kernels, warnings, no_chains } =
+            scheduled(f, name, kernel, self.scope, repeated)?;
         self.kernels.extend(kernels);
         self.no_chains.extend(no_chains);
         let called = format!("{}, a step of its iteration", self.f.name);

@@ -143,7 +143,10 @@ impl LaunchContext<'_, '_> {
                 beyond.get_mut(&array).expect("an earlier stage").value = Some(value);
                 let last = chain.last().expect("a chain has groups");
                 least = least.max(self.least_extent(array, last).ok_or_else(|| {
-                    format!("how much larger the result is than the array{} is not known", of_line(&self.g, array))
+                    format!(
+                        "how much larger the result is than the array{} is not known",
+                        of_line(&self.g, array)
+                    )
                 })?);
             }
             for n in
@@ -290,7 +293,9 @@ fn agreed(
 
 fn too_many_beyond(g: &Graph, n: NodeId) -> Refusal {
     let line = of_line(g, n);
-    format!("an element beyond the edges{line} takes more than {MOST_BEYOND} operations, from what is in memory")
+    format!(
+        "an element beyond the edges{line} takes more than {MOST_BEYOND} operations, from what is in memory"
+    )
 }
 
 /// What is known of the values beyond the edges of an array, while its readers are found.
