@@ -22,8 +22,7 @@ pub fn rewrite_from(f: &Function, rules_too: bool, rule: &mut Step) -> Function 
 }
 
 /// Does the same as [`rewrite_from`], for rules that make no lambdas. A lambda that contains no
-/// other keeps the canonical numbers of its variables, so that its body is built once; with other rules this
-/// holds for lambdas of scalar operations.
+/// other keeps the canonical numbers of its variables, so that its body is built once.
 pub fn rewrite_scalars(f: &Function, rules_too: bool, rule: &mut Step) -> Function {
     if rules_too { rebuild(f, None, true, rule) } else { rebuild(f, Some(&mut copy), true, rule) }
 }
@@ -173,17 +172,10 @@ impl<'a> Rebuild<'a> {
         made
     }
 
-    /// Whether what a lambda computes for each element consists of scalar operations alone, of which no rule makes
-    /// lambdas.
-    fn has_no_arrays(&self, l: &Lambda) -> bool {
-        let of_element = self.old.reachable_until([l.body], |n| self.old.is_closed(n));
-        of_element.into_iter().all(|n| self.old.op(n).operands().all(|o| self.old.ty(o).is_scalar()))
-    }
-
     fn rebuilt(&mut self, l: &Lambda) -> Lambda {
         let (before, opened) = (self.order.len(), self.open.len());
         let mut vars = Vec::with_capacity(l.params.len());
-        let keeps = self.old.node(l.body).height == 0 && (self.scalars || self.has_no_arrays(l));
+        let keeps = self.scalars && self.old.node(l.body).height == 0;
         for &(v, ty) in &l.params {
             let (fresh, var) = match keeps {
                 true => (v, self.new.add(Op::Var(v, ty))),

@@ -30,7 +30,9 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain:
             let chain = no_chain.map(|why| format!("; no chain: {why}")).unwrap_or_default();
             match reads(g, p, n) {
                 Some(0) => {
-                    format!("each element needs its own of the {what}{at}, which is stored{bits}{chain}")
+                    format!(
+                        "each element needs its own of the {what}{at}, which a launch of its own stores{bits}{chain}"
+                    )
                 }
                 Some(far) => format!(
                     "each element needs those of the {what}{at} up to {far} away, which other blocks compute{bits}{chain}"
@@ -82,6 +84,8 @@ fn reads(g: &Graph, p: &FusedGroup, stored: NodeId) -> Option<i64> {
             if *x != stored {
                 continue;
             }
+            // a value of a row or column is no element's own
+            (index.len() == lambda.params.len()).then_some(())?;
             for (at, (var, _)) in index.iter().zip(&lambda.params) {
                 most = most.max(Some(distance(g, *at, *var)?));
             }
