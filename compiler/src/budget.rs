@@ -5,6 +5,7 @@
 use crate::error::{Error, Result};
 use crate::loc::{Loc, LocStack};
 use std::cell::{Cell, RefCell};
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// Code of the error of a compilation that exceeds its budget.
@@ -25,6 +26,31 @@ impl Default for Budget {
     /// About a hundred times what a function of 10,000 operations takes.
     fn default() -> Budget {
         Budget { nodes: 40_000_000, bytes: 2 << 30, time: Duration::from_secs(600) }
+    }
+}
+
+impl FromStr for Budget {
+    type Err = Error;
+
+    /// Parses limits such as `nodes=100000,seconds=5`; those that are not named are the usual ones.
+    fn from_str(text: &str) -> Result<Budget> {
+        let mut budget = Budget::default();
+        for part in text.split(',') {
+            let wrong =
+                || Error::user("E0113", format!("the budget `{part}` is not nodes=N, bytes=N or seconds=S"));
+            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
+            let whole = || value.parse::<u64>().map_err(|_| wrong());
+            match name {
+                "nodes" => budget.nodes = whole()?,
+                "bytes" => budget.bytes = whole()?,
+                "seconds" => {
+                    let seconds = value.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+                    budget.time = seconds.ok_or_else(wrong)?;
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(budget)
     }
 }
 

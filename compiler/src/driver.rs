@@ -4,7 +4,7 @@ use crate::backend;
 use crate::backend::ptx::merge_equal::KnownKernels;
 use crate::budget::{self, Budget};
 use crate::core::{Function, print};
-use crate::counts::law;
+use crate::counts::{copies, law};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Why};
 use crate::kernel::Kernel;
@@ -50,6 +50,8 @@ pub struct CompiledFunction {
     pub plan: Plan,
     /// Warnings for the author, such as places that are slow on some target.
     pub warnings: Vec<String>,
+    /// Launches that are no chain of stencils with the one before, by name, and why.
+    pub no_chains: Vec<(String, String)>,
 }
 
 /// The kernel of one launch of a compiled program.
@@ -195,14 +197,14 @@ fn compile_function(
     let scope = if out.targets.cuda { Scope::All } else { Scope::Cpu };
     let fused = pipeline::run(&source, &mut |_, _| ())?;
     let scheduled = schedule::schedule(&fused, out.kernels.len() as u32, scope)?;
-    let Scheduled { plan, kernels, mut warnings } = scheduled;
+    let Scheduled { plan, kernels, mut warnings, no_chains } = scheduled;
     if cfg!(debug_assertions) {
         warnings.extend(law::excess(&source, &fused)?);
     }
     if out.targets.cpu {
         c.add(&source.name, kernels.iter().map(|k| k.cpu.as_ref()));
     }
-    out.functions.push(CompiledFunction { source, fused, plan, warnings });
+    out.functions.push(CompiledFunction { source, fused, plan, warnings, no_chains });
     for KernelVariants { name, cpu, gpu } in kernels {
         let gpu = gpu.map(|variants| finished(variants, known)).transpose()?;
         out.kernels.push(CompiledKernel { name, cpu, gpu });
@@ -252,6 +254,21 @@ impl Compiled {
     /// Returns the variants of all kernels for GPUs.
     pub fn gpu_variants(&self) -> impl Iterator<Item = &GpuCode> {
         self.kernels.iter().flat_map(CompiledKernel::gpu_variants)
+    }
+
+    /// Returns what breaks the law of code ([`copies`]): kernels that are too long for their functions.
+    pub fn too_long(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for f in &self.functions {
+            let program = copies::of_program(&f.fused);
+            for launch in f.plan.launches() {
+                let kernel = &self.kernels[launch.kernel as usize];
+                let cpu = kernel.cpu.iter().flat_map(|v| v.all()).flatten().map(|v| &v.kernel);
+                let all = kernel.gpu_variants().iter().map(|code| &code.kernel).chain(cpu);
+                out.extend(all.filter_map(|k| copies::excess(program, k)));
+            }
+        }
+        out
     }
 
     /// Returns the text of how all kernels are launched on a GPU; it is empty without that target.

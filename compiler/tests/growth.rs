@@ -9,10 +9,9 @@ mod growth;
 use arraygpu_compiler::budget::{self, Budget};
 use arraygpu_compiler::core::graph::marks;
 use arraygpu_compiler::core::{Function, parse, print, verify};
+use arraygpu_compiler::counts::copies;
 use arraygpu_compiler::driver::{Targets, compile_within, on_big_stack};
 use arraygpu_compiler::explain::{Format, Options};
-use arraygpu_compiler::kernel::Kernel;
-use arraygpu_compiler::kernel::parts::operations;
 use arraygpu_compiler::passes::pipeline::PASSES;
 use arraygpu_compiler::schedule::{self, Scope, groups};
 use arraygpu_compiler::{backend, passes, plan};
@@ -180,9 +179,9 @@ fn code_is_not_longer_than_allowed() {
         let n = 200;
         let both = Targets { cpu: true, cuda: true };
         let out = compile_within(Budget::default(), "grown", vec![kind.program(n)], both).unwrap();
-        let gpu: usize = out.gpu_variants().map(|code| operations_of(&code.kernel)).sum();
+        let gpu: usize = out.gpu_variants().map(|code| copies::of_kernel(&code.kernel)).sum();
         let cpu = out.kernels.iter().filter_map(|k| k.cpu.as_ref());
-        let cpu: usize = cpu.flat_map(|v| v.all()).flatten().map(|v| operations_of(&v.kernel)).sum();
+        let cpu: usize = cpu.flat_map(|v| v.all()).flatten().map(|v| copies::of_kernel(&v.kernel)).sum();
         let text: usize = out.gpu_variants().map(|code| code.ptx.len()).sum::<usize>() + out.c_source.len();
         // what every variant has, such as its parameters, counts as 100 operations
         let variants = out.gpu_variants().count() + 3 * out.kernels.len();
@@ -192,11 +191,6 @@ fn code_is_not_longer_than_allowed() {
             "{kind:?}: {text} bytes of text for {gpu} + {cpu} operations, {variants} variants"
         );
     }
-}
-
-/// The operations of a kernel.
-fn operations_of(k: &Kernel) -> usize {
-    [&k.main, &k.finish].into_iter().flatten().map(|body| operations(body)).sum()
 }
 
 /// A long kernel has at most 4 times the operations of the program, elementary functions expanded: code
@@ -216,12 +210,12 @@ fn long_kernels_have_few_copies() {
         let both = Targets { cpu: true, cuda: true };
         let out = compile_within(Budget::default(), "grown", vec![kind.program(n)], both).unwrap();
         let program = &out.functions[0].fused;
-        let nodes = program.graph.reachable(program.results.iter().map(|r| r.value)).len();
+        let nodes = copies::of_program(program);
         assert!(nodes > 1000, "{kind:?} is no long program: {nodes} nodes");
         let cpu = out.kernels.iter().filter_map(|k| k.cpu.as_ref()).flat_map(|v| v.all()).flatten();
         let kernels = out.gpu_variants().map(|code| &code.kernel).chain(cpu.map(|v| &v.kernel));
         for k in kernels {
-            let count = operations_of(k);
+            let count = copies::of_kernel(k);
             assert!(count <= 4 * nodes, "{kind:?}: {} has {count} operations for {nodes} nodes", k.name);
         }
     }

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::package::Package;
 use crate::progress::Progress;
 use arraygpu_compiler as compiler;
+use arraygpu_compiler::budget::Budget;
 use arraygpu_compiler::core::{Function, Type};
 use arraygpu_compiler::driver::Targets;
 use arraygpu_compiler::explain::{Extent, Format, Options};
@@ -84,6 +85,11 @@ struct Arguments {
     /// With --explain: only these functions
     #[arg(long, value_delimiter = ',', requires = "explain", value_name = "NAME,..")]
     function: Vec<String>,
+
+    /// Give up a function that takes more than this to compile [default: nodes=40000000,
+    /// bytes=2147483648,seconds=600]
+    #[arg(long, value_name = "nodes=N,bytes=N,seconds=S")]
+    budget: Option<Budget>,
 
     /// Print the functions with their C++ signatures
     #[arg(long)]
@@ -236,7 +242,8 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     let progress = Progress::new(package.name(), arguments.quiet);
     progress.say("compiling the functions");
     let has = |target| arguments.target.contains(&target);
-    let compiled = package.compile_for(Targets { cpu: has(Target::Cpu), cuda: has(Target::Cuda) })?;
+    let targets = Targets { cpu: has(Target::Cpu), cuda: has(Target::Cuda) };
+    let compiled = package.compile_for(targets, arguments.budget)?;
     let unsaid = arguments.explain.is_none() && !arguments.quiet;
     for warning in compiled.functions.iter().flat_map(|f| &f.warnings).filter(|_| unsaid) {
         eprintln!("{}: warning: {warning}", package.name());

@@ -99,6 +99,7 @@ mod widths;
 mod windows;
 
 /// How stencils are kept on GPUs: see [`Package::stencil`].
+pub use arraygpu_compiler::budget::Budget;
 pub use arraygpu_compiler::core::StencilHint;
 pub use arraygpu_derive::Record;
 pub use axis::{generate, generate2, generate3};

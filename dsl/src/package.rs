@@ -12,6 +12,7 @@ use crate::lower::{self, Definition, RecordParam};
 use crate::node::{NodeRef, Op, make_in};
 use crate::results::ResultNames;
 use crate::scope::{Open, Owner, Place};
+use arraygpu_compiler::budget::Budget;
 use arraygpu_compiler::core::{Function, Param, StencilHint, Type};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::loc::Loc;
@@ -43,6 +44,8 @@ pub struct Package {
     structs: bool,
     /// How to keep the stencils of the functions that follow.
     stencil: Option<StencilHint>,
+    /// What one function may take to compile.
+    budget: Budget,
     /// The first mistake that a registration found.
     mistake: Option<Error>,
 }
@@ -67,6 +70,7 @@ impl Package {
             tensor_cores: false,
             structs: false,
             stencil: None,
+            budget: Budget::default(),
             mistake: None,
         }
     }
@@ -233,6 +237,24 @@ impl Package {
         self
     }
 
+    /// Sets what each function of the package may take to compile: nodes of core IR, bytes of PTX, and time. Beyond
+    /// that, compiling it is an error (E0903) at the line that took it there. `--budget` of the generator sets another one.
+    ///
+    /// Cost: none.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// use arraygpu_dsl::Budget;
+    /// let package = Package::new("p")
+    ///     .function("total", ["x"], "result", |x: VExp<f32>| x.sum())
+    ///     .budget(Budget { nodes: 3, ..Budget::default() });
+    /// assert_eq!(package.compile().unwrap_err().code(), Some("E0903"));
+    /// ```
+    pub fn budget(mut self, budget: Budget) -> Package {
+        self.budget = budget;
+        self
+    }
+
     /// The structs of the interface, and where they are.
     pub(crate) fn interface(&self) -> Result<Records> {
         self.records_of(self.functions.iter().filter(|f| f.structs))
@@ -353,12 +375,13 @@ impl Package {
     /// # arraygpu_dsl::Result::Ok(())
     /// ```
     pub fn compile(&self) -> Result<Compiled> {
-        self.compile_for(Targets { cpu: true, cuda: true })
+        self.compile_for(Targets { cpu: true, cuda: true }, None)
     }
 
-    /// The compiled package for these targets.
-    pub(crate) fn compile_for(&self, targets: Targets) -> Result<Compiled> {
-        Ok(driver::compile_for(&self.name, self.functions()?, targets)?)
+    /// The compiled package for these targets, within a budget other than the package's own.
+    pub(crate) fn compile_for(&self, targets: Targets, other: Option<Budget>) -> Result<Compiled> {
+        let budget = other.unwrap_or(self.budget);
+        Ok(driver::compile_within(budget, &self.name, self.functions()?, targets)?)
     }
 }
 

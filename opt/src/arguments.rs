@@ -1,13 +1,11 @@
 //! The command line.
 
-use crate::usage;
 use arraygpu_compiler::budget::Budget;
 use arraygpu_compiler::driver::Targets;
 use arraygpu_compiler::error::{Error, Result};
 use arraygpu_compiler::scalar::Lit;
 use clap::{Parser, ValueEnum};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Reads core IR or kernel IR as text, runs passes, prints any later stage.
 #[derive(Parser, Clone, Debug)]
@@ -58,8 +56,8 @@ pub struct Arguments {
     pub(crate) stage: Vec<Lit>,
 
     /// Core IR: give up a function that takes more than this to compile
-    #[arg(long, value_delimiter = ',', value_name = "nodes=N|bytes=N|seconds=S,..")]
-    pub(crate) budget: Vec<String>,
+    #[arg(long, value_name = "nodes=N,bytes=N,seconds=S")]
+    pub(crate) budget: Option<Budget>,
 
     /// Print the author's places, too
     #[arg(long)]
@@ -124,26 +122,6 @@ impl Arguments {
         let words = ["arraygpu-opt", "-"].into_iter().chain(options);
         Arguments::try_parse_from(words)
             .map_err(|e| Error::user("E0104", e.to_string().trim_start_matches("error: ").trim_end()))
-    }
-
-    /// The budget of a function's compilation.
-    pub(crate) fn budget(&self) -> Result<Budget> {
-        let mut budget = Budget::default();
-        for part in &self.budget {
-            let wrong = || usage(format!("--budget `{part}` is not nodes=N, bytes=N or seconds=S"));
-            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
-            let whole = || value.parse::<u64>().map_err(|_| wrong());
-            match name {
-                "nodes" => budget.nodes = whole()?,
-                "bytes" => budget.bytes = whole()?,
-                "seconds" => {
-                    let seconds = value.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
-                    budget.time = seconds.ok_or_else(wrong)?;
-                }
-                _ => return Err(wrong()),
-            }
-        }
-        Ok(budget)
     }
 
     /// The file to read, `-` for standard input. There may be none where nothing is compiled.

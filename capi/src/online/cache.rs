@@ -2,11 +2,12 @@
 //! fused form, however it was written. Both caches are bounded and drop the least recently used
 //! program.
 
+use super::allowance;
 use super::program::Program;
 use super::recent::{Recent, keep, recall_from};
 use super::staged::Staged;
 use crate::error::Result;
-use crate::interrupt::{self, refused};
+use crate::interrupt;
 use crate::module::Specialise;
 use arraygpu_compiler::core::{Function, encode};
 use arraygpu_compiler::{driver, stage};
@@ -20,7 +21,7 @@ static REMEMBERED: RwLock<Option<Recent<Program>>> = RwLock::new(None);
 
 /// Returns the program of a function, which is new if no equal one is kept.
 pub(super) fn program(source: Function) -> Result<Arc<Program>> {
-    let fused = driver::fuse(&source).map_err(refused)?;
+    let fused = allowance::within(|| driver::fuse(&source))?;
     // the fused form has no stages, which are part of what a program does, so the key is the source
     let key = encode::encode(if stage::has_stages(&source) { &source } else { &fused });
     if let Some(known) = recall_from(&STRUCTURES, &key) {

@@ -6,6 +6,7 @@
 //! allows it ([`cc`]). Functions that stage scalars, also those of packages, become a program for
 //! each of their values ([`staged`]). Rust programs run a function once by [`values`].
 
+mod allowance;
 pub(crate) mod builder;
 mod cache;
 pub(crate) mod cc;

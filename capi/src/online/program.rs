@@ -5,6 +5,7 @@
 //! contiguous arrays, and for few elements where there are such variants. When a call needs another
 //! variant, a module for contiguous arrays of any length is made, and last one with all variants.
 
+use super::allowance;
 use super::cc;
 use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, code};
 use crate::call_options::context_of;
@@ -108,7 +109,7 @@ impl Program {
     }
 
     fn for_gpu(&self, scope: Scope) -> Result<Module> {
-        let made = driver::schedule(&self.fused, scope).map_err(refused)?;
+        let made = allowance::within(|| driver::schedule(&self.fused, scope))?;
         let count = made.kernels.len();
         let images = Some(Images::made(made.kernels.into_iter().filter_map(|k| k.gpu)));
         log!(Info, "{}: {count} kernels for GPUs ({scope:?})", self.fused.name);
@@ -116,7 +117,7 @@ impl Program {
     }
 
     fn for_cpu(&self) -> Result<Module> {
-        let made = driver::schedule(&self.fused, Scope::Cpu).map_err(refused)?;
+        let made = allowance::within(|| driver::schedule(&self.fused, Scope::Cpu))?;
         let count = made.kernels.len();
         let variants: Vec<Option<CpuVariants>> = made.kernels.into_iter().map(|k| k.cpu).collect();
         let (kernels, how) = match cc::kernels(&variants, level()?)? {
@@ -202,7 +203,7 @@ unsafe fn on_gpu(call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Res
 impl Program {
     /// Returns the PTX of each kernel's first variant.
     fn first_ptx(&self) -> Result<String> {
-        let made = driver::schedule(&self.fused, Scope::ShortGpu).map_err(refused)?;
+        let made = allowance::within(|| driver::schedule(&self.fused, Scope::ShortGpu))?;
         let first = made.kernels.into_iter().filter_map(|k| k.gpu?.drafts.into_iter().next());
         first.map(|draft| draft.finish().map(|k| ptx::emit(&k)).map_err(refused)).collect()
     }

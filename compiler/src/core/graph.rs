@@ -59,6 +59,8 @@ pub struct Graph {
     params: Vec<Type>,
     /// Whether any node is a total read.
     total: bool,
+    /// Whether any node may leave an error record.
+    records: bool,
     /// Whether nodes that need a launch of their own, and are not marked as computed once for the
     /// call, are evaluated on demand. This holds while compiler passes still move such nodes
     /// ([`crate::passes::guard`]).
@@ -91,6 +93,7 @@ impl Graph {
         Graph {
             first: base.len() as u32,
             total: base.total,
+            records: base.records,
             on_demand: base.on_demand,
             fresh: base.fresh,
             loc: base.loc.clone(),
@@ -169,6 +172,12 @@ impl Graph {
     /// Returns whether any node is a total read (`at`), even one that no result needs.
     pub fn has_total_reads(&self) -> bool {
         self.total
+    }
+
+    /// Returns whether any node may leave an error record by itself, even one that no result needs. Walks that look
+    /// for such nodes ask this first.
+    pub fn has_records(&self) -> bool {
+        self.records
     }
 
     /// Number of nodes.

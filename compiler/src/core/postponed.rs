@@ -25,6 +25,10 @@ impl Postponed {
         let mut needed: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
         let rules = f.requires.iter().flat_map(|r| [r.a, r.b]);
         let all = g.reachable(f.results.iter().map(|r| r.value).chain(rules));
+        let is_read = |n: &NodeId| matches!(g.op(*n), Op::At(..) | Op::Elem(..));
+        if !all.iter().any(is_read) {
+            return Postponed { arrays: HashSet::default(), nodes: HashSet::default() };
+        }
         for n in &all {
             let op = g.op(*n);
             if op.is_reduction() || matches!(op, Op::Materialize(_) | Op::Iterate { .. }) {
@@ -32,7 +36,6 @@ impl Postponed {
             }
         }
         let is_closed = |n: NodeId| g.is_closed(n);
-        let is_read = |n: &NodeId| matches!(g.op(*n), Op::At(..) | Op::Elem(..));
         let reads = |l: &Lambda| g.reachable_until([l.body], is_closed).iter().any(is_read);
         let (mut arrays, mut bodies, mut others) = (HashSet::default(), Vec::new(), Vec::new());
         for n in all.into_iter().filter(|n| g.is_closed(*n)) {

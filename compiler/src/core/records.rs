@@ -6,6 +6,9 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// Returns whether computing a value may leave an error record, apart from nodes that are computed
 /// once for the call.
 pub fn may_record(g: &Graph, n: NodeId) -> bool {
+    if !g.has_records() {
+        return false;
+    }
     let (mut seen, mut stack) = (HashSet::default(), vec![n]);
     while let Some(m) = stack.pop() {
         let op = g.op(m);
@@ -28,6 +31,9 @@ pub struct Records(HashMap<NodeId, bool>);
 impl Records {
     /// Returns what [`may_record`] returns.
     pub fn may(&mut self, g: &Graph, n: NodeId) -> bool {
+        if !g.has_records() {
+            return false;
+        }
         let mut stack = vec![n];
         while let Some(&n) = stack.last() {
             if self.0.contains_key(&n) {

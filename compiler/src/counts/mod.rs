@@ -13,6 +13,7 @@
 //! of a loop that depends on an index is taken in the middle of that index's range; that of a loop that data end
 //! is taken for 64 steps, or for its limit if that is less.
 
+pub mod copies;
 mod edges;
 pub mod law;
 mod model;

@@ -77,7 +77,10 @@ pub fn kernel(
         name: l.name.clone(),
         launches,
         index_space: fused.domain.iter().map(|n| scope.formulas.amount(*n)).collect(),
-        apart: unit.fused.filter(|p| *p > 0).map(|p| reason(g, &scope.fused_groups[..p], &fused)),
+        apart: unit.fused.filter(|p| *p > 0).map(|p| {
+            let no_chain = units.no_chains.get(l.name.as_str()).copied();
+            reason(g, &scope.fused_groups[..p], &fused, no_chain)
+        }),
         computes: computes(units, unit, &fused, &body),
         hoisted: hoisted(scope, &fused, &body),
         arrays,

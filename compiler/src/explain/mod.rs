@@ -124,7 +124,7 @@ pub fn report(c: &Compiled, options: &Options) -> Result<Report> {
 }
 
 fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function> {
-    let CompiledFunction { source, fused: f, plan, warnings } = &c.functions[i];
+    let CompiledFunction { source, fused: f, plan, warnings, .. } = &c.functions[i];
     let mut formulas = Formulas::new(f, plan);
     sizes::apply(&options.extents, f, &mut formulas)?;
     let known = sizes::known(f, &mut formulas);

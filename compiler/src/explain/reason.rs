@@ -1,13 +1,16 @@
 //! Explains why a function has more than one fused group.
 
-use crate::core::{Graph, NodeId, Op, kept_records};
+use crate::core::linear::Linear;
+use crate::core::{Graph, NodeId, Op, Var, kept_records};
 use crate::loc::Loc;
-use crate::scalar::Ty;
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::{self, FusedGroup};
 use crate::schedule::item_loops::KnownLoops;
+use rustc_hash::FxHashSet as HashSet;
 
-/// Returns the reason why a fused group is not part of an earlier one.
-pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String {
+/// Returns the reason why a fused group is not part of an earlier one; `no_chain` is why it is no chain of
+/// stencils with the one before.
+pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup, no_chain: Option<&str>) -> String {
     let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
     let needs: Vec<NodeId> = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).collect();
     match needs.iter().copied().find(|n| earlier.contains(n)) {
@@ -24,23 +27,82 @@ pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String
                 }
                 false => "",
             };
-            format!("each element needs the {what}{at}, which is known only after a whole pass{bits}")
+            let chain = no_chain.map(|why| format!("; no chain: {why}")).unwrap_or_default();
+            match reads(g, p, n) {
+                Some(0) => {
+                    format!(
+                        "each element needs its own of the {what}{at}, which a launch of its own stores{bits}{chain}"
+                    )
+                }
+                Some(far) => format!(
+                    "each element needs those of the {what}{at} up to {far} away, which other blocks compute{bits}{chain}"
+                ),
+                None => format!(
+                    "each element needs the {what}{at}, which is known only after a whole pass{bits}{chain}"
+                ),
+            }
         }
         None if differ_in_loops(g, before, p) => {
             "the loops in their elements have no strategy for both".into()
         }
-        None if before.iter().any(|b| b.domain == p.domain && b.sequential == p.sequential) => format!(
-            "the budget of a pass is {} results, {} operations and {} arrays",
-            groups::MAX_ITEMS,
-            groups::MAX_NODES,
-            groups::MAX_ARRAYS
-        ),
+        None if before.iter().any(|b| b.domain == p.domain && b.sequential == p.sequential) => {
+            let is_alike = |b: &&FusedGroup| b.domain == p.domain && b.sequential == p.sequential;
+            let b = before.iter().rfind(is_alike).expect("one is");
+            let with = b.items.first().and_then(|it| g.node(it.node).loc.first());
+            let with = with.map(|l| format!(", which that of {} has used", l.short())).unwrap_or_default();
+            let (items, nodes, arrays) = (groups::MAX_ITEMS, groups::MAX_NODES, groups::MAX_ARRAYS);
+            format!("the budget of a pass is {items} results, {nodes} operations and {arrays} arrays{with}")
+        }
         None if p.sequential => "a fold runs in order, the other pass does not".into(),
         None if before.iter().all(|b| b.domain.len() != p.domain.len()) => {
             "its index space has another number of axes".into()
         }
         None => "its index space is another one: the lengths are not known to be equal".into(),
     }
+}
+
+/// The most nodes of an element in which reads are looked for, so that reports take linear time.
+const MOST_NODES: usize = 500;
+
+/// Returns how far from its own index an element of a group reads a stored array at most; `None` if it reads
+/// it elsewhere, or has very many operations.
+fn reads(g: &Graph, p: &FusedGroup, stored: NodeId) -> Option<i64> {
+    let mut most = None;
+    for it in &p.items {
+        let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+        let Op::Generate(_, lambda) = g.op(array) else { return None };
+        let (mut stack, mut seen) = (vec![lambda.body], HashSet::default());
+        while let Some(n) = stack.pop() {
+            if g.is_closed(n) || !seen.insert(n) {
+                continue;
+            }
+            if seen.len() > MOST_NODES {
+                return None;
+            }
+            stack.extend(g.op(n).operands().chain(g.op(n).lambda().map(|l| l.body)));
+            let Op::Elem(x, index) = g.op(n) else { continue };
+            if *x != stored {
+                continue;
+            }
+            // a value of a row or column is no element's own
+            (index.len() == lambda.params.len()).then_some(())?;
+            for (at, (var, _)) in index.iter().zip(&lambda.params) {
+                most = most.max(Some(distance(g, *at, *var)?));
+            }
+        }
+    }
+    most
+}
+
+/// Returns how far an index is from a variable, if it is that plus a constant, or clamped so.
+fn distance(g: &Graph, index: NodeId, var: Var) -> Option<i64> {
+    if let Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) = *g.op(index) {
+        let inner = [a, b].into_iter().find(|n| g.node(*n).free.contains(&var))?;
+        return distance(g, inner, var);
+    }
+    let Linear { constant, terms } = Linear::of(g, index);
+    let is_own = |(n, k): (&NodeId, &i64)| *k == 1 && matches!(g.op(*n), Op::Var(v, _) if *v == var);
+    (terms.len() == 1 && terms.iter().all(is_own)).then_some(constant.abs())
 }
 
 /// Whether a group has no earlier one over its elements whose loops it could share.

@@ -52,6 +52,8 @@ pub struct Copies {
 /// All launches of a function's plan.
 pub struct Units<'a> {
     compiled: &'a Compiled,
+    /// Why launches are no chain with the one before, by name.
+    pub no_chains: HashMap<&'a str, &'a str>,
     pub plan: &'a Plan,
     /// The names of the states of iterations.
     names: HashMap<Place, String>,
@@ -63,13 +65,19 @@ pub struct Units<'a> {
 impl<'a> Units<'a> {
     /// Finds the launches of a function, whose sizes are known to the formulas.
     pub fn of(compiled: &'a Compiled, i: usize, formulas: Formulas) -> Result<Units<'a>> {
-        let CompiledFunction { fused, plan, .. } = &compiled.functions[i];
+        let CompiledFunction { fused, plan, no_chains, .. } = &compiled.functions[i];
         let f = Arc::new(fused.clone());
         let params = 0..f.params.len() as u32;
         let places = params.filter_map(|p| Some((Place::Param(p), f.graph.find(&Op::Param(p))?)));
         let stored = places.collect();
-        let mut units =
-            Units { compiled, plan, names: HashMap::default(), scopes: Vec::new(), list: Vec::new() };
+        let mut units = Units {
+            compiled,
+            no_chains: no_chains.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect(),
+            plan,
+            names: HashMap::default(),
+            scopes: Vec::new(),
+            list: Vec::new(),
+        };
         let fused_groups = groups::fused_groups(&f)?;
         let scope = Scope {
             group_of: first_groups(&fused_groups),

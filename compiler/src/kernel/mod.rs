@@ -373,7 +373,13 @@ impl Kernel {
     }
 
     /// Returns the type of an expression.
-    pub fn ty(&self, e: &Expr) -> Ty {
+    pub fn ty(&self, mut e: &Expr) -> Ty {
+        // most operations have the type of their first operand, whose operands are not asked by recursion
+        while let Expr::Binary(op, a, _) = e
+            && !op.is_comparison()
+        {
+            e = a;
+        }
         match e {
             Expr::Lit(l) => l.ty,
             Expr::Reg(r) => self.regs[r.0 as usize].1,

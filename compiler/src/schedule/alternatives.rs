@@ -1,9 +1,10 @@
 //! Launches that compute several groups at once, and run instead of the launches of these where a device has
 //! code that serves the call ([`crate::plan::Step::Instead`]).
 
-use super::facts::Along;
+use super::along::Along;
 use super::groups::{self, FusedGroup};
 use super::scheduler::Scheduler;
+use super::stencil_chain::Refusal;
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
 use crate::core::{Function, NodeId};
 use crate::error::Result;
@@ -81,6 +82,8 @@ impl Scheduler<'_> {
             Alternative::StencilsOnCpus => open.is_none() && scope.has_cpu() && scope.has_gpu(),
             _ => open.is_none() || *what == Alternative::Columns,
         };
+        // the last group of the last chain of stencils that was refused, which is the shortest one
+        let mut refused = None;
         for (most, what) in chains.into_iter().filter(|(_, what)| may_be(what)) {
             for count in (2..=most.unwrap_or(0).min(end - first)).rev() {
                 let chain = &groups[..count];
@@ -93,7 +96,9 @@ impl Scheduler<'_> {
                     Alternative::Columns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
-                        stencil_chain::joined(chain, &needed)
+                        stencil_chain::joined(g, chain, &needed)
+                            .map_err(|why| refused = Some((count, why)))
+                            .ok()
                     }
                 };
                 let Some(fused) = joined else { continue };
@@ -108,6 +113,7 @@ impl Scheduler<'_> {
                 let name = format!("{}_{first}_{suffix}", self.name);
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
                 self.previous_arrays = before;
+                refused = self.refusal.take().map(|why| (count, why)).or(refused);
                 // a launch that waits for a scalar of another one is not instead of others
                 let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
                     continue;
@@ -116,10 +122,19 @@ impl Scheduler<'_> {
                 self.plan.steps.push(Step::Instead(0));
                 self.plan.steps.push(Step::Launch(launch));
                 self.kernels.push(variants);
+                self.refuse(first, refused);
                 return Ok(Some((first + count - 1, what)));
             }
         }
+        self.refuse(first, refused);
         Ok(None)
+    }
+
+    /// Notes why a number of groups from the first one on are no chain.
+    fn refuse(&mut self, first: usize, refused: Option<(usize, Refusal)>) {
+        if let Some((count, why)) = refused {
+            self.no_chains.push((format!("{}_{}", self.name, first + count - 1), why));
+        }
     }
 
     /// Notes that the steps behind the last launch that is instead of others end here.

@@ -18,6 +18,9 @@ const FUEL: u32 = 64;
 /// conditions are new nodes of the graph. A read leaves none if its condition says that it is in bounds: values
 /// without their records are written so (`core/kept_records.rs`).
 pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
+    if !g.has_records() {
+        return HashMap::default();
+    }
     let order = g.reachable(roots.iter().copied());
     if !order.iter().any(|n| g.op(*n).may_record(g)) {
         return HashMap::default();

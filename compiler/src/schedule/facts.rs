@@ -1,6 +1,7 @@
 //! The facts about a fused group, as values. They follow from the graph alone and are found before
 //! any code is generated (`find_facts.rs`); every strategy of every target reads them.
 
+use super::along::Along;
 use super::boundary::interior::Interior;
 use super::groups::{FusedGroup, Item};
 use super::stencil::Stencil;
@@ -51,15 +52,6 @@ pub struct Accesses {
     pub(super) by_rows: bool,
     /// Whether the group is a matrix product.
     pub(super) is_product: bool,
-}
-
-/// Which elements of a segmented reduction are contiguous in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Along {
-    /// Neighbouring elements of one segment: sums of rows.
-    Rows,
-    /// The elements of neighbouring segments at one position: sums of columns.
-    Columns,
 }
 
 /// A fused group that is a segmented reduction.
@@ -123,23 +115,6 @@ impl ResidentSegments {
     /// Returns the indices of an element, outermost first.
     pub fn index(&self) -> Vec<NodeId> {
         self.along.index(&self.outer, self.element)
-    }
-}
-
-impl Along {
-    /// Returns the number of the axis of elements, given the number of the other axes.
-    pub fn axis(self, others: usize) -> usize {
-        match self {
-            Along::Rows => others,
-            Along::Columns => others - 1,
-        }
-    }
-
-    /// Returns the indices of an element, given those of its row or column and its own one.
-    pub fn index<T: Clone>(self, outer: &[T], element: T) -> Vec<T> {
-        let mut index = outer.to_vec();
-        index.insert(self.axis(outer.len()), element);
-        index
     }
 }
 

@@ -12,6 +12,7 @@
 //! ask first (`products.rs`, `segments.rs`, `cuda/contraction/find.rs`, `cuda/cooperative_nest.rs`); where
 //! one of them refuses for another reason, a launch more is all that it costs.
 
+use super::along::Along;
 use super::identity;
 use super::items::{self, Item, is_store};
 use super::unlikely::is_unlikely;
@@ -214,13 +215,6 @@ impl Loop {
             self.elements.iter().map(|(_, body)| *body).chain(g.op(self.node).lambda().map(|l| l.body));
         g.reachable_until(bodies, |n| g.is_closed(n)).into_iter().filter(|n| !g.is_closed(*n)).collect()
     }
-}
-
-/// Which neighbours are contiguous in memory: elements of one reduction, or of neighbouring ones at one position.
-#[derive(Clone, Copy, PartialEq)]
-enum Along {
-    Rows,
-    Columns,
 }
 
 /// What is read in loops.

@@ -16,6 +16,7 @@
 //!    the last launch that they need.
 
 pub mod accesses;
+pub mod along;
 mod alternatives;
 mod approximate;
 pub mod boundary;
@@ -68,8 +69,8 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
 use crate::scalar::Lit;
+use along::Along;
 use alternatives::Alternative;
-use facts::Along;
 use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, finish_all};
 use lower::LaunchContext;
@@ -86,6 +87,8 @@ pub struct Scheduled {
     pub kernels: Vec<KernelVariants>,
     /// Warnings for the author of the program.
     pub warnings: Vec<String>,
+    /// Launches that are no chain with the one before, by name, and why.
+    pub no_chains: Vec<(String, String)>,
 }
 
 /// Schedules a function in fused form for the targets in `scope`; one plan serves CPUs and GPUs.
@@ -125,6 +128,8 @@ fn scheduled(
         kernels: Vec::new(),
         previous_arrays: Vec::new(),
         warnings: Vec::new(),
+        refusal: None,
+        no_chains: Vec::new(),
         size: CodeSize::default(),
         by_stages: stencil_chain::by_stages(f)?,
     };
@@ -163,7 +168,7 @@ fn scheduled(
     }
     s.free();
     s.plan.host = s.host.into_list();
-    Ok(Scheduled { plan: s.plan, kernels: s.kernels, warnings: s.warnings })
+    Ok(Scheduled { plan: s.plan, kernels: s.kernels, warnings: s.warnings, no_chains: s.no_chains })
 }
 
 impl Scheduler<'_> {
@@ -243,6 +248,7 @@ impl Scheduler<'_> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         self.size.written = [0; 2];
         let stages = stencil_chain::stages(&self.f.graph, &self.by_stages, fused);
+        let mut refusal = None;
         let mut c = LaunchContext::new(self, fused);
         match chain {
             Some((what, chain, needed)) => {
@@ -251,10 +257,13 @@ impl Scheduler<'_> {
                     Alternative::Vector => c.find_resident_vector(chain, needed),
                     Alternative::Columns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
-                    Alternative::Stencils => c.find_stencil_chain(chain, scope.has_gpu()),
-                    Alternative::StencilsOnCpus => c.find_stencil_chain(chain, false),
+                    Alternative::Stencils | Alternative::StencilsOnCpus => {
+                        let needs_tiles = what == Alternative::Stencils && scope.has_gpu();
+                        c.find_stencil_chain(chain, needs_tiles).map_err(|why| refusal = Some(why)).ok()
+                    }
                 };
                 if found.is_none() {
+                    self.refusal = refusal;
                     return Ok(None);
                 }
             }

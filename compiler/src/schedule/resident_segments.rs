@@ -24,8 +24,9 @@
 //! that reduces is the number of the row, that of a group that stores the rows the number of the element. Reads
 //! that a condition keeps in bounds, as in values whose records are kept beside them, leave none.
 
+use super::along::Along;
 use super::element::opened;
-use super::facts::{Accesses, Along, ResidentSegments, RowArray, RowValue, Stage};
+use super::facts::{Accesses, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;

@@ -11,8 +11,9 @@
 //! A total is a variable of the row here: in the launches that this one replaces it is a scalar in memory,
 //! which whatever follows from it reads before its loop.
 
+use super::along::Along;
 use super::element::opened;
-use super::facts::{Accesses, Along, ResidentSegments, RowArray, RowValue, Stage};
+use super::facts::{Accesses, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;

@@ -12,8 +12,9 @@
 //! columns of a tile of 2048 rows (semantics 5.1), so its results are subtrees, which a second kernel joins.
 //! Rows and columns have the order of semantics 5.1, as if they were alone.
 
+use super::along::Along;
 use super::element::opened;
-use super::facts::{Along, ResidentSegments, RowsAndColumns, Segments, Stage};
+use super::facts::{ResidentSegments, RowsAndColumns, Segments, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;

@@ -2,6 +2,7 @@
 
 use super::groups::FusedGroup;
 use super::kernels::KernelVariants;
+use super::stencil_chain::Refusal;
 use crate::core::equations::Equations;
 use crate::core::{Function, Graph, NodeId};
 use crate::plan::{Place, Plan};
@@ -77,6 +78,10 @@ pub struct Scheduler<'a> {
     /// empty.
     pub(super) previous_arrays: Vec<Place>,
     pub(super) warnings: Vec<String>,
+    /// Why the last chain of stencils that was tried is none.
+    pub(super) refusal: Option<Refusal>,
+    /// The launches that are no chain with the one before, and why.
+    pub(super) no_chains: Vec<(String, Refusal)>,
     /// The size of the function's code so far.
     pub(super) size: CodeSize,
 }

@@ -11,8 +11,9 @@
 //! loops of [`super::nested_loop`]. Error records are those of the segment, whichever thread leaves
 //! them: the place of a record is the segment's number.
 
+use super::along::Along;
 use super::element::element;
-use super::facts::{Along, Segments};
+use super::facts::Segments;
 use super::groups::{FusedGroup, is_store};
 use super::lower::{LaunchContext, Lower, Surroundings};
 use super::needed_reductions;

@@ -16,7 +16,7 @@
 
 use super::boundary::halo::Halo;
 use super::boundary::interior::Interior;
-use super::cpu::stencil_chain::Buffers;
+use super::cpu::stencil_chain::{Buffers, StageRows};
 use super::cuda::stencil_chain::ChainTiles;
 use super::element::opened;
 use super::facts::{Accesses, BeyondEdges, ChainStage, StencilChain};
@@ -48,13 +48,31 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
     (count > 1).then_some(count)
 }
 
-/// Returns the group of a launch that computes all groups of a chain: the last one. Returns `None` if
+/// Why groups are no chain, for reports.
+pub type Refusal = String;
+
+/// Returns the group of a launch that computes all groups of a chain: the last one. It is refused if
 /// something else that they store is a result, or is `needed` later.
-pub fn joined(chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Option<FusedGroup> {
-    let (last, before) = chain.split_last()?;
-    let mut items = before.iter().flat_map(|fused| &fused.items);
-    let is_kept = items.all(|it| it.result.is_none() && !needed.contains(&it.node));
-    is_kept.then(|| last.clone())
+pub fn joined(
+    g: &Graph,
+    chain: &[FusedGroup],
+    needed: &HashSet<NodeId>,
+) -> std::result::Result<FusedGroup, Refusal> {
+    let (last, before) = chain.split_last().expect("a chain has groups");
+    for it in before.iter().flat_map(|fused| &fused.items) {
+        if it.result.is_some() {
+            return Err(format!("the array{} is a result", of_line(g, it.node)));
+        }
+        if needed.contains(&it.node) {
+            return Err(format!("a later launch reads the array{}, too", of_line(g, it.node)));
+        }
+    }
+    Ok(last.clone())
+}
+
+/// Returns the author's line of a node, for messages; nothing if it has none.
+fn of_line(g: &Graph, n: NodeId) -> String {
+    g.node(n).loc.first().map(|l| format!(" of {}", l.short())).unwrap_or_default()
 }
 
 /// Returns the fused groups of a function by the stages of its chains; none if it has no such form.
@@ -94,9 +112,13 @@ pub fn stages(g: &Graph, by_stages: &[FusedGroup], fused: &FusedGroup) -> Vec<Fu
 }
 
 impl LaunchContext<'_, '_> {
-    /// Finds the facts about a launch that computes the groups of a chain one after another. Returns `None`
+    /// Finds the facts about a launch that computes the groups of a chain one after another. It is refused
     /// if it cannot, or if it would not be faster. `needs_tiles`: it is for GPUs, too.
-    pub(super) fn find_stencil_chain(&mut self, chain: &[FusedGroup], needs_tiles: bool) -> Option<()> {
+    pub(super) fn find_stencil_chain(
+        &mut self,
+        chain: &[FusedGroup],
+        needs_tiles: bool,
+    ) -> std::result::Result<(), Refusal> {
         let items = chain.iter().flat_map(|fused| &fused.items);
         let all: HashSet<NodeId> = items.map(|it| it.node).collect();
         let (mut stages, mut written) = (Vec::new(), HashMap::default());
@@ -105,8 +127,8 @@ impl LaunchContext<'_, '_> {
         let mut least = 1;
         let mut expanded: HashMap<NodeId, u32> = HashMap::default();
         for (at, fused) in chain.iter().enumerate() {
-            if fused.items.iter().any(|it| self.may_record_inside(it.node)) {
-                return None;
+            if let Some(it) = fused.items.iter().find(|it| self.may_record_inside(it.node)) {
+                return Err(format!("an element{} may leave an error record", of_line(&self.g, it.node)));
             }
             let inner = Interior::of(&mut self.g, fused);
             let stencils = stencil::stencils(&mut self.g, &fused.domain, &inner.arrays);
@@ -118,8 +140,14 @@ impl LaunchContext<'_, '_> {
             let values = halo.and_then(|halo| agreed(self, &halo, mine().map(|s| s.array), &beyond));
             let has_edges = values.is_none();
             for (array, value) in values.unwrap_or_default() {
-                beyond.get_mut(&array)?.value = Some(value);
-                least = least.max(self.least_extent(array, chain.last()?)?);
+                beyond.get_mut(&array).expect("an earlier stage").value = Some(value);
+                let last = chain.last().expect("a chain has groups");
+                least = least.max(self.least_extent(array, last).ok_or_else(|| {
+                    format!(
+                        "how much larger the result is than the array{} is not known",
+                        of_line(&self.g, array)
+                    )
+                })?);
             }
             for n in
                 self.g.reachable(inner.arrays.iter().copied().chain(fused.items.iter().map(|it| it.node)))
@@ -137,7 +165,7 @@ impl LaunchContext<'_, '_> {
             // of the last stage nothing is computed from memory if tiles tell what is at the edges
             let is_expanded = at + 1 < chain.len() || has_edges;
             if is_expanded && operations > MOST_BEYOND {
-                return None;
+                return Err(too_many_beyond(&self.g, fused.items[0].node));
             }
             for it in fused.items.iter().filter(|_| is_expanded) {
                 expanded.insert(it.node, operations);
@@ -149,7 +177,7 @@ impl LaunchContext<'_, '_> {
             stages.push(ChainStage { fused: fused.clone(), inner, stencils, cost: own, has_edges, beyond });
         }
         if !overlaps {
-            return None;
+            return Err("elements read each other's arrays at their own indices only".into());
         }
         let last = stages.len() - 1;
         for (at, stage) in stages.iter_mut().enumerate() {
@@ -158,32 +186,40 @@ impl LaunchContext<'_, '_> {
                 break;
             }
             for it in &stage.fused.items {
-                let of = beyond.remove(&it.node)?;
-                stage.beyond.push(of.finished(self, it.node, written[&it.node])?);
+                let of = beyond.remove(&it.node).expect("each item of a stage has one");
+                let whole = written[&it.node];
+                let of = of.finished(self, it.node, whole);
+                stage.beyond.push(of.ok_or_else(|| too_many_beyond(&self.g, it.node))?);
             }
         }
         self.facts.cost = cost;
         self.facts.accesses = accesses;
         let mut chain = StencilChain { stages, least, has_whole: false, has_tiles: false };
         chain.has_tiles = ChainTiles::of(self, &chain).is_some();
-        if !chain.has_tiles {
-            (!needs_tiles).then_some(())?;
-            Buffers::of(self, &chain)?;
+        if !chain.has_tiles && needs_tiles {
+            return Err("on GPUs their tiles do not fit into shared memory, or take longer than launches of their own".into());
+        }
+        if !chain.has_tiles && Buffers::of(self, &chain).is_none() {
+            return Err("the rows that a core needs at once do not fit into its caches".into());
         }
         self.facts.stencil_chain = Some(Rc::new(chain));
-        Some(())
+        Ok(())
     }
 
     /// Finds the facts about a launch whose group computes the stages of a chain again, if it has some.
     pub(super) fn find_stages(&mut self, fused: &FusedGroup, chain: &[FusedGroup]) {
-        let found = if chain.len() > 1 { self.find_stencil_chain(chain, false) } else { None };
-        let chain = self.facts.stencil_chain.take().and_then(Rc::into_inner).filter(|_| found.is_some());
+        let is_found = chain.len() > 1 && self.find_stencil_chain(chain, false).is_ok();
+        let chain = self.facts.stencil_chain.take().and_then(Rc::into_inner).filter(|_| is_found);
         self.find_facts(fused);
         let Some(mut chain) = chain else { return };
-        let Some(buffers) = Buffers::of(self, &chain) else { return };
+        let Some(needed) = StageRows::of_chain(&chain) else { return };
         let tiles = ChainTiles::of(self, &chain);
-        chain.has_tiles = tiles.is_some_and(|tiles| tiles.beats_whole(self, &chain, &buffers));
+        chain.has_tiles = tiles.is_some_and(|tiles| tiles.beats_whole(self, &chain, &needed));
         chain.has_whole = true;
+        // each target has its own reason: shared memory, or a core's caches
+        if !chain.has_tiles && Buffers::of(self, &chain).is_none() {
+            return;
+        }
         self.facts.stencil_chain = Some(Rc::new(chain));
     }
 
@@ -193,26 +229,34 @@ impl LaunchContext<'_, '_> {
         chain.is_none_or(|chain| chain.has_whole || Buffers::of(self, chain).is_some())
     }
 
-    /// Returns `None` if a group reads some of the arrays `all` elsewhere than at constant distances from an
+    /// Refuses a group that reads some of the arrays `all` elsewhere than at constant distances from an
     /// element in the interior.
-    fn reads_around(&mut self, fused: &FusedGroup, inner: &Interior, all: &HashSet<NodeId>) -> Option<()> {
+    fn reads_around(
+        &mut self,
+        fused: &FusedGroup,
+        inner: &Interior,
+        all: &HashSet<NodeId>,
+    ) -> std::result::Result<(), Refusal> {
         let index: Vec<NodeId> = self.g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
         let own: Vec<NodeId> = fused.items.iter().map(|it| opened(&mut self.g, it.node, &index)).collect();
         let inside: Vec<NodeId> = inner.arrays.iter().map(|a| opened(&mut self.g, *a, &index)).collect();
         let is_read = |g: &Graph, n: NodeId| matches!(g.op(n), Op::Elem(x, _) if all.contains(x));
         // at the edges, too, no element is read that is the same for all
-        if self.g.reachable(own).into_iter().any(|n| is_read(&self.g, n) && self.g.is_closed(n)) {
-            return None;
+        let closed = self.g.reachable(own).into_iter().find(|n| is_read(&self.g, *n) && self.g.is_closed(*n));
+        if let Some(n) = closed {
+            return Err(format!("the read{} is of one element for all", of_line(&self.g, n)));
         }
         for n in self.g.reachable(inside) {
             if let Op::Elem(x, at) = self.g.op(n).clone()
                 && all.contains(&x)
             {
-                let (shift, _) = stencil::tap(&mut self.g, &at, &index)?;
-                shift.iter().all(|s| self.g.as_lit(*s).is_some()).then_some(())?;
+                let shift = stencil::tap(&mut self.g, &at, &index);
+                if !shift.is_some_and(|(shift, _)| shift.iter().all(|s| self.g.as_lit(*s).is_some())) {
+                    return Err(format!("the read{} is at no constant distance", of_line(&self.g, n)));
+                }
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// Returns how long the index space of the last group is at least along each axis if an array has
@@ -245,6 +289,13 @@ fn agreed(
         }
     }
     Some(values)
+}
+
+fn too_many_beyond(g: &Graph, n: NodeId) -> Refusal {
+    let line = of_line(g, n);
+    format!(
+        "an element beyond the edges{line} takes more than {MOST_BEYOND} operations, from what is in memory"
+    )
 }
 
 /// What is known of the values beyond the edges of an array, while its readers are found.

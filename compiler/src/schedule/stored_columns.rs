@@ -12,9 +12,10 @@
 //! it to its column, and stored there. So an output may be a matrix that is read at the element's own
 //! index only. The columns have the order of semantics 5.1, as if they were alone.
 
+use super::along::Along;
 use super::cpu::segmented_columns;
 use super::element::opened;
-use super::facts::{Accesses, Along, StoredColumns, Strips};
+use super::facts::{Accesses, StoredColumns, Strips};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;

@@ -105,8 +105,20 @@ pub fn program() -> Compiled {
     Compiled {
         name: "tiny".into(),
         functions: vec![
-            CompiledFunction { source: staging(&saxpy), fused: saxpy, plan, warnings: vec![] },
-            CompiledFunction { source: both.clone(), fused: both, plan: both_plan, warnings: vec![] },
+            CompiledFunction {
+                source: staging(&saxpy),
+                fused: saxpy,
+                plan,
+                warnings: vec![],
+                no_chains: vec![],
+            },
+            CompiledFunction {
+                source: both.clone(),
+                fused: both,
+                plan: both_plan,
+                warnings: vec![],
+                no_chains: vec![],
+            },
         ],
         kernels: vec![CompiledKernel { name: "saxpy".into(), cpu: None, gpu: None }],
         c_source: KERNELS.into(),

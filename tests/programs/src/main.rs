@@ -4,7 +4,7 @@
 //! `kernel`, `c`, `ptx`). `--check [NAME]` runs the small calls on one thread of the CPU,
 //! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
 //! measure large calls there, `--time NAME LARGEST` with extents up to that number. `--plain LIBRARY
-//! [NAME [LARGEST]]` compares with the plain loops of `bench/plain` on one thread.
+//! [NAME,.. [LARGEST]]` compares with the plain loops of `bench/plain` on one thread.
 
 use arraygpu_compiler::driver;
 use arraygpu_compiler::explain::Options;

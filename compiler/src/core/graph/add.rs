@@ -31,7 +31,9 @@ impl Graph {
                     return Err(e);
                 }
             };
-            self.total |= matches!(op, Op::At(..));
+            let (is_total, may_record) = (matches!(op, Op::At(..)), op.may_record(self));
+            self.total |= is_total;
+            self.records |= may_record;
             let (free, height) = self.binders(&self.ops[i]);
             self.info.push(Node { ty, free, height, bound: false, once: false, loc: self.loc.clone() });
         }

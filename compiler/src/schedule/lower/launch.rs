@@ -6,7 +6,8 @@ use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type};
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{Lit, Ty};
-use crate::schedule::facts::{Accesses, Along, Facts};
+use crate::schedule::along::Along;
+use crate::schedule::facts::{Accesses, Facts};
 use crate::schedule::groups::{self, FusedGroup, is_store};
 use crate::schedule::scheduler::{CodeSize, Scheduler, Scope};
 use crate::schedule::strategy::Strategy;
@@ -179,19 +180,27 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
     /// Returns `roots` with the indices of all proven reads (`elem`) in linear normal form, so that
     /// equal reads of neighbouring elements are one node.
     pub fn shared(&mut self, roots: &[NodeId]) -> Vec<NodeId> {
+        // the nodes that become others
         let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
         for n in self.g.reachable(roots.iter().copied()) {
-            let op = self.g.op(n).clone();
-            let operands: Vec<NodeId> = op.operands().map(|o| memo.get(&o).copied().unwrap_or(o)).collect();
-            let same =
-                self.g.is_closed(n) || op.lambda().is_some() || op.operands().eq(operands.iter().copied());
-            let made = match &op {
-                Op::Elem(x, index) if !self.g.is_closed(n) => Op::Elem(*x, self.normal(index)),
-                _ if same => op,
-                _ => op.with(&operands, None),
+            let op = self.g.op(n);
+            let made = match op {
+                _ if self.g.is_closed(n) || op.lambda().is_some() => continue,
+                Op::Elem(x, index) => {
+                    let (x, index) = (*x, index.clone());
+                    Op::Elem(x, self.normal(&index))
+                }
+                _ if !op.operands().any(|o| memo.contains_key(&o)) => continue,
+                _ => {
+                    let operands = op.operands().map(|o| memo.get(&o).copied().unwrap_or(o));
+                    op.with(&operands.collect::<Vec<NodeId>>(), None)
+                }
             };
+            if made == *self.g.op(n) {
+                continue;
+            }
             let before = self.g.set_loc(self.g.node(n).loc.clone());
-            let made = if made == *self.g.op(n) { n } else { self.g.add(made) };
+            let made = self.g.add(made);
             self.g.set_loc(before);
             if self.g.node(n).bound {
                 self.g.mark_bound(made);

@@ -42,13 +42,8 @@ impl Buffers {
         if chain.least > 1 {
             return None;
         }
+        let stages = StageRows::of_chain(chain)?;
         let (_, before) = chain.stages.split_last()?;
-        let mut stages = vec![StageRows { rows: (0, 0), columns: (0, 0), held: 0 }];
-        for (at, stage) in before.iter().enumerate().rev() {
-            // `stages` begins with the one behind this one
-            let needed = needed(stage, chain.stages[at + 1..].iter().zip(&stages))?;
-            stages.insert(0, needed);
-        }
         let bytes_of = |columns: i64| -> i64 {
             let of_stage = |(stage, rows): (&ChainStage, &StageRows)| {
                 let size: i64 = stage.fused.items.iter().map(|it| l.g.ty(it.node).elem.size() as i64).sum();
@@ -70,6 +65,18 @@ impl Buffers {
 }
 
 impl StageRows {
+    /// Returns the rows and columns of each stage that one row of the last stage needs.
+    pub fn of_chain(chain: &StencilChain) -> Option<Vec<StageRows>> {
+        let (_, before) = chain.stages.split_last()?;
+        let mut stages = vec![StageRows { rows: (0, 0), columns: (0, 0), held: 0 }];
+        for (at, stage) in before.iter().enumerate().rev() {
+            // `stages` begins with the one behind this one
+            let needed = needed(stage, chain.stages[at + 1..].iter().zip(&stages))?;
+            stages.insert(0, needed);
+        }
+        Some(stages)
+    }
+
     /// Returns the number of columns for a strip of so many.
     pub fn width(&self, columns: i64) -> i64 {
         columns + self.columns.1 - self.columns.0

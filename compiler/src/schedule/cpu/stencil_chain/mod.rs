@@ -17,5 +17,5 @@
 mod buffers;
 mod code;
 
-pub use buffers::Buffers;
+pub use buffers::{Buffers, StageRows};
 pub(super) use code::main;

@@ -3,11 +3,12 @@
 use super::mapping::ResidentColumnsParams;
 use crate::kernel::CLUSTER_CAPABILITY;
 use crate::plan::gpu::Profit;
+use crate::schedule::along::Along;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::resident_segments::{self, Demand};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
-use crate::schedule::facts::{Along, ResidentSegments};
+use crate::schedule::facts::ResidentSegments;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use std::num::NonZeroU32;

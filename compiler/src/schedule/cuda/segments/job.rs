@@ -3,9 +3,10 @@
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
+use crate::schedule::along::Along;
 use crate::schedule::cuda::access;
 use crate::schedule::element::canonical;
-use crate::schedule::facts::{Along, Segments, StoredColumns};
+use crate::schedule::facts::{Segments, StoredColumns};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, Surroundings};
 use crate::schedule::reduction::Reduction;

@@ -3,7 +3,7 @@
 
 use crate::core::NodeId;
 use crate::kernel::WARP;
-use crate::schedule::cpu::stencil_chain::Buffers;
+use crate::schedule::cpu::stencil_chain::StageRows;
 use crate::schedule::cuda::register_tiling;
 use crate::schedule::cuda::register_tiling::placement::{Line, PlaneTiling};
 use crate::schedule::cuda::stencil_cost;
@@ -139,11 +139,11 @@ impl ChainTiles {
     }
 
     /// Whether the chain takes less time than one launch that computes all stages again where they are read, with
-    /// rows in registers.
-    pub fn beats_whole(&self, l: &LaunchContext, chain: &StencilChain, buffers: &Buffers) -> bool {
+    /// rows in registers. `needed` is what that one needs of each stage for a row.
+    pub fn beats_whole(&self, l: &LaunchContext, chain: &StencilChain, needed: &[StageRows]) -> bool {
         let side = REGISTER_TILE as f64;
         let again = |(first, last): (i64, i64)| (side + (last - first) as f64) / side;
-        let stages = chain.stages.iter().zip(&buffers.stages);
+        let stages = chain.stages.iter().zip(needed);
         let instructions: f64 = stages
             .map(|(s, own)| stencil_cost::of_operations(s.cost) * again(own.rows) * again(own.columns))
             .sum();
