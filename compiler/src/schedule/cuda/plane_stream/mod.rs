@@ -20,17 +20,24 @@
 //! All threads run the same code, at edges as well: rows and columns beyond an edge become those that the program
 //! reads there before the walk begins, planes once in a step (`loads.rs`).
 
+mod beside;
 mod loads;
 mod plan;
-mod variants;
+mod stages;
+mod values;
 mod walk;
 
-pub use variants::variants;
-pub use walk::main;
+pub use loads::Loads;
+pub use plan::{Arrival, StreamPlan};
+pub use stages::{Known, Stages};
+pub use values::{Sources, Tile, unclamped};
+pub use walk::{main, parts};
 
+use super::plane_variants::{self, PlaneParams};
 use super::register_tiling;
 use super::register_tiling::placement::PlaneTiling;
 use super::thread_layout::ThreadLayout;
+use super::variant::{Choice, Guards, VariantGroup};
 use crate::core::{NodeId, StencilHint};
 use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::Ty;
@@ -39,7 +46,8 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::Stencil;
-use plan::{Arrival, StreamPlan};
+use std::num::NonZeroU32;
+use std::rc::Rc;
 
 /// The least and the most planes of a block: of few taps, and of many. With more of them fewer planes are read by two
 /// blocks, with fewer of them there are more blocks.
@@ -137,6 +145,10 @@ impl PlaneStreamParams {
     pub fn min_resident_blocks(&self) -> u32 {
         self.blocks
     }
+}
+
+impl PlaneParams for PlaneStreamParams {
+    const WHY: &str = "planes pass through registers, each loaded once by a block";
 
     /// Returns the bytes of an array that a thread loads for each element.
     fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
@@ -150,4 +162,35 @@ impl PlaneStreamParams {
         let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
         Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
     }
+
+    fn choice(self) -> Choice {
+        Choice::PlaneStream(self)
+    }
+}
+
+/// Returns the variants of a stencil of volumes.
+pub fn variants(
+    l: &mut LaunchContext,
+    fused: &FusedGroup,
+    inner: &Rc<Interior>,
+    layout: ThreadLayout,
+) -> Vec<VariantGroup> {
+    if fused.domain.len() < 3 {
+        return Vec::new();
+    }
+    // elements at the edges that are computed in another way are so by conditions of the program's own elements
+    let inner = match Halo::of(l, fused, inner) {
+        Some(_) => inner.clone(),
+        None => Rc::new(Interior::whole(fused)),
+    };
+    let guards = Guards::contiguous().narrow();
+    let whole = Guards { neighbours: NonZeroU32::new(layout.v as u32), ..guards };
+    let unaligned = (ThreadLayout { unaligned: true, v: 1, ..layout }, guards);
+    let mut serves = true;
+    plane_variants::list(l, (fused, &inner), (layout, whole), Some(unaligned), |l, stencils, layout| {
+        // what does not serve aligned arrays is no better for others
+        let params = PlaneStreamParams::of(l, (fused, &inner), stencils, layout).filter(|_| serves);
+        serves = params.is_some();
+        params
+    })
 }
