@@ -128,15 +128,14 @@ impl Loads {
             let Op::Elem(array, index) = l.launch.g.op(group[0]).clone() else { continue };
             let (row, column) = (index[axis + 1], index[axis + 2]);
             if let Some(tile) = self.tiles.get(&array) {
-                if !self.rows.contains_key(&(array, row)) {
+                self.rows.entry((array, row)).or_insert_with(|| {
                     let place = tile.place(0, value_of(l, &known, row), 1);
-                    let start = bind(l, "row", place.times(int32(tile.extents[1] as i32)), out);
-                    self.rows.insert((array, row), start);
-                }
-                if !self.columns.contains_key(&(column, group.len())) {
+                    bind(l, "row", place.times(int32(tile.extents[1] as i32)), out)
+                });
+                self.columns.entry((column, group.len())).or_insert_with(|| {
                     let place = tile.place(1, value_of(l, &known, column), group.len() as i64);
-                    self.columns.insert((column, group.len()), bind(l, "column", place, out));
-                }
+                    bind(l, "column", place, out)
+                });
                 continue;
             }
             if self.rows.contains_key(&(array, row)) {
