@@ -98,3 +98,36 @@ fn vectors_by_several_steps_a_launch() {
         assert!(ran.iter().any(|entry| entry.ends_with(version)), "{version}: {ran:?}");
     }
 }
+
+/// One place of the state, which each step reads anew.
+#[test]
+fn an_element_that_all_read() {
+    let text = "func @f(%a: [[f32]], %k: i64) -> (r: [[f32]]) {
+  step @f__step0(%a: [[f32]]) -> (next: [[f32]]) {
+    %n = len %a
+    %m = len %a axis 1
+    %n1 = sub %n, 1i64
+    %first = at %a, 0i64, 0i64
+    %r = generate %n, %m (%i: i64, %j: i64) {
+      %i0 = add %i, 1i64
+      %i1 = max %i0, 0i64
+      %below = min %i1, %n1
+      %x = elem %a, %i, %j
+      %y = elem %a, %below, %j
+      %xy = mul_add %y, 0.5f32, %x
+      %s = mul_add %first, 0.25f32, %xy
+      yield %s
+    }
+    return %r
+  }
+  require count 0i64, %k \"iterate: k\"
+  %r = iterate @f__step0 0 by %k from %a
+  return %r
+}";
+    let c = compiled(text, None);
+    let mut rng = Rng::new(5);
+    for (rows, columns, k) in [(1, 1, 4), (9, 20, 4), (60, 130, 2)] {
+        let args = [fractions(rows, columns, &mut rng), Value::Scalar(Lit::i64(k))];
+        check(&c, &args, &format!("{rows} x {columns}, {k} steps"));
+    }
+}

@@ -3,11 +3,10 @@
 //! in another way, such as those that stay as they are, are left to single steps.
 
 use crate::core::{NodeId, Op, linear};
-use crate::scalar::{Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::boundary::predicated::{self, Domain};
-use crate::schedule::cuda::plane_stream::unclamped;
 use crate::schedule::element::opened;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
@@ -51,17 +50,23 @@ pub fn wrapped(
 /// Whether what lies beyond the edges of an axis is there, if it is an element, at the edge.
 fn is_clamped(l: &mut LaunchContext, halo: &Halo, array: NodeId, (index, axis): (&[NodeId], usize)) -> bool {
     let Some(value) = halo.value(l, array, index) else { return false };
-    for n in l.g.reachable([value]) {
-        let Op::Elem(_, at) = l.g.op(n) else { continue };
-        let mut at = at[axis];
-        while let Some(inner) = unclamped(l, (array, axis as u8), at) {
-            at = inner;
+    let extent = l.extent(array, axis as u8);
+    let [zero, one] = [0, 1].map(|k| l.g.lit(Lit::i64(k)));
+    let last = linear::sub(&mut l.g, extent, one);
+    // a halo's reads are clamped; the program may have clamped them before, at one side or at both
+    let inner = |n: NodeId| match *l.g.op(n) {
+        Op::Binary(BinaryOp::Min, a, b) if b == last => Some(a),
+        Op::Binary(BinaryOp::Min, a, b) if a == last => Some(b),
+        Op::Binary(BinaryOp::Max, a, b) if b == zero => Some(a),
+        Op::Binary(BinaryOp::Max, a, b) if a == zero => Some(b),
+        _ => None,
+    };
+    l.g.reachable([value]).into_iter().all(|n| match l.g.op(n) {
+        Op::Elem(x, at) if *x == array => {
+            std::iter::successors(Some(at[axis]), |n| inner(*n)).last() == Some(index[axis])
         }
-        if at != index[axis] {
-            return false;
-        }
-    }
-    true
+        _ => true,
+    })
 }
 
 /// Whether what a stencil reads beyond the edges of an axis are the elements of the other end.

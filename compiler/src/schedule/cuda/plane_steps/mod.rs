@@ -23,25 +23,23 @@
 
 mod arrivals;
 mod edges;
+mod variant;
 mod walk;
 
+pub use variant::variant;
 pub use walk::main;
 
 use super::plane_stream::{Arrival, StreamPlan};
 use super::register_tiling::placement::PlaneTiling;
 use super::temporal_blocking::{Repeated, repeated};
 use super::thread_layout::ThreadLayout;
-use super::variant::{Choice, Guards, Variant, VariantGroup};
 use crate::core::NodeId;
 use crate::kernel::WARP;
-use crate::plan::gpu::{Grid, Profit};
+use crate::plan::gpu::Grid;
 use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil::Stencil;
-use std::num::NonZeroU32;
-use std::rc::Rc;
 
 /// The steps of a launch.
 const STEPS: i64 = 2;
@@ -53,8 +51,6 @@ const THREAD_ROWS: i64 = 2;
 const RING: i64 = 3;
 /// The least and the most planes of a block.
 const PLANES: [u32; 2] = [16, 64];
-/// The least number of blocks: two for each multiprocessor of a large device.
-const LEAST_BLOCKS: u32 = 256;
 /// The maximum number of volumes that the steps change.
 const MAX_STATES: usize = 2;
 /// The most taps of a state. Two steps of 27 points take 1.15 to 1.3 times as long as two single ones: their loads from
@@ -96,9 +92,12 @@ impl PlaneStepsParams {
             return None;
         }
         let Repeated { arrays, items, stencils } = repeated(l, (fused, inner), MAX_STATES)?;
-        let own: Vec<&Stencil> = stencils.iter().filter(|s| arrays.contains(&s.array)).collect();
-        let reach = [0, 1, 2].map(|axis| own.iter().map(|s| s.reach(axis)).fold((0, 0), hull));
-        if reach[0].0 == reach[0].1 || own.iter().any(|s| s.taps.len() > MAX_TAPS) {
+        // what is no state would have to be loaded for each step from memory
+        if !stencils.iter().all(|s| arrays.contains(&s.array)) {
+            return None;
+        }
+        let reach = [0, 1, 2].map(|axis| stencils.iter().map(|s| s.reach(axis)).fold((0, 0), hull));
+        if reach[0].0 == reach[0].1 || stencils.iter().any(|s| s.taps.len() > MAX_TAPS) {
             return None;
         }
         let wrapped = edges::wrapped(l, (fused, inner), &stencils)?;
@@ -168,21 +167,4 @@ fn useful_tile(far: [i64; 3], v: i64) -> Option<(PlaneTiling, [i64; 2])> {
 
 fn hull(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     (a.0.min(b.0), a.1.max(b.1))
-}
-
-/// Returns the variant. Rows must begin at 16 bytes: where each element is loaded by itself, two steps take 1.3 to 1.9 times
-/// as long as two single ones.
-pub fn variant(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Option<VariantGroup> {
-    let size = l.repeated().and_then(|all| all.first().map(|x| l.g.ty(*x).elem.size() as i64))?;
-    let layout = ThreadLayout { v: 16 / size, ..ThreadLayout::default() };
-    let params = PlaneStepsParams::of(l, (fused, inner), layout)?;
-    let guards = Guards {
-        extent: NonZeroU32::new(params.least as u32),
-        neighbours: NonZeroU32::new(layout.v as u32),
-        ..Guards::contiguous().narrow().noalias()
-    };
-    let suffix = format!("_steps{}", params.steps);
-    let profit = Profit { min_blocks: Some(LEAST_BLOCKS), ..Profit::default() };
-    let variant = Variant { suffix, guards, profit, noalias: true };
-    Some(VariantGroup::of((Choice::PlaneSteps(params), Vec::new()), layout, inner, variant))
 }

@@ -140,7 +140,7 @@ fn with_one_condition(l: &mut Lower, plane: NodeId, value: NodeId) -> NodeId {
 
 /// Returns the index that is clamped to an axis of an array, if it is: what is clamped has one form, in any order of
 /// operands.
-pub fn unclamped(l: &mut LaunchContext, (array, axis): (NodeId, u8), n: NodeId) -> Option<NodeId> {
+fn unclamped(l: &mut LaunchContext, (array, axis): (NodeId, u8), n: NodeId) -> Option<NodeId> {
     let extent = l.extent(array, axis);
     let g = &mut l.g;
     let operand = |g: &Graph, n: NodeId, op: BinaryOp, bound: NodeId| match *g.op(n) {

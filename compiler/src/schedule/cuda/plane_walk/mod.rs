@@ -25,23 +25,21 @@
 
 mod lines;
 mod part;
+mod variants;
 mod walk;
 
+pub use variants::variants;
 pub use walk::main;
 
-use super::plane_variants::{self, PlaneParams};
 use super::register_tiling;
 use super::register_tiling::placement::{Line, PlaneTiling};
 use super::thread_layout::ThreadLayout;
-use super::variant::{Choice, Guards, VariantGroup};
 use crate::core::StencilHint;
-use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::{self, Stencil};
 use lines::{Order, lines};
-use std::rc::Rc;
 
 /// The planes through which a block walks. With more of them fewer planes are read by two blocks, with fewer of
 /// them there are more blocks.
@@ -157,46 +155,4 @@ impl PlaneWalkParams {
     pub fn min_resident_blocks(&self) -> u32 {
         self.blocks
     }
-}
-
-impl PlaneParams for PlaneWalkParams {
-    const WHY: &str = "neighbouring planes are read by one block, one after another";
-
-    /// Returns the bytes of an array that a thread loads for each element.
-    fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
-        let lines = self.lines.iter().filter(|line| line.array == s.array);
-        let elements: i64 = lines.flat_map(|line| line.pieces.iter().map(|p| p.1)).sum();
-        let own = self.planes * self.tiling.thread_rows * self.tiling.v;
-        l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
-    }
-
-    /// Returns for which extents the blocks have enough elements, and are enough.
-    fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
-        let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
-        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
-    }
-
-    fn choice(self) -> Choice {
-        Choice::PlaneWalk(self)
-    }
-}
-
-/// Returns the variants of a stencil of volumes.
-pub fn variants(
-    l: &mut LaunchContext,
-    fused: &FusedGroup,
-    inner: &Rc<Interior>,
-    layout: ThreadLayout,
-) -> Vec<VariantGroup> {
-    if fused.domain.len() < 3
-        || has_reduction(&l.g, fused)
-        || !fused.items.iter().all(|it| is_store(&l.g, it))
-    {
-        return Vec::new();
-    }
-    let guards = Guards::contiguous().narrow();
-    let unaligned = (layout.v > 1).then_some((ThreadLayout { unaligned: true, ..layout }, guards));
-    plane_variants::list(l, (fused, inner), (layout, guards), unaligned, |l, stencils, layout| {
-        PlaneWalkParams::of(l, (fused, inner), stencils, layout)
-    })
 }

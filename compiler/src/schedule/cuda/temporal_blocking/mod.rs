@@ -323,8 +323,13 @@ pub fn repeated(
     let arrays = l.repeated().filter(|all| (1..=max_states).contains(&all.len()))?;
     let items = whole_states(l, fused, &arrays)?;
     let roots: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-    // the host computes what follows from a step's number, once for each launch
-    if l.g.reachable(roots).into_iter().any(|n| matches!(l.g.op(n), Op::Turn)) {
+    // what follows from a step's number, or from one place of a state, is computed once for each launch
+    let is_once = |n: NodeId| match l.g.op(n) {
+        Op::Turn => true,
+        Op::Elem(x, _) | Op::At(x, _) => l.g.is_closed(n) && arrays.contains(x),
+        _ => false,
+    };
+    if l.g.reachable(roots).into_iter().any(is_once) {
         return None;
     }
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);

@@ -1,0 +1,63 @@
+//! The variants of a stream of planes.
+
+use super::{LEAST_BLOCKS, PlaneStreamParams};
+use crate::plan::gpu::Profit;
+use crate::schedule::boundary::halo::Halo;
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::cuda::plane_variants::{self, PlaneParams};
+use crate::schedule::cuda::register_tiling;
+use crate::schedule::cuda::thread_layout::ThreadLayout;
+use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::LaunchContext;
+use crate::schedule::stencil::Stencil;
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+impl PlaneParams for PlaneStreamParams {
+    const WHY: &str = "planes pass through registers, each loaded once by a block";
+
+    /// Returns the bytes of an array that a thread loads for each element.
+    fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
+        let elements: usize = self.loaded.iter().filter(|of| of.0 == s.array).map(|of| of.1).sum();
+        let own = self.tiling.thread_rows * self.tiling.v;
+        l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
+    }
+
+    /// Returns for which extents the blocks have enough elements, and are enough.
+    fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
+        let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
+        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
+    }
+
+    fn choice(self) -> Choice {
+        Choice::PlaneStream(self)
+    }
+}
+
+/// Returns the variants of a stencil of volumes.
+pub fn variants(
+    l: &mut LaunchContext,
+    fused: &FusedGroup,
+    inner: &Rc<Interior>,
+    layout: ThreadLayout,
+) -> Vec<VariantGroup> {
+    if fused.domain.len() < 3 {
+        return Vec::new();
+    }
+    // elements at the edges that are computed in another way are so by conditions of the program's own elements
+    let inner = match Halo::of(l, fused, inner) {
+        Some(_) => inner.clone(),
+        None => Rc::new(Interior::whole(fused)),
+    };
+    let guards = Guards::contiguous().narrow();
+    let whole = Guards { neighbours: NonZeroU32::new(layout.v as u32), ..guards };
+    let unaligned = (ThreadLayout { unaligned: true, v: 1, ..layout }, guards);
+    let mut serves = true;
+    plane_variants::list(l, (fused, &inner), (layout, whole), Some(unaligned), |l, stencils, layout| {
+        // what does not serve aligned arrays is no better for others
+        let params = PlaneStreamParams::of(l, (fused, &inner), stencils, layout).filter(|_| serves);
+        serves = params.is_some();
+        params
+    })
+}
