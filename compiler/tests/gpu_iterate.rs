@@ -60,16 +60,18 @@ fn several_steps(text: &str, states: usize, calls: &[(usize, usize, i64)], versi
 
 #[test]
 fn two_states_by_several_steps_a_launch() {
-    // the last call has a block in the interior, whose halo is beside the edges
-    let calls = [(1, 1, 3), (1, 40, 4), (2, 3, 9), (9, 2, 4), (57, 124, 5), (106, 236, 4)];
-    several_steps(include_str!("files/iterate_two.core"), 2, &calls, &["_steps4", "_steps8"]);
+    // the last two calls have a block in the interior, whose halo is beside the edges; rows of the last are off 16 bytes
+    let calls = [(1, 1, 3), (1, 40, 4), (2, 3, 9), (9, 2, 4), (57, 124, 5), (106, 236, 4), (106, 237, 4)];
+    let versions = ["_steps4", "_steps8", "_steps4_unaligned", "_steps8_unaligned"];
+    several_steps(include_str!("files/iterate_two.core"), 2, &calls, &versions);
 }
 
 #[test]
 fn two_states_on_a_torus() {
     // a halo as wide as the matrix is loaded from all of it; a wider one is left to single steps
     let calls = [(1, 1, 2), (1, 40, 4), (4, 8, 4), (8, 8, 8), (9, 21, 5), (60, 8, 3), (106, 236, 4)];
-    several_steps(include_str!("files/iterate_wrapped.core"), 2, &calls, &["_steps4", "_steps8"]);
+    let versions = ["_steps4", "_steps8", "_steps4_unaligned"];
+    several_steps(include_str!("files/iterate_wrapped.core"), 2, &calls, &versions);
 }
 
 #[test]
@@ -92,7 +94,40 @@ fn vectors_by_several_steps_a_launch() {
         let args = [vector(), vector(), Value::Scalar(Lit::i64(k))];
         ran.extend(check(&c, &args, &format!("{n} elements, {k} steps")));
     }
-    for version in ["_steps4", "_steps8"] {
+    for version in ["_steps4", "_steps8", "_steps8_unaligned"] {
         assert!(ran.iter().any(|entry| entry.ends_with(version)), "{version}: {ran:?}");
+    }
+}
+
+/// One place of the state, which each step reads anew.
+#[test]
+fn an_element_that_all_read() {
+    let text = "func @f(%a: [[f32]], %k: i64) -> (r: [[f32]]) {
+  step @f__step0(%a: [[f32]]) -> (next: [[f32]]) {
+    %n = len %a
+    %m = len %a axis 1
+    %n1 = sub %n, 1i64
+    %first = at %a, 0i64, 0i64
+    %r = generate %n, %m (%i: i64, %j: i64) {
+      %i0 = add %i, 1i64
+      %i1 = max %i0, 0i64
+      %below = min %i1, %n1
+      %x = elem %a, %i, %j
+      %y = elem %a, %below, %j
+      %xy = mul_add %y, 0.5f32, %x
+      %s = mul_add %first, 0.25f32, %xy
+      yield %s
+    }
+    return %r
+  }
+  require count 0i64, %k \"iterate: k\"
+  %r = iterate @f__step0 0 by %k from %a
+  return %r
+}";
+    let c = compiled(text, None);
+    let mut rng = Rng::new(5);
+    for (rows, columns, k) in [(1, 1, 4), (9, 20, 4), (60, 130, 2)] {
+        let args = [fractions(rows, columns, &mut rng), Value::Scalar(Lit::i64(k))];
+        check(&c, &args, &format!("{rows} x {columns}, {k} steps"));
     }
 }

@@ -208,3 +208,70 @@ fn other_shapes() {
     let c = compiled(&volume(Ty::F32, &[seven()], Clamp, 1), Some(StencilHint::Rows));
     assert!(c.kernels[0].gpu_variants().iter().all(|v| !v.launch.entry.contains("planes")));
 }
+
+/// `k` steps of such sums of states, of which each is followed by the result of its number.
+fn iterated(ty: Ty, reads: &[Vec<Tap>], boundary: Boundary) -> String {
+    const NAMES: [&str; 3] = ["x", "y", "z"];
+    let step = volume(ty, reads, boundary, reads.len());
+    let (head, body) = step.split_once('\n').unwrap();
+    let (params, results) = head["func @f(".len()..].split_once(") -> ").unwrap();
+    let names = &NAMES[..reads.len()];
+    let states: Vec<String> = names.iter().map(|x| format!("%{x}")).collect();
+    let nodes: Vec<String> = (0..reads.len()).map(|r| format!("%i{r}")).collect();
+    let mut text = format!("func @f({params}, %k: i64) -> {results}\n");
+    let ends = (0..reads.len()).map(|r| format!("r{r}: [[[{ty}]]]")).collect::<Vec<_>>().join(", ");
+    writeln!(text, "  step @f__step0({params}) -> ({ends}) {{\n{body}").unwrap();
+    writeln!(text, "  require count 0i64, %k \"iterate: k\"").unwrap();
+    for (r, node) in nodes.iter().enumerate() {
+        writeln!(text, "  {node} = iterate @f__step0 {r} by %k from {}", states.join(", ")).unwrap();
+    }
+    text + &format!("  return {}\n}}", nodes.join(", "))
+}
+
+/// Runs steps of volumes of these extents in every variant.
+fn several_steps(ty: Ty, reads: &[Vec<Tap>], boundary: Boundary, calls: &[([usize; 3], i64)]) {
+    let c = compiled(&iterated(ty, reads, boundary), None);
+    let mut rng = Rng::new(12);
+    let mut ran = Vec::new();
+    for (extents, k) in calls {
+        let mut args: Vec<Value> = reads.iter().map(|_| numbers(ty, *extents, &mut rng)).collect();
+        args.push(Value::Scalar(Lit::i64(*k)));
+        ran.extend(check(&c, &args, &format!("{ty} {boundary:?} {extents:?}, {k} steps")));
+    }
+    assert!(ran.iter().any(|entry| entry.ends_with("_steps2")), "{boundary:?}: {ran:?}");
+}
+
+/// Seven points in the order of their planes, in which sums wait and not elements.
+fn seven_by_planes() -> Vec<Tap> {
+    vec![[-1, 0, 0], [0, -1, 0], [0, 0, -1], [0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
+}
+
+/// Blocks at every edge, and planes of several blocks.
+#[test]
+fn two_steps_of_seven_points() {
+    for boundary in [Clamp, Constant, Wrap] {
+        let calls = [([1, 1, 4], 2), ([5, 3, 8], 3), ([18, 13, 8], 2), ([2, 4, 124], 2), ([3, 4, 5], 4)];
+        several_steps(Ty::F32, &[seven_by_planes()], boundary, &calls);
+    }
+    several_steps(Ty::F64, &[seven_by_planes()], Clamp, &[([6, 13, 62], 2), ([2, 3, 4], 3)]);
+}
+
+#[test]
+fn two_steps_of_two_states() {
+    let reads = [vec![[-1, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1]], vec![[0, 0, 0]]];
+    for boundary in [Clamp, Wrap] {
+        several_steps(Ty::F32, &reads, boundary, &[([7, 13, 124], 2), ([4, 4, 4], 5)]);
+    }
+}
+
+/// Elements that lie beyond the edges where no step before leaves them, and reads in one direction.
+#[test]
+fn steps_at_other_edges() {
+    for boundary in [Mirror, Kept] {
+        let c = compiled(&iterated(Ty::F32, &[seven_by_planes()], boundary), None);
+        let versions = c.kernels.iter().flat_map(|k| k.gpu_variants());
+        assert!(versions.into_iter().all(|v| !v.launch.entry.contains("steps2")), "{boundary:?}");
+    }
+    let down = vec![[0, 0, 0], [1, 0, 0], [2, 0, 1]];
+    several_steps(Ty::F32, &[down], Clamp, &[([21, 6, 132], 2), ([3, 3, 4], 3)]);
+}

@@ -27,9 +27,11 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     }
     projects::packages(bundle, &build)?;
     let sources = PEERS.map(|name| format!("{name}.cu"));
-    let headers = ["peers.h", "function_peers.h", "function_list.h", "products.cuh"].map(String::from);
+    let headers = ["peers.h", "function_peers.h", "function_list.h"].map(String::from);
+    // the kernels of shapes.cu
+    let kernels = ["pairs", "planes", "products", "sums", "windows"].map(|name| format!("{name}.cuh"));
     let jit = "jit.cu".to_string();
-    for file in sources.iter().chain(&headers).chain([&jit]) {
+    for file in sources.iter().chain(&headers).chain(&kernels).chain([&jit]) {
         bundle.put(&source.join(file), "share/bench")?;
     }
     let Some(toolkit) = toolkit else {

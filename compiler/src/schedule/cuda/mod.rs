@@ -12,7 +12,8 @@
 //! | `plane_walk/` | stencils of volumes, plane by plane |
 //! | `transposed_tile/` | maps that read a matrix transposed |
 //! | `stencil_chain/` | several stencils one after another, through shared memory |
-//! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
+//! | `temporal_blocking/` | several steps of an iterated stencil of vectors or matrices in one launch |
+//! | `plane_steps/` | several steps of an iterated stencil of volumes in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
 //! | `segments/` | segmented reductions: of rows or of columns |
@@ -39,7 +40,9 @@ mod line_sums;
 mod map;
 mod packed_reduction;
 mod paths;
+mod plane_steps;
 mod plane_stream;
+mod plane_variants;
 mod plane_walk;
 mod product;
 mod reduce;
@@ -188,6 +191,7 @@ impl Written {
         let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
         let steps = match &self.group.choice {
             Choice::TemporalBlocking(params) => NonZeroU32::new(params.steps as u32),
+            Choice::PlaneSteps(params) => NonZeroU32::new(params.steps as u32),
             _ => None,
         };
         for variant in self.group.variants {
@@ -229,6 +233,11 @@ fn emit(
             (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
                 (temporal_blocking::THREADS, true, params.min_resident_blocks(l.launch));
             (temporal_blocking::main(l, fused, params)?, params.grid())
+        }
+        Choice::PlaneSteps(params) => {
+            (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
+                (params.threads(), true, params.min_resident_blocks());
+            (plane_steps::main(l, fused, inner, layout, params)?, params.grid())
         }
         Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
         Choice::ResidentRows(params) => {

@@ -14,9 +14,9 @@ use super::select_elements;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
-    contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_stream, plane_walk, product,
-    register_tiling, resident_columns, resident_rows, small_map, stencil_chain, stencil_cost,
-    temporal_blocking, tensor_product, transposed_tile,
+    contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_steps, plane_stream,
+    plane_walk, product, register_tiling, resident_columns, resident_rows, small_map, stencil_chain,
+    stencil_cost, temporal_blocking, tensor_product, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -74,6 +74,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     let inner = Rc::new(interior(l, fused));
     let mut groups = chain;
     groups.extend(temporal_blocking(l, fused, &inner));
+    groups.extend(plane_steps::variant(l, fused, &inner));
     let product = products::find(l, fused).map(Rc::new);
     if let Some(p) = &product {
         groups.extend(tensor_product::variants(l, p, &inner));
@@ -90,21 +91,25 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
     let Some(params) = temporal_blocking::TemporalBlockingParams::of(l, fused, inner) else {
         return Vec::new();
     };
-    let group = |n: i64| {
+    let group = |(n, unaligned): (i64, bool)| {
         let guards = Guards {
             extent: NonZeroU32::new(params.min_extent() as u32),
             ..Guards::contiguous().narrow().noalias()
         };
-        let suffix = format!("_steps{n}");
+        let (params, suffix) = match unaligned {
+            false => (params.with_steps(n), format!("_steps{n}")),
+            true => (params.with_steps(n).of_any_alignment(), format!("_steps{n}_unaligned")),
+        };
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
         VariantGroup::of(
-            (Choice::TemporalBlocking(params.with_steps(n)), Vec::new()),
+            (Choice::TemporalBlocking(params), Vec::new()),
             ThreadLayout::default(),
             inner,
             variant,
         )
     };
-    params.variants.iter().map(|n| group(*n)).collect()
+    let each = params.variants.iter().flat_map(|n| [(*n, false), (*n, true)]);
+    each.map(group).collect()
 }
 
 /// Returns the variants that compute element by element, for contiguous arrays first, then for

@@ -4,8 +4,8 @@
 use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
-    contraction, cooperative_nest, map, plane_stream, plane_walk, product, register_tiling, resident_columns,
-    resident_rows, stencil_chain, temporal_blocking, tensor_product, transposed_tile,
+    contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product, register_tiling,
+    resident_columns, resident_rows, stencil_chain, temporal_blocking, tensor_product, transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
@@ -23,6 +23,8 @@ pub enum Choice {
     Scalars,
     /// Several steps of an iterated stencil in one launch.
     TemporalBlocking(temporal_blocking::TemporalBlockingParams),
+    /// The same of a volume, whose planes pass through registers and shared memory.
+    PlaneSteps(plane_steps::PlaneStepsParams),
     /// A segmented reduction: how segments are mapped to threads, and the name in reports.
     Segmented(segments::SegmentMapping, Strategy),
     /// Several passes over rows that lie in registers.
@@ -96,7 +98,7 @@ impl Choice {
     pub fn strategy(&self, fused: &FusedGroup, nested: bool) -> Strategy {
         match self {
             Choice::Scalars => Strategy::Scalars,
-            Choice::TemporalBlocking(_) => Strategy::TemporalBlocking,
+            Choice::TemporalBlocking(_) | Choice::PlaneSteps(_) => Strategy::TemporalBlocking,
             Choice::Segmented(_, strategy) => *strategy,
             Choice::ResidentRows(_) | Choice::RowsAndColumns(_) | Choice::JoinedParts(_) => {
                 Strategy::ResidentRows

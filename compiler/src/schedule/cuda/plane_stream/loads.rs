@@ -4,15 +4,17 @@
 //! The row and the column of a load are the same in all steps. So what the edges make of them, such as the clamped
 //! row, is computed once, before the walk; in a step one plane is clamped for all rows.
 
+use super::beside::Beside;
 use super::plan::Element;
-use crate::core::simplify::simplify;
-use crate::core::{Graph, NodeId, Op, linear};
+use super::values::{Sources, Tile, value};
+use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
-use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::boundary::halo::{self, Halo};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::{Lit, Ty};
+use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::interior_of;
 use crate::schedule::cuda::access;
+use crate::schedule::cuda::expressions::int32;
 use crate::schedule::cuda::register_tiling::placement::{PlaneTiling, ThreadPosition, along};
 use crate::schedule::cuda::register_window;
 use crate::schedule::groups::FusedGroup;
@@ -37,6 +39,11 @@ pub struct Loads {
     rows: HashMap<(NodeId, NodeId), Expr>,
     /// The variable of the plane that arrives.
     plane: NodeId,
+    tiles: HashMap<NodeId, Tile>,
+    /// The columns of tiles that accesses of so many elements begin at, for each column index.
+    columns: HashMap<(NodeId, usize), Expr>,
+    /// What lanes exchange of rows of tiles.
+    beside: Beside,
 }
 
 impl Loads {
@@ -46,11 +53,11 @@ impl Loads {
         (fused, halo): (&FusedGroup, &Halo),
         position: &ThreadPosition,
         tiling: PlaneTiling,
-        elements: IndexSet<Element>,
+        (elements, sources): (IndexSet<Element>, &Sources),
         out: &mut Vec<Stmt>,
     ) -> Result<Loads> {
         let axis = fused.domain.len() - 3;
-        let plane = l.launch.g.fresh_var(crate::scalar::Ty::I64).1;
+        let plane = l.launch.g.fresh_var(Ty::I64).1;
         let mut index: Vec<NodeId> = position.vars.iter().map(|v| v.0).collect();
         index[axis] = plane;
         let mut lines: BTreeMap<Vec<i64>, IndexMap<NodeId, BTreeSet<i64>>> = BTreeMap::new();
@@ -73,15 +80,27 @@ impl Loads {
                         .map(|c| Element { array, at: line.iter().copied().chain([*c]).collect() })
                         .collect();
                     match at.len() {
-                        1 => pieces.push(single(l, halo, &index, at[0].clone())),
-                        _ => pieces.extend(vector(l, fused, halo, &index, &at)),
+                        1 => pieces.push(single(l, (halo, sources), &index, at[0].clone())),
+                        _ => pieces.extend(vector(l, fused, (halo, sources), &index, &at)),
                     }
                 }
             }
         }
         let known = position.vars.iter().enumerate().filter(|(a, _)| *a != axis).map(|(_, v)| v.clone());
-        let mut loads =
-            Loads { pieces, known: known.collect(), of_plane: Vec::new(), rows: HashMap::default(), plane };
+        let mut loads = Loads {
+            pieces,
+            known: known.collect(),
+            of_plane: Vec::new(),
+            rows: HashMap::default(),
+            plane,
+            tiles: sources.tiles.clone(),
+            columns: HashMap::default(),
+            beside: Beside::of_memory(tiling.v),
+        };
+        if !loads.tiles.is_empty() {
+            let column = (position.vars[axis + 2].1.clone(), fused.domain[axis + 2]);
+            loads.beside = Beside::of(l, column, (tiling.v, sources.wrapped[2]), out);
+        }
         loads.hoist(l, axis, out)?;
         Ok(loads)
     }
@@ -104,27 +123,40 @@ impl Loads {
         }
         self.of_plane = changing;
         let known: HashMap<NodeId, Expr> = self.known.iter().cloned().collect();
-        for piece in &self.pieces {
-            for (_, value) in &piece.elements {
-                for n in elements_of(l, *value) {
-                    let Op::Elem(array, index) = l.launch.g.op(n).clone() else { continue };
-                    let row = index[axis + 1];
-                    if self.rows.contains_key(&(array, row)) {
-                        continue;
-                    }
-                    let mem = l.launch.input(array);
-                    // the axes before the planes have the element's own indices
-                    let mut outer: Vec<Expr> =
-                        index[..axis].iter().map(|n| value_of(l, &known, *n)).collect();
-                    outer.push(Expr::int(0));
-                    outer.push(value_of(l, &known, row));
-                    let start = along(l, mem, &outer);
-                    let start = bind(l, "row", start, out);
-                    self.rows.insert((array, row), start);
-                }
+        let groups: Vec<Vec<NodeId>> = self.pieces.iter().flat_map(|piece| accesses(l, piece)).collect();
+        for group in groups {
+            let Op::Elem(array, index) = l.launch.g.op(group[0]).clone() else { continue };
+            let (row, column) = (index[axis + 1], index[axis + 2]);
+            if let Some(tile) = self.tiles.get(&array) {
+                self.rows.entry((array, row)).or_insert_with(|| {
+                    let place = tile.place(0, value_of(l, &known, row), 1);
+                    bind(l, "row", place.times(int32(tile.extents[1] as i32)), out)
+                });
+                self.columns.entry((column, group.len())).or_insert_with(|| {
+                    let place = tile.place(1, value_of(l, &known, column), group.len() as i64);
+                    bind(l, "column", place, out)
+                });
+                continue;
             }
+            if self.rows.contains_key(&(array, row)) {
+                continue;
+            }
+            let mem = l.launch.input(array);
+            // the axes before the planes have the element's own indices
+            let mut outer: Vec<Expr> = index[..axis].iter().map(|n| value_of(l, &known, *n)).collect();
+            outer.push(Expr::int(0));
+            outer.push(value_of(l, &known, row));
+            let start = along(l, mem, &outer);
+            let start = bind(l, "row", start, out);
+            self.rows.insert((array, row), start);
         }
         Ok(())
+    }
+
+    /// Whether the lanes beside have what is loaded.
+    fn is_beside(&self, piece: &Piece) -> bool {
+        let [(e, _)] = &piece.elements[..] else { return false };
+        self.tiles.contains_key(&e.array) && self.beside.has(e.in_plane()[1])
     }
 
     /// Writes the loads of the step in which plane `now` arrives, of those for which `is_wanted` holds. Returns the
@@ -149,36 +181,11 @@ impl Loads {
         for (n, e) in of_plane.iter().zip(values) {
             known.push((*n, bind(l, "at", e, out)));
         }
-        let of_node: HashMap<NodeId, Expr> = known.iter().cloned().collect();
-        let mut planes: HashMap<(Mem, NodeId), Expr> = HashMap::default();
+        let mut pieces: Vec<&Piece> = self.pieces.iter().filter(wanted).collect();
+        // what lanes exchange is there behind their own
+        pieces.sort_by_key(|piece| self.is_beside(piece));
+        self.load(l, axis, &pieces, &mut known, out);
         let mut found = HashMap::default();
-        for piece in self.pieces.iter().filter(wanted) {
-            let nodes: Vec<Vec<NodeId>> =
-                piece.elements.iter().map(|(_, value)| elements_of(l, *value)).collect();
-            let is_vector = nodes.len() > 1;
-            let mut groups: Vec<Vec<NodeId>> = Vec::new();
-            match is_vector {
-                true => groups.push(nodes.iter().map(|n| n[0]).collect()),
-                false => groups.extend(nodes.into_iter().flatten().map(|n| vec![n])),
-            }
-            for group in groups {
-                if known.iter().any(|v| v.0 == group[0]) {
-                    continue;
-                }
-                let Op::Elem(array, index) = l.launch.g.op(group[0]).clone() else { continue };
-                let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
-                let start = planes.entry((mem, index[axis])).or_insert_with(|| {
-                    let start = value_of(l, &of_node, index[axis]).times(l.launch.stride(mem, axis as u8));
-                    bind(l, "start", start, out)
-                });
-                let start = start.clone();
-                let row = self.rows[&(array, index[axis + 1])].clone();
-                let at = start.plus(row).plus(value_of(l, &of_node, index[axis + 2]));
-                let regs: Vec<_> = group.iter().map(|_| l.k.reg("x", ty)).collect();
-                known.extend(group.iter().copied().zip(regs.iter().map(|r| Expr::Reg(*r))));
-                access::load(l, mem, regs, at, out);
-            }
-        }
         for piece in self.pieces.iter().filter(wanted) {
             let values: Vec<NodeId> = piece.elements.iter().map(|e| e.1).collect();
             let values =
@@ -190,6 +197,58 @@ impl Loads {
             }
         }
         Ok(found)
+    }
+
+    /// Writes the loads of some pieces, and notes the elements that are known then.
+    fn load(
+        &self,
+        l: &mut Lower,
+        axis: usize,
+        pieces: &[&Piece],
+        known: &mut Vec<(NodeId, Expr)>,
+        out: &mut Vec<Stmt>,
+    ) {
+        let of_node: HashMap<NodeId, Expr> = known.iter().cloned().collect();
+        let mut planes: HashMap<(Mem, NodeId), Expr> = HashMap::default();
+        let mut own: HashMap<(NodeId, NodeId), Vec<Reg>> = HashMap::default();
+        for piece in pieces {
+            for group in accesses(l, piece) {
+                if known.iter().any(|v| v.0 == group[0]) {
+                    continue;
+                }
+                let Op::Elem(array, index) = l.launch.g.op(group[0]).clone() else { continue };
+                let (ty, of_row) = (l.launch.g.ty(array).elem, (array, index[axis + 1]));
+                if let Some(own) = own.get(&of_row).filter(|_| self.is_beside(piece)) {
+                    let value = self.beside.element(l, own, piece.elements[0].0.in_plane()[1], out);
+                    let value = bind(l, "x", value, out);
+                    known.push((group[0], value));
+                    continue;
+                }
+                let row = self.rows[&of_row].clone();
+                let (mem, at) = match self.tiles.get(&array) {
+                    Some(tile) => {
+                        let column = self.columns[&(index[axis + 2], group.len())].clone();
+                        (tile.area, tile.base.clone().plus(row).plus(column))
+                    }
+                    None => {
+                        let mem = l.launch.input(array);
+                        let start = planes.entry((mem, index[axis])).or_insert_with(|| {
+                            let stride = l.launch.stride(mem, axis as u8);
+                            let start = value_of(l, &of_node, index[axis]).times(stride);
+                            bind(l, "start", start, out)
+                        });
+                        let start = start.clone();
+                        (mem, start.plus(row).plus(value_of(l, &of_node, index[axis + 2])))
+                    }
+                };
+                let regs: Vec<_> = group.iter().map(|_| l.k.reg("x", ty)).collect();
+                known.extend(group.iter().copied().zip(regs.iter().map(|r| Expr::Reg(*r))));
+                if regs.len() as i64 == self.beside.v && piece.elements[0].0.in_plane()[1] == 0 {
+                    own.insert(of_row, regs.clone());
+                }
+                access::load(l, mem, regs, at, out);
+            }
+        }
     }
 }
 
@@ -218,84 +277,8 @@ fn pieces_of(
     pieces
 }
 
-/// Returns the value of an element at these indices; without a halo what is clamped is read by no element that is
-/// inside.
-fn value(l: &mut Lower, halo: &Halo, index: &[NodeId], e: &Element, is_column_inside: bool) -> NodeId {
-    let axis = index.len() - 3;
-    let mut at = Vec::new();
-    for (a, (own, by)) in index.iter().zip(&e.at).enumerate() {
-        let g = &mut l.launch.g;
-        // a plane is an age
-        let by = g.lit(Lit::i64(if a == axis { -by } else { *by }));
-        at.push(linear::add(g, *own, by));
-    }
-    if let Some(value) = halo.value(l.launch, e.array, &at) {
-        let value = with_one_condition(l, index[axis], value);
-        return clamped_once(l, axis, value);
-    }
-    let clamped = at.len() - usize::from(is_column_inside);
-    for (a, n) in (0..).zip(&mut at).take(clamped).skip(axis) {
-        let extent = l.launch.extent(e.array, a);
-        *n = halo::clamped(&mut l.launch.g, *n, extent);
-    }
-    l.launch.g.add(Op::Elem(e.array, at))
-}
-
-/// Returns a constant beyond the edges of several axes, `select(a, select(b, x, c), c)`, as `select(a and b, x, c)`,
-/// where what does not follow from the plane is one condition.
-fn with_one_condition(l: &mut Lower, plane: NodeId, value: NodeId) -> NodeId {
-    let g = &mut l.launch.g;
-    let (mut inside, mut conditions, mut beyond) = (value, Vec::new(), None);
-    while let Op::Select(c, a, b) = *g.op(inside) {
-        if beyond.is_some_and(|known| known != b) {
-            break;
-        }
-        beyond = Some(b);
-        conditions.push(c);
-        inside = a;
-    }
-    let Some(beyond) = beyond else { return value };
-    let (changing, fixed): (Vec<NodeId>, Vec<NodeId>) =
-        conditions.into_iter().partition(|n| g.reachable([*n]).contains(&plane));
-    let mut and =
-        |all: Vec<NodeId>| all.into_iter().reduce(|a, b| simplify(g, Op::Binary(BinaryOp::And, a, b)));
-    let all = [and(changing), and(fixed)].into_iter().flatten().collect();
-    and(all).map_or(value, |c| l.launch.g.add(Op::Select(c, inside, beyond)))
-}
-
-/// Returns an element of a plane that is clamped twice, because the program clamps it and the halo does, as one of a plane
-/// that is clamped once.
-fn clamped_once(l: &mut Lower, axis: usize, value: NodeId) -> NodeId {
-    match l.launch.g.op(value).clone() {
-        Op::Select(c, a, b) => {
-            let a = clamped_once(l, axis, a);
-            l.launch.g.add(Op::Select(c, a, b))
-        }
-        Op::Elem(array, mut index) => {
-            let extent = l.launch.extent(array, axis as u8);
-            let g = &mut l.launch.g;
-            // what is clamped has this form, in any order of operands
-            let operand = |g: &Graph, n: NodeId, op: BinaryOp, bound: NodeId| match *g.op(n) {
-                Op::Binary(o, a, b) if o == op && b == bound => Some(a),
-                Op::Binary(o, a, b) if o == op && a == bound => Some(b),
-                _ => None,
-            };
-            let [zero, one] = [0, 1].map(|k| g.lit(Lit::i64(k)));
-            let last = linear::sub(g, extent, one);
-            let inside = |g: &Graph, n: NodeId| {
-                operand(g, n, BinaryOp::Min, last).and_then(|n| operand(g, n, BinaryOp::Max, zero))
-            };
-            if let Some(once) = inside(g, index[axis]).filter(|n| inside(g, *n).is_some()) {
-                index[axis] = once;
-            }
-            g.add(Op::Elem(array, index))
-        }
-        _ => value,
-    }
-}
-
-fn single(l: &mut Lower, halo: &Halo, index: &[NodeId], e: Element) -> Piece {
-    let value = value(l, halo, index, &e, false);
+fn single(l: &mut Lower, from: (&Halo, &Sources), index: &[NodeId], e: Element) -> Piece {
+    let value = value(l, from, index, &e, false);
     Piece { elements: vec![(e, value)] }
 }
 
@@ -304,12 +287,12 @@ fn single(l: &mut Lower, halo: &Halo, index: &[NodeId], e: Element) -> Piece {
 fn vector(
     l: &mut Lower,
     fused: &FusedGroup,
-    halo: &Halo,
+    from: (&Halo, &Sources),
     index: &[NodeId],
     elements: &[Element],
 ) -> Vec<Piece> {
     let last = index.len() - 1;
-    let values: Vec<NodeId> = elements.iter().map(|e| value(l, halo, index, e, true)).collect();
+    let values: Vec<NodeId> = elements.iter().map(|e| value(l, from, index, e, true)).collect();
     let columns = [fused.domain[last]];
     let (values, widths) = interior_of(&mut l.launch.g, &index[last..], &columns, &values);
     let is_inside = widths[0].0 == 0 && widths[0].1 < elements.len() as i64;
@@ -328,7 +311,16 @@ fn vector(
     if is_inside && first.len() == 1 && pairs.all(|pair| is_neighbour(l, pair)) {
         return vec![Piece { elements: elements.iter().cloned().zip(values).collect() }];
     }
-    elements.iter().map(|e| single(l, halo, index, e.clone())).collect()
+    elements.iter().map(|e| single(l, from, index, e.clone())).collect()
+}
+
+/// Returns the elements of arrays that are loaded for a piece, access by access.
+fn accesses(l: &Lower, piece: &Piece) -> Vec<Vec<NodeId>> {
+    let nodes: Vec<Vec<NodeId>> = piece.elements.iter().map(|(_, value)| elements_of(l, *value)).collect();
+    match nodes.len() {
+        1 => nodes.into_iter().flatten().map(|n| vec![n]).collect(),
+        _ => vec![nodes.iter().map(|n| n[0]).collect()],
+    }
 }
 
 /// Returns the elements of arrays that a value is made of.

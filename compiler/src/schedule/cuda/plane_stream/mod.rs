@@ -20,26 +20,32 @@
 //! All threads run the same code, at edges as well: rows and columns beyond an edge become those that the program
 //! reads there before the walk begins, planes once in a step (`loads.rs`).
 
+mod beside;
 mod loads;
 mod plan;
+mod stages;
+mod values;
 mod variants;
 mod walk;
 
+pub use loads::Loads;
+pub use plan::{Arrival, StreamPlan};
+pub use stages::{Known, Stages};
+pub use values::{Sources, Tile};
 pub use variants::variants;
-pub use walk::main;
+pub use walk::{main, parts};
 
 use super::register_tiling;
 use super::register_tiling::placement::PlaneTiling;
 use super::thread_layout::ThreadLayout;
 use crate::core::{NodeId, StencilHint};
-use crate::plan::gpu::{Grid, Profit};
+use crate::plan::gpu::Grid;
 use crate::scalar::Ty;
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::Stencil;
-use plan::{Arrival, StreamPlan};
 
 /// The least and the most planes of a block: of few taps, and of many. With more of them fewer planes are read by two
 /// blocks, with fewer of them there are more blocks.
@@ -136,18 +142,5 @@ impl PlaneStreamParams {
     /// Returns the minimum number of resident blocks per multiprocessor.
     pub fn min_resident_blocks(&self) -> u32 {
         self.blocks
-    }
-
-    /// Returns the bytes of an array that a thread loads for each element.
-    fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
-        let elements: usize = self.loaded.iter().filter(|of| of.0 == s.array).map(|of| of.1).sum();
-        let own = self.tiling.thread_rows * self.tiling.v;
-        l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
-    }
-
-    /// Returns for which extents the blocks have enough elements, and are enough.
-    fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
-        let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
-        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
     }
 }

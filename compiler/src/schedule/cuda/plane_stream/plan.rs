@@ -22,6 +22,8 @@ pub enum Arrival {
     Early,
     /// In the last stage: the first-level cache has kept it since other threads read it.
     Late,
+    /// With its plane, because no other is there.
+    AtOnce,
 }
 
 /// An element that a thread reads, at an offset from its own first element.

@@ -1,20 +1,41 @@
 //! The variants of a stream of planes.
 
-use super::PlaneStreamParams;
-use crate::core::StencilHint;
+use super::{LEAST_BLOCKS, PlaneStreamParams};
+use crate::plan::gpu::Profit;
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::cuda::select_elements::report;
+use crate::schedule::cuda::plane_variants::{self, PlaneParams};
+use crate::schedule::cuda::register_tiling;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
-use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil;
+use crate::schedule::stencil::Stencil;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// Returns the variants of a stencil of volumes: for aligned arrays, for an output that is an input, and for
-/// rows of any alignment.
+impl PlaneParams for PlaneStreamParams {
+    const WHY: &str = "planes pass through registers, each loaded once by a block";
+
+    /// Returns the bytes of an array that a thread loads for each element.
+    fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
+        let elements: usize = self.loaded.iter().filter(|of| of.0 == s.array).map(|of| of.1).sum();
+        let own = self.tiling.thread_rows * self.tiling.v;
+        l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
+    }
+
+    /// Returns for which extents the blocks have enough elements, and are enough.
+    fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
+        let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
+        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
+    }
+
+    fn choice(self) -> Choice {
+        Choice::PlaneStream(self)
+    }
+}
+
+/// Returns the variants of a stencil of volumes.
 pub fn variants(
     l: &mut LaunchContext,
     fused: &FusedGroup,
@@ -29,36 +50,14 @@ pub fn variants(
         Some(_) => inner.clone(),
         None => Rc::new(Interior::whole(fused)),
     };
-    let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let guards = Guards::contiguous().narrow();
     let whole = Guards { neighbours: NonZeroU32::new(layout.v as u32), ..guards };
-    let mut aligned = vec![("_planes", whole.noalias())];
-    if l.facts.accesses.may_be_in_place() {
-        aligned.push(("_planes_in_place", whole));
-    }
-    let apart = ThreadLayout { unaligned: true, v: 1, ..layout };
-    let mut groups = Vec::new();
-    for (layout, list) in [(layout, aligned), (apart, vec![("_planes_unaligned", guards.noalias())])] {
+    let unaligned = (ThreadLayout { unaligned: true, v: 1, ..layout }, guards);
+    let mut serves = true;
+    plane_variants::list(l, (fused, &inner), (layout, whole), Some(unaligned), |l, stencils, layout| {
         // what does not serve aligned arrays is no better for others
-        let Some(params) = PlaneStreamParams::of(l, (fused, &inner), &stencils, layout) else { break };
-        let profit = params.profit(l, fused);
-        let why = "planes pass through registers, each loaded once by a block";
-        let kept = report(l, &stencils, layout, |l, s| (StencilHint::Planes, params.loaded(l, s)), why);
-        let variant = |(suffix, guards): (&str, Guards)| Variant {
-            suffix: suffix.into(),
-            guards,
-            profit,
-            noalias: guards.noalias,
-        };
-        groups.push(VariantGroup {
-            layout,
-            choice: Choice::PlaneStream(params),
-            inner: inner.clone(),
-            variants: list.into_iter().map(variant).collect(),
-            may_be_left_out: true,
-            stencils: kept,
-            transposed: Vec::new(),
-        });
-    }
-    groups
+        let params = PlaneStreamParams::of(l, (fused, &inner), stencils, layout).filter(|_| serves);
+        serves = params.is_some();
+        params
+    })
 }

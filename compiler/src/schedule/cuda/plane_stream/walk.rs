@@ -2,7 +2,9 @@
 
 use super::PlaneStreamParams;
 use super::loads::Loads;
-use super::plan::{Element, Slot, StreamPlan};
+use super::plan::{Element, StreamPlan};
+use super::stages::{Known, Stages};
+use super::values::Sources;
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
@@ -12,27 +14,20 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::register_tiling::placement::{
-    self, PlaneParts, PlaneTiling, ThreadPosition, plus,
+    self, PlaneParts, PlaneTiling, ThreadPosition, blocks_along, plus,
 };
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::element::canonical;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
-use indexmap::IndexMap;
-use rustc_hash::FxHashMap as HashMap;
-use std::ops::Range;
-
-/// The nodes whose values are known.
-type Known = Vec<(NodeId, Expr)>;
 
 /// What all steps have in common.
 struct Walk<'a> {
     fused: &'a FusedGroup,
     params: &'a PlaneStreamParams,
-    plan: StreamPlan,
-    /// The registers of what waits between steps.
-    slots: IndexMap<Slot, Reg>,
-    position: ThreadPosition,
+    plan: &'a StreamPlan,
+    stages: Stages<'a>,
+    position: &'a ThreadPosition,
     /// The axis of the planes.
     axis: usize,
 }
@@ -62,18 +57,16 @@ pub fn main(
     let before = plan.stages.len() as i64 - 1;
     let steps = Expr::Cast(Ty::I32, Box::new(plus(planes, before)));
     let steps = bind(l, "steps", steps, &mut body);
-    let loads = Loads::of(l, (fused, &halo), &position, params.tiling, plan.loads(), &mut body)?;
-    let mut slots = IndexMap::new();
-    for slot in plan.slots().into_keys() {
-        let ty = match &slot {
-            Slot::Element(e) => l.launch.g.ty(e.array).elem,
-            Slot::Value(_, n) => l.launch.g.ty(*n).elem,
-        };
-        let reg = l.k.reg("kept", ty);
-        body.push(Stmt::Var(reg, Expr::Lit(Lit::zero(ty))));
-        slots.insert(slot, reg);
-    }
-    let walk = Walk { fused, params, plan, slots, position, axis };
+    let loads = Loads::of(
+        l,
+        (fused, &halo),
+        &position,
+        params.tiling,
+        (plan.loads(), &Sources::default()),
+        &mut body,
+    )?;
+    let stages = Stages::of(l, &plan, &position.vars, &mut body);
+    let walk = Walk { fused, params, plan: &plan, stages, position: &position, axis };
     let step = l.k.reg("step", Ty::I32);
     let mut inside = Vec::new();
     let now = first.plus(to_i64(Expr::Reg(step)));
@@ -87,14 +80,11 @@ pub fn main(
 }
 
 /// Computes how the blocks of the launch share the planes.
-fn parts(l: &mut Lower, fused: &FusedGroup, tiling: PlaneTiling, out: &mut Vec<Stmt>) -> PlaneParts {
+pub fn parts(l: &mut Lower, fused: &FusedGroup, tiling: PlaneTiling, out: &mut Vec<Stmt>) -> PlaneParts {
     let axis = fused.domain.len() - 3;
-    let up = |n: Expr, each: i64| {
-        Expr::binary(BinaryOp::Shr, n.plus(Expr::int(each - 1)), Expr::int(each.ilog2().into()))
-    };
     let extents: Vec<Expr> = fused.domain.iter().map(|n| l.launch.host(*n)).collect();
-    let mut others = up(extents[axis + 1].clone(), tiling.block_rows)
-        .times(up(extents[axis + 2].clone(), tiling.block_columns));
+    let mut others = blocks_along(extents[axis + 1].clone(), tiling.block_rows)
+        .times(blocks_along(extents[axis + 2].clone(), tiling.block_columns));
     for n in &extents[..axis] {
         others = others.times(n.clone());
     }
@@ -121,11 +111,11 @@ impl Walk<'_> {
         let late = self.plan.late();
         let mut loaded = loads.emit(l, (self.axis, now), &|e| !late.contains(e), out)?;
         let stages = self.plan.stages.len();
-        let mut known: Vec<Known> = (0..stages).map(|s| self.known(s, now, &loaded)).collect();
+        let mut known: Vec<Known> = (0..stages).map(|s| self.stages.known(s, now, &loaded)).collect();
         let mut body = Vec::new();
         let earlier = match late.is_empty() {
             true => {
-                self.compute(l, 0..stages, &mut known, out)?;
+                self.stages.compute(l, 0..stages, &mut known, out)?;
                 0..0
             }
             false => {
@@ -134,62 +124,16 @@ impl Walk<'_> {
                 let is_wanted = |e: &Element| late.contains(e) && !loaded.contains_key(e);
                 let others = loads.emit(l, (self.axis, now), &is_wanted, &mut body)?;
                 loaded.extend(others);
-                known[stages - 1] = self.known(stages - 1, now, &loaded);
-                self.compute(l, stages - 1..stages, &mut known, &mut body)?;
+                known[stages - 1] = self.stages.known(stages - 1, now, &loaded);
+                self.stages.compute(l, stages - 1..stages, &mut known, &mut body)?;
                 0..stages - 1
             }
         };
         self.complete(l, known.last().expect("a stage"), &mut body)?;
         let before = int32(stages as i32 - 1);
         out.push(Stmt::If(Expr::binary(BinaryOp::Ge, Expr::Reg(step), before), body, vec![]));
-        self.compute(l, earlier, &mut known, out)?;
-        for (slot, from) in self.plan.slots() {
-            let value = match (&slot, from) {
-                (_, Some(from)) => Expr::Reg(self.slots[&from]),
-                (Slot::Element(e), None) => loaded[e].clone(),
-                (Slot::Value(s, n), None) => {
-                    let made = known[*s].iter().find(|v| v.0 == *n);
-                    made.map(|v| v.1.clone()).expect("a value of this stage")
-                }
-            };
-            out.push(Stmt::Assign(self.slots[&slot], value));
-        }
-        Ok(())
-    }
-
-    /// Returns what is known of the elements in a stage: their indices, what was kept, and what is loaded.
-    fn known(&self, stage: usize, now: &Expr, loaded: &HashMap<Element, Expr>) -> Known {
-        let mut known = self.position.vars.clone();
-        known[self.axis].1 = plus(now.clone(), -(self.plan.first + stage as i64));
-        if stage > 0 {
-            let of_slot = |n: &NodeId| (*n, Expr::Reg(self.slots[&self.plan.slot(stage - 1, *n)]));
-            known.extend(self.plan.stages[stage - 1].kept.iter().map(of_slot));
-        }
-        for (n, (e, _)) in self.plan.reads.iter().filter(|(_, (_, at))| *at == stage) {
-            known.extend(loaded.get(&self.plan.load(e, stage)).map(|value| (*n, value.clone())));
-        }
-        known
-    }
-
-    /// Computes what the lines of a step make possible in some stages: with each row all of them, so that it waits in
-    /// registers for no other.
-    fn compute(
-        &self,
-        l: &mut Lower,
-        stages: Range<usize>,
-        known: &mut [Known],
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        for row in 0..self.plan.stages[0].due.len() {
-            for s in stages.clone().rev() {
-                let due = &self.plan.stages[s].due[row].1;
-                let values = l.region(&known[s], due, &Expr::int(0), out)?;
-                for (n, e) in due.iter().zip(values) {
-                    let e = bind(l, "part", e, out);
-                    known[s].push((*n, e));
-                }
-            }
-        }
+        self.stages.compute(l, earlier, &mut known, out)?;
+        self.stages.advance(&loaded, &known, out);
         Ok(())
     }
 

@@ -35,7 +35,6 @@ use super::register_tiling;
 use super::register_tiling::placement::{Line, PlaneTiling};
 use super::thread_layout::ThreadLayout;
 use crate::core::StencilHint;
-use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
@@ -155,19 +154,5 @@ impl PlaneWalkParams {
     /// Returns the minimum number of resident blocks per multiprocessor.
     pub fn min_resident_blocks(&self) -> u32 {
         self.blocks
-    }
-
-    /// Returns the bytes of an array that a thread loads for each element.
-    fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
-        let lines = self.lines.iter().filter(|line| line.array == s.array);
-        let elements: i64 = lines.flat_map(|line| line.pieces.iter().map(|p| p.1)).sum();
-        let own = self.planes * self.tiling.thread_rows * self.tiling.v;
-        l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
-    }
-
-    /// Returns for which extents the blocks have enough elements, and are enough.
-    fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
-        let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
-        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
     }
 }

@@ -1,18 +1,40 @@
 //! The variants of a walk through planes.
 
-use super::PlaneWalkParams;
-use crate::core::StencilHint;
+use super::{LEAST_BLOCKS, PlaneWalkParams};
+use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::cuda::select_elements::report;
+use crate::schedule::cuda::plane_variants::{self, PlaneParams};
+use crate::schedule::cuda::register_tiling;
 use crate::schedule::cuda::thread_layout::ThreadLayout;
-use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::schedule::cuda::variant::{Choice, Guards, VariantGroup};
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
 use crate::schedule::lower::LaunchContext;
-use crate::schedule::stencil;
+use crate::schedule::stencil::Stencil;
 use std::rc::Rc;
 
-/// Returns the variants of a stencil of volumes: for aligned arrays, for an output that is an input, and for
-/// rows of any alignment.
+impl PlaneParams for PlaneWalkParams {
+    const WHY: &str = "neighbouring planes are read by one block, one after another";
+
+    /// Returns the bytes of an array that a thread loads for each element.
+    fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
+        let lines = self.lines.iter().filter(|line| line.array == s.array);
+        let elements: i64 = lines.flat_map(|line| line.pieces.iter().map(|p| p.1)).sum();
+        let own = self.planes * self.tiling.thread_rows * self.tiling.v;
+        l.g.ty(s.array).elem.size() as f64 * elements as f64 / own as f64
+    }
+
+    /// Returns for which extents the blocks have enough elements, and are enough.
+    fn profit(&self, l: &LaunchContext, fused: &FusedGroup) -> Profit {
+        let of_plane = register_tiling::profit(l, fused, self.tiling).unwrap_or_default();
+        Profit { min_blocks: Some(LEAST_BLOCKS), ..of_plane }
+    }
+
+    fn choice(self) -> Choice {
+        Choice::PlaneWalk(self)
+    }
+}
+
+/// Returns the variants of a stencil of volumes.
 pub fn variants(
     l: &mut LaunchContext,
     fused: &FusedGroup,
@@ -25,38 +47,9 @@ pub fn variants(
     {
         return Vec::new();
     }
-    let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let guards = Guards::contiguous().narrow();
-    let mut aligned = vec![("_planes", guards.noalias())];
-    if l.facts.accesses.may_be_in_place() {
-        aligned.push(("_planes_in_place", guards));
-    }
-    let unaligned =
-        (ThreadLayout { unaligned: true, ..layout }, vec![("_planes_unaligned", guards.noalias())]);
-    let mut groups = Vec::new();
-    for (layout, list) in [(layout, aligned), unaligned] {
-        if layout.unaligned && layout.v == 1 {
-            continue;
-        }
-        let Some(params) = PlaneWalkParams::of(l, (fused, inner), &stencils, layout) else { continue };
-        let profit = params.profit(l, fused);
-        let why = "neighbouring planes are read by one block, one after another";
-        let kept = report(l, &stencils, layout, |l, s| (StencilHint::Planes, params.loaded(l, s)), why);
-        let variant = |(suffix, guards): (&str, Guards)| Variant {
-            suffix: suffix.into(),
-            guards,
-            profit,
-            noalias: guards.noalias,
-        };
-        groups.push(VariantGroup {
-            layout,
-            choice: Choice::PlaneWalk(params),
-            inner: inner.clone(),
-            variants: list.into_iter().map(variant).collect(),
-            may_be_left_out: true,
-            stencils: kept,
-            transposed: Vec::new(),
-        });
-    }
-    groups
+    let unaligned = (layout.v > 1).then_some((ThreadLayout { unaligned: true, ..layout }, guards));
+    plane_variants::list(l, (fused, inner), (layout, guards), unaligned, |l, stencils, layout| {
+        PlaneWalkParams::of(l, (fused, inner), stencils, layout)
+    })
 }

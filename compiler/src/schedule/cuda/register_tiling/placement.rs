@@ -109,6 +109,15 @@ pub fn plus(e: Expr, by: i64) -> Expr {
     if by == 0 { e } else { e.plus(Expr::int(by)) }
 }
 
+/// Returns the number of blocks of `each` indices that an axis of that extent has.
+pub fn blocks_along(extent: Expr, each: i64) -> Expr {
+    let sum = extent.plus(Expr::int(each - 1));
+    match each.count_ones() == 1 {
+        true => Expr::binary(BinaryOp::Shr, sum, Expr::int(each.ilog2().into())),
+        false => Expr::binary(BinaryOp::Div, sum, Expr::int(each)),
+    }
+}
+
 /// Returns the sum of indices times strides, for the leading axes.
 pub fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
     let mut sum: Option<Expr> = None;
@@ -158,8 +167,7 @@ pub fn position_of(
         let parts = parts.as_ref().filter(|_| rank - 1 - axis == 2);
         let mut own = number.clone();
         if axis > 0 {
-            let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
-            let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
+            let blocks = blocks_along(l.launch.host(fused.domain[axis]), each);
             let blocks = parts.map_or(blocks, |p| p.count.clone());
             let blocks = bind(l, "blocks", Expr::Cast(Ty::U32, Box::new(blocks)), out);
             let unsigned = Expr::Cast(Ty::U32, Box::new(number.clone()));
@@ -172,8 +180,7 @@ pub fn position_of(
         if axis + 2 == rank {
             // the last rows come first, so that the launch does not end with boundary blocks, which
             // take longer
-            let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
-            let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
+            let blocks = blocks_along(l.launch.host(fused.domain[axis]), each);
             let is_first = Expr::binary(BinaryOp::Eq, own.clone(), int32(0));
             let blocks = Expr::Select(
                 Box::new(is_first),

@@ -7,6 +7,7 @@ use crate::core::NodeId;
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::access;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::register_tiling::placement::{along, lane, plus, warp};
 use crate::schedule::element::{canonical, opened};
@@ -231,9 +232,8 @@ fn load(
         let regs: Vec<Reg> = (0..params.columns).map(|_| l.k.reg("x", ty)).collect();
         if path.interior {
             let line = bind(l, "line", line.plus(path.origin[1].clone()), out);
-            l.k.vector(mem);
-            for (k, regs) in (0..).step_by(params.v as usize).zip(regs.chunks(params.v as usize)) {
-                out.push(Stmt::LoadVec(regs.to_vec(), mem, plus(line.clone(), k)));
+            for (k, regs) in (0..).step_by(params.access()).zip(regs.chunks(params.access())) {
+                access::load(l, mem, regs.to_vec(), plus(line.clone(), k), out);
             }
         } else {
             let line = bind(l, "line", line, out);
@@ -292,11 +292,10 @@ fn store(
         let list: Vec<Expr> =
             regs.iter().map(|r| canonical(Expr::Reg(*r), ty, &mut l.k.kernel, &mut body)).collect();
         let to =
-            if path.interior && regs.len() as i64 == params.v { to } else { bind(l, "to", to, &mut body) };
+            if path.interior && regs.len() == params.access() { to } else { bind(l, "to", to, &mut body) };
         if path.interior {
-            l.k.vector(mem);
-            for (k, list) in (0..).step_by(params.v as usize).zip(list.chunks(params.v as usize)) {
-                body.push(Stmt::StoreVec(mem, plus(to.clone(), k), list.to_vec()));
+            for (k, list) in (0..).step_by(params.access()).zip(list.chunks(params.access())) {
+                access::store(l, mem, list.to_vec(), plus(to.clone(), k), &mut body);
             }
             out.push(Stmt::If(mine, body, vec![]));
             continue;

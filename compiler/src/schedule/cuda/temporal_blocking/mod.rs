@@ -20,6 +20,9 @@
 //! Of vectors a lane has neighbouring elements of each state, and a warp a part of its own, which it
 //! computes without the others, with shuffles alone.
 //!
+//! The elements of an array are loaded and stored once in a launch, by vectors if rows begin at 16 bytes, else one by
+//! one: a lane's columns are neighbours in both cases, because steps exchange columns with the lanes beside.
+//!
 //! Blocks at the edges of the matrix run the predicated element
 //! (`schedule/boundary/predicated.rs`): what lies out of bounds is loaded as 0, computed, and never
 //! selected. Where reads go on at the other end of an axis, a block loads the elements of that end,
@@ -111,29 +114,19 @@ pub struct TemporalBlockingParams {
     pub variants: Vec<i64>,
     /// The number of steps of this variant.
     pub steps: i64,
+    /// Whether rows may begin at any address, so that memory is accessed element by element.
+    pub unaligned: bool,
 }
 
 impl TemporalBlockingParams {
     /// Returns `None` if the group is no such stencil, or if temporal blocking would not be faster.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<TemporalBlockingParams> {
-        let arrays = l.repeated()?;
-        let (rank @ 1..=2, 1..=MAX_STATES) = (fused.domain.len(), arrays.len()) else { return None };
-        let items = whole_states(l, fused, &arrays)?;
-        let roots: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-        // the host computes what follows from a step's number, once for each launch
-        if l.g.reachable(roots).into_iter().any(|n| matches!(l.g.op(n), Op::Turn)) {
-            return None;
-        }
-        let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
-        if stencils.iter().any(|s| !s.is_static(&l.g)) {
+        let rank @ 1..=2 = fused.domain.len() else { return None };
+        let Repeated { arrays, items, stencils } = repeated(l, (fused, inner), MAX_STATES)?;
+        if !only_reads(l, inner, &stencils) {
             return None;
         }
         let refs: Vec<&Stencil> = stencils.iter().collect();
-        if stencil::may_record(&mut l.g, &fused.domain, &inner.arrays, &refs)
-            || !only_reads(l, inner, &stencils)
-        {
-            return None;
-        }
         let size = l.g.ty(arrays[0]).elem.size() as i64;
         let others: Vec<NodeId> = stencils.iter().map(|s| s.array).filter(|x| !arrays.contains(x)).collect();
         let simple = |s: &&Stencil| {
@@ -211,6 +204,7 @@ impl TemporalBlockingParams {
             wrapped,
             variants: Vec::new(),
             steps: 1,
+            unaligned: false,
         };
         params.variants = params.useful_steps();
         params.steps = *params.variants.first()?;
@@ -221,6 +215,16 @@ impl TemporalBlockingParams {
     /// Returns the parameters of the variant with that number of steps.
     pub fn with_steps(&self, steps: i64) -> TemporalBlockingParams {
         TemporalBlockingParams { steps, ..self.clone() }
+    }
+
+    /// Returns the parameters of the variant for rows that begin at any address.
+    pub fn of_any_alignment(self) -> TemporalBlockingParams {
+        TemporalBlockingParams { unaligned: true, ..self }
+    }
+
+    /// Returns the number of elements of an access to memory.
+    fn access(&self) -> usize {
+        if self.unaligned { 1 } else { self.v as usize }
     }
 
     /// Returns the minimum number of resident blocks per multiprocessor: as many as leave registers
@@ -299,6 +303,43 @@ impl TemporalBlockingParams {
         let halos = self.halo().into_iter().zip(self.wrapped).filter(|(_, wrapped)| *wrapped);
         halos.map(|(halo, _)| halo).fold(self.least, i64::max)
     }
+}
+
+/// A step that may be made several times in one launch.
+pub struct Repeated {
+    /// The states, and for each the number of the group's item that stores it.
+    pub arrays: Vec<NodeId>,
+    pub items: Vec<usize>,
+    /// What the interior's elements read, all of it at constant distances.
+    pub stencils: Vec<Stencil>,
+}
+
+/// Returns the states and stencils of a step; `None` if it has more states, or does anything else.
+pub fn repeated(
+    l: &mut LaunchContext,
+    (fused, inner): (&FusedGroup, &Interior),
+    max_states: usize,
+) -> Option<Repeated> {
+    let arrays = l.repeated().filter(|all| (1..=max_states).contains(&all.len()))?;
+    let items = whole_states(l, fused, &arrays)?;
+    let roots: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
+    // what follows from a step's number, or from one place of a state, is computed once for each launch
+    let is_once = |n: NodeId| match l.g.op(n) {
+        Op::Turn => true,
+        Op::Elem(x, _) | Op::At(x, _) => l.g.is_closed(n) && arrays.contains(x),
+        _ => false,
+    };
+    if l.g.reachable(roots).into_iter().any(is_once) {
+        return None;
+    }
+    let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
+    let refs: Vec<&Stencil> = stencils.iter().collect();
+    let is_static = stencils.iter().all(|s| s.is_static(&l.g));
+    (is_static && !stencil::may_record(&mut l.g, &fused.domain, &inner.arrays, &refs)).then_some(Repeated {
+        arrays,
+        items,
+        stencils,
+    })
 }
 
 /// Returns the numbers of the items that store the states after a step, if the group does nothing

@@ -1,0 +1,126 @@
+//! The planes that arrive for a step, in shared memory: from memory some turns ahead, from the step before one turn.
+
+use super::PlaneStepsParams;
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::cuda::expressions::{int32, offset};
+use crate::schedule::cuda::register_tiling::placement::{
+    PlaneTiling, ThreadPosition, along, lane, plus, warp,
+};
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::{Lower, named as bind};
+
+/// The planes of each state.
+pub struct Arrivals {
+    pub areas: Vec<Mem>,
+    /// The index of the first element of the plane that has arrived last.
+    pub at: Reg,
+}
+
+impl Arrivals {
+    /// Declares so many planes of each state.
+    pub fn of(l: &mut Lower, params: &PlaneStepsParams, depth: i64, out: &mut Vec<Stmt>) -> Arrivals {
+        let mut areas = Vec::new();
+        for (array, _) in &params.states {
+            let ty = l.launch.g.ty(*array).elem;
+            areas.push(l.k.share("plane", ty, (depth * params.plane_len()) as u32));
+        }
+        let at = l.k.reg("arrival", Ty::I32);
+        out.push(Stmt::Var(at, int32(0)));
+        Arrivals { areas, at }
+    }
+}
+
+/// The copies of a thread: its own rows and columns of each state.
+pub struct Copies {
+    pieces: Vec<Piece>,
+    /// The extent of the planes.
+    planes: Expr,
+    is_wrapped: bool,
+    /// The place of the thread's first element in a plane.
+    own: Expr,
+}
+
+struct Piece {
+    from: Mem,
+    /// The index of the element but for the plane, and the row of the thread.
+    at: Expr,
+    row: i64,
+    /// The distance of planes.
+    stride: Expr,
+    /// The number of the state, and the bytes of the copy.
+    state: usize,
+    bytes: u32,
+}
+
+impl Copies {
+    pub fn of(
+        l: &mut Lower,
+        (fused, params): (&FusedGroup, &PlaneStepsParams),
+        position: &ThreadPosition,
+        out: &mut Vec<Stmt>,
+    ) -> Copies {
+        let tiling = params.tiling;
+        let [planes, rows] = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
+        let mut pieces = Vec::new();
+        for r in 0..tiling.thread_rows {
+            let row = there(plus(position.vars[1].1.clone(), r), &rows, params.wrapped[1]);
+            let row = bind(l, "from", row, out);
+            for (state, (array, _)) in params.states.iter().enumerate() {
+                let (from, ty) = (l.launch.input(*array), l.launch.g.ty(*array).elem);
+                if tiling.v > 1 {
+                    l.k.vector(from);
+                }
+                let at = along(l, from, &[Expr::int(0), row.clone()]).plus(position.vars[2].1.clone());
+                let at = bind(l, "from", at, out);
+                let (stride, bytes) = (l.launch.stride(from, 0), ty.size() as u32 * tiling.v as u32);
+                pieces.push(Piece { from, at, row: r, stride, state, bytes });
+            }
+        }
+        let own = bind(l, "own", own_place(tiling), out);
+        Copies { pieces, planes, is_wrapped: params.wrapped[0], own }
+    }
+
+    /// Begins to copy a plane to the place in shared memory that begins at that index, as a group of copies.
+    pub fn copy(
+        &self,
+        l: &mut Lower,
+        to: &Arrivals,
+        (plane, place): (&Expr, &Expr),
+        tiling: PlaneTiling,
+        out: &mut Vec<Stmt>,
+    ) {
+        let plane = bind(l, "ahead", there(plane.clone(), &self.planes, self.is_wrapped), out);
+        let own = bind(l, "to", self.own.clone().plus(place.clone()), out);
+        for piece in &self.pieces {
+            let index = plane.clone().times(piece.stride.clone()).plus(piece.at.clone());
+            out.push(Stmt::CopyAsync {
+                bytes: piece.bytes,
+                to: to.areas[piece.state],
+                at: offset(own.clone(), piece.row * tiling.block_columns),
+                from: piece.from,
+                index,
+            });
+        }
+    }
+}
+
+/// The index of a thread's first element in a plane of its block.
+pub fn own_place(tiling: PlaneTiling) -> Expr {
+    let row = warp().times(int32(tiling.thread_rows as i32));
+    row.times(int32(tiling.block_columns as i32)).plus(lane().times(int32(tiling.v as i32)))
+}
+
+/// The index of what is loaded for an index that may be out of bounds: at the edge, or at the other end.
+fn there(i: Expr, n: &Expr, is_wrapped: bool) -> Expr {
+    let i = if is_wrapped { other_end(i, n) } else { i };
+    Expr::binary(BinaryOp::Max, i.min(n.clone().minus(Expr::int(1))), Expr::int(0))
+}
+
+/// The index, or that of the other end if it is out of bounds.
+pub fn other_end(i: Expr, n: &Expr) -> Expr {
+    let select = |c: Expr, a: Expr, b: Expr| Expr::Select(Box::new(c), Box::new(a), Box::new(b));
+    let before = Expr::binary(BinaryOp::Lt, i.clone(), Expr::int(0));
+    let behind = Expr::binary(BinaryOp::Ge, i.clone(), n.clone());
+    select(before, i.clone().plus(n.clone()), select(behind, i.clone().minus(n.clone()), i))
+}

@@ -1,0 +1,170 @@
+//! Several steps of an iterated stencil of volumes in one launch (2.5D blocking with temporal blocking: Nguyen,
+//! Satish, Chhugani, Kim, Dubey 2010). Chosen for `iterate` over stencils of volumes of one shape that read several
+//! planes; the cost is one pass over memory per launch, and the rows and columns that neighbouring blocks compute, too.
+//!
+//! ```text
+//! block: a tile of rows and columns with a halo, and some planes of it
+//!
+//! for each plane that arrives from memory, the next ones being on their way:
+//!     for each step of the iteration, the last one first:
+//!         take the elements that read the plane that has arrived for it one stage further, as in `plane_stream/`
+//!         write the plane that this completes to shared memory, where it has arrived in the next turn;
+//!             of the last step, store it
+//! ```
+//!
+//! All planes arrive in shared memory: those of the first step by asynchronous copies into a ring, those of others in
+//! two places in turn. So a plane costs one barrier, however many steps there are. What waits between planes is in
+//! registers.
+//!
+//! All threads run the same code, at edges as well. Beyond clamped or constant edges of rows and columns a thread reads
+//! what the program does; the first plane of a step that has completed arrives for the planes before it as well, and
+//! the last one stays. Where reads go on at the other end, blocks load that end's elements, and compute them like their
+//! own.
+
+mod arrivals;
+mod edges;
+mod variant;
+mod walk;
+
+pub use variant::variant;
+pub use walk::main;
+
+use super::plane_stream::{Arrival, StreamPlan};
+use super::register_tiling::placement::PlaneTiling;
+use super::temporal_blocking::{Repeated, repeated};
+use super::thread_layout::ThreadLayout;
+use crate::core::NodeId;
+use crate::kernel::WARP;
+use crate::plan::gpu::Grid;
+use crate::scalar::Ty;
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::LaunchContext;
+
+/// The steps of a launch.
+const STEPS: i64 = 2;
+/// Threads of a block, and the rows of each. Two steps of 7 points of 512^3 elements of f32 take 0.422 ms on an H200 with
+/// two rows of 16 bytes, 0.519 ms with one, 0.444 ms with four; two single steps take 0.563 ms.
+const THREADS: u32 = 8 * WARP;
+const THREAD_ROWS: i64 = 2;
+/// The planes of each state that are in shared memory or on their way there.
+const RING: i64 = 3;
+/// The least and the most planes of a block.
+const PLANES: [u32; 2] = [16, 64];
+/// The maximum number of volumes that the steps change.
+const MAX_STATES: usize = 2;
+/// The most taps of a state. Two steps of 27 points take 1.15 to 1.3 times as long as two single ones: their loads from
+/// shared memory, and what blocks compute twice, cost more than memory.
+const MAX_TAPS: usize = 8;
+/// The words of registers that wait between planes for all steps, with what a step loads, and the blocks that are
+/// resident with them: a thread has 80 or 128 registers.
+const WORDS: [(i64, u32); 2] = [(72, 3), (112, 2)];
+/// The maximum shared memory of a block: of two blocks and what they take for themselves on a multiprocessor.
+const MAX_SHARED_BYTES: i64 = 96 << 10;
+
+/// The parameters of several steps of a volume in one launch.
+#[derive(Clone)]
+pub struct PlaneStepsParams {
+    /// The volumes that the steps change, and for each the number of the group's item that stores it.
+    states: Vec<(NodeId, usize)>,
+    /// The rows and columns of a thread, and of a block with its halo.
+    tiling: PlaneTiling,
+    /// The rows and columns around what a block stores.
+    halo: [i64; 2],
+    /// For each axis whether reads go on at its other end.
+    wrapped: [bool; 3],
+    /// The least extent of all axes.
+    least: i64,
+    /// The number of resident blocks for which a thread has enough registers.
+    blocks: u32,
+    /// The number of steps.
+    pub steps: i64,
+}
+
+impl PlaneStepsParams {
+    /// Returns `None` if the group is no such stencil, or too large for registers and shared memory.
+    fn of(
+        l: &mut LaunchContext,
+        (fused, inner): (&FusedGroup, &Interior),
+        layout: ThreadLayout,
+    ) -> Option<PlaneStepsParams> {
+        if fused.domain.len() != 3 {
+            return None;
+        }
+        let Repeated { arrays, items, stencils } = repeated(l, (fused, inner), MAX_STATES)?;
+        // what is no state would have to be loaded for each step from memory
+        if !stencils.iter().all(|s| arrays.contains(&s.array)) {
+            return None;
+        }
+        let reach = [0, 1, 2].map(|axis| stencils.iter().map(|s| s.reach(axis)).fold((0, 0), hull));
+        if reach[0].0 == reach[0].1 || stencils.iter().any(|s| s.taps.len() > MAX_TAPS) {
+            return None;
+        }
+        let wrapped = edges::wrapped(l, (fused, inner), &stencils)?;
+        let far = reach.map(|(before, behind)| STEPS * behind.max(-before));
+        let (tiling, halo) = useful_tile(far, layout.v)?;
+        let index: Vec<NodeId> = fused.domain.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
+        let plan = StreamPlan::of(l, (&inner.arrays, &index), tiling, Arrival::AtOnce)?;
+        let last = plan.first + plan.stages.len() as i64 - 1;
+        if plan.first > 0 || last < 0 {
+            return None;
+        }
+        let [waiting, loaded] = plan.words(l, tiling);
+        let words = STEPS * waiting + loaded;
+        let size = l.g.ty(arrays[0]).elem.size() as i64;
+        let planes = arrays.len() as i64 * (RING + 2 * (STEPS - 1));
+        let shared = planes * tiling.block_rows * tiling.block_columns * size;
+        let (_, blocks) = WORDS.into_iter().find(|w| words <= w.0)?;
+        if shared > MAX_SHARED_BYTES {
+            return None;
+        }
+        // what is loaded from the other end is there once
+        let least = far.into_iter().zip(wrapped).filter(|(_, wrapped)| *wrapped).map(|(far, _)| far);
+        let least = least.fold(1, i64::max);
+        let states = arrays.into_iter().zip(items).collect();
+        Some(PlaneStepsParams { states, tiling, halo, wrapped, least, blocks, steps: STEPS })
+    }
+
+    /// Returns the number of elements of a plane of a block, halo included.
+    fn plane_len(&self) -> i64 {
+        self.tiling.block_rows * self.tiling.block_columns
+    }
+
+    /// Returns the rows and columns that a block stores.
+    fn stored(&self) -> [i64; 2] {
+        let region = [self.tiling.block_rows, self.tiling.block_columns];
+        [0, 1].map(|axis| region[axis] - 2 * self.halo[axis])
+    }
+
+    /// Returns the grid of its blocks.
+    pub fn grid(&self) -> Grid {
+        let [rows, columns] = self.stored().map(|n| n as u32);
+        let [min_planes, max_planes] = PLANES;
+        Grid::Stream { rows, columns, min_planes, max_planes, resident: self.blocks }
+    }
+
+    /// Returns the number of threads of a block.
+    pub fn threads(&self) -> u32 {
+        THREADS
+    }
+
+    /// Returns the minimum number of resident blocks per multiprocessor.
+    pub fn min_resident_blocks(&self) -> u32 {
+        self.blocks
+    }
+}
+
+/// Returns the tile of a block and the rows and columns of its halo, where steps read so far; `None` if more than about a
+/// third of the block's elements are computed twice.
+fn useful_tile(far: [i64; 3], v: i64) -> Option<(PlaneTiling, [i64; 2])> {
+    let tiling = PlaneTiling::new(THREAD_ROWS, v, true, THREADS);
+    let halo = [far[1], (far[2] + v - 1) / v * v];
+    let [rows, columns] = [tiling.block_rows - 2 * halo[0], tiling.block_columns - 2 * halo[1]];
+    let is_useful =
+        rows > 0 && columns > 0 && 8 * rows * columns > 5 * tiling.block_rows * tiling.block_columns;
+    is_useful.then_some((tiling, halo))
+}
+
+fn hull(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}

@@ -1,0 +1,57 @@
+//! Columns beside a thread's own in tiles in shared memory, by shuffles.
+
+use crate::core::NodeId;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::BinaryOp;
+use crate::schedule::lower::{Lower, named as bind};
+
+/// How columns beside a thread's own come from the lanes beside: a tile's banks would serve four lanes at a time.
+pub struct Beside {
+    /// The columns of a thread.
+    pub v: i64,
+    /// Whether the thread has the first and the last columns, beyond which its own are read; nothing if reads go on at
+    /// the other end.
+    edges: Option<[Expr; 2]>,
+}
+
+impl Beside {
+    /// Returns that of loads without tiles, which no lanes exchange.
+    pub fn of_memory(v: i64) -> Beside {
+        Beside { v, edges: None }
+    }
+
+    pub fn of(
+        l: &mut Lower,
+        (column, columns): (Expr, NodeId),
+        (v, wrapped): (i64, bool),
+        out: &mut Vec<Stmt>,
+    ) -> Beside {
+        let mut edges = None;
+        if !wrapped {
+            let last = l.launch.host(columns).minus(Expr::int(v));
+            let is_first = Expr::binary(BinaryOp::Le, column.clone(), Expr::int(0));
+            let is_first = bind(l, "isfirst", is_first, out);
+            edges = Some([is_first, bind(l, "islast", Expr::binary(BinaryOp::Ge, column, last), out)]);
+        }
+        Beside { v, edges }
+    }
+
+    /// Whether the lanes beside have a column.
+    pub fn has(&self, column: i64) -> bool {
+        (-self.v..2 * self.v).contains(&column) && !(0..self.v).contains(&column)
+    }
+
+    /// Returns the element of a column, given the thread's own of this row.
+    pub fn element(&self, l: &mut Lower, own: &[Reg], column: i64, out: &mut Vec<Stmt>) -> Expr {
+        let other = Box::new(Expr::Reg(own[column.rem_euclid(self.v) as usize]));
+        let (side, other, edge) = match column < 0 {
+            true => (0, Expr::ShuffleUp(other, 1), own.first()),
+            false => (1, Expr::ShuffleDown(other, 1), own.last()),
+        };
+        let other = bind(l, "beside", other, out);
+        match (&self.edges, edge) {
+            (Some(edges), Some(edge)) => edges[side].clone().select(Expr::Reg(*edge), other),
+            _ => other,
+        }
+    }
+}
