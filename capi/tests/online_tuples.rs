@@ -65,7 +65,7 @@ fn an_ordered_reduction_joins_a_part_with_the_part_behind_it() {
     let program = b.compile(&[node]);
     for n in [0, 1, 17, 5000] {
         let x: Vec<f32> = (0..n).map(|i| if i % 4 == 3 || i > 4000 { 0.0 } else { (i + 1) as f32 }).collect();
-        let expected = x.iter().copied().filter(|x| *x != 0.0).next_back().unwrap_or(0.0);
+        let expected = x.iter().copied().rfind(|x| *x != 0.0).unwrap_or(0.0);
         let (x, mut last) = (Vector::in_context(cpu(), &x), 77f32);
         let args = [input(x.view()), out_scalar(&mut last)];
         ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 2) });
