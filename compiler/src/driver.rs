@@ -4,7 +4,7 @@ use crate::backend;
 use crate::backend::ptx::merge_equal::KnownKernels;
 use crate::budget::{self, Budget};
 use crate::core::{Function, print};
-use crate::counts::{copies, law};
+use crate::counts::law;
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Why};
 use crate::kernel::Kernel;
@@ -254,21 +254,6 @@ impl Compiled {
     /// Returns the variants of all kernels for GPUs.
     pub fn gpu_variants(&self) -> impl Iterator<Item = &GpuCode> {
         self.kernels.iter().flat_map(CompiledKernel::gpu_variants)
-    }
-
-    /// Returns what breaks the law of code ([`copies`]): kernels that are too long for their functions.
-    pub fn too_long(&self) -> Vec<String> {
-        let mut out = Vec::new();
-        for f in &self.functions {
-            let program = copies::of_program(&f.fused);
-            for launch in f.plan.launches() {
-                let kernel = &self.kernels[launch.kernel as usize];
-                let cpu = kernel.cpu.iter().flat_map(|v| v.all()).flatten().map(|v| &v.kernel);
-                let all = kernel.gpu_variants().iter().map(|code| &code.kernel).chain(cpu);
-                out.extend(all.filter_map(|k| copies::excess(program, k)));
-            }
-        }
-        out
     }
 
     /// Returns the text of how all kernels are launched on a GPU; it is empty without that target.
