@@ -107,7 +107,7 @@ fn an_element_that_all_read() {
     %n = len %a
     %m = len %a axis 1
     %n1 = sub %n, 1i64
-    %first = at %a, 0i64, 0i64
+    %first = elem %a, 0i64, 0i64
     %r = generate %n, %m (%i: i64, %j: i64) {
       %i0 = add %i, 1i64
       %i1 = max %i0, 0i64
