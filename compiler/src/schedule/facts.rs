@@ -4,7 +4,7 @@
 use super::boundary::interior::Interior;
 use super::groups::{FusedGroup, Item};
 use super::stencil::Stencil;
-use crate::core::NodeId;
+use crate::core::{MAX_RANK, NodeId};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use std::rc::Rc;
@@ -60,6 +60,9 @@ pub enum Along {
     Rows,
     /// The elements of neighbouring segments at one position: sums of columns.
     Columns,
+    /// The same of an array of three dimensions whose segments go through its planes. Where it does not matter how
+    /// far apart the elements of a segment are, these are columns, too.
+    Planes,
 }
 
 /// A fused group that is a segmented reduction.
@@ -102,9 +105,10 @@ pub struct Strips {
 pub struct ResidentSegments {
     /// Whether they are rows or columns.
     pub along: Along,
-    /// The variable of the row's number.
+    /// The variable of the row's number; of a column that of its index along the last axis.
     pub segment: NodeId,
-    /// The row's indices along all axes but that of its elements.
+    /// The row's indices along all axes but that of its elements: functions of its number. Those of a column are
+    /// variables, the last of which is `segment`.
     pub outer: Vec<NodeId>,
     /// The variable of an element's index in the row.
     pub element: NodeId,
@@ -132,6 +136,20 @@ impl Along {
         match self {
             Along::Rows => others,
             Along::Columns => others - 1,
+            Along::Planes => others - 2,
+        }
+    }
+
+    /// Whether neighbouring segments are contiguous, so that strips of them are computed together.
+    pub fn has_strips(self) -> bool {
+        self != Along::Rows
+    }
+
+    /// Returns how many axes the others of such segments may be, at least and at most.
+    pub fn others(self) -> std::ops::RangeInclusive<usize> {
+        match self {
+            Along::Rows | Along::Columns => 1..=MAX_RANK - 1,
+            Along::Planes => 2..=MAX_RANK - 1,
         }
     }
 
