@@ -1,5 +1,5 @@
-//! Rows and vectors that several launches go over, on CPUs: the block interpreter and the runtime against the
-//! interpreter of core IR, by the launch that goes over a row once and by those that it replaces.
+//! Rows, columns and vectors that several launches go over, on CPUs: the block interpreter and the runtime against the
+//! interpreter of core IR, by the launch that goes over a row once and by those that it replaces. Columns run as C code as well.
 
 #[allow(dead_code, reason = "only random numbers are needed")]
 #[path = "../compiler/tests/common/mod.rs"]
@@ -8,17 +8,20 @@ mod common;
 mod row_chains;
 #[path = "common/mod.rs"]
 mod runtime;
+#[path = "../compiler/tests/common/strips.rs"]
+mod strips;
 #[allow(dead_code, reason = "nothing is compiled for GPUs")]
 #[path = "../compiler/tests/common/typed.rs"]
 mod typed;
 
 use arraygpu_capi::abi::AgpuStatus;
-use arraygpu_compiler::core::interp;
-use arraygpu_compiler::driver::Targets;
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::driver::{Compiled, Targets};
 use arraygpu_compiler::plan::Step;
 use arraygpu_compiler::scalar::Ty;
 use common::rng::Rng;
-use runtime::{Layout, context, load_blocks, shapes};
+use runtime::{Layout, Loaded, context, load_blocks, load_highest, shapes};
+use strips::Through;
 use typed::{compiled_for, numbers};
 
 #[test]
@@ -94,4 +97,68 @@ fn random_chains_that_gather() {
         }
     }
     assert!(recorded.iter().all(|n| *n > 50), "{recorded:?}");
+}
+
+/// Calls the only function in several layouts, with enough threads for one strip each and with one thread.
+fn check(c: &Compiled, loaded: &Loaded, args: &[Value], what: &str) {
+    let wanted = interp::run(&c.functions[0].fused, args).unwrap().results;
+    for layout in [Layout::Contiguous, Layout::InPlace, Layout::Pitched, Layout::Strided] {
+        for threads in [1, 4] {
+            let called = loaded.call(0, context(threads), args, &shapes(&wanted), layout);
+            let what = format!("{what}, {layout:?}, {threads} threads");
+            assert!(matches!(called.status, AgpuStatus::AgpuOk), "{what}\n{}", called.message);
+            assert!(called.results == wanted, "{what}");
+        }
+    }
+}
+
+/// Whether a launch that keeps columns has code for CPUs.
+fn keeps_columns(c: &Compiled) -> bool {
+    c.kernels.iter().any(|k| k.name.ends_with("_strips") && k.cpu.is_some())
+}
+
+#[test]
+fn random_chains_of_columns() {
+    let mut kept = 0;
+    for seed in 0..24 {
+        let mut rng = Rng::new(200 + seed);
+        let text = row_chains::program(&mut rng, row_chains::Of::Columns);
+        let ty = rng.pick(&[Ty::F32, Ty::F64, Ty::I32, Ty::U8]);
+        let c = compiled_for(&text, ty, Targets { cpu: false, cuda: false });
+        kept += usize::from(keeps_columns(&c));
+        let loaded = load_blocks(&c);
+        for (n, k) in [(0, 40), (1, 33), (5, 100), (132, 130), (257, 34)] {
+            let args = [numbers(ty, &[n, k], &mut rng), numbers(ty, &[n], &mut rng)];
+            check(&c, &loaded, &args, &format!("seed {seed}, {n} x {k} of {ty}\n{text}"));
+        }
+    }
+    assert!(kept > 10, "{kept}");
+}
+
+/// Columns of planes and through planes, by the block interpreter and as C code: strips end where a plane does.
+#[test]
+fn columns_of_three_dimensions() {
+    let mut rng = Rng::new(3);
+    for through in Through::ALL {
+        for (text, ty) in [
+            (through.softmax(), Ty::F32),
+            (through.scaled(), Ty::F32),
+            (through.scaled(), Ty::U8),
+            (through.standardised(), Ty::F64),
+        ] {
+            for of_c in [false, true] {
+                let c = compiled_for(&text, ty, Targets { cpu: of_c, cuda: false });
+                assert!(keeps_columns(&c), "{text}");
+                let loaded = if of_c { load_highest(&c) } else { load_blocks(&c) };
+                for (a, n, k) in [(3, 0, 40), (2, 5, 71), (7, 130, 20), (1, 256, 130), (2, 257, 33)] {
+                    let mut args = vec![numbers(ty, &through.extents(a, n, k), &mut rng)];
+                    if text.contains("%w") {
+                        args.extend([numbers(ty, &[n], &mut rng), numbers(ty, &[a], &mut rng)]);
+                    }
+                    let what = format!("{through:?}, {a} by {n} by {k} of {ty}, C: {of_c}");
+                    check(&c, &loaded, &args, &what);
+                }
+            }
+        }
+    }
 }

@@ -11,6 +11,8 @@ mod mutants;
 #[allow(dead_code, reason = "rows are not needed")]
 #[path = "common/row_chains.rs"]
 mod row_chains;
+#[path = "common/strips.rs"]
+mod strips;
 #[path = "common/typed.rs"]
 mod typed;
 
@@ -22,6 +24,7 @@ use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
 use gpu::{Failure, How, Layout, call, call_on};
 use row_chains::Of;
+use strips::Through;
 use typed::{compiled, numbers};
 
 /// The rows and columns of matrices: around those of each variant, and beyond what is kept.
@@ -308,6 +311,40 @@ fn random_chains() {
         }
     }
     assert!(kept > 50, "{kept}");
+}
+
+/// Columns of planes and through planes: strips that end in the middle of a plane, and such with columns of
+/// several.
+#[test]
+fn three_dimensions() {
+    let mut rng = Rng::new(6);
+    for through in Through::ALL {
+        for ty in [Ty::F32, Ty::F64, Ty::U8] {
+            let mut all = vec![(through.scaled(), 3)];
+            if ty.is_float() {
+                all.extend([(through.softmax(), 1), (through.standardised(), 1)]);
+            }
+            for (text, args) in all {
+                let c = compiled(&text, ty);
+                let mut kept = Vec::new();
+                for (a, n, k) in [(3, 0, 4), (2, 5, 8), (5, 130, 12), (3, 70, 7), (1, 300, 40), (2, 2050, 4)]
+                {
+                    if n > 300 && (ty != Ty::F32 || args == 3) {
+                        continue;
+                    }
+                    let mut values = vec![numbers(ty, &through.extents(a, n, k), &mut rng)];
+                    if args == 3 {
+                        values.extend([numbers(ty, &[n], &mut rng), numbers(ty, &[a], &mut rng)]);
+                    }
+                    let what = format!("{through:?}, {a} by {n} by {k} of {ty}");
+                    kept.extend(check(&c, &values, (n, a * k), &what));
+                }
+                let of = |is_wanted: &dyn Fn(&str) -> bool| kept.iter().any(|entry| is_wanted(entry));
+                assert!(of(&|e| e.ends_with("_any")) || ty == Ty::F64, "{through:?} of {ty}: {kept:?}");
+                assert!(of(&|e| !e.ends_with("_any")), "{through:?} of {ty}: {kept:?}");
+            }
+        }
+    }
 }
 
 /// Special numbers are what the formula makes of them.

@@ -4,7 +4,7 @@ use super::model::{Cpu, CpuVariant, Gpu, GpuVariant, Kernel, Launched};
 use crate::core::TILE;
 use crate::driver::{Compiled, GpuCode};
 use crate::plan::gpu::{self, Grid};
-use crate::plan::{Launch, Place};
+use crate::plan::{ANY_LENGTH, Launch, Place};
 use crate::schedule;
 use crate::schedule::strategy::Strategy;
 use std::num::NonZeroU32;
@@ -17,7 +17,19 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
     let first = match (&variants.strided, stores) {
         // a launch that is instead of others has one variant
         (None, _) if !l.domain.is_empty() => {
-            vec!["strides of 1".into(), "at least a row for each thread".into()]
+            let unit = match (l.segment, l.grain) {
+                (Some(_), columns @ 2..) => format!("{columns} columns"),
+                _ => "a row".to_string(),
+            };
+            let mut conditions = vec!["strides of 1".into(), format!("at least {unit} for each thread")];
+            let [least, most] = l.lengths;
+            if least > ANY_LENGTH[0] {
+                conditions.push(format!("segments of {least} or more"));
+            }
+            if most < ANY_LENGTH[1] {
+                conditions.push(format!("segments of up to {most}"));
+            }
+            conditions
         }
         (None, _) => none(),
         (Some(_), false) => vec!["strides of 1".into()],

@@ -130,6 +130,9 @@ pub struct Launch {
     /// Number of elements in a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer if an
     /// element takes many operations. Reductions always have tiles.
     pub grain: u32,
+    /// For a launch that is instead of others: the least and the greatest length of segments for which a CPU is
+    /// faster so.
+    pub lengths: [u32; 2],
     /// The arrays, in the order of the kernel's parameters.
     pub arrays: Vec<(Place, Access)>,
     /// Arrays of more than one dimension (by index in `arrays`) that must have no gaps between
@@ -150,6 +153,9 @@ pub struct Launch {
     pub finish: bool,
 }
 
+/// The lengths of a launch that is faster than others for all of them.
+pub const ANY_LENGTH: [u32; 2] = [0, u32::MAX];
+
 /// The length that a nested sequence is assumed to have in [`Launch::cost`].
 pub const GUESSED_LENGTH: u32 = 1024;
 
@@ -164,9 +170,11 @@ impl Launch {
 
     /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number
     /// of units of work, rows or strips of columns, and the length of these: if there are several units, and one
-    /// for each thread, and two levels of the tree serve the length.
+    /// for each thread, two levels of the tree serve the length, and it is faster.
     pub fn runs_instead(&self, units: i64, length: Option<i64>, threads: usize) -> bool {
-        units > 1 && units >= threads as i64 && length.is_none_or(|n| n <= TILE * TILE)
+        let [least, most] = self.lengths.map(i64::from);
+        let pays = |n: i64| n <= TILE * TILE && (least..=most).contains(&n);
+        units > 1 && units >= threads as i64 && length.is_none_or(pays)
     }
 
     /// Returns the size of the launch's error records on a GPU, in bytes: one 64-bit word per site.

@@ -1,7 +1,8 @@
 //! Reads the text form of plans. The text may be malformed: every index in it is checked.
 
 use super::{
-    Access, Check, HostId, HostOp, HostRule, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step,
+    ANY_LENGTH, Access, Check, HostId, HostOp, HostRule, Launch, Place, Plan, Repeat, ScalarArg, Slot, State,
+    Step,
 };
 use crate::core::{MAX_RANK, Rule, TILE, Type};
 use crate::error::{Error, Result};
@@ -141,6 +142,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
         sequential: c.eat("sequential"),
         cost: 0,
         grain: TILE as u32,
+        lengths: ANY_LENGTH,
         arrays: Vec::new(),
         flat: Vec::new(),
         scalars: Vec::new(),
@@ -157,6 +159,11 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
         // the number of units of work is a quotient by the grain
         if l.grain == 0 || i64::from(l.grain) > TILE {
             return Err(c.error("a grain has 1 to 2048 elements"));
+        }
+    }
+    for (word, length) in ["from", "to"].into_iter().zip(&mut l.lengths) {
+        if c.eat(word) {
+            *length = index(c)?;
         }
     }
     c.expect("{")?;

@@ -1,6 +1,6 @@
 //! Prints the text form of plans.
 
-use super::{Access, HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
+use super::{ANY_LENGTH, Access, HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::core::TILE;
 use crate::text::quote;
 use std::fmt::{self, Display, Formatter};
@@ -64,6 +64,13 @@ fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
     write!(f, " cost {}", l.cost)?;
     if i64::from(l.grain) != TILE {
         write!(f, " grain {}", l.grain)?;
+    }
+    let [least, most] = l.lengths;
+    if least > ANY_LENGTH[0] {
+        write!(f, " from {least}")?;
+    }
+    if most < ANY_LENGTH[1] {
+        write!(f, " to {most}")?;
     }
     writeln!(f, " {{")?;
     for (place, access) in &l.arrays {

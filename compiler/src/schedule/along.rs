@@ -1,4 +1,6 @@
-//! The direction of a segmented reduction: rows or columns.
+//! The direction of a segmented reduction: rows, columns or planes.
+
+use crate::core::MAX_RANK;
 
 /// Which elements of a segmented reduction are contiguous in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -7,6 +9,9 @@ pub enum Along {
     Rows,
     /// The elements of neighbouring segments at one position: sums of columns.
     Columns,
+    /// As [`Along::Columns`], in an array of three dimensions whose segments go through its planes. Where it does
+    /// not matter how far apart the elements of a segment are, these are columns, too.
+    Planes,
 }
 
 impl Along {
@@ -15,6 +20,20 @@ impl Along {
         match self {
             Along::Rows => others,
             Along::Columns => others - 1,
+            Along::Planes => others - 2,
+        }
+    }
+
+    /// Whether neighbouring segments are contiguous, so that strips of them are computed together.
+    pub fn has_strips(self) -> bool {
+        self != Along::Rows
+    }
+
+    /// Returns how many axes the others of such segments may be, at least and at most.
+    pub fn others(self) -> std::ops::RangeInclusive<usize> {
+        match self {
+            Along::Rows | Along::Columns => 1..=MAX_RANK - 1,
+            Along::Planes => 2..=MAX_RANK - 1,
         }
     }
 

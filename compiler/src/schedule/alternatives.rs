@@ -60,17 +60,17 @@ impl Scheduler<'_> {
     ) -> Result<Option<(usize, Alternative)>> {
         let end = match open {
             None => fused_groups.len(),
-            Some((last, Alternative::Segments(Along::Columns))) => last + 1,
+            Some((last, Alternative::Segments(along))) if along.has_strips() => last + 1,
             Some(_) => return Ok(None),
         };
         let (groups, scalars, g) = (&fused_groups[first..], &scalars[first..], &self.f.graph);
+        let segments =
+            |along| (resident_segments::chain(g, along, groups, scalars), Alternative::Segments(along));
         let chains = [
-            (resident_segments::chain(g, Along::Rows, groups, scalars), Alternative::Segments(Along::Rows)),
+            segments(Along::Rows),
             (resident_vector::chain(groups, scalars), Alternative::Vector),
-            (
-                resident_segments::chain(g, Along::Columns, groups, scalars),
-                Alternative::Segments(Along::Columns),
-            ),
+            segments(Along::Columns),
+            segments(Along::Planes),
             (stored_columns::chain(g, groups, scalars), Alternative::Columns),
             (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
             (stencil_chain::chain(g, groups, scalars), Alternative::Stencils),
@@ -104,7 +104,7 @@ impl Scheduler<'_> {
                 let Some(fused) = joined else { continue };
                 let before = self.previous_arrays.clone();
                 let suffix = match what {
-                    Alternative::Segments(Along::Columns) => "strips",
+                    Alternative::Segments(Along::Columns | Along::Planes) => "strips",
                     Alternative::Columns => "columns",
                     Alternative::RowsAndColumns => "both",
                     Alternative::Stencils | Alternative::StencilsOnCpus => "chain",

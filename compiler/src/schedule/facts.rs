@@ -94,9 +94,10 @@ pub struct Strips {
 pub struct ResidentSegments {
     /// Whether they are rows or columns.
     pub along: Along,
-    /// The variable of the row's number.
+    /// The variable of the row's number; of a column that of its index along the last axis.
     pub segment: NodeId,
-    /// The row's indices along all axes but that of its elements.
+    /// The row's indices along all axes but that of its elements: functions of its number. Those of a column are
+    /// variables, the last of which is `segment`.
     pub outer: Vec<NodeId>,
     /// The variable of an element's index in the row.
     pub element: NodeId,

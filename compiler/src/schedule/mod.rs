@@ -67,9 +67,8 @@ use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
 use crate::interrupt;
-use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
+use crate::plan::{ANY_LENGTH, Access, HostRule, Launch, Place, Plan, Slot, Step};
 use crate::scalar::Lit;
-use along::Along;
 use alternatives::Alternative;
 use groups::{FusedGroup, Item};
 pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, finish_all};
@@ -276,9 +275,8 @@ impl Scheduler<'_> {
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        // strips of columns are for GPUs, as are rows and columns at once
-        let keeps_columns = c.facts.resident.as_ref().is_some_and(|kept| kept.along == Along::Columns);
-        let is_for_gpus = keeps_columns || c.facts.rows_and_columns.is_some();
+        // rows and columns at once are for GPUs
+        let is_for_gpus = c.facts.rows_and_columns.is_some();
         let has_cpu_code = scope.has_cpu() && !is_for_gpus && c.has_cpu_chain();
         if chain.is_some() && !has_cpu_code && !scope.has_gpu() {
             return Ok(None);
@@ -315,6 +313,7 @@ impl Scheduler<'_> {
             sequential: fused.sequential,
             cost: facts.cost,
             grain: facts.grain,
+            lengths: facts.resident.as_ref().map_or(ANY_LENGTH, |kept| cpu::lengths(kept)),
             arrays: signature.arrays.iter().map(|(operand, a)| (operand.place(), a.access)).collect(),
             flat: dense,
             scalars: signature.ins.keys().copied().collect(),

@@ -11,8 +11,8 @@
 //! The launch is an alternative: in the plan it stands before the launches of the groups and runs
 //! instead of them where the device can keep the rows of the call ([`crate::plan::Step::Instead`]).
 //! On GPUs the row lies in the registers of some lanes, of a warp or of a block, on CPUs in a cache.
-//! Columns lie in the registers of a block that has a strip of neighbouring ones; there is no code for
-//! CPUs.
+//! Columns lie in the registers of a block that has a strip of neighbouring ones, or in the caches of a CPU. So do
+//! the columns of the planes of an array of three dimensions, and what goes through its planes.
 //! Every reduction has the order of semantics 5.1, as if it were alone.
 //!
 //! Where a group reads what an earlier one stores at the same row, it reads the stored row on a CPU.
@@ -25,6 +25,7 @@
 //! that a condition keeps in bounds, as in values whose records are kept beside them, leave none.
 
 use super::along::Along;
+use super::cpu::resident_columns;
 use super::element::opened;
 use super::facts::{Accesses, ResidentSegments, RowArray, RowValue, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
@@ -33,7 +34,7 @@ use super::reduction::Reduction;
 use super::{error_records, needed_reductions, segments, work};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::index_space::indices;
-use crate::core::{Graph, MAX_RANK, NodeId, Op};
+use crate::core::{Graph, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -47,8 +48,7 @@ pub(super) const MOST_GROUPS: usize = 8;
 pub fn chain(g: &Graph, along: Along, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usize> {
     let domain = domain(g, all)?;
     let rank = domain.len();
-    let most = if along == Along::Rows { MAX_RANK - 1 } else { 1 };
-    if rank == 0 || rank > most {
+    if !along.others().contains(&rank) {
         return None;
     }
     let of_rows = |fused: &FusedGroup| {
@@ -210,9 +210,13 @@ impl LaunchContext<'_, '_> {
     ) -> Option<(ResidentSegments, bool)> {
         let domain = domain(&self.g, chain)?.to_vec();
         let [segment, element] = [(); 2].map(|()| self.g.fresh_var(Ty::I64).1);
-        let outer = match domain.len() {
-            1 => vec![segment],
-            _ => indices(&mut self.g, segment, &domain),
+        let outer = match (along, domain.len()) {
+            (_, 1) => vec![segment],
+            (Along::Rows, _) => indices(&mut self.g, segment, &domain),
+            (Along::Columns | Along::Planes, rank) => {
+                let around = (1..rank).map(|_| self.g.fresh_var(Ty::I64).1);
+                around.chain([segment]).collect()
+            }
         };
         let index = along.index(&outer, element);
         let (mut stages, mut stores, mut in_memory) = (Vec::new(), Vec::new(), Vec::new());
@@ -300,11 +304,11 @@ impl LaunchContext<'_, '_> {
         own.sort_unstable();
         accesses.own.extend(own);
         self.facts.cost = cost;
-        self.facts.grain = 1;
+        self.facts.grain = if along.has_strips() { resident_columns::STRIP } else { 1 };
         self.facts.accesses = accesses;
         let length = length?;
         // a thread has elements of several columns, whose records have another order
-        if along == Along::Columns && recording.is_some() {
+        if along.has_strips() && recording.is_some() {
             return None;
         }
         let recording = recording.map(|stage| stage.min(stages.len() - 1));
@@ -353,6 +357,7 @@ impl LaunchContext<'_, '_> {
             needed.push(init);
             needed.extend(r.elements(self, element));
         }
-        (segments::along(self, reductions, segment) == Some(along)).then_some(needed)
+        let found = segments::along(self, reductions, segment)?;
+        (found.has_strips() == along.has_strips()).then_some(needed)
     }
 }

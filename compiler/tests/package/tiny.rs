@@ -5,7 +5,9 @@ use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Require, Rule
 use arraygpu_compiler::driver::{Compiled, CompiledFunction, CompiledKernel, Targets};
 use arraygpu_compiler::loc::LocStack;
 use arraygpu_compiler::package::Options;
-use arraygpu_compiler::plan::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, ScalarArg, Slot, Step};
+use arraygpu_compiler::plan::{
+    ANY_LENGTH, Access, HostId, HostOp, HostRule, Launch, Place, Plan, ScalarArg, Slot, Step,
+};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::collections::BTreeMap;
 use std::fs;
@@ -60,6 +62,7 @@ pub fn program() -> Compiled {
         sequential: false,
         cost: 4,
         grain: 2048,
+        lengths: ANY_LENGTH,
         arrays: vec![
             (Place::Param(1), Access::Pointwise),
             (Place::Param(2), Access::Pointwise),

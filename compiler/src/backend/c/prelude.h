@@ -156,14 +156,23 @@ AGPU_TO_INT(float, uint32_t, u32_of_f32, 0, UINT32_MAX, -1.0f, 4294967296.0f)
 AGPU_TO_INT(double, uint32_t, u32_of_f64, 0, UINT32_MAX, -1.0, 4294967296.0)
 AGPU_TO_INT(float, uint64_t, u64_of_f32, 0, UINT64_MAX, -1.0f, 18446744073709551616.0f)
 AGPU_TO_INT(double, uint64_t, u64_of_f64, 0, UINT64_MAX, -1.0, 18446744073709551616.0)
-AGPU_TO_INT(float, uint8_t, u8_of_f32, 0, UINT8_MAX, -1.0f, 256.0f)
-AGPU_TO_INT(double, uint8_t, u8_of_f64, 0, UINT8_MAX, -1.0, 256.0)
-AGPU_TO_INT(float, uint16_t, u16_of_f32, 0, UINT16_MAX, -1.0f, 65536.0f)
-AGPU_TO_INT(double, uint16_t, u16_of_f64, 0, UINT16_MAX, -1.0, 65536.0)
-AGPU_TO_INT(float, int8_t, i8_of_f32, INT8_MIN, INT8_MAX, -129.0f, 128.0f)
-AGPU_TO_INT(double, int8_t, i8_of_f64, INT8_MIN, INT8_MAX, -129.0, 128.0)
-AGPU_TO_INT(float, int16_t, i16_of_f32, INT16_MIN, INT16_MAX, -32769.0f, 32768.0f)
-AGPU_TO_INT(double, int16_t, i16_of_f64, INT16_MIN, INT16_MAX, -32769.0, 32768.0)
+/* The same where floats have every integer of the type: clamped before the cast, which is two operations of vectors. A
+ * NaN is not greater than 0. */
+#define AGPU_TO_NARROW(F, T, name, least, greatest) \
+    static inline T agpu_##name(F x) \
+    { \
+        F number = (least == 0 || x == x) ? x : (F)0; \
+        F from = number > (F)least ? number : (F)least; \
+        return (T)(int32_t)(from < (F)greatest ? from : (F)greatest); \
+    }
+AGPU_TO_NARROW(float, uint8_t, u8_of_f32, 0, UINT8_MAX)
+AGPU_TO_NARROW(double, uint8_t, u8_of_f64, 0, UINT8_MAX)
+AGPU_TO_NARROW(float, uint16_t, u16_of_f32, 0, UINT16_MAX)
+AGPU_TO_NARROW(double, uint16_t, u16_of_f64, 0, UINT16_MAX)
+AGPU_TO_NARROW(float, int8_t, i8_of_f32, INT8_MIN, INT8_MAX)
+AGPU_TO_NARROW(double, int8_t, i8_of_f64, INT8_MIN, INT8_MAX)
+AGPU_TO_NARROW(float, int16_t, i16_of_f32, INT16_MIN, INT16_MAX)
+AGPU_TO_NARROW(double, int16_t, i16_of_f64, INT16_MIN, INT16_MAX)
 
 /* f16 and bf16 from and to float, by bits so that loops become vectors; to nearest even, and NaN gives the canonical one. */
 static inline float agpu_of_bits(uint32_t bits) { float x; __builtin_memcpy(&x, &bits, sizeof x); return x; }

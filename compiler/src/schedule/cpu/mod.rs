@@ -2,7 +2,7 @@
 //! elements as straight code (`unrolled_rows`), strips of
 //! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`, and
 //! `row_strips`, where the segments are the elements of a row), many
-//! short rows at a time (`short_rows`), several passes over a row (`resident_rows`), several stencils through
+//! short rows at a time (`short_rows`), several passes over a row (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through
 //! rolling buffers of rows (`stencil_chain`), matrix
 //! products (`product`), reductions of all pairs of rows and columns in the order of the tree (`contraction`), the
 //! fixed tree (`reduce`), one loop in index order (`fold`), and the code
@@ -25,6 +25,7 @@ mod pairwise;
 mod product;
 mod ranges;
 mod reduce;
+pub mod resident_columns;
 mod resident_rows;
 mod row_strips;
 mod rows;
@@ -36,6 +37,8 @@ mod stores;
 mod strip;
 pub mod unrolled_rows;
 
+use super::along::Along;
+use super::facts::ResidentSegments;
 use super::groups::{FusedGroup, is_store};
 use super::kernels::{CpuVariant, CpuVariants};
 use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
@@ -43,6 +46,7 @@ use super::stored_columns;
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::kernel::{Stmt, dce, split_rows, verify};
+use crate::plan::ANY_LENGTH;
 use indexmap::IndexSet;
 use select::Choice;
 
@@ -110,6 +114,16 @@ pub fn kernels(
     Ok((variants, dense.into_iter().collect()))
 }
 
+/// Returns the least and the greatest length of rows or columns that a CPU keeps; others take less time in the
+/// launches that are replaced where all threads compute (measured: `bench/NOTES.md`, "Rows and columns of CPUs").
+pub fn lengths(kept: &ResidentSegments) -> [u32; 2] {
+    match kept.along {
+        Along::Rows if kept.outer.is_empty() => ANY_LENGTH,
+        Along::Rows => [resident_rows::SHORTEST, ANY_LENGTH[1]],
+        Along::Columns | Along::Planes => [ANY_LENGTH[0], resident_columns::LONGEST],
+    }
+}
+
 /// Builds one variant of the kernel, without its `finish` part. If `staged`, outputs may be inputs.
 fn build(
     c: &mut LaunchContext,
@@ -156,6 +170,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
             vec![Stmt::If(long, map::main(l, fused, staged)?, short)]
         }
         Choice::ResidentRows(rows) => resident_rows::main(l, rows)?,
+        Choice::ResidentColumns(columns) => resident_columns::main(l, columns)?,
         Choice::StencilChain(chain, buffers) => stencil_chain::main(l, chain, buffers)?,
         Choice::RowStrips(rows) => row_strips::main(l, fused, rows)?,
         Choice::UnrolledRows(rows) => unrolled_rows::main(l, fused, rows)?,

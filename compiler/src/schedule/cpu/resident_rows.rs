@@ -13,6 +13,10 @@ use crate::schedule::element::{canonical, opened};
 use crate::schedule::facts::{ResidentSegments, RowArray, RowValue, Stage};
 use crate::schedule::lower::{Lower, named};
 
+/// The length of the shortest row that is kept: the trees of many shorter ones are computed together by the
+/// launches that are replaced (`short_rows.rs`).
+pub(super) const SHORTEST: u32 = 65;
+
 pub(super) fn main(l: &mut Lower, rows: &ResidentSegments) -> Result<Vec<Stmt>> {
     let t = l.k.reg("row", Ty::I64);
     let (row, mut body) = (Expr::Reg(t), Vec::new());

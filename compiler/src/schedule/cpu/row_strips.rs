@@ -153,8 +153,8 @@ impl RowStrips {
         let mut body = Vec::new();
         let width = piece.end.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
         let width = named(l, "width", width, &mut body);
-        let (stored, first) = (None, Expr::Reg(base));
-        let strip = Strip { s, outer, reductions, base: first, width, length, block, most, stored };
+        let (stored, known, first) = (None, &[][..], Expr::Reg(base));
+        let strip = Strip { s, outer, reductions, base: first, width, length, block, most, stored, known };
         strip.totals(l, locals, &mut body)?;
         let mut last = Vec::new();
         let j = named(l, "j", strip.base.clone().plus(Expr::Reg(q)), &mut last);

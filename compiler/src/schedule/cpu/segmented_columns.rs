@@ -102,8 +102,18 @@ pub(super) fn main(
     let width = hi.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
     let width = named(l, "width", width, &mut body);
     let reductions = &reductions[..];
-    let strip =
-        Strip { s, outer: &[], reductions, base: Expr::Reg(base), width, length, block, most, stored };
+    let strip = Strip {
+        s,
+        outer: &[],
+        reductions,
+        base: Expr::Reg(base),
+        width,
+        length,
+        block,
+        most,
+        stored,
+        known: &[],
+    };
     strip.totals(l, &mut out, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
@@ -248,7 +258,7 @@ impl Strip<'_> {
         let to = named(l, "to", at.plus(Expr::Reg(q)), &mut body);
         let mut fixed: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows.iter().cloned()).collect();
         fixed.extend_from_slice(self.outer);
-        let (mut own, mut roots) = (vec![(self.s.index, i.clone())], Vec::new());
+        let (mut own, mut roots) = (self.own(l, &Expr::Reg(q), &i, &mut body), Vec::new());
         for (r, arrays) in by_reduction(self.reductions, &self.block) {
             let (acc, rest) = match &so_far {
                 None => (r.first(l.launch, index[0]), &index[1..]),
@@ -296,7 +306,7 @@ impl Strip<'_> {
             let (low, high) = (r.join(l.launch, &a, &b), r.join(l.launch, &c, &d));
             roots.extend(r.join(l.launch, &low, &high));
         }
-        let own = vec![(self.s.index, i.clone())];
+        let own = self.own(l, &Expr::Reg(q), &i, &mut body);
         let steps = roots.len();
         for k in &index {
             roots.extend(self.stored_at(l, *k));

@@ -5,6 +5,7 @@ use super::short_rows;
 use super::stencil_chain::Buffers;
 use super::unrolled_rows::{self, UnrolledRows};
 use crate::schedule::accesses::needs_indices;
+use crate::schedule::along::Along;
 use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
@@ -32,6 +33,8 @@ pub enum Choice {
     StencilChain(Rc<StencilChain>, Buffers),
     /// Several passes over a row, before the next row.
     ResidentRows(Rc<ResidentSegments>),
+    /// The same over a strip of columns.
+    ResidentColumns(Rc<ResidentSegments>),
     /// The same with matrices that are stored where their columns are reduced.
     StoredColumns(Rc<Segments>, Rc<StoredColumns>),
     /// A map over rows of a few elements, each row as straight code.
@@ -45,8 +48,11 @@ pub enum Choice {
 /// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of
 /// a unit of work go through a buffer.
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
-    if let Some(rows) = &l.facts.resident {
-        return Choice::ResidentRows(rows.clone());
+    if let Some(kept) = &l.facts.resident {
+        return match kept.along {
+            Along::Rows => Choice::ResidentRows(kept.clone()),
+            Along::Columns | Along::Planes => Choice::ResidentColumns(kept.clone()),
+        };
     }
     if let Some(chain) = l.facts.stencil_chain.as_ref().filter(|_| !staged && !strided)
         && let Some(buffers) = Buffers::of(l, chain)
@@ -102,6 +108,7 @@ impl Choice {
             Choice::Product(_) => Strategy::Product,
             Choice::Contraction(..) => Strategy::Contraction,
             Choice::ResidentRows(_) => Strategy::ResidentRows,
+            Choice::ResidentColumns(_) => Strategy::ResidentColumns,
             Choice::StencilChain(..) => Strategy::StencilChain,
             Choice::RowStrips(_) | Choice::StoredColumns(..) => Strategy::SegmentedColumns,
             Choice::Strips(_) | Choice::Batches(_) | Choice::UnrolledRows(_) | Choice::Rows | Choice::Map => {

@@ -33,9 +33,20 @@ pub struct Strip<'a> {
     pub most: u32,
     /// What is stored of the elements that are reduced.
     pub stored: Option<&'a StoredColumns>,
+    /// Values of the segments that are known, an array for each.
+    pub known: &'a [(NodeId, Mem)],
 }
 
 impl Strip<'_> {
+    /// Returns what is known of segment `q` of the strip, whose index is `i`.
+    pub(super) fn own(&self, l: &mut Lower, q: &Expr, i: &Expr, out: &mut Vec<Stmt>) -> Known {
+        let mut own = vec![(self.s.index, i.clone())];
+        for (n, m) in self.known {
+            own.push((*n, named(l, "known", Expr::load(*m, q.clone()), out)));
+        }
+        own
+    }
+
     /// Emits `to = from` for all segments.
     pub fn copy(&self, l: &mut Lower, from: (&[Mem], Expr), to: (&[Mem], Expr), out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);

@@ -10,7 +10,7 @@
 //! | 2048 | 0.218 | 0.227 |
 //! | 8192, in clusters | 0.265 | 0.275 |
 
-use super::strip::Strip;
+use super::strip::{Strip, split};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -38,13 +38,17 @@ impl Strip<'_> {
             return Ok(());
         }
         let strips = (DISTANCE / (size * width * i64::from(self.p.longest()))).max(1);
-        let later = bind(l, "later", self.first.clone().plus(Expr::int(strips * width)), out);
+        let later = bind(l, "later", self.number.clone().plus(Expr::int(strips * width)), out);
         let exists = Expr::binary(BinaryOp::Lt, later.clone(), l.launch.count());
         let mut hints = Vec::new();
+        let (around, later) = split(l, later, &mut hints);
+        let own = |v: &&(NodeId, Expr)| !self.kept.outer.contains(&v.0);
+        let mut vars: Vec<(NodeId, Expr)> = self.vars.iter().filter(own).cloned().collect();
+        vars.extend(self.kept.outer.iter().copied().zip(around));
         for place in &self.places {
             let outer = self.at(l, outer, place.element);
             let mut hint = Vec::new();
-            let index = l.element_address(mem, &outer, later.clone(), &self.vars, &mut hint)?;
+            let index = l.element_address(mem, &outer, later.clone(), &vars, &mut hint)?;
             hint.push(Stmt::Prefetch { array: mem, index, wide: false });
             hints.push(Stmt::If(place.is_present.clone(), hint, vec![]));
         }

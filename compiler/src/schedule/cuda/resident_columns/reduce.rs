@@ -213,7 +213,7 @@ impl Strip<'_> {
         let mut stores = Vec::new();
         for q in 0..self.columns.len() {
             let computed = l.region(&self.of_column[q], &roots, &Expr::int(0), out)?;
-            let column = self.first.clone().plus(Expr::int(q as i64));
+            let column = self.index(self.first.clone().plus(Expr::int(q as i64)));
             for (v, e) in values.iter().zip(computed) {
                 let ty = l.launch.g.ty(v.read).elem;
                 let e = canonical(e, ty, &mut l.k.kernel, out);
@@ -223,7 +223,7 @@ impl Strip<'_> {
                 self.vars.push((read, e.clone()));
                 if let Some(it) = &v.stored {
                     let mem = l.launch.output(it);
-                    stores.push(Stmt::Store(mem, l.place_at(mem, std::slice::from_ref(&column)), e));
+                    stores.push(Stmt::Store(mem, l.place_at(mem, &column), e));
                 }
             }
         }

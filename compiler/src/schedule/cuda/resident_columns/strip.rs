@@ -35,9 +35,13 @@ pub(super) struct Strip<'a> {
     pub x: Expr,
     /// The number of threads' rows above it in the block (i32).
     pub row: Expr,
-    /// The first column of the thread, which may be beyond the last one, and whether there is such a column.
-    pub first: Expr,
+    /// The number of the first column of the thread, which may be beyond the last one, and whether there is such
+    /// a column.
+    pub number: Expr,
     pub exists: Expr,
+    /// Its index along the last axis, and those along the others but that of elements, if there are more.
+    pub first: Expr,
+    around: Vec<Expr>,
     /// The columns of the thread. Absent threads compute the last columns, and store nothing.
     pub columns: Vec<NodeId>,
     pub places: Vec<Place>,
@@ -65,10 +69,14 @@ impl<'a> Strip<'a> {
         let row = bind(l, "row", shifted(thread(), p.lanes.into()), out);
         let strip = shifted(Expr::Place(Gpu::Block), p.blocks.into());
         let begin = to_i64(strip).times(Expr::int(p.width().into()));
-        let first = bind(l, "first", begin.plus(to_i64(x.clone()).times(Expr::int(p.v))), out);
-        let exists = Expr::binary(BinaryOp::Lt, first.clone(), n.clone());
+        let number = bind(l, "first", begin.plus(to_i64(x.clone()).times(Expr::int(p.v))), out);
+        let exists = Expr::binary(BinaryOp::Lt, number.clone(), n.clone());
         let exists = bind(l, "exists", exists, out);
-        let inside = bind(l, "j", first.clone().min(n.minus(Expr::int(p.v))), out);
+        let inside = bind(l, "j", number.clone().min(n.minus(Expr::int(p.v))), out);
+        l.k.kernel.in_space.extend([number.clone(), inside.clone()]);
+        let (around, inside) = split(l, inside, out);
+        // without other axes an access beyond the last column is a predicated one, and needs no clamped index
+        let first = if around.is_empty() { number.clone() } else { inside.clone() };
         let own = Expr::int(p.tree_columns.into());
         let k = match p.tiles {
             1 => to_i64(row.clone()).times(own),
@@ -86,9 +94,11 @@ impl<'a> Strip<'a> {
             }
         };
         let k = bind(l, "k", k, out);
-        l.k.kernel.in_space.extend([first.clone(), inside.clone(), k.clone()]);
+        l.k.kernel.in_space.push(k.clone());
         let [column, start] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
-        let mut vars = vec![(column, inside.clone()), (start, k.clone())];
+        let of_others: Vec<(NodeId, Expr)> = kept.outer.iter().copied().zip(around.iter().cloned()).collect();
+        let mut vars = of_others.clone();
+        vars.extend([(column, inside.clone()), (start, k.clone())]);
         let last = bind(l, "last", length.clone().minus(Expr::int(1)), out);
         // one register says of all rows whether they are present
         let left = length.minus(k.clone()).min(Expr::int(TILE));
@@ -106,13 +116,35 @@ impl<'a> Strip<'a> {
         }
         let (mut columns, mut of_column) = (Vec::new(), Vec::new());
         for q in 0..p.v {
-            of_column.push(vec![(kept.segment, bind(l, "j", inside.clone().plus(Expr::int(q)), out))]);
+            let own = (kept.segment, bind(l, "j", inside.clone().plus(Expr::int(q)), out));
+            of_column.push([vec![own], of_others.clone()].concat());
             let q = l.launch.g.lit(Lit::i64(q));
             columns.push(linear::add(&mut l.launch.g, column, q));
         }
         let (loaded, arrays) = (Loaded::default(), HashSet::default());
         let start = k;
-        Strip { kept, p, x, row, first, exists, columns, places, start, vars, of_column, loaded, arrays }
+        Strip {
+            kept,
+            p,
+            x,
+            row,
+            number,
+            exists,
+            first,
+            around,
+            columns,
+            places,
+            start,
+            vars,
+            of_column,
+            loaded,
+            arrays,
+        }
+    }
+
+    /// Returns the indices of the column with this index along the last axis.
+    pub fn index(&self, last: Expr) -> Vec<Expr> {
+        self.around.iter().cloned().chain([last]).collect()
     }
 
     /// Returns whether this thread has elements at a place.
@@ -277,9 +309,9 @@ impl<'a> Strip<'a> {
         let mut starts = Vec::new();
         for a in arrays {
             let mem = l.launch.output(&a.item);
-            let index = self.kept.along.index(std::slice::from_ref(&self.first), self.start.clone());
-            let start = l.place_at(mem, &index);
-            let step = l.launch.stride(mem, self.kept.along.axis(1) as u8);
+            let outer = self.index(self.first.clone());
+            let start = l.place_at(mem, &self.kept.along.index(&outer, self.start.clone()));
+            let step = l.launch.stride(mem, self.kept.along.axis(outer.len()) as u8);
             starts.push((bind(l, "place", start, out), step));
         }
         // what is stored needs no register any more
@@ -310,4 +342,20 @@ impl<'a> Strip<'a> {
         }
         Expr::binary(BinaryOp::And, is_first, self.exists.clone())
     }
+}
+
+/// Returns the indices of the column with this number along all axes but that of elements: the last one, and
+/// those before it.
+pub(super) fn split(l: &mut Lower, number: Expr, out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
+    let extents = l.launch.domain().to_vec();
+    let (mut rest, mut index) = (number, Vec::new());
+    for extent in extents[1..].iter().rev() {
+        let n = l.launch.host(*extent);
+        index.push(bind(l, "j", Expr::binary(BinaryOp::Rem, rest.clone(), n.clone()), out));
+        rest = bind(l, "around", Expr::binary(BinaryOp::Div, rest, n), out);
+    }
+    index.push(rest);
+    index.reverse();
+    let last = index.pop().expect("columns have an index");
+    (index, last)
 }

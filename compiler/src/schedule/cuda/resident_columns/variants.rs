@@ -3,7 +3,6 @@
 use super::mapping::ResidentColumnsParams;
 use crate::kernel::CLUSTER_CAPABILITY;
 use crate::plan::gpu::Profit;
-use crate::schedule::along::Along;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::resident_segments::{self, Demand};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
@@ -42,9 +41,16 @@ const LEVELS: [Level; 21] = [
     (2, 1, 16, 128, 2, 8),
 ];
 
-/// The same for rows that do not begin at multiples of 16 bytes, whose elements are an access each.
-const LEVELS_OF_SINGLE_ACCESSES: [Level; 4] =
-    [(8, 1, 4, 128, 1, 1), (8, 1, 16, 128, 1, 1), (8, 1, 16, 128, 1, 4), (8, 1, 16, 128, 1, 8)];
+/// The same for rows that do not begin at multiples of 16 bytes, whose elements are an access each: of short columns a
+/// warp has 32 side by side.
+const LEVELS_OF_SINGLE_ACCESSES: [Level; 6] = [
+    (32, 4, 1, 16, 1, 1),
+    (32, 8, 2, 16, 1, 1),
+    (8, 1, 4, 128, 1, 1),
+    (8, 1, 16, 128, 1, 1),
+    (8, 1, 16, 128, 1, 4),
+    (8, 1, 16, 128, 1, 8),
+];
 
 type Level = (u32, u32, i64, u32, u32, u32);
 
@@ -73,7 +79,7 @@ fn levels(demand: &Demand) -> impl Iterator<Item = ResidentColumnsParams> {
 }
 
 fn columns(l: &LaunchContext) -> Option<Rc<ResidentSegments>> {
-    l.facts.resident.clone().filter(|kept| kept.along == Along::Columns)
+    l.facts.resident.clone().filter(|kept| kept.along.has_strips())
 }
 
 /// Returns all variants of a launch that keeps its columns.

@@ -32,7 +32,7 @@ const SHORT: u32 = 128;
 /// Returns the suffix, the guards and the mapping of each variant, in order of preference.
 pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let up_to = |longest: u32, guards: Guards| Guards { longest: Some(longest), ..guards };
-    if along == Along::Columns {
+    if along.has_strips() {
         return vec![
             (
                 "_short",
@@ -116,7 +116,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let is_scattered = several || segments::scattered(l, &roots, k) > 0;
     let strategy = match along {
         Along::Rows => Strategy::SegmentedRows,
-        Along::Columns => Strategy::SegmentedColumns,
+        Along::Columns | Along::Planes => Strategy::SegmentedColumns,
     };
     let reductions: Vec<Reduction> = Reduction::all_nested(l, &s.nested);
     let is_counted = reductions.iter().any(Reduction::is_counted);
