@@ -237,7 +237,54 @@ plan @scaled_again {
     slot result 1
   }
 }
+plan @doubled_until {
+  param x: [f32]
+  param limit: i64
+  %0: i64 = len 0
+  %1: i64 = arg 1
+  %2: i64 = const 1i64
+  %3: i64 = turn 0
+  %4: f32 = const 2f32
+  %5: f32 = const 1f32
+  result result: [f32] extent %0
+  result steps: [i64] extent %2
+  temp spare: [f32] extent %0
+  temp current: [f32] extent %0
+  temp next: [f32] extent %0
+  temp version: i32
+  alloc 0
+  repeat %1 turn %3 check 1 every 6 writes result 1 steps 1 else 1 {
+    state 1 to 2 from param 0 into result 0 spare 0
+  }
+  launch 9 reached over %2 cost 4 {
+    read temp 1
+    write result 1
+    in %0
+    in %3
+    guarded
+  }
+  launch 10 doubled over %0 cost 4 {
+    pointwise temp 1
+    write temp 2
+    in %0
+    in %4
+    site "a step behind the end (stats.rs:40:5)"
+    guarded
+  }
+  launch 1 scale over %0 cost 4 {
+    pointwise temp 1
+    write temp 2
+    in %0
+    in %5
+    slot temp 3
+  }
+}
 "#;
+
+/// What ends `doubled_until`: the first element is so great. Six steps are made between two checks.
+pub const REACHED: f32 = 1000.0;
+/// The greatest first element before a step that is not behind the end.
+pub const BEHIND: f32 = REACHED * 64.0;
 
 /// The entries of the package.
 pub const DOT: i32 = 0;
@@ -251,6 +298,7 @@ pub const SCALARS: i32 = 7;
 pub const LAST: i32 = 8;
 pub const TURNED: i32 = 9;
 pub const SCALED_AGAIN: i32 = 10;
+pub const DOUBLED_UNTIL: i32 = 11;
 
 const TILE: i64 = 2048;
 
@@ -393,11 +441,22 @@ kernel!(turned_contiguous(k, begin, end) { turned(k, begin, end, 1) });
 kernel!(turned_in_place(k, begin, end) { turned(k, begin, end, 2) });
 kernel!(turned_strided(k, begin, end) { turned(k, begin, end, 3) });
 
+kernel!(reached(k, _begin, _end) {
+    let number = if k.get(0, 0) >= REACHED { k.scalar(1) as i64 } else { -1 };
+    (*k.0.arrays.add(1)).cast::<i64>().write(number);
+});
+kernel!(doubled(k, begin, end) {
+    for i in (begin..end).flat_map(|t| tile(t, k.scalar(0) as i64)) {
+        if k.get(0, 0) >= BEHIND { k.record(0, i); }
+        k.set(1, i, k.get(0, i) * f32::from_bits(k.scalar(1) as u32));
+    }
+});
+
 const fn same(f: unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64)) -> AgpuCpuKernel {
     AgpuCpuKernel { contiguous: Some(f), in_place: Some(f), strided: Some(f), ..AgpuCpuKernel::NONE }
 }
 
-pub static KERNELS: [AgpuCpuKernel; 9] = [
+pub static KERNELS: [AgpuCpuKernel; 11] = [
     AgpuCpuKernel { finish: Some(dot_finish), ..same(dot) },
     AgpuCpuKernel {
         contiguous: Some(scale_contiguous),
@@ -422,6 +481,8 @@ pub static KERNELS: [AgpuCpuKernel; 9] = [
         strided: Some(scale_strided),
         ..AgpuCpuKernel::NONE
     },
+    same(reached),
+    same(doubled),
 ];
 
 static STATE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());

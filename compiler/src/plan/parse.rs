@@ -149,6 +149,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
         computes: Vec::new(),
         sites: Vec::new(),
         finish: false,
+        guarded: false,
     };
     c.expect("cost")?;
     l.cost = index(c)?;
@@ -177,6 +178,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
             "computes" => l.computes.push((place(c)?, c.string()?)),
             "site" => l.sites.push(c.string()?),
             "finish" => l.finish = true,
+            "guarded" => l.guarded = true,
             w => return Err(c.error(format!("`{w}` starts no line of a launch"))),
         }
     }

@@ -91,17 +91,25 @@ pub struct Scheduled {
 /// Schedules a function in fused form for the targets in `scope`; one plan serves CPUs and GPUs.
 /// The function's kernels are numbered from `first_kernel` in the module.
 pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Scheduled> {
-    budget::within(Budget::default(), || scheduled(f, f.name.clone(), first_kernel, scope, false))
+    budget::within(Budget::default(), || scheduled(f, f.name.clone(), first_kernel, scope, Role::default()))
 }
 
-/// Schedules a function whose kernels' names begin with `name`. `repeated` says that the function
-/// is the step of an iteration.
+/// What a function is for the function that calls it.
+#[derive(Clone, Copy, Default)]
+struct Role {
+    /// It is the step of an iteration of which one launch may make several.
+    repeated: bool,
+    /// It belongs to an iteration that a check ends.
+    guarded: bool,
+}
+
+/// Schedules a function whose kernels' names begin with `name`.
 fn scheduled(
     f: &Function,
     name: String,
     first_kernel: u32,
     scope: Scope,
-    repeated: bool,
+    role: Role,
 ) -> Result<Scheduled> {
     let mut fused_groups = groups::fused_groups(f)?;
     let equations = Equations::of(f);
@@ -121,7 +129,8 @@ fn scheduled(
         last_readers: HashMap::default(),
         scope,
         // several steps can run in one launch only if a step is one fused group
-        repeated: repeated && fused_groups.len() == 1,
+        repeated: role.repeated && fused_groups.len() == 1,
+        guarded: role.guarded,
         kernels: Vec::new(),
         previous_arrays: Vec::new(),
         warnings: Vec::new(),
@@ -314,6 +323,7 @@ impl Scheduler<'_> {
             computes,
             sites: signature.sites.iter().cloned().collect(),
             finish,
+            guarded: self.guarded,
         };
         Ok(Some((launch, variants)))
     }

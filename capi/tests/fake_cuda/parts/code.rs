@@ -107,7 +107,7 @@ pub fn images() {
     broken(&|m| m.images = null(), &["images are NULL"]);
     let image = |f: &dyn Fn(&mut AgpuImage)| with_images(|i| f(&mut i[0]));
     for (module, words) in [
-        (image(&|i| i.kernel = 9), "version 0 of kernel 9"),
+        (image(&|i| i.kernel = 11), "version 0 of kernel 11"),
         (image(&|i| i.version = 1), "version 1 of kernel 0"),
         (image(&|i| i.version = -1), "version -1"),
         (image(&|i| i.data = null()), "is empty"),
