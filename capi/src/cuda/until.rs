@@ -23,7 +23,7 @@ use arraygpu_compiler::plan::{Check, Repeat, Step};
 use cudarc::driver::sys::CUdeviceptr;
 
 /// The most checks of which the host reads one number.
-const MOST_CHECKS: u32 = 64;
+const MOST_CHECKS: u32 = 16;
 
 /// The number of reads that may be queued at once.
 const READS: usize = 4;
