@@ -41,6 +41,7 @@ def main():
     steps = torch.zeros(1, dtype=torch.int64, device=DEV)
     for n in (1000, 100_000, 1_000_000, 1 << 24):
         for every, name in ((1, "scaled_until"), (10, "scaled_until_10")):
+            ours.forget()
             f = ours.function(f"rows_{name}")
             x = torch.full((n,), 2.0, device=DEV)
             out = torch.empty_like(x)
@@ -49,11 +50,13 @@ def main():
                 factor = 0.5 ** (1 / wanted)
                 row(f"{name} {n}", every, *measured(lambda: f(x, factor, out, steps), steps))
     for shape in ((512, 512), (4096, 4096)):
+        ours.forget()
         m = torch.rand(*shape, device=DEV)
         out = torch.empty_like(m)
         f = ours.function("rows_jacobi_until")
         row(f"jacobi_until {shape[0]}", 8, *measured(lambda: f(m, 0.001, out, steps), steps))
     for shape in ((512, 512), (2048, 2048)):
+        ours.forget()
         noisy = torch.rand(*shape, device=DEV) * 255
         zero = torch.zeros_like(noisy)
         outs = [torch.empty_like(noisy) for _ in range(3)]

@@ -570,7 +570,10 @@ fn guards() {
     let ptx = arraygpu_compiler::backend::ptx::emit(&k);
     let lines: Vec<&str> = ptx.lines().map(str::trim).collect();
     let end = lines.iter().position(|l| l.starts_with('@') && l.ends_with(" ret;")).expect("a way out");
-    assert!(lines[end - 2].starts_with("ld.global.s64") && lines[end - 1].starts_with("setp.ge.s64"), "{ptx}");
+    assert!(
+        lines[end - 2].starts_with("ld.global.s64") && lines[end - 1].starts_with("setp.ge.s64"),
+        "{ptx}"
+    );
     for order in ORDERS {
         let mut memory = Memory::default();
         let number = memory.filled(Ty::I64, &[Lit::i64(-1)]);

@@ -25,7 +25,10 @@ fn ends_of_the_range() {
         });
         // the condition does not hold at the beginning, whatever the limit is
         for limit in [0i64, 1, 4, 100] {
-            assert_eq!(everywhere(&f, &[vector(&[9i64, 1]), scalar(limit)]), [vector(&[9i64, 1]), scalar(0i64)]);
+            assert_eq!(
+                everywhere(&f, &[vector(&[9i64, 1]), scalar(limit)]),
+                [vector(&[9i64, 1]), scalar(0i64)]
+            );
         }
         // it holds after the last step that is allowed, which may be none; fewer steps than `every` are checked at the end
         for limit in [0i64, 1, 2] {
@@ -127,7 +130,11 @@ fn several_steps_at_once() {
             let found = gpu::call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{f}"));
             let is_several = found.entries.iter().any(|e| e.contains("_steps"));
             assert_eq!(is_several, limit > 1 && version != Some(2), "{:?}", found.entries);
-            assert_eq!((found.record.is_some(), &found.results), (expected.recorded, &expected.results), "{how:?}");
+            assert_eq!(
+                (found.record.is_some(), &found.results),
+                (expected.recorded, &expected.results),
+                "{how:?}"
+            );
         }
     }
     // a check before every step leaves nothing to put together

@@ -104,13 +104,7 @@ struct Role {
 }
 
 /// Schedules a function whose kernels' names begin with `name`.
-fn scheduled(
-    f: &Function,
-    name: String,
-    first_kernel: u32,
-    scope: Scope,
-    role: Role,
-) -> Result<Scheduled> {
+fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: Role) -> Result<Scheduled> {
     let mut fused_groups = groups::fused_groups(f)?;
     let equations = Equations::of(f);
     let mut graph = f.graph.clone();

@@ -4,7 +4,8 @@ use crate::jacobi::jacobi;
 use arraygpu::prelude::*;
 
 /// What the C++ header says of [`scaled_until`].
-pub const SCALED_DOC: &str = "x times the factor, until the greatest element is below 1, and the number of steps.";
+pub const SCALED_DOC: &str =
+    "x times the factor, until the greatest element is below 1, and the number of steps.";
 
 /// A step and a check of few operations: the time of a check.
 pub fn scaled_until(x: VExp<f32>, factor: SExp<f32>, every: u32) -> (VExp<f32>, VExp<i64>) {

@@ -126,9 +126,12 @@ fn main() -> arraygpu::Result<()> {
             settle::scaled_until(x, factor, 1)
         })
         .doc(settle::SCALED_DOC)
-        .function("scaled_until_10", ["x", "factor"], ["result", "steps"], |x: VExp<f32>, factor: SExp<f32>| {
-            settle::scaled_until(x, factor, 10)
-        })
+        .function(
+            "scaled_until_10",
+            ["x", "factor"],
+            ["result", "steps"],
+            |x: VExp<f32>, factor: SExp<f32>| settle::scaled_until(x, factor, 10),
+        )
         .doc(settle::SCALED_DOC)
         .function("jacobi_until", ["m", "eps"], ["result", "steps"], settle::jacobi_until)
         .doc(settle::JACOBI_DOC)
