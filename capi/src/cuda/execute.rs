@@ -322,7 +322,12 @@ impl Gpu {
         if let Some(reading) = &reading {
             reading.queue(self, stream.raw)?;
         }
-        self.synchronize_stream(stream)?;
+        let done = self.synchronize_stream(stream);
+        if done.is_err() && !stream.is_own() {
+            // freeing the context waits for the mark, and what reads the records is queued behind the last one
+            let _ = self.mark(stream);
+        }
+        done?;
         reading.map_or(Ok(()), |r| r.check(of))
     }
 }
