@@ -62,7 +62,7 @@ def main():
         zero = torch.zeros_like(noisy)
         outs = [torch.empty_like(noisy) for _ in range(3)]
         f = ours.function("rows_rof_until")
-        row(f"rof_until {shape[0]}", 10, *measured(lambda: f(noisy, noisy, zero, zero, 20.0, 0.25, 0.5, 0.05, *outs, steps), steps))
+        row(f"rof_until {shape[0]}", 10, *measured(lambda: f(noisy, noisy, zero, zero, 20.0, 0.25, 0.5, 0.5, *outs, steps), steps))
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ __global__ void check_node(const float *x, long n, long *steps, long every, cuda
 }
 
 struct loop {
-    long n, checks;
+    long n;
     int every;
     float factor;
     cudaStream_t stream;
@@ -183,7 +183,7 @@ int main() {
     for (long n : {1000L, 100000L, 1000000L, 1L << 24})
         for (int every : {1, 10})
             for (long checks : {n > 1000000 ? 300L : 1000L, 3L}) {
-                loop l{n, checks, every};
+                loop l{n, every};
                 l.factor = exp2f(-1.0f / (checks * every));
                 OK(cudaStreamCreate(&l.stream));
                 for (auto &x : l.x) OK(cudaMalloc(&x, n * 4));

@@ -566,7 +566,7 @@ fn guards() {
   }
 }";
     let k = kernel(text);
-    assert_eq!(parse::parse(&k.to_string()).unwrap(), [k.clone()]);
+    assert_eq!(parse::parse(&k.to_string()).unwrap(), std::slice::from_ref(&k));
     let ptx = arraygpu_compiler::backend::ptx::emit(&k);
     let lines: Vec<&str> = ptx.lines().map(str::trim).collect();
     let end = lines.iter().position(|l| l.starts_with('@') && l.ends_with(" ret;")).expect("a way out");

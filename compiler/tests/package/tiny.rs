@@ -71,6 +71,7 @@ pub fn program() -> Compiled {
         sites: vec![],
         computes: Vec::new(),
         finish: false,
+        guarded: false,
     };
     let plan = Plan {
         name: "saxpy".into(),
