@@ -157,8 +157,7 @@ impl Call<'_> {
             repeat::advance(plan, p.r, turn, ws);
             memory.records = records;
             self.queue_all(stops, 1, &mut starts[Turns::like(run)].check.clone(), memory, pins, ws)?;
-            let ahead = if is_ahead && turn < p.most { READS - 1 } else { 0 };
-            if let Some(number) = reads.checked(self, ahead)? {
+            if let Some(number) = reads.checked(self, is_ahead && turn < p.most)? {
                 break number;
             }
             if turn == p.most {
@@ -225,9 +224,16 @@ impl Reads {
         Ok(Reads { number, all, queued: 0, known: 0, checks: 0, share: 1 })
     }
 
-    /// Reads the number of the check that was queued, or leaves it for the next read. Then waits until at most `ahead`
-    /// reads are not known; with 0 this check is among those that are read. Returns the number of steps if it is known.
-    fn checked(&mut self, call: &Call, ahead: usize) -> Result<Option<i64>> {
+    /// Reads the number of the check that was queued, or leaves it for the next read. Then waits until few enough
+    /// reads are not known, none of them and this check among them if the host must not be ahead. Returns
+    /// the number of steps if it is known.
+    fn checked(&mut self, call: &Call, may_be_ahead: bool) -> Result<Option<i64>> {
+        // one check with its steps is enough work for the device unless it has waited for the host
+        let ahead = match self.share {
+            _ if !may_be_ahead => 0,
+            1 => 1,
+            _ => READS - 1,
+        };
         self.checks += 1;
         if self.checks >= self.share || ahead == 0 {
             self.queue(call)?;
