@@ -151,9 +151,10 @@ fn until(
     let (first, again) = (now.site, std::mem::replace(&mut now.again, true));
     let [stops, body, copies] = r.parts(all);
     let most = ws.host[r.count.0 as usize].as_i64().max(0);
+    let states = repeat::Until { between: check.between(most) };
     let mut turn = 0;
     loop {
-        repeat::bind_until(plan, r, turn, &mut ws.spans);
+        states.bind(plan, r, turn, &mut ws.spans);
         repeat::advance(plan, r, turn, ws);
         if check.is_due(turn, most) {
             now.site = first;
@@ -167,7 +168,7 @@ fn until(
         run(loaded, plan, body, now, context, ws)?;
         turn += 1;
     }
-    if repeat::bind_copies(plan, r, turn, &mut ws.spans) {
+    if states.bind_copies(plan, r, turn, &mut ws.spans) {
         now.site = first + sites(stops) + sites(body);
         run(loaded, plan, copies, now, context, ws)?;
     }

@@ -46,15 +46,27 @@ pub(crate) fn bind(plan: &Plan, r: &Repeat, turn: i64, count: i64, spans: &mut [
     }
 }
 
-/// As [`bind`], in an iteration of which a check knows the number of turns. Even turns write the result.
-pub(crate) fn bind_until(plan: &Plan, r: &Repeat, turn: i64, spans: &mut [Span]) {
-    bind(plan, r, turn, 1, spans);
+/// Where the states of an iteration that a check ends are after a number of runs of its body. The runs of the
+/// first `between` write `to` last, as those of an iteration do.
+#[derive(Clone, Copy)]
+pub(crate) struct Until {
+    /// The number of runs between two checks.
+    pub between: i64,
 }
 
-/// Assigns memory for copying the states after `turns` turns to where they are wanted. Returns whether they are
-/// elsewhere.
-pub(crate) fn bind_copies(plan: &Plan, r: &Repeat, turns: i64, spans: &mut [Span]) -> bool {
-    // even turns write where the states are wanted
-    bind_until(plan, r, turns, spans);
-    turns % 2 == 0
+impl Until {
+    /// Assigns memory for a run of the body, or for a check before it.
+    pub fn bind(self, plan: &Plan, r: &Repeat, run: i64, spans: &mut [Span]) {
+        bind(plan, r, run, self.between, spans);
+    }
+
+    /// Assigns memory for copying the states after `runs` runs to where they are wanted. Returns whether they are
+    /// elsewhere.
+    pub fn bind_copies(self, plan: &Plan, r: &Repeat, runs: i64, spans: &mut [Span]) -> bool {
+        match runs {
+            0 => bind(plan, r, 0, 1, spans),
+            _ => bind(plan, r, runs, self.between, spans),
+        }
+        runs == 0 || (runs - self.between) % 2 != 0
+    }
 }

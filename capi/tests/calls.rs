@@ -266,3 +266,27 @@ fn subnormals_and_rounding_do_not_depend_on_the_caller() {
         assert!(out.get().iter().all(|x| *x == f32::MIN_POSITIVE / 2.0));
     }
 }
+
+/// Every six steps a check may end the iteration; the states are copied where an odd number of steps was made, or none.
+#[test]
+fn iterations_that_a_check_ends() {
+    let y = Vector::new(&values(5000));
+    let mut steps = null_mut();
+    for first in [0.5f32, 16.0, 900.0, 1000.0] {
+        for limit in [0i64, 1, 5, 6, 7, 12, 13, 100] {
+            let mut all = values(5000);
+            all[0] = first;
+            let x = Vector::new(&all);
+            let args = [input(x.view()), scalar(&limit), output(y.view()), out_new(&mut steps)];
+            ok(invoke(DOUBLED_UNTIL, &args));
+            let is_checked = |t: &i64| *t == limit || t % 6 == 0;
+            let ended = (0..=limit).filter(is_checked).find(|t| first * 2f32.powi(*t as i32) >= REACHED);
+            let factor = 2f32.powi(ended.unwrap_or(limit) as i32);
+            let expected: Vec<f32> = all.iter().map(|x| x * factor).collect();
+            let (steps, mut number) = (Vector(steps), 0i64);
+            // SAFETY: the vector has one number.
+            ok(unsafe { agpu_copy_to_host((&raw mut number).cast(), steps.view(), 1) });
+            assert_eq!((y.get(), number), (expected, ended.unwrap_or(-1)), "{first}, {limit}");
+        }
+    }
+}

@@ -549,3 +549,46 @@ fn control_flow_and_arithmetic() {
         assert_eq!(out[i as usize], Some(Lit::i64(steps(i) + turns)), "thread {i}");
     }
 }
+
+/// A guarded kernel runs if its guard is negative, also if it writes the guard itself, and else leaves everything as it was.
+#[test]
+fn guards() {
+    let text = "kernel @guarded {
+  threads 64 guarded
+  in stops: i64
+  write out: i64
+  site 0 \"there\"
+  main {
+    if and(eq(thread, 0i32), eq(block, 0i32)) {
+      record 0 if true at 3i64
+      out[0i64] = stops
+    }
+  }
+}";
+    let k = kernel(text);
+    assert_eq!(parse::parse(&k.to_string()).unwrap(), std::slice::from_ref(&k));
+    let ptx = arraygpu_compiler::backend::ptx::emit(&k);
+    let lines: Vec<&str> = ptx.lines().map(str::trim).collect();
+    let end = lines.iter().position(|l| l.starts_with('@') && l.ends_with(" ret;")).expect("a way out");
+    assert!(
+        lines[end - 2].starts_with("ld.global.s64") && lines[end - 1].starts_with("setp.ge.s64"),
+        "{ptx}"
+    );
+    for order in ORDERS {
+        let mut memory = Memory::default();
+        let number = memory.filled(Ty::I64, &[Lit::i64(-1)]);
+        let array = ArrayArg { memory: number, offset: 0, stride: 1, len: 1 };
+        let mut go = |guard: Option<(_, u64)>, stops: i64| {
+            let args = Args { arrays: vec![array], ins: vec![Lit::i64(stops)], guard, ..Args::default() };
+            let ran = run(&k, Grid { blocks: 2, span: 1 }, &mut memory, &args, order);
+            ran.map(|records| (records, memory.get(number, 0).map(|n| n.as_i64())))
+        };
+        let guard = Some((number, 0));
+        // a step, the check that ends the iteration, and a step behind the end
+        assert_eq!(go(guard, -1).unwrap(), (vec![!3], Some(-1)));
+        assert_eq!(go(guard, 7).unwrap(), (vec![!3], Some(7)));
+        assert_eq!(go(guard, 9).unwrap(), (vec![0], Some(7)));
+        assert_eq!(go(None, 9).unwrap_err().kind, FaultKind::Arguments);
+        assert_eq!(go(Some((number, 1)), 9).unwrap_err().kind, FaultKind::Arguments);
+    }
+}

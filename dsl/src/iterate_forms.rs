@@ -28,8 +28,9 @@ pub struct IterateWhile<S, C, F> {
 /// If the condition still holds after `limit` steps, the states and the number are 0 (or false), and the call
 /// reports an error record with the author's line.
 ///
-/// Cost: that of [`iterate`](crate::iterate); for each check the launches of `condition`, and the host waits for
-/// its value; at the end a copy of the states, unless they are read by what follows.
+/// Cost: that of [`iterate`](crate::iterate), of the steps between two checks; for each check the launches of
+/// `condition`. The device decides, so no step waits for the host, but the call returns when the iteration has ended. At
+/// the end a copy of the states, unless they are read by what follows.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};

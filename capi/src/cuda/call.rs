@@ -10,7 +10,7 @@ pub(super) struct Call<'a> {
     pub loaded: &'static Loaded,
     pub entry: &'static Arc<Entry>,
     pub images: &'static Images,
-    pub gpu: &'a Gpu,
+    pub gpu: &'a Arc<Gpu>,
     pub stream: &'a Stream,
     pub capturing: bool,
 }

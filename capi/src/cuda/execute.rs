@@ -2,12 +2,12 @@
 //! the first launch; cancelling and errors of the driver may come later.
 
 use super::call::Call;
-use super::check::read;
 use super::copy;
 use super::gpu::{Gpu, Uncaptured};
 use super::launch::{DIFFERENT_TURNS, LaunchMemory, Turns};
 use super::records::Reading;
 use super::state::Stream;
+use super::until::sites;
 use crate::arguments::Args;
 use crate::buffer::{Buffer, On};
 use crate::check::Check;
@@ -22,7 +22,6 @@ use crate::places::place_of;
 use crate::workspace::Workspace;
 use crate::{guards, interrupt, repeat};
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
-use cudarc::driver::sys::CUdeviceptr;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -73,12 +72,15 @@ pub(crate) fn run(
     let done = done.and(call.clean(ws));
     drop(queueing);
     let done = done.and_then(|()| if waits { call.wait(ws) } else { Ok(()) });
-    if done.is_err() && !ws.frame.words.is_empty() {
+    if done.is_err() && !(ws.frame.words.is_empty() && ws.frame.numbers.is_empty()) {
         // work that was queued may still write the words
         let _uncaptured = Uncaptured::enter(gpu.api());
         let _ = gpu.synchronize_stream(stream);
     }
     for (_, word) in ws.frame.words.drain(..) {
+        gpu.words.give(word);
+    }
+    for word in ws.frame.numbers.drain(..) {
         gpu.words.give(word);
     }
     done?;
@@ -111,7 +113,7 @@ impl Call<'_> {
 
     /// Queues the decided launches, which `at` counts. `make` is the number of steps that a launch
     /// makes if it can make several of an iteration.
-    fn queue_all(
+    pub(super) fn queue_all(
         &self,
         steps: &[Step],
         make: i64,
@@ -145,7 +147,12 @@ impl Call<'_> {
                     }
                     next += all.len();
                 }
-                Step::Repeat(r) if r.check.is_some() || r.each => {
+                Step::Repeat(r @ Repeat { check: Some(check), .. }) => {
+                    let until = self.until(r, *check, &steps[next..], ws)?;
+                    next += r.inside();
+                    self.queue_until(&until, memory, pins, ws)?;
+                }
+                Step::Repeat(r) if r.each => {
                     let all = &steps[next..next + r.inside()];
                     next += r.inside();
                     self.queue_one_by_one(r, all, memory, pins, ws)?;
@@ -183,69 +190,40 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Queues the turns of an iteration that are decided one by one, because each writes memory of its own, or because
-    /// a check ends them, whose number the host waits for.
+    /// Queues the turns of an iteration that are decided one by one, because each writes memory of its own.
     fn queue_one_by_one(
         &self,
         r: &Repeat,
-        all: &[Step],
+        body: &[Step],
         memory: &mut LaunchMemory,
         pins: &[Pin<Buffer>],
         ws: &mut Workspace,
     ) -> Result<()> {
         let plan = &self.entry.plan;
-        let [stops, body, copies] = r.parts(all);
-        let (most, records) = (ws.host[r.count.0 as usize].as_i64().max(0), memory.records);
-        if r.check.is_some() && self.capturing {
-            fail!(
-                INVALID_ARGUMENT,
-                "{}: an iteration with a condition waits for the device, but the stream is being captured",
-                plan.name
-            );
-        }
-        let mut turn = 0;
-        loop {
+        let (count, records) = (ws.host[r.count.0 as usize].as_i64().max(0), memory.records);
+        for turn in 0..count {
             interrupt::check()?;
-            if r.check.is_none() && turn == most {
-                break;
-            }
-            repeat::bind(plan, r, turn, if r.each { most } else { 1 }, &mut ws.spans);
+            repeat::bind(plan, r, turn, count, &mut ws.spans);
             repeat::advance(plan, r, turn, ws);
-            if let Some(check) = r.check.filter(|c| c.is_due(turn, most)) {
-                memory.records = records;
-                self.queue_now(stops, memory, pins, ws)?;
-                let number = ws.spans[place_of(plan, check.number)].base.addr() as CUdeviceptr;
-                let number = read(self.gpu, self.stream, number, 8)?;
-                let number = number.first_chunk().map_or(-1, |bytes| i64::from_ne_bytes(*bytes));
-                if number >= 0 || turn == most {
-                    break;
-                }
-            }
-            memory.records = records + sites(stops);
+            memory.records = records;
             self.queue_now(body, memory, pins, ws)?;
-            turn += 1;
         }
-        if r.check.is_some() && repeat::bind_copies(plan, r, turn, &mut ws.spans) {
-            memory.records = records + sites(stops) + sites(body);
-            self.queue_now(copies, memory, pins, ws)?;
-        }
-        memory.records = records + sites(all);
+        memory.records = records + sites(body);
         Ok(())
     }
 
     /// Decides launches and queues them.
-    fn queue_now(
+    pub(super) fn queue_now(
         &self,
         steps: &[Step],
         memory: &mut LaunchMemory,
         pins: &[Pin<Buffer>],
         ws: &mut Workspace,
     ) -> Result<()> {
-        let kernels = ws.frame.decided.kernels.len();
+        let before = ws.frame.decided.len();
         let first = self.decide_now(steps, ws)?;
         self.queue_all(steps, 1, &mut first.clone(), memory, pins, ws)?;
-        ws.frame.decided.launches.truncate(first);
-        ws.frame.decided.kernels.truncate(kernels);
+        ws.frame.decided.truncate(before);
         Ok(())
     }
 
@@ -335,12 +313,6 @@ impl Call<'_> {
     }
 }
 
-/// Returns the bytes of the error records of all launches among the steps.
-fn sites(steps: &[Step]) -> u64 {
-    let bytes = |s: &Step| if let Step::Launch(l) = s { l.record_bytes() } else { 0 };
-    steps.iter().map(bytes).sum()
-}
-
 impl Gpu {
     /// Waits until the work queued on the stream is done; then returns the error of the first
     /// record that was left, if any.
@@ -350,7 +322,12 @@ impl Gpu {
         if let Some(reading) = &reading {
             reading.queue(self, stream.raw)?;
         }
-        self.synchronize_stream(stream)?;
+        let done = self.synchronize_stream(stream);
+        if done.is_err() && !stream.is_own() {
+            // freeing the context waits for the mark, and what reads the records is queued behind the last one
+            let _ = self.mark(stream);
+        }
+        done?;
         reading.map_or(Ok(()), |r| r.check(of))
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Frame {
     pub(super) scalars: Vec<CUdeviceptr>,
     /// The words of scalar results that the host waits for, each with its place.
     pub(super) words: Vec<(usize, Word)>,
+    /// The words of iterations to which numbers of steps are copied.
+    pub(super) numbers: Vec<Word>,
     /// Words of device memory.
     pub(super) slots: Vec<CUdeviceptr>,
     /// Copies of such words after the launches: target, source, bytes.
@@ -30,6 +32,19 @@ pub(super) struct Decided {
     pub(super) launches: Vec<Prepared>,
     /// The kernels of all launches.
     pub(super) kernels: Vec<Running>,
+}
+
+impl Decided {
+    /// The numbers of launches and of kernels so far.
+    pub(super) fn len(&self) -> (usize, usize) {
+        (self.launches.len(), self.kernels.len())
+    }
+
+    /// Forgets what was decided after there were so many launches and kernels.
+    pub(super) fn truncate(&mut self, (launches, kernels): (usize, usize)) {
+        self.launches.truncate(launches);
+        self.kernels.truncate(kernels);
+    }
 }
 
 /// A launch of the plan: the range of its kernels in [`Decided::kernels`], and the scratch that

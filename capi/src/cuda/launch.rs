@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::log::log;
 use crate::places::{place_of, scalar};
 use crate::repeat;
-use crate::span::AXES;
+use crate::span::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::policy::Scratch;
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
@@ -27,12 +27,14 @@ pub(super) struct LaunchMemory {
     counters: CUdeviceptr,
     /// The address of the next launch's error records.
     pub records: CUdeviceptr,
+    /// The address of the number that ends the innermost iteration with a check.
+    pub guard: CUdeviceptr,
 }
 
 /// The memory that all launches of a call need, one after another: bytes of scratch, and the number
 /// of counters.
 #[derive(Default)]
-struct Needs {
+pub(super) struct Needs {
     scratch: u64,
     counters: u64,
 }
@@ -98,7 +100,7 @@ impl Call<'_> {
 
     /// Decides the launches in the order in which they are queued. Of an iteration these are the
     /// first three turns, after which the memory is the same as two turns before.
-    fn decide_all(
+    pub(super) fn decide_all(
         &self,
         steps: &[Step],
         each: i64,
@@ -126,29 +128,22 @@ impl Call<'_> {
                     }
                     false => at += 1,
                 },
-                Step::Repeat(r) if r.check.is_some() || r.each => {
-                    // their turns are decided when they come; here what they need
-                    let decided_so_far = (decided.launches.len(), decided.kernels.len());
-                    let most = ws.host[r.count.0 as usize].as_i64().max(0);
-                    let [stops, body, copies] = r.parts(&steps[at..]);
+                Step::Repeat(r @ Repeat { check: Some(check), .. }) => {
+                    let until = self.until(r, *check, &steps[at..], ws)?;
                     at += r.inside();
-                    let (different, count) =
-                        if r.each { (MANY_DIFFERENT_TURNS, most) } else { (DIFFERENT_TURNS as i64, 1) };
-                    for turn in 0..(most + 1).min(different) {
-                        if turn < most || !r.each {
-                            repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
-                        }
-                        self.decide_all(stops, 1, ws, needs, decided)?;
-                        if turn < most {
-                            self.decide_all(body, 1, ws, needs, decided)?;
-                        }
-                        if r.check.is_some() && repeat::bind_copies(&self.entry.plan, r, turn, &mut ws.spans)
-                        {
-                            self.decide_all(copies, 1, ws, needs, decided)?;
-                        }
+                    self.foresee(&until, ws, needs, decided)?;
+                }
+                Step::Repeat(r) if r.each => {
+                    // their turns are decided when they come; here what they need
+                    let before = decided.len();
+                    let most = ws.host[r.count.0 as usize].as_i64().max(0);
+                    let [_, body, _] = r.parts(&steps[at..]);
+                    at += r.inside();
+                    for turn in 0..most.min(MANY_DIFFERENT_TURNS) {
+                        repeat::bind(&self.entry.plan, r, turn, most, &mut ws.spans);
+                        self.decide_all(body, 1, ws, needs, decided)?;
                     }
-                    decided.launches.truncate(decided_so_far.0);
-                    decided.kernels.truncate(decided_so_far.1);
+                    decided.truncate(before);
                 }
                 Step::Repeat(r) => {
                     let turns = self.turns(r, &steps[at..], ws)?;
@@ -185,21 +180,38 @@ impl Call<'_> {
     pub(super) fn turns<'s>(&self, r: &Repeat, steps: &'s [Step], ws: &mut Workspace) -> Result<Turns<'s>> {
         let steps_wanted = repeat::count(&self.entry.plan, r, ws);
         let (body, count) = repeat::chosen(r, steps, steps_wanted);
-        let one = Turns { body, count, each: 1, steps: steps_wanted };
-        let [Step::Launch(l)] = body else { return Ok(one) };
+        let runs = |each| if steps_wanted > 0 { (steps_wanted - 1) / each + 1 } else { count };
+        let each = self.steps_at_once(body, steps_wanted, ws, |each, run, spans| {
+            repeat::bind(&self.entry.plan, r, run, runs(each), spans);
+            run < runs(each)
+        })?;
+        Ok(Turns { body, count: runs(each), each, steps: steps_wanted })
+    }
+
+    /// Returns how many steps each run of a body makes, of so many that follow one another: several if a variant that
+    /// can fits all runs. `bind` assigns memory for a run, given the steps of each, and returns whether there is such a run.
+    pub(super) fn steps_at_once(
+        &self,
+        body: &[Step],
+        wanted: i64,
+        ws: &mut Workspace,
+        bind: impl Fn(i64, i64, &mut [Span]) -> bool,
+    ) -> Result<i64> {
+        let [Step::Launch(l)] = body else { return Ok(1) };
         let kernel = &self.images.kernels[l.kernel as usize];
-        let Some(each) = kernel.steps_at_once(steps_wanted) else { return Ok(one) };
-        let count = (steps_wanted - 1) / each + 1;
-        for turn in 0..count.min(DIFFERENT_TURNS as i64) {
-            repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
+        let Some(each) = kernel.steps_at_once(wanted) else { return Ok(1) };
+        for run in 0..DIFFERENT_TURNS as i64 {
+            if !bind(each, run, &mut ws.spans) {
+                break;
+            }
             let mut room = [0; AXES];
             let space = space(l, ws, &mut room)?;
             let steps = self.variant(l, &space, each, ws)?.1.steps_per_launch;
             if steps.is_none_or(|n| i64::from(n.get()) != each) {
-                return Ok(one);
+                return Ok(1);
             }
         }
-        Ok(Turns { body, count, each, steps: steps_wanted })
+        Ok(each)
     }
 
     /// Queues the call's launch of that number. `steps` is the number of steps of an iteration, if
@@ -285,6 +297,9 @@ impl Call<'_> {
         }
         if !l.sites.is_empty() {
             params.push(memory.records);
+        }
+        if l.guarded {
+            params.push(memory.guard);
         }
         params.extend(p.span.map(u64::from));
     }

@@ -49,6 +49,7 @@ mod state;
 mod stream;
 mod table;
 mod transfer;
+mod until;
 mod words;
 
 pub(crate) use crate::cuda::frame::Frame;

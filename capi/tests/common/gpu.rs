@@ -27,6 +27,11 @@ gpu @scaled {
   version scaled_steps threads 256 elements 256 contiguous steps 4 aligned 0, 1
   version scaled_any threads 256 elements 256
 }
+gpu @reached { version reached threads 32 one }
+gpu @doubled {
+  version doubled_steps threads 256 elements 256 contiguous steps 4 aligned 0, 1
+  version doubled_any threads 256 elements 256
+}
 ";
 
 /// Makes a module with one entry, whose parameters have 8 bytes and a register each. The element's
@@ -78,6 +83,35 @@ store: {}st.global.f32 [%y], %a;",
         at("%y", "ar", "%i", "1"),
     );
     ptx("scaled_steps", &["ax", "ar", "n", "a_", "slot", "steps"], &body)
+}
+
+/// Code that ends the thread if the iteration has ended.
+const GUARD: &str = "ld.global.s64 %k, [%guard]; setp.ge.s64 %p, %k, 0; @%p bra done;";
+
+fn reached() -> String {
+    let body = format!(
+        "{GUARD} setp.ne.s64 %p, %i, 0; @%p bra done; ld.global.f32 %a, [%ax]; mov.u64 %k, %turn;
+setp.ge.f32 %p, %a, 0f447A0000; @%p bra write; mov.s64 %k, -1; write: st.global.s64 [%ar], %k;"
+    );
+    ptx("reached", &["ax", "ar", "sx", "sr", "n", "turn", "guard"], &body)
+}
+
+/// Steps of an iteration that a check ends: `steps` of them if it is the version of several.
+fn doubled(entry: &str, several: bool) -> String {
+    let [strided, last]: [&[&str]; 2] = if several { [&[], &["steps"]] } else { [&["sx", "sr"], &[]] };
+    let params = [&["ax", "ar"], strided, &["n", "a_", "records", "guard"], last].concat();
+    let (sx, sr, steps) = if several { ("1", "1", "%steps") } else { ("%sx", "%sr", "1") };
+    let body = format!(
+        "{GUARD} setp.ge.s64 %p, %i, %n; @%p bra done; ld.global.f32 %a, [%ax];
+setp.lt.f32 %p, %a, 0f477A0000; @%p bra go; mov.u64 %end, %records; {}
+go: cvt.u32.u64 %w, %a_; mov.b32 %b, %w; {}ld.global.f32 %a, [%x]; mov.u64 %j, 0;
+again: setp.ge.s64 %p, %j, {steps}; @%p bra store; mul.rn.f32 %a, %a, %b; add.s64 %j, %j, 1; bra again;
+store: {}st.global.f32 [%y], %a;",
+        RECORD.replace("%at", "%end"),
+        at("%x", "ax", "%i", sx),
+        at("%y", "ar", "%i", sr),
+    );
+    ptx(entry, &params, &body)
 }
 
 /// The strides of matrices are scalars, which all variants have.
@@ -154,6 +188,8 @@ write: {}st.global.f32 [%y], %a;",
         vec![ptx("last", &["ax", "sx", "n", "slot", "order"], &last)],
         vec![turned("turned_flat", 11), turned("turned_any", 12)],
         vec![scaled_steps(), scale("scaled_any", true, 12)],
+        vec![reached()],
+        vec![doubled("doubled_steps", true), doubled("doubled_any", false)],
     ]
 }
 

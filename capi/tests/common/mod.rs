@@ -19,226 +19,12 @@ pub mod tiny;
 
 pub use AgpuStatus::*;
 
-pub const PLANS: &str = r#"
-plan @dot {
-  param x: [f32]
-  param y: [f32]
-  %0: i64 = len 0
-  %1: i64 = len 1
-  result result: f32
-  require same %0, %1 "zip_with: x, y" "stats.rs:12:5"
-  launch 0 dot over %0 cost 4 {
-    read param 0
-    read param 1
-    in %0
-    slot result 0
-    scratch f32
-    computes result 0 "stats.rs:12:5"
-    finish
-  }
-}
-plan @scale {
-  param a: f32
-  param x: [f32]
-  %0: i64 = len 1
-  %1: f32 = arg 0
-  result result: [f32] extent %0
-  result version: i32
-  launch 1 scale over %0 cost 4 {
-    pointwise param 1
-    write result 0
-    in %0
-    in %1
-    slot result 1
-    computes result 0 "stats.rs:16:5"
-    computes result 1 "stats.rs:17:5"
-  }
-}
-plan @reversed {
-  param x: [f32]
-  %0: i64 = len 0
-  result result: [f32] extent %0
-  launch 2 reversed over %0 cost 4 {
-    read param 0
-    write result 0
-    in %0
-  }
-}
-plan @sum_and_difference {
-  param x: [f32]
-  param y: [f32]
-  %0: i64 = len 0
-  %1: i64 = len 1
-  result sum: [f32] extent %0
-  result difference: [f32] extent %0
-  require same %0, %1 "zip_with: x, y" "stats.rs:20:5"
-  launch 3 both over %0 cost 4 {
-    pointwise param 0
-    pointwise param 1
-    write result 0
-    write result 1
-    in %0
-  }
-}
-plan @gather {
-  param x: [f32]
-  param k: i64
-  %0: i64 = len 0
-  %1: i64 = arg 1
-  result result: [f32] extent %0
-  launch 4 gather over %0 cost 4 {
-    read param 0
-    write result 0
-    in %0
-    in %1
-    site "x.at(i) is out of range (stats.rs:30:9)"
-    site "x.at(i) is too low (stats.rs:31:9)"
-  }
-}
-plan @twice_then_reversed {
-  param x: [f32]
-  %0: i64 = len 0
-  %1: f32 = const 2f32
-  result doubled: [f32] extent %0
-  result result: [f32] extent %0
-  result version: i32
-  temp t: [f32] extent %0
-  alloc 0
-  launch 1 scale over %0 cost 4 {
-    pointwise param 0
-    write temp 0
-    in %0
-    in %1
-    slot result 2
-  }
-  launch 1 scale over %0 cost 4 {
-    pointwise temp 0
-    write result 0
-    in %0
-    in %1
-    slot result 2
-  }
-  free 0
-  launch 2 reversed over %0 cost 4 {
-    read param 0
-    write result 1
-    in %0
-  }
-}
-plan @window {
-  param x: [f32]
-  param start: i64
-  param stop: i64
-  %0: i64 = len 0
-  %1: i64 = arg 1
-  %2: i64 = arg 2
-  %3: i64 = const 0i64
-  %4: i64 = sub %2, %1
-  %5: f32 = const 1f32
-  result result: [f32] extent %4
-  result version: i32
-  require start %3, %1 "slice: x" "stats.rs:40:7"
-  require order %1, %2 "slice: x" "stats.rs:40:7"
-  require stop %2, %0 "slice: x" "stats.rs:40:7"
-  launch 1 scale over %4 cost 4 {
-    read param 0
-    write result 0
-    in %4
-    in %5
-    slot result 1
-  }
-}
-plan @scalars {
-  param a: f32
-  param b: bool
-  param c: i64
-  %0: i64 = arg 2
-  %1: f32 = arg 0
-  result result: f32
-  launch 5 scalars cost 1 {
-    in %1
-    slot result 0
-    finish
-  }
-}
-plan @last {
-  param x: [f32]
-  %0: i64 = len 0
-  result result: f32
-  result order: i64
-  launch 6 last over %0 sequential cost 400 {
-    read param 0
-    in %0
-    slot result 0
-    slot result 1
-  }
-}
-plan @turned {
-  param a: [[f32]]
-  %0: i64 = len 0
-  %1: i64 = len 0 axis 1
-  result result: [[f32]] extent %1, %0
-  result version: i32
-  launch 7 turned over %1, %0 cost 4 {
-    read param 0
-    write result 0
-    flat 1
-    in %0
-    in %1
-    stride 0, 0
-    stride 0, 1
-    stride 1, 0
-    stride 1, 1
-    slot result 1
-  }
-}
-plan @scaled_again {
-  param x: [f32]
-  param k: i64
-  %0: i64 = len 0
-  %1: f32 = const 2f32
-  %2: f32 = const 1f32
-  %3: i64 = arg 1
-  %4: i64 = const 5i64
-  result result: [f32] extent %0
-  result version: i32
-  temp spare: [f32] extent %0
-  temp current: [f32] extent %0
-  temp next: [f32] extent %0
-  temp inner_spare: [f32] extent %0
-  temp inner_current: [f32] extent %0
-  temp inner_next: [f32] extent %0
-  alloc 0
-  alloc 3
-  repeat %3 steps 3 else 1 {
-    state 1 to 2 from param 0 into result 0 spare 0
-  }
-  repeat %4 steps 1 else 1 {
-    state 4 to 5 from temp 1 into temp 2 spare 3
-  }
-  launch 8 scaled over %0 cost 4 {
-    pointwise temp 4
-    write temp 5
-    in %0
-    in %1
-    slot result 1
-  }
-  launch 1 scale over %0 cost 4 {
-    pointwise temp 4
-    write temp 5
-    in %0
-    in %2
-    slot result 1
-  }
-  launch 1 scale over %0 cost 4 {
-    pointwise temp 1
-    write temp 2
-    in %0
-    in %2
-    slot result 1
-  }
-}
-"#;
+pub const PLANS: &str = include_str!("plans.txt");
+
+/// What ends `doubled_until`: the first element is so great. Six steps are made between two checks.
+pub const REACHED: f32 = 1000.0;
+/// The greatest first element before a step that is not behind the end.
+pub const BEHIND: f32 = REACHED * 64.0;
 
 /// The entries of the package.
 pub const DOT: i32 = 0;
@@ -252,6 +38,7 @@ pub const SCALARS: i32 = 7;
 pub const LAST: i32 = 8;
 pub const TURNED: i32 = 9;
 pub const SCALED_AGAIN: i32 = 10;
+pub const DOUBLED_UNTIL: i32 = 11;
 
 const TILE: i64 = 2048;
 
@@ -394,11 +181,22 @@ kernel!(turned_contiguous(k, begin, end) { turned(k, begin, end, 1) });
 kernel!(turned_in_place(k, begin, end) { turned(k, begin, end, 2) });
 kernel!(turned_strided(k, begin, end) { turned(k, begin, end, 3) });
 
+kernel!(reached(k, _begin, _end) {
+    let number = if k.get(0, 0) >= REACHED { k.scalar(1) as i64 } else { -1 };
+    (*k.0.arrays.add(1)).cast::<i64>().write(number);
+});
+kernel!(doubled(k, begin, end) {
+    for i in (begin..end).flat_map(|t| tile(t, k.scalar(0) as i64)) {
+        if k.get(0, 0) >= BEHIND { k.record(0, i); }
+        k.set(1, i, k.get(0, i) * f32::from_bits(k.scalar(1) as u32));
+    }
+});
+
 const fn same(f: unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64)) -> AgpuCpuKernel {
     AgpuCpuKernel { contiguous: Some(f), in_place: Some(f), strided: Some(f), ..AgpuCpuKernel::NONE }
 }
 
-pub static KERNELS: [AgpuCpuKernel; 9] = [
+pub static KERNELS: [AgpuCpuKernel; 11] = [
     AgpuCpuKernel { finish: Some(dot_finish), ..same(dot) },
     AgpuCpuKernel {
         contiguous: Some(scale_contiguous),
@@ -423,6 +221,8 @@ pub static KERNELS: [AgpuCpuKernel; 9] = [
         strided: Some(scale_strided),
         ..AgpuCpuKernel::NONE
     },
+    same(reached),
+    same(doubled),
 ];
 
 static STATE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());

@@ -94,6 +94,26 @@ static void launch(const struct function *f, const fake_launch_record *l) {
             put(w[1], i, 1, value);
         }
         *(uint32_t *)w[4] = 13;
+    } else if (!strcmp(l->entry, "reached")) {
+        if (l->count != 7) bug("reached has %u parameters", l->count);
+        touch(w[0], 4, "reached, x"), touch(w[1], 8, "reached, number"), touch(w[6], 8, "reached, guard");
+        if (*(int64_t *)w[6] < 0) *(int64_t *)w[1] = get(w[0], 0, 1) >= 1000 ? (int64_t)w[5] : -1;
+    } else if (!strncmp(l->entry, "doubled_", 8)) {
+        int several = !strcmp(l->entry, "doubled_steps");
+        const uint64_t *rest = w + (several ? 2 : 4);
+        int64_t sx = several ? 1 : (int64_t)w[2], sr = several ? 1 : (int64_t)w[3];
+        float a;
+        if (l->count != (several ? 7u : 8u)) bug("doubled has %u parameters", l->count);
+        memcpy(&a, &rest[1], 4);
+        n = (int64_t)rest[0];
+        span(w[0], n, sx * 4, 4, "doubled, x"), span(w[1], n, sr * 4, 4, "doubled, result"), touch(rest[3], 8, "doubled, guard");
+        if (*(int64_t *)rest[3] >= 0) return;
+        if (n > 0 && get(w[0], 0, 1) >= 64000) record(rest[2], 0);
+        for (int64_t i = 0; i < n; ++i) {
+            float value = get(w[0], i, sx);
+            for (uint64_t step = 0; step < (several ? rest[4] : 1); ++step) value *= a;
+            put(w[1], i, sr, value);
+        }
     } else if (!strcmp(l->entry, "scaled_any")) {
         scale(l, 1, 12);
     } else if (!strcmp(l->entry, "scale_any")) {

@@ -6,7 +6,7 @@ use super::model::Amount;
 use crate::core::{Form, Function, NodeId, Op};
 use crate::driver::{Compiled, CompiledFunction};
 use crate::error::Result;
-use crate::plan::{Access, Launch, Place, Plan, Repeat, Slot, Step};
+use crate::plan::{Access, Check, Launch, Place, Plan, Repeat, Slot, Step};
 use crate::schedule::groups::{self, FusedGroup};
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
@@ -154,15 +154,19 @@ impl<'a> Units<'a> {
             let which = args.len() as u32 - 1;
             let number = Op::Iterate { step, which, form, count, args: args.clone() };
             outer.stored.extend(outer.formulas.g.find(&number).map(|n| (written.number, n)));
-            when = Amount { formula: "even(steps)".into(), value: None };
             let checks = Amount {
                 formula: format!("ceil({} / {}) + 1", turns.formula, every.every),
                 value: turns.value.map(|n| n.div_ceil(u64::from(every.every)) + 1),
             };
             self.called(at, r, stops, &args, check, (checks, 1))?;
         }
-        let at_once = self.steps_of(body, turns.value);
-        self.called(at, r, f, &args, body, (launches_of(turns, at_once), at_once))?;
+        let most = r.check.map(|c| u64::from(c.every));
+        let between = turns.value.into_iter().chain(most).min();
+        let at_once = self.steps_of(body, between);
+        if let Some(check) = r.check {
+            when = Amount { formula: elsewhere(check, at_once), value: None };
+        }
+        self.called(at, r, f, &args, body, (launches_of(turns, r.check, at_once), at_once))?;
         for step in otherwise {
             let Step::Launch(launch) = step else { continue };
             let writes = |p: Place| launch.arrays.iter().any(|(place, _)| *place == p);
@@ -264,12 +268,25 @@ pub fn next_of(state: &str) -> String {
 }
 
 /// Returns the number of launches that make `turns` steps, with `steps` steps per launch.
-fn launches_of(turns: Amount, steps: u64) -> Amount {
-    match steps {
-        1 => turns,
-        n => Amount {
+fn launches_of(turns: Amount, check: Option<Check>, steps: u64) -> Amount {
+    match (steps, check) {
+        (1, _) => turns,
+        (n, Some(c)) if u64::from(c.every) % n != 0 => Amount {
+            formula: format!("ceil({} / {}) * {}", turns.formula, c.every, u64::from(c.every).div_ceil(n)),
+            value: turns.value.map(|k| c.runs(k as i64, n as i64).unsigned_abs()),
+        },
+        (n, _) => Amount {
             formula: format!("ceil({} / {n})", turns.formula),
             value: turns.value.map(|k| k.div_ceil(n)),
         },
+    }
+}
+
+/// Says when the states of an iteration that a check ends are not where they are wanted.
+fn elsewhere(check: Check, at_once: u64) -> String {
+    let what = if at_once == 1 { "steps" } else { "launches" };
+    match check.runs(check.every.into(), at_once as i64) % 2 {
+        1 => format!("even({what})"),
+        _ => format!("{what} == 0 or odd({what})"),
     }
 }

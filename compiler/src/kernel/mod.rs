@@ -284,6 +284,9 @@ pub struct Kernel {
     pub in_space: Vec<Expr>,
     /// Whether it makes several steps of an iteration; [`Gpu::Span`] is their number.
     pub is_multi_step: bool,
+    /// Whether it does nothing where the guard, an i64 in device memory, is not negative: an iteration that a check
+    /// ends has ended before the launch.
+    pub is_guarded: bool,
     /// The number of bytes that a vector load of an array brings into a GPU's L2 cache, a power of
     /// two; 0 for the device's default.
     pub fetch: u32,

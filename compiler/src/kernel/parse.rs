@@ -49,6 +49,7 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
                 }
                 k.narrow = c.eat("narrow");
                 k.is_multi_step = c.eat("steps");
+                k.is_guarded = c.eat("guarded");
                 if c.eat("fetch") {
                     k.fetch = u32::try_from(c.number()?).map_err(|_| c.error("too many bytes"))?;
                 }

@@ -16,8 +16,9 @@ impl Display for Kernel {
             };
             let cluster = if self.cluster > 0 { format!(" cluster {}", self.cluster) } else { String::new() };
             let steps = if self.is_multi_step { " steps" } else { "" };
+            let guarded = if self.is_guarded { " guarded" } else { "" };
             let fetch = if self.fetch > 0 { format!(" fetch {}", self.fetch) } else { String::new() };
-            writeln!(f, "  threads {}{blocks}{cluster}{narrow}{steps}{fetch}", self.threads)?;
+            writeln!(f, "  threads {}{blocks}{cluster}{narrow}{steps}{guarded}{fetch}", self.threads)?;
         }
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };

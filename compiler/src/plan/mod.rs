@@ -151,6 +151,9 @@ pub struct Launch {
     pub sites: Vec<String>,
     /// Whether the kernel has a `finish` part.
     pub finish: bool,
+    /// Whether it belongs to the check or the body of an iteration that a check ends. On a GPU it does nothing then
+    /// once the innermost such iteration has ended: kernels get the address of the check's number.
+    pub guarded: bool,
 }
 
 /// The lengths of a launch that is faster than others for all of them.
@@ -253,9 +256,9 @@ impl Repeat {
 }
 
 /// The check of an iteration: it runs before every `every`th repetition, and after the last one, and writes a
-/// number. If that is not negative, it is the number of repetitions that were made, and there are no more. The states
-/// are then where the last repetition has written them (`to` after the first one, and the spare array in turn), and
-/// are copied to `to` by the `otherwise` steps if they are elsewhere.
+/// number: that of the repetitions that were made, and there are no more, or -1. The states
+/// are then where the last repetition has written them, and are copied to `to` by the `otherwise` steps if they are
+/// elsewhere. Repetitions write `to` and the spare array in turn, so that the last one before the second check writes `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Check {
     /// Number of steps of the check.
@@ -270,6 +273,19 @@ impl Check {
     /// Whether the check runs before a repetition, of at most `count`.
     pub fn is_due(&self, turn: i64, count: i64) -> bool {
         turn == count || turn % i64::from(self.every) == 0
+    }
+
+    /// Returns how many runs of the body make that many repetitions, if one run makes `each` of them but none goes
+    /// beyond a check.
+    pub fn runs(&self, repetitions: i64, each: i64) -> i64 {
+        let of = |n: i64| (n + each - 1) / each;
+        let every = i64::from(self.every);
+        repetitions / every * of(every) + of(repetitions % every)
+    }
+
+    /// Returns how many repetitions follow one another without a check, of at most `count`.
+    pub fn between(&self, count: i64) -> i64 {
+        count.clamp(1, self.every.into())
     }
 }
 

@@ -151,6 +151,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
         computes: Vec::new(),
         sites: Vec::new(),
         finish: false,
+        guarded: false,
     };
     c.expect("cost")?;
     l.cost = index(c)?;
@@ -184,6 +185,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
             "computes" => l.computes.push((place(c)?, c.string()?)),
             "site" => l.sites.push(c.string()?),
             "finish" => l.finish = true,
+            "guarded" => l.guarded = true,
             w => return Err(c.error(format!("`{w}` starts no line of a launch"))),
         }
     }
@@ -263,9 +265,15 @@ fn check(p: &Plan) -> Result<()> {
         Place::Result(i) => p.results.get(i as usize),
         Place::Temp(i) => p.temps.get(i as usize),
     };
+    // the end of the check and the body of an outermost iteration with a check
+    let mut ends_guarded = 0u64;
     for (at, step) in p.steps.iter().enumerate() {
         let ok = match step {
             Step::Repeat(r) => {
+                if let Some(c) = r.check {
+                    let end = at as u64 + 1 + u64::from(c.steps) + u64::from(r.body);
+                    ends_guarded = ends_guarded.max(end);
+                }
                 let ty = |pl: Place| slot(pl).map(|s| s.ty);
                 let fits = |s: &State| {
                     let temps = [s.spare, s.current, s.next].map(|t| ty(Place::Temp(t)));
@@ -305,6 +313,7 @@ fn check(p: &Plan) -> Result<()> {
                     ScalarArg::Stride(i, axis) => *axis < rank(*i),
                 };
                 l.domain.len() <= MAX_RANK
+                    && (!l.guarded || ends_guarded > at as u64)
                     && l.domain.iter().chain(&l.segment).all(|n| count(*n))
                     && l.scalars.iter().all(scalar)
                     && (l.scratch.is_empty() || l.segment.is_some() || i64::from(l.grain) == TILE)

@@ -105,6 +105,9 @@ fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
     if l.finish {
         writeln!(f, "    finish")?;
     }
+    if l.guarded {
+        writeln!(f, "    guarded")?;
+    }
     writeln!(f, "  }}")
 }
 

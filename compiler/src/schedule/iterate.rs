@@ -13,7 +13,7 @@
 use super::groups::{FusedGroup, Iteration};
 use super::host::OWN_TURN;
 use super::scheduler::Scheduler;
-use super::{Scheduled, scheduled};
+use super::{Role, Scheduled, scheduled};
 use crate::core::{Form, Function, NodeId, Op, Output, Type};
 use crate::error::Result;
 use crate::plan::{Check, HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
@@ -117,16 +117,25 @@ impl Scheduler<'_> {
         // the number keeps the names apart if a function is the step of several iterations
         let name = format!("{}__step{}", self.name, self.steps);
         self.steps += 1;
-        let body = self.called(&step, name.clone(), kernel, *form == Form::Last)?;
+        // the copies run when the host knows how the iteration ended
+        let copies = Role { repeated: false, guarded: self.guarded };
+        let role = match form {
+            Form::Last => Role { repeated: true, ..copies },
+            Form::Each => copies,
+            // the steps from one check to the next one are an iteration
+            Form::Until(check) => Role { repeated: check.every > 1, guarded: true },
+        };
+        let body = self.called(&step, name.clone(), kernel, role)?;
         let next = |s: &Self| kernel + s.kernels.len() as u32 - before;
         let otherwise = match form {
             Form::Each => Plan::default(),
-            _ => self.called(&copy_of(&step), format!("{name}_copy"), next(self), false)?,
+            _ => self.called(&copy_of(&step), format!("{name}_copy"), next(self), copies)?,
         };
         let check = match form {
             Form::Until(check) => {
                 let stops = self.f.steps[check.step as usize].clone();
-                Some((*check, self.called(&stops, format!("{name}_check"), next(self), false)?))
+                let role = Role { repeated: false, guarded: true };
+                Some((*check, self.called(&stops, format!("{name}_check"), next(self), role)?))
             }
             Form::Last | Form::Each => None,
         };
@@ -168,9 +177,9 @@ impl Scheduler<'_> {
 
     /// Returns the plan of a function that this function's plan repeats, and adds its kernels to
     /// this function's kernels.
-    fn called(&mut self, f: &Function, name: String, kernel: u32, repeated: bool) -> Result<Plan> {
+    fn called(&mut self, f: &Function, name: String, kernel: u32, role: Role) -> Result<Plan> {
         let Scheduled { plan, kernels, warnings, no_chains } =
-            scheduled(f, name, kernel, self.scope, repeated)?;
+            scheduled(f, name, kernel, self.scope, role)?;
         self.kernels.extend(kernels);
         self.no_chains.extend(no_chains);
         let called = format!("{}, a step of its iteration", self.f.name);

@@ -93,18 +93,20 @@ pub struct Scheduled {
 /// Schedules a function in fused form for the targets in `scope`; one plan serves CPUs and GPUs.
 /// The function's kernels are numbered from `first_kernel` in the module.
 pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Scheduled> {
-    budget::within(Budget::default(), || scheduled(f, f.name.clone(), first_kernel, scope, false))
+    budget::within(Budget::default(), || scheduled(f, f.name.clone(), first_kernel, scope, Role::default()))
 }
 
-/// Schedules a function whose kernels' names begin with `name`. `repeated` says that the function
-/// is the step of an iteration.
-fn scheduled(
-    f: &Function,
-    name: String,
-    first_kernel: u32,
-    scope: Scope,
+/// What a function is for the function that calls it.
+#[derive(Clone, Copy, Default)]
+struct Role {
+    /// It is the step of an iteration of which one launch may make several.
     repeated: bool,
-) -> Result<Scheduled> {
+    /// It belongs to an iteration that a check ends.
+    guarded: bool,
+}
+
+/// Schedules a function whose kernels' names begin with `name`.
+fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: Role) -> Result<Scheduled> {
     let mut fused_groups = groups::fused_groups(f)?;
     let equations = Equations::of(f);
     let mut graph = f.graph.clone();
@@ -123,7 +125,8 @@ fn scheduled(
         last_readers: HashMap::default(),
         scope,
         // several steps can run in one launch only if a step is one fused group
-        repeated: repeated && fused_groups.len() == 1,
+        repeated: role.repeated && fused_groups.len() == 1,
+        guarded: role.guarded,
         kernels: Vec::new(),
         previous_arrays: Vec::new(),
         warnings: Vec::new(),
@@ -322,6 +325,7 @@ impl Scheduler<'_> {
             computes,
             sites: signature.sites.iter().cloned().collect(),
             finish,
+            guarded: self.guarded,
         };
         Ok(Some((launch, variants)))
     }

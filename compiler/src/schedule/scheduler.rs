@@ -72,6 +72,8 @@ pub struct Scheduler<'a> {
     pub(super) scope: Scope,
     /// Whether the function is the step of an iteration and consists of one fused group.
     pub(super) repeated: bool,
+    /// Whether its launches belong to an iteration that a check ends.
+    pub(super) guarded: bool,
     /// The variants of each launch's kernel so far.
     pub(super) kernels: Vec<KernelVariants>,
     /// The arrays that the previous launch accesses, if it walks them in ascending order; else

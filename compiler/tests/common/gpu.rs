@@ -2,7 +2,7 @@
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
-use arraygpu_compiler::kernel::interp::{ArrayArg, Fault, Memory, Order};
+use arraygpu_compiler::kernel::interp::{ArrayArg, Fault, Id, Memory, Order};
 use arraygpu_compiler::plan::{Check, HostId, Launch, Place, Plan, Repeat, Slot, Step, host};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::collections::BTreeMap;
@@ -161,7 +161,12 @@ struct Call<'a> {
     /// Of each launch, in the plan's order: the lowest element of all turns, and the first site there.
     records: BTreeMap<*const Launch, (u64, usize)>,
     entries: Vec<String>,
+    /// The number that ends the innermost iteration with a check: its memory and its place there.
+    guard: Option<(Id, u64)>,
 }
+
+/// How many checks of an iteration with a check run when it has ended.
+const IN_VAIN: i32 = 2;
 
 /// Of an iteration: how many steps the version makes at once at most, and how many it makes now.
 type Several = Option<(i64, i64)>;
@@ -217,6 +222,7 @@ fn call_with(
         missing,
         capability,
         forces_clusters,
+        guard: None,
         memory: Memory::default(),
         host,
         places: Vec::new(),
@@ -371,8 +377,12 @@ impl Call<'_> {
             self.bind_states(r, 0, 1);
             return self.run(others, None);
         }
-        let each = self.steps_at_once(r, body, count)?;
-        let turns = (count - 1) / each + 1;
+        let turns = |each: i64| (count - 1) / each + 1;
+        let each = self.steps_at_once(body, count, |call, each, turn| {
+            call.bind_states(r, turn, turns(each));
+            turn < turns(each)
+        })?;
+        let turns = turns(each);
         for turn in 0..turns {
             self.bind_states(r, turn, turns);
             self.advance(r, turn * each);
@@ -395,35 +405,55 @@ impl Call<'_> {
         count: i64,
         [check, body, copies]: [&[Step]; 3],
     ) -> Result<(), Failure> {
-        let mut turn = 0;
+        let most = c.between(count);
+        let each = self.steps_at_once(body, most, |call, each, run| {
+            call.bind_states(r, run, c.runs(most, each));
+            run < c.runs(count, each)
+        })?;
+        let between = c.runs(most, each);
+        let number = self.place(c.number).arg;
+        self.memory.set(number.memory, number.offset as usize, Lit::i64(-1));
+        let outer = self.guard.replace((number.memory, number.offset));
+        let (mut turn, mut run, mut made, mut in_vain) = (0, 0, None, 0);
         loop {
-            // even turns write `to`
-            self.bind_states(r, turn, turn + 1 + turn % 2);
+            self.bind_states(r, run, between);
             self.advance(r, turn);
-            if c.is_due(turn, count) {
-                self.run(check, None)?;
-                let number = self.place(c.number).arg;
-                let found = self.memory.get(number.memory, number.offset as usize);
-                let found = found.ok_or_else(|| Failure::Rules("a check wrote no number".into()))?;
-                if found.as_i64() >= 0 || turn == count {
-                    break;
-                }
+            self.run(check, None)?;
+            let found = self.memory.get(number.memory, number.offset as usize).map_or(-1, |n| n.as_i64());
+            if made.is_none() && found >= 0 && found != turn {
+                return Err(Failure::Rules(format!("step {turn}: a check gives the number {found}")));
             }
-            self.run(body, None)?;
-            turn += 1;
+            made = made.or((found >= 0 || turn == count).then_some(turn));
+            // the runtime queues checks and steps before it knows that the iteration has ended
+            in_vain += i32::from(made.is_some());
+            if turn == count || in_vain == IN_VAIN {
+                break;
+            }
+            let end = count.min(turn + most);
+            while turn < end {
+                let steps = each.min(end - turn);
+                self.bind_states(r, run, between);
+                self.advance(r, turn);
+                self.run(body, (each > 1).then_some((each, steps)))?;
+                (turn, run) = (turn + steps, run + 1);
+            }
         }
-        if turn % 2 == 0 {
-            for s in &r.states {
-                let first = self.plan.params.len() + self.plan.results.len();
-                self.places[first + s.next as usize] = self.place(s.to).clone();
-            }
+        self.guard = outer;
+        let runs = c.runs(made.unwrap_or(count), each);
+        if runs == 0 || (runs - between) % 2 != 0 {
+            self.bind_states(r, runs, if runs == 0 { 1 } else { between });
             self.run(copies, None)?;
         }
         Ok(())
     }
 
     /// Of a version that can, if it fits wherever the states are.
-    fn steps_at_once(&mut self, r: &Repeat, body: &[Step], count: i64) -> Result<i64, Failure> {
+    fn steps_at_once(
+        &mut self,
+        body: &[Step],
+        count: i64,
+        bind: impl Fn(&mut Self, i64, i64) -> bool,
+    ) -> Result<i64, Failure> {
         let [Step::Launch(l)] = body else { return Ok(1) };
         let kernel = self.kernel(l);
         let versions = &kernel.variants;
@@ -433,9 +463,10 @@ impl Call<'_> {
         let Some(each) = wanted.filter(|_| count > 1).or(kernel.steps_at_once(count)) else {
             return Ok(1);
         };
-        let turns = (count - 1) / each + 1;
-        for turn in 0..turns.min(3) {
-            self.bind_states(r, turn, turns);
+        for turn in 0..3 {
+            if !bind(self, each, turn) {
+                break;
+            }
             match self.choose(l, Some((each, each))) {
                 Some(v) if versions[v].steps_per_launch.is_some() => {}
                 _ => return Ok(1),
@@ -447,7 +478,7 @@ impl Call<'_> {
     /// The first turn reads what was there, the last one writes what is wanted, the others what the one before wrote.
     fn bind_states(&mut self, r: &Repeat, turn: i64, turns: i64) {
         for s in &r.states {
-            let written = |turn: i64| match (r.each, (turns - turn) % 2) {
+            let written = |turn: i64| match (r.each, (turns - turn).rem_euclid(2)) {
                 (true, _) => self.place(s.to).row(turn),
                 (false, 1) => self.place(s.to).clone(),
                 (false, _) => self.place(Place::Temp(s.spare)).clone(),

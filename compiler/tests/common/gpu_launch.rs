@@ -131,6 +131,7 @@ impl Call<'_> {
         }
         args.arrays = laid.iter().map(|a| a.arg).collect::<Vec<ArrayArg>>();
         args.ins = l.scalars.iter().map(|s| self.scalar(l, *s)).collect();
+        args.guard = self.guard.filter(|_| l.guarded);
         args.slots = l.slots.iter().map(|p| self.place(*p).arg.memory).collect();
         // the last parameter: a span, or steps of an iteration
         let span = launch.span.unwrap_or(several.map_or(1, |s| s.1 as u32));

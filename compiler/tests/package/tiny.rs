@@ -74,6 +74,7 @@ pub fn program() -> Compiled {
         sites: vec![],
         computes: Vec::new(),
         finish: false,
+        guarded: false,
     };
     let plan = Plan {
         name: "saxpy".into(),

@@ -20,6 +20,7 @@ pub mod rof;
 pub mod rows;
 pub mod saxpy;
 pub mod sdot;
+pub mod settle;
 pub mod staged;
 pub mod standardise;
 pub mod total;

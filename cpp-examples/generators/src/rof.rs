@@ -121,3 +121,25 @@ pub fn steps(
     let after = times(lit(1), before);
     (after.0, after.1, after.2, residual(before, after, by))
 }
+
+/// What the C++ header says of [`until`].
+pub const UNTIL_DOC: &str = "Iterations of total variation denoising of f, until the residual is at most eps, and their number; every tenth is checked.";
+
+/// Iterations until the residual of the last one is small: the device decides whether to go on.
+#[allow(clippy::too_many_arguments, reason = "the C++ function's parameters")]
+pub fn until(
+    f: MExp<f32>,
+    u: MExp<f32>,
+    p: MExp<f32>,
+    q: MExp<f32>,
+    alpha: SExp<f32>,
+    tau: SExp<f32>,
+    sigma: SExp<f32>,
+    eps: SExp<f32>,
+) -> (MExp<f32>, MExp<f32>, MExp<f32>, VExp<i64>) {
+    let by = Steps { alpha, tau, sigma };
+    let step = |state| iteration(f, state, by, fused);
+    let is_far = |state: &State| residual(*state, step(*state), by).gt(eps);
+    let ((u, p, q), steps) = iterate_while(1 << 20, (u, p, q), is_far, step).check_every(10);
+    (u, p, q, fill(lit(1i64), steps))
+}

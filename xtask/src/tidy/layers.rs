@@ -147,6 +147,7 @@ const CAPI: [&[&str]; 8] = [
         "cuda/choice",
         "cuda/check",
         "cuda/launch",
+        "cuda/until",
         "cuda/execute",
         "invoke",
         "stream",

@@ -8,7 +8,7 @@ pub fn capture() {
     let stream = fake.stream();
     let x = values(3000);
     let new = |x: &[f32]| Vector::in_context(context, x);
-    let (v, w, s, g) = (new(&x), new(&x), new(&[0.0; 2]), new(&x));
+    let (v, w, s, g, steps) = (new(&x), new(&x), new(&[0.0; 2]), new(&x), number(context));
     wait(context);
     let call = |entry, args: &[AgpuArg]| call_on(context, stream, entry, args);
     fake.begin_capture(stream);
@@ -17,6 +17,8 @@ pub fn capture() {
     let dot_of = |out| [input(v.view()), input(v.view()), out];
     fails(call(DOT, &dot_of(out_scalar(&mut dot))), AgpuErrorInvalidArgument, &["captured", "give a view"]);
     fails(call(REVERSED, &[input(v.view()), out_new(&mut made)]), AgpuErrorInvalidArgument, &["captured"]);
+    let until = [input(v.view()), scalar(&9i64), output(w.view()), output(steps.view())];
+    fails(call(DOUBLED_UNTIL, &until), AgpuErrorInvalidArgument, &["how many steps", "captured"]);
     // Code is loaded, scratch grows, temporaries are allocated and freed, and error records have a
     // place.
     ok(call(REVERSED, &[input(v.view()), output(v.view())]));
@@ -46,7 +48,7 @@ pub fn capture() {
         assert_eq!(dot, 65536.0);
     }
     assert_eq!((fake.counts().allocations, usage(context).0), (before.0, before.1));
-    drop((v, w, s, g, large));
+    drop((v, w, s, g, steps, large));
     free(context);
     done();
 }

@@ -97,7 +97,7 @@ pub fn images() {
         fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, AgpuErrorModule, words);
     };
     broken(&|m| m.gpu_length -= 5, &["launches for GPUs cannot be read"]);
-    broken(&|m| m.gpu_length = GPU.find("gpu @scaled").unwrap() as i64, &["9 kernels, but launches for 8"]);
+    broken(&|m| m.gpu_length = GPU.find("gpu @scaled").unwrap() as i64, &["11 kernels, but launches for 8"]);
     let uneven: &'static str = GPU.replace("dot threads 256", "dot threads 64").leak();
     broken(
         &|m| (m.gpu, m.gpu_length) = (uneven.as_ptr().cast(), uneven.len() as i64),
@@ -107,7 +107,7 @@ pub fn images() {
     broken(&|m| m.images = null(), &["images are NULL"]);
     let image = |f: &dyn Fn(&mut AgpuImage)| with_images(|i| f(&mut i[0]));
     for (module, words) in [
-        (image(&|i| i.kernel = 9), "version 0 of kernel 9"),
+        (image(&|i| i.kernel = 11), "version 0 of kernel 11"),
         (image(&|i| i.version = 1), "version 1 of kernel 0"),
         (image(&|i| i.version = -1), "version -1"),
         (image(&|i| i.data = null()), "is empty"),

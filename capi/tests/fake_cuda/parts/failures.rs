@@ -96,6 +96,17 @@ impl Session {
         }
         assert!(self.read(&a, n)? == backwards);
         assert!(self.read(&c, n)? == vec![dot; n]);
+        // An iteration whose end the host reads while it queues more.
+        let (mut steps, i64s) = (null_mut(), MaybeUninit::new(AgpuType::AgpuI64));
+        // SAFETY: the pointers are to locals.
+        tried(unsafe { agpu_buffer_create(self.context, i64s, 1, &mut steps) })?;
+        let steps = Vector(steps);
+        let threes = self.vector(&vec![3.0; n])?;
+        let args = [input(threes.view()), scalar(&100i64), output(c.view()), output(steps.view())];
+        self.run(0, DOUBLED_UNTIL, &args)?;
+        // SAFETY: the arguments are handles.
+        tried(unsafe { agpu_stream_synchronize(self.context, self.streams[0]) })?;
+        assert!(self.read(&c, n)? == vec![3.0 * 4096.0; n]);
         // A buffer is freed while the other stream, which used it last, still works.
         self.run(0, REVERSED, &[input(a.view()), output(b.view())])?;
         self.run(1, REVERSED, &[input(b.view()), output(a.view())])?;

@@ -34,7 +34,7 @@ parts! {
     code: rejected_code images absent_code unloading loads_at_once;
     launches: launches;
     staged: staged_values;
-    iterations: iterations iterations_without_memory;
+    iterations: iterations iterations_without_memory iterations_until;
     streams: streams threads readers_on_two_streams;
     capture: capture capture_known capture_elsewhere legacy_stream;
     copies: strided_copies matrix_copies two_devices asynchronous_copies;
@@ -81,6 +81,14 @@ fn work(context: *mut AgpuContext, stream: *mut c_void) {
     ok(call_on(context, stream, GATHER, &[input(v.view()), scalar(&0i64), output(out.view())]));
     assert_eq!(Vector(made).get()[7], x[7] * 2.0);
     assert_eq!((out.get()[0], v.get()[4999]), (x[4999], x[0]));
+}
+
+/// A vector of one number in a context.
+fn number(context: *mut AgpuContext) -> Vector {
+    let mut buffer = null_mut();
+    // SAFETY: the pointer is to a local.
+    ok(unsafe { agpu_buffer_create(context, MaybeUninit::new(AgpuType::AgpuI64), 1, &mut buffer) });
+    Vector(buffer)
 }
 
 fn gpu_number(ordinal: i32) -> Option<*mut AgpuContext> {

@@ -53,6 +53,7 @@ pub fn emit(k: &Kernel) -> String {
     let body = k.main.as_deref().unwrap_or_default();
     parts::find_variables(body, &mut e.vars);
     e.parameters();
+    e.guard();
     e.places();
     e.block(body);
     code!(e, "ret;");
@@ -167,6 +168,20 @@ impl<'a> Emitter<'a> {
                 code!(self, "ld.param.s32 %span, [arg{i}];");
             }
         }
+    }
+
+    /// Returns if the guard is not negative. The check's own launch writes the guard while its threads may still
+    /// read it. A thread that contributes to the number has read the guard before, so that those which
+    /// see the number have nothing left to do; exited threads count as arrived at every barrier.
+    fn guard(&mut self) {
+        if !self.k.is_guarded {
+            return;
+        }
+        let (number, ended) = (self.regs.fresh(Ty::I64), self.regs.fresh(Ty::Bool));
+        let guard = Operand::Arg(self.params.guard);
+        code!(self, "ld.global.s64 {number}, [{guard}];");
+        code!(self, "setp.ge.s64 {ended}, {number}, 0;");
+        code!(self, "@{ended} ret;");
     }
 
     /// Loads an "in" scalar.

@@ -35,6 +35,7 @@ pub(super) struct Params {
     pub(super) scratch: usize,
     pub(super) counters: usize,
     pub(super) records: usize,
+    pub(super) guard: usize,
 }
 
 impl Params {
@@ -63,10 +64,14 @@ impl Params {
         if !k.sites.is_empty() {
             list.push(Param { note: "records".into(), pointer: Some(8) });
         }
+        let guard = list.len();
+        if k.is_guarded {
+            list.push(Param { note: "guard".into(), pointer: Some(8) });
+        }
         if !k.scratch.is_empty() || k.is_multi_step {
             let note = if k.is_multi_step { "steps" } else { "span" };
             list.push(Param { note: note.into(), pointer: None });
         }
-        Params { list, strides, ins, slots, scratch, counters, records }
+        Params { list, strides, ins, slots, scratch, counters, records, guard }
     }
 }

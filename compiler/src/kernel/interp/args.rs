@@ -41,6 +41,8 @@ pub struct Args {
     pub scratch: Vec<Id>,
     /// The counters of arrivals (u32), if there are any; all must be 0.
     pub counters: Option<Id>,
+    /// The guard of a guarded kernel: an allocation of i64, and the number of its element.
+    pub guard: Option<(Id, u64)>,
 }
 
 /// Checks the numbers, types and extents of all arguments.
@@ -83,12 +85,30 @@ pub(super) fn check(k: &Kernel, grid: Grid, memory: &Memory, args: &Args) -> Che
     if let Some(((name, ty), _)) = k.scratch.iter().zip(&args.scratch).find(|(s, id)| !is(**id, s.1, 0)) {
         return fault(format!("scratch {name} is no {ty}"));
     }
+    match args.guard {
+        None if k.is_guarded => return fault("a guarded kernel has no guard".into()),
+        Some(_) if !k.is_guarded => return fault("the kernel takes no guard".into()),
+        Some((id, at)) if !is(id, Ty::I64, at as usize + 1) => return fault("the guard is no i64".into()),
+        _ => {}
+    }
     if !grid.blocks.is_multiple_of(k.cluster.max(1)) {
         return fault(format!("{} blocks in clusters of {}", grid.blocks, k.cluster));
     }
     match args.counters {
         Some(id) if !is(id, Ty::U32, 0) => fault("the counters are no u32".into()),
         _ => Ok(()),
+    }
+}
+
+/// Whether the guard says that the launch does nothing. The arguments were checked.
+pub(super) fn is_stopped(k: &Kernel, memory: &Memory, args: &Args) -> Check<bool> {
+    let Some((id, at)) = args.guard else { return Ok(false) };
+    match memory.get(id, at as usize) {
+        Some(number) => Ok(number.as_i64() >= 0),
+        None => {
+            let (kind, message) = (FaultKind::Unwritten, "the guard was never written".into());
+            Err(Box::new(Fault { kind, kernel: k.name.clone(), message, at: None, other: None }))
+        }
     }
 }
 

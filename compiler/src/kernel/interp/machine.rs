@@ -1,6 +1,6 @@
 //! The state of one launch: its memory, its clocks, and every access with its checks.
 
-use super::args::{self, Args, Grid};
+use super::args::{Args, Grid};
 use super::clock::{Access, Cell, Clock, Clocks, Target};
 use super::copies::Copies;
 use super::fault::{Check, Fault, FaultKind, Place, Thread};
@@ -41,8 +41,7 @@ pub(super) struct Machine<'k, 'm> {
 }
 
 impl<'k, 'm> Machine<'k, 'm> {
-    pub fn new(k: &'k Kernel, grid: Grid, memory: &'m mut Memory, args: &'m Args) -> Check<Self> {
-        args::check(k, grid, memory, args)?;
+    pub fn new(k: &'k Kernel, grid: Grid, memory: &'m mut Memory, args: &'m Args) -> Self {
         let mut m = Machine {
             k,
             grid,
@@ -61,7 +60,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         for id in arrays.chain(slots).chain(args.scratch.iter().copied()) {
             m.track(id);
         }
-        Ok(m)
+        m
     }
 
     fn track(&mut self, id: Id) {

@@ -50,8 +50,8 @@ const RESIDENT: usize = 4;
 /// The most statements that all warps together may execute.
 const STEPS: u64 = 1 << 30;
 
-/// Runs a kernel. Returns the record of each site: 0 for none, else the complement of the lowest
-/// element.
+/// Runs a kernel; a guarded one does nothing if its guard is not negative. Returns the record of each site: 0
+/// for none, else the complement of the lowest element.
 pub fn run(
     k: &Kernel,
     grid: Grid,
@@ -61,7 +61,11 @@ pub fn run(
 ) -> Result<Vec<u64>, Box<Fault>> {
     args::check_counters(k, memory, args, "before")?;
     let before = memory.count();
-    let mut m = Machine::new(k, grid, memory, args)?;
+    args::check(k, grid, memory, args)?;
+    if args::is_stopped(k, memory, args)? {
+        return Ok(vec![0; k.sites.len()]);
+    }
+    let mut m = Machine::new(k, grid, memory, args);
     let result = Schedule::new(order, grid.blocks / k.cluster.max(1)).run(&mut m);
     let (unwritten, records) = (m.unwritten, m.records);
     memory.truncate(before);

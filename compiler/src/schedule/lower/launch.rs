@@ -50,6 +50,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         let nested = fused.items.iter().any(|it| groups::is_nested(&scheduler.f.graph, it));
         // the nodes that are opened for an element, and for its analysis, are the launch's own
         let g = Graph::over(&scheduler.graph);
+        let guarded = scheduler.guarded;
         LaunchContext {
             g,
             wanted: scheduler.scope,
@@ -68,7 +69,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 grain: TILE as u32,
                 follows: false,
             },
-            signature: Signature::default(),
+            signature: Signature { guarded, ..Signature::default() },
             warnings: IndexSet::new(),
             hosts: HostScalars::default(),
             record_memo: HashMap::default(),
@@ -230,6 +231,8 @@ pub struct Signature {
     pub scratch: Vec<(String, Ty)>,
     /// The message of an error record at each site.
     pub sites: IndexSet<String, FxBuildHasher>,
+    /// Whether kernels for GPUs get a guard.
+    pub guarded: bool,
 }
 
 /// An array or a slot of a launch. What a launch reads and writes at one place are two parameters

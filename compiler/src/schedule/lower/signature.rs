@@ -183,6 +183,7 @@ impl KernelBuilder {
         k.slots = s.slots.iter().map(slot).collect();
         k.scratch = s.scratch.clone();
         k.sites = s.sites.iter().cloned().collect();
+        k.is_guarded = s.guarded && k.threads > 0;
         k
     }
 }

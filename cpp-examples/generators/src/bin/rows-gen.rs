@@ -2,7 +2,7 @@
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, loops, narrow, products, reaction, rof, rows, volumes};
+use arraygpu_examples::{filters, loops, narrow, products, reaction, rof, rows, settle, volumes};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -122,6 +122,26 @@ fn main() -> arraygpu::Result<()> {
         .function("bias_gelu_tf32_tensor", ["a", "b", "bias"], "result", products::bias_gelu::<f32>)
         .doc(products::BIAS_GELU_DOC)
         .tensor_cores()
+        .function("scaled_until", ["x", "factor"], ["result", "steps"], |x: VExp<f32>, factor: SExp<f32>| {
+            settle::scaled_until(x, factor, 1)
+        })
+        .doc(settle::SCALED_DOC)
+        .function(
+            "scaled_until_10",
+            ["x", "factor"],
+            ["result", "steps"],
+            |x: VExp<f32>, factor: SExp<f32>| settle::scaled_until(x, factor, 10),
+        )
+        .doc(settle::SCALED_DOC)
+        .function("jacobi_until", ["m", "eps"], ["result", "steps"], settle::jacobi_until)
+        .doc(settle::JACOBI_DOC)
+        .function(
+            "rof_until",
+            ["f", "u", "p", "q", "alpha", "tau", "sigma", "eps"],
+            ["u_new", "p_new", "q_new", "steps"],
+            rof::until,
+        )
+        .doc(rof::UNTIL_DOC)
         .function("laplace3d", ["u"], "result", volumes::laplace3d)
         .doc(volumes::LAPLACE3D_DOC)
         .function("laplace3d_inside", ["u"], "result", volumes::laplace3d_inside)

@@ -1,0 +1,295 @@
+//! Iterations that a check ends. The device decides: every launch of a check and of a step first reads the number that
+//! the check writes, the guard, and does nothing if that is not negative. So the host queues steps and checks ahead,
+//! and reads numbers only to stop queueing. What the launches behind the end would have written is as it was, and they
+//! leave no records and no counts. The number says which of the buffers of each state has the result.
+//!
+//! The host reads the number of every check first. Where the device has done all that was queued by the time that the
+//! host queues more, the host reads half as often from then on. So an iteration that ends soon queues little in
+//! vain, and one of many quick steps is hardly ever read.
+
+use super::call::Call;
+use super::event::Event;
+use super::frame::Decided;
+use super::launch::{DIFFERENT_TURNS, LaunchMemory, Needs, Turns};
+use super::state::Word;
+use crate::buffer::Buffer;
+use crate::error::{INVALID_ARGUMENT, MODULE, Result, fail};
+use crate::handle::Pin;
+use crate::places::place_of;
+use crate::repeat::{self, Until};
+use crate::workspace::Workspace;
+use crate::{guards, interrupt};
+use arraygpu_compiler::plan::{Check, Repeat, Step};
+use cudarc::driver::sys::CUdeviceptr;
+
+/// The most checks of which the host reads one number.
+const MOST_CHECKS: u32 = 16;
+
+/// The number of reads that may be queued at once.
+const READS: usize = 4;
+
+/// A word into which no number was copied yet.
+const UNREAD: u64 = i64::MIN.cast_unsigned();
+
+/// How an iteration runs.
+pub(super) struct Plan<'s> {
+    r: &'s Repeat,
+    check: Check,
+    /// The check, the body, and the copies.
+    parts: [&'s [Step]; 3],
+    /// The most steps.
+    most: i64,
+    /// The steps of one run of the body.
+    each: i64,
+    states: Until,
+}
+
+/// The first decided launches of the check and of the body.
+#[derive(Clone, Copy, Default)]
+struct Starts {
+    check: usize,
+    body: usize,
+}
+
+impl Plan<'_> {
+    fn runs(&self, steps: i64) -> i64 {
+        self.check.runs(steps, self.each)
+    }
+}
+
+impl Call<'_> {
+    /// Returns how an iteration that a check ends runs. `steps` are the steps behind it.
+    pub(super) fn until<'s>(
+        &self,
+        r: &'s Repeat,
+        check: Check,
+        steps: &'s [Step],
+        ws: &mut Workspace,
+    ) -> Result<Plan<'s>> {
+        let parts = r.parts(steps);
+        let most = ws.host[r.count.0 as usize].as_i64().max(0);
+        let between = check.between(most);
+        let states = |each| Until { between: check.runs(between, each) };
+        let each = self.steps_at_once(parts[1], between, ws, |each, run, spans| {
+            states(each).bind(&self.entry.plan, r, run, spans);
+            run < check.runs(most, each)
+        })?;
+        Ok(Plan { r, check, parts, most, each, states: states(each) })
+    }
+
+    /// Decides the launches of the runs that differ in their memory.
+    fn decide_runs(
+        &self,
+        p: &Plan,
+        ws: &mut Workspace,
+        needs: &mut Needs,
+        decided: &mut Decided,
+    ) -> Result<[Starts; DIFFERENT_TURNS]> {
+        let ([stops, body, _], runs) = (p.parts, p.runs(p.most));
+        let mut starts = [Starts::default(); DIFFERENT_TURNS];
+        for (run, start) in (0..=runs).zip(&mut starts) {
+            p.states.bind(&self.entry.plan, p.r, run, &mut ws.spans);
+            start.check = decided.launches.len();
+            self.decide_all(stops, 1, ws, needs, decided)?;
+            start.body = decided.launches.len();
+            if run < runs {
+                self.decide_all(body, p.each, ws, needs, decided)?;
+            }
+        }
+        Ok(starts)
+    }
+
+    /// Finds out what the launches of an iteration need, and whether they can be made.
+    pub(super) fn foresee(
+        &self,
+        p: &Plan,
+        ws: &mut Workspace,
+        needs: &mut Needs,
+        decided: &mut Decided,
+    ) -> Result<()> {
+        let before = decided.len();
+        self.decide_runs(p, ws, needs, decided)?;
+        for runs in (0..=p.runs(p.most)).take(DIFFERENT_TURNS) {
+            if p.states.bind_copies(&self.entry.plan, p.r, runs, &mut ws.spans) {
+                self.decide_all(p.parts[2], 1, ws, needs, decided)?;
+            }
+        }
+        decided.truncate(before);
+        Ok(())
+    }
+
+    /// Queues an iteration that a check ends, and waits until it is known how many steps there are.
+    pub(super) fn queue_until(
+        &self,
+        p: &Plan,
+        memory: &mut LaunchMemory,
+        pins: &[Pin<Buffer>],
+        ws: &mut Workspace,
+    ) -> Result<()> {
+        let plan = &self.entry.plan;
+        if self.capturing {
+            fail!(
+                INVALID_ARGUMENT,
+                "{}: the host does not know how many steps an iteration with a condition makes, so the stream \
+                 must not be captured",
+                plan.name
+            );
+        }
+        let [stops, body, copies] = p.parts;
+        let number = ws.spans[place_of(plan, p.check.number)].base.addr() as CUdeviceptr;
+        // SAFETY: the number is an i64 in device memory; all its bytes are set to those of -1.
+        let code = unsafe { (self.gpu.api().set_u8)(number, 0xff, 8, self.stream.raw) };
+        self.gpu.check(code, "cuMemsetD8Async")?;
+        let records = memory.records;
+        let outer = std::mem::replace(&mut memory.guard, number);
+        let mut reads = Reads::new(self, number, ws)?;
+        let mut decided = std::mem::take(&mut ws.frame.decided);
+        let before = decided.len();
+        let starts = self.decide_runs(p, ws, &mut Needs::default(), &mut decided);
+        ws.frame.decided = decided;
+        let starts = starts?;
+        // what waits for the host, or is to be looked at one by one, is not queued ahead
+        let is_ahead = !guards::is_on() && !stops.iter().chain(body).any(waits);
+        let (mut turn, mut run) = (0, 0);
+        let made = loop {
+            interrupt::check()?;
+            p.states.bind(plan, p.r, run, &mut ws.spans);
+            repeat::advance(plan, p.r, turn, ws);
+            memory.records = records;
+            self.queue_all(stops, 1, &mut starts[Turns::like(run)].check.clone(), memory, pins, ws)?;
+            if let Some(number) = reads.checked(self, is_ahead && turn < p.most)? {
+                break number;
+            }
+            if turn == p.most {
+                break turn;
+            }
+            let end = p.most.min(turn + p.check.between(p.most));
+            while turn < end {
+                let steps = p.each.min(end - turn);
+                p.states.bind(plan, p.r, run, &mut ws.spans);
+                repeat::advance(plan, p.r, turn, ws);
+                memory.records = records + sites(stops);
+                let mut first = starts[Turns::like(run)].body;
+                self.queue_all(body, steps, &mut first, memory, pins, ws)?;
+                (turn, run) = (turn + steps, run + 1);
+            }
+        };
+        ws.frame.decided.truncate(before);
+        memory.guard = outer;
+        if made > turn || !p.check.is_due(made, p.most) {
+            fail!(MODULE, "{}: a check gives the number {made}, which is none of its own", plan.name);
+        }
+        if p.states.bind_copies(plan, p.r, p.runs(made), &mut ws.spans) {
+            memory.records = records + sites(stops) + sites(body);
+            self.queue_now(copies, memory, pins, ws)?;
+        }
+        memory.records = records + sites(stops) + sites(body) + sites(copies);
+        reads.end(self, ws)
+    }
+}
+
+/// Whether a step waits for the device.
+fn waits(step: &Step) -> bool {
+    matches!(step, Step::Repeat(r) if r.check.is_some())
+}
+
+/// Returns the bytes of the error records of all launches among the steps.
+pub(super) fn sites(steps: &[Step]) -> u64 {
+    let bytes = |s: &Step| if let Step::Launch(l) = s { l.record_bytes() } else { 0 };
+    steps.iter().map(bytes).sum()
+}
+
+/// The numbers of checks on their way to the host.
+struct Reads {
+    number: CUdeviceptr,
+    /// The words to which numbers are copied in turn, and what says that they were.
+    all: Vec<(Word, Event)>,
+    /// How many reads were queued, and how many of them are known.
+    queued: usize,
+    known: usize,
+    /// How many checks were queued since the last read, and how many share one.
+    checks: u32,
+    share: u32,
+}
+
+impl Reads {
+    fn new(call: &Call, number: CUdeviceptr, ws: &mut Workspace) -> Result<Reads> {
+        let mut all = Vec::with_capacity(READS);
+        for _ in 0..READS {
+            let word = call.gpu.words.take(call.gpu)?;
+            // if the call fails, it gives the words back when nothing can write them any more
+            ws.frame.numbers.push(word);
+            all.push((word, Event::new(call.gpu)?));
+        }
+        Ok(Reads { number, all, queued: 0, known: 0, checks: 0, share: 1 })
+    }
+
+    /// Reads the number of the check that was queued, or leaves it for the next read. Then waits until few enough
+    /// reads are not known, none of them and this check among them if the host must not be ahead. Returns
+    /// the number of steps if it is known.
+    fn checked(&mut self, call: &Call, may_be_ahead: bool) -> Result<Option<i64>> {
+        // one check with its steps is enough work for the device unless it has waited for the host
+        let ahead = match self.share {
+            _ if !may_be_ahead => 0,
+            1 => 1,
+            _ => READS - 1,
+        };
+        self.checks += 1;
+        if self.checks >= self.share || ahead == 0 {
+            self.queue(call)?;
+        }
+        while self.known < self.queued {
+            match self.next(self.queued - self.known > ahead)? {
+                None => break,
+                Some(number) if number >= 0 => return Ok(Some(number)),
+                Some(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Queues a read.
+    fn queue(&mut self, call: &Call) -> Result<()> {
+        if self.queued > 0 && self.known == self.queued {
+            // the device waits for the host
+            self.share = (self.share * 2).min(MOST_CHECKS);
+        }
+        let (word, event) = &self.all[self.queued % READS];
+        // SAFETY: the word is this library's, and what was copied to it before is known.
+        unsafe { word.host.write_volatile(UNREAD) };
+        // SAFETY: the number is an i64 in device memory, and the word is pinned until it is given back.
+        let code = unsafe { (call.gpu.api().to_host)(word.host.cast(), self.number, 8, call.stream.raw) };
+        call.gpu.check(code, "reading the number of steps")?;
+        event.record(call.stream.raw)?;
+        (self.queued, self.checks) = (self.queued + 1, 0);
+        Ok(())
+    }
+
+    /// Returns the number of the oldest read that is not known, if it has come or is waited for.
+    fn next(&mut self, wait: bool) -> Result<Option<i64>> {
+        let (word, event) = &self.all[self.known % READS];
+        // SAFETY: the word is pinned memory, which the device writes at once.
+        let read = || unsafe { word.host.read_volatile() };
+        if read() == UNREAD {
+            if !wait {
+                return Ok(None);
+            }
+            event.wait()?;
+        }
+        self.known += 1;
+        Ok(Some(read().cast_signed()))
+    }
+
+    /// Waits for all reads, and gives the words back.
+    fn end(mut self, call: &Call, ws: &mut Workspace) -> Result<()> {
+        while self.known < self.queued {
+            self.next(true)?;
+        }
+        for _ in 0..READS {
+            if let Some(word) = ws.frame.numbers.pop() {
+                call.gpu.words.give(word);
+            }
+        }
+        Ok(())
+    }
+}
