@@ -16,7 +16,7 @@ use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_stream, plane_walk, product,
     register_tiling, resident_columns, resident_rows, small_map, stencil_chain, stencil_cost,
-    temporal_blocking, tensor_product, transposed_tile,
+    temporal_blocking, tensor_product, thread_rows, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -69,7 +69,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         if l.facts.stored_columns.is_some() {
             return others;
         }
-        return contraction::variants(l, fused).into_iter().chain(others).collect();
+        let rows = thread_rows::variants(l, fused);
+        return contraction::variants(l, fused).into_iter().chain(rows).chain(others).collect();
     }
     let inner = Rc::new(interior(l, fused));
     let mut groups = chain;
@@ -80,6 +81,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         groups.extend(product::variants(l, fused, p, &inner, false));
     }
     let product = product.filter(|p| p.is_matrix);
+    groups.extend(thread_rows::variants(l, fused));
     groups.extend(elements(l, fused, &inner, product));
     groups
 }

@@ -5,7 +5,7 @@ use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
     contraction, cooperative_nest, map, plane_stream, plane_walk, product, register_tiling, resident_columns,
-    resident_rows, stencil_chain, temporal_blocking, tensor_product, transposed_tile,
+    resident_rows, stencil_chain, temporal_blocking, tensor_product, thread_rows, transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
@@ -25,6 +25,8 @@ pub enum Choice {
     TemporalBlocking(temporal_blocking::TemporalBlockingParams),
     /// A segmented reduction: how segments are mapped to threads, and the name in reports.
     Segmented(segments::SegmentMapping, Strategy),
+    /// Elements that reduce a row of their own again and again, which lies in a thread's registers.
+    ThreadRows(thread_rows::ThreadRowsParams),
     /// Several passes over rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
     /// The same over strips of columns.
@@ -98,6 +100,7 @@ impl Choice {
             Choice::Scalars => Strategy::Scalars,
             Choice::TemporalBlocking(_) => Strategy::TemporalBlocking,
             Choice::Segmented(_, strategy) => *strategy,
+            Choice::ThreadRows(_) => Strategy::ThreadRows,
             Choice::ResidentRows(_) | Choice::RowsAndColumns(_) | Choice::JoinedParts(_) => {
                 Strategy::ResidentRows
             }
