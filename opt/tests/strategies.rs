@@ -21,7 +21,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         TransposedTile => Reduction,
         Reduction => SegmentedRows,
         SegmentedRows => SegmentedColumns,
-        SegmentedColumns => ResidentRows,
+        SegmentedColumns => ThreadRows,
+        ThreadRows => ResidentRows,
         ResidentRows => ResidentColumns,
         ResidentColumns => CooperativeNest,
         CooperativeNest => Contraction,
@@ -41,6 +42,7 @@ fn is_of_cpu(s: Strategy) -> bool {
         s,
         Stencil(..)
             | TransposedTile
+            | ThreadRows
             | ResidentColumns
             | CooperativeNest
             | TensorProduct

@@ -19,7 +19,7 @@ use super::needed_reductions;
 use super::reduction::Reduction;
 use super::scalars::join_initial;
 use crate::core::linear::Linear;
-use crate::core::{NodeId, Op, Var};
+use crate::core::{Graph, NodeId, Op, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -136,10 +136,30 @@ pub fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> 
                 found = Some(Along::Rows);
             } else if has(last, i) && outer.iter().any(|n| has(n, k)) && found.is_none() {
                 found = Some(Along::Columns);
+            } else if outer.is_empty() && has(last, k) && found.is_none() && is_apart(&l.g, *last, i) {
+                found = Some(Along::Rows);
             }
         }
     }
     found
+}
+
+/// The distance in elements from which on neighbouring segments of a vector are apart, as parts of it are: their
+/// elements share no line.
+const APART: i64 = 32;
+
+/// Whether a place in a vector is a large multiple of the segment's index `i` and what does not depend on that, as far
+/// as a bound of all places leaves it so.
+fn is_apart(g: &Graph, place: NodeId, i: Var) -> bool {
+    if let Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) = *g.op(place) {
+        let inner = if g.is_closed(b) { a } else { b };
+        return (g.is_closed(a) || g.is_closed(b)) && is_apart(g, inner, i);
+    }
+    let form = Linear::of(g, place);
+    let is_index = |n: NodeId| matches!(g.op(n), Op::Var(v, _) if *v == i);
+    let own = form.terms.iter().find(|(n, _)| is_index(**n)).map_or(0, |(_, by)| *by);
+    let others = form.terms.keys().filter(|n| !is_index(**n));
+    own >= APART && others.into_iter().all(|n| !g.node(*n).free.contains(&i))
 }
 
 /// Returns the reads (array and outer indices) among the values that `roots` need whose last index
