@@ -144,7 +144,13 @@ fn steps(
     let (condition, next) = parts.split_first().expect("a condition and the next states");
     let shared = shared(l, *condition, next, &nodes);
     if !shared.is_empty() {
-        return inverted(l, Step { nodes: &nodes, condition: *condition, next, shared }, number, states, place);
+        return inverted(
+            l,
+            Step { nodes: &nodes, condition: *condition, next, shared },
+            number,
+            states,
+            place,
+        );
     }
     let mut known = place.vars.to_vec();
     known.extend(number.map(|number| (nodes[0], number.value())));

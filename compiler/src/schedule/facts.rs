@@ -76,6 +76,8 @@ pub struct Segments {
     pub length: NodeId,
     /// Which elements are contiguous.
     pub along: Along,
+    /// Whether segments are parts of a vector, whose elements are read in any order.
+    pub are_parts: bool,
     /// Whether some element may leave an error record.
     pub may_record: bool,
 }

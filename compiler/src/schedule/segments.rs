@@ -67,8 +67,10 @@ pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> O
     let bodies = if may_record { needed_reductions::always(l, bodies, of_bodies)? } else { bodies };
     let nested = nested(l, &bodies)?;
     let length = common_length(l, &nested)?;
-    let along = along(l, &nested, var)?;
-    Some(Segments { index, bodies, nested, length, along, may_record })
+    let by_axes = along(l, &nested, var);
+    let are_parts = by_axes.is_none() && are_parts(l, &nested, var);
+    let along = by_axes.or(are_parts.then_some(Along::Rows))?;
+    Some(Segments { index, bodies, nested, length, along, are_parts, may_record })
 }
 
 /// Returns the length of these reductions, if it is the same for all elements and all of them, and
@@ -136,12 +138,27 @@ pub fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> 
                 found = Some(Along::Rows);
             } else if has(last, i) && outer.iter().any(|n| has(n, k)) && found.is_none() {
                 found = Some(Along::Columns);
-            } else if outer.is_empty() && has(last, k) && found.is_none() && is_apart(&l.g, *last, i) {
-                found = Some(Along::Rows);
             }
         }
     }
     found
+}
+
+/// Whether segments are parts of a vector that lie apart from one another, whatever the order of their elements.
+fn are_parts(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> bool {
+    nested.iter().all(|n| {
+        let (k, node) = l.g.fresh_var(Ty::I64);
+        let first = Reduction::nested(l, *n).first(l, node);
+        let is_of_part = |read: NodeId| match l.g.op(read) {
+            Op::Elem(_, index) | Op::At(_, index) => index.len() == 1 && is_apart(&l.g, index[0], i),
+            _ => false,
+        };
+        let is_own = |read: &NodeId| [i, k].iter().all(|v| l.g.node(*read).free.contains(v));
+        let reads = l.g.reachable(first.iter().copied()).into_iter();
+        let mut reads =
+            reads.filter(|n| matches!(l.g.op(*n), Op::Elem(..) | Op::At(..)) && is_own(n)).peekable();
+        reads.peek().is_some() && reads.all(is_of_part) && !has_nested(l, &first)
+    })
 }
 
 /// The distance in elements from which on neighbouring segments of a vector are apart, as parts of it are: their

@@ -13,6 +13,7 @@ use super::element::opened;
 use super::facts::Along;
 use super::groups::{FusedGroup, is_store};
 use super::lower::LaunchContext;
+use super::reduction::Reduction;
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples, unrolled};
@@ -29,10 +30,10 @@ pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
     if !is_map || !l.facts.nested || l.facts.may_record {
         return None;
     }
-    if let Some(s) = &l.facts.segments {
-        let is_short = l.g.as_lit(s.length).is_none() && fused.domain.len() == 1;
-        let pays = s.along == Along::Rows && s.nested.len() >= FEWEST_OF_SEGMENT;
-        return (is_short && pays).then_some(s.length);
+    if let Some(s) = l.facts.segments.clone() {
+        let are_rows = s.along == Along::Rows && !s.are_parts && fused.domain.len() == 1;
+        let pays = are_rows && Reduction::all_nested(l, &s.nested).len() >= FEWEST_OF_SEGMENT;
+        return (pays && l.g.as_lit(s.length).is_none()).then_some(s.length);
     }
     let index: Vec<(Var, NodeId)> = l.g.sample_index(fused.domain.len());
     let vars: Vec<Var> = index.iter().map(|v| v.0).collect();

@@ -34,8 +34,10 @@ const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
 const MOST_NODES: usize = 2048;
-/// Blocks of 256 threads that are resident at least: a thread has 128 registers.
-const RESIDENT_BLOCKS: u32 = 2;
+/// The blocks of 256 threads that are resident at least, by whether the rows of a thread have up to `FEW_WORDS`: a
+/// thread then has 64 registers, else 128. The assignment of points of 16 dimensions takes 0.098 ms in place of 0.103.
+const RESIDENT_BLOCKS: [u32; 2] = [4, 2];
+const FEW_WORDS: usize = 32;
 
 /// The elements of a thread.
 pub struct ThreadRowsParams {
@@ -90,7 +92,9 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ThreadRowsParams) -> Res
     let items = stored(l.launch, fused);
     let count = l.launch.count();
     let mut out = Vec::new();
-    l.k.kernel.min_resident_blocks = RESIDENT_BLOCKS;
+    let widest = l.launch.facts.accesses.arrays().map(|x| l.launch.g.ty(*x).elem.size()).max().unwrap_or(4);
+    let words = params.indices.len() * params.row.elements as usize * widest.div_ceil(4);
+    l.k.kernel.min_resident_blocks = RESIDENT_BLOCKS[usize::from(words > FEW_WORDS)];
     // what all elements need, such as every centre, is loaded where it is used: there are too few registers for it
     l.k.once = true;
     let start = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(params.per_block().into()));
