@@ -144,7 +144,7 @@ def mss(n):
         sums = torch.cat([torch.zeros(1, device=DEV, dtype=torch.int64), x.long().cumsum(0)])
         return abs(int((sums - sums.cummin(0).values).max()) - int(out))
 
-    return dict(name="mss", inputs=[x], outs=[out], peers=["mss"], sizes=[n], check=difference, most=0)
+    return dict(name="mss", inputs=[x], outs=[out], peers=["mss"], functions=["mss_device"], sizes=[n], check=difference, most=0)
 
 
 CASES = [

@@ -10,30 +10,19 @@
 //! What the outer loop reads of the element's row does not depend on its index any more, and is read once before it.
 
 use super::element::opened;
-use super::facts::Along;
 use super::groups::{FusedGroup, is_store};
 use super::lower::LaunchContext;
-use super::reduction::Reduction;
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples, unrolled};
 use crate::scalar::Lit;
 use rustc_hash::FxHashMap as HashMap;
 
-/// The fewest reductions of one row for which it pays that a thread has the whole row: fewer are memory-bound in
-/// any strategy of segmented reductions, with more of them those exchange a value for each.
-const FEWEST_OF_SEGMENT: usize = 4;
-
 /// Returns the length of the rows that elements of a group reduce again and again, if they do.
 pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
     let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
-    if !is_map || !l.facts.nested || l.facts.may_record {
+    if !is_map || !l.facts.nested || l.facts.may_record || l.facts.segments.is_some() {
         return None;
-    }
-    if let Some(s) = l.facts.segments.clone() {
-        let are_rows = s.along == Along::Rows && !s.are_parts && fused.domain.len() == 1;
-        let pays = are_rows && Reduction::all_nested(l, &s.nested).len() >= FEWEST_OF_SEGMENT;
-        return (pays && l.g.as_lit(s.length).is_none()).then_some(s.length);
     }
     let index: Vec<(Var, NodeId)> = l.g.sample_index(fused.domain.len());
     let vars: Vec<Var> = index.iter().map(|v| v.0).collect();

@@ -69,8 +69,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         if l.facts.stored_columns.is_some() {
             return others;
         }
-        let rows = thread_rows::variants(l, fused);
-        return contraction::variants(l, fused).into_iter().chain(rows).chain(others).collect();
+        return contraction::variants(l, fused).into_iter().chain(others).collect();
     }
     let inner = Rc::new(interior(l, fused));
     let mut groups = chain;

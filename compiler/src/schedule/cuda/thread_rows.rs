@@ -7,8 +7,7 @@
 //! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as well,
 //! by loads that have one address for a warp.
 //!
-//! Chosen for rows of one of the lengths `LENGTHS`, before the loops of an element and the lanes of segmented
-//! reductions. The cost is the operations of an element, or the bytes of its row.
+//! Chosen for rows of one of the lengths `LENGTHS`, before the loops of an element. The cost is the operations of an element, or the bytes of its row.
 
 use super::elements::{store_single, stored};
 use super::expressions::{thread, to_i64};
@@ -34,10 +33,10 @@ const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
 const MOST_NODES: usize = 2048;
-/// The blocks of 256 threads that are resident at least, by whether the rows of a thread have up to `FEW_WORDS`: a
-/// thread then has 64 registers, else 128. The assignment of points of 16 dimensions takes 0.098 ms in place of 0.103.
-const RESIDENT_BLOCKS: [u32; 2] = [4, 2];
-const FEW_WORDS: usize = 32;
+/// The words of a thread's rows up to which four and three blocks of 256 threads are resident at least, with 64 and 80
+/// registers a thread. The assignment of points of 16 dimensions takes 0.101 ms with three and 0.103 ms with two.
+const WORDS_OF_FOUR: usize = 16;
+const WORDS_OF_THREE: usize = 32;
 
 /// The elements of a thread.
 pub struct ThreadRowsParams {
@@ -47,6 +46,8 @@ pub struct ThreadRowsParams {
     indices: Vec<NodeId>,
     /// The values of the items of each element.
     roots: Vec<NodeId>,
+    /// Whether the loops around the rows have trees, which take as many registers as there are.
+    has_trees: bool,
 }
 
 impl ThreadRowsParams {
@@ -56,12 +57,23 @@ impl ThreadRowsParams {
         let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.g, it.node, first.1)).collect();
         let mut roots = thread_rows::unrolled(&mut l.g, &roots, length, n.into(), MOST_NODES)?;
         let mut indices = vec![first.1];
-        if n <= LONGEST_OF_TWO && unroll_and_jam::pays(&mut l.g, &roots, first.0) {
+        let has_trees = !unroll_and_jam::pays(&mut l.g, &roots, first.0);
+        if n <= LONGEST_OF_TWO && !has_trees {
             let second = l.g.fresh_var(Ty::I64).1;
             roots = unroll_and_jam::jammed(&mut l.g, &roots, first, second);
             indices.push(second);
         }
-        Some(ThreadRowsParams { row: ShortRow { length, elements: n.into() }, indices, roots })
+        Some(ThreadRowsParams { row: ShortRow { length, elements: n.into() }, indices, roots, has_trees })
+    }
+
+    fn min_resident_blocks(&self, l: &LaunchContext) -> u32 {
+        let widest = l.facts.accesses.arrays().map(|x| l.g.ty(*x).elem.size()).max().unwrap_or(4);
+        match self.indices.len() * self.row.elements as usize * widest.div_ceil(4) {
+            _ if self.has_trees => 1,
+            0..=WORDS_OF_FOUR => 4,
+            0..=WORDS_OF_THREE => 3,
+            _ => 2,
+        }
     }
 
     /// Returns the number of elements of a block.
@@ -92,9 +104,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ThreadRowsParams) -> Res
     let items = stored(l.launch, fused);
     let count = l.launch.count();
     let mut out = Vec::new();
-    let widest = l.launch.facts.accesses.arrays().map(|x| l.launch.g.ty(*x).elem.size()).max().unwrap_or(4);
-    let words = params.indices.len() * params.row.elements as usize * widest.div_ceil(4);
-    l.k.kernel.min_resident_blocks = RESIDENT_BLOCKS[usize::from(words > FEW_WORDS)];
+    l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
     // what all elements need, such as every centre, is loaded where it is used: there are too few registers for it
     l.k.once = true;
     let start = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(params.per_block().into()));
