@@ -138,7 +138,7 @@ def kmeans_assign(points):
 
 def mss(n):
     x = torch.randint(-1000, 1000, (n,), device=DEV, dtype=torch.int32)
-    out = torch.zeros((), device=DEV, dtype=torch.int32)
+    out = torch.zeros(1, device=DEV, dtype=torch.int32)
 
     def difference(out):
         sums = torch.cat([torch.zeros(1, device=DEV, dtype=torch.int64), x.long().cumsum(0)])
