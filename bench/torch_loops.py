@@ -132,16 +132,37 @@ def kmeans_assign(points):
         d = torch.cdist(x[: 1 << 16].double(), centres.double())
         return float((d.gather(1, out[: 1 << 16, None])[:, 0] - d.min(1).values).max())
 
-    return dict(name="kmeans_assign", inputs=[x, centres], outs=[out], peers=["kmeans_assign"], sizes=[points], check=difference, most=1e-4)
+    functions = ["kmeans_assign", "kmeans_assign_staged"]
+    return dict(name="kmeans_assign", inputs=[x, centres], outs=[out], peers=["kmeans_assign"], functions=functions, sizes=[points], check=difference, most=1e-4)
+
+
+def mss(n):
+    x = torch.randint(-1000, 1000, (n,), device=DEV, dtype=torch.int32)
+    out = torch.zeros(1, device=DEV, dtype=torch.int32)
+
+    def difference(out):
+        sums = torch.cat([torch.zeros(1, device=DEV, dtype=torch.int64), x.long().cumsum(0)])
+        return abs(int((sums - sums.cummin(0).values).max()) - int(out))
+
+    return dict(name="mss", inputs=[x], outs=[out], peers=["mss"], functions=["mss_device"], sizes=[n], check=difference, most=0)
 
 
 CASES = [
     lambda: mandelbrot(4096),
     lambda: libor(1 << 18),
     lambda: d2q9(4096, 4096),
+    lambda: d2q9(8192, 4096),
     lambda: tridiagonal(1 << 21),
     lambda: kmeans_assign(1 << 22),
+    lambda: mss(1 << 28),
 ]
+
+
+def copy_rate():
+    """Bytes a millisecond that a copy of 512 MiB reads and writes."""
+    x = torch.zeros(1 << 27, device=DEV)
+    y = torch.zeros_like(x)
+    return 2 * x.nbytes / timed(lambda i: y.copy_(x))
 
 
 def main():
@@ -149,6 +170,7 @@ def main():
     libraries = [ctypes.CDLL(f"{'' if '/' in file else './'}{file}") for file in sys.argv[1:3]]
     ours = Ours(*sys.argv[3:5]) if len(sys.argv) > 4 else None
     print(json.dumps(dict(device=torch.cuda.get_device_name(0), torch=torch.__version__)), flush=True)
+    rate = copy_rate()
     for make in CASES:
         case = make()
         inputs, outs = case["inputs"], case["outs"]
@@ -164,15 +186,18 @@ def main():
                 key = kind if name == case["name"] else f"{kind}_{name.removeprefix(case['name'] + '_')}"
                 row[f"{key}_ms"] = round(timed(lambda i: run()), 4) if difference <= case["most"] else f"wrong by {difference}"
         if ours:
-            exact, run = [x.clone() for x in outs], ours.function(f"rows_{case['name']}")
-            results = list(outs[0]) if case.get("parts") else outs
-            [x.zero_() for x in outs]
-            run(*inputs, *results)
-            torch.cuda.synchronize()
-            row["difference"] = case["check"](*outs)
-            row["bits_of_exact"] = all(bool((a == b).all()) for a, b in zip(outs, exact))
-            row["ours_ms"] = round(timed(lambda i: run(*inputs, *results)), 4)
-            row["of_peer"] = round(row["peer_ms"] / row["ours_ms"], 3)
+            exact, results = [x.clone() for x in outs], list(outs[0]) if case.get("parts") else outs
+            for name in case.get("functions", [case["name"]]):
+                run = ours.function(f"rows_{name}")
+                [x.zero_() for x in outs]
+                run(*inputs, *results)
+                torch.cuda.synchronize()
+                own = dict(difference=case["check"](*outs))
+                own["bits_of_exact"] = all(bool((a == b).all()) for a, b in zip(outs, exact))
+                own["ms"] = round(timed(lambda i: run(*inputs, *results)), 4)
+                own["of_peer"] = round(row["peer_ms"] / own["ms"], 3)
+                own["of_copy"] = round(sum(x.nbytes for x in inputs + outs) / own["ms"] / rate, 3)
+                row["ours" + name.removeprefix(case["name"])] = own
             torch.cuda.synchronize()
             ours.forget()
         print(json.dumps(row), flush=True)

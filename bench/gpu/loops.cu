@@ -7,6 +7,7 @@
 namespace {
 
 constexpr int RATES = 80, STEPS = 40, UNKNOWNS = 8, CENTRES = 8, DIMENSIONS = 16;
+constexpr int SEGMENT_THREADS = 256, MAX_SEGMENT_BLOCKS = 1 << 16;
 
 __global__ void mandelbrot(const float *cx, const float *cy, int *out, int rows, int cols) {
     const int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
@@ -145,6 +146,71 @@ __global__ void kmeans_assign(const float *x, const float *centres, long long *o
     out[p] = nearest;
 }
 
+// The greatest sum of consecutive elements, in index order: a thread folds 16 neighbours, which its block has brought through
+// shared memory, then lanes, warps and blocks are joined. The last block joins the blocks' results.
+struct segment { int most, begin, end, all; };
+
+__device__ segment join(segment a, segment b) {
+    return {max(max(a.most, b.most), a.end + b.begin), max(a.begin, a.all + b.begin), max(b.end, a.end + b.all), a.all + b.all};
+}
+
+__device__ segment of_warp(segment s) {
+    for (int by = 1; by < 32; by *= 2) {
+        const segment other = {__shfl_down_sync(~0u, s.most, by), __shfl_down_sync(~0u, s.begin, by),
+                               __shfl_down_sync(~0u, s.end, by), __shfl_down_sync(~0u, s.all, by)};
+        if ((threadIdx.x & 31) % (2 * by) == 0) s = join(s, other);
+    }
+    return s;
+}
+
+// The result of the block is in its first thread.
+__device__ segment of_block(segment s, segment *warps) {
+    s = of_warp(s);
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = s;
+    __syncthreads();
+    if (threadIdx.x < 32) s = of_warp(threadIdx.x < SEGMENT_THREADS / 32 ? warps[threadIdx.x] : segment{});
+    return s;
+}
+
+__device__ segment parts[MAX_SEGMENT_BLOCKS];
+__device__ unsigned arrived;
+
+__global__ void __launch_bounds__(SEGMENT_THREADS) mss(const int *x, int *out, int n, int per_block) {
+    __shared__ int4 tile[SEGMENT_THREADS * 5];
+    __shared__ segment warps[SEGMENT_THREADS / 32];
+    __shared__ bool is_last;
+    segment block = {};
+    for (int first = blockIdx.x * per_block; first < min(n, (blockIdx.x + 1) * per_block); first += SEGMENT_THREADS * 16) {
+        __syncthreads();
+#pragma unroll
+        for (int q = 0; q < 4; q++) {
+            const int v = q * SEGMENT_THREADS + threadIdx.x, at = first + 4 * v;
+            tile[v / 4 * 5 + v % 4] = at < n ? reinterpret_cast<const int4 *>(x)[at / 4] : int4{};
+        }
+        __syncthreads();
+        segment s = {};
+#pragma unroll
+        for (int q = 0; q < 4; q++) {
+            const int4 e = tile[threadIdx.x * 5 + q];
+            for (int y : {e.x, e.y, e.z, e.w}) s = join(s, {max(y, 0), max(y, 0), max(y, 0), y});
+        }
+        s = of_block(s, warps);
+        block = join(block, s);
+    }
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = block;
+        __threadfence();
+        is_last = atomicAdd(&arrived, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    segment s = {};
+    const int each = (gridDim.x + SEGMENT_THREADS - 1) / SEGMENT_THREADS;
+    for (int k = threadIdx.x * each; k < min(int(gridDim.x), int(threadIdx.x + 1) * each); k++) s = join(s, parts[k]);
+    s = of_block(s, warps);
+    if (threadIdx.x == 0) *out = s.most, arrived = 0;
+}
+
 unsigned blocks(int n, int block) { return unsigned((n + block - 1) / block); }
 
 }  // namespace
@@ -175,6 +241,12 @@ int peer_tridiagonal(const float *a, const float *b, const float *c, const float
 }
 int peer_kmeans_assign(const float *x, const float *centres, long long *out, int points, cudaStream_t stream) {
     kmeans_assign<<<blocks(points, 256), 256, 0, stream>>>(x, centres, out, points);
+    return cudaGetLastError();
+}
+// n is a multiple of 4.
+int peer_mss(const int *x, int *out, int n, cudaStream_t stream) {
+    const int per_block = SEGMENT_THREADS * 16 * 8;
+    mss<<<blocks(n, per_block), SEGMENT_THREADS, 0, stream>>>(x, out, n, per_block);
     return cudaGetLastError();
 }
 }

@@ -115,6 +115,39 @@ fn loops_nest_and_are_reduced() {
     }
 }
 
+/// What the condition and the step both compute is kept for the step, whichever of them ends the loop.
+#[test]
+fn conditions_share_values_with_steps() {
+    let text = "func @grown(%x: [i64]) -> (r: [i64], steps: [i64]) {
+  %0 = map (%v: i64) over %x {
+    %s = loop 0 (%i: i64, %a: i64) by COUNT from %v {
+      %square = mul %a, %a
+      %more = lt %square, 3000i64
+      %next = add %square, %i
+      %t = tuple %more, %next
+      yield %t
+    }
+    yield %s
+  }
+  %1 = map (%v: i64) over %x {
+    %s = loop 1 (%i: i64, %a: i64) by COUNT from %v {
+      %square = mul %a, %a
+      %more = lt %square, 3000i64
+      %next = add %square, %i
+      %t = tuple %more, %next
+      yield %t
+    }
+    yield %s
+  }
+  return %0, %1
+}";
+    for count in ["0i64", "2i64", "50i64", "%v"] {
+        for n in [0, 1, 300] {
+            check(&text.replace("COUNT", count), &[integers(n)], false);
+        }
+    }
+}
+
 #[test]
 fn a_call_may_be_one_loop() {
     let text = "func @gcd(%a: i64, %b: i64) -> (r: i64) {

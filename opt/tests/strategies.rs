@@ -21,7 +21,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         TransposedTile => Reduction,
         Reduction => SegmentedRows,
         SegmentedRows => SegmentedColumns,
-        SegmentedColumns => ResidentRows,
+        SegmentedColumns => ThreadRows,
+        ThreadRows => ResidentRows,
         ResidentRows => ResidentColumns,
         ResidentColumns => CooperativeNest,
         CooperativeNest => Contraction,
@@ -39,7 +40,13 @@ fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
     !matches!(
         s,
-        Stencil(..) | TransposedTile | CooperativeNest | TensorProduct | TemporalBlocking | StencilChain
+        Stencil(..)
+            | TransposedTile
+            | ThreadRows
+            | CooperativeNest
+            | TensorProduct
+            | TemporalBlocking
+            | StencilChain
     )
 }
 

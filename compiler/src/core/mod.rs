@@ -34,6 +34,7 @@ pub mod simplify;
 mod stencil_hint;
 pub mod term;
 pub mod tuples;
+pub mod unrolled;
 pub mod verify;
 
 pub use function::{Function, Output, Param, Require, Rule};

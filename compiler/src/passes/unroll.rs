@@ -17,13 +17,13 @@
 //! Long reductions that read an array along an axis of its own stay, because sums of rows and
 //! columns, and products, have their own strategies. So do closed reductions that read any array.
 
-use crate::core::deviations::{self, Moments};
 use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::settle;
 use crate::core::simplify::simplify;
+use crate::core::unrolled::joined;
 use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite, tuples};
 use crate::error::Result;
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
 /// A limit on the straight-line code of one operation.
@@ -98,43 +98,9 @@ impl Unroll {
             self.simplified(g, value)
         };
         let all: Vec<[NodeId; 2]> = (0..n).map(|i| [at(&of_a, i), at(&of_b, i)]).collect();
-        let value = self.joined(g, op, init, &all);
+        let value = joined(g, op, init, &all, &mut |g, l, args| self.applied(g, l, args));
         g.set_loc(before);
         Some(value)
-    }
-
-    /// Joins at most one row of columns in the order of semantics 5.1, 5.3, 5.5 and 5.7.
-    fn joined(&mut self, g: &mut Graph, op: &Op, init: NodeId, all: &[[NodeId; 2]]) -> NodeId {
-        let add = |g: &mut Graph, a, b| simplify(g, Op::Binary(BinaryOp::Add, a, b));
-        let mul = |g: &mut Graph, [a, b]: [NodeId; 2]| simplify(g, Op::Binary(BinaryOp::Mul, a, b));
-        match op {
-            Op::Fold { step, which, .. } => {
-                let value = all.iter().fold(init, |acc, x| self.applied(g, step, [acc, x[0]]));
-                tuples::components(g, value)[*which as usize]
-            }
-            Op::Reduce { join, which, .. } => {
-                let values = all.iter().map(|x| x[0]).collect();
-                let total = tree(values, &mut |a, b| self.applied(g, join, [a, b]));
-                let value = total.map_or(init, |total| self.applied(g, join, [init, total]));
-                tuples::components(g, value)[*which as usize]
-            }
-            Op::SquaredDeviations { .. } => {
-                let values: Vec<Moments> = all.iter().map(|x| deviations::first(g, x[0])).collect();
-                let total = tree(values, &mut |a, b| deviations::join(g, a, b));
-                total.map_or(init, |[.., total]| add(g, init, total))
-            }
-            Op::Dot { .. } => {
-                let products = all.iter().map(|x| mul(g, *x)).collect();
-                let total = tree(products, &mut |a, b| add(g, a, b));
-                total.map_or(init, |total| add(g, init, total))
-            }
-            _ => {
-                let Some((first, rest)) = all.split_first() else { return init };
-                let first = mul(g, *first);
-                let chain = rest.iter().fold(first, |s, [a, b]| simplify(g, Op::MulAdd(*a, *b, s)));
-                add(g, init, chain)
-            }
-        }
     }
 
     fn applied(&mut self, g: &mut Graph, l: &Lambda, args: [NodeId; 2]) -> NodeId {
@@ -176,17 +142,6 @@ fn elements(g: &Graph, src: NodeId) -> Option<(i64, Lambda)> {
     let Op::Generate(extents, lambda) = g.op(src) else { return None };
     let n = g.as_lit(extents[0])?.as_i64();
     (0..=COLUMNS).contains(&n).then(|| (n, lambda.clone()))
-}
-
-/// Joins neighbours pairwise until one value is left.
-fn tree<V: Clone>(mut v: Vec<V>, join: &mut dyn FnMut(V, V) -> V) -> Option<V> {
-    while v.len() > 1 {
-        v = v
-            .chunks(2)
-            .map(|p| if let [a, b] = p { join(a.clone(), b.clone()) } else { p[0].clone() })
-            .collect();
-    }
-    v.first().cloned()
 }
 
 /// Returns the number of nodes that depend on a variable.

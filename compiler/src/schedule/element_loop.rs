@@ -3,15 +3,17 @@
 //! All values of a loop have the same operands, so the first one that is needed emits the loop, and the
 //! others read its registers. What does not depend on a step is computed before the loop. Nothing is
 //! unrolled. A condition that takes no statements is the loop's own; otherwise a flag says whether the loop
-//! goes on.
+//! goes on. What the condition and the step both compute of the states is computed once, with the condition of the
+//! next step, and kept in registers (loop inversion): assemblers compute it again behind the branch.
 
 use super::lower::{Lower, Region, Surroundings, named};
-use super::nested_loop::{invariant_nodes, reads};
+use super::nested_loop::{assign, invariant_nodes, reads};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Lambda, NodeId, Op, element_loops};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
+use rustc_hash::FxHashSet as HashSet;
 
 impl Lower<'_, '_, '_> {
     /// Returns a value of a loop, and the statements that compute it.
@@ -95,6 +97,11 @@ impl Number {
         Number { reg: l.k.reg("step", ty), ty, end }
     }
 
+    /// Returns the condition that the loop has not reached its count.
+    fn is_below(&self) -> Expr {
+        Expr::binary(BinaryOp::Lt, Expr::Reg(self.reg), self.end.clone())
+    }
+
     /// Returns the number as the program's, i64.
     fn value(&self) -> Expr {
         match self.ty {
@@ -135,6 +142,16 @@ fn steps(
     let body = l.launch.g.open(step, &nodes);
     let parts: Vec<NodeId> = l.launch.g.op(body).operands().collect();
     let (condition, next) = parts.split_first().expect("a condition and the next states");
+    let shared = shared(l, *condition, next, &nodes);
+    if !shared.is_empty() {
+        return inverted(
+            l,
+            Step { nodes: &nodes, condition: *condition, next, shared },
+            number,
+            states,
+            place,
+        );
+    }
     let mut known = place.vars.to_vec();
     known.extend(number.map(|number| (nodes[0], number.value())));
     known.extend(nodes[1..].iter().copied().zip(states.iter().map(|r| Expr::Reg(*r))));
@@ -142,21 +159,8 @@ fn steps(
     let goes_on = place.values(l, &known, &[*condition], &mut test)?.remove(0);
     let mut code = Vec::new();
     let values = place.values(l, &known, next, &mut code)?;
-    // all next states are computed before any state changes
-    let values: Vec<Expr> = match values.len() {
-        1 => values,
-        _ => values.into_iter().map(|e| named(l, "next", e, &mut code)).collect(),
-    };
-    code.extend(states.iter().zip(values).map(|(state, e)| Stmt::Assign(*state, e)));
-    code.extend(
-        number.map(|number| {
-            Stmt::Assign(number.reg, Expr::Reg(number.reg).plus(Expr::Lit(Lit::one(number.ty))))
-        }),
-    );
-    let is_below = match number {
-        Some(number) => Expr::binary(BinaryOp::Lt, Expr::Reg(number.reg), number.end.clone()),
-        None => Expr::Lit(Lit::bool(true)),
-    };
+    go_on(l, states, values, number, &mut code);
+    let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
     if test.is_empty() {
         let while_ = match number {
@@ -171,4 +175,89 @@ fn steps(
     let stop = vec![Stmt::Assign(runs, Expr::Lit(Lit::bool(false)))];
     test.push(Stmt::If(goes_on, code, stop));
     Ok(vec![Stmt::Var(runs, is_below), Stmt::While(Expr::Reg(runs), test)])
+}
+
+/// Emits the change of the states and of the number of the step. All next states are computed before any state
+/// changes.
+fn go_on(l: &mut Lower, states: &[Reg], next: Vec<Expr>, number: Option<&Number>, out: &mut Vec<Stmt>) {
+    assign(l, states, next, out);
+    out.extend(
+        number.map(|number| {
+            Stmt::Assign(number.reg, Expr::Reg(number.reg).plus(Expr::Lit(Lit::one(number.ty))))
+        }),
+    );
+}
+
+/// A step of a loop whose condition shares values with the next states.
+struct Step<'a> {
+    /// The variables: the number of the step, and the states.
+    nodes: &'a [NodeId],
+    condition: NodeId,
+    next: &'a [NodeId],
+    shared: Vec<NodeId>,
+}
+
+/// Returns the largest values of the states that both the condition and the next states need. There are none if
+/// the condition reads or has loops: it is computed once more behind the last step here.
+fn shared(l: &Lower, condition: NodeId, next: &[NodeId], nodes: &[NodeId]) -> Vec<NodeId> {
+    let g = &l.launch.g;
+    let of_condition: HashSet<NodeId> =
+        g.reachable_until([condition], |n| g.is_closed(n)).into_iter().collect();
+    let is_plain = |n: &NodeId| {
+        let op = g.op(*n);
+        !op.is_loop() && !op.may_record(g) && !matches!(op, Op::Elem(..) | Op::At(..))
+    };
+    if !of_condition.iter().all(is_plain) {
+        return Vec::new();
+    }
+    let is_computed = |n: NodeId| {
+        let depends = |var: &NodeId| matches!(g.op(*var), Op::Var(v, _) if g.node(n).free.contains(v));
+        !nodes.contains(&n) && nodes.iter().any(depends)
+    };
+    let (mut found, mut seen, mut stack) = (Vec::new(), HashSet::default(), next.to_vec());
+    while let Some(n) = stack.pop() {
+        if !is_computed(n) || !seen.insert(n) {
+            continue;
+        }
+        match of_condition.contains(&n) {
+            true => found.push(n),
+            false => stack.extend(g.op(n).operands()),
+        }
+    }
+    found
+}
+
+/// Emits the steps with the condition behind each of them, and before the first.
+fn inverted(
+    l: &mut Lower,
+    step: Step,
+    number: Option<&Number>,
+    states: &[Reg],
+    place: &Surroundings,
+) -> Result<Vec<Stmt>> {
+    let mut known = place.vars.to_vec();
+    known.extend(number.map(|number| (step.nodes[0], number.value())));
+    known.extend(step.nodes[1..].iter().copied().zip(states.iter().map(|r| Expr::Reg(*r))));
+    let wanted: Vec<NodeId> = step.shared.iter().copied().chain([step.condition]).collect();
+    let test = |l: &mut Lower, out: &mut Vec<Stmt>| -> Result<Vec<Expr>> {
+        let mut values = place.values(l, &known, &wanted, out)?;
+        if let (Some(number), Some(goes_on)) = (number, values.last_mut()) {
+            *goes_on = Expr::binary(BinaryOp::And, number.is_below(), goes_on.clone());
+        }
+        Ok(values)
+    };
+    let types: Vec<Ty> = wanted.iter().map(|n| l.launch.g.ty(*n).elem).collect();
+    let kept: Vec<Reg> = types.into_iter().map(|ty| l.k.reg("kept", ty)).collect();
+    let mut out = Vec::new();
+    let first = test(l, &mut out)?;
+    out.extend(kept.iter().zip(first).map(|(r, e)| Stmt::Var(*r, e)));
+    let (mut body, mut of_step) = (Vec::new(), known.clone());
+    of_step.extend(step.shared.iter().copied().zip(kept.iter().map(|r| Expr::Reg(*r))));
+    let values = place.values(l, &of_step, step.next, &mut body)?;
+    go_on(l, states, values, number, &mut body);
+    let values = test(l, &mut body)?;
+    assign(l, &kept, values, &mut body);
+    let goes_on = Expr::Reg(*kept.last().expect("the condition"));
+    out.push(Stmt::While(goes_on, body));
+    Ok(out)
 }

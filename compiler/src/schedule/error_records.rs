@@ -147,13 +147,15 @@ pub fn remove(list: &mut Vec<Stmt>) {
 }
 
 /// Replaces all records among the statements, including those in loops and branches, by a flag that
-/// becomes true if one of them would be left. Returns `None` if there are none.
+/// becomes true if one of them would be left. Returns `None` if there are none. Each is tested where its operands
+/// are known, so that they need no registers until the end of an element with many reads.
 pub fn to_flag(k: &mut Kernel, list: &mut Vec<Stmt>) -> Option<Reg> {
     if !any(list) {
         return None;
     }
     let flag = k.reg("recorded", Ty::Bool);
     set(list, flag);
+    test_early(list, flag);
     list.insert(0, Stmt::Var(flag, Expr::Lit(Lit::bool(false))));
     Some(flag)
 }
@@ -165,6 +167,46 @@ fn set(list: &mut [Stmt], flag: Reg) {
         }
         s.blocks_mut().for_each(|block| set(block, flag));
     }
+}
+
+/// Moves what sets the flag to where its operands are known, in each block.
+fn test_early(list: &mut Vec<Stmt>, flag: Reg) {
+    list.iter_mut().flat_map(Stmt::blocks_mut).for_each(|block| test_early(block, flag));
+    let (mut known, mut moved) = (HashMap::default(), vec![Vec::new(); list.len() + 1]);
+    for (mut s, at) in std::mem::take(list).into_iter().zip(1..) {
+        let place = match &s {
+            Stmt::Assign(r, when) if *r == flag => place_of(when, flag, &known),
+            _ => None,
+        };
+        assigned(&mut s, &mut |r| {
+            known.insert(r, at);
+        });
+        moved[place.unwrap_or(at)].push(s);
+    }
+    list.extend(moved.into_iter().flatten());
+}
+
+/// Returns the number of the last statement that gives a register of `when` its value; `None` if it needs more
+/// than registers.
+fn place_of(when: &Expr, flag: Reg, known: &HashMap<Reg, usize>) -> Option<usize> {
+    match when {
+        Expr::Reg(r) => Some(if *r == flag { 0 } else { known.get(r).copied().unwrap_or(0) }),
+        Expr::Lit(_) | Expr::In(_) => Some(0),
+        Expr::Binary(..) | Expr::Unary(..) | Expr::Cast(..) | Expr::Select(..) => {
+            let mut last = Some(0);
+            when.children(|child| {
+                last = last.zip(place_of(child, flag, known)).map(|(a, b): (usize, usize)| a.max(b));
+            });
+            last
+        }
+        _ => None,
+    }
+}
+
+/// Calls `f` on the registers that a statement gives values, in its inner blocks as well.
+fn assigned(s: &mut Stmt, f: &mut dyn FnMut(Reg)) {
+    s.registers_mut(&mut |r| f(*r));
+    s.blocks_mut().flatten().for_each(|s| assigned(s, f));
 }
 
 /// Whether any of the statements may leave an error record.

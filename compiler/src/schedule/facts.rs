@@ -32,6 +32,8 @@ pub struct Facts {
     pub rows_and_columns: Option<Rc<RowsAndColumns>>,
     /// The launch as a chain of stencils.
     pub stencil_chain: Option<Rc<StencilChain>>,
+    /// The length of the rows that elements reduce again and again ([`crate::schedule::thread_rows`]).
+    pub length_of_rows: Option<NodeId>,
     /// Number of elements in a CPU's unit of work.
     pub grain: u32,
     /// Whether the previous launch accessed an array that this one accesses as well.
@@ -66,6 +68,8 @@ pub struct Segments {
     pub length: NodeId,
     /// Which elements are contiguous.
     pub along: Along,
+    /// Whether segments are parts of a vector, whose elements are read in any order.
+    pub are_parts: bool,
     /// Whether some element may leave an error record.
     pub may_record: bool,
 }

@@ -5,7 +5,7 @@ use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
 use super::groups::{FusedGroup, is_store};
 use super::lower::LaunchContext;
-use super::{segments, work};
+use super::{segments, thread_rows, work};
 use std::rc::Rc;
 
 impl LaunchContext<'_, '_> {
@@ -21,6 +21,7 @@ impl LaunchContext<'_, '_> {
             let segments = self.facts.segments.clone();
             self.facts.strips = segments.and_then(|s| segmented_columns::of(self, s)).map(Rc::new);
             self.facts.grain = if self.facts.strips.is_some() { segmented_columns::STRIP } else { 1 };
+            self.facts.length_of_rows = thread_rows::length(self, fused);
         } else if let Some(length) = unrolled_rows::length(self, fused) {
             self.facts.grain = unrolled_rows::grain(length);
         }

@@ -36,6 +36,12 @@ impl Fold {
         Some(Fold { nodes: vec![node], types: tuples::types(g, init), step, init, src })
     }
 
+    /// Returns a reduction as a fold, which it is if its order is free ([`super::order_free`]).
+    pub fn of_reduction(g: &Graph, node: NodeId) -> Option<Fold> {
+        let Op::Reduce { join, init, src, .. } = g.op(node).clone() else { return None };
+        Some(Fold { nodes: vec![node], types: tuples::types(g, init), step: join, init, src })
+    }
+
     /// Returns the initial values of the accumulators.
     pub fn init(&self, g: &Graph) -> Vec<NodeId> {
         tuples::components(g, self.init)

@@ -178,8 +178,7 @@ impl Scheduler<'_> {
     /// Returns the plan of a function that this function's plan repeats, and adds its kernels to
     /// this function's kernels.
     fn called(&mut self, f: &Function, name: String, kernel: u32, role: Role) -> Result<Plan> {
-        let Scheduled { plan, kernels, warnings, no_chains } =
-            scheduled(f, name, kernel, self.scope, role)?;
+        let Scheduled { plan, kernels, warnings, no_chains } = scheduled(f, name, kernel, self.scope, role)?;
         self.kernels.extend(kernels);
         self.no_chains.extend(no_chains);
         let called = format!("{}, a step of its iteration", self.f.name);

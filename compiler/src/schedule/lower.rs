@@ -24,7 +24,7 @@ pub(super) use region::Region;
 pub use region::Surroundings;
 use region::Uses;
 use rustc_hash::FxHashSet as HashSet;
-pub use scope::{ElementScope, Loaded, SlowPath};
+pub use scope::{ElementScope, Loaded, ShortRow, SlowPath};
 
 /// Greatest depth of an expression. A deeper one is bound to a register, because C compilers limit
 /// the nesting and people cannot read it.
@@ -193,6 +193,14 @@ impl Lower<'_, '_, '_> {
         self.scope.depth += 1;
         let (made, _) = self.on_path(SlowPath::default(), code);
         self.scope.depth -= 1;
+        made
+    }
+
+    /// Generates code that reads rows of these lengths by vectors.
+    pub fn with_short_row<R>(&mut self, row: ShortRow, code: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.scope.short_row.replace(row);
+        let made = code(self);
+        self.scope.short_row = before;
         made
     }
 

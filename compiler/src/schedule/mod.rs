@@ -43,6 +43,7 @@ pub mod loop_nests;
 pub mod lower;
 mod needed_reductions;
 pub mod nested_loop;
+pub mod order_free;
 pub mod products;
 pub mod reduction;
 pub mod resident_segments;
@@ -58,8 +59,10 @@ pub mod stencil_chain;
 pub mod stored_columns;
 pub mod strategy;
 mod temporaries;
+pub mod thread_rows;
 pub mod transposed;
 mod unlikely;
+pub mod unroll_and_jam;
 pub mod work;
 
 use crate::budget::{self, Budget};
@@ -295,6 +298,7 @@ impl Scheduler<'_> {
         let segment = c.facts.segments.as_ref().map(|s| s.length);
         let segment = segment.or(c.facts.resident.as_ref().map(|r| r.length));
         let segment = segment.or(c.facts.rows_and_columns.as_ref().map(|r| r.rows.length));
+        let segment = segment.or(c.facts.length_of_rows);
         let segment = segment.or_else(|| products::length(&mut c, fused));
         let LaunchContext { signature, facts, warnings, .. } = c;
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));

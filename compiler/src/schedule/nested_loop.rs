@@ -17,7 +17,7 @@ use super::folds::Fold;
 use super::lower::Surroundings;
 use super::lower::{LaunchContext, Lower, Region, named};
 use super::reduction::Reduction;
-use super::{cpu, error_records, in_bounds, slots};
+use super::{cpu, error_records, in_bounds, order_free, slots};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var, tuples};
 use crate::error::Result;
@@ -182,7 +182,10 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
         let (place, mut out) = (Surroundings { vars: &vars, at: &at }, Vec::new());
         let (mut start, count) = (start.clone(), count.clone());
         let values = l.in_loop(|l| match op {
-            Op::Fold { .. } => fold(l, of, start, count, &place, &mut out),
+            Op::Fold { .. } => {
+                let of_node = Fold::of(&l.launch.g, of[0]).expect("a fold");
+                fold(l, &of_node, of, start, count, &place, &mut out)
+            }
             Op::PanelDot { a, b, .. } => {
                 Ok(vec![panels(l, [a, b], start.remove(0), count, &place, &mut out)?])
             }
@@ -238,13 +241,13 @@ pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
 /// Emits a strict left fold as one loop, and returns the values of its `nodes`.
 fn fold(
     l: &mut Lower,
+    fold: &Fold,
     nodes: &[NodeId],
     start: Vec<Expr>,
     count: Expr,
     place: &Surroundings,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let fold = Fold::of(&l.launch.g, nodes[0]).expect("a fold");
     let accs: Vec<Reg> = fold.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
     let k = l.k.reg("k", Ty::I64);
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
@@ -314,6 +317,10 @@ fn reduce(
         let element =
             &mut |l: &mut Lower, at: Expr, out: &mut Vec<Stmt>| Ok(r.values_at(l, place, at, out)?.remove(0));
         return Ok(vec![slots::reduce(l, &r, start.remove(0), count, place, element, out)?]);
+    }
+    if l.k.is_gpu() && order_free::is_order_free(&mut l.launch.g, nodes[0]) {
+        let in_order = Fold::of_reduction(&l.launch.g, nodes[0]).expect("a reduction whose order is free");
+        return fold(l, &in_order, nodes, start, count, place, out);
     }
     let mut result = Vec::new();
     for (start, ty) in start.into_iter().zip(r.totals(&r.types)) {

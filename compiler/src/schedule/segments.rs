@@ -20,7 +20,7 @@ use super::needed_reductions;
 use super::reduction::Reduction;
 use super::scalars::join_initial;
 use crate::core::linear::Linear;
-use crate::core::{NodeId, Op, Var};
+use crate::core::{Graph, NodeId, Op, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -68,8 +68,10 @@ pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> O
     let bodies = if may_record { needed_reductions::always(l, bodies, of_bodies)? } else { bodies };
     let nested = nested(l, &bodies)?;
     let length = common_length(l, &nested)?;
-    let along = along(l, &nested, var)?;
-    Some(Segments { index, bodies, nested, length, along, may_record })
+    let by_axes = along(l, &nested, var);
+    let are_parts = by_axes.is_none() && are_parts(l, &nested, var);
+    let along = by_axes.or(are_parts.then_some(Along::Rows))?;
+    Some(Segments { index, bodies, nested, length, along, are_parts, may_record })
 }
 
 /// Returns the length of these reductions, if it is the same for all elements and all of them, and
@@ -141,6 +143,41 @@ pub fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> 
         }
     }
     found
+}
+
+/// Whether segments are parts of a vector that lie apart from one another, whatever the order of their elements.
+fn are_parts(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> bool {
+    nested.iter().all(|n| {
+        let (k, node) = l.g.fresh_var(Ty::I64);
+        let first = Reduction::nested(l, *n).first(l, node);
+        let is_of_part = |read: NodeId| match l.g.op(read) {
+            Op::Elem(_, index) | Op::At(_, index) => index.len() == 1 && is_apart(&l.g, index[0], i),
+            _ => false,
+        };
+        let is_own = |read: &NodeId| [i, k].iter().all(|v| l.g.node(*read).free.contains(v));
+        let reads = l.g.reachable(first.iter().copied()).into_iter();
+        let mut reads =
+            reads.filter(|n| matches!(l.g.op(*n), Op::Elem(..) | Op::At(..)) && is_own(n)).peekable();
+        reads.peek().is_some() && reads.all(is_of_part) && !has_nested(l, &first)
+    })
+}
+
+/// The distance in elements from which on neighbouring segments of a vector are apart, as parts of it are: their
+/// elements share no line.
+const APART: i64 = 32;
+
+/// Whether a place in a vector is a large multiple of the segment's index `i` and what does not depend on that, as far
+/// as a bound of all places leaves it so.
+fn is_apart(g: &Graph, place: NodeId, i: Var) -> bool {
+    if let Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) = *g.op(place) {
+        let inner = if g.is_closed(b) { a } else { b };
+        return (g.is_closed(a) || g.is_closed(b)) && is_apart(g, inner, i);
+    }
+    let form = Linear::of(g, place);
+    let is_index = |n: NodeId| matches!(g.op(n), Op::Var(v, _) if *v == i);
+    let own = form.terms.iter().find(|(n, _)| is_index(**n)).map_or(0, |(_, by)| *by);
+    let others = form.terms.keys().filter(|n| !is_index(**n));
+    own >= APART && others.into_iter().all(|n| !g.node(*n).free.contains(&i))
 }
 
 /// Returns the reads (array and outer indices) among the values that `roots` need whose last index

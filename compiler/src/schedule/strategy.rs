@@ -26,6 +26,8 @@ pub enum Strategy {
     /// A segmented reduction of columns: the elements of neighbouring segments at one position are
     /// contiguous.
     SegmentedColumns,
+    /// Each thread has a whole row in its registers, which its element reduces again and again.
+    ThreadRows,
     /// Several passes over each row, which is read from memory once.
     ResidentRows,
     /// Several passes over each strip of columns, which is read from memory once.
@@ -67,6 +69,7 @@ impl Strategy {
             Strategy::Reduction => "reduction",
             Strategy::SegmentedRows => "segmented-rows",
             Strategy::SegmentedColumns => "segmented-columns",
+            Strategy::ThreadRows => "thread-rows",
             Strategy::ResidentRows => "resident-rows",
             Strategy::ResidentColumns => "resident-columns",
             Strategy::CooperativeNest => "nest",
@@ -84,8 +87,8 @@ impl Strategy {
     pub fn is_row_aligned(self) -> bool {
         use Strategy::*;
         match self {
-            SegmentedRows | SegmentedColumns | ResidentRows | ResidentColumns | CooperativeNest | Product
-            | TensorProduct | TransposedTile => true,
+            SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
+            | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold
             | TemporalBlocking | StencilChain => false,
         }
@@ -109,6 +112,7 @@ impl fmt::Display for Strategy {
             Strategy::Reduction => "reduction by the fixed tree",
             Strategy::SegmentedRows => "segmented reduction by rows",
             Strategy::SegmentedColumns => "segmented reduction by columns",
+            Strategy::ThreadRows => "rows in the registers of threads",
             Strategy::ResidentRows => "all passes over a row at once",
             Strategy::ResidentColumns => "all passes over a strip of columns at once",
             Strategy::CooperativeNest => "cooperative loop nest",

@@ -124,10 +124,31 @@ pub fn tridiagonal(a: MExp<f32>, b: MExp<f32>, c: MExp<f32>, d: MExp<f32>) -> [V
 /// What the C++ header says of [`kmeans_assign`].
 pub const KMEANS_ASSIGN_DOC: &str = "The index of the row of `centres` that is nearest to each row of x.";
 
-/// The nearest centre of each point. Their number is staged: so a point's distances to all centres are sums over one row, which
-/// some lanes read once.
+/// The nearest centre of each point.
 pub fn kmeans_assign(x: MExp<f32>, centres: MExp<f32>) -> VExp<i64> {
-    let count = stage(centres.rows());
+    assigned(x, centres, centres.rows())
+}
+
+/// The same with a staged number of centres: a point's distances to all of them are then sums over one row.
+pub fn kmeans_assign_staged(x: MExp<f32>, centres: MExp<f32>) -> VExp<i64> {
+    assigned(x, centres, stage(centres.rows()))
+}
+
+fn assigned(x: MExp<f32>, centres: MExp<f32>, count: SExp<i64>) -> VExp<i64> {
     let distance = |x: VExp<f32>, c: VExp<f32>| x.zip_with(c, |a, b| (a - b) * (a - b)).sum();
     x.map_rows(|x| generate(count, |k| distance(x, centres.row(k))).argmin())
+}
+
+/// What the C++ header says of [`mss`].
+pub const MSS_DOC: &str = "The greatest sum of consecutive elements of x; 0 if all are negative.";
+
+/// The maximum segment sum. A part of the sequence has four sums: the greatest of its segments, of those at its begin and at
+/// its end, and that of all its elements.
+pub fn mss(x: VExp<i32>) -> SExp<i32> {
+    type Part = (SExp<i32>, SExp<i32>, SExp<i32>, SExp<i32>);
+    let join = |(most, begin, end, all): Part, (most2, begin2, end2, all2): Part| {
+        (most.max(most2).max(end + begin2), begin.max(all + begin2), end2.max(end + all2), all + all2)
+    };
+    let positive = x.map(|x| x.max(0));
+    (positive, positive, positive, x).reduce_noncommutative((0, 0, 0, 0), join).0
 }

@@ -61,8 +61,15 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<RowStrips> {
     if !nested.iter().all(|n| reads_neighbours(l, *n, *own)) {
         return None;
     }
-    let segments =
-        Segments { index: own.1, bodies, nested, length, along: Along::Columns, may_record: false };
+    let segments = Segments {
+        index: own.1,
+        bodies,
+        nested,
+        length,
+        along: Along::Columns,
+        are_parts: false,
+        may_record: false,
+    };
     Some(RowStrips { outer: outer.iter().map(|v| v.1).collect(), segments, roots, condition })
 }
 

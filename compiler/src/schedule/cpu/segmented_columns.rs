@@ -50,7 +50,8 @@ pub fn of(l: &mut LaunchContext, s: Rc<Segments>) -> Option<Strips> {
     let InBounds { roots: bodies, condition } = in_bounds::without_records(l, &s.bodies, &[all])?;
     let nested = nested(l, &bodies)?;
     let (index, along, length) = (s.index, s.along, s.length);
-    let segments = Rc::new(Segments { index, bodies, nested, length, along, may_record: false });
+    let segments =
+        Rc::new(Segments { index, bodies, nested, length, along, are_parts: false, may_record: false });
     Some(Strips { segments, condition: Some(condition) })
 }
 

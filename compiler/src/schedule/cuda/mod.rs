@@ -17,6 +17,7 @@
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
 //! | `segments/` | segmented reductions: of rows or of columns |
+//! | `thread_rows.rs` | rows that a thread's registers hold, for elements that reduce them again and again |
 //! | `resident_rows/` | several passes over rows that lie in registers; their columns then |
 //! | `resident_columns/`, `resident_segments/` | several passes over columns that lie in registers; what both share |
 //! | `product/` | matrix products and the like, with split-K |
@@ -63,6 +64,7 @@ mod stencil_cost;
 mod temporal_blocking;
 mod tensor_product;
 mod thread_layout;
+mod thread_rows;
 mod transposed_tile;
 mod tree;
 mod variant;
@@ -240,6 +242,9 @@ fn emit(
             (plane_steps::main(l, fused, inner, layout, params)?, params.grid())
         }
         Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
+        Choice::ThreadRows(params) => {
+            (thread_rows::main(l, fused, params)?, Grid::Elements(params.per_block()))
+        }
         Choice::ResidentRows(params) => {
             let rows = l.launch.facts.resident.clone().expect("a launch with resident rows");
             let demand = Demand::of(l.launch, &rows).expect("an array is read");

@@ -16,7 +16,7 @@ use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_steps, plane_stream,
     plane_walk, product, register_tiling, resident_columns, resident_rows, small_map, stencil_chain,
-    stencil_cost, temporal_blocking, tensor_product, transposed_tile,
+    stencil_cost, temporal_blocking, tensor_product, thread_rows, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -81,6 +81,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         groups.extend(product::variants(l, fused, p, &inner, false));
     }
     let product = product.filter(|p| p.is_matrix);
+    groups.extend(thread_rows::variants(l, fused));
     groups.extend(elements(l, fused, &inner, product));
     groups
 }

@@ -5,7 +5,8 @@ use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
     contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product, register_tiling,
-    resident_columns, resident_rows, stencil_chain, temporal_blocking, tensor_product, transposed_tile,
+    resident_columns, resident_rows, stencil_chain, temporal_blocking, tensor_product, thread_rows,
+    transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
@@ -27,6 +28,8 @@ pub enum Choice {
     PlaneSteps(plane_steps::PlaneStepsParams),
     /// A segmented reduction: how segments are mapped to threads, and the name in reports.
     Segmented(segments::SegmentMapping, Strategy),
+    /// Elements that reduce a row of their own again and again, which lies in a thread's registers.
+    ThreadRows(thread_rows::ThreadRowsParams),
     /// Several passes over rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
     /// The same over strips of columns.
@@ -100,6 +103,7 @@ impl Choice {
             Choice::Scalars => Strategy::Scalars,
             Choice::TemporalBlocking(_) | Choice::PlaneSteps(_) => Strategy::TemporalBlocking,
             Choice::Segmented(_, strategy) => *strategy,
+            Choice::ThreadRows(_) => Strategy::ThreadRows,
             Choice::ResidentRows(_) | Choice::RowsAndColumns(_) | Choice::JoinedParts(_) => {
                 Strategy::ResidentRows
             }

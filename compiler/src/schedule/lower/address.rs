@@ -11,6 +11,9 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::plan::ScalarArg;
 use crate::scalar::{BinaryOp, Lit, Ty};
 
+/// The bytes of a vector access.
+const VECTOR: i64 = 16;
+
 impl Lower<'_, '_, '_> {
     pub(super) fn read(
         &mut self,
@@ -22,6 +25,9 @@ impl Lower<'_, '_, '_> {
         let total = matches!(self.launch.g.op(n), Op::At(..));
         if total && let Some(e) = self.loaded_already(x, index) {
             // an element that has been loaded is in bounds
+            return Ok((e, 1));
+        }
+        if !total && let Some(e) = self.read_of_row(x, index, r)? {
             return Ok((e, 1));
         }
         if !total && let Some(k) = self.flat(x, index) {
@@ -43,6 +49,45 @@ impl Lower<'_, '_, '_> {
         let (at, depth) = self.address(mem, index, r)?;
         let inside = inside.unwrap_or(Expr::Lit(Lit::bool(true)));
         Ok((Expr::LoadIf(mem, Box::new(at), Box::new(inside)), depth))
+    }
+
+    /// Loads an element of a short row together with its neighbours, by one vector access. All of them are in bounds,
+    /// for the row has as many elements as the variant is for.
+    fn read_of_row(&mut self, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Option<Expr>> {
+        let (Some(row), false) = (self.scope.short_row, self.k.strided) else { return Ok(None) };
+        let Some((last, outer)) = index.split_last().filter(|(_, outer)| !outer.is_empty()) else {
+            return Ok(None);
+        };
+        let (ty, at) = (self.launch.g.ty(x).elem, self.launch.g.as_lit(*last).map(Lit::as_i64));
+        let width = VECTOR / ty.size() as i64;
+        let Some(at) =
+            at.filter(|at| width <= 4 && row.elements % width == 0 && (0..row.elements).contains(at))
+        else {
+            return Ok(None);
+        };
+        if self.launch.extent(x, outer.len() as u8) != row.length {
+            return Ok(None);
+        }
+        let first = at / width * width;
+        let element = |l: &mut Self, at: i64| {
+            let at = l.launch.g.lit(Lit::i64(at));
+            outer.iter().copied().chain([at]).collect::<Vec<NodeId>>()
+        };
+        let mem = self.launch.input(x);
+        let begin = element(self, first);
+        let begin = self.address(mem, &begin, r)?.0;
+        self.k.vector(mem);
+        let mut regs = Vec::new();
+        for at in first..first + width {
+            let reg = self.k.reg("x", ty);
+            let at = element(self, at);
+            let node = self.launch.g.add(Op::Elem(x, at));
+            r.memo.insert(node, (Expr::Reg(reg), 1));
+            regs.push(reg);
+        }
+        let own = Expr::Reg(regs[(at - first) as usize]);
+        r.out.push(Stmt::LoadVec(regs, mem, begin));
+        Ok(Some(own))
     }
 
     /// Returns the offset of an element in its array, and the depth of that expression: the sum of

@@ -67,6 +67,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 rows_and_columns: None,
                 stencil_chain: None,
                 grain: TILE as u32,
+                length_of_rows: None,
                 follows: false,
             },
             signature: Signature { guarded, ..Signature::default() },

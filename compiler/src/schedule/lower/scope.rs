@@ -11,11 +11,22 @@ use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 /// Elements that are in registers, by array and by index in linear normal form.
 pub type Loaded = HashMap<(NodeId, Vec<NodeId>), Expr>;
 
+/// Rows of so few elements that they are straight code, at the calls that a variant serves.
+#[derive(Clone, Copy)]
+pub struct ShortRow {
+    /// The length, as a node.
+    pub length: NodeId,
+    /// The number of elements.
+    pub elements: i64,
+}
+
 /// The state of the code that is being generated.
 #[derive(Default)]
 pub struct ElementScope {
     /// Elements that are in registers. `None` if every read shall be a load of its own.
     pub loaded: Option<Loaded>,
+    /// Rows of this length are read by vectors, where indices are constants.
+    pub short_row: Option<ShortRow>,
     /// How unlikely arms are treated.
     pub path: SlowPath,
     /// On a GPU: whether divisions and roots of f32 are computed for any operands without a branch.

@@ -186,5 +186,9 @@ fn main() -> arraygpu::Result<()> {
         .doc(loops::TRIDIAGONAL_DOC)
         .function("kmeans_assign", ["x", "centres"], "result", loops::kmeans_assign)
         .doc(loops::KMEANS_ASSIGN_DOC)
+        .function("kmeans_assign_staged", ["x", "centres"], "result", loops::kmeans_assign_staged)
+        .doc(loops::KMEANS_ASSIGN_DOC)
+        .function("mss", ["x"], "result", loops::mss)
+        .doc(loops::MSS_DOC)
         .run()
 }

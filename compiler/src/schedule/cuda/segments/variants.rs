@@ -83,6 +83,16 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     ]
 }
 
+/// Returns the same for parts of a vector: most are long, and each read is a load of its own. Other calls take a
+/// loop in each thread, which has less code.
+fn list_of_parts() -> Vec<(&'static str, Guards, SegmentMapping)> {
+    vec![
+        ("", Guards::contiguous().narrow().noalias(), SegmentMapping::SegmentTiles),
+        ("_wide", Guards::contiguous(), SegmentMapping::SegmentTiles),
+        ("_any_wide", Guards::strided(), SegmentMapping::OnePerThread),
+    ]
+}
+
 /// Returns the same for a launch that stores elements of columns as well. Other calls take the launches that
 /// it is instead of.
 fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)> {
@@ -124,6 +134,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let inner = Rc::new(Interior::whole(fused));
     let all = match l.facts.stored_columns {
         Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),
+        None if s.are_parts => list_of_parts(),
         None => list(along),
     };
     // short segments leave most tree columns of strips without elements

@@ -1,0 +1,132 @@
+//! Rows in the registers of threads (register tiling): elements that reduce a row of their own again and again
+//! (`schedule/thread_rows.rs`), such as the assignment of points to the nearest centre. A thread has a whole row, and
+//! the loop over its elements is straight code, so there is a variant for each of a few lengths. Two elements share
+//! the loop around it (`schedule/unroll_and_jam.rs`), so that what both read there, such as a centre, is loaded once.
+//!
+//! Rows are read by vectors of 16 bytes. Those of one element lie side by side, so the lines of the first-level cache
+//! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as well,
+//! by loads that have one address for a warp.
+//!
+//! Chosen for rows of one of the lengths `LENGTHS`, before the loops of an element. The cost is the operations of an element, or the bytes of its row.
+
+use super::elements::{store_single, stored};
+use super::expressions::{thread, to_i64};
+use super::map;
+use super::thread_layout::ThreadLayout;
+use super::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::core::{NodeId, Var};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Stmt};
+use crate::plan::gpu::Profit;
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::element;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::{LaunchContext, Lower, ShortRow, named as bind};
+use crate::schedule::{thread_rows, unroll_and_jam};
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+/// The lengths of rows that have a variant: powers of two, and points in space.
+const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
+/// The longest rows of which a thread has two.
+const LONGEST_OF_TWO: u32 = 16;
+/// The most nodes of the straight code.
+const MOST_NODES: usize = 2048;
+/// The words of a thread's rows up to which four and three blocks of 256 threads are resident at least, with 64 and 80
+/// registers a thread. The assignment of points of 16 dimensions takes 0.101 ms with three and 0.103 ms with two.
+const WORDS_OF_FOUR: usize = 16;
+const WORDS_OF_THREE: usize = 32;
+
+/// The elements of a thread.
+pub struct ThreadRowsParams {
+    /// The rows.
+    row: ShortRow,
+    /// The variables of the elements' indices.
+    indices: Vec<NodeId>,
+    /// The values of the items of each element.
+    roots: Vec<NodeId>,
+    /// Whether the loops around the rows have trees, which take as many registers as there are.
+    has_trees: bool,
+}
+
+impl ThreadRowsParams {
+    fn of(l: &mut LaunchContext, fused: &FusedGroup, length: NodeId, n: u32) -> Option<ThreadRowsParams> {
+        let items = stored(l, fused);
+        let first: (Var, NodeId) = l.g.fresh_var(Ty::I64);
+        let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.g, it.node, first.1)).collect();
+        let mut roots = thread_rows::unrolled(&mut l.g, &roots, length, n.into(), MOST_NODES)?;
+        let mut indices = vec![first.1];
+        let has_trees = !unroll_and_jam::pays(&mut l.g, &roots, first.0);
+        if n <= LONGEST_OF_TWO && !has_trees {
+            let second = l.g.fresh_var(Ty::I64).1;
+            roots = unroll_and_jam::jammed(&mut l.g, &roots, first, second);
+            indices.push(second);
+        }
+        Some(ThreadRowsParams { row: ShortRow { length, elements: n.into() }, indices, roots, has_trees })
+    }
+
+    fn min_resident_blocks(&self, l: &LaunchContext) -> u32 {
+        let widest = l.facts.accesses.arrays().map(|x| l.g.ty(*x).elem.size()).max().unwrap_or(4);
+        match self.indices.len() * self.row.elements as usize * widest.div_ceil(4) {
+            _ if self.has_trees => 1,
+            0..=WORDS_OF_FOUR => 4,
+            0..=WORDS_OF_THREE => 3,
+            _ => 2,
+        }
+    }
+
+    /// Returns the number of elements of a block.
+    pub fn per_block(&self) -> u32 {
+        map::THREADS * self.indices.len() as u32
+    }
+}
+
+/// Returns a variant for each length of rows, if elements reduce a row of their own again and again.
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
+    let Some(length) = l.facts.length_of_rows else { return Vec::new() };
+    let inner = Rc::new(Interior::whole(fused));
+    let mut out = Vec::new();
+    for n in LENGTHS {
+        let Some(params) = ThreadRowsParams::of(l, fused, length, n) else { continue };
+        let exactly = Guards { longest: Some(n), multiple: NonZeroU32::new(n), ..Guards::default() };
+        let guards = Guards { contiguous: true, narrow: true, noalias: true, ..exactly };
+        let variant =
+            Variant { suffix: format!("_rows{n}"), guards, profit: Profit::default(), noalias: true };
+        let layout = ThreadLayout { v: 1, threads: map::THREADS, ..ThreadLayout::default() };
+        let choice = (Choice::ThreadRows(params), Vec::new());
+        out.push(VariantGroup { may_be_left_out: true, ..VariantGroup::of(choice, layout, &inner, variant) });
+    }
+    out
+}
+
+pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ThreadRowsParams) -> Result<Vec<Stmt>> {
+    let items = stored(l.launch, fused);
+    let count = l.launch.count();
+    let mut out = Vec::new();
+    l.k.kernel.min_resident_blocks = params.min_resident_blocks(l.launch);
+    // what all elements need, such as every centre, is loaded where it is used: there are too few registers for it
+    l.k.once = true;
+    let start = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(params.per_block().into()));
+    let start = bind(l, "start", start.plus(to_i64(thread())), &mut out);
+    let (mut at, mut vars) = (Vec::new(), Vec::new());
+    let last = bind(l, "last", count.clone().minus(Expr::int(1)), &mut out);
+    for (index, offset) in params.indices.iter().zip((0..).step_by(map::THREADS as usize)) {
+        let own = bind(l, "at", start.clone().plus(Expr::int(offset)), &mut out);
+        // threads out of bounds compute the last element, which is not stored
+        let i = bind(l, "i", own.clone().min(last.clone()), &mut out);
+        l.k.kernel.in_space.push(i.clone());
+        vars.push((*index, i));
+        at.push(own);
+    }
+    let mut values =
+        l.with_short_row(params.row, |l| l.region(&vars, &params.roots, &Expr::int(0), &mut out))?;
+    for at in at {
+        let rest = values.split_off(items.len());
+        let mut stores = Vec::new();
+        store_single(l, &items, values, &at, &mut stores);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, count.clone()), stores, vec![]));
+        values = rest;
+    }
+    Ok(out)
+}
