@@ -63,7 +63,10 @@ fn stages(l: &mut LaunchContext, kept: &ResidentSegments) -> Vec<(Segments, Vec<
         let nested = segments::nested(l, &bodies).unwrap_or_default();
         let reductions = Reduction::all_nested(l, &nested);
         let (index, length, along) = (kept.segment, kept.length, Along::Columns);
-        all.push((Segments { index, bodies, nested, length, along, may_record: false }, reductions));
+        all.push((
+            Segments { index, bodies, nested, length, along, are_parts: false, may_record: false },
+            reductions,
+        ));
     }
     all
 }
