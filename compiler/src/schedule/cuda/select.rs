@@ -81,7 +81,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         groups.extend(product::variants(l, fused, p, &inner, false));
     }
     let product = product.filter(|p| p.is_matrix);
-    groups.extend(thread_rows::variants(l, fused));
+    groups.extend(thread_rows(l, fused));
     groups.extend(elements(l, fused, &inner, product));
     groups
 }
@@ -111,6 +111,20 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
     };
     let each = params.variants.iter().flat_map(|n| [(*n, false), (*n, true)]);
     each.map(group).collect()
+}
+
+/// Returns a variant for each length of rows that a thread may have in its registers.
+fn thread_rows(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
+    let inner = Rc::new(Interior::whole(fused));
+    let layout = ThreadLayout { v: 1, threads: map::THREADS, ..ThreadLayout::default() };
+    let group = |(n, params)| {
+        let exactly = Guards { longest: Some(n), multiple: NonZeroU32::new(n), ..Guards::contiguous() };
+        let (suffix, guards) = (format!("_rows{n}"), exactly.narrow().noalias());
+        let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
+        let choice = (Choice::ThreadRows(params), Vec::new());
+        VariantGroup { may_be_left_out: true, ..VariantGroup::of(choice, layout, &inner, variant) }
+    };
+    thread_rows::of_lengths(l, fused).into_iter().map(group).collect()
 }
 
 /// Returns the variants that compute element by element, for contiguous arrays first, then for

@@ -12,20 +12,14 @@
 use super::elements::{store_single, stored};
 use super::expressions::{thread, to_i64};
 use super::map;
-use super::thread_layout::ThreadLayout;
-use super::variant::{Choice, Guards, Variant, VariantGroup};
 use crate::core::{NodeId, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
-use crate::plan::gpu::Profit;
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::element;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, ShortRow, named as bind};
 use crate::schedule::{thread_rows, unroll_and_jam};
-use std::num::NonZeroU32;
-use std::rc::Rc;
 
 /// The lengths of rows that have a variant: powers of two, and points in space.
 const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
@@ -70,8 +64,8 @@ impl ThreadRowsParams {
         let widest = l.facts.accesses.arrays().map(|x| l.g.ty(*x).elem.size()).max().unwrap_or(4);
         match self.indices.len() * self.row.elements as usize * widest.div_ceil(4) {
             _ if self.has_trees => 1,
-            0..=WORDS_OF_FOUR => 4,
-            0..=WORDS_OF_THREE => 3,
+            words if words <= WORDS_OF_FOUR => 4,
+            words if words <= WORDS_OF_THREE => 3,
             _ => 2,
         }
     }
@@ -82,22 +76,12 @@ impl ThreadRowsParams {
     }
 }
 
-/// Returns a variant for each length of rows, if elements reduce a row of their own again and again.
-pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
+/// Returns the elements of a thread for each length of rows that has a variant, if elements reduce a row of their own
+/// again and again.
+pub fn of_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<(u32, ThreadRowsParams)> {
     let Some(length) = l.facts.length_of_rows else { return Vec::new() };
-    let inner = Rc::new(Interior::whole(fused));
-    let mut out = Vec::new();
-    for n in LENGTHS {
-        let Some(params) = ThreadRowsParams::of(l, fused, length, n) else { continue };
-        let exactly = Guards { longest: Some(n), multiple: NonZeroU32::new(n), ..Guards::default() };
-        let guards = Guards { contiguous: true, narrow: true, noalias: true, ..exactly };
-        let variant =
-            Variant { suffix: format!("_rows{n}"), guards, profit: Profit::default(), noalias: true };
-        let layout = ThreadLayout { v: 1, threads: map::THREADS, ..ThreadLayout::default() };
-        let choice = (Choice::ThreadRows(params), Vec::new());
-        out.push(VariantGroup { may_be_left_out: true, ..VariantGroup::of(choice, layout, &inner, variant) });
-    }
-    out
+    let of = |n: u32| ThreadRowsParams::of(l, fused, length, n).map(|params| (n, params));
+    LENGTHS.into_iter().filter_map(of).collect()
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ThreadRowsParams) -> Result<Vec<Stmt>> {
