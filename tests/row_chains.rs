@@ -1,5 +1,6 @@
-//! Rows, columns and vectors that several launches go over, on CPUs: the block interpreter and the runtime against the
-//! interpreter of core IR, by the launch that goes over a row once and by those that it replaces. Columns run as C code as well.
+//! Rows, columns and vectors that several launches go over, on CPUs: the block interpreter and the runtime against
+//! the interpreter of core IR, by the launch that goes over a row once and by those that it replaces. Columns run as
+//! C code as well.
 
 #[allow(dead_code, reason = "only random numbers are needed")]
 #[path = "../compiler/tests/common/mod.rs"]

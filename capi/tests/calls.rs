@@ -267,7 +267,8 @@ fn subnormals_and_rounding_do_not_depend_on_the_caller() {
     }
 }
 
-/// Every six steps a check may end the iteration; the states are copied where an odd number of steps was made, or none.
+/// Every six steps a check may end the iteration; the states are copied where an odd number of steps was made, or
+/// none.
 #[test]
 fn iterations_that_a_check_ends() {
     let y = Vector::new(&values(5000));

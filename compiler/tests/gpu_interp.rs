@@ -1,4 +1,5 @@
-//! The interpreter of GPU kernels: right kernels give the right bits in every order, and each kind of fault is found and named.
+//! The interpreter of GPU kernels: right kernels give the right bits in every order, and each kind of fault is found
+//! and named.
 
 #[path = "common/mutants.rs"]
 mod mutants;
@@ -21,7 +22,8 @@ fn floats(n: usize) -> Vec<Lit> {
 /// The elements of `out`, or the slot; the records.
 type Ran = (Vec<Option<Lit>>, Vec<u64>);
 
-/// Runs a kernel over the arrays `x` (read, those elements) and `out` (written, `n` elements), as many as it has; scratch of 64 elements, one slot, 4 counters.
+/// Runs a kernel over the arrays `x` (read, those elements) and `out` (written, `n` elements), as many as it has;
+/// scratch of 64 elements, one slot, 4 counters.
 fn launch(
     k: &Kernel,
     blocks: u32,
@@ -69,7 +71,8 @@ fn passes(text: &str, blocks: u32) {
     }
 }
 
-/// Sums 64 elements a block: lanes by shuffles, warps through shared memory, blocks through scratch and a counter, the last of which adds up.
+/// Sums 64 elements a block: lanes by shuffles, warps through shared memory, blocks through scratch and a counter,
+/// the last of which adds up.
 const SUM: &str = "kernel @sum {
   threads 64
   read x: f32
@@ -550,7 +553,8 @@ fn control_flow_and_arithmetic() {
     }
 }
 
-/// A guarded kernel runs if its guard is negative, also if it writes the guard itself, and else leaves everything as it was.
+/// A guarded kernel runs if its guard is negative, also if it writes the guard itself, and else leaves everything as
+/// it was.
 #[test]
 fn guards() {
     let text = "kernel @guarded {

@@ -1,4 +1,5 @@
-//! Iterations on a simulated GPU whose states are results, begin others and are read by reductions: all bits are the interpreter's.
+//! Iterations on a simulated GPU whose states are results, begin others and are read by reductions: all bits are the
+//! interpreter's.
 
 #[allow(dead_code, reason = "random programs are not needed")]
 mod common;
@@ -60,7 +61,8 @@ fn several_steps(text: &str, states: usize, calls: &[(usize, usize, i64)], versi
 
 #[test]
 fn two_states_by_several_steps_a_launch() {
-    // the last two calls have a block in the interior, whose halo is beside the edges; rows of the last are off 16 bytes
+    // the last two calls have a block in the interior, whose halo is beside the edges; rows of the last are off 16
+    // bytes
     let calls = [(1, 1, 3), (1, 40, 4), (2, 3, 9), (9, 2, 4), (57, 124, 5), (106, 236, 4), (106, 237, 4)];
     let versions = ["_steps4", "_steps8", "_steps4_unaligned", "_steps8_unaligned"];
     several_steps(include_str!("files/iterate_two.core"), 2, &calls, &versions);

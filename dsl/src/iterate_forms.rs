@@ -29,8 +29,8 @@ pub struct IterateWhile<S, C, F> {
 /// reports an error record with the author's line.
 ///
 /// Cost: that of [`iterate`](crate::iterate), of the steps between two checks; for each check the launches of
-/// `condition`. The device decides, so no step waits for the host, but the call returns when the iteration has ended. At
-/// the end a copy of the states, unless they are read by what follows.
+/// `condition`. The device decides, so no step waits for the host, but the call returns when the iteration has ended.
+/// At the end a copy of the states, unless they are read by what follows.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -30,7 +30,8 @@ fn ends_of_the_range() {
                 [vector(&[9i64, 1]), scalar(0i64)]
             );
         }
-        // it holds after the last step that is allowed, which may be none; fewer steps than `every` are checked at the end
+        // it holds after the last step that is allowed, which may be none; fewer steps than `every` are checked at
+        // the end
         for limit in [0i64, 1, 2] {
             let record = recorded(&f, &[vector(&[1i64, 0]), scalar(limit)]);
             assert!(record.contains("iterate_while.rs"), "{record}");
@@ -162,7 +163,8 @@ fn divergence(p: MExp<f32>, q: MExp<f32>) -> MExp<f32> {
     (p - left) + (q - above)
 }
 
-/// Denoising by total variation (Chambolle and Pock 2011) that stops by its residual: three states, of which the step is a chain of stencils.
+/// Denoising by total variation (Chambolle and Pock 2011) that stops by its residual: three states, of which the step
+/// is a chain of stencils.
 #[test]
 fn stops_by_a_residual() {
     let f = lower(["f", "eps"], ["u", "p", "q", "steps"], |f: MExp<f32>, eps: SExp<f32>| {

@@ -189,7 +189,8 @@ impl Call<'_> {
     }
 
     /// Returns how many steps each run of a body makes, of so many that follow one another: several if a variant that
-    /// can fits all runs. `bind` assigns memory for a run, given the steps of each, and returns whether there is such a run.
+    /// can fits all runs. `bind` assigns memory for a run, given the steps of each, and returns whether there is such
+    /// a run.
     pub(super) fn steps_at_once(
         &self,
         body: &[Step],

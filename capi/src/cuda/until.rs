@@ -1,7 +1,7 @@
-//! Iterations that a check ends. The device decides: every launch of a check and of a step first reads the number that
-//! the check writes, the guard, and does nothing if that is not negative. So the host queues steps and checks ahead,
-//! and reads numbers only to stop queueing. What the launches behind the end would have written is as it was, and they
-//! leave no records and no counts. The number says which of the buffers of each state has the result.
+//! Iterations that a check ends. The device decides: every launch of a check and of a step first reads the number
+//! that the check writes, the guard, and does nothing if that is not negative. So the host queues steps and checks
+//! ahead, and reads numbers only to stop queueing. What the launches behind the end would have written is as it was,
+//! and they leave no records and no counts. The number says which of the buffers of each state has the result.
 //!
 //! The host reads the number of every check first. Where the device has done all that was queued by the time that the
 //! host queues more, the host reads half as often from then on. So an iteration that ends soon queues little in

@@ -85,8 +85,8 @@ struct Number {
 }
 
 impl Number {
-    /// Makes the register: 32 bits take half the instructions, and are enough for a count that is a small constant, as
-    /// the limits of loops are.
+    /// Makes the register: 32 bits take half the instructions, and are enough for a count that is a small constant,
+    /// as the limits of loops are.
     fn of(l: &mut Lower, count: &Expr) -> Number {
         let (ty, end) = match count {
             Expr::Lit(n) if (0..=i64::from(i32::MAX)).contains(&n.as_i64()) => {

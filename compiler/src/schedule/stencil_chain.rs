@@ -7,12 +7,13 @@
 //!                                                                     y of the block
 //! ```
 //!
-//! Where such a matrix is stored in any case, the launch is an alternative, as that of [`super::resident_segments`] is.
-//! Where fusion would compute it again ([`Function::by_stages`]), it is a variant of the launch that does so.
+//! Where such a matrix is stored in any case, the launch is an alternative, as that of [`super::resident_segments`]
+//! is. Where fusion would compute it again ([`Function::by_stages`]), it is a variant of the launch that does so.
 //!
 //! On a GPU a block has tiles, on a CPU a band of rows has rolling buffers ([`super::cpu::stencil_chain`]).
-//! Neighbouring blocks compute what both read of such a matrix, so that it never goes through memory. Beyond its edges
-//! the tile holds what its readers take there ([`super::boundary::halo`]), and their interior code is right everywhere.
+//! Neighbouring blocks compute what both read of such a matrix, so that it never goes through memory. Beyond its
+//! edges the tile holds what its readers take there ([`super::boundary::halo`]), and their interior code is right
+//! everywhere.
 
 use super::boundary::halo::Halo;
 use super::boundary::interior::Interior;

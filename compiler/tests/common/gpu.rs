@@ -1,4 +1,5 @@
-//! Calls of compiled functions on a simulated GPU: what `docs/c-abi.md` says of a call, with the kernel interpreter in the place of the device.
+//! Calls of compiled functions on a simulated GPU: what `docs/c-abi.md` says of a call, with the kernel interpreter
+//! in the place of the device.
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
@@ -11,8 +12,8 @@ use std::fmt;
 #[path = "gpu_launch.rs"]
 mod launch;
 
-/// How the arrays of a call lie in memory. What is said of vectors; matrices lie one row after another, with gaps between and around their rows, with gaps everywhere,
-/// or one column after another.
+/// How the arrays of a call lie in memory. What is said of vectors; matrices lie one row after another, with gaps
+/// between and around their rows, with gaps everywhere, or one column after another.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Layout {
     /// From the start of an allocation, stride 1.
@@ -47,15 +48,16 @@ impl Layout {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct How {
     pub layout: Layout,
-    /// The version of each kernel, by position, where its conditions hold; elsewhere, and if None, what the runtime takes.
+    /// The version of each kernel, by position, where its conditions hold; elsewhere, and if None, what the runtime
+    /// takes.
     pub version: Option<usize>,
     /// Tiles for every 128 threads, if the version allows so many.
     pub span: u32,
     pub order: Order,
 }
 
-/// What is taken from the memory that kernels share, in elements of each scratch array and in counters: a test's kernels
-/// must notice.
+/// What is taken from the memory that kernels share, in elements of each scratch array and in counters: a test's
+/// kernels must notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Missing {
     pub scratch: u64,

@@ -1,5 +1,5 @@
-//! Launches on a simulated GPU: which version of a kernel, on which grid, with which parameters. All of it is what the
-//! compiler's `plan::policy` decides, as in the runtime; scratch and counters have no element more than there.
+//! Launches on a simulated GPU: which version of a kernel, on which grid, with which parameters. All of it is what
+//! the compiler's `plan::policy` decides, as in the runtime; scratch and counters have no element more than there.
 
 use super::{Call, Failure, Laid, Several};
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Id};

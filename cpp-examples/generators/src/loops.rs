@@ -1,6 +1,6 @@
-//! Elements with loops of their own, or with many values in registers: the Mandelbrot set, the LIBOR market model (Brace,
-//! Gatarek, Musiela 1997, with the portfolio of Giles' benchmark), a step of a lattice Boltzmann method (D2Q9, BGK),
-//! tridiagonal systems by Thomas' algorithm, and the assignment of points to the nearest centre.
+//! Elements with loops of their own, or with many values in registers: the Mandelbrot set, the LIBOR market model
+//! (Brace, Gatarek, Musiela 1997, with the portfolio of Giles' benchmark), a step of a lattice Boltzmann method
+//! (D2Q9, BGK), tridiagonal systems by Thomas' algorithm, and the assignment of points to the nearest centre.
 
 use arraygpu::prelude::*;
 use std::array;
@@ -142,8 +142,8 @@ fn assigned(x: MExp<f32>, centres: MExp<f32>, count: SExp<i64>) -> VExp<i64> {
 /// What the C++ header says of [`mss`].
 pub const MSS_DOC: &str = "The greatest sum of consecutive elements of x; 0 if all are negative.";
 
-/// The maximum segment sum. A part of the sequence has four sums: the greatest of its segments, of those at its begin and at
-/// its end, and that of all its elements.
+/// The maximum segment sum. A part of the sequence has four sums: the greatest of its segments, of those at its begin
+/// and at its end, and that of all its elements.
 pub fn mss(x: VExp<i32>) -> SExp<i32> {
     type Part = (SExp<i32>, SExp<i32>, SExp<i32>, SExp<i32>);
     let join = |(most, begin, end, all): Part, (most2, begin2, end2, all2): Part| {

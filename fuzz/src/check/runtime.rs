@@ -17,7 +17,8 @@ pub struct Contexts([*mut AgpuContext; 2]);
 impl Drop for Contexts {
     fn drop(&mut self) {
         let [one, two] = self.0;
-        // SAFETY: this value made the contexts, nothing was left in them, and each is freed once. Two may be the same one.
+        // SAFETY: this value made the contexts, nothing was left in them, and each is freed once. Two may be the same
+        // one.
         unsafe {
             agpu_context_free(one);
             if two != one {

@@ -1,5 +1,5 @@
-//! Records and complex numbers as constructs and readers: what makes an array of them from the inputs of a program, and
-//! functions of them.
+//! Records and complex numbers as constructs and readers: what makes an array of them from the inputs of a program,
+//! and functions of them.
 
 use super::In;
 use arraygpu::prelude::*;

@@ -123,8 +123,8 @@ fn row(p: &Program, device: &Device, function: Function, largest: i64) -> Result
     Ok(Some(Row { name: p.name, extent: n, plain, ours: device.time(&c, &inputs)? }))
 }
 
-/// Measures the `wanted` programs, all whose names contain this, or those of a list with commas, that have a plain loop in
-/// `library`, with extents up to `largest`. Returns the table, the smallest ratio first.
+/// Measures the `wanted` programs, all whose names contain this, or those of a list with commas, that have a plain
+/// loop in `library`, with extents up to `largest`. Returns the table, the smallest ratio first.
 pub fn table(corpus: &Corpus, library: &Path, wanted: &str, largest: i64) -> Result<String, String> {
     // SAFETY: the library is `bench/plain`: functions without initialisers.
     let library = unsafe { libloading::Library::new(library) }.map_err(|e| e.to_string())?;

@@ -62,8 +62,8 @@ fn read_number(of: &Vector) -> i64 {
     number
 }
 
-/// Every six steps a check asks for the first element; it ends the iteration on the device. The host queues some checks
-/// and steps behind the end, which change nothing and leave no record.
+/// Every six steps a check asks for the first element; it ends the iteration on the device. The host queues some
+/// checks and steps behind the end, which change nothing and leave no record.
 pub fn iterations_until() {
     let (fake, context) = (Fake::get(), gpu());
     let (y, steps) = (Vector::in_context(context, &values(1000)), number(context));

@@ -6,7 +6,8 @@
 //! strip {  top[q] = max over k of x[k, j + q]    sum[q] = sum over k of exp (x[k, j + q] - top[q])    r[k, j + q] = exp (..) / sum[q]  }
 //! ```
 //!
-//! The longer columns are, the narrower is a strip; long ones are left to the launches that are replaced. An output may be an input as for rows (`resident_rows.rs`).
+//! The longer columns are, the narrower is a strip; long ones are left to the launches that are replaced. An output
+//! may be an input as for rows (`resident_rows.rs`).
 
 use super::column_tree::load;
 use super::element_loop::each;

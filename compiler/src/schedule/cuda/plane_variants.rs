@@ -1,5 +1,5 @@
-//! The variants that both strategies of volumes have: for aligned arrays, for an output that is an input, and for rows
-//! of any alignment.
+//! The variants that both strategies of volumes have: for aligned arrays, for an output that is an input, and for
+//! rows of any alignment.
 
 use super::select_elements::report;
 use super::thread_layout::ThreadLayout;
@@ -26,8 +26,8 @@ pub trait PlaneParams {
     fn choice(self) -> Choice;
 }
 
-/// Returns the variants of a stencil of volumes. `aligned` and `unaligned` are the layouts of threads with what their code
-/// asks of arrays; `of` returns the parameters for one of them, if there are any.
+/// Returns the variants of a stencil of volumes. `aligned` and `unaligned` are the layouts of threads with what their
+/// code asks of arrays; `of` returns the parameters for one of them, if there are any.
 pub fn list<P: PlaneParams>(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Rc<Interior>),

@@ -4,10 +4,11 @@
 //! the loop around it (`schedule/unroll_and_jam.rs`), so that what both read there, such as a centre, is loaded once.
 //!
 //! Rows are read by vectors of 16 bytes. Those of one element lie side by side, so the lines of the first-level cache
-//! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as well,
-//! by loads that have one address for a warp.
+//! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as
+//! well, by loads that have one address for a warp.
 //!
-//! Chosen for rows of one of the lengths `LENGTHS`, before the loops of an element. The cost is the operations of an element, or the bytes of its row.
+//! Chosen for rows of one of the lengths `LENGTHS`, before the loops of an element. The cost is the operations of an
+//! element, or the bytes of its row.
 
 use super::elements::{store_single, stored};
 use super::expressions::{thread, to_i64};
@@ -27,8 +28,8 @@ const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
 const MOST_NODES: usize = 2048;
-/// The words of a thread's rows up to which four and three blocks of 256 threads are resident at least, with 64 and 80
-/// registers a thread. The assignment of points of 16 dimensions takes 0.101 ms with three and 0.103 ms with two.
+/// The words of a thread's rows up to which four and three blocks of 256 threads are resident at least, with 64 and
+/// 80 registers a thread. The assignment of points of 16 dimensions takes 0.101 ms with three and 0.103 ms with two.
 const WORDS_OF_FOUR: usize = 16;
 const WORDS_OF_THREE: usize = 32;
 

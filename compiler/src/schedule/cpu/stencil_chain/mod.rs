@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A unit of work is a range of elements, as for other maps; a band is all rows of the units that a thread takes at
-//! once. The rows and columns that a band or a strip shares with its neighbours are computed by both. In the interior of a
-//! stage a row is one loop, which the C compiler vectorises. What lies outside is computed from arrays in memory alone;
-//! beyond the edges the buffers hold what their readers take there ([`crate::schedule::boundary::halo`]).
+//! once. The rows and columns that a band or a strip shares with its neighbours are computed by both. In the interior
+//! of a stage a row is one loop, which the C compiler vectorises. What lies outside is computed from arrays in memory
+//! alone; beyond the edges the buffers hold what their readers take there ([`crate::schedule::boundary::halo`]).
 
 mod buffers;
 mod code;

@@ -1,6 +1,6 @@
-//! Whether several steps at once are right at the edges of a volume: what lies beyond an edge must be what the first or
-//! last plane, row or column has, or a constant, or the elements of the other end. Elements at the edges that are computed
-//! in another way, such as those that stay as they are, are left to single steps.
+//! Whether several steps at once are right at the edges of a volume: what lies beyond an edge must be what the first
+//! or last plane, row or column has, or a constant, or the elements of the other end. Elements at the edges that are
+//! computed in another way, such as those that stay as they are, are left to single steps.
 
 use crate::core::{NodeId, Op, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -15,8 +15,8 @@ use crate::schedule::stencil::Stencil;
 /// The distance up to which reads are looked at.
 const FAR: i64 = 64;
 
-/// Returns for each axis whether reads beyond its edges go on at the other end. Returns `None` if arrays do not agree,
-/// or if something else lies there, such as a mirror image.
+/// Returns for each axis whether reads beyond its edges go on at the other end. Returns `None` if arrays do not
+/// agree, or if something else lies there, such as a mirror image.
 pub fn wrapped(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Interior),

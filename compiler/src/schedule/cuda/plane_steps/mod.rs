@@ -1,6 +1,7 @@
 //! Several steps of an iterated stencil of volumes in one launch (2.5D blocking with temporal blocking: Nguyen,
 //! Satish, Chhugani, Kim, Dubey 2010). Chosen for `iterate` over stencils of volumes of one shape that read several
-//! planes; the cost is one pass over memory per launch, and the rows and columns that neighbouring blocks compute, too.
+//! planes; the cost is one pass over memory per launch, and the rows and columns that neighbouring blocks compute,
+//! too.
 //!
 //! ```text
 //! block: a tile of rows and columns with a halo, and some planes of it
@@ -16,10 +17,10 @@
 //! two places in turn. So a plane costs one barrier, however many steps there are. What waits between planes is in
 //! registers.
 //!
-//! All threads run the same code, at edges as well. Beyond clamped or constant edges of rows and columns a thread reads
-//! what the program does; the first plane of a step that has completed arrives for the planes before it as well, and
-//! the last one stays. Where reads go on at the other end, blocks load that end's elements, and compute them like their
-//! own.
+//! All threads run the same code, at edges as well. Beyond clamped or constant edges of rows and columns a thread
+//! reads what the program does; the first plane of a step that has completed arrives for the planes before it as
+//! well, and the last one stays. Where reads go on at the other end, blocks load that end's elements, and compute
+//! them like their own.
 
 mod arrivals;
 mod edges;
@@ -43,8 +44,8 @@ use crate::schedule::lower::LaunchContext;
 
 /// The steps of a launch.
 const STEPS: i64 = 2;
-/// Threads of a block, and the rows of each. Two steps of 7 points of 512^3 elements of f32 take 0.422 ms on an H200 with
-/// two rows of 16 bytes, 0.519 ms with one, 0.444 ms with four; two single steps take 0.563 ms.
+/// Threads of a block, and the rows of each. Two steps of 7 points of 512^3 elements of f32 take 0.422 ms on an H200
+/// with two rows of 16 bytes, 0.519 ms with one, 0.444 ms with four; two single steps take 0.563 ms.
 const THREADS: u32 = 8 * WARP;
 const THREAD_ROWS: i64 = 2;
 /// The planes of each state that are in shared memory or on their way there.
@@ -53,8 +54,8 @@ const RING: i64 = 3;
 const PLANES: [u32; 2] = [16, 64];
 /// The maximum number of volumes that the steps change.
 const MAX_STATES: usize = 2;
-/// The most taps of a state. Two steps of 27 points take 1.15 to 1.3 times as long as two single ones: their loads from
-/// shared memory, and what blocks compute twice, cost more than memory.
+/// The most taps of a state. Two steps of 27 points take 1.15 to 1.3 times as long as two single ones: their loads
+/// from shared memory, and what blocks compute twice, cost more than memory.
 const MAX_TAPS: usize = 8;
 /// The words of registers that wait between planes for all steps, with what a step loads, and the blocks that are
 /// resident with them: a thread has 80 or 128 registers.
@@ -154,8 +155,8 @@ impl PlaneStepsParams {
     }
 }
 
-/// Returns the tile of a block and the rows and columns of its halo, where steps read so far; `None` if more than about a
-/// third of the block's elements are computed twice.
+/// Returns the tile of a block and the rows and columns of its halo, where steps read so far; `None` if more than
+/// about a third of the block's elements are computed twice.
 fn useful_tile(far: [i64; 3], v: i64) -> Option<(PlaneTiling, [i64; 2])> {
     let tiling = PlaneTiling::new(THREAD_ROWS, v, true, THREADS);
     let halo = [far[1], (far[2] + v - 1) / v * v];

@@ -146,8 +146,8 @@ fn sources(params: &PlaneStepsParams, place: &Place, from: &Arrivals) -> Sources
 }
 
 impl Walk<'_> {
-    /// Writes what a block does when plane `now` arrives from memory: the last step of the iteration first, which takes
-    /// what the one before has completed in the turn before.
+    /// Writes what a block does when plane `now` arrives from memory: the last step of the iteration first, which
+    /// takes what the one before has completed in the turn before.
     fn turn(&self, l: &mut Lower, copies: &Copies, now: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         out.extend([Stmt::CopyWait(RING as u32 - 2), Stmt::Barrier]);
         let ring = &self.levels[0].from;
@@ -201,7 +201,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes what a step does with plane `now`: it stores the plane that this completes, or leaves it to the next step.
+    /// Writes what a step does with plane `now`: it stores the plane that this completes, or leaves it to the next
+    /// step.
     fn level(&self, l: &mut Lower, number: usize, now: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let level = &self.levels[number];
         let loaded = level.loads.emit(l, (0, now), &|_| true, out)?;

@@ -9,8 +9,8 @@ use crate::schedule::lower::{Lower, named as bind};
 pub struct Beside {
     /// The columns of a thread.
     pub v: i64,
-    /// Whether the thread has the first and the last columns, beyond which its own are read; nothing if reads go on at
-    /// the other end.
+    /// Whether the thread has the first and the last columns, beyond which its own are read; nothing if reads go on
+    /// at the other end.
     edges: Option<[Expr; 2]>,
 }
 

@@ -59,8 +59,8 @@ const MAX_TAPS_ONE_ROW: usize = 8;
 /// column, which loads each of its elements by itself.
 const ROWS: [&[i64]; 3] = [&[1], &[2, 1], &[4, 2, 1]];
 
-/// The words of registers that a thread has for what it loads, where that lies and what waits, and the blocks that are
-/// resident with them: a thread has 40, 64, 80 or 128 registers.
+/// The words of registers that a thread has for what it loads, where that lies and what waits, and the blocks that
+/// are resident with them: a thread has 40, 64, 80 or 128 registers.
 const WORDS: [(i64, u32); 4] = [(30, 6), (50, 4), (64, 3), (108, 2)];
 
 /// The least number of blocks: two for each multiprocessor of a large device.

@@ -24,8 +24,8 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Returns the place of an index along rows (0) or columns (1), for an access of `count` elements. What no element
-    /// that is stored needs may lie outside; then it is another place.
+    /// Returns the place of an index along rows (0) or columns (1), for an access of `count` elements. What no
+    /// element that is stored needs may lie outside; then it is another place.
     pub fn place(&self, axis: usize, index: Expr, count: i64) -> Expr {
         let place = Expr::Cast(Ty::I32, Box::new(index.minus(self.first[axis].clone())));
         let last = int32((self.extents[axis] - count) as i32);
@@ -36,7 +36,8 @@ impl Tile {
 /// Where the elements of a step lie, if not in arrays in memory with clamped edges.
 #[derive(Default)]
 pub struct Sources {
-    /// For each of the last three axes whether reads beyond its edges go on at its other end. Tiles hold those elements.
+    /// For each of the last three axes whether reads beyond its edges go on at its other end. Tiles hold those
+    /// elements.
     pub wrapped: [bool; 3],
     /// The arrays that are loaded from tiles.
     pub tiles: HashMap<NodeId, Tile>,
@@ -153,8 +154,8 @@ fn unclamped(l: &mut LaunchContext, (array, axis): (NodeId, u8), n: NodeId) -> O
     operand(g, n, BinaryOp::Min, last).and_then(|n| operand(g, n, BinaryOp::Max, zero))
 }
 
-/// Returns an element of a plane that is clamped twice, because the program clamps it and the halo does, as one of a plane
-/// that is clamped once.
+/// Returns an element of a plane that is clamped twice, because the program clamps it and the halo does, as one of a
+/// plane that is clamped once.
 fn clamped_once(l: &mut LaunchContext, axis: usize, value: NodeId) -> NodeId {
     match l.g.op(value).clone() {
         Op::Select(c, a, b) => {
