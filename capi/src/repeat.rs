@@ -46,8 +46,8 @@ pub(crate) fn bind(plan: &Plan, r: &Repeat, turn: i64, count: i64, spans: &mut [
     }
 }
 
-/// Where the states of an iteration that a check ends are after a number of runs of its body. The runs of the
-/// first `between` write `to` last, as those of an iteration do.
+/// Where the states of an iteration that a check ends are after a number of runs of its body. The first `between`
+/// runs write `to` last, as an iteration of that many runs does; those behind them go on in turn.
 #[derive(Clone, Copy)]
 pub(crate) struct Until {
     /// The number of runs between two checks.

@@ -44,12 +44,12 @@
 //! `axis.rs` and `reduce.rs` those of arrays of every rank, `tuples.rs` reductions and folds of tuples,
 //! `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
 //! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`,
-//! `matrix.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs` complex
-//! numbers, `update.rs` arrays with a part replaced, `iterate.rs` repeated steps, `stage.rs` values that
-//! are embedded as constants, `results.rs` and `kernel_fn.rs` tuples and functions. `lower/` turns nodes
-//! into core IR, `package.rs` collects functions, `cli.rs` is the command line, `eval.rs` and `values.rs`
-//! run a function inside of a test, and `mistakes.rs` has the messages for what newcomers write. The
-//! project's type-level code is all in this crate; what leaves it is plain data.
+//! `matrix.rs`, `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs`
+//! complex numbers, `update.rs` arrays with a part replaced, `iterate.rs` and `iterate_forms.rs` repeated steps,
+//! `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples and functions.
+//! `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is the command line,
+//! `eval.rs` and `values.rs` run a function inside of a test, and `mistakes.rs` has the messages for what
+//! newcomers write. The project's type-level code is all in this crate; what leaves it is plain data.
 
 mod array;
 mod axis;
@@ -98,8 +98,8 @@ mod vector;
 mod widths;
 mod windows;
 
-/// How stencils are kept on GPUs: see [`Package::stencil`].
 pub use arraygpu_compiler::budget::Budget;
+/// How stencils are kept on GPUs: see [`Package::stencil`].
 pub use arraygpu_compiler::core::StencilHint;
 pub use arraygpu_derive::Record;
 pub use axis::{generate, generate2, generate3};

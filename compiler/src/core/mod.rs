@@ -267,8 +267,8 @@ pub enum Form {
 }
 
 /// When an iteration ends: before every `every`th step, and after the last one, a step of the function is called
-/// with the present states and the other arguments. It gives an array of one i64: -1, or the number of steps
-/// so far (`Op::Turn`), which stops.
+/// with the present states and the other arguments. It gives an array of one i64: -1 if the iteration goes on, the
+/// number of steps so far (`Op::Turn`) if it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Check {
     /// The number of the function among the steps.

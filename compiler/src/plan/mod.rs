@@ -252,10 +252,10 @@ impl Repeat {
     }
 }
 
-/// The check of an iteration: it runs before every `every`th repetition, and after the last one, and writes a number:
-/// that of the repetitions that were made, and there are no more, or -1. The states are then where the last
-/// repetition has written them, and are copied to `to` by the `otherwise` steps if they are elsewhere. Repetitions
-/// write `to` and the spare array in turn, so that the last one before the second check writes `to`.
+/// The check of an iteration. It runs before every `every`th repetition, and after the last one. It writes -1 if the
+/// iteration goes on; if it ends, the number of repetitions that were made. The states are then where the last
+/// repetition has written them; if that is not `to`, the `otherwise` steps copy them there. Repetitions write `to`
+/// and the spare array in turn, so that the last one before the second check writes `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Check {
     /// Number of steps of the check.

@@ -9,8 +9,8 @@ pub enum Along {
     Rows,
     /// The elements of neighbouring segments at one position: sums of columns.
     Columns,
-    /// As [`Along::Columns`], in an array of three dimensions whose segments go through its planes. Where it does
-    /// not matter how far apart the elements of a segment are, these are columns, too.
+    /// The elements of neighbouring segments at one position, in an array of three dimensions: segments go through
+    /// its planes. Code to which the distance of a segment's elements does not matter treats them as columns.
     Planes,
 }
 

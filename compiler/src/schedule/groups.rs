@@ -13,8 +13,8 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// Maximum number of items in a fused group, where one with several accumulators counts as that many.
 /// It limits the number of registers that a kernel needs and the time that the C compiler takes for it.
 pub const MAX_ITEMS: usize = 8;
-/// The most results of a group of stored arrays whose elements have no loops: as many as a function has results, for
-/// they have no accumulators.
+/// The most results of a group of stored arrays whose elements have no loops. They have no accumulators, so there may
+/// be more of them.
 pub const MAX_STORES: usize = 12;
 /// Maximum number of core IR nodes that several items may need together to share a fused group: the
 /// values of a larger group would not stay in registers. A single item may need more.

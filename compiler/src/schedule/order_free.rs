@@ -1,9 +1,10 @@
 //! Reductions whose order is free: the operator is associative and commutative in every bit, so that a thread may
 //! fold the elements one after another, in place of the tree of semantics 5.1.
 //!
-//! Sums and products of integers wrap, and minima and maxima are one of their operands (semantics 2.2). Of tuples,
-//! those are so whose components are apart from one another, each such a reduction, and pairs of an extreme element
-//! and its number (semantics 5.15), of which no order of joins changes the first.
+//! So are sums and products of integers, which wrap, minima and maxima, which are one of their operands (semantics
+//! 2.2), and the operators of bits. The order of a reduction of tuples is free if its components do not depend on one
+//! another and each is such a reduction. It is free as well for a pair of an extreme element and its number: of equal
+//! elements the one with the least number stays (semantics 5.15), whatever the order of joins is.
 
 use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};

@@ -12,7 +12,7 @@
 //! instead of them where the device can keep the rows of the call ([`crate::plan::Step::Instead`]).
 //! On GPUs the row lies in the registers of some lanes, of a warp or of a block, on CPUs in a cache.
 //! Columns lie in the registers of a block that has a strip of neighbouring ones, or in the caches of a CPU. So do
-//! the columns of the planes of an array of three dimensions, and what goes through its planes.
+//! the columns of the planes of an array of three dimensions, and the segments that go through its planes.
 //! Every reduction has the order of semantics 5.1, as if it were alone.
 //!
 //! Where a group reads what an earlier one stores at the same row, it reads the stored row on a CPU.

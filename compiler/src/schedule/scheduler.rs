@@ -80,7 +80,7 @@ pub struct Scheduler<'a> {
     /// empty.
     pub(super) previous_arrays: Vec<Place>,
     pub(super) warnings: Vec<String>,
-    /// Why the last chain of stencils that was tried is none.
+    /// Why the groups that were tried last are no chain of stencils.
     pub(super) refusal: Option<Refusal>,
     /// The launches that are no chain with the one before, and why.
     pub(super) no_chains: Vec<(String, Refusal)>,

@@ -166,8 +166,8 @@ fn are_parts(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> bool {
 /// elements share no line.
 const APART: i64 = 32;
 
-/// Whether a place in a vector is a large multiple of the segment's index `i` and what does not depend on that, as
-/// far as a bound of all places leaves it so.
+/// Whether a place in a vector is a large multiple of the segment's index `i` plus what does not depend on `i`, or
+/// the minimum or maximum of such a place and a bound.
 fn is_apart(g: &Graph, place: NodeId, i: Var) -> bool {
     if let Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) = *g.op(place) {
         let inner = if g.is_closed(b) { a } else { b };

@@ -170,9 +170,9 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Returns if the guard is not negative. The check's own launch writes the guard while its threads may still
-    /// read it. A thread that contributes to the number has read the guard before, so that those which
-    /// see the number have nothing left to do; exited threads count as arrived at every barrier.
+    /// Writes code that ends a thread if the guard is not negative. The check's own launch writes the guard while its
+    /// threads may still read it. A thread that contributes to the number has read the guard before, so that those
+    /// which see the number have nothing left to do; exited threads count as arrived at every barrier.
     fn guard(&mut self) {
         if !self.k.is_guarded {
             return;

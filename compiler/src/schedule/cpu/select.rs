@@ -33,9 +33,9 @@ pub enum Choice {
     StencilChain(Rc<StencilChain>, Buffers),
     /// Several passes over a row, before the next row.
     ResidentRows(Rc<ResidentSegments>),
-    /// The same over a strip of columns.
+    /// Several passes over a strip of columns, before the next strip.
     ResidentColumns(Rc<ResidentSegments>),
-    /// The same with matrices that are stored where their columns are reduced.
+    /// A segmented reduction of columns, by strips, of matrices that are stored where they are reduced.
     StoredColumns(Rc<Segments>, Rc<StoredColumns>),
     /// A map over rows of a few elements, each row as straight code.
     UnrolledRows(UnrolledRows),

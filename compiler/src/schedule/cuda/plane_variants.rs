@@ -1,5 +1,5 @@
-//! The variants that both strategies of volumes have: for aligned arrays, for an output that is an input, and for
-//! rows of any alignment.
+//! The variants that `plane_stream/` and `plane_walk/` both have: for aligned arrays, for an output that is an input,
+//! and for rows of any alignment.
 
 use super::select_elements::report;
 use super::thread_layout::ThreadLayout;

@@ -22,9 +22,9 @@ use std::rc::Rc;
 pub enum Choice {
     /// One thread computes scalars.
     Scalars,
-    /// Several steps of an iterated stencil in one launch.
+    /// Several steps of an iterated stencil of vectors or matrices in one launch.
     TemporalBlocking(temporal_blocking::TemporalBlockingParams),
-    /// The same of a volume, whose planes pass through registers and shared memory.
+    /// Several steps of an iterated stencil of volumes, whose planes pass through registers and shared memory.
     PlaneSteps(plane_steps::PlaneStepsParams),
     /// A segmented reduction: how segments are mapped to threads, and the name in reports.
     Segmented(segments::SegmentMapping, Strategy),
@@ -32,7 +32,7 @@ pub enum Choice {
     ThreadRows(thread_rows::ThreadRowsParams),
     /// Several passes over rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
-    /// The same over strips of columns.
+    /// Several passes over strips of columns that lie in registers.
     ResidentColumns(resident_columns::ResidentColumnsParams),
     /// Rows that lie in registers, whose columns are reduced; and the kernel behind it, which joins them.
     RowsAndColumns(resident_rows::ColumnsParams),

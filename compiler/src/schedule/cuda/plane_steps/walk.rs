@@ -43,7 +43,7 @@ struct Level<'a> {
 struct Place {
     /// The first plane, row and column as the program counts them, where rows may lie beyond the edges.
     position: ThreadPosition,
-    /// The same with columns beyond edges at which reads go on.
+    /// The position in tiles: they hold the columns beyond an edge at which reads go on, so such columns stay.
     in_tile: ThreadPosition,
     /// The first row and column of the block, halo included.
     first: [Expr; 2],

@@ -15,7 +15,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Returns that of loads without tiles, which no lanes exchange.
+    /// Returns the value for loads without tiles, whose elements no lanes exchange.
     pub fn of_memory(v: i64) -> Beside {
         Beside { v, edges: None }
     }

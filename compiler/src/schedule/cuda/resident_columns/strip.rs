@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet as HashSet;
 pub(super) struct Place {
     /// The variable of the row's number. If the row is absent, its value is the number of the last row.
     pub element: NodeId,
-    /// The same for addresses, which may be beyond the last row.
+    /// The variable of the row's number in addresses, where it may be beyond the last row.
     address: NodeId,
     /// The row's distance from the thread's first one.
     offset: i64,
@@ -39,7 +39,7 @@ pub(super) struct Strip<'a> {
     /// a column.
     pub number: Expr,
     pub exists: Expr,
-    /// Its index along the last axis, and those along the others but that of elements, if there are more.
+    /// That column's index along the last axis, and its indices along the other axes but that of elements.
     pub first: Expr,
     around: Vec<Expr>,
     /// The columns of the thread. Absent threads compute the last columns, and store nothing.
@@ -49,7 +49,7 @@ pub(super) struct Strip<'a> {
     start: Expr,
     /// What is known: the first column, the rows, the values of columns, and what is kept of elements.
     pub vars: Vec<(NodeId, Expr)>,
-    /// The same for each column alone, where its number is the variable of columns.
+    /// What is known of each column by itself, where its number is the variable of columns.
     pub of_column: Vec<Vec<(NodeId, Expr)>>,
     /// The elements in registers, and the arrays of which all are.
     loaded: Loaded,

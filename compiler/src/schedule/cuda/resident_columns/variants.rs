@@ -41,8 +41,8 @@ const LEVELS: [Level; 21] = [
     (2, 1, 16, 128, 2, 8),
 ];
 
-/// The same for rows that do not begin at multiples of 16 bytes, whose elements are an access each: of short columns
-/// a warp has 32 side by side.
+/// The levels for rows that do not begin at multiples of 16 bytes, where each element is an access of its own. A warp
+/// has 32 short columns side by side.
 const LEVELS_OF_SINGLE_ACCESSES: [Level; 6] = [
     (32, 4, 1, 16, 1, 1),
     (32, 8, 2, 16, 1, 1),
