@@ -10,6 +10,7 @@ pub mod avoid_negated_min;
 pub mod clone_body;
 pub mod cse;
 pub mod dce;
+mod device;
 pub mod divide;
 pub mod if_conversion;
 pub mod index;
@@ -27,6 +28,7 @@ pub mod widen;
 
 use crate::loc::LocStack;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+pub use device::{CLUSTER_CAPABILITY, COPY_BYTES, Gpu, MAX_SHARED, OLDEST_CAPABILITY, STATIC_SHARED, WARP};
 pub use name::Name;
 
 /// A register: an index into [`Kernel::regs`]. It is assigned once by `let` or a loop, or several
@@ -83,44 +85,6 @@ pub enum Expr {
     /// GPU: the value of lane 0 of the warp. All lanes of the warp take part.
     Broadcast(Box<Expr>),
 }
-
-/// The position of a thread in its grid. All values are i32.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Gpu {
-    /// The thread's number in the block.
-    Thread,
-    /// The block's number in the grid.
-    Block,
-    /// The number of blocks of the grid.
-    Blocks,
-    /// The number of tiles that every 128 threads take, chosen at launch. In a kernel that makes
-    /// several steps of an iteration it is the number of steps.
-    Span,
-}
-
-impl Gpu {
-    /// Every variant.
-    pub const ALL: [Gpu; 4] = [Gpu::Thread, Gpu::Block, Gpu::Blocks, Gpu::Span];
-    /// Returns the name in the text form.
-    pub fn name(self) -> &'static str {
-        ["thread", "block", "blocks", "span"][self as usize]
-    }
-}
-
-/// The compute capability of the oldest devices that kernels run on: 80 is 8.0.
-pub const OLDEST_CAPABILITY: u32 = 80;
-/// The compute capability of the oldest devices that have clusters of blocks.
-pub const CLUSTER_CAPABILITY: u32 = 90;
-
-/// The bytes of an asynchronous copy.
-pub const COPY_BYTES: usize = 16;
-/// The most bytes of shared memory that code may declare itself.
-pub const STATIC_SHARED: u32 = 48 << 10;
-/// The most bytes of shared memory that a launch may ask for on every supported device.
-pub const MAX_SHARED: u32 = 99 << 10;
-
-/// The number of lanes of a warp.
-pub const WARP: u32 = 32;
 
 /// A statement.
 #[derive(Clone, PartialEq, Hash, Debug)]
