@@ -1,14 +1,16 @@
-//! Kernel IR: explicit loops, loads, local arrays and roundings. Backends print it without further decisions.
+//! Kernel IR: explicit loops, loads, local arrays and roundings. Backends print it without further
+//! decisions.
 //!
-//! One kernel covers one index space of `n` elements in tiles of 2048. On the CPU `main` computes a range of tiles
-//! and may run on many threads at once; `finish` runs once, after all of it. On a GPU `main` is the code of each
-//! thread of a grid of blocks, with shared memory, barriers and shuffles, and there is no `finish`. Text form:
-//! `docs/ir.md`; well-formedness: [`verify`].
+//! One kernel covers one index space of `n` elements in tiles of 2048. On the CPU `main` computes a
+//! range of tiles and may run on many threads at once; `finish` runs once, after all of it. On a
+//! GPU `main` is the code of each thread of a grid of blocks, with shared memory, barriers and
+//! shuffles, and there is no `finish`. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
 pub mod avoid_negated_min;
 pub mod clone_body;
 pub mod cse;
 pub mod dce;
+mod device;
 pub mod divide;
 pub mod if_conversion;
 pub mod index;
@@ -26,10 +28,11 @@ pub mod widen;
 
 use crate::loc::LocStack;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+pub use device::{CLUSTER_CAPABILITY, COPY_BYTES, Gpu, MAX_SHARED, OLDEST_CAPABILITY, STATIC_SHARED, WARP};
 pub use name::Name;
 
-/// A register: an index into [`Kernel::regs`]. It is assigned once by `let` or a loop, or several times if declared
-/// by `var`.
+/// A register: an index into [`Kernel::regs`]. It is assigned once by `let` or a loop, or several
+/// times if declared by `var`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Reg(pub u32);
 
@@ -70,63 +73,26 @@ pub enum Expr {
     TileEnd,
     /// GPU: the position of the thread.
     Place(Gpu),
-    /// GPU: the value of the lane that is this many lanes higher, or this lane's own value if there is none. All
-    /// lanes of the warp take part.
+    /// GPU: the value of the lane that is this many lanes higher, or this lane's own value if there
+    /// is none. All lanes of the warp take part.
     ShuffleDown(Box<Expr>, u32),
-    /// GPU: the value of the lane that is this many lanes lower, or this lane's own value if there is none. All lanes
-    /// of the warp take part.
+    /// GPU: the value of the lane that is this many lanes lower, or this lane's own value if there
+    /// is none. All lanes of the warp take part.
     ShuffleUp(Box<Expr>, u32),
-    /// GPU: the value of the lane whose number differs in this bit, a power of two. All lanes of the warp take part.
+    /// GPU: the value of the lane whose number differs in this bit, a power of two. All lanes of the
+    /// warp take part.
     ShuffleXor(Box<Expr>, u32),
     /// GPU: the value of lane 0 of the warp. All lanes of the warp take part.
     Broadcast(Box<Expr>),
 }
-
-/// The position of a thread in its grid. All values are i32.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Gpu {
-    /// The thread's number in the block.
-    Thread,
-    /// The block's number in the grid.
-    Block,
-    /// The number of blocks of the grid.
-    Blocks,
-    /// The number of tiles that every 128 threads take, chosen at launch. In a kernel that makes several steps of an
-    /// iteration it is the number of steps.
-    Span,
-}
-
-impl Gpu {
-    /// Every variant.
-    pub const ALL: [Gpu; 4] = [Gpu::Thread, Gpu::Block, Gpu::Blocks, Gpu::Span];
-    /// Returns the name in the text form.
-    pub fn name(self) -> &'static str {
-        ["thread", "block", "blocks", "span"][self as usize]
-    }
-}
-
-/// The compute capability of the oldest devices that kernels run on: 80 is 8.0.
-pub const OLDEST_CAPABILITY: u32 = 80;
-/// The compute capability of the oldest devices that have clusters of blocks.
-pub const CLUSTER_CAPABILITY: u32 = 90;
-
-/// The bytes of an asynchronous copy.
-pub const COPY_BYTES: usize = 16;
-/// The most bytes of shared memory that code may declare itself.
-pub const STATIC_SHARED: u32 = 48 << 10;
-/// The most bytes of shared memory that a launch may ask for on every supported device.
-pub const MAX_SHARED: u32 = 99 << 10;
-
-/// The number of lanes of a warp.
-pub const WARP: u32 = 32;
 
 /// A statement.
 #[derive(Clone, PartialEq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Stmt {
     Let(Reg, Expr, LocStack),
-    /// The declaration of a local array, by its number. It lives until the end of this block, and its elements are
-    /// unset.
+    /// The declaration of a local array, by its number. It lives until the end of this block, and
+    /// its elements are unset.
     Local(u32),
     Var(Reg, Expr),
     Assign(Reg, Expr),
@@ -141,8 +107,8 @@ pub enum Stmt {
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// Leaves an error record: site, condition, element.
     Record(u32, Expr, Expr),
-    /// A hint that an element of an array will be read soon. Any index is allowed, because nothing is read. If `wide`
-    /// is set, the hint is given only on CPUs with vectors of 64 bytes.
+    /// A hint that an element of an array will be read soon. Any index is allowed, because nothing
+    /// is read. If `wide` is set, the hint is given only on CPUs with vectors of 64 bytes.
     Prefetch {
         array: Mem,
         index: Expr,
@@ -150,28 +116,30 @@ pub enum Stmt {
     },
     /// A comment for the reader of the generated code.
     Note(String),
-    /// GPU: reads as many neighbours as there are registers, in one access. The index is a multiple of their number.
+    /// GPU: reads as many neighbours as there are registers, in one access. The index is a multiple
+    /// of their number.
     LoadVec(Vec<Reg>, Mem, Expr),
-    /// GPU: writes as many neighbours as there are expressions, in one access. The index is a multiple of their
-    /// number.
+    /// GPU: writes as many neighbours as there are expressions, in one access. The index is a
+    /// multiple of their number.
     StoreVec(Mem, Expr, Vec<Expr>),
-    /// GPU: a barrier of the block. Everything that its threads wrote before is visible to all of them after it.
+    /// GPU: a barrier of the block. Everything that its threads wrote before is visible to all of
+    /// them after it.
     Barrier,
-    /// GPU: one more arrival at a counter (the second operand), of the given total (the third). The register is true
-    /// for the last arrival. Its thread then sees everything that the other threads wrote before they arrived, and
-    /// the counter is 0 again.
+    /// GPU: one more arrival at a counter (the second operand), of the given total (the third). The
+    /// register is true for the last arrival. Its thread then sees everything that the other
+    /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
-    /// GPU: a barrier of all blocks of the cluster, all of which have begun after it. Unless it is `relaxed`,
-    /// everything that their threads wrote before is visible to all of them after it.
+    /// GPU: a barrier of all blocks of the cluster, all of which have begun after it. Unless it is
+    /// `relaxed`, everything that their threads wrote before is visible to all of them after it.
     ClusterBarrier {
         relaxed: bool,
     },
-    /// GPU: a store to the shared memory of a block of this cluster: the memory, the index, the rank of the block,
-    /// and the value. That block must have begun, and must not have ended.
+    /// GPU: a store to the shared memory of a block of this cluster: the memory, the index, the rank
+    /// of the block, and the value. That block must have begun, and must not have ended.
     StoreTo(Mem, Expr, Expr, Expr),
-    /// GPU: begins to copy 4, 8 or 16 bytes, from the neighbours from `index` on of an array to those from `at` on of
-    /// shared memory, of any types. Both indices are multiples of these bytes, and the array is aligned unless they
-    /// are one element. Nothing may read or write the copy before it has been waited for.
+    /// GPU: begins to copy 4, 8 or 16 bytes, from the neighbours from `index` on of an array to those from `at` on
+    /// of shared memory, of any types. Both indices are multiples of these bytes, and the array is aligned unless
+    /// they are one element. Nothing may read or write the copy before it has been waited for.
     CopyAsync {
         bytes: u32,
         to: Mem,
@@ -181,16 +149,16 @@ pub enum Stmt {
     },
     /// GPU: makes a group of the copies that the thread has begun since its last group.
     CopyGroup,
-    /// GPU: waits for all groups of the thread's copies except for so many of the last ones. The thread sees what
-    /// they have copied, and other threads see it behind a barrier.
+    /// GPU: waits for all groups of the thread's copies except for so many of the last ones. The thread sees
+    /// what they have copied, and other threads see it behind a barrier.
     CopyWait(u32),
     /// GPU: defines a word, u32, as tensor cores take it: two halves, the first one in its low bits, or one f32,
     /// rounded to tf32: to 11 bits of precision, ties away from 0.
     Pack(Reg, Vec<Expr>),
-    /// GPU: loads four matrices of eight rows of 16 bytes from words of shared memory, as one operation of the warp:
-    /// lane 8 m + r has the number of the first word of row r of matrix m. Register m of lane l has word l mod 4 of
-    /// row l / 4 of that matrix; if it is transposed, the elements of 16 bits in column l / 4 of the rows 2 (l mod
-    /// 4), in the low half, and 2 (l mod 4) + 1.
+    /// GPU: loads four matrices of eight rows of 16 bytes from words of shared memory, as one operation of the
+    /// warp: lane 8 m + r has the number of the first word of row r of matrix m. Register m of lane l has
+    /// word l mod 4 of row l / 4 of that matrix; if it is transposed, the elements of 16 bits in column l / 4
+    /// of the rows 2 (l mod 4), in the low half, and 2 (l mod 4) + 1.
     LoadMatrices {
         regs: Vec<Reg>,
         from: Mem,
@@ -222,7 +190,8 @@ pub struct Array {
     pub write: bool,
     /// Whether element i is `base[i * stride]`, not `base[i]`.
     pub strided: bool,
-    /// Whether no other array of the kernel overlaps what is written through this array or through any other.
+    /// Whether no other array of the kernel overlaps what is written through this array or through
+    /// any other.
     pub noalias: bool,
     /// Whether the address of element 0 is a multiple of 16 bytes.
     pub aligned: bool,
@@ -258,33 +227,33 @@ pub struct Kernel {
     pub sites: Vec<String>,
     /// The registers: name (unique) and type.
     pub regs: Vec<(Name, Ty)>,
-    /// The least number in the name of the next new register. Names that were read from a text have numbers of their
-    /// own.
+    /// The least number in the name of the next new register. Names that were read from a text have
+    /// numbers of their own.
     pub next_number: u32,
     /// The number of threads of a block; 0 for a CPU kernel.
     pub threads: u32,
-    /// The least number of blocks that must be resident on a multiprocessor at once, which limits the registers of a
-    /// thread. 0 leaves the choice to the assembler.
+    /// The least number of blocks that must be resident on a multiprocessor at once, which limits
+    /// the registers of a thread. 0 leaves the choice to the assembler.
     pub min_resident_blocks: u32,
-    /// The number of blocks of a cluster: 2, 4 or 8 neighbours, which run at the same time and reach each other's
-    /// shared memory. Block b has the rank b mod `cluster`. 0 if there are no clusters.
+    /// The number of blocks of a cluster: 2, 4 or 8 neighbours, which run at the same time and reach
+    /// each other's shared memory. Block b has the rank b mod `cluster`. 0 if there are no clusters.
     pub cluster: u32,
     /// The arrays that a block's threads share: name, type, length.
     pub shared: Vec<(String, Ty, u32)>,
-    /// Whether the program promises that every index, times its array's stride, fits in 31 bits and a sign. Then the
-    /// pass [`narrow`] computes indices in i32.
+    /// Whether the program promises that every index, times its array's stride, fits in 31 bits and
+    /// a sign. Then the pass [`narrow`] computes indices in i32.
     pub narrow: bool,
-    /// Registers and scalar parameters, of i64, that are indices or extents of the index space: never negative where
-    /// elements are computed, and below 2^31 - 2^19 if indices fit in 32 bits. The first pass that needs them takes
-    /// them; they are no part of the text.
+    /// Registers and scalar parameters, of i64, that are indices or extents of the index space:
+    /// never negative where elements are computed, and below 2^31 - 2^19 if indices fit in 32 bits.
+    /// The first pass that needs them takes them; they are no part of the text.
     pub in_space: Vec<Expr>,
     /// Whether it makes several steps of an iteration; [`Gpu::Span`] is their number.
     pub is_multi_step: bool,
     /// Whether it does nothing where the guard, an i64 in device memory, is not negative: an iteration that a check
     /// ends has ended before the launch.
     pub is_guarded: bool,
-    /// The number of bytes that a vector load of an array brings into a GPU's L2 cache, a power of two; 0 for the
-    /// device's default.
+    /// The number of bytes that a vector load of an array brings into a GPU's L2 cache, a power of
+    /// two; 0 for the device's default.
     pub fetch: u32,
     /// The code of a range of tiles on a CPU, of each thread on a GPU.
     pub main: Option<Vec<Stmt>>,
@@ -304,8 +273,8 @@ impl Kernel {
         if bytes > STATIC_SHARED { bytes } else { 0 }
     }
 
-    /// Returns where each of the arrays that a block's threads share begins, one behind the other, and where the last
-    /// one ends, in bytes.
+    /// Returns where each of the arrays that a block's threads share begins, one behind the other, and where the
+    /// last one ends, in bytes.
     pub fn shared_offsets(&self) -> Vec<u32> {
         let mut end = 0;
         let ends = self.shared.iter().map(|(_, ty, len)| {

@@ -1,65 +1,30 @@
 //! Plans: the steps that the runtime executes for a call of one function.
 //!
-//! A plan consists of host scalars (computed from lengths, constants and scalar arguments), shape rules over them,
-//! the extents of results and temporaries, and a list of steps. All decisions that do not depend on the call are in
-//! it. At a call, [`policy`] chooses among the variants of a kernel for GPUs, and the runtime's executor among those
-//! for CPUs. Text form: `docs/ir.md`.
+//! A plan consists of host scalars (computed from lengths, constants and scalar arguments), shape
+//! rules over them, the extents of results and temporaries, and a list of steps. All decisions that
+//! do not depend on the call are in it. At a call, [`policy`] chooses among the variants of a
+//! kernel for GPUs, and the runtime's executor among those for CPUs. Text form: `docs/ir.md`.
 
 pub mod gpu;
 mod guards;
 pub mod host;
+mod host_scalars;
 pub mod parse;
 pub mod policy;
 pub mod print;
 mod profit;
 
-use crate::core::{Rule, TILE, Type};
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-
-/// A host scalar of one plan: its index in [`Plan::host`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct HostId(pub u32);
-
-/// How a host scalar is computed. Its operands come before it in the list.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
-pub enum HostOp {
-    Const(Lit),
-    /// The length of an array parameter along an axis.
-    Len(u32, u8),
-    /// The value of a scalar parameter.
-    Arg(u32),
-    /// The number of the present step of an iteration ([`Repeat::turn`]), i64. Each iteration that needs it has its
-    /// own. Before the first step it is 0.
-    Turn(u32),
-    Unary(UnaryOp, HostId),
-    Binary(BinaryOp, HostId, HostId),
-    MulAdd(HostId, HostId, HostId),
-    Select(HostId, HostId, HostId),
-    Cast(Ty, HostId),
-}
-
-/// A shape rule, which is checked before anything is allocated, launched or written.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HostRule {
-    /// The relation that must hold.
-    pub rule: Rule,
-    /// The first operand (i64).
-    pub a: HostId,
-    /// The second operand (i64).
-    pub b: HostId,
-    /// The construct and the parameters that the rule is about, such as `zip_with: x, y`.
-    pub subject: String,
-    /// The author's `file:line:column`, or an empty string.
-    pub loc: String,
-}
+use crate::core::{TILE, Type};
+use crate::scalar::Ty;
+pub use host_scalars::{HostId, HostOp, HostRule};
 
 /// A named value of the plan: parameter, result or temporary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slot {
     /// Its name.
     pub name: String,
-    /// The value's type. An array has extents unless it is a parameter, whose extents are the caller's.
+    /// The value's type. An array has extents unless it is a parameter, whose extents are the
+    /// caller's.
     pub ty: Type,
     /// The extents of an array that is a result or a temporary, outermost first.
     pub extents: Vec<HostId>,
@@ -90,7 +55,8 @@ impl Plan {
 /// How a kernel uses an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Read only at the index of the element that is being computed. An output may be the same array.
+    /// Read only at the index of the element that is being computed. An output may be the same
+    /// array.
     Pointwise,
     /// Read at other indices as well.
     Anywhere,
@@ -114,27 +80,27 @@ pub struct Launch {
     pub kernel: u32,
     /// The kernel's name, for reports.
     pub name: String,
-    /// The extents of the index space, outermost first; its elements are counted in row-major order. If it is empty,
-    /// only `finish` runs.
+    /// The extents of the index space, outermost first; its elements are counted in row-major
+    /// order. If it is empty, only `finish` runs.
     pub domain: Vec<HostId>,
-    /// The length of a segment, or the number of inner indices of a product, if variants or the division of the work
-    /// depend on it.
+    /// The length of a segment, or the number of inner indices of a product, if variants or the
+    /// division of the work depend on it.
     pub segment: Option<HostId>,
     /// Whether the elements must be visited in order, on one thread (folds).
     pub sequential: bool,
-    /// Estimated number of operations and accesses of one element, which decides how finely the work is divided
-    /// ([`Launch::work`]).
+    /// Estimated number of operations and accesses of one element, which decides how finely the
+    /// work is divided ([`Launch::work`]).
     pub cost: u32,
-    /// Number of elements in a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer if an element takes many
-    /// operations. Reductions always have tiles.
+    /// Number of elements in a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer if an
+    /// element takes many operations. Reductions always have tiles.
     pub grain: u32,
     /// For a launch that is instead of others: the least and the greatest length of segments for which a CPU is
     /// faster so.
     pub lengths: [u32; 2],
     /// The arrays, in the order of the kernel's parameters.
     pub arrays: Vec<(Place, Access)>,
-    /// Arrays of more than one dimension (by index in `arrays`) that must have no gaps between their rows in the
-    /// kernel's contiguous variants.
+    /// Arrays of more than one dimension (by index in `arrays`) that must have no gaps between
+    /// their rows in the kernel's contiguous variants.
     pub flat: Vec<u32>,
     /// The "in" scalars, in the order of the kernel's parameters.
     pub scalars: Vec<ScalarArg>,
@@ -142,8 +108,8 @@ pub struct Launch {
     pub slots: Vec<Place>,
     /// The element types of the scratch arrays, each of which has one value per tile.
     pub scratch: Vec<Ty>,
-    /// The stored arrays and the slots that the launch writes, each with the author's `file:line:column`, which may
-    /// be empty.
+    /// The stored arrays and the slots that the launch writes, each with the author's
+    /// `file:line:column`, which may be empty.
     pub computes: Vec<(Place, String)>,
     /// The message of an error record at each site: `x.at(i) is out of range (stats.rs:12:5)`.
     pub sites: Vec<String>,
@@ -161,17 +127,17 @@ pub const ANY_LENGTH: [u32; 2] = [0, u32::MAX];
 pub const GUESSED_LENGTH: u32 = 1024;
 
 impl Launch {
-    /// Returns the estimated number of operations of a CPU's unit of work. If the length of segments is known, it
-    /// replaces [`GUESSED_LENGTH`].
+    /// Returns the estimated number of operations of a CPU's unit of work. If the length of
+    /// segments is known, it replaces [`GUESSED_LENGTH`].
     pub fn work(&self, segment: Option<i64>) -> i64 {
         let length = segment.unwrap_or(GUESSED_LENGTH.into()).max(1);
         let of_element = i64::from(self.cost).saturating_mul(length) / i64::from(GUESSED_LENGTH);
         i64::from(self.grain).saturating_mul(of_element.max(1))
     }
 
-    /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number of units of
-    /// work, rows or strips of columns, and the length of these: if there are several units, and one for each thread,
-    /// two levels of the tree serve the length, and it is faster.
+    /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number
+    /// of units of work, rows or strips of columns, and the length of these: if there are several units, and one
+    /// for each thread, two levels of the tree serve the length, and it is faster.
     pub fn runs_instead(&self, units: i64, length: Option<i64>, threads: usize) -> bool {
         let [least, most] = self.lengths.map(i64::from);
         let pays = |n: i64| n <= TILE * TILE && (least..=most).contains(&n);
@@ -194,19 +160,20 @@ pub enum Step {
     Launch(Launch),
     /// Repeats the steps that follow.
     Repeat(Repeat),
-    /// The launch that is the next step computes what this number of steps behind it compute. It runs instead of them
-    /// if the device has code for it and a variant of its kernel serves the call. Otherwise it is skipped.
+    /// The launch that is the next step computes what this number of steps behind it compute. It runs
+    /// instead of them if the device has code for it and a variant of its kernel serves the call.
+    /// Otherwise it is skipped.
     Instead(u32),
     /// Frees a temporary.
     Free(u32),
 }
 
-/// An iteration. The next steps of the plan are its check, if it has one, and the `body` steps behind these its body,
-/// which computes `next` from `current` for each state.
+/// An iteration. The next steps of the plan are its check, if it has one, and the `body` steps behind these its
+/// body, which computes `next` from `current` for each state.
 ///
-/// In the first repetition `current` is `from`; in the last one `next` is `to`. In between they are `to` and a spare
-/// array in turn, so that nothing is copied. If the count is 0, the `otherwise` steps behind the body run once
-/// instead, and copy `from` to `to`.
+/// In the first repetition `current` is `from`; in the last one `next` is `to`. In between they are
+/// `to` and a spare array in turn, so that nothing is copied. If the count is 0, the `otherwise`
+/// steps behind the body run once instead, and copy `from` to `to`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repeat {
     /// The number of repetitions (i64). A rule makes sure that it is not negative.
@@ -295,9 +262,11 @@ pub struct State {
     pub to: Place,
     /// A temporary with memory of its own, which holds every other state in between.
     pub spare: u32,
-    /// The temporary that stands for the state before a step in the body's launches; it has no memory of its own.
+    /// The temporary that stands for the state before a step in the body's launches; it has no
+    /// memory of its own.
     pub current: u32,
-    /// The temporary that stands for the state after a step in the body's launches; it has no memory of its own.
+    /// The temporary that stands for the state after a step in the body's launches; it has no
+    /// memory of its own.
     pub next: u32,
 }
 
@@ -321,8 +290,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether a result may be stored in a parameter's memory: the launch that writes the result reads the parameter
-    /// only at the index that it writes, and no later launch reads the parameter.
+    /// Whether a result may be stored in a parameter's memory: the launch that writes the result
+    /// reads the parameter only at the index that it writes, and no later launch reads the
+    /// parameter.
     pub fn may_be_in_place(&self, result: usize, param: usize) -> bool {
         let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
         // an iteration writes its result before it has read everything that it reads
@@ -349,8 +319,8 @@ impl Plan {
         })
     }
 
-    /// Returns the steps of a call in which every launch that is instead of others runs, those of one in which only
-    /// those among the others run, and those of one in which none does.
+    /// Returns the steps of a call in which every launch that is instead of others runs, those of one in
+    /// which only those among the others run, and those of one in which none does.
     fn alternatives(&self) -> [Vec<&Step>; 3] {
         [0, 1, 2].map(|depth| {
             let (mut out, mut at, mut ends) = (Vec::new(), 0, Vec::new());
@@ -383,8 +353,8 @@ impl Plan {
         self.steps.iter().filter_map(|s| if let Step::Repeat(r) = s { Some(r) } else { None })
     }
 
-    /// Returns the length of a parameter along an axis as messages and documents write it: `len(x)`, `rows(a)`,
-    /// `cols(a)`, `extent(t, 1)`.
+    /// Returns the length of a parameter along an axis as messages and documents write it:
+    /// `len(x)`, `rows(a)`, `cols(a)`, `extent(t, 1)`.
     pub fn length(&self, param: u32, axis: u8) -> String {
         let Some(p) = self.params.get(param as usize) else { return "?".into() };
         match (p.ty.rank, axis) {

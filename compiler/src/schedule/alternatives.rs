@@ -3,8 +3,7 @@
 
 use super::along::Along;
 use super::groups::{self, FusedGroup};
-use super::scheduler::Scheduler;
-use super::stencil_chain::Refusal;
+use super::scheduler::{Refusal, Scheduler};
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
 use crate::core::{Function, NodeId};
 use crate::error::Result;

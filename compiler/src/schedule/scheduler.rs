@@ -2,13 +2,15 @@
 
 use super::groups::FusedGroup;
 use super::kernels::KernelVariants;
-use super::stencil_chain::Refusal;
 use crate::core::equations::Equations;
 use crate::core::{Function, Graph, NodeId};
 use crate::plan::{Place, Plan};
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::Arc;
+
+/// Why groups are no chain, for reports.
+pub type Refusal = String;
 
 /// For which targets code is generated. The steps of the plan that every device runs do not depend on it. The
 /// "in" scalars of kernels do, which follow from the variants that are generated, and so do launches that run

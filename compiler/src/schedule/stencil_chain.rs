@@ -25,6 +25,7 @@ use super::groups::{self, FusedGroup, is_store};
 use super::lower::LaunchContext;
 use super::lower::{Loaded, Lower};
 use super::resident_segments::{MOST_GROUPS, may_share, recomputed};
+use super::scheduler::Refusal;
 use super::stencil;
 use super::work;
 use crate::core::linear::Linear;
@@ -48,9 +49,6 @@ pub fn chain(g: &Graph, all: &[FusedGroup], scalars: &[Vec<u32>]) -> Option<usiz
     let count = all.iter().zip(scalars).take(MOST_GROUPS).take_while(belongs).count();
     (count > 1).then_some(count)
 }
-
-/// Why groups are no chain, for reports.
-pub type Refusal = String;
 
 /// Returns the group of a launch that computes all groups of a chain: the last one. It is refused if
 /// something else that they store is a result, or is `needed` later.
