@@ -16,8 +16,8 @@ pub enum HostOp {
     Len(u32, u8),
     /// The value of a scalar parameter.
     Arg(u32),
-    /// The number of the present step of an iteration ([`crate::plan::Repeat::turn`]), i64. Each iteration that needs it
-    /// has its own. Before the first step it is 0.
+    /// The number of the present step of an iteration ([`crate::plan::Repeat::turn`]), i64. Each iteration that needs
+    /// it has its own. Before the first step it is 0.
     Turn(u32),
     Unary(UnaryOp, HostId),
     Binary(BinaryOp, HostId, HostId),
