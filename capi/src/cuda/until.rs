@@ -148,8 +148,9 @@ impl Call<'_> {
         let starts = self.decide_runs(p, ws, &mut Needs::default(), &mut decided);
         ws.frame.decided = decided;
         let starts = starts?;
-        // what waits for the host, or is to be looked at one by one, is not queued ahead
-        let is_ahead = !guards::is_on() && !stops.iter().chain(body).any(waits);
+        // what waits for the host, is to be looked at one by one, or does not read the guard, as in packages of
+        // earlier compilers, is not queued ahead
+        let is_ahead = !guards::is_on() && stops.iter().chain(body).all(may_be_ahead);
         let (mut turn, mut run) = (0, 0);
         let made = loop {
             interrupt::check()?;
@@ -188,9 +189,14 @@ impl Call<'_> {
     }
 }
 
-/// Whether a step waits for the device.
-fn waits(step: &Step) -> bool {
-    matches!(step, Step::Repeat(r) if r.check.is_some())
+/// Whether a step may be queued before it is known whether the iteration has ended: it does not wait for the
+/// device, and does nothing behind the end.
+fn may_be_ahead(step: &Step) -> bool {
+    match step {
+        Step::Repeat(r) => r.check.is_none(),
+        Step::Launch(l) => l.guarded,
+        Step::Alloc(_) | Step::Instead(_) | Step::Free(_) => true,
+    }
 }
 
 /// Returns the bytes of the error records of all launches among the steps.
@@ -235,11 +241,21 @@ impl Reads {
             _ => READS - 1,
         };
         self.checks += 1;
+        // what has come by now says whether the device waits for the host
+        if let Some(number) = self.take_note(READS)? {
+            return Ok(Some(number));
+        }
         if self.checks >= self.share || ahead == 0 {
             self.queue(call)?;
         }
+        self.take_note(ahead)
+    }
+
+    /// Takes note of the numbers that have come, and waits until at most `unknown` reads are not known. Returns the
+    /// number of steps if it is among them.
+    fn take_note(&mut self, unknown: usize) -> Result<Option<i64>> {
         while self.known < self.queued {
-            match self.next(self.queued - self.known > ahead)? {
+            match self.next(self.queued - self.known > unknown)? {
                 None => break,
                 Some(number) if number >= 0 => return Ok(Some(number)),
                 Some(_) => {}

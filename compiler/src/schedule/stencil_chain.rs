@@ -185,7 +185,12 @@ impl LaunchContext<'_, '_> {
                 break;
             }
             for it in &stage.fused.items {
-                let of = beyond.remove(&it.node).expect("each item of a stage has one");
+                let Some(of) = beyond.remove(&it.node) else {
+                    return Err(format!(
+                        "the array{} is the value of two results",
+                        of_line(&self.g, it.node)
+                    ));
+                };
                 let whole = written[&it.node];
                 let of = of.finished(self, it.node, whole);
                 stage.beyond.push(of.ok_or_else(|| too_many_beyond(&self.g, it.node))?);
