@@ -124,9 +124,9 @@ fn several_steps_at_once() {
     let a = Value::Array(vec![51, 120], (0..51 * 120).map(value).collect());
     let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
     // the versions of the step, and the first that makes one step only
-    let mut kernels = compiled.kernels.iter().filter_map(|k| k.gpu.as_ref()).map(|k| &k.kernel.variants);
-    let versions = kernels.find(|all| all.iter().any(|v| v.steps_per_launch.is_some())).unwrap();
-    let single = versions.iter().position(|v| v.steps_per_launch.is_none()).unwrap();
+    let mut kernels = compiled.kernels.iter().filter_map(|k| k.gpu.as_ref()).map(|k| &k.variants);
+    let versions = kernels.find(|all| all.iter().any(|v| v.launch.steps_per_launch.is_some())).unwrap();
+    let single = versions.iter().position(|v| v.launch.steps_per_launch.is_none()).unwrap();
     for (eps, limit) in [(2.0f32, 60i64), (1.2, 60), (100.0, 60), (0.0, 0), (1.0, 13)] {
         let args = [a.clone(), scalar(eps), scalar(limit)];
         let expected = interp::run(&f, &args).unwrap();
