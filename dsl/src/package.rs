@@ -238,7 +238,7 @@ impl Package {
     }
 
     /// Sets what each function of the package may take to compile: nodes of core IR, bytes of PTX, and time. Beyond
-    /// that, compiling it is an error (E0903) at the line that took it there. `--budget` of the generator sets another one.
+    /// that, compiling it is an error (E0903) at the line that went beyond. `--budget` of generators sets another.
     ///
     /// Cost: none.
     ///

@@ -129,7 +129,7 @@ fn at_once(f: &Function, args: &[Value], versions: usize) {
 #[test]
 fn several_steps_at_once() {
     let f = lower(["a", "k"], ["r"], |a: MExp<f32>, k: SExp<i64>| a.iterate(k, jacobi));
-    // the blocks of 8 steps store 48 x 112 elements, those of 4 steps 56 x 120, each with rows at 16 bytes or anywhere
+    // blocks of 8 steps store 48 x 112 elements, those of 4 steps 56 x 120, with rows aligned to 16 bytes or not
     for (rows, cols, k) in [(115, 244, 11), (112, 240, 8), (3, 4, 3), (49, 116, 5)] {
         at_once(&f, &[numbers(rows, cols), scalar(k as i64)], 4);
     }

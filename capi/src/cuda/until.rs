@@ -3,9 +3,9 @@
 //! ahead, and reads numbers only to stop queueing. What the launches behind the end would have written is as it was,
 //! and they leave no records and no counts. The number says which of the buffers of each state has the result.
 //!
-//! The host reads the number of every check first. Where the device has done all that was queued by the time that the
-//! host queues more, the host reads half as often from then on. So an iteration that ends soon queues little in
-//! vain, and one of many quick steps is hardly ever read.
+//! The host reads the number of every check at first. Each time that it finds that the device has done all that was
+//! queued, it doubles the number of checks between two reads, up to 16. So an iteration that ends soon queues few
+//! launches behind its end, and one of many quick steps costs one read for 16 checks.
 
 use super::call::Call;
 use super::event::Event;

@@ -243,7 +243,7 @@ impl GpuVariant {
             }
             grid => !grid.follows(),
         };
-        // with so few resident blocks, a short last wave of blocks leaves most of the device idle
+        // the tail effect: where few blocks are resident, a partial last wave leaves most multiprocessors idle
         let resident = device.multiprocessors.max(1) * u64::from(RESIDENT_WITH_SHARED);
         let fills = |n: u64| 8 * n >= 7 * resident * n.div_ceil(resident);
         fits && (self.shared == 0 || fills(blocks(segment)))

@@ -11,7 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 /// Elements that are in registers, by array and by index in linear normal form.
 pub type Loaded = HashMap<(NodeId, Vec<NodeId>), Expr>;
 
-/// Rows of so few elements that they are straight code, at the calls that a variant serves.
+/// Short rows of a constant length, whose loops are unrolled completely. A guard of the variant checks the length.
 #[derive(Clone, Copy)]
 pub struct ShortRow {
     /// The length, as a node.

@@ -9,8 +9,8 @@ const BYTES: i64 = 24 << 10;
 /// The most bytes that they may have where a stage reads many rows: then they are in the second cache.
 const MOST_BYTES: i64 = 128 << 10;
 
-/// The columns of a strip: so few that the buffers fit, but at least the first number, because the columns that
-/// strips share are computed by both.
+/// The bounds of the width of a strip, in columns. The buffers fit into the cache if the strip is narrow; but
+/// neighbouring strips both compute the halo between them, which costs most where strips are narrow.
 const COLUMNS: std::ops::RangeInclusive<i64> = 256..=2048;
 /// The columns of a strip are a multiple of this, so that strips begin where a vector begins.
 const MULTIPLE: i64 = 64;
