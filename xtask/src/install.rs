@@ -17,6 +17,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// The version of everything.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The program that calls packages from the command line.
+const RUNNER: &str = "arraygpu-run";
 /// The shared library's soname: its number changes when the ABI breaks.
 pub const SONAME: &str = "libarraygpu.so.5";
 
