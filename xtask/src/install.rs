@@ -3,6 +3,7 @@
 //! ```text
 //! lib/libarraygpu.so -> libarraygpu.so.5 -> libarraygpu.so.5.0.1.0    lib/libarraygpu.a
 //! lib/cmake/arraygpu/    lib/pkgconfig/arraygpu.pc    include/arraygpu.h  include/arraygpu.hpp
+//! bin/arraygpu-run
 //! ```
 //!
 //! Nothing in it holds an absolute path: the tree can be moved. The library is built as
@@ -16,6 +17,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// The version of everything.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The program that calls packages from the command line.
+const RUNNER: &str = "arraygpu-run";
 /// The shared library's soname: its number changes when the ABI breaks.
 pub const SONAME: &str = "libarraygpu.so.5";
 
@@ -106,12 +109,13 @@ fn build_and_install(prefix: &Path, profile: Profile, more: &[&str]) -> Result {
     let prefix = &cwd.join(prefix);
     let mut tree = Tree { prefix, list: Vec::new() };
     sh::run(
-        sh::cargo(&["build", "--package", "arraygpu-capi"])
+        sh::cargo(&["build", "--package", "arraygpu-capi", "--package", RUNNER])
             .args(["--features", "reserve"])
             .args(profile.arguments())
             .args(more),
     )?;
     libraries(&mut tree, &profile.built())?;
+    runner(&mut tree, &profile.built())?;
     headers(&mut tree, "include")?;
     let templates = sh::root().join("cmake");
     for name in [
@@ -160,6 +164,29 @@ fn libraries(tree: &mut Tree, built: &Path) -> Result {
         let _ = fs::remove_file(&path);
         symlink(to, &path).map_err(|e| format!("cannot link {}: {e}", path.display()))?;
     }
+    Ok(())
+}
+
+/// Puts the runner there, without the debugger's tables.
+fn runner(tree: &mut Tree, built: &Path) -> Result {
+    let (program, stripped) = (built.join(RUNNER), built.join("installed-run"));
+    if modified(&stripped).is_none_or(|made| modified(&program).is_none_or(|m| m > made)) {
+        sh::run(sh::program("strip").arg("--strip-debug").arg("-o").arg(&stripped).arg(&program))?;
+    }
+    let name = format!("bin/{RUNNER}");
+    tree.put(&name, &sh::get(&stripped)?)?;
+    let path = tree.prefix.join(name);
+    executable(&path).map_err(|e| format!("cannot make {} executable: {e}", path.display()))
+}
+
+#[cfg(unix)]
+fn executable(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn executable(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 

@@ -1,0 +1,29 @@
+//! What `arraygpu-run` does: calls a function of a package with values from the command line or
+//! from files, prints the results, and measures. `docs/runner.md` is for its users.
+//!
+//! ```text
+//! values      kind array random          elements, arrays, generators
+//! files       npy table picture file     `.npy`, `.csv`, pictures
+//! parameters  slot input                 NAME=VALUE becomes an array
+//! library     runtime package call       libarraygpu and a package through the C ABI
+//! figures     benchmark summary report
+//! program     command                    the command line
+//! ```
+
+pub mod array;
+pub mod benchmark;
+pub mod call;
+pub mod command;
+pub mod file;
+pub mod input;
+pub mod kind;
+pub mod npy;
+pub mod package;
+pub mod picture;
+pub mod problem;
+pub mod random;
+pub mod report;
+pub mod runtime;
+pub mod slot;
+pub mod summary;
+pub mod table;
