@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 22] = [
     "abi.rs",
     "abi/packages.rs",
     "guard.rs",
@@ -23,6 +23,7 @@ const SOURCES: [&str; 21] = [
     "online/builder.rs",
     "online/operations.rs",
     "online/joined.rs",
+    "online/iterated.rs",
     "online/compile.rs",
     "online/programs.rs",
     "online/cc.rs",

@@ -1369,6 +1369,40 @@ agpu_status agpu_builder_loop(struct agpu_builder *builder,
                               agpu_node *nodes);
 
 /**
+ * Begins the function of a step of an iteration, or of the check that ends one: a builder of its own, in which all
+ * nodes of the step are made. Its parameters stand for `count` nodes of `builder`: the first `states` of them are the
+ * initial states, which are arrays, the others are what the step reads from outside, computed once. `params` receives
+ * count + 1 nodes of the step: one for each, and the number of the step, an i64 that is 0 first. The caller frees the
+ * step's builder.
+ */
+agpu_status agpu_builder_step(struct agpu_builder *builder,
+                              const agpu_node *args,
+                              int32_t count,
+                              int32_t states,
+                              struct agpu_builder **step,
+                              agpu_node *params);
+
+/**
+ * Adds an iteration of at most `most` steps, an i64 that the host can compute and that is 0 or more (a shape rule).
+ * `next` are the next states, as many nodes of `step` as that has states; each keeps its extents (a shape rule).
+ * `nodes` receives a node for each state: that after the last step or, if `collect`, the states after all steps, along a
+ * new first axis. If `check` is not NULL, it is a builder that agpu_builder_step() began with the arguments of `step`,
+ * and `condition` a bool of it: the iteration ends where that does not hold for the states before a step whose number is
+ * a multiple of `every`, or for those after the last one. `nodes` then receives one node more: a vector of one i64, the
+ * number of steps, or -1 if the condition still holds at the end.
+ */
+agpu_status agpu_builder_iterate(struct agpu_builder *builder,
+                                 agpu_node most,
+                                 struct agpu_builder *step,
+                                 const agpu_node *next,
+                                 int32_t states,
+                                 bool collect,
+                                 struct agpu_builder *check,
+                                 agpu_node condition,
+                                 int32_t every,
+                                 agpu_node *nodes);
+
+/**
  * Adds a result, an array or a scalar. Results whose name is NULL are named r0, r1 .. by their
  * position.
  */

@@ -15,5 +15,6 @@
 #include <arraygpu.hpp>
 #include <arraygpu/expr/assign.hpp>
 #include <arraygpu/expr/extremes.hpp>
+#include <arraygpu/expr/iterate.hpp>
 
 #endif // ARRAYGPU_EXPR_HPP

@@ -1,6 +1,7 @@
 //! Builders: a function of core IR, made from C node by node. A mistake in a node is returned as an
 //! error and leaves the function as it was.
 
+use super::iterated::Begun;
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus, AgpuType};
 use crate::buffer::ty as type_of;
 use crate::error::{INVALID_ARGUMENT, Result, fail, out};
@@ -16,7 +17,7 @@ use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function under construction.
 pub(super) struct Builder {
@@ -32,11 +33,67 @@ pub(super) struct Builder {
     results: Vec<Output>,
     /// The names of the parameters and results.
     names: HashSet<String>,
+    /// The iteration, if the function is the step of one.
+    step_of: Option<Begun>,
 }
 
-static BUILDERS: Table<Mutex<Builder>> = Table::new(0b1001, "builder");
+pub(super) static BUILDERS: Table<Mutex<Builder>> = Table::new(0b1001, "builder");
 
 impl Builder {
+    fn new(name: String) -> Builder {
+        static SERIALS: AtomicU32 = AtomicU32::new(1);
+        Builder {
+            serial: SERIALS.fetch_add(1, Ordering::Relaxed),
+            name,
+            fast: false,
+            tensor_cores: false,
+            params: Vec::new(),
+            loc: LocStack::default(),
+            begun: None,
+            results: Vec::new(),
+            names: HashSet::new(),
+            step_of: None,
+        }
+    }
+
+    /// Begins a step of an iteration.
+    pub fn of_step(function: Function, begun: Begun) -> Builder {
+        let mut builder = Builder::new(function.name.clone());
+        builder.begun = Some(build::Builder::new(function));
+        builder.step_of = Some(begun);
+        builder
+    }
+
+    /// Returns the iteration whose step this is.
+    pub fn step_of(&self) -> Option<&Begun> {
+        self.step_of.as_ref()
+    }
+
+    pub fn serial(&self) -> u32 {
+        self.serial
+    }
+
+    pub fn loc(&self) -> LocStack {
+        self.loc.clone()
+    }
+
+    /// Takes over what the function of a step allows GPUs to do: it holds for the whole program.
+    pub fn allow_as(&mut self, step: &Builder) {
+        self.fast |= step.fast;
+        self.tensor_cores |= step.tensor_cores;
+    }
+
+    /// Fails if a node depends on a variable that nothing binds.
+    pub fn closed(&mut self, nodes: &[NodeId], what: &str) -> Result<()> {
+        match nodes.iter().position(|n| !self.function().function.graph.is_closed(*n)) {
+            Some(i) => fail!(
+                INVALID_ARGUMENT,
+                "{what} {i} depends on a variable that no map, generate, reduce, fold or loop binds"
+            ),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the function. After this it takes no more parameters.
     pub fn function(&mut self) -> &mut build::Builder {
         let Builder { name, params, loc, begun, .. } = self;
@@ -124,10 +181,26 @@ impl Builder {
         if self.results.is_empty() {
             fail!(INVALID_ARGUMENT, "{} has no result", self.name);
         }
+        if self.step_of.is_some() {
+            fail!(
+                INVALID_ARGUMENT,
+                "{} is the step of an iteration, which agpu_builder_iterate takes",
+                self.name
+            );
+        }
         let (results, fast, tensor_cores) = (self.results.clone(), self.fast, self.tensor_cores);
         let mut function = self.function().function.clone();
-        (function.results, function.fast, function.tensor_cores) = (results, fast, tensor_cores);
+        function.results = results;
+        allow(&mut function, fast, tensor_cores);
         Ok(function)
+    }
+}
+
+/// Says what GPUs may do in a function and in the steps of its iterations.
+fn allow(function: &mut Function, fast: bool, tensor_cores: bool) {
+    (function.fast, function.tensor_cores) = (fast, tensor_cores);
+    for step in &mut function.steps {
+        allow(Arc::make_mut(step), fast, tensor_cores);
     }
 }
 
@@ -184,20 +257,9 @@ pub unsafe extern "C" fn agpu_builder_create(
     name: *const c_char,
     builder: *mut *mut AgpuBuilder,
 ) -> AgpuStatus {
-    static SERIALS: AtomicU32 = AtomicU32::new(1);
     guard_as("agpu_builder_create", || {
         let out = out(builder, "builder")?;
-        let made = Builder {
-            serial: SERIALS.fetch_add(1, Ordering::Relaxed),
-            name: identifier(name, "the name")?,
-            fast: false,
-            tensor_cores: false,
-            params: Vec::new(),
-            loc: LocStack::default(),
-            begun: None,
-            results: Vec::new(),
-            names: HashSet::new(),
-        };
+        let made = Builder::new(identifier(name, "the name")?);
         out.write(without_provenance_mut(BUILDERS.insert(Mutex::new(made))?));
         Ok(())
     })

@@ -15,7 +15,7 @@ const MOST: i32 = 4096;
 ///
 /// # Safety
 /// There is room for `count` nodes, and for `further` more.
-unsafe fn make_all(
+pub(super) unsafe fn make_all(
     name: &str,
     builder: *mut AgpuBuilder,
     nodes: *mut AgpuNode,

@@ -11,6 +11,7 @@ pub(crate) mod builder;
 mod cache;
 pub(crate) mod cc;
 pub(crate) mod compile;
+pub(crate) mod iterated;
 pub(crate) mod joined;
 pub(crate) mod nodes;
 pub(crate) mod operations;

@@ -10,8 +10,10 @@ mod facts;
 mod pad;
 mod replace;
 mod rules;
+mod steps;
 
 pub use pad::Boundary;
+pub use steps::Outside;
 
 use crate::core::simplify;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Type, axis_of_state};

@@ -91,6 +91,11 @@ impl Thread<'_> {
         }
     }
 
+    /// Keeps a builder that has these nodes.
+    pub(super) fn begun(&mut self, builder: *mut AgpuBuilder, nodes: &[(Sort, AgpuNode)]) {
+        self.building.push(Building { builder, nodes: nodes.to_vec(), kinds: vec![] });
+    }
+
     /// New variables of f32, and a value of them.
     pub(super) fn lambda(&mut self, of: Option<usize>, n: usize) -> ([AgpuNode; 2], AgpuNode) {
         let (mut variables, mut body) = ([0; 2], 0);

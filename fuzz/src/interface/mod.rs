@@ -12,6 +12,7 @@ mod build;
 mod checks;
 mod devices;
 mod environment;
+mod iterated;
 mod joined;
 mod modules;
 

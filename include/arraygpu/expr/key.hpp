@@ -61,6 +61,7 @@ public:
         views_.clear();
         places_.clear();
         emitted_ = 0;
+        steps_ = 0;
     }
     /// One result: the nodes it needs, operands before what uses them.
     void add(node *root) { visit(root, 0); }
@@ -122,16 +123,21 @@ private:
         if (depth == deepest) {
             descend(n);
         } else {
-            for (std::uint32_t i = 0; i < n->count; ++i) visit(n->operands[i], depth + 1);
+            for (std::uint32_t i = 0, count = before(n); i < count; ++i) visit(n->operands[i], depth + 1);
             emit(n);
         }
         if (which != alone) shared_[which].number = emitted_ - 1;
     }
+    /// The number of operands that stand before a node; the others of an iteration belong to its step.
+    static std::uint32_t before(const node *n) noexcept {
+        return n->code == op::iterate ? std::uint32_t(1 + n->own.numbers[0] + n->own.numbers[1]) : n->count;
+    }
     void descend(node *root) {
+        const std::size_t others = stack_.size();
         stack_.push_back({root, 0, alone});
-        while (!stack_.empty()) {
+        while (stack_.size() > others) {
             frame &top = stack_.back();
-            if (top.next < top.at->count) {
+            if (top.next < before(top.at)) {
                 node *next = top.at->operands[top.next++];
                 if (const std::uint32_t which = enter(next); which != emitted) stack_.push_back({next, 0, which});
             } else {
@@ -163,12 +169,12 @@ private:
         at[0] = std::uint8_t(n->code);
         at[1] = std::uint8_t(n->type << 2 | n->rank);
         bytes_.end(at + 2);
+        if (placed_) places_.push_back({n->file, n->line});
         // most are operations on elements, or numbers
         if (n->code == op::literal)
             scalar(n->own.numbers, agpu_type(n->type));
         else if (!is_scalar_operation(n->code))
             emit_rest(n);
-        if (placed_) places_.push_back({n->file, n->line});
         ++emitted_;
     }
     [[gnu::noinline]] void emit_rest(node *n) {
@@ -192,11 +198,47 @@ private:
             number(n->count);
             number(std::uint64_t(n->own.numbers[0]));
             break;
+        case op::iterate: iteration(n); break;
         case op::slice: slice(n); break;
         case op::read:
         case op::map: number(n->count); break;
         default: break;
         }
+    }
+    /// An iteration and its functions: the step, and the check if a condition ends it. Both have the same parameters.
+    void iteration(node *n) {
+        const std::int64_t states = n->own.numbers[0];
+        for (const std::int64_t one : n->own.numbers) number(std::uint64_t(one));
+        node *const *bodies = n->operands + before(n) + states + 1;
+        function(n, bodies, states);
+        if (bodies + states != n->operands + n->count) function(n, bodies + states, 1);
+    }
+    /// A function has numbers of its own for its nodes, the first of which are its parameters: the states, what comes from outside, and the step.
+    void function(node *iteration, node *const *results, std::int64_t count) {
+        std::vector<known> shared;
+        numbering seen;
+        std::swap(shared, shared_);
+        std::swap(seen, seen_);
+        const std::uint32_t emitted_before = std::exchange(emitted_, 0);
+        ++steps_;
+        const std::int64_t states = iteration->own.numbers[0];
+        node *const *outside = iteration->operands + 1 + states, *const *variables = iteration->operands + before(iteration);
+        for (std::int64_t i = 0; i < states; ++i) enter_parameter(variables[i]);
+        for (; outside != variables; ++outside) enter_parameter(*outside);
+        enter_parameter(variables[states]);
+        for (std::int64_t i = 0; i < count; ++i) {
+            visit(results[i], 0);
+            byte(0xff);
+        }
+        --steps_;
+        emitted_ = emitted_before;
+        std::swap(shared, shared_);
+        std::swap(seen, seen_);
+    }
+    void enter_parameter(node *n) {
+        const std::uint32_t fresh = std::uint32_t(shared_.size());
+        seen_.find(mixed(reinterpret_cast<std::uintptr_t>(n)), fresh, [&](std::uint32_t i) { return shared_[i].at == n; });
+        shared_.push_back({n, emitted_++});
     }
     void scalar(const void *value, agpu_type type) {
         scalars_.push_back(value);
@@ -229,34 +271,28 @@ private:
         std::memcpy(at, n->leaf.name, size);
         bytes_.end(at + size);
     }
-    /// Bounds near the ends are constants, so that neighbours are seen to be neighbours; others are parameters, so that the program fits them all.
+    /// Bounds near the ends are constants, so that neighbours are seen to be neighbours; others are parameters, so that the program fits them all,
+    /// but in the steps of iterations, which have no parameters of the program.
     void slice(node *n) {
         constexpr std::int64_t most = 64;
         const std::int64_t axis = n->own.numbers[0], start = n->own.numbers[1], stop = n->own.numbers[2], stride = n->own.numbers[3];
         const std::int64_t length = n->operands[0]->extent[axis];
         byte(std::uint8_t(axis));
-        if (start >= 0 && start <= most)
-            constant(bound::constant, start);
-        else
-            count(n->own.numbers + 1);
+        bounded(start >= 0 && start <= most, n->own.numbers + 1);
         if (length >= 0 && stop <= length && length - stop <= most)
             constant(bound::below_length, length - stop);
         else
-            count(n->own.numbers + 2);
-        if (stride > 0 && stride <= most)
-            constant(bound::constant, stride);
-        else
-            count(n->own.numbers + 3);
+            bounded(false, n->own.numbers + 2);
+        bounded(stride > 0 && stride <= most, n->own.numbers + 3);
     }
-    void constant(bound kind, std::int64_t value) {
-        std::uint8_t *at = bytes_.room(2);
-        *at++ = std::uint8_t(kind);
-        *at++ = std::uint8_t(value);
-        bytes_.end(at);
-    }
-    void count(const std::int64_t *value) {
+    void bounded(bool near, const std::int64_t *value) {
+        if (near || steps_) return constant(bound::constant, *value);
         byte(std::uint8_t(bound::parameter));
         scalar(value, AGPU_I64);
+    }
+    void constant(bound kind, std::int64_t value) {
+        byte(std::uint8_t(kind));
+        number(std::uint64_t(value));
     }
 
     byte_list bytes_;
@@ -269,6 +305,7 @@ private:
     std::vector<known> shared_;
     numbering seen_, views_;
     std::uint32_t emitted_ = 0;
+    int steps_ = 0; // how many steps of iterations are around
     bool placed_ = false;
 };
 

@@ -23,7 +23,7 @@ template <class F, class S, class... First> decltype(auto) call_with_state(F &f,
         return std::apply([&](const auto &...e) -> decltype(auto) { return f(first..., e...); }, state);
     } else {
         static_assert(std::is_invocable_v<F &, const First &..., const S &>,
-                      "the function takes neither the state of the loop (of several values: one tuple) nor its components");
+                      "the function takes neither the state of the loop or iteration (of several values: one tuple) nor its components");
         return f(first..., state);
     }
 }

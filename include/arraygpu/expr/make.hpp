@@ -12,18 +12,20 @@ struct trace_state {
     int depth;
     const char *stack;
     std::int64_t made;
+    bool steps[201]; // whether the function at this depth is the step of an iteration, whose variables are arrays
 };
 inline thread_local trace_state tracing{};
 
 /// While it lives, a function of the author's is called with variables.
 class trace {
 public:
-    trace() {
+    explicit trace(bool of_step = false) {
         if (tracing.depth >= 200) runaway("functions are nested 200 deep");
         if (tracing.depth++ == 0) {
             tracing.stack = static_cast<const char *>(__builtin_frame_address(0));
             tracing.made = 0;
         }
+        tracing.steps[tracing.depth] = of_step;
     }
     trace(const trace &) = delete;
     trace &operator=(const trace &) = delete;

@@ -44,12 +44,16 @@ enum class op : std::uint8_t {
     reduce_noncommutative, // the same
     fold_tuples,   // [array .., init .., accumulator .., element .., body ..]
     loop,          // [most, init .., step, state .., condition, next ..]
+    iterate,       // [most, state .., outside .., variable of a state or the step .., next .., condition] states, outside, form, every
     component,     // [one of these] which
     // of a whole program
     fast_math,    // [expression]
     tensor_cores, // [expression]
     again         // only in keys: a node that was there before
 };
+
+/// What an iteration gives: the last states, those after each step, or the first that a condition stops.
+enum class form : std::int64_t { last, each, until };
 
 /// The name of a scalar operation in docs/ir.md.
 inline const char *operation_name(op code) noexcept {

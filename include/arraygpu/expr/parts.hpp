@@ -9,6 +9,13 @@
 namespace arraygpu {
 namespace detail {
 
+/// The value `which` of a node with several; it counts on.
+inline node_ptr component(const node_ptr &joined, std::int64_t &which, agpu_type type, int rank = 0) {
+    node_ptr made = make_node(op::component, type, rank, joined, place{joined->file, joined->line});
+    made->own.numbers[0] = which++;
+    return made;
+}
+
 template <class E> struct is_tuple : std::false_type {};
 template <class... E> struct is_tuple<std::tuple<E...>> : std::true_type {};
 template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
@@ -41,12 +48,6 @@ template <class T> struct parts<expr<T, 0>> {
     static expr<T, 0> of(const node_ptr *&in) { return expr<T, 0>(*in++); }
     /// The tuple of what f gives for each scalar.
     template <class F> static auto each(const expr<T, 0> &e, const F &f) { return f(e); }
-
-    static node_ptr component(const node_ptr &joined, std::int64_t &which, agpu_type type) {
-        node_ptr made = make_node(op::component, type, 0, joined, place{joined->file, joined->line});
-        made->own.numbers[0] = which++;
-        return made;
-    }
 };
 template <class... E> struct parts<std::tuple<E...>> {
     static constexpr std::size_t count = (parts<E>::count + ...);

@@ -29,10 +29,26 @@ private:
 class replay {
 public:
     explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()), builder_(created()), elements_(builder_) {}
+    /// A function of an iteration, from its parameters, which are pushed in the order of their numbers.
+    replay(const replay &outer, const std::vector<value> &args, std::int32_t states)
+        : key_(outer.key_), at_(outer.at_), builder_(step_of(outer.builder_, args, states, parameters_)), elements_(builder_), placed_(outer.placed_) {
+        for (std::size_t i = 0; i < args.size(); ++i) made_.push_back({parameters_[i], args[i].type, args[i].rank, false});
+        made_.push_back({parameters_[args.size()], AGPU_I64, 0, false});
+    }
     replay(const replay &) = delete;
     replay &operator=(const replay &) = delete;
     ~replay() { static_cast<void>(agpu_builder_free(builder_)); }
 
+    /// The results of a function of an iteration.
+    std::vector<agpu_node> results(std::size_t count) {
+        std::vector<agpu_node> all;
+        while (all.size() < count) {
+            for (; *at_ != 0xff; step()) {}
+            ++at_;
+            all.push_back(pop());
+        }
+        return all;
+    }
     program compile() {
         parameters();
         const std::uint8_t *end = key_.bytes().data() + key_.bytes().size();
@@ -55,6 +71,14 @@ private:
     static agpu_builder *created() {
         agpu_builder *made = nullptr;
         check(agpu_builder_create("expression", &made));
+        return made;
+    }
+    static agpu_builder *step_of(agpu_builder *outer, const std::vector<value> &args, std::int32_t states, std::vector<agpu_node> &params) {
+        std::vector<agpu_node> nodes;
+        for (const value &arg : args) nodes.push_back(arg.node);
+        params.resize(args.size() + 1);
+        agpu_builder *made = nullptr;
+        check(agpu_builder_step(outer, nodes.data(), std::int32_t(nodes.size()), states, &made, params.data()));
         return made;
     }
     void parameters() {
@@ -93,21 +117,23 @@ private:
     void step() {
         const auto code = op(byte());
         if (code == op::again) return stack_.push_back(made_[number()]);
-        if (const std::vector<place> &places = key_.places(); made_.size() < places.size()) {
-            const place &from = places[made_.size()];
-            check(agpu_builder_at(builder_, from.file, from.line));
-        }
+        locate(placed_++);
         const std::uint8_t shape = byte();
         type_ = agpu_type(shape >> 2);
         rank_ = shape & 3;
         const value result = is_scalar_operation(code) || code == op::cast ? elementwise(code)
                              : code == op::bind
                                  ? elements_.bind(pop_value())
-                             : code >= op::reduce_tuples && code <= op::loop
+                             : code >= op::reduce_tuples && code <= op::iterate
                                  ? several(code)
                                  : value{code >= op::sum && code <= op::fold ? reduction(code) : other(code), type_, std::uint8_t(rank_), false};
         made_.push_back(result);
         stack_.push_back(result);
+    }
+    /// The nodes that follow were written where this operation was.
+    void locate(std::size_t operation) {
+        const std::vector<place> &places = key_.places();
+        if (operation < places.size()) check(agpu_builder_at(builder_, places[operation].file, places[operation].line));
     }
     value elementwise(op code) {
         const std::size_t count = code == op::cast || code < op::add ? 1 : code < op::mul_add ? 2 : 3;
@@ -226,7 +252,7 @@ private:
     agpu_node slice_bound(agpu_node array, int axis) {
         const auto kind = bound(byte());
         if (kind == bound::parameter) return parameters_[next_scalar_++];
-        const agpu_node value = integer(byte());
+        const agpu_node value = integer(std::int64_t(number()));
         if (kind == bound::constant) return value;
         const agpu_node operands[] = {length(array, axis), value};
         return apply("sub", operands, 2);
@@ -235,7 +261,9 @@ private:
     /// A construct with several nodes, by its number among those; only its components use it.
     value several(op code) {
         std::vector<agpu_node> nodes;
-        if (code == op::loop) {
+        if (code == op::iterate) {
+            nodes = iteration();
+        } else if (code == op::loop) {
             const std::uint64_t states = number();
             nodes.resize(states + 1);
             const agpu_node *most = take(3 * states + 3), *init = most + 1, *step = init + states, *condition = step + 1 + states;
@@ -252,6 +280,32 @@ private:
         }
         several_.push_back(std::move(nodes));
         return {several_.size() - 1, type_, 0, false};
+    }
+
+    std::vector<agpu_node> iteration() {
+        const std::uint64_t states = number(), outside = number(), gives = number(), every = number(), count = states + outside;
+        std::vector<value> args(stack_.end() - std::ptrdiff_t(count), stack_.end());
+        const agpu_node *given = take(1 + count), most = *given;
+        for (value &arg : args) arg.node = *++given;
+        const bool checked = form(gives) == form::until;
+        const std::size_t place = placed_ - 1;
+        replay step(*this, args, std::int32_t(states));
+        const std::vector<agpu_node> next = step.results(states);
+        at_ = step.at_;
+        placed_ = step.placed_;
+        std::unique_ptr<replay> check_of;
+        agpu_node condition = 0;
+        if (checked) {
+            check_of = std::make_unique<replay>(*this, args, std::int32_t(states));
+            condition = check_of->results(1)[0];
+            at_ = check_of->at_;
+            placed_ = check_of->placed_;
+        }
+        locate(place);
+        std::vector<agpu_node> nodes(states + checked);
+        check(agpu_builder_iterate(builder_, most, step.builder_, next.data(), std::int32_t(states), form(gives) == form::each,
+                                   checked ? check_of->builder_ : nullptr, condition, std::int32_t(every), nodes.data()));
+        return nodes;
     }
 
     agpu_node reduction(op code) {
@@ -310,12 +364,14 @@ private:
 
     const encoder &key_;
     const std::uint8_t *at_;
+    std::vector<agpu_node> parameters_;
     agpu_builder *builder_;
     lifting elements_;
     agpu_type type_ = AGPU_F32;
     int rank_ = 0;
     std::size_t next_array_ = 0, next_scalar_ = 0;
-    std::vector<agpu_node> parameters_, taken_;
+    std::size_t placed_ = 0; // operations so far
+    std::vector<agpu_node> taken_;
     std::vector<value> made_, stack_;
     std::vector<std::vector<agpu_node>> several_;
 };

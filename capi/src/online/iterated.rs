@@ -1,0 +1,211 @@
+//! The C functions that add iterations (docs/semantics.md 5.11). A step is a function of its own, so it has a builder
+//! of its own, which knows what it was begun for.
+
+use super::builder::{BUILDERS, Builder, with};
+use super::joined::make_all;
+use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
+use crate::error::{INVALID_ARGUMENT, Result, fail, out};
+use crate::handle::Pin;
+use crate::interrupt::refused;
+use arraygpu_compiler::build::Outside;
+use arraygpu_compiler::core::{Check, Form, Function, NodeId, Op, Type};
+use arraygpu_compiler::scalar::Ty;
+use std::ptr::without_provenance_mut;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+/// What the builder of a step was begun for.
+pub(super) struct Begun {
+    /// The serial number of the builder whose iteration the step belongs to.
+    outer: u32,
+    /// The arguments of the step, the first of which are the states.
+    args: Vec<NodeId>,
+    states: usize,
+}
+
+/// Begins the function of a step of an iteration, or of the check that ends one: a builder of its own, in which all
+/// nodes of the step are made. Its parameters stand for `count` nodes of `builder`: the first `states` of them are the
+/// initial states, which are arrays, the others are what the step reads from outside, computed once. `params` receives
+/// count + 1 nodes of the step: one for each, and the number of the step, an i64 that is 0 first. The caller frees the
+/// step's builder.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_step(
+    builder: *mut AgpuBuilder,
+    args: *const AgpuNode,
+    count: i32,
+    states: i32,
+    step: *mut *mut AgpuBuilder,
+    params: *mut AgpuNode,
+) -> AgpuStatus {
+    with("agpu_builder_step", builder, |b| {
+        let out = out(step, "step")?;
+        if params.is_null() {
+            fail!(INVALID_ARGUMENT, "params is NULL");
+        }
+        // SAFETY: the caller promises it.
+        let given = unsafe { b.nodes(args, count, "argument") }?;
+        let Some(states) = usize::try_from(states).ok().filter(|n| (1..=given.len()).contains(n)) else {
+            fail!(INVALID_ARGUMENT, "{states} states among {count} arguments");
+        };
+        let (inits, outside) = given.split_at(states);
+        if let Some(i) = inits.iter().position(|n| b.function().ty(*n).is_scalar()) {
+            fail!(
+                INVALID_ARGUMENT,
+                "state {i} is a scalar: agpu_builder_fill makes an array of one element of it"
+            );
+        }
+        b.closed(&given, "argument")?;
+        let (args, outside) = b.function().step_args(inits, outside);
+        let function = b.function().begin_step("step", &args, states);
+        let mut inner = Builder::of_step(function, Begun { outer: b.serial(), args, states });
+        let made: Vec<AgpuNode> = {
+            let states = (0..states as u32).map(NodeId);
+            let graph = inner.function().graph();
+            let mut nodes: Vec<NodeId> = states.collect();
+            nodes.extend(outside.into_iter().map(|from: Outside| from.node(graph)));
+            nodes.push(graph.add(Op::Turn));
+            nodes.into_iter().map(|n| inner.number(n)).collect()
+        };
+        let handle = BUILDERS.insert(Mutex::new(inner))?;
+        for (i, node) in made.into_iter().enumerate() {
+            // SAFETY: the caller promises room for them.
+            unsafe { params.add(i).write(node) };
+        }
+        out.write(without_provenance_mut(handle));
+        Ok(())
+    })
+}
+
+/// Adds an iteration of at most `most` steps, an i64 that the host can compute and that is 0 or more (a shape rule).
+/// `next` are the next states, as many nodes of `step` as that has states; each keeps its extents (a shape rule).
+/// `nodes` receives a node for each state: that after the last step or, if `collect`, the states after all steps, along a
+/// new first axis. If `check` is not NULL, it is a builder that agpu_builder_step() began with the arguments of `step`,
+/// and `condition` a bool of it: the iteration ends where that does not hold for the states before a step whose number is
+/// a multiple of `every`, or for those after the last one. `nodes` then receives one node more: a vector of one i64, the
+/// number of steps, or -1 if the condition still holds at the end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_iterate(
+    builder: *mut AgpuBuilder,
+    most: AgpuNode,
+    step: *mut AgpuBuilder,
+    next: *const AgpuNode,
+    states: i32,
+    collect: bool,
+    check: *mut AgpuBuilder,
+    condition: AgpuNode,
+    every: i32,
+    nodes: *mut AgpuNode,
+) -> AgpuStatus {
+    let made = |b: &mut Builder| {
+        let count = b.node(most, "the number of steps")?;
+        let step = Inner::of(step, "step", builder)?;
+        let (function, mut args) = step.ended(b, |s| {
+            // SAFETY: the caller promises it.
+            let next = unsafe { s.nodes(next, states, "next state") }?;
+            let types = |b: &mut Builder, nodes: &[NodeId]| -> Vec<_> {
+                nodes.iter().map(|n| b.function().ty(*n)).collect()
+            };
+            let of_step = s.step_of().map_or(0, |begun| begun.states as u32);
+            let params: Vec<NodeId> = (0..of_step).map(NodeId).collect();
+            let (before, after) = (types(s, &params), types(s, &next));
+            if before.len() != after.len() {
+                fail!(INVALID_ARGUMENT, "the step gives {} states of {}", after.len(), before.len());
+            }
+            if let Some(i) = (0..before.len()).find(|i| before[*i] != after[*i]) {
+                fail!(INVALID_ARGUMENT, "state {i} is a {}, the step gives a {}", before[i], after[i]);
+            }
+            s.closed(&next, "next state")?;
+            s.function().end_step(&next).map_err(refused)
+        })?;
+        let before = b.function().function.steps.len();
+        let states = function.results.len();
+        let mut functions = vec![function];
+        let form = match (check.is_null(), collect) {
+            (true, true) => Form::Each,
+            (true, false) => Form::Last,
+            (false, true) => fail!(INVALID_ARGUMENT, "states are collected of iterations without a check"),
+            (false, false) => {
+                let Some(every) = u32::try_from(every).ok().filter(|n| *n > 0) else {
+                    fail!(INVALID_ARGUMENT, "a check is made every 1 or more steps, not every {every}");
+                };
+                let check = Inner::of(check, "check", builder)?;
+                let (function, of_check) = check.ended(b, |c| {
+                    let condition = c.node(condition, "the condition")?;
+                    let ty = c.function().ty(condition);
+                    if ty != Type::scalar(Ty::Bool) {
+                        fail!(INVALID_ARGUMENT, "the condition is a {ty}, it must be a bool");
+                    }
+                    c.closed(&[condition], "the condition:")?;
+                    c.function().end_check(condition);
+                    Ok(())
+                })?;
+                if of_check != args {
+                    fail!(INVALID_ARGUMENT, "the check was begun with other arguments than the step");
+                }
+                functions.push(function);
+                args.push(b.function().no_steps());
+                Form::Until(Check { step: before as u32 + 1, every })
+            }
+        };
+        for (mut function, kind) in functions.into_iter().zip(["step", "check"]) {
+            function.name = format!("{}__{kind}{before}", b.function().function.name);
+            b.function().function.steps.push(Arc::new(function));
+        }
+        let values = (0..states).chain(matches!(form, Form::Until(_)).then_some(args.len() - 1));
+        let all: Result<Vec<NodeId>> = values
+            .map(|which| {
+                let (which, args) = (which as u32, args.clone());
+                let op = Op::Iterate { step: before as u32, which, form, count, args };
+                b.function().iterate(op).map_err(refused)
+            })
+            .collect();
+        all.inspect_err(|_| b.function().function.steps.truncate(before))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { make_all("agpu_builder_iterate", builder, nodes, (states, usize::from(!check.is_null())), made) }
+}
+
+/// The builder of a step that another builder takes.
+struct Inner {
+    pin: Pin<Mutex<Builder>>,
+    what: &'static str,
+}
+
+impl Inner {
+    fn of(handle: *mut AgpuBuilder, what: &'static str, outer: *mut AgpuBuilder) -> Result<Inner> {
+        if handle == outer {
+            fail!(INVALID_ARGUMENT, "the {what} is the builder itself");
+        }
+        Ok(Inner { pin: BUILDERS.pin(handle.addr())?, what })
+    }
+
+    /// The finished function, whose results `end` makes, and the arguments. The builder stays as it was.
+    fn ended(
+        &self,
+        outer: &mut Builder,
+        end: impl FnOnce(&mut Builder) -> Result<()>,
+    ) -> Result<(Function, Vec<NodeId>)> {
+        let Inner { pin, what } = self;
+        // two threads that take each other's builders must not wait for each other
+        let mut inner: MutexGuard<Builder> = match pin.try_lock() {
+            Ok(inner) => inner,
+            Err(TryLockError::Poisoned(inner)) => inner.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                fail!(INVALID_ARGUMENT, "the {what} is in use by another thread")
+            }
+        };
+        let args = match inner.step_of() {
+            Some(begun) if begun.outer == outer.serial() => begun.args.clone(),
+            Some(_) => fail!(INVALID_ARGUMENT, "the {what} was begun for another builder"),
+            None => fail!(INVALID_ARGUMENT, "the {what} was not begun by agpu_builder_step"),
+        };
+        let (mark, place) = (inner.function().mark(), inner.loc());
+        inner.function().at(outer.loc());
+        let done = end(&mut inner);
+        inner.function().at(place);
+        let function = inner.function().function.clone();
+        inner.function().function.results.clear();
+        inner.function().undo(mark);
+        outer.allow_as(&inner);
+        done.map(|()| (function, args))
+    }
+}
