@@ -28,7 +28,7 @@ private:
 /// Builds core IR from bytes, as a stack machine: each node is pushed, and its user pops it.
 class replay {
 public:
-    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()), builder_(created()), elements_(builder_) {}
+    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data() + sizeof headers), builder_(created()), elements_(builder_) {}
     replay(const replay &) = delete;
     replay &operator=(const replay &) = delete;
     ~replay() { static_cast<void>(agpu_builder_free(builder_)); }
