@@ -21,6 +21,30 @@ fn the_committed_header_is_fresh() {
     assert!(committed == FRESH, "include/arraygpu.h is stale: BLESS=1 cargo test --test header");
 }
 
+/// The headers of expressions name a hash of their own texts, with which the keys of programs begin.
+#[test]
+fn keys_name_their_headers() {
+    const NAME: &str = "inline constexpr std::uint32_t headers = ";
+    let folder = root().join("include/arraygpu/expr");
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with(NAME));
+    // FNV-1a
+    let hash = lines.flat_map(|line| line.bytes().chain([b'\n']));
+    let hash = hash.fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
+    let wanted = format!("{NAME}{hash:#010x};");
+    let path = folder.join("key.hpp");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let line = text.lines().find(|line| line.starts_with(NAME)).unwrap();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text.replace(line, &wanted)).unwrap();
+    } else {
+        assert_eq!(line, wanted, "include/arraygpu/expr changed: BLESS=1 cargo test --test header");
+    }
+}
+
 /// Words that start with `agpu_` and stand before a parenthesis.
 fn declared(header: &str) -> BTreeSet<String> {
     let name =

@@ -6,11 +6,13 @@ mod common;
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use common::*;
+use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
-/// Runs in the processes that the test below starts: builds and compiles the square of a vector.
+/// Runs in the processes that the tests below start: builds and compiles the square of a vector, and runs it or
+/// asks for the text of a stage.
 #[test]
 fn child() {
     if std::env::var_os("ARRAYGPU_TEST_CHILD").is_none() {
@@ -24,7 +26,16 @@ fn child() {
         ok(agpu_builder_param(builder, c"x".as_ptr(), ty, 1, &mut x));
         ok(agpu_builder_apply(builder, c"mul".as_ptr(), [x, x].as_ptr(), 2, &mut square));
         ok(agpu_builder_result(builder, null(), square));
-        match agpu_builder_compile(builder, &mut program) {
+        let mut done = agpu_builder_compile(builder, &mut program);
+        let child = std::env::var("ARRAYGPU_TEST_CHILD").unwrap();
+        if done == AgpuOk && child == "run" {
+            let [v, out] = [(); 2].map(|()| Vector::in_context(cpu(), &[3.0; 10]));
+            done = agpu_program_run(program, null(), [input(v.view()), output(out.view())].as_ptr(), 2);
+        } else if done == AgpuOk && child != "compile" {
+            let (stage, mut text) = (CString::new(child).unwrap(), null());
+            done = agpu_program_text(program, stage.as_ptr(), &mut text);
+        }
+        match done {
             AgpuOk => println!("<<compiled>>"),
             _ => println!("<<{}>>", message()),
         }
@@ -33,8 +44,13 @@ fn child() {
 }
 
 fn compiled_within(budget: Option<&str>) -> String {
+    done_within("compile", budget)
+}
+
+fn done_within(what: &str, budget: Option<&str>) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture"]).env("ARRAYGPU_TEST_CHILD", "1");
+    command.args(["--exact", "child", "--nocapture"]).env("ARRAYGPU_TEST_CHILD", what);
+    command.envs([("ARRAYGPU_CPU_CC", "1"), ("ARRAYGPU_DEVICE", "cpu"), ("ARRAYGPU_CACHE", "off")]);
     command.env_remove("ARRAYGPU_BUDGET").envs(budget.map(|b| ("ARRAYGPU_BUDGET", b)));
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -50,4 +66,14 @@ fn a_budget_of_the_environment_ends_a_compilation() {
     assert!(refused.contains("more than 2 nodes") && refused.contains("its budget allows"), "{refused}");
     // what is no budget changes nothing
     assert_eq!(compiled_within(Some("many")), "compiled");
+}
+
+/// The C of a program that runs here, PTX that someone asks for, and what a report needs.
+#[test]
+fn a_budget_limits_the_code_that_is_written() {
+    for what in ["run", "first_ptx", "ptx", "explain"] {
+        assert_eq!(done_within(what, Some("bytes=1000000")), "compiled", "{what}");
+        let refused = done_within(what, Some("bytes=100"));
+        assert!(refused.contains("E0903") && refused.contains("more than 100 bytes of code"), "{what}: {refused}");
+    }
 }

@@ -6,6 +6,7 @@ mod common;
 
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
+use common::built::Built;
 use common::fake::*;
 use common::gpu::gpu;
 use common::*;
@@ -113,6 +114,18 @@ fn child() {
             println!("<<{}>>", own.join(" | "));
             return;
         }
+        "budget" => {
+            let b = Built::new();
+            let x = b.param(c"x", AgpuType::AgpuF32, 1);
+            b.try_result(b.apply("mul", &[x, x])).unwrap();
+            let program = b.compile(&[]);
+            let [v, out] = [(); 2].map(|()| Vector::in_context(context, &values(100)));
+            let args = [input(v.view()), output(out.view())];
+            // SAFETY: the arguments are handles, and arguments that live.
+            let done = unsafe { agpu_program_run(program, null(), args.as_ptr(), 2) };
+            println!("<<{}>>", if done == AgpuOk { "ran".into() } else { message() });
+            return;
+        }
         "product" => {
             // The sums have one panel, 40 panels, and three and two panels; the last two need less
             // of the same scratch.
@@ -169,6 +182,15 @@ fn many_elements_have_a_version_of_their_own() {
     let (None, Some(driver)) = (part(), build(None)) else { return };
     let said = play(&driver, "lengths", "quiet=2", &[("ARRAYGPU_CACHE", "off")]);
     assert_eq!(said, "f_0_short, f_0_short, f_0, f_0, f_0");
+}
+
+#[test]
+fn a_budget_limits_the_code_that_is_written() {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    let within = |bytes: &str| play(&driver, "budget", "quiet=2", &[("ARRAYGPU_BUDGET", bytes)]);
+    assert_eq!(within("bytes=1000000"), "ran");
+    let refused = within("bytes=100");
+    assert!(refused.contains("E0903") && refused.contains("more than 100 bytes of code"), "{refused}");
 }
 
 /// A vector that a cluster of blocks holds is one launch on devices that have clusters; on others the

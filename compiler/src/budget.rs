@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::loc::{Loc, LocStack};
 use std::cell::{Cell, RefCell};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Code of the error of a compilation that exceeds its budget.
@@ -16,7 +17,7 @@ pub const EXCEEDED: &str = "E0903";
 pub struct Budget {
     /// Nodes of core IR that passes and the schedule make, in all.
     pub nodes: u64,
-    /// Bytes of PTX.
+    /// Bytes of code: PTX and C.
     pub bytes: u64,
     /// Time.
     pub time: Duration,
@@ -100,7 +101,7 @@ pub fn made() -> u64 {
     MADE.get()
 }
 
-/// Counts bytes of PTX that were written.
+/// Counts bytes of code that were written.
 pub fn write(bytes: usize) {
     SPENT.with_borrow_mut(|spent| {
         if let Some(spent) = spent {
@@ -126,13 +127,42 @@ pub fn check() -> Result<()> {
         }
         match &spent.exceeded {
             None => Ok(()),
-            Some((what, at)) => {
-                let advice = "`materialize` what is read several times, or compile a smaller function";
-                let message = format!("compiling this {what}, which its budget allows; {advice}");
-                Err(Error::limit(EXCEEDED, message).at(at.as_ref()))
-            }
+            Some((what, at)) => Err(exceeded(what).at(at.as_ref())),
         }
     })
+}
+
+fn exceeded(what: &str) -> Error {
+    let advice = "`materialize` what is read several times, or compile a smaller function";
+    Error::limit(EXCEEDED, format!("compiling this {what}, which its budget allows; {advice}"))
+}
+
+fn too_much_code(limit: u64) -> String {
+    format!("writes more than {limit} bytes of code")
+}
+
+/// The code of one function whose variants are written when calls need them, on any thread.
+pub struct Code {
+    limit: u64,
+    written: AtomicU64,
+    /// The author's line of the function.
+    at: Option<Loc>,
+}
+
+impl Code {
+    /// Nothing is written yet of what a budget allows.
+    pub fn within(budget: Budget, at: Option<Loc>) -> Code {
+        Code { limit: budget.bytes, written: AtomicU64::new(0), at }
+    }
+
+    /// Counts bytes that were written. Returns an error if they are more than the budget allows.
+    pub fn write(&self, bytes: usize) -> Result<()> {
+        let all = self.written.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64);
+        if all <= self.limit {
+            return Ok(());
+        }
+        Err(exceeded(&too_much_code(self.limit)).at(self.at.as_ref()))
+    }
 }
 
 impl Spent {
@@ -141,9 +171,7 @@ impl Spent {
             let nodes = made() - self.nodes;
             let what = match () {
                 () if nodes > self.budget.nodes => format!("takes more than {} nodes", self.budget.nodes),
-                () if self.bytes > self.budget.bytes => {
-                    format!("writes more than {} bytes of code", self.budget.bytes)
-                }
+                () if self.bytes > self.budget.bytes => too_much_code(self.budget.bytes),
                 () => return false,
             };
             self.exceeded = Some((what, None));

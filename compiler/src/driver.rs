@@ -4,7 +4,7 @@ use crate::backend;
 use crate::backend::ptx::merge_equal::KnownKernels;
 use crate::budget::{self, Budget};
 use crate::core::{Function, print};
-use crate::counts::law;
+use crate::counts::{copies, law};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Why};
 use crate::kernel::Kernel;
@@ -202,13 +202,19 @@ fn compile_function(
         warnings.extend(law::excess(&source, &fused)?);
     }
     if out.targets.cpu {
-        c.add(&source.name, kernels.iter().map(|k| k.cpu.as_ref()));
+        budget::write(c.add(&source.name, kernels.iter().map(|k| k.cpu.as_ref())));
+        budget::check()?;
     }
-    out.functions.push(CompiledFunction { source, fused, plan, warnings, no_chains });
+    let first = out.kernels.len();
     for KernelVariants { name, cpu, gpu } in kernels {
         let gpu = gpu.map(|variants| finished(variants, known)).transpose()?;
         out.kernels.push(CompiledKernel { name, cpu, gpu });
     }
+    if cfg!(debug_assertions) {
+        let program = copies::of_program(&fused);
+        warnings.extend(out.kernels[first..].iter().flat_map(|kernel| kernel.excess(program)));
+    }
+    out.functions.push(CompiledFunction { source, fused, plan, warnings, no_chains });
     Ok(())
 }
 
@@ -236,6 +242,13 @@ fn finished(variants: GpuVariants, known: &mut KnownKernels) -> Result<CompiledG
 }
 
 impl CompiledKernel {
+    /// Returns what breaks the law of copies, in a function of so many operations.
+    pub fn excess(&self, program: usize) -> impl Iterator<Item = String> {
+        let cpu = self.cpu.iter().flat_map(CpuVariants::all).flatten().map(|v| (v.strategy, &v.kernel));
+        let gpu = self.gpu_variants().iter().map(|code| (code.strategy, &code.kernel));
+        cpu.chain(gpu).filter_map(move |(strategy, kernel)| copies::excess(program, strategy, kernel))
+    }
+
     /// Returns the variants for GPUs, in order of preference. There are none without that target.
     pub fn gpu_variants(&self) -> &[GpuCode] {
         self.gpu.as_ref().map_or(&[], |gpu| &gpu.variants)

@@ -221,6 +221,24 @@ fn long_kernels_have_few_copies() {
     }
 }
 
+/// The law of copies finds a kernel that has one copy of its body too many.
+#[test]
+fn a_kernel_with_many_copies_is_found() {
+    let both = Targets { cpu: true, cuda: true };
+    let out = compile_within(Budget::default(), "grown", vec![Growth::Maps.program(10)], both);
+    let out = out.unwrap();
+    let program = copies::of_program(&out.functions[0].fused);
+    let code = out.gpu_variants().next().unwrap();
+    assert_eq!(copies::excess(program, code.strategy, &code.kernel), None);
+    let most = copies::MOST * program + copies::unrolled(code.strategy).0;
+    let mut kernel = code.kernel.clone();
+    let body = kernel.main.take().unwrap();
+    let copy = copies::of_kernel(&code.kernel);
+    kernel.main = Some(std::iter::repeat_n(body, 1 + most / copy).flatten().collect());
+    let found = copies::excess(program, code.strategy, &kernel).unwrap();
+    assert!(found.starts_with(&format!("{}: the kernel has ", code.kernel.name)), "{found}");
+}
+
 fn refused(kind: Growth, n: usize, budget: Budget) -> String {
     let both = Targets { cpu: true, cuda: true };
     let out = compile_within(budget, "grown", vec![kind.program(n)], both);

@@ -215,3 +215,48 @@ func @two_steps(%x: [f32], %n: i64) -> (r: [f32]) {
     let says = report(&["--function", "corners"]).expect_err("no such function").to_string();
     assert!(says.starts_with("error[E0108]: no function is called `corners`; there are scalar, "), "{says}");
 }
+
+/// A step that halves, until no element reaches 1; a check every third step.
+const UNTIL: &str = "func @until(%a: [f32], %limit: i64) -> (r: [f32]) {
+  step @until__step0(%a: [f32]) -> (next: [f32]) {
+    %r = map (%x: f32) over %a {
+      %y = mul %x, 0.5f32
+      yield %y
+    }
+    return %r
+  }
+  step @until__check0(%a: [f32]) -> (steps: [i64]) {
+    %m = reduce (%x: f32, %y: f32) from 0f32 over %a {
+      %z = max %x, %y
+      yield %z
+    }
+    %holds = ge %m, 1f32
+    %t = turn
+    %n = select %holds, -1i64, %t
+    %r = fill 1i64, %n
+    return %r
+  }
+  require count 0i64, %limit \"iterate_while: limit\"
+  %none = fill 1i64, -1i64
+  %r = iterate @until__step0 0 by LIMIT until @until__check0 every 3 from %a, %none
+  return %r
+}
+";
+
+/// The states are where they are wanted after the steps between two checks, or after all of them if the limit is
+/// below that.
+#[test]
+fn when_the_states_of_an_iteration_are_copied() {
+    let copied = |limit: &str| {
+        let arguments = Arguments::of_options(["--explain=json"]).unwrap();
+        let text = run(&UNTIL.replace("LIMIT", limit), &arguments).unwrap();
+        let report: Value = serde_json::from_str(&text).unwrap();
+        let kernels = report["functions"][0]["kernels"].as_array().unwrap();
+        let copies = kernels.iter().find(|k| k["computes"][0]["what"] == "copies").unwrap();
+        copies["launches"]["formula"].as_str().unwrap().to_string()
+    };
+    assert_eq!(copied("5i64"), "even(steps)");
+    assert_eq!(copied("2i64"), "steps == 0 or odd(steps)");
+    assert_eq!(copied("1i64"), "even(steps)");
+    assert_eq!(copied("%limit"), "steps == 0 or odd(steps - min(limit, 3))");
+}

@@ -133,6 +133,30 @@ static void threads() {
     CHECK(right == 200);
 }
 
+static void other_headers() {
+    const gpu_vector<float> a{1, 2, 3};
+    const expr<float> e = a * 5.0f - 4.0f;
+    float made = 0;
+    const auto of_sum = sum(e);
+    const detail::output out{of_sum.c_node().get(), detail::to_host(&made)};
+    detail::run(&out, 1, nullptr);
+    CHECK(made == 18);
+    detail::encoder key;
+    detail::encode(key, &out, 1);
+    std::vector<std::uint8_t> bytes(key.bytes().data(), key.bytes().data() + key.bytes().size());
+    const auto is_known = [&] {
+        std::vector<agpu_arg> list = key.arguments();
+        list.push_back(out.to);
+        bool known = false;
+        check(agpu_run_remembered(bytes.data(), std::int64_t(bytes.size()), nullptr, list.data(), std::int32_t(list.size()), &known));
+        return known;
+    };
+    CHECK(std::memcmp(bytes.data(), &detail::headers, sizeof detail::headers) == 0);
+    CHECK(is_known());
+    bytes[0] ^= 1; // what headers of another version would write
+    CHECK(!is_known());
+}
+
 static void elsewhere() {
     context two = context::cpu(2);
     gpu_vector<float> c({1, 2, 3}, two);
@@ -155,6 +179,7 @@ int main() {
     refused();
     large();
     threads();
+    other_headers();
     elsewhere();
     std::printf("expression_limits: %s\n", failures == 0 ? "ok" : "FAILED");
     return failures;

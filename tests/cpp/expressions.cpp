@@ -137,11 +137,39 @@ static void matrices() {
     CHECK(same(p.to_host(), {18, 28}));
 }
 
+// numbers of the host that are extents of what is read: nothing has to be tested then
+static void extents() {
+    const auto is_tested = [](const auto &e) { return program_text(e, "fused").find(" = at ") != std::string::npos; };
+    const gpu_vector<float> x{1, 2, 4, 8, 16};
+    const gpu_matrix<float> m{{1, 2, 3}, {4, 5, 6}};
+    const auto scaled = [&](std::size_t n) { return generate(n, [&](auto i) { return at(x, i) * 2.0f; }); };
+    CHECK(!is_tested(scaled(5)) && is_tested(scaled(4)));
+    CHECK(same(eval(scaled(5)).to_host(), {2, 4, 8, 16, 32}) && same(eval(scaled(4)).to_host(), {2, 4, 8, 16}));
+    CHECK_THROWS(AGPU_ERROR_RECORD, "", eval(scaled(6)));
+    const auto sums = generate(2, [&](auto i) { return sum(row(m, i)) + at(m, i, 1); });
+    CHECK(same(eval(sums).to_host(), {8, 20}));
+    const auto turned = generate(3, 2, [&](auto j, auto i) { return at(m, i, j); });
+    CHECK(!is_tested(turned) && same(eval(turned).to_host(), {1, 4, 2, 5, 3, 6}));
+    const auto neighbours = [&](int last) {
+        return generate(5, [&, last](auto i) { return at(x, clamp(i + 1, 0, last)) - at(x, clamp(i - 1, 0, last)); });
+    };
+    CHECK(!is_tested(neighbours(4)) && is_tested(neighbours(3)));
+    CHECK(same(eval(neighbours(4)).to_host(), {1, 3, 6, 12, 8}) && same(eval(neighbours(3)).to_host(), {1, 3, 6, 4, 0}));
+    // every reader of a value in a window has the same one
+    const auto deviations = generate(5, [&](auto i) {
+        const auto near = generate(3, [&](auto j) { return at(x, clamp(i + j - 1, 0, 4)); });
+        const auto centre = sum(near) / 3.0f;
+        return sum((near - centre) * (near - centre));
+    });
+    CHECK(!is_tested(deviations) && kernels(deviations) <= 2);
+}
+
 int main() {
     elementwise();
     structures();
     reductions();
     matrices();
+    extents();
     std::printf("expressions: %s\n", failures == 0 ? "ok" : "FAILED");
     return failures;
 }

@@ -4,13 +4,15 @@ use super::device::Device;
 use super::table::lock;
 use crate::abi::{AgpuImage, AgpuModule};
 use crate::error::{INTERNAL, MODULE, OUT_OF_MEMORY, Result, error, fail};
+use crate::interrupt::refused;
 use arraygpu_compiler::backend::ptx;
+use arraygpu_compiler::budget::Code;
 use arraygpu_compiler::package::packed::{self, Unreadable};
 use arraygpu_compiler::plan::gpu::{self, GpuKernel};
 use arraygpu_compiler::schedule::{Draft, GpuVariants};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The kernels' variants are numbered consecutively: variant v of kernel k has the number `first[k]
 /// + v`.
@@ -25,6 +27,8 @@ pub(crate) struct Images {
     /// The sources of the variants if the program was compiled in this process. Code is made when a
     /// variant is first launched.
     sources: Vec<Source>,
+    /// What their code may take.
+    allowed: Option<Arc<Code>>,
 }
 
 /// A variant that was compiled in this process: its draft until some device needs the text.
@@ -38,11 +42,13 @@ impl Source {
         Source { draft: Mutex::new(Some(draft)), text: OnceLock::new() }
     }
 
-    fn text(&self) -> &Result<CString> {
+    fn text(&self, allowed: Option<&Code>) -> &Result<CString> {
         self.text.get_or_init(|| {
             let Some(draft) = lock(&self.draft).take() else { fail!(INTERNAL, "no draft is left") };
             let kernel = draft.finish().map_err(|e| error(INTERNAL, e.to_string()))?;
-            CString::new(ptx::emit(&kernel)).map_err(|_| error(MODULE, "a NUL in the PTX"))
+            let ptx = ptx::emit(&kernel);
+            allowed.map_or(Ok(()), |code| code.write(ptx.len())).map_err(refused)?;
+            CString::new(ptx).map_err(|_| error(MODULE, "a NUL in the PTX"))
         })
     }
 }
@@ -169,20 +175,21 @@ impl Images {
             first.push(n);
             n + k.variants.len()
         });
-        Images { kernels, first, same: Vec::new(), code: vec![Vec::new(); total], sources: Vec::new() }
+        let code = vec![Vec::new(); total];
+        Images { kernels, first, same: Vec::new(), code, sources: Vec::new(), allowed: None }
     }
 
     /// Makes the contents of a program that was compiled in this process.
-    pub fn made(made: impl Iterator<Item = GpuVariants>) -> Images {
+    pub fn made(made: impl Iterator<Item = GpuVariants>, allowed: Arc<Code>) -> Images {
         let (kernels, sources): (Vec<_>, Vec<_>) = made.map(|v| (v.kernel, v.drafts)).unzip();
         let sources = sources.into_iter().flatten().map(Source::of).collect();
-        Images { sources, ..Images::of(kernels) }
+        Images { sources, allowed: Some(allowed), ..Images::of(kernels) }
     }
 
     /// Returns the PTX of a variant if the program was compiled in this process. It is made once
     /// for all devices.
     pub fn text(&self, number: usize) -> Option<Result<&CStr>> {
-        let text = self.sources.get(number)?.text();
+        let text = self.sources.get(number)?.text(self.allowed.as_deref());
         Some(text.as_ref().map(|t| t.as_c_str()).map_err(Clone::clone))
     }
 

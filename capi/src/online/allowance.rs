@@ -4,7 +4,8 @@ use crate::environment;
 use crate::error::Result;
 use crate::interrupt::refused;
 use crate::log::log;
-use arraygpu_compiler::budget::{self, Budget};
+use arraygpu_compiler::budget::{self, Budget, Code};
+use arraygpu_compiler::core::Function;
 use std::sync::OnceLock;
 
 /// Compiles within the budget that the environment names, or within the usual one.
@@ -12,7 +13,13 @@ pub(super) fn within<T>(compile: impl FnOnce() -> arraygpu_compiler::Result<T>) 
     budget::within(allowed(), compile).map_err(refused)
 }
 
-fn allowed() -> Budget {
+/// Returns what the code of a function may take, which is written when calls need it.
+pub(super) fn code_of(function: &Function) -> Code {
+    Code::within(allowed(), function.loc.clone())
+}
+
+/// Returns the budget that the environment names, or the usual one.
+pub(super) fn allowed() -> Budget {
     static ALLOWED: OnceLock<Budget> = OnceLock::new();
     *ALLOWED.get_or_init(|| {
         let Some(text) = environment::variable("ARRAYGPU_BUDGET") else { return Budget::default() };

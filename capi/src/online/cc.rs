@@ -13,6 +13,7 @@ use crate::level::Level;
 use crate::library;
 use crate::module::Kernels;
 use arraygpu_compiler::backend::c;
+use arraygpu_compiler::budget::Code;
 use arraygpu_compiler::package::{self, cc::Compiler};
 use arraygpu_compiler::schedule::CpuVariants;
 use std::path::Path;
@@ -51,11 +52,18 @@ pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
 
 /// Returns the compiled kernels, or `None` if no compiler may run or none works, which is no error:
 /// the block interpreter gives the same bits. Returns an error if the call is interrupted.
-pub(super) fn kernels(variants: &[Option<CpuVariants>], level: Level) -> Result<Option<Kernels>> {
+/// The text of the kernels counts as code of the program.
+pub(super) fn kernels(
+    variants: &[Option<CpuVariants>],
+    level: Level,
+    code: &Code,
+) -> Result<Option<Kernels>> {
     if !is_allowed() || variants.is_empty() {
         return Ok(None);
     }
-    match compiled(variants, level) {
+    let mut source = c::Source::new("program");
+    code.write(source.add("main", variants.iter().map(Option::as_ref))).map_err(refused)?;
+    match compiled(&source.whole(), level) {
         Err(e) if interrupt::is_passing(&e) => Err(e),
         Err(e) => {
             disk::note(format!("the C compiler is not used, kernels are interpreted: {}", e.message));
@@ -65,24 +73,21 @@ pub(super) fn kernels(variants: &[Option<CpuVariants>], level: Level) -> Result<
     }
 }
 
-fn compiled(variants: &[Option<CpuVariants>], level: Level) -> Result<Kernels> {
+fn compiled(source: &str, level: Level) -> Result<Kernels> {
     let level: package::level::Level = level.name().parse().map_err(refused)?;
     let name = level.name;
-    let mut source = c::Source::new("program");
-    source.add("main", variants.iter().map(Option::as_ref));
-    let source = source.whole();
     let failed = |e: std::io::Error| {
         crate::error::error(crate::error::UNAVAILABLE, format!("a temporary folder: {e}"))
     };
     let folder = tempfile::tempdir().map_err(failed)?;
     let compiler = Compiler::find(false).map_err(refused)?;
-    let key = [compiler.version.as_str(), &compiler.flags.join(" "), name, &source].join("\n");
+    let key = [compiler.version.as_str(), &compiler.flags.join(" "), name, source].join("\n");
     if let Some(code) = disk::get(key.as_bytes()) {
         let path = folder.path().join("program.so");
         disk::write(&path, &[&code]).map_err(failed)?;
         return load(&path, name);
     }
-    let path = compiler.shared(&source, &level, folder.path()).map_err(refused)?;
+    let path = compiler.shared(source, &level, folder.path()).map_err(refused)?;
     let kernels = load(&path, name)?;
     // only a library that loads is kept: a compiler that could not read its source may have made
     // one without kernels

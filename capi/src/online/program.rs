@@ -20,12 +20,13 @@ use crate::module::{Kernels, Loaded, Specialise};
 use crate::workspace::{self, Workspace};
 use crate::{buffer, context};
 use arraygpu_compiler::backend::ptx;
+use arraygpu_compiler::budget::Code;
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::driver::{self, Scope, Targets};
 use arraygpu_compiler::explain;
-use arraygpu_compiler::schedule::CpuVariants;
+use arraygpu_compiler::schedule::{CpuVariants, Draft};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A compiled function.
 pub(crate) struct Program {
@@ -36,6 +37,8 @@ pub(crate) struct Program {
     /// The function after all passes.
     fused: Function,
     staged: Option<Box<dyn Specialise>>,
+    /// What the code of all modules may take.
+    code: Arc<Code>,
     /// Held by the thread that compiles.
     making: Mutex<()>,
     cpu: OnceLock<Result<Module>>,
@@ -77,11 +80,13 @@ impl Program {
     /// Makes the program of a package's function.
     pub fn of_module(module: &str, source: Function, fused: Function) -> Program {
         let module = module.into();
+        let code = Arc::new(allowance::code_of(&source));
         Program {
             module,
             source,
             fused,
             staged: None,
+            code,
             making: Mutex::new(()),
             cpu: OnceLock::new(),
             cuda: [const { OnceLock::new() }; SCOPES.len()],
@@ -111,16 +116,16 @@ impl Program {
     fn for_gpu(&self, scope: Scope) -> Result<Module> {
         let made = allowance::within(|| driver::schedule(&self.fused, scope))?;
         let count = made.kernels.len();
-        let images = Some(Images::made(made.kernels.into_iter().filter_map(|k| k.gpu)));
+        let images = Images::made(made.kernels.into_iter().filter_map(|k| k.gpu), self.code.clone());
         log!(Info, "{}: {count} kernels for GPUs ({scope:?})", self.fused.name);
-        Loaded::in_memory(&self.module, vec![made.plan], images, Kernels::None, count).map(Module::new)
+        Loaded::in_memory(&self.module, vec![made.plan], Some(images), Kernels::None, count).map(Module::new)
     }
 
     fn for_cpu(&self) -> Result<Module> {
         let made = allowance::within(|| driver::schedule(&self.fused, Scope::Cpu))?;
         let count = made.kernels.len();
         let variants: Vec<Option<CpuVariants>> = made.kernels.into_iter().map(|k| k.cpu).collect();
-        let (kernels, how) = match cc::kernels(&variants, level()?)? {
+        let (kernels, how) = match cc::kernels(&variants, level()?, &self.code)? {
             Some(compiled) => (compiled, "compiled by the system's C compiler"),
             None => (
                 Kernels::Blocks(variants.into_iter().map(|v| v.map(Blocks::new)).collect()),
@@ -204,8 +209,13 @@ impl Program {
     /// Returns the PTX of each kernel's first variant.
     fn first_ptx(&self) -> Result<String> {
         let made = allowance::within(|| driver::schedule(&self.fused, Scope::ShortGpu))?;
+        let code = allowance::code_of(&self.source);
+        let write = |draft: Draft| {
+            let ptx = ptx::emit(&draft.finish()?);
+            code.write(ptx.len()).map(|()| ptx)
+        };
         let first = made.kernels.into_iter().filter_map(|k| k.gpu?.drafts.into_iter().next());
-        first.map(|draft| draft.finish().map(|k| ptx::emit(&k)).map_err(refused)).collect()
+        first.map(|draft| write(draft).map_err(refused)).collect()
     }
 
     pub fn text(&self, stage: &str) -> Result<String> {
@@ -213,7 +223,8 @@ impl Program {
             return self.first_ptx();
         }
         let targets = Targets { cpu: true, cuda: true };
-        let compiled = driver::compile_for(&self.source.name, vec![self.source.clone()], targets);
+        let (budget, name) = (allowance::allowed(), &self.source.name);
+        let compiled = driver::compile_within(budget, name, vec![self.source.clone()], targets);
         let compiled = compiled.map_err(refused)?;
         match stage {
             "explain" => compiled.explain(&explain::Options::default(), explain::Format::Text),

@@ -7,7 +7,7 @@
 //! interpreter would be slower. If the function cannot be specialised for any reason, the general
 //! version runs, and reports what is wrong with the call, if anything.
 
-use super::cc;
+use super::{allowance, cc};
 use super::program::Program;
 use crate::abi::{AgpuArg, AgpuCall};
 use crate::call_options::has_workspace;
@@ -15,6 +15,7 @@ use crate::error::{MODULE, Result};
 use crate::invoke::{Given, given};
 use crate::module::{Entry, Loaded, Specialise};
 use crate::{interrupt, workspace};
+use arraygpu_compiler::budget;
 use arraygpu_compiler::core::{Function, parse, verify};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::error::Kind;
@@ -88,7 +89,7 @@ impl Staged {
         drop(versions);
         let source = driver::on_big_stack(|| Ok(stage::specialise(&self.source, values)));
         let compiled = source.and_then(|source| {
-            let fused = driver::fuse(&source)?;
+            let fused = budget::within(allowance::allowed(), || driver::fuse(&source))?;
             Ok(Arc::new(Program::of_module(&self.module, source, fused)))
         });
         match compiled {

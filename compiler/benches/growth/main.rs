@@ -6,7 +6,9 @@
 //! ```
 //!
 //! Each kind is compiled at 100, 300, 1000 .. repetitions, until it takes more than `--seconds`. For each stage
-//! the table has the time of the largest size and the exponent between the last two sizes.
+//! the table has the time of the largest size and the exponent between the last two sizes. Beside the time of all
+//! stages there is that of a compilation, and how much of it, and of C and PTX, each thousand of instructions takes
+//! that all variants of all kernels have together.
 
 #[path = "../../tests/common/growth.rs"]
 mod growth;
@@ -22,7 +24,7 @@ use arraygpu_compiler::{backend, passes};
 use growth::Growth;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::cell::Cell;
 
 /// Every kind with its name.
 const KINDS: [(Growth, &str); 19] = [
@@ -47,24 +49,42 @@ const KINDS: [(Growth, &str); 19] = [
     (Growth::Parameters, "parameters"),
 ];
 
-/// Counts the bytes in use.
+/// Counts the bytes in use by this thread, which does all the work.
 struct Counting;
 
-static USED: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static USED: Cell<usize> = const { Cell::new(0) };
+    static PEAK: Cell<usize> = const { Cell::new(0) };
+}
+
+fn use_more(bytes: usize) {
+    let used = USED.get().wrapping_add(bytes);
+    USED.set(used);
+    PEAK.set(PEAK.get().max(used));
+}
+
+fn use_less(bytes: usize) {
+    USED.set(USED.get().wrapping_sub(bytes));
+}
 
 // SAFETY: every call is handed to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let used = USED.fetch_add(layout.size(), Relaxed) + layout.size();
-        PEAK.fetch_max(used, Relaxed);
+        use_more(layout.size());
         // SAFETY: the caller promises a layout that is not empty.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Relaxed);
+        use_less(layout.size());
         // SAFETY: the caller promises that `at` was allocated with this layout.
         unsafe { System.dealloc(at, layout) }
+    }
+    // the default copies whatever grows, which takes a quarter of the time that is measured
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        use_less(layout.size());
+        use_more(size);
+        // SAFETY: the caller promises that `at` was allocated with this layout, and a size that is not 0.
+        unsafe { System.realloc(at, layout, size) }
     }
 }
 
@@ -78,6 +98,10 @@ fn seconds_of_thread() -> f64 {
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
+
+/// The stages that a compilation of a package does not have: the language builds functions, and texts are read and
+/// written where someone asks for them.
+const BESIDE: [&str; 7] = ["build", "print", "parse", "print fused", "schedule cpu", "plan parse", "explain"];
 
 /// What one stage took.
 #[derive(Clone)]
@@ -102,12 +126,12 @@ struct Measured {
 
 impl Measured {
     fn stage<T>(&mut self, name: &str, f: impl FnOnce() -> T) -> T {
-        let before = USED.load(Relaxed);
-        PEAK.store(before, Relaxed);
+        let before = USED.get();
+        PEAK.set(before);
         let begin = seconds_of_thread();
         let out = f();
         let seconds = seconds_of_thread() - begin;
-        let bytes = PEAK.load(Relaxed).saturating_sub(before);
+        let bytes = PEAK.get().saturating_sub(before);
         match self.rows.iter_mut().find(|r| r.stage == name) {
             Some(row) => {
                 row.seconds += seconds;
@@ -120,6 +144,17 @@ impl Measured {
 
     fn total(&self) -> f64 {
         self.rows.iter().map(|r| r.seconds).sum()
+    }
+
+    /// The seconds of what a compilation does.
+    fn compilation(&self) -> f64 {
+        let beside = |r: &&Row| !BESIDE.contains(&r.stage.as_str());
+        self.rows.iter().filter(beside).map(|r| r.seconds).sum()
+    }
+
+    /// What a thousand instructions take of a total.
+    fn a_thousand(&self, total: f64) -> f64 {
+        total * 1e3 / self.instructions.max(1) as f64
     }
 }
 
@@ -185,14 +220,14 @@ fn instructions(kernel: &arraygpu_compiler::kernel::Kernel) -> usize {
 
 fn report(m: &Measured, before: Option<&Measured>) {
     println!(
-        "{} n={}: {:.3} s, {} launches, {} instructions, {:.3} ms and {:.1} KB a 1000",
+        "{} n={}: {:.3} s, {} launches, {} instructions, {:.3} ms of compilation and {:.1} KB a 1000",
         m.kind,
         m.n,
         m.total(),
         m.launches,
         m.instructions,
-        m.total() * 1e6 / m.instructions.max(1) as f64,
-        m.text as f64 / m.instructions.max(1) as f64
+        m.a_thousand(m.compilation()) * 1e3,
+        m.a_thousand(m.text as f64) / 1e3
     );
     for row in &m.rows {
         let old = before.and_then(|b| b.rows.iter().find(|r| r.stage == row.stage).map(|r| (b.n, r)));
@@ -216,13 +251,16 @@ fn json(m: &Measured) -> String {
     let stages: Vec<String> =
         m.rows.iter().map(|r| format!("\"{}\": [{:.6}, {}]", r.stage, r.seconds, r.bytes)).collect();
     format!(
-        "{{\"kind\": \"{}\", \"n\": {}, \"seconds\": {:.6}, \"launches\": {}, \"instructions\": {}, \"text\": {}, \"error\": {}, \"stages\": {{{}}}}}",
+        "{{\"kind\": \"{}\", \"n\": {}, \"seconds\": {:.6}, \"compilation\": {:.6}, \"launches\": {}, \"instructions\": {}, \"text\": {}, \"ms_a_1000\": {:.3}, \"kb_a_1000\": {:.1}, \"error\": {}, \"stages\": {{{}}}}}",
         m.kind,
         m.n,
         m.total(),
+        m.compilation(),
         m.launches,
         m.instructions,
         m.text,
+        m.a_thousand(m.compilation()) * 1e3,
+        m.a_thousand(m.text as f64) / 1e3,
         m.error.as_ref().map_or("null".into(), |e| format!("{e:?}")),
         stages.join(", ")
     )

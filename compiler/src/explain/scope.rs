@@ -164,7 +164,7 @@ impl<'a> Units<'a> {
         let between = turns.value.into_iter().chain(most).min();
         let at_once = self.steps_of(body, between);
         if let Some(check) = r.check {
-            when = Amount { formula: elsewhere(check, at_once), value: None };
+            when = Amount { formula: elsewhere(check, &turns, at_once), value: None };
         }
         self.called(at, r, f, &args, body, (launches_of(turns, r.check, at_once), at_once))?;
         for step in otherwise {
@@ -282,10 +282,21 @@ fn launches_of(turns: Amount, check: Option<Check>, steps: u64) -> Amount {
     }
 }
 
-/// Says when the states of an iteration that a check ends are not where they are wanted.
-fn elsewhere(check: Check, at_once: u64) -> String {
+/// Says when the states of an iteration of at most `most` steps that a check ends are not where they are
+/// wanted: there after the number of launches that fit between two checks, and then in turn.
+fn elsewhere(check: Check, most: &Amount, at_once: u64) -> String {
     let what = if at_once == 1 { "steps" } else { "launches" };
-    match check.runs(check.every.into(), at_once as i64) % 2 {
+    let each = at_once as i64;
+    let between = match most.value {
+        Some(n) => check.between(i64::try_from(n).unwrap_or(i64::MAX)),
+        None if check.runs(check.every.into(), each) == 1 => 1,
+        None => {
+            let steps = format!("min({}, {})", most.formula, check.every);
+            let between = if each == 1 { steps } else { format!("ceil({steps} / {each})") };
+            return format!("{what} == 0 or odd({what} - {between})");
+        }
+    };
+    match check.runs(between, each) % 2 {
         1 => format!("even({what})"),
         _ => format!("{what} == 0 or odd({what})"),
     }

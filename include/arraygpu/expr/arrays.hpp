@@ -46,6 +46,7 @@ inline node_ptr along(op code, int rank, node_ptr array, int axis, place at) {
 }
 inline node_ptr picked(node_ptr matrix, int axis, node_ptr index, place at) {
     const std::int64_t left = matrix->extent[1 - axis];
+    note_read(matrix, axis, index.get());
     const auto type = agpu_type(matrix->type);
     node_ptr made = make_node(op::pick, type, 1, std::move(matrix), std::move(index), at);
     made->own.numbers[0] = axis;
@@ -62,6 +63,38 @@ inline expr<std::int64_t, 0> length(node_ptr array, int axis) {
     node_ptr made = make_node(op::length, AGPU_I64, 0, std::move(array), place{});
     made->own.numbers[0] = axis;
     return expr<std::int64_t, 0>(std::move(made));
+}
+/// The number of a variable's values. An array of that extent which is read at the variable gives it, so that the program knows that the reads are
+/// in bounds: a number of the host would be a parameter that has nothing to do with the array.
+inline node_ptr count_of(const node *variable, node_ptr n, std::int64_t known) {
+    if (n->code == op::literal)
+        for (const noted_read &r : noted_reads())
+            if (r.variable == variable && r.array->extent[r.axis] == known) return length(r.array, r.axis).c_node();
+    return n;
+}
+/// An index into an array; where it is clamped to 0 and to the last place, which the host wrote as a number, the program is to know so.
+inline node_ptr bounded(const node_ptr &array, int axis, node_ptr index, int depth = 0) {
+    constexpr int deepest = 4;
+    const bool is_least = index->code == op::min, is_greatest = index->code == op::max;
+    if (depth == deepest || index->level == 0 || array->level != 0 || array->extent[axis] < 0 || !(is_least || is_greatest)) return index;
+    const std::int64_t end = is_least ? array->extent[axis] - 1 : 0;
+    node_ptr operands[2];
+    bool changed = false;
+    for (int k = 0; k < 2; ++k) {
+        node *operand = index->operands[k];
+        operand->uses.fetch_add(1, std::memory_order_relaxed);
+        node_ptr own(operand);
+        if (operand->code != op::literal)
+            operands[k] = bounded(array, axis, own, depth + 1);
+        else if (operand->own.numbers[0] != end)
+            operands[k] = own;
+        else if (is_least)
+            operands[k] = make_node(op::sub, AGPU_I64, 0, length(array, axis).c_node(), make_number<std::int64_t>(op::constant, 1));
+        else
+            operands[k] = make_number<std::int64_t>(op::constant, 0);
+        changed = changed || operands[k].get() != operand;
+    }
+    return changed ? make_node(index->code, AGPU_I64, 0, operands, 2) : index;
 }
 template <class T, int Rank, class A> expr<T, Rank> reduction(op code, const A &a, place at) {
     return expr<T, Rank>(make_node(code, type_of<T>::value, Rank, operand<A>::node(a), at));
@@ -135,14 +168,19 @@ template <class V, class N> auto repeat(const V &value, const N &n, const char *
 template <class A, class I, detail::if_vector<A> = 0>
 auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A>;
-    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::index_node(i),
-                                        detail::place{file, line}));
+    detail::node_ptr array = detail::operand<A>::node(a), index = detail::bounded(array, 0, detail::index_node(i));
+    detail::note_read(array, 0, index.get());
+    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, std::move(array), std::move(index), detail::place{file, line}));
 }
 template <class A, class I, class J, detail::if_matrix<A> = 0>
 auto at(const A &a, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A>;
-    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::index_node(i),
-                                        detail::index_node(j), detail::place{file, line}));
+    detail::node_ptr array = detail::operand<A>::node(a), row = detail::bounded(array, 0, detail::index_node(i));
+    detail::node_ptr col = detail::bounded(array, 1, detail::index_node(j));
+    detail::note_read(array, 0, row.get());
+    detail::note_read(array, 1, col.get());
+    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, std::move(array), std::move(row), std::move(col),
+                                        detail::place{file, line}));
 }
 template <class A, class B, detail::if_matrix<A> = 0, detail::if_matrix<B> = 0>
 auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {

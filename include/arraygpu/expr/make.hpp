@@ -13,8 +13,10 @@ struct trace_state {
     const char *stack;
     std::int64_t made;
     bool steps[201]; // whether the function at this depth is the step of an iteration, whose variables are arrays
+    bool noted; // whether reads are noted
 };
 inline thread_local trace_state tracing{};
+inline void forget_reads() noexcept;
 
 /// While it lives, a function of the author's is called with variables.
 class trace {
@@ -29,7 +31,9 @@ public:
     }
     trace(const trace &) = delete;
     trace &operator=(const trace &) = delete;
-    ~trace() { --tracing.depth; }
+    ~trace() {
+        if (--tracing.depth == 0 && tracing.noted) forget_reads();
+    }
 
     static void count() {
         constexpr std::ptrdiff_t deepest = 256 << 10;
@@ -130,6 +134,33 @@ inline node_ptr make_variable(agpu_type type) {
 inline node_ptr close(node_ptr made) {
     if (made->level >= tracing.depth) made->level = std::uint8_t(tracing.depth - 1);
     return made;
+}
+
+/// A read at a variable in a function that is traced, of an array that does not depend on the function.
+struct noted_read {
+    const node *variable;
+    node_ptr array;
+    int axis;
+};
+inline std::vector<noted_read> &noted_reads() {
+    static thread_local std::vector<noted_read> list;
+    return list;
+}
+inline void forget_reads() noexcept {
+    noted_reads().clear();
+    tracing.noted = false;
+}
+/// Notes the first read at a variable for each extent; the index may be a clamped sum with variables in it.
+inline void note_read(const node_ptr &array, int axis, const node *index, int depth = 0) {
+    constexpr int deepest = 4;
+    if (index->level == 0 || array->level != 0 || array->extent[axis] < 0 || depth == deepest) return;
+    if (index->code == op::add || index->code == op::sub || index->code == op::min || index->code == op::max)
+        for (std::uint32_t k = 0; k < index->count; ++k) note_read(array, axis, index->operands[k], depth + 1);
+    if (index->code != op::variable) return;
+    for (const noted_read &r : noted_reads())
+        if (r.variable == index && r.array->extent[r.axis] == array->extent[axis]) return;
+    noted_reads().push_back({index, array, axis});
+    tracing.noted = true;
 }
 
 inline node_ptr with_extents(node_ptr made, std::int64_t rows, std::int64_t cols = 1) {

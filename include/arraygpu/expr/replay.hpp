@@ -28,7 +28,7 @@ private:
 /// Builds core IR from bytes, as a stack machine: each node is pushed, and its user pops it.
 class replay {
 public:
-    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()), builder_(created()), elements_(builder_) {}
+    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data() + sizeof headers), builder_(created()), elements_(builder_) {}
     /// A function of an iteration, from its parameters, which are pushed in the order of their numbers.
     replay(const replay &outer, const std::vector<value> &args, std::int32_t states)
         : key_(outer.key_), at_(outer.at_), builder_(step_of(outer.builder_, args, states, parameters_)), elements_(builder_), placed_(outer.placed_) {

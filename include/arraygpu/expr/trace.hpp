@@ -64,13 +64,16 @@ template <int Rank, std::uint32_t N, class F, class... V> auto mapped(F &f, plac
         return closed<Rank>(op::map, operands, 2 * N + 1, f(variables...), at, [](node_ptr made) { return made; });
 }
 template <class F, class V> auto generated(F &f, place at, node_ptr n, std::int64_t known, const V &i) {
-    node_ptr operands[] = {std::move(n), i.c_node(), node_ptr()};
-    return closed<1>(op::generate, operands, 3, f(i), at, [&](node_ptr made) { return with_extents(std::move(made), known); });
+    const auto &element = f(i);
+    node_ptr operands[] = {count_of(i.c_node().get(), std::move(n), known), i.c_node(), node_ptr()};
+    return closed<1>(op::generate, operands, 3, element, at, [&](node_ptr made) { return with_extents(std::move(made), known); });
 }
 template <class F, class V>
 auto generated(F &f, place at, node_ptr rows, node_ptr cols, std::int64_t known_rows, std::int64_t known_cols, const V &i, const V &j) {
-    node_ptr operands[] = {std::move(rows), std::move(cols), i.c_node(), j.c_node(), node_ptr()};
-    return closed<2>(op::generate, operands, 5, f(i, j), at, [&](node_ptr made) { return with_extents(std::move(made), known_rows, known_cols); });
+    const auto &element = f(i, j);
+    node_ptr operands[] = {count_of(i.c_node().get(), std::move(rows), known_rows), count_of(j.c_node().get(), std::move(cols), known_cols), i.c_node(),
+                           j.c_node(), node_ptr()};
+    return closed<2>(op::generate, operands, 5, element, at, [&](node_ptr made) { return with_extents(std::move(made), known_rows, known_cols); });
 }
 /// The node of reduce or fold: the array, the initial value, and two variables.
 template <class T, class F, class V, class W>

@@ -66,7 +66,12 @@ impl Source {
     }
 
     /// Adds the kernels of a function of the author, in the order of the table. Some have no code for CPUs.
-    pub fn add<'k>(&mut self, function: &str, kernels: impl IntoIterator<Item = Option<&'k CpuVariants>>) {
+    /// Returns the bytes of their code.
+    pub fn add<'k>(
+        &mut self,
+        function: &str,
+        kernels: impl IntoIterator<Item = Option<&'k CpuVariants>>,
+    ) -> usize {
         let mut part = Part { function: function.into(), kernels: Vec::new() };
         for v in kernels {
             let Some(v) = v else {
@@ -97,7 +102,9 @@ impl Source {
             self.table.push(entries.try_into().unwrap_or_default());
             part.kernels.push((name.clone(), codes));
         }
+        let bytes = part.kernels.iter().flat_map(|(_, codes)| codes).map(|code| code.body.len()).sum();
         self.parts.push(part);
+        bytes
     }
 
     /// Returns everything as one file, with the table `<package>_cpu_<level>` that is handed to the
