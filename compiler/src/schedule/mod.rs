@@ -16,6 +16,7 @@
 //!    the last launch that they need.
 
 pub mod accesses;
+mod alike;
 pub mod along;
 mod alternatives;
 mod approximate;
@@ -35,6 +36,7 @@ pub mod groups;
 pub mod host;
 mod identity;
 mod in_bounds;
+pub mod in_order;
 pub mod item_loops;
 pub mod items;
 mod iterate;

@@ -11,6 +11,7 @@
 //! loops of [`super::nested_loop`]. Error records are those of the segment, whichever thread leaves
 //! them: the place of a record is the segment's number.
 
+use super::alike;
 use super::along::Along;
 use super::element::element;
 use super::facts::Segments;
@@ -64,6 +65,8 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
 pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> Option<Segments> {
     let Op::Var(var, _) = *l.g.op(index) else { return None };
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
+    let of_bodies = nested(l, &bodies)?;
+    let bodies = alike::merged(l, bodies, &of_bodies);
     let of_bodies = nested(l, &bodies)?;
     let bodies = if may_record { needed_reductions::always(l, bodies, of_bodies)? } else { bodies };
     let nested = nested(l, &bodies)?;

@@ -8,6 +8,7 @@ use crate::schedule::cuda::access;
 use crate::schedule::element::canonical;
 use crate::schedule::facts::{Segments, StoredColumns};
 use crate::schedule::groups::{FusedGroup, Item};
+use crate::schedule::in_order::InOrder;
 use crate::schedule::lower::{Lower, Surroundings};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments;
@@ -22,6 +23,8 @@ pub struct Job<'a> {
     pub(super) v: i64,
     /// What is stored of the elements that are reduced.
     pub(super) stored: Option<Rc<StoredColumns>>,
+    /// The elements, if tiles are in index order.
+    pub(super) in_order: Option<InOrder>,
 }
 
 /// How a variant maps segments to threads.
@@ -76,7 +79,11 @@ impl<'a> Job<'a> {
     pub(super) fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
         let reductions = Reduction::with_scratch(l.launch, &s.nested);
         let stored = l.launch.facts.stored_columns.clone();
-        let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1, stored };
+        let in_order = match &reductions[..] {
+            [only] => InOrder::of(l.launch, s, only),
+            _ => None,
+        };
+        let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1, stored, in_order };
         if vectors {
             let (_, k) = l.launch.g.fresh_var(crate::scalar::Ty::I64);
             let roots = job.elements(l, k);

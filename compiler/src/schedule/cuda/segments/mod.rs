@@ -10,6 +10,7 @@
 //!   they are reduced (`schedule/stored_columns.rs`).
 
 mod columns;
+mod in_order;
 mod job;
 mod lanes;
 mod rows;
@@ -59,6 +60,8 @@ pub fn main(
     };
     l.k.kernel.min_resident_blocks = match job.stored {
         Some(_) => columns::of_stored(l.launch, &job).0,
+        // a lane has one column
+        None if job.in_order.is_some() => 4,
         None => min_resident_blocks(mapping, counted),
     };
     let body = match mapping {

@@ -1,0 +1,230 @@
+//! A warp reduces a tile in index order (`schedule/in_order.rs`): a lane folds a column, which is 16 neighbouring
+//! elements, by vector loads, then the lanes join by shuffles. 32 columns are one round of a loop, so the operator is
+//! written 16 times for the elements of a column, or fewer if it is long, and once for each level of the tree.
+//! Lane q keeps the result of round q.
+//!
+//! The columns of a warp's lanes lie side by side, so the lines that a load brings to the first-level cache are used
+//! by the lane's next loads. In tiles that are whole each element is there, and nothing asks whether it is.
+
+use super::job;
+use super::warp::{Tile, WORDS_IN_FLIGHT};
+use crate::core::graph::replace::Found;
+use crate::core::{COLUMNS, Graph, NodeId, TILE, linear};
+use crate::error::{Error, Result};
+use crate::kernel::{Expr, Stmt, WARP};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::expressions::to_i64;
+use crate::schedule::cuda::tree::shuffled;
+use crate::schedule::in_order::{InOrder, each_replaced};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::nested_loop::read;
+use crate::schedule::reduction::{Reduction, bound};
+use crate::schedule::segments::{neighbours, scattered};
+
+/// The elements of a column.
+const ROWS: i64 = TILE / COLUMNS;
+/// The rounds of a tile.
+const ROUNDS: i64 = COLUMNS / WARP as i64;
+/// The most nodes of the joins of the elements that are loaded together.
+const MOST_NODES: usize = 1024;
+
+/// A tile in index order.
+pub(super) struct OrderedTile<'a> {
+    pub tile: &'a Tile<'a>,
+    pub r: &'a Reduction,
+    pub order: &'a InOrder,
+    /// Whether arrays may have any strides.
+    pub strided: bool,
+}
+
+impl OrderedTile<'_> {
+    /// Returns the tile's accumulators, in lane 0.
+    pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let segment = [(self.tile.job.s.index, self.tile.segments[0].clone())];
+        let known = l.region(&segment, &[self.order.first, self.order.count], &Expr::int(0), out)?;
+        let first = bind(l, "first", known[0].clone().plus(self.tile.base.clone()), out);
+        let totals = self.r.registers(l, "total");
+        let absent = self.r.absent(l.launch);
+        out.extend(totals.iter().zip(absent).map(|(reg, absent)| Stmt::Var(*reg, absent)));
+        let of = |l: &mut Lower, elements: &[NodeId], rows: i64| -> Result<Vec<Stmt>> {
+            let mut body = Vec::new();
+            let values = self.rounds(l, elements, rows, &first, &mut body)?;
+            body.extend(totals.iter().zip(values).map(|(reg, e)| Stmt::Assign(*reg, e)));
+            Ok(body)
+        };
+        let batch = self.batch(l);
+        let whole = of(l, &self.order.present, batch)?;
+        let some = of(l, &self.order.any, 1)?;
+        let last = first.clone().plus(Expr::int(TILE - 1));
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, last, known[1].clone()), whole, some));
+        Ok(read(&totals))
+    }
+
+    /// Returns how many elements of a column are loaded together.
+    fn batch(&self, l: &mut Lower) -> i64 {
+        let roots = &self.order.present;
+        let reads = neighbours(l.launch, roots, self.order.index);
+        let words = reads.iter().map(|(x, _)| l.launch.g.ty(*x).elem.size().div_ceil(4) as i64);
+        let words = words.sum::<i64>() + 4 * scattered(l.launch, roots, self.order.index) as i64;
+        let variables = self.r.variables(l.launch);
+        let joined = self.r.join(l.launch, &variables, &variables);
+        let size = l.launch.g.reachable(joined.into_iter().chain(roots.iter().copied())).len().max(1);
+        let rows = (WORDS_IN_FLIGHT / words.max(1)).min((MOST_NODES / size) as i64);
+        1 << rows.clamp(1, ROWS).ilog2()
+    }
+
+    /// Folds and joins the columns of all lanes, 32 at a time, with `batch` rows loaded together.
+    fn rounds(
+        &self,
+        l: &mut Lower,
+        elements: &[NodeId],
+        batch: i64,
+        first: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let own = self.r.registers(l, "own");
+        let absent = self.r.absent(l.launch);
+        out.extend(own.iter().zip(absent).map(|(reg, absent)| Stmt::Var(*reg, absent)));
+        let (round, mut body) = (l.k.reg("round", Ty::I64), Vec::new());
+        let lane = self.tile.lane.clone();
+        let column = Expr::Reg(round).times(Expr::int(WARP.into())).plus(to_i64(lane.clone()));
+        let at = bind(l, "at", first.clone().plus(column.times(Expr::int(ROWS))), &mut body);
+        let column = self.column(l, elements, batch, &at, &mut body)?;
+        let joined = self.lanes(l, column, WARP, &mut body)?;
+        let is_mine = Expr::binary(BinaryOp::Eq, to_i64(lane), Expr::Reg(round));
+        let is_mine = bind(l, "mine", is_mine, &mut body);
+        for (reg, value) in own.iter().zip(&joined) {
+            let value = match value {
+                Expr::Lit(_) => value.clone(),
+                value => bind(l, "part", Expr::Broadcast(Box::new(value.clone())), &mut body),
+            };
+            body.push(Stmt::Assign(*reg, is_mine.clone().select(value, Expr::Reg(*reg))));
+        }
+        out.push(Stmt::Seq(round, Expr::int(0), Expr::int(ROUNDS), body));
+        // what is the same in all rounds is so behind them
+        let own = own.iter().zip(joined).map(|(reg, value)| match value {
+            Expr::Lit(_) => value,
+            _ => Expr::Reg(*reg),
+        });
+        let own = own.collect();
+        self.lanes(l, own, ROUNDS as u32, out)
+    }
+
+    /// Folds the column whose first element is at `at`.
+    fn column(
+        &self,
+        l: &mut Lower,
+        elements: &[NodeId],
+        batch: i64,
+        at: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        if batch == ROWS {
+            return self.rows(l, elements, (at, batch), None, out);
+        }
+        let acc = self.r.registers(l, "acc");
+        let absent = self.r.absent(l.launch);
+        out.extend(acc.iter().zip(absent).map(|(reg, absent)| Stmt::Var(*reg, absent)));
+        let (b, mut body) = (l.k.reg("b", Ty::I64), Vec::new());
+        let at = at.clone().plus(Expr::Reg(b).times(Expr::int(batch)));
+        let at = bind(l, "at", at, &mut body);
+        let values = self.rows(l, elements, (&at, batch), Some(read(&acc)), &mut body)?;
+        body.extend(acc.iter().zip(values).map(|(reg, e)| Stmt::Assign(*reg, e)));
+        out.push(Stmt::Seq(b, Expr::int(0), Expr::int(ROWS / batch), body));
+        Ok(read(&acc))
+    }
+
+    /// Folds some rows, all of which are loaded before the first join.
+    fn rows(
+        &self,
+        l: &mut Lower,
+        elements: &[NodeId],
+        (at, rows): (&Expr, i64),
+        before: Option<Vec<Expr>>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let index = self.order.index;
+        let vars = [(self.tile.job.s.index, self.tile.segments[0].clone()), (index, at.clone())];
+        let indices: Vec<NodeId> = (0..rows)
+            .map(|row| {
+                let row = l.launch.g.lit(Lit::i64(row));
+                linear::add(&mut l.launch.g, index, row)
+            })
+            .collect();
+        let v = self.vector_width(l).min(rows) as usize;
+        l.with_loaded(Default::default(), |l| {
+            for (some, offset) in indices.chunks(v).zip((0..).step_by(v)) {
+                let first = at.clone().plus(Expr::int(offset));
+                job::load(l, elements, (index, some), &first, &vars, out)?;
+            }
+            let mut acc = before;
+            for i in indices {
+                let element: Vec<NodeId> =
+                    elements.iter().map(|n| l.launch.replace(*n, index, i)).collect();
+                let next = match acc {
+                    None => {
+                        let values = self.r.first_of(l.launch, &element);
+                        l.region(&vars, &values, &Expr::int(0), out)?
+                    }
+                    Some(acc) => {
+                        let (old, known, constants) = self.nodes(l.launch, &acc);
+                        let values = self.r.step_of(l.launch, &old, &element);
+                        let values = with_constants(&mut l.launch.g, &values, &constants);
+                        l.region(&[&vars[..], &known].concat(), &values, &Expr::int(0), out)?
+                    }
+                };
+                acc = Some(next.into_iter().map(|e| bound(l, "next", e, out)).collect());
+            }
+            Ok::<_, Error>(acc.unwrap_or_else(|| self.r.absent(l.launch)))
+        })
+    }
+
+    /// Returns the number of neighbours of one access.
+    fn vector_width(&self, l: &mut Lower) -> i64 {
+        let first = linear::Linear::of(&l.launch.g, self.order.first);
+        let is_aligned = first.terms.values().chain([&first.constant]).all(|by| by % ROWS == 0);
+        let reads = neighbours(l.launch, &self.order.present, self.order.index);
+        let widest = reads.iter().map(|(x, _)| l.launch.g.ty(*x).elem.size() as i64).max();
+        widest.filter(|_| is_aligned && !self.strided).map_or(1, |size| (16 / size).min(4))
+    }
+
+    /// Joins the values of neighbouring lanes by the tree; the result is in lane 0.
+    fn lanes(&self, l: &mut Lower, mut own: Vec<Expr>, lanes: u32, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let mut distance = 1;
+        while distance < lanes {
+            let other = shuffled(l, &own, |e| Expr::ShuffleDown(e, distance), out);
+            let (a, mut known, mut constants) = self.nodes(l.launch, &own);
+            let (b, of_b, constants_of_b) = self.nodes(l.launch, &other);
+            known.extend(of_b);
+            constants.extend(constants_of_b);
+            let joined = self.r.join(l.launch, &a, &b);
+            let joined = with_constants(&mut l.launch.g, &joined, &constants);
+            let values = l.region(&known, &joined, &Expr::int(0), out)?;
+            own = values.into_iter().map(|e| bound(l, "joined", e, out)).collect();
+            distance *= 2;
+        }
+        Ok(own)
+    }
+
+    /// Returns a variable for each accumulator, the values of these, and those that are constants.
+    fn nodes(&self, l: &mut LaunchContext, values: &[Expr]) -> (Vec<NodeId>, Known, Constants) {
+        let variables = self.r.variables(l);
+        let (mut known, mut constants) = (Vec::new(), Vec::new());
+        for (n, e) in variables.iter().zip(values) {
+            match e {
+                Expr::Lit(value) => constants.push((*n, l.g.lit(*value))),
+                e => known.push((*n, e.clone())),
+            }
+        }
+        (variables, known, constants)
+    }
+}
+
+type Known = Vec<(NodeId, Expr)>;
+type Constants = Vec<(NodeId, NodeId)>;
+
+/// Returns nodes with constants in place of variables, simplified.
+fn with_constants(g: &mut Graph, nodes: &[NodeId], constants: &Constants) -> Vec<NodeId> {
+    let constant = |n: NodeId| constants.iter().find(|(of, _)| *of == n).map(|(_, by)| *by);
+    each_replaced(g, nodes, &mut |g, n| Found::of(g, n, constant(n)))
+}

@@ -1,0 +1,127 @@
+//! Segments whose tiles are in index order (semantics 5.17): `passes/ordered.rs` writes them so that place p of a
+//! tile is element 16 (p mod 128) + p / 128, so a column of the tree has 16 neighbours.
+//!
+//! ```text
+//! (%p) { %at = first + p - p % 2048 + 16 * (p % 2048 % 128) + p % 2048 / 128
+//!        yield tuple (lt %at, %count), (elem %x, (min %at, %count - 1)) .. }
+//!     ->
+//! (%i) { yield tuple (lt %i, %count), (elem %x, (min %i, %count - 1)) .. }      in columns of neighbours
+//! (%i) { yield tuple true, (elem %x, %i) .. }                                   in tiles that are whole
+//! ```
+
+use super::facts::Segments;
+use super::lower::LaunchContext;
+use super::reduction::Reduction;
+use crate::core::graph::replace::{Found, replaced_by};
+use crate::core::linear::{Linear, is_i64};
+use crate::core::simplify::simplify;
+use crate::core::{COLUMNS, Graph, NodeId, Op, TILE};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::FxHashMap as HashMap;
+
+/// The elements of segments whose tiles are in index order.
+pub struct InOrder {
+    /// The variable of an element's index.
+    pub index: NodeId,
+    /// The index of the segment's first element.
+    pub first: NodeId,
+    /// The index from which on elements are absent.
+    pub count: NodeId,
+    /// The components of any element.
+    pub any: Vec<NodeId>,
+    /// The components of an element before `count`.
+    pub present: Vec<NodeId>,
+}
+
+impl InOrder {
+    /// Returns the elements of a segment's only reduction in index order, if its tiles are whole and in that order.
+    pub fn of(l: &mut LaunchContext, s: &Segments, r: &Reduction) -> Option<InOrder> {
+        if !s.are_parts || s.may_record || !is_whole(&l.g, s.length) {
+            return None;
+        }
+        let (var, place) = l.g.fresh_var(Ty::I64);
+        let (_, index) = l.g.fresh_var(Ty::I64);
+        let elements = r.elements(l, place);
+        let known = Place::of(&mut l.g, place)?;
+        let mut first: Option<Linear> = None;
+        let mut in_order = |g: &mut Graph, n: NodeId| {
+            let rest = is_i64(g, n).then(|| known.rest(&Linear::of(g, n))).flatten();
+            let same = rest.filter(|rest| first.get_or_insert_with(|| rest.clone()) == rest);
+            Found::of(g, n, same.map(|_| index))
+        };
+        let any = each_replaced(&mut l.g, &elements, &mut in_order);
+        let first = first?.node(&mut l.g);
+        let depends = |n: &NodeId| l.g.node(*n).free.contains(&var);
+        if any.iter().any(depends) || depends(&first) {
+            return None;
+        }
+        let count = any.iter().find_map(|n| match *l.g.op(*n) {
+            Op::Binary(BinaryOp::Lt, at, count) if at == index && l.g.is_closed(count) => Some(count),
+            _ => None,
+        })?;
+        let present = present(&mut l.g, &any, index, count);
+        Some(InOrder { index, first, count, any, present })
+    }
+}
+
+/// The parts of an element's index that depend on its place.
+struct Place {
+    form: Linear,
+}
+
+impl Place {
+    /// Returns the linear form of the index of the element at a place of a tile.
+    fn of(g: &mut Graph, place: NodeId) -> Option<Place> {
+        let [size, columns] = [TILE, COLUMNS].map(|n| g.lit(Lit::i64(n)));
+        let inside = g.find(&Op::Binary(BinaryOp::Rem, place, size))?;
+        let column = g.find(&Op::Binary(BinaryOp::Rem, inside, columns))?;
+        let row = g.find(&Op::Binary(BinaryOp::Div, inside, columns))?;
+        let terms = [(place, 1), (inside, -1), (column, TILE / COLUMNS), (row, 1)].into();
+        Some(Place { form: Linear { constant: 0, terms } })
+    }
+
+    /// Returns what an index has beside that of the place, if it has that.
+    fn rest(&self, index: &Linear) -> Option<Linear> {
+        let has = |(n, by): (&NodeId, &i64)| index.terms.get(n) == Some(by);
+        self.form.terms.iter().all(has).then(|| index.minus(&self.form))
+    }
+}
+
+/// Whether a length is a multiple of a tile.
+fn is_whole(g: &Graph, length: NodeId) -> bool {
+    match *g.op(length) {
+        Op::Const(n) => n.as_i64() % TILE == 0,
+        Op::Binary(BinaryOp::Min | BinaryOp::Max | BinaryOp::Add | BinaryOp::Sub, a, b) => {
+            is_whole(g, a) && is_whole(g, b)
+        }
+        // a product that wraps keeps its low bits
+        Op::Binary(BinaryOp::Mul, a, b) => is_whole(g, a) || is_whole(g, b),
+        _ => false,
+    }
+}
+
+/// Returns the components of an element that is known to be before `count`.
+fn present(g: &mut Graph, any: &[NodeId], index: NodeId, count: NodeId) -> Vec<NodeId> {
+    let yes = g.lit(Lit::bool(true));
+    let last = Linear::of(g, count).minus(&Linear { constant: 1, ..Linear::default() });
+    let mut find = |g: &mut Graph, n: NodeId| {
+        let known = match *g.op(n) {
+            Op::Binary(BinaryOp::Lt, a, b) if a == index && b == count => Some(yes),
+            Op::Binary(BinaryOp::Min, a, b) if b == index && Linear::of(g, a) == last => Some(index),
+            Op::Binary(BinaryOp::Min, a, b) if a == index && Linear::of(g, b) == last => Some(index),
+            _ => None,
+        };
+        Found::of(g, n, known)
+    };
+    each_replaced(g, any, &mut find)
+}
+
+/// Returns nodes with what `find` finds in place of the nodes inside of them.
+pub fn each_replaced(
+    g: &mut Graph,
+    nodes: &[NodeId],
+    find: &mut dyn FnMut(&mut Graph, NodeId) -> Found,
+) -> Vec<NodeId> {
+    let mut memo = HashMap::default();
+    nodes.iter().map(|n| replaced_by(g, *n, find, &mut simplify, &mut memo)).collect()
+}
