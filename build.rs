@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 22] = [
     "abi.rs",
     "abi/packages.rs",
     "guard.rs",
     "error.rs",
     "devices.rs",
+    "times.rs",
     "context.rs",
     "buffer.rs",
     "view.rs",
