@@ -10,6 +10,7 @@ const SOURCES: [&str; 22] = [
     "guard.rs",
     "error.rs",
     "devices.rs",
+    "times.rs",
     "context.rs",
     "buffer.rs",
     "view.rs",

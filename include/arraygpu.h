@@ -271,6 +271,32 @@ typedef struct agpu_loaded_module agpu_loaded_module;
 typedef struct agpu_program agpu_program;
 
 /**
+ * A launch of a kernel, as agpu_context_launch_times() writes it.
+ */
+typedef struct agpu_launch_time {
+    /**
+     * Name of the kernel.
+     */
+    const char *kernel;
+    /**
+     * Name of the kernel's variant on a GPU; on a CPU that of the kernel.
+     */
+    const char *variant;
+    /**
+     * When it began, in seconds after the first launch.
+     */
+    double start;
+    /**
+     * How long it took, in seconds; on a GPU with what the two events take.
+     */
+    double seconds;
+    /**
+     * All 0.
+     */
+    uint64_t reserved[4];
+} agpu_launch_time;
+
+/**
  * Options of agpu_context_create().
  */
 typedef struct agpu_context_options {
@@ -749,6 +775,24 @@ agpu_status agpu_context_memory(struct agpu_context *context, int64_t *in_use, i
  * so far; on the CPU, of those that have run. Thread-safe.
  */
 agpu_status agpu_context_launches(struct agpu_context *context, int64_t *launches);
+
+/**
+ * Starts (`on`) or ends the timing of the launches of this context, and forgets those that were
+ * timed. A timed call on a GPU has an event before and behind each launch; calls that are being
+ * captured are not timed. Without this call nothing is timed, at no cost. Thread-safe.
+ */
+agpu_status agpu_context_profile(struct agpu_context *context, bool on);
+
+/**
+ * Waits for the calls of this context, and writes the times of the launches since
+ * agpu_context_profile(), in their order: at most `room` of them to `times`, and how many there
+ * are to `count`. `times` may be NULL if `room` is 0. The names are valid until the next call of
+ * this function for the context. Thread-safe.
+ */
+agpu_status agpu_context_launch_times(struct agpu_context *context,
+                                      struct agpu_launch_time *times,
+                                      int64_t room,
+                                      int64_t *count);
 
 /**
  * Makes a context. If `options` is NULL, the context is on the default device and uses all

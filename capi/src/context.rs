@@ -12,6 +12,7 @@ use crate::host::Host;
 use crate::log::log;
 use crate::memory::{Allocator, HostMemory};
 use crate::pool::{Runner, Workers};
+use crate::profile::{Profile, Timed};
 use std::ptr::without_provenance_mut;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -23,6 +24,8 @@ pub(crate) struct Context {
     pub host: Arc<Host>,
     /// Where its arrays are, and where calls run.
     pub device: Box<dyn Device>,
+    /// The launches whose names `agpu_context_launch_times` gave to the program last.
+    pub timed: Mutex<Vec<Timed>>,
 }
 
 impl Context {
@@ -49,12 +52,13 @@ pub(crate) fn create(threads: usize, device: i32, own: Own) -> Result<(usize, Ar
         workers: Workers::new(threads, own.runner),
         memory: HostMemory::new(own.allocator),
         launches: Tally::default(),
+        profile: Profile::new(),
     });
     let device: Box<dyn Device> = match gpu {
         Some(gpu) => Box::new(gpu),
         None => Box::new(host.clone()),
     };
-    let context = Arc::new(Context { handle: OnceLock::new(), host, device });
+    let context = Arc::new(Context { handle: OnceLock::new(), host, device, timed: Mutex::default() });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);
     log!(Info, "a context on {} with {threads} threads", context.device.title());

@@ -3,6 +3,7 @@
 use crate::cuda::Gpu;
 use crate::error::Result;
 use crate::float_environment::FloatEnvironment;
+use crate::profile::Timed;
 use crate::usage::Usage;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -31,6 +32,12 @@ pub(crate) trait Device: Send + Sync {
 
     /// Returns the number of kernels that were launched so far.
     fn launches(&self) -> i64;
+
+    /// Starts or ends the timing of launches, and forgets those that were timed.
+    fn profile(&self, on: bool) -> Result<()>;
+
+    /// Waits for the work on all streams, and returns the launches that were timed.
+    fn profiled(&self) -> Result<Vec<Timed>>;
 
     /// Returns the context's own stream, NULL on a CPU.
     fn own_stream(&self) -> *mut c_void;

@@ -17,6 +17,7 @@ use arraygpu_compiler::plan::{Check as Stop, Launch, Place, Plan, Repeat, Step};
 use arraygpu_compiler::scalar::Ty;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Returns the size of scratch in bytes. One block serves all launches in turn.
 pub(crate) fn scratch(plan: &Plan, ws: &Workspace) -> Result<i64> {
@@ -272,8 +273,12 @@ fn launch_unchecked(
     ws: &mut Workspace,
 ) -> Result<()> {
     let ready = launch::prepare(loaded, plan, launch, now.scratch, ws)?;
+    let begin = context.host.profile.is_on().then(Instant::now);
     // SAFETY: the arguments are those of this launch.
     unsafe { ready.run(&ws.launch, &mut ws.records[now.site..], context) }?;
+    if let Some(begin) = begin {
+        context.host.profile.add([&launch.name, &launch.name], [begin, Instant::now()]);
+    }
     if now.again { Ok(()) } else { check_records(launch, &ws.records[now.site..]) }
 }
 

@@ -8,10 +8,12 @@ use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, error, fail};
 use crate::float_environment::FloatEnvironment;
 use crate::memory::{HostMemory, Storage};
 use crate::pool::Workers;
+use crate::profile::{Names, Profile, Timed};
 use crate::usage::Usage;
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What a context has on the CPU.
 pub(crate) struct Host {
@@ -21,6 +23,8 @@ pub(crate) struct Host {
     pub memory: Arc<HostMemory>,
     /// Number of kernels that were run.
     pub launches: Tally,
+    /// The times of launches, if the program asks for them.
+    pub profile: Profile<Instant>,
 }
 
 impl Device for Arc<Host> {
@@ -46,6 +50,22 @@ impl Device for Arc<Host> {
 
     fn launches(&self) -> i64 {
         self.launches.sum()
+    }
+
+    fn profile(&self, on: bool) -> Result<()> {
+        self.profile.switch(on);
+        Ok(())
+    }
+
+    fn profiled(&self) -> Result<Vec<Timed>> {
+        let launches = self.profile.launches();
+        let first = launches.first().map(|(_, [begin, _])| *begin);
+        let timed = |(names, [begin, end]): &(Names, [Instant; 2])| Timed {
+            names: names.clone(),
+            start: first.map_or(0.0, |first| begin.saturating_duration_since(first).as_secs_f64()),
+            seconds: end.duration_since(*begin).as_secs_f64(),
+        };
+        Ok(launches.iter().map(timed).collect())
     }
 
     fn own_stream(&self) -> *mut c_void {

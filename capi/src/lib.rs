@@ -64,6 +64,7 @@ mod package;
 mod pinned;
 mod places;
 mod pool;
+mod profile;
 mod repeat;
 #[doc(hidden)]
 pub mod reserve;
@@ -71,6 +72,7 @@ mod span;
 mod span_copy;
 mod stream;
 mod sync;
+mod times;
 mod usage;
 mod view;
 mod workspace;
@@ -148,4 +150,5 @@ pub use online::joined::{
 };
 pub use pinned::{agpu_host_alloc, agpu_host_free};
 pub use stream::{agpu_stream_callback, agpu_stream_create, agpu_stream_free, agpu_stream_synchronize};
+pub use times::{agpu_context_launch_times, agpu_context_profile};
 pub use view::{agpu_view_pick, agpu_view_slice, agpu_view_transpose};

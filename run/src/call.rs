@@ -3,7 +3,8 @@
 use crate::array::Array;
 use crate::kind::Kind;
 use crate::package::{Function, Package};
-use crate::problem::{Result, failure, usage};
+use crate::problem::{Problem, Result, failure, usage};
+use crate::profile::Launch;
 use crate::runtime::Runtime;
 use arraygpu_capi::abi::*;
 use std::cell::UnsafeCell;
@@ -34,6 +35,10 @@ pub fn device_number(text: &str) -> Result<i32> {
     number.ok_or_else(|| usage(format!("--device {text}: cpu, cuda or cuda:N is expected")))
 }
 
+fn older() -> Problem {
+    failure("this libarraygpu does not time launches; install a newer one")
+}
+
 impl<'a> Device<'a> {
     /// Opens a device, or the default one.
     pub fn open(runtime: &'a Runtime, device: Option<i32>, threads: i32) -> Result<Device<'a>> {
@@ -55,6 +60,32 @@ impl<'a> Device<'a> {
     pub fn wait(&self) -> Result<()> {
         // SAFETY: the handle is checked.
         self.runtime.check(unsafe { (self.runtime.context_synchronize)(self.context) })
+    }
+
+    /// Starts or ends the timing of launches.
+    pub fn profile(&self, on: bool) -> Result<()> {
+        let profile = self.runtime.profile.ok_or_else(older)?;
+        // SAFETY: the handle is checked.
+        self.runtime.check(unsafe { profile(self.context, on) })
+    }
+
+    /// Waits, and returns the launches since their timing was started.
+    pub fn launch_times(&self) -> Result<Vec<Launch>> {
+        let (times, mut count) = (self.runtime.launch_times.ok_or_else(older)?, 0);
+        // SAFETY: the out-pointer is to a local, and there is no room for times.
+        self.runtime.check(unsafe { times(self.context, null_mut(), 0, &mut count) })?;
+        let none =
+            AgpuLaunchTime { kernel: null(), variant: null(), start: 0.0, seconds: 0.0, reserved: [0; 4] };
+        let mut room = vec![none; count as usize];
+        // SAFETY: there is room for as many.
+        self.runtime.check(unsafe { times(self.context, room.as_mut_ptr(), count, &mut count) })?;
+        let launch = |t: &AgpuLaunchTime| {
+            // SAFETY: the library wrote C strings, which live until the next call of this function.
+            let [kernel, variant] = [t.kernel, t.variant]
+                .map(|name| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned());
+            Launch { kernel, variant, start: t.start, seconds: t.seconds }
+        };
+        Ok(room.iter().map(launch).collect())
     }
 
     /// Returns how many kernels were launched so far.

@@ -3,7 +3,8 @@
 use crate::array::Array;
 use crate::call::{Call, Device, device_number};
 use crate::package::{Function, Package};
-use crate::problem::{Result, unknown, usage};
+use crate::problem::{Result, failure, unknown, usage};
+use crate::profile::{self, Predictions};
 use crate::runtime::Runtime;
 use crate::{benchmark, file, input, report};
 use clap::Parser;
@@ -31,6 +32,18 @@ pub struct Arguments {
     /// Measure calls, beside copies of as many bytes
     #[arg(long, requires = "function")]
     benchmark: bool,
+
+    /// Time each launch of a call
+    #[arg(long, requires = "function")]
+    profile: bool,
+
+    /// With --profile: write the launches as a trace for Perfetto or Chrome
+    #[arg(long, value_name = "FILE.json", requires = "profile")]
+    trace: Option<PathBuf>,
+
+    /// With --profile: what a generator's `--explain=json --bandwidth B --extent ..` printed
+    #[arg(long, value_name = "FILE.json", requires = "profile")]
+    explain: Option<PathBuf>,
 
     /// Batches of calls that are measured
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -89,7 +102,12 @@ pub fn run(arguments: &Arguments, print: &mut dyn FnMut(&str)) -> Result<()> {
     if arguments.describe && !arguments.json {
         print(&package.describe(function));
     }
-    if arguments.describe && arguments.values.is_empty() && !arguments.benchmark && outputs.is_empty() {
+    if arguments.describe
+        && arguments.values.is_empty()
+        && !arguments.benchmark
+        && !arguments.profile
+        && outputs.is_empty()
+    {
         if arguments.json {
             print(&pretty(&report::function_json(&package, function)));
         }
@@ -105,6 +123,14 @@ pub fn run(arguments: &Arguments, print: &mut dyn FnMut(&str)) -> Result<()> {
     let measured =
         arguments.benchmark.then(|| benchmark::measure(&device, &call, arguments.repetitions, bytes));
     let measured = measured.transpose()?;
+    let profiled = arguments.profile.then(|| profile::launches(&device, &call)).transpose()?;
+    let predictions = arguments.explain.as_deref().map(|file| Predictions::read(file, &function.name));
+    let predictions = predictions.transpose()?;
+    if let Some((file, launches)) = arguments.trace.as_ref().zip(profiled.as_ref()) {
+        let text = profile::trace(launches, &device.name, &function.name);
+        std::fs::write(file, text)
+            .map_err(|e| failure(format!("{}: cannot be written: {e}", file.display())))?;
+    }
     let shown = |i: &usize| !targets.contains(i);
     if arguments.json {
         let mut out = report::function_json(&package, function);
@@ -113,6 +139,7 @@ pub fn run(arguments: &Arguments, print: &mut dyn FnMut(&str)) -> Result<()> {
         let each = function.results.iter().zip(&results).map(|(s, a)| report::result_json(s, a));
         out["results"] = each.collect::<Value>();
         out["benchmark"] = measured.as_ref().map(report::measured_json).into();
+        out["launches"] = profiled.as_ref().map(|l| profile::json(l, predictions.as_ref())).into();
         print(&pretty(&out));
     } else {
         print(&format!("{} {}\n", function.name, report::device(&device)));
@@ -120,6 +147,7 @@ pub fn run(arguments: &Arguments, print: &mut dyn FnMut(&str)) -> Result<()> {
             print(&report::result(&function.results[i], &results[i]));
         }
         measured.iter().for_each(|m| print(&report::measured(m)));
+        profiled.iter().for_each(|l| print(&profile::table(l, predictions.as_ref())));
     }
     write(&outputs, &targets, &results)
 }

@@ -6,7 +6,7 @@
 //! files       npy table picture file     `.npy`, `.csv`, pictures
 //! parameters  slot input                 NAME=VALUE becomes an array
 //! library     runtime package call       libarraygpu and a package through the C ABI
-//! figures     benchmark summary report
+//! figures     benchmark profile summary report
 //! program     command                    the command line
 //! ```
 
@@ -21,6 +21,7 @@ pub mod npy;
 pub mod package;
 pub mod picture;
 pub mod problem;
+pub mod profile;
 pub mod random;
 pub mod report;
 pub mod runtime;

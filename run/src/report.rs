@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::benchmark::{Measured, Times};
 use crate::call::Device;
+use crate::kind::Number;
 use crate::package::{Function, Package, shaped};
 use crate::slot::Slot;
 use crate::summary::{Summary, checksum, number, shortened};
@@ -81,13 +82,22 @@ pub fn result(slot: &Slot, array: &Array) -> String {
     let mut out = format!("{}: {}\n{}\n", slot.name, shaped(array.kind, &array.extents), shortened(array));
     let s = Summary::of(array);
     if let Some((least, greatest)) = s.least.zip(s.greatest) {
-        let _ = write!(out, "least {least:?}, greatest {greatest:?}, mean {:?}, ", s.mean);
+        let [least, greatest] = [least, greatest].map(|x| element(array, x));
+        let _ = write!(out, "least {least}, greatest {greatest}, mean {:?}, ", s.mean);
     }
     if s.nans > 0 {
         let _ = write!(out, "{} are no numbers, ", s.nans);
     }
     let _ = writeln!(out, "checksum {}", checksum(array));
     out
+}
+
+/// Returns an element's value as its type has it; an `f64` of an `f32` has more digits.
+fn element(array: &Array, value: f64) -> String {
+    match array.kind.bits(Number::Float(value)) {
+        Some(bits) => array.kind.text(&bits),
+        None => value.to_string(),
+    }
 }
 
 /// Returns a result as JSON.

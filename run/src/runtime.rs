@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// The file's name, which has the ABI's oldest version in it.
 pub const FILE: &str = "libarraygpu.so.5";
 
+type LaunchTimes = unsafe extern "C" fn(*mut AgpuContext, *mut AgpuLaunchTime, i64, *mut i64) -> i32;
+
 /// Declares the functions that are called. Statuses are numbers: a newer library may have more.
 macro_rules! functions {
     ($($name:ident($($type:ty),*);)*) => {
@@ -17,6 +19,10 @@ macro_rules! functions {
         pub struct Runtime {
             last_error_message: unsafe extern "C" fn() -> *const c_char,
             version: unsafe extern "C" fn() -> *const c_char,
+            /// `agpu_context_profile`, which the first libraries do not have.
+            pub profile: Option<unsafe extern "C" fn(*mut AgpuContext, bool) -> i32>,
+            /// `agpu_context_launch_times`, as above.
+            pub launch_times: Option<LaunchTimes>,
             $(
                 #[allow(missing_docs, reason = "the header has them")]
                 pub $name: unsafe extern "C" fn($($type),*) -> i32,
@@ -30,6 +36,8 @@ macro_rules! functions {
                     Ok(Runtime {
                         last_error_message: *library.get(b"agpu_last_error_message")?,
                         version: *library.get(b"agpu_version")?,
+                        profile: library.get(b"agpu_context_profile").ok().map(|f| *f),
+                        launch_times: library.get(b"agpu_context_launch_times").ok().map(|f| *f),
                         $($name: *library.get(concat!("agpu_", stringify!($name)).as_bytes())?,)*
                     })
                 }

@@ -1,4 +1,5 @@
-//! `.csv` files: numbers, a row on each line.
+//! `.csv` files: numbers, a row on each line. Numbers have neither commas nor line breaks in them, so that
+//! this needs no parser of quoted text.
 
 use crate::array::Array;
 use crate::kind::Kind;
@@ -6,30 +7,30 @@ use crate::problem::{Result, failure};
 
 /// Reads a vector (one column or one row) or a matrix from a file's bytes, with elements of a type.
 pub fn read(bytes: &[u8], file: &str, kind: Kind, rank: usize) -> Result<Array> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .comment(Some(b'#'))
-        .from_reader(bytes);
+    let text = String::from_utf8_lossy(bytes);
     let (mut rows, mut columns) = (0i64, 0usize);
     let mut elements = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|e| failure(format!("{file}: {e}")))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        if rows > 0 && record.len() != columns {
-            let (now, first) = (record.len(), columns);
-            return Err(failure(format!(
-                "{file}:{line}: {now} numbers in this row, {first} in those before"
-            )));
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
         }
-        columns = record.len();
-        rows += 1;
-        for field in &record {
+        let before = elements.len();
+        for field in line.split(',') {
+            // some programs put numbers into quotes
+            let field = field.trim().trim_matches('"');
             let bits = kind.parse(field);
-            let bits = bits.ok_or_else(|| failure(format!("{file}:{line}: `{field}` is no {kind}")))?;
+            let bits = bits.ok_or_else(|| failure(format!("{file}:{number}: `{field}` is no {kind}")))?;
             elements.extend_from_slice(&bits[..kind.size()]);
         }
+        let now = (elements.len() - before) / kind.size();
+        if rows > 0 && now != columns {
+            return Err(failure(format!(
+                "{file}:{number}: {now} numbers in this row, {columns} in those before"
+            )));
+        }
+        columns = now;
+        rows += 1;
     }
     let columns = columns as i64;
     let extents = match rank {
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn tables_come_back() {
-        let text = "1.5, -2\n# a comment\nnan,inf\n1e-3,0.0\n";
+        let text = "1.5, -2\r\n# a comment\n\nnan,inf\n1e-3,\"0.0\" # another";
         let matrix = read(text.as_bytes(), "a.csv", Kind::F32, 2).unwrap();
         assert_eq!(matrix.extents, [3, 2]);
         let again = write(&matrix, "a.csv").unwrap();

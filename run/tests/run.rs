@@ -15,6 +15,7 @@ fn packages_from_the_command_line() {
     files(&tree);
     problems(&tree);
     figures(&tree);
+    launches(&tree);
 }
 
 /// Runs the page's commands, and looks for the lines that follow each of them. In a line `..`
@@ -138,4 +139,18 @@ fn figures(tree: &Tree) {
     assert!(benchmark["share_of_copy"].as_f64().unwrap() > 0.0);
     assert_eq!(json["results"][0]["extents"], serde_json::json!([65536]));
     assert_eq!(json["results"][0]["checksum"].as_str().map(str::len), Some(16));
+}
+
+fn launches(tree: &Tree) {
+    let words = ["libstats.so", "doubled", "a=random:1:300x300", "--profile", "--json", "--trace", "t.json"];
+    let ran = tree.run(&words);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let launches = json["launches"].as_array().unwrap();
+    assert!(!launches.is_empty() && launches[0]["kernel"] == "doubled_0", "{launches:?}");
+    assert!(launches.iter().all(|l| l["time_s"].as_f64().is_some_and(|t| t > 0.0)), "{launches:?}");
+    let trace: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(tree.path("t.json")).unwrap()).unwrap();
+    // the process, the thread, and each launch
+    assert_eq!(trace["traceEvents"].as_array().map(Vec::len), Some(2 + launches.len()));
 }

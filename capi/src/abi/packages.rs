@@ -210,6 +210,22 @@ impl AgpuArg {
     }
 }
 
+/// A launch of a kernel, as agpu_context_launch_times() writes it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuLaunchTime {
+    /// Name of the kernel.
+    pub kernel: *const c_char,
+    /// Name of the kernel's variant on a GPU; on a CPU that of the kernel.
+    pub variant: *const c_char,
+    /// When it began, in seconds after the first launch.
+    pub start: f64,
+    /// How long it took, in seconds; on a GPU with what the two events take.
+    pub seconds: f64,
+    /// All 0.
+    pub reserved: [u64; 4],
+}
+
 /// A parameter or result of a package's function.
 #[repr(C)]
 #[derive(Clone, Copy)]

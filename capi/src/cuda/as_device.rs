@@ -7,6 +7,7 @@ use super::words::Pinned;
 use crate::device::{self, Callback, Device, HostBlock};
 use crate::error::Result;
 use crate::float_environment::FloatEnvironment;
+use crate::profile::Timed;
 use crate::usage::Usage;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -35,6 +36,14 @@ impl Device for Arc<Gpu> {
 
     fn launches(&self) -> i64 {
         self.launches.load(Ordering::Relaxed)
+    }
+
+    fn profile(&self, on: bool) -> Result<()> {
+        self.switch_profile(on)
+    }
+
+    fn profiled(&self) -> Result<Vec<Timed>> {
+        Gpu::profiled(self)
     }
 
     fn own_stream(&self) -> *mut c_void {

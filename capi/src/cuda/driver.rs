@@ -95,6 +95,7 @@ table! { {
     );
 } optional {
     stream_id = "cuStreamGetId"(CUstream, *mut u64);
+    event_elapsed = "cuEventElapsedTime"(*mut f32, CUevent, CUevent);
 } }
 
 /// Formats a version as `CUDA 12.4`.

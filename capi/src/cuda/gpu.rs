@@ -4,9 +4,11 @@
 use super::device::Device;
 use super::driver::{self, Api};
 use super::open::{Driver, driver};
+use super::profile::Stamp;
 use super::state::{Code, NON_BLOCKING, Stream, Words};
 use super::table::Table;
 use crate::error::{DEVICE, Error, Result, error};
+use crate::profile::Profile;
 use crate::usage::Usage;
 use cudarc::driver::sys::*;
 use std::ffi::{c_uint, c_void};
@@ -35,6 +37,8 @@ pub(crate) struct Gpu {
     pub(super) code: Code,
     /// The number of kernels of packages and programs launched so far.
     pub launches: AtomicI64,
+    /// The times of launches, if the program asks for them.
+    pub(super) profile: Profile<Stamp>,
     /// The message of the first error after which nothing runs any more.
     poison: OnceLock<String>,
 }
@@ -108,6 +112,7 @@ impl Gpu {
             words: Words::new(),
             code: Code::new(),
             launches: AtomicI64::new(0),
+            profile: Profile::new(),
             poison: OnceLock::new(),
         };
         // from here on, `gpu` frees what was made
@@ -213,6 +218,7 @@ impl Drop for Gpu {
         unsafe {
             let uncaptured = Uncaptured::enter(api);
             let current = self.switch();
+            self.profile.switch(false);
             for stream in self.streams.iter() {
                 let _ = self.settle(stream);
             }

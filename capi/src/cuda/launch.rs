@@ -257,6 +257,9 @@ impl Call<'_> {
         ];
         let (blocks, threads, stream) = (p.blocks, p.variant.threads, self.stream.raw);
         self.gpu.launches.fetch_add(1, Ordering::Relaxed);
+        // an event of a stream that is being captured has no time
+        let timed = self.gpu.profile.is_on() && !self.capturing;
+        let begin = timed.then(|| self.gpu.stamp(stream)).transpose()?;
         // SAFETY: the package promises that the kernel takes these parameters. What they point at
         // was checked, and stays valid.
         let code = unsafe {
@@ -268,7 +271,11 @@ impl Call<'_> {
         if !p.variant.guards.contiguous {
             log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
         }
-        self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))
+        self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))?;
+        if let Some(begin) = begin {
+            self.gpu.profile.add([&l.name, entry], [begin, self.gpu.stamp(stream)?]);
+        }
+        Ok(())
     }
 
     /// Fills `ws.frame.params`, in the order that docs/c-abi.md defines.

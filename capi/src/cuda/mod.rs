@@ -44,6 +44,7 @@ mod link;
 mod log;
 mod memory;
 mod open;
+mod profile;
 mod records;
 mod state;
 mod stream;

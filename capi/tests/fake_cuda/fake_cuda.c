@@ -157,7 +157,7 @@ static void touch(uint64_t address, size_t size, const char *what) {
 /* ---- streams ---- */
 
 struct stream;
-struct event { struct stream *on; uint64_t ticket; int captured; };
+struct event { struct stream *on; uint64_t ticket; int captured, timed; };
 struct module { int own; int size; int op; };
 struct function { char name[64]; struct module *module; int shared; };
 struct op {
@@ -324,8 +324,16 @@ int cuStreamGetId(struct stream *s, uint64_t *id) {
 int cuStreamIsCapturing(struct stream *s, unsigned *status) { return s = real(s), *status = (unsigned)s->capturing, ended ? 4 : implicit(s); }
 int cuEventCreate(struct event **out, unsigned flags) {
     NEED_CONTEXT;
-    if (flags != 2) bug("an event that takes times");
-    return counts.events++, *out = calloc(1, sizeof **out), 0;
+    if (flags != 2 && flags != 0) bug("an event of a kind that the runtime does not use");
+    counts.events++, *out = calloc(1, sizeof **out), (*out)->timed = flags == 0;
+    return 0;
+}
+/* a millisecond for each operation of a stream between them */
+int cuEventElapsedTime(float *ms, struct event *begin, struct event *end) {
+    NEED_CONTEXT;
+    if (!begin->timed || !end->timed) bug("an event that takes no times");
+    if (!end->on || end->on->done < end->ticket) return NOT_READY;
+    return *ms = (float)(end->ticket - begin->ticket), sticky;
 }
 int cuEventDestroy_v2(struct event *e) { return ended ? 4 : (counts.events--, free(e), 0); }
 int cuEventRecord(struct event *e, struct stream *s) {

@@ -112,12 +112,14 @@ const CAPI: [&[&str]; 8] = [
     // devices
     &[
         "pool",
+        "profile",
         "device",
         "host",
         "cuda/as_device",
         "cuda/state",
         "cuda/frame",
         "cuda/gpu",
+        "cuda/profile",
         "cuda/chosen",
         "cuda/code",
         "cuda/copy",
@@ -131,7 +133,7 @@ const CAPI: [&[&str]; 8] = [
         "cuda/transfer",
     ],
     // contexts and arrays
-    &["context", "devices", "buffer", "view", "pinned"],
+    &["context", "devices", "times", "buffer", "view", "pinned"],
     // one call
     &[
         "workspace",

@@ -1,6 +1,7 @@
 //! Launches: variants, grids and parameters, word by word.
 
 use super::*;
+use std::ffi::CStr;
 
 pub fn launches() {
     let (fake, context) = (Fake::get(), gpu());
@@ -65,6 +66,54 @@ pub fn launches() {
     let mut result = 0f32;
     ok(call(LAST, &[input(many), out_scalar(&mut result), out_scalar(&mut 0i64)]));
     assert_eq!((last().entry(), last().grid, last().block), ("last", 1, 32));
+    drop((x, y));
+    free(context);
+    done();
+}
+
+/// The names of the launches that were timed, and their times.
+fn timed(context: *mut AgpuContext) -> Vec<(String, f64, f64)> {
+    let none =
+        AgpuLaunchTime { kernel: null(), variant: null(), start: -1.0, seconds: -1.0, reserved: [0; 4] };
+    let (mut room, mut count) = ([none; 4], -1);
+    // SAFETY: the arguments are a handle and pointers to locals; the names live until the next call.
+    unsafe {
+        ok(agpu_context_launch_times(context, room.as_mut_ptr(), 4, &mut count));
+        let text = |name| CStr::from_ptr(name).to_str().unwrap().to_string();
+        let each = room.iter().take(count as usize);
+        each.map(|t| (format!("{} {}", text(t.kernel), text(t.variant)), t.start, t.seconds)).collect()
+    }
+}
+
+pub fn timed_launches() {
+    let context = gpu();
+    let (x, y) = (Vector::in_context(context, &values(1000)), Vector::in_context(context, &values(1000)));
+    let profile = |on| {
+        // SAFETY: the argument is a handle.
+        ok(unsafe { agpu_context_profile(context, on) });
+    };
+    let mut version = 0;
+    let mut scale = || {
+        ok(call(SCALE, &[scalar(&2f32), input(x.view()), output(y.view()), out_scalar(&mut version)]));
+    };
+    scale();
+    assert_eq!(timed(context), []);
+    profile(true);
+    scale();
+    scale();
+    let times = timed(context);
+    // a launch is one operation, for which the fake driver takes a millisecond
+    assert_eq!((times.len(), &*times[0].0, times[0].1), (2, "scale scale_aligned", 0.0));
+    assert!(times.iter().all(|(_, _, seconds)| (seconds - 1e-3).abs() < 1e-9), "{times:?}");
+    assert!(times[1].1 >= 1e-3, "{times:?}");
+    profile(false);
+    scale();
+    assert_eq!(timed(context), []);
+    // SAFETY: the arguments are a handle and pointers, of which one is to a local.
+    let status = unsafe { agpu_context_launch_times(context, null_mut(), 1, &mut 0) };
+    fails(status, AgpuErrorInvalidArgument, &["room for 1"]);
+    profile(true);
+    scale();
     drop((x, y));
     free(context);
     done();

@@ -32,7 +32,7 @@ parts! {
     errors: failed_launch failed_wait failed_second_launch records_of_two_threads;
     failures: any_driver_call;
     code: rejected_code images absent_code unloading loads_at_once;
-    launches: launches;
+    launches: launches timed_launches;
     staged: staged_values;
     iterations: iterations iterations_without_memory iterations_until;
     streams: streams threads readers_on_two_streams;
