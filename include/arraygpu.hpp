@@ -18,6 +18,7 @@
 
 #include <arraygpu/async.hpp>
 #include <arraygpu/core.hpp>
+#include <arraygpu/field.hpp>
 #include <arraygpu/matrix.hpp>
 #include <arraygpu/pinned.hpp>
 #include <arraygpu/tensor3.hpp>

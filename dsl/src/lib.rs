@@ -41,6 +41,7 @@
 //! noticed (`scope.rs`). `elem.rs` has the element types and their classes, `item.rs` what an array may
 //! consist of, `rank.rs` and `record.rs` records, `handle.rs` the handles, `ops.rs` and `scalar.rs` the
 //! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
+//! `local_array.rs` small arrays of an element,
 //! `axis.rs` and `reduce.rs` those of arrays of every rank, `tuples.rs` reductions and folds of tuples,
 //! `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
 //! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`,
@@ -70,6 +71,7 @@ mod iterate;
 mod iterate_forms;
 mod joined;
 mod kernel_fn;
+mod local_array;
 mod lower;
 mod matrix;
 mod mistakes;
@@ -118,6 +120,7 @@ pub use item::Item;
 pub use iterate::{iterate, iterate_indexed};
 pub use iterate_forms::{IterateWhile, iterate_collect, iterate_collect_indexed, iterate_while};
 pub use kernel_fn::{Argument, Callable, KernelFn, Outputs, ParameterNames, Parameters};
+pub use local_array::LocalArray;
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
 pub use package::Package;
 pub use rank::{Rank, Rank0, Rank1, Rank2, Rank3};
@@ -153,12 +156,12 @@ pub mod derived {
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
-    pub use crate::TupleReductions;
     pub use crate::{
         Bits, Elem, Float, Int, IntoScalar, Num, Package, Record, Results, Scalars, Signed, StencilHint,
     };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{Complex, ComplexFields, ComplexVectors, complex};
+    pub use crate::{LocalArray, TupleReductions};
     pub use crate::{
         all, any, cond, fill, generate, generate2, generate3, iota, iterate, iterate_indexed, lit, slet,
     };

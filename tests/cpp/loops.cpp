@@ -116,6 +116,31 @@ static void limits() {
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "loop_for and loop_while for loops", map(traced, x));
 }
 
+// std::array as a state, and elements of it at indices that only the element knows
+static void small_arrays() {
+    const gpu_vector<std::int64_t> numbers{1930, 777, 122211, 0};
+    const auto digits = [](auto v) {
+        const auto last = loop_while(std::make_tuple(v, std::array<std::int64_t, 10>{}), [](auto m, auto) { return m > 0; }, [](auto m, auto counts) {
+            return std::make_tuple(m / 10, with_at(counts, m % 10, at(counts, m % 10) + 1));
+        });
+        const auto counts = get<1>(last);
+        return loop_for(10, std::make_pair(std::int64_t(-1), std::int64_t(-1)), [&](auto d, auto most, auto twice) {
+            return std::make_tuple(if_else(at(counts, d) > 0, d, most), if_else(at(counts, d) >= 2, d, twice));
+        });
+    };
+    const auto [most, twice] = eval(map(digits, numbers));
+    CHECK((most.to_host() == counts{9, 7, 2, -1} && twice.to_host() == counts{-1, 7, 2, -1}));
+    const gpu_vector<float> x{1, 2, 3};
+    const auto powers = map([](auto v) { return std::array{v, v * v, v * v * v}; }, x);
+    CHECK(same(gpu_vector<float>(powers[2]).to_host(), {1, 8, 27}));
+    const gpu_vector<std::int64_t> which{0, 2, 1, 3};
+    const auto of = [](auto k) { return at(std::array<float, 3>{5, 6, 7}, k); };
+    CHECK(same(gpu_vector<float>(map(of, slice(which, 0, 3))).to_host(), {5, 7, 6}));
+    CHECK_THROWS(AGPU_ERROR_RECORD, "element 3", eval(map(of, which)).to_host());
+    const auto turned = loop_for(2, std::array<float, 3>{1, 2, 3}, [](auto i, auto a) { return with_at(std::array{a[1], a[2], a[0]}, i, 10 * a[0]); });
+    CHECK(float(turned[0]) == 3 && float(turned[1]) == 100 && float(turned[2]) == 10);
+}
+
 // the old name, whose function takes the state first
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -127,6 +152,7 @@ static void old_name() {
 
 int main() {
     old_name();
+    small_arrays();
     counted();
     conditions();
     limits();

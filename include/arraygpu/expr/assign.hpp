@@ -81,7 +81,8 @@ template <class T> struct number_destination {
     agpu_buffer *beside() const noexcept { return nullptr; }
     void finish() const noexcept {}
 };
-template <class Out> using destination_of = std::conditional_t<is_number<Out>, number_destination<Out>, destination<Out>>;
+/// A view that is const itself can be written all the same.
+template <class Out> using destination_of = std::conditional_t<is_number<Out>, number_destination<Out>, destination<std::remove_const_t<Out>>>;
 
 template <class... D> void run_into(const agpu_call *call, std::initializer_list<node *> roots, D &&...d) {
     node *const *root = roots.begin();
@@ -91,15 +92,100 @@ template <class... D> void run_into(const agpu_call *call, std::initializer_list
     run(outputs, sizeof...(D), call, beside);
     (d.finish(), ...);
 }
+/// Complex numbers: their parts are two results.
+template <class T> struct complex_places {
+    static constexpr std::size_t at(int part) noexcept { return part * sizeof(T); }
+    static agpu_arg to_part(const agpu_view &all, int part) { return to_view(field_of<T>(all, std::int64_t(at(part)), std::int64_t(2 * sizeof(T)))); }
+};
+template <class Array, class T, int Rank> class complex_destination {
+public:
+    template <class U, int R> complex_destination(Array &array, const expr<U, R> &e) : array_(array), view_(array.c_view()), fits_(view_.buffer != nullptr) {
+        assignable<std::complex<T>, U, R, Rank>();
+        for (int axis = 0; axis < Rank; ++axis) fits_ = fits_ && view_.extent[axis] == std::int64_t(axis ? e.cols() : e.rows());
+    }
+    complex_destination(const complex_destination &) = delete;
+    complex_destination &operator=(const complex_destination &) = delete;
+    ~complex_destination() {
+        if (made_) static_cast<void>(agpu_buffer_free(made_));
+    }
+    agpu_arg to(int part) {
+        if (fits_) return complex_places<T>::to_part(view_, part);
+        agpu_arg field = to_new(&made_);
+        field.kind = AGPU_ARG_RESULT_NEW_FIELD;
+        field.view.offset = std::int64_t(complex_places<T>::at(part));
+        field.view.stride[0] = std::int64_t(2 * sizeof(T));
+        return field;
+    }
+    agpu_buffer *beside() const noexcept { return fits_ ? nullptr : view_.buffer; }
+    void finish() {
+        if (!fits_) array_ = Array::adopt(std::exchange(made_, nullptr));
+    }
+
+private:
+    Array &array_;
+    agpu_view view_;
+    agpu_buffer *made_ = nullptr;
+    bool fits_;
+};
+template <class T> struct destination<gpu_vector<std::complex<T>>> : complex_destination<gpu_vector<std::complex<T>>, T, 1> {
+    using complex_destination<gpu_vector<std::complex<T>>, T, 1>::complex_destination;
+};
+template <class T> struct destination<gpu_matrix<std::complex<T>>> : complex_destination<gpu_matrix<std::complex<T>>, T, 2> {
+    using complex_destination<gpu_matrix<std::complex<T>>, T, 2>::complex_destination;
+};
+template <class View, class T, int Rank> struct complex_view_destination : view_destination {
+    template <class U, int R> complex_view_destination(const View &v, const expr<U, R> &) : view_destination{v.c_view()} {
+        assignable<std::complex<T>, U, R, Rank>();
+    }
+    agpu_arg to(int part) const { return complex_places<T>::to_part(this->view, part); }
+};
+template <class T> struct destination<gpu_vector_view<std::complex<T>>> : complex_view_destination<gpu_vector_view<std::complex<T>>, T, 1> {
+    using complex_view_destination<gpu_vector_view<std::complex<T>>, T, 1>::complex_view_destination;
+};
+template <class T> struct destination<gpu_matrix_view<std::complex<T>>> : complex_view_destination<gpu_matrix_view<std::complex<T>>, T, 2> {
+    using complex_view_destination<gpu_matrix_view<std::complex<T>>, T, 2>::complex_view_destination;
+};
+template <class T> struct destination<std::complex<T>> {
+    template <class U, int Rank> destination(std::complex<T> &number, const expr<U, Rank> &) : parts(reinterpret_cast<T *>(&number)) {
+        assignable<std::complex<T>, U, Rank, 0>();
+    }
+    T *parts;
+    agpu_arg to(int part) const noexcept { return to_host(parts + part); }
+    agpu_buffer *beside() const noexcept { return nullptr; }
+    void finish() const noexcept {}
+};
+
+template <class T, int Rank, class D> void add_outputs(output *&next, const expr<T, Rank> &e, D &d) { *next++ = {e.c_node().get(), d.to()}; }
+template <class T, int Rank, class D> void add_outputs(output *&next, const expr<std::complex<T>, Rank> &e, D &d) {
+    *next++ = {e.re().c_node().get(), d.to(0)};
+    *next++ = {e.im().c_node().get(), d.to(1)};
+}
+/// Computes expressions into as many destinations, in one run.
+template <class... E, class... D> void run_results(const agpu_call *call, const std::tuple<E...> &from, D &&...d) {
+    output outputs[2 * sizeof...(D)], *end = outputs;
+    std::apply([&](const auto &...e) { (add_outputs(end, e, d), ...); }, from);
+    agpu_buffer *beside = nullptr;
+    ((beside = beside ? beside : d.beside()), ...);
+    run(outputs, std::size_t(end - outputs), call, beside);
+    (d.finish(), ...);
+}
+/// Computes an expression into an array or view.
+template <class Out, class T, int Rank> void put(Out &out, const expr<T, Rank> &e) {
+    run_results(nullptr, std::tie(e), destination<std::remove_const_t<Out>>(out, e));
+}
 /// An expression, an array, a view as an expression.
 template <class X> auto as_expr(const X &x) {
-    static_assert(is_operand<X>, "an expression, an array or a view");
-    return expr<element_type<X>, rank_of<X>()>(operand<X>::node(x));
+    if constexpr (is_complex<X>) {
+        return expr<std::complex<typename complex_operand<X>::real>, complex_operand<X>::rank>(x);
+    } else {
+        static_assert(is_operand<X>, "an expression, an array or a view");
+        return expr<element_type<X>, rank_of<X>()>(operand<X>::node(x));
+    }
 }
 template <class Tuple, std::size_t... I, std::size_t... J>
 void assign_pairs(const agpu_call *call, const Tuple &all, std::index_sequence<I...>, std::index_sequence<J...>) {
     const auto from = std::make_tuple(as_expr(std::get<2 * I + 1>(all))...);
-    run_into(call, {std::get<I>(from).c_node().get()...},
+    run_results(call, from,
              destination_of<std::remove_reference_t<std::tuple_element_t<2 * J, Tuple>>>(std::get<2 * J>(all), std::get<J>(from))...);
 }
 
@@ -122,7 +208,7 @@ public:
     }
     template <class Tuple, std::size_t... I> void set(const agpu_call *call, const Tuple &e, std::index_sequence<I...>) const {
         const auto from = std::make_tuple(as_expr(std::get<I>(e))...);
-        run_into(call, {std::get<I>(from).c_node().get()...}, destination_of<Out>(std::get<I>(out_), std::get<I>(from))...);
+        run_results(call, from, destination_of<Out>(std::get<I>(out_), std::get<I>(from))...);
     }
 
 private:
@@ -153,10 +239,19 @@ template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const ex
     }
 }
 
+template <class T, int Rank> typename evaluated<std::complex<T>, Rank>::type evaluate(const expr<std::complex<T>, Rank> &e, const agpu_call *call) {
+    typename evaluated<std::complex<T>, Rank>::type made{};
+    run_results(call, std::tie(e), destination<decltype(made)>(made, e));
+    return made;
+}
+
 /// What eval gives for an expression; for a tuple of them it is the tuple of the values, nested alike.
-template <class E> struct evaluated_as {
+template <class E, class = void> struct evaluated_as {
     static_assert(is_operand<E>, "an expression, an array or a view");
     using type = typename evaluated<element_type<E>, rank_of<E>()>::type;
+};
+template <class E> struct evaluated_as<E, std::enable_if_t<is_complex<E>>> {
+    using type = typename evaluated<std::complex<typename complex_operand<E>::real>, complex_operand<E>::rank>::type;
 };
 template <class... E> struct evaluated_as<std::tuple<E...>> {
     using type = std::tuple<typename evaluated_as<std::decay_t<E>>::type...>;
@@ -190,24 +285,29 @@ template <class... Out> detail::results<Out...> tie(Out &...out) { return detail
 template <class T> template <class E, class> gpu_vector<T>::gpu_vector(const E &e) : gpu_vector(detail::evaluate(e, nullptr)) {}
 template <class T> template <class E, class> gpu_matrix<T>::gpu_matrix(const E &e) : gpu_matrix(detail::evaluate(e, nullptr)) {}
 template <class T> template <class U, int Rank> gpu_vector<T> &gpu_vector<T>::operator=(const expr<U, Rank> &e) {
-    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_vector>(*this, e));
+    detail::put(*this, e);
     return *this;
 }
 template <class T> template <class U, int Rank> gpu_matrix<T> &gpu_matrix<T>::operator=(const expr<U, Rank> &e) {
-    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_matrix>(*this, e));
+    detail::put(*this, e);
     return *this;
 }
 template <class T> template <class U, int Rank> const gpu_vector_view<T> &gpu_vector_view<T>::operator=(const expr<U, Rank> &e) const {
-    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_vector_view>(*this, e));
+    detail::put(*this, e);
     return *this;
 }
 template <class T> template <class U, int Rank> const gpu_matrix_view<T> &gpu_matrix_view<T>::operator=(const expr<U, Rank> &e) const {
-    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_matrix_view>(*this, e));
+    detail::put(*this, e);
     return *this;
 }
 template <class T> template <class U, int Rank> gpu_scalar<T> &gpu_scalar<T>::operator=(const expr<U, Rank> &e) {
     detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_scalar>(*this, e));
     return *this;
+}
+
+template <class T, int Rank> template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, std::complex<T>>, int>>
+expr<std::complex<T>, Rank>::operator U() const {
+    return detail::evaluate(*this, nullptr);
 }
 
 namespace detail {
@@ -223,7 +323,7 @@ template <class T> struct writable<gpu_vector_view<T>> : writable<gpu_vector<T>>
 template <class T> struct writable<gpu_matrix_view<T>> : writable<gpu_vector<T>> {};
 template <class T> struct writable<gpu_scalar<T>> : writable<gpu_vector<T>> {};
 template <class A, class B> using if_writable =
-    std::enable_if_t<writable<std::decay_t<A>>::is && !std::is_const_v<std::remove_reference_t<A>> && (is_operand<B> || is_host<B>), int>;
+    std::enable_if_t<writable<std::decay_t<A>>::is && !std::is_const_v<std::remove_reference_t<A>> && (is_operand<B> || is_host<B> || is_complex<B>), int>;
 } // namespace detail
 
 /// Updates an array, or a view (which may be temporary), in place in one run.

@@ -121,6 +121,7 @@ template <class T, class X> node_ptr node_of(const X &x) {
 ///
 /// Inside of a function that is called with them (map, loop, views::transform ..), scalars stand for the elements: they are traced, not computed.
 template <class T, int Rank> class expr {
+    static_assert(!detail::is_record<T>::value, "an array of structs is no expression: field(v, &T::member) is the array of a field");
     static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
     static_assert(Rank >= 0 && Rank <= 2, "expressions are scalars, vectors and matrices");
 

@@ -8,9 +8,14 @@ namespace arraygpu {
 namespace detail {
 
 /// What a step gets for a state: an expression, or a tuple, std::array or std::vector of them.
-template <class X> struct begun_state {
+template <class X, class = void> struct begun_state {
     static_assert(is_operand<X> || is_host<X>, "this cannot be the state of an iteration: states are arrays, scalars, and tuples of them");
     using type = expr<typename std::conditional_t<is_operand<X>, elements<void, X>, result<X>>::type, rank_of<X>()>;
+    static constexpr std::size_t parts = 0;
+    static constexpr bool list = false;
+};
+template <class X> struct begun_state<X, std::enable_if_t<is_complex<X>>> {
+    using type = expr<std::complex<typename complex_operand<X>::real>, complex_operand<X>::rank>;
     static constexpr std::size_t parts = 0;
     static constexpr bool list = false;
 };
@@ -65,6 +70,26 @@ template <class T, int Rank> struct states<expr<T, Rank>> {
             return expr<T, 2>(*in++);
     }
     template <class F> static state each(const state &e, const F &f) { return f(e); }
+};
+/// Complex numbers: their parts.
+template <class T, int Rank> struct states<expr<std::complex<T>, Rank>> {
+    using state = expr<std::complex<T>, Rank>;
+    using part = states<expr<T, Rank>>;
+
+    template <class X> static state of(const X &x) {
+        static_assert(is_complex<X>, "a step gives something else in the place of complex numbers: complex(re, im) makes them");
+        return state(x);
+    }
+    static void arrays(const state &e, std::vector<node_ptr> &out) {
+        part::arrays(e.re(), out);
+        part::arrays(e.im(), out);
+    }
+    static state like(const state &e, const node_ptr *&in) { return state{part::like(e.re(), in), part::like(e.im(), in)}; }
+    static auto all(const state &e, const node_ptr *&in) {
+        auto re = part::all(e.re(), in);
+        return joined_parts(std::move(re), part::all(e.im(), in));
+    }
+    template <class F> static state each(const state &e, const F &f) { return state{part::each(e.re(), f), part::each(e.im(), f)}; }
 };
 /// A tuple or std::array of states, part by part.
 template <class State, class = std::make_index_sequence<std::tuple_size_v<State>>> struct states_of_parts;

@@ -258,7 +258,7 @@ private:
         const std::uint64_t hash = mixed(reinterpret_cast<std::uintptr_t>(view.buffer)) ^ std::uint64_t(view.offset) ^ std::uint64_t(view.extent[0]);
         const auto same = [&](std::uint32_t i) {
             const agpu_view &other = arguments_[i].view;
-            bool equal = other.buffer == view.buffer && other.offset == view.offset && other.rank == view.rank;
+            bool equal = other.buffer == view.buffer && other.offset == view.offset && other.rank == view.rank && other.element.kind == view.element.kind;
             for (int axis = 0; equal && axis < n->rank; ++axis)
                 equal = other.extent[axis] == view.extent[axis] && other.stride[axis] == view.stride[axis];
             return equal;

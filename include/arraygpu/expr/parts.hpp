@@ -2,8 +2,9 @@
 #ifndef ARRAYGPU_EXPR_PARTS_HPP
 #define ARRAYGPU_EXPR_PARTS_HPP
 
-#include <arraygpu/expr/expr.hpp>
+#include <arraygpu/expr/complex.hpp>
 
+#include <array>
 #include <tuple>
 
 namespace arraygpu {
@@ -19,6 +20,7 @@ inline node_ptr component(const node_ptr &joined, std::int64_t &which, agpu_type
 template <class E> struct is_tuple : std::false_type {};
 template <class... E> struct is_tuple<std::tuple<E...>> : std::true_type {};
 template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
+template <class E, std::size_t N> struct is_tuple<std::array<E, N>> : std::true_type {};
 
 /// Whether a tuple has references to its components, as those of std::tie and std::forward_as_tuple.
 template <class X> struct refers : std::false_type {};
@@ -49,6 +51,28 @@ template <class T> struct parts<expr<T, 0>> {
     /// The tuple of what f gives for each scalar.
     template <class F> static auto each(const expr<T, 0> &e, const F &f) { return f(e); }
 };
+/// A complex number is its two parts.
+template <class T> struct parts<expr<std::complex<T>, 0>> {
+    using part = parts<expr<T, 0>>;
+    using number = expr<std::complex<T>, 0>;
+    static constexpr std::size_t count = 2;
+
+    // braces keep the order of the parts
+    static number variables(node_ptr *&out) { return number{part::variables(out), part::variables(out)}; }
+    template <class X> static void nodes(const X &x, node_ptr *&out) {
+        static_assert(is_complex<X>, "something else stands in the place of a complex number: complex(re, im) makes one");
+        if constexpr (is_complex<X>) {
+            const number z(x);
+            part::nodes(z.re(), out);
+            part::nodes(z.im(), out);
+        }
+    }
+    static number components(const node_ptr &joined, std::int64_t &which) {
+        return number{part::components(joined, which), part::components(joined, which)};
+    }
+    static number of(const node_ptr *&in) { return number{part::of(in), part::of(in)}; }
+    template <class F> static auto each(const number &z, const F &f) { return joined_parts(f(z.re()), f(z.im())); }
+};
 template <class... E> struct parts<std::tuple<E...>> {
     static constexpr std::size_t count = (parts<E>::count + ...);
 
@@ -69,6 +93,43 @@ template <class... E> struct parts<std::tuple<E...>> {
     }
 
 private:
+    template <class X, std::size_t... I> static void each_node(const X &x, node_ptr *&out, std::index_sequence<I...>) {
+        (parts<E>::nodes(std::get<I>(x), out), ...);
+    }
+};
+/// A small array of scalars or tuples.
+template <class E, std::size_t N> struct parts<std::array<E, N>> {
+    using list = std::array<E, N>;
+    using indices = std::make_index_sequence<N>;
+    static constexpr std::size_t count = N * parts<E>::count;
+
+    static list variables(node_ptr *&out) {
+        return made([&](std::size_t) { return parts<E>::variables(out); }, indices());
+    }
+    template <class X> static void nodes(const X &x, node_ptr *&out) {
+        static_assert(is_tuple<X>::value, "a scalar stands in the place of a std::array: the elements of both must be the same");
+        if constexpr (is_tuple<X>::value) {
+            static_assert(std::tuple_size_v<X> == N, "a std::array has more or fewer elements than the one in whose place it stands");
+            if constexpr (std::tuple_size_v<X> == N) each_node(x, out, indices());
+        }
+    }
+    static list components(const node_ptr &joined, std::int64_t &which) {
+        return made([&](std::size_t) { return parts<E>::components(joined, which); }, indices());
+    }
+    static list of(const node_ptr *&in) {
+        return made([&](std::size_t) { return parts<E>::of(in); }, indices());
+    }
+    template <class F> static auto each(const list &all, const F &f) {
+        return made([&](std::size_t i) { return parts<E>::each(all[i], f); }, indices());
+    }
+    /// What f gives for each index and element of another list.
+    template <class X, class F> static list with(const std::array<X, N> &all, const F &f) {
+        return made([&](std::size_t i) { return f(i, all[i]); }, indices());
+    }
+
+private:
+    // braces keep the order
+    template <class F, std::size_t... I> static auto made(const F &f, std::index_sequence<I...>) { return std::array<decltype(f(0)), N>{f(I)...}; }
     template <class X, std::size_t... I> static void each_node(const X &x, node_ptr *&out, std::index_sequence<I...>) {
         (parts<E>::nodes(std::get<I>(x), out), ...);
     }

@@ -17,11 +17,16 @@ template <class X> struct begun {
                   "an array cannot be the state of a loop of an element, or what a fold begins with; the function may read it by at(x, i)");
     using type = expr<typename result<X>::type, 0>;
 };
+template <class T> struct begun<expr<std::complex<T>, 0>> : results_in<expr<std::complex<T>, 0>> {};
+template <class T> struct begun<std::complex<T>> : results_in<expr<std::complex<T>, 0>> {};
 template <class... X> struct begun<std::tuple<X...>> {
     static_assert((few_components<sizeof...(X)>(), true));
     using type = std::tuple<typename begun<std::decay_t<X>>::type...>;
 };
 template <class A, class B> struct begun<std::pair<A, B>> : begun<std::tuple<A, B>> {};
+template <class X, std::size_t N> struct begun<std::array<X, N>> {
+    using type = std::array<typename begun<X>::type, N>;
+};
 
 /// Arrays of one rank whose elements at the same place are joined: an array, or a tuple of them, nested as one likes.
 template <class X, class = void> struct joint {
@@ -32,6 +37,16 @@ template <class X> struct joint<X, std::enable_if_t<is_operand<X> && (rank_of<X>
     static constexpr int rank = rank_of<X>();
     using elements = expr<element_type<X>, 0>;
     static void arrays(const X &x, node_ptr *&out, place) { *out++ = operand<X>::node(x); }
+};
+template <class X> struct joint<X, std::enable_if_t<is_complex<X> && (complex_operand<X>::rank > 0)>> {
+    static constexpr bool is = true;
+    static constexpr int rank = complex_operand<X>::rank;
+    using elements = expr<std::complex<typename complex_operand<X>::real>, 0>;
+    static void arrays(const X &x, node_ptr *&out, place) {
+        const auto &z = complex_operand<X>::of(x);
+        *out++ = z.re().c_node();
+        *out++ = z.im().c_node();
+    }
 };
 template <class First, class... X>
 struct joint<std::tuple<First, X...>, std::enable_if_t<joint<std::decay_t<First>>::is && (joint<std::decay_t<X>>::is && ...)>> {
@@ -120,6 +135,23 @@ template <class X, class I, class F> auto reduce_lines(const X &x, int axis, con
 
 } // namespace detail
 
+/// map of arrays among which are complex ones: f takes expr<std::complex<T>> for their elements.
+template <class F, class... A, std::enable_if_t<(detail::is_complex<A> || ...) && (detail::joint<A>::is && ...), int> = 0> auto map(F &&f, const A &...a) {
+    using E = std::tuple<typename detail::joint<A>::elements...>;
+    constexpr std::size_t count = detail::parts<E>::count;
+    constexpr int rank = detail::joint<std::tuple<A...>>::rank;
+    const detail::trace inside;
+    std::array<detail::node_ptr, 2 * count + 1> operands;
+    detail::node_ptr *next = operands.data();
+    (detail::joint<A>::arrays(a, next, {}), ...);
+    const E elements = detail::parts<E>::variables(next);
+    using R = std::decay_t<decltype(std::apply(f, elements))>;
+    detail::gives_values<R>();
+    if constexpr (!std::is_void_v<R>)
+        return detail::closed<rank>(detail::op::map, operands.data(), std::uint32_t(operands.size()), std::apply(f, elements), {},
+                                    [](detail::node_ptr made) { return made; });
+}
+
 /// reduce of the tuples of the elements of arrays of one shape: f takes two tuples and gives one. It is associative and commutative, up to
 /// rounding. The arrays are a tuple: `std::tie(x, y)` of arrays, `std::forward_as_tuple(x * y, y)` of anything, or views::zip.
 template <class A, class I, class F, detail::if_joint<A> = 0>
@@ -184,6 +216,38 @@ template <class A> decltype(auto) arm(A &&a) {
 /// function without arguments, `[&] { return .. }`, which is called once. The value that is not taken leaves no error record.
 template <class C, class A, class B> auto if_else(const C &condition, A &&a, B &&b) {
     return detail::chosen(condition, detail::arm(a), detail::arm(b));
+}
+
+namespace detail {
+/// An index that only the element knows, in a small array.
+struct local_index {
+    template <class I> local_index(const I &index, std::size_t size, place at)
+        : i(index_node(index)), inside(make_node(op::within, AGPU_BOOL, 0, i.c_node(), constant(size).c_node(), at)) {}
+    static expr<std::int64_t> constant(std::size_t k) { return expr<std::int64_t>(make_number(op::constant, std::int64_t(k))); }
+    expr<bool> is(std::size_t k) const { return i == constant(k); }
+    expr<std::int64_t> i;
+    expr<bool> inside;
+};
+} // namespace detail
+
+/// The element of a std::array of scalars or tuples at an index that only the element knows; one that the host knows is a[i]. An index outside gives 0
+/// and leaves an error record. One of the elements, which are registers, is selected: an operation for each.
+template <class E, std::size_t N, class I, detail::if_operands<I> = 0>
+auto at(const std::array<E, N> &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    static_assert(N > 0, "an array without elements has none to read");
+    using S = typename detail::results_in<E>::type;
+    const detail::local_index index(i, N, {file, line});
+    S found(a[N - 1]);
+    for (std::size_t k = N - 1; k-- > 0;) found = S(arraygpu::if_else(index.is(k), S(a[k]), found));
+    return S(detail::parts<S>::each(found, [&](const auto &e) { return arraygpu::select(index.inside, e, std::decay_t<decltype(e)>()); }));
+}
+/// The std::array with another element at an index that only the element knows. An index outside changes nothing and leaves an error record.
+template <class E, std::size_t N, class I, class V, detail::if_operands<I> = 0>
+auto with_at(const std::array<E, N> &a, const I &i, const V &value, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    using S = typename detail::results_in<E>::type;
+    const detail::local_index index(i, N, {file, line});
+    const S changed(value);
+    return detail::parts<std::array<S, N>>::with(a, [&](std::size_t k, const E &e) { return S(arraygpu::if_else(index.inside && index.is(k), changed, S(e))); });
 }
 
 } // namespace arraygpu

@@ -89,6 +89,7 @@ template <class T, bool W, class Out> void compute(const array_part<T, W> &part,
     const expr<T, 1> &e = part.values;
     run_into(nullptr, {e.c_node().get()}, destination_of<Out>(out, e));
 }
+template <class P, class Out> void compute(const complex_part<P> &part, Out &out) { put(out, part.array(endless, {})); }
 template <class... P, class... Q, std::size_t... I>
 void compute_all(const group_part<P...> &from, const group_part<Q...> &to, std::index_sequence<I...>) {
     static_assert(sizeof...(P) == sizeof...(Q), "as many outputs as the function gives values");
@@ -102,6 +103,8 @@ template <class P, class... Q> void compute(const P &from, const range<group_par
 template <class X> inline constexpr bool is_scalar_argument = is_host<X> || (is_operand<X> && rank_of<X>() == 0);
 /// What a reduction may begin with: a scalar, or a tuple of scalars and tuples.
 template <class X> struct begins : std::bool_constant<is_scalar_argument<X>> {};
+template <class T> struct begins<std::complex<T>> : std::true_type {};
+template <class T> struct begins<expr<std::complex<T>, 0>> : std::true_type {};
 template <class... X> struct begins<std::tuple<X...>> : std::bool_constant<(begins<std::decay_t<X>>::value && ...)> {};
 template <class A, class B> struct begins<std::pair<A, B>> : begins<std::tuple<A, B>> {};
 /// What is reduced: of scalars an expression, of tuples the view itself.

@@ -89,6 +89,9 @@ auto traced_parts(const traversal &over, const Tuple &r, place at, std::index_se
 template <bool HasArray, class R> auto traced_part(const traversal &over, const R &r, place at) {
     if constexpr (is_tuple<R>::value) {
         return traced_parts<HasArray>(over, r, at, std::make_index_sequence<std::tuple_size_v<R>>());
+    } else if constexpr (is_complex<R>) {
+        const auto &z = complex_operand<R>::of(r);
+        return complex_part<decltype(traced_part<HasArray>(over, z.re(), at))>{traced_part<HasArray>(over, z.re(), at), traced_part<HasArray>(over, z.im(), at)};
     } else {
         using T = typename result<R>::type;
         if constexpr (HasArray)
@@ -113,8 +116,13 @@ template <class Part, class F> auto transformed(const range<Part> &from, F &f, p
     }
 }
 
+template <class X> inline constexpr bool is_range = false;
+template <class P> inline constexpr bool is_range<range<P>> = true;
+template <class P> struct complex_operand<range<complex_part<P>>> : complex_operand_of<typename complex_part<P>::real, 1> {
+    static auto of(const range<complex_part<P>> &r) { return r.array(); }
+};
 /// Converts an array, a view of one, or a range to a range. Parts that can be written keep their target.
-template <class X> struct to_range {
+template <class X, class = void> struct to_range {
     static_assert(
         is_operand<X> && rank_of<X>() == 1,
         "views are of vectors on the device, of their views, of expressions and of views; arraygpu::copy(v) brings a std::vector to the device");
@@ -133,15 +141,23 @@ template <class X> struct to_range {
     }
 };
 /// A view can be written even if it is temporary.
-template <class T> struct to_range<gpu_vector_view<T>> {
+template <class T> struct to_range<gpu_vector_view<T>, std::enable_if_t<operand<gpu_vector_view<T>>::ours>> {
     static auto of(const gpu_vector_view<T> &x) {
         using V = std::remove_const_t<T>;
         constexpr bool writable = !std::is_const_v<T>;
         return range<array_part<V, writable>>({expr<V, 1>(operand<gpu_vector_view<T>>::node(x)), x.c_view()}, std::int64_t(x.size()));
     }
 };
-template <class P> struct to_range<range<P>> {
+template <class P> struct to_range<range<P>, void> {
     static const range<P> &of(const range<P> &r) { return r; }
+};
+template <class X> struct to_range<X, std::enable_if_t<is_complex<X> && !is_range<X>>> {
+    static auto of(const X &x) {
+        const auto &z = complex_operand<X>::of(x);
+        using Part = complex_part<array_part<typename complex_operand<X>::real, false>>;
+        static_assert(complex_operand<X>::rank == 1, "views are of vectors");
+        return range<Part>(Part{{z.re(), {}}, {z.im(), {}}}, z.re().c_node()->extent[0]);
+    }
 };
 template <class X> decltype(auto) as_range(X &&x) { return to_range<std::decay_t<X>>::of(static_cast<X &&>(x)); }
 template <class X> using range_of = std::decay_t<decltype(as_range(std::declval<X>()))>;
@@ -176,6 +192,13 @@ template <class P, class E = typename P::element> struct joint_part {
 template <class P, class T> struct joint_part<P, expr<T, 0>> {
     static constexpr bool is = true;
     static void arrays(const P &part, std::int64_t size, node_ptr *&out, place at) { *out++ = part.array(size, at).c_node(); }
+};
+template <class P, class T> struct joint_part<complex_part<P>, expr<std::complex<T>, 0>> {
+    static constexpr bool is = true;
+    static void arrays(const complex_part<P> &z, std::int64_t size, node_ptr *&out, place at) {
+        *out++ = z.re.array(size, at).c_node();
+        *out++ = z.im.array(size, at).c_node();
+    }
 };
 template <class... P> struct joint_part<group_part<P...>, std::tuple<typename P::element...>> {
     static constexpr bool is = (joint_part<P>::is && ...);
