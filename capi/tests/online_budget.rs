@@ -74,6 +74,9 @@ fn a_budget_limits_the_code_that_is_written() {
     for what in ["run", "first_ptx", "ptx", "explain"] {
         assert_eq!(done_within(what, Some("bytes=1000000")), "compiled", "{what}");
         let refused = done_within(what, Some("bytes=100"));
-        assert!(refused.contains("E0903") && refused.contains("more than 100 bytes of code"), "{what}: {refused}");
+        assert!(
+            refused.contains("E0903") && refused.contains("more than 100 bytes of code"),
+            "{what}: {refused}"
+        );
     }
 }

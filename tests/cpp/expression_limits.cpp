@@ -135,7 +135,7 @@ static void threads() {
 
 static void other_headers() {
     const gpu_vector<float> a{1, 2, 3};
-    const expr<float> e = a * 5.0f - 4.0f;
+    const auto e = a * 5.0f - 4.0f;
     float made = 0;
     const auto of_sum = sum(e);
     const detail::output out{of_sum.c_node().get(), detail::to_host(&made)};

@@ -7,8 +7,8 @@
 //! interpreter would be slower. If the function cannot be specialised for any reason, the general
 //! version runs, and reports what is wrong with the call, if anything.
 
-use super::{allowance, cc};
 use super::program::Program;
+use super::{allowance, cc};
 use crate::abi::{AgpuArg, AgpuCall};
 use crate::call_options::has_workspace;
 use crate::error::{MODULE, Result};

@@ -23,8 +23,8 @@ use arraygpu_compiler::schedule::{self, Scope, groups};
 use arraygpu_compiler::{backend, passes};
 use growth::Growth;
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::io::Write;
 use std::cell::Cell;
+use std::io::Write;
 
 /// Every kind with its name.
 const KINDS: [(Growth, &str); 19] = [

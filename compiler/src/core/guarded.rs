@@ -81,8 +81,7 @@ pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], 
     })
 }
 
-/// Whether something is to be proven of an operation: that a read is in bounds, or that a divisor
-/// is not 0.
+/// Whether it is to be proven of an operation that it reads in bounds or does not divide by 0.
 fn is_wanted(g: &Graph, op: &Op) -> bool {
     matches!(op, Op::At(..)) || may_divide_by_zero(g, op)
 }
@@ -104,7 +103,6 @@ struct Guards<'a> {
     conditions: Vec<Linear>,
     /// The nodes through which a total read, or a division that leaves a record, is reached.
     leads: HashSet<NodeId>,
-    /// How many nodes may still be visited.
     visits: usize,
     /// The nodes for those that depend on no index.
     closed: HashMap<NodeId, NodeId>,
@@ -140,7 +138,8 @@ impl Guards<'_> {
             }
             op => {
                 let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
-                match op.with(&operands, op.lambda().cloned()) {
+                let lambda = op.lambda().map(|lambda| self.function(g, lambda, memo));
+                match op.with(&operands, lambda) {
                     Op::At(x, index) => match self.clamped(g, x, &index) {
                         Some(index) => g.add(Op::Elem(x, index)),
                         None => g.add(Op::At(x, index)),
@@ -186,10 +185,23 @@ impl Guards<'_> {
         g.add(Op::Generate(extents, lambda))
     }
 
+    /// Proves reads that a function of elements needs, such as those of a value around it.
+    fn function(&mut self, g: &mut Graph, lambda: &Lambda, memo: &mut HashMap<NodeId, NodeId>) -> Lambda {
+        if !self.leads.contains(&lambda.body) {
+            return lambda.clone();
+        }
+        let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+        g.lambda(&types, |g, arguments| {
+            let body = g.open(lambda, arguments);
+            self.lead(g, body);
+            self.node(g, body, memo)
+        })
+    }
+
     /// Notes the nodes of an opened body through which something to be proven is reached.
     fn lead(&mut self, g: &Graph, body: NodeId) {
-        // what depends on no index is known already
-        for n in g.reachable_until([body], |n| g.is_closed(n)) {
+        // what depends on no index is known already, and so is what is below a lead
+        for n in g.reachable_until([body], |n| g.is_closed(n) || self.leads.contains(&n)) {
             let op = g.op(n);
             let below = |o: NodeId| self.leads.contains(&o);
             if is_wanted(g, op) || op.operands().any(below) || op.lambda().is_some_and(|l| below(l.body)) {

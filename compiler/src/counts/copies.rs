@@ -55,8 +55,12 @@ pub fn unrolled(strategy: Strategy) -> (usize, &'static str) {
 
 /// Returns what breaks the law of copies, if a kernel of a program of so many operations does.
 pub fn excess(program: usize, strategy: Strategy, kernel: &Kernel) -> Option<String> {
-    let (count, (beside, _)) = (of_kernel(kernel), unrolled(strategy));
-    (count > MOST * program + beside).then(|| {
-        format!("{}: the kernel has {count} operations, and the program {program}", kernel.name)
-    })
+    let (count, (beside, reason)) = (of_kernel(kernel), unrolled(strategy));
+    let message = || {
+        let name = &kernel.name;
+        format!(
+            "{name}: the kernel has {count} operations, the program {program}, of which {MOST} copies and {beside} more are expected: {reason}"
+        )
+    };
+    (count > MOST * program + beside).then(message)
 }
