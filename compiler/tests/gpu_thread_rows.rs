@@ -151,6 +151,20 @@ fn the_nearest_row() {
     check_all(&nearest(Ty::I32), Ty::I32, &[4, 5], &mut rng);
 }
 
+/// With a number of rows that is a constant, the loop over them is unrolled.
+#[test]
+fn the_nearest_of_five_rows() {
+    let rows = "  %l = len %c\n  %n = add 5i64, 0i64\n  require same %l, %n \"staged\"\n";
+    let text = nearest(Ty::F32).replace("  %n = len %c\n", rows);
+    let (c, mut rng) = (compiled(&text, Ty::F32), Rng::new(4));
+    for length in [2, 3, 4, 8, 16, 32, 33, 300] {
+        for m in [1, 300] {
+            let args = [numbers(Ty::F32, &[m, length], &mut rng), numbers(Ty::F32, &[5, length], &mut rng)];
+            check(&c, &args, length, &format!("{m} rows of {length} beside five"));
+        }
+    }
+}
+
 #[test]
 fn sums_keep_their_order() {
     let mut rng = Rng::new(2);

@@ -15,6 +15,10 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_cast};
 use rustc_hash::FxHashSet as HashSet;
 
+/// The number of states from which on each next state is in a register before the next one is computed: what the last
+/// operations of all of them need does not fit into registers.
+const MANY: usize = 12;
+
 impl Lower<'_, '_, '_> {
     /// Returns a value of a loop, and the statements that compute it.
     pub(super) fn element_loop(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
@@ -158,7 +162,10 @@ fn steps(
     let mut test = Vec::new();
     let goes_on = place.values(l, &known, &[*condition], &mut test)?.remove(0);
     let mut code = Vec::new();
-    let values = place.values(l, &known, next, &mut code)?;
+    let values = match next.len() {
+        ..MANY => place.values(l, &known, next, &mut code)?,
+        _ => place.values_in_turn(l, &known, next, &mut code)?,
+    };
     go_on(l, states, values, number, &mut code);
     let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());

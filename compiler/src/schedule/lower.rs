@@ -17,6 +17,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use builder::bind;
 pub use builder::{KernelBuilder, Target};
 pub(super) use launch::Arm;
 pub use launch::{ArrayUse, LaunchContext, Operand, Signature};
@@ -66,13 +67,31 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         at: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
+        self.region_of(vars, roots, at, false, out)
+    }
+
+    /// Does the same, and if `in_turn` binds each value before the next one is computed: otherwise what a value is
+    /// computed from may stay in registers until its use behind all of them.
+    fn region_of(
+        &mut self,
+        vars: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        at: &Expr,
+        in_turn: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
         let mut r = Region {
             memo: vars.iter().map(|(n, e)| (*n, (e.clone(), 1))).collect(),
             uses: self.uses(roots, vars),
             conditions: error_records::conditions(&mut self.launch.g, roots),
             ..Region::at(at)
         };
-        let values: Result<Vec<_>> = roots.iter().map(|n| self.value(*n, &mut r).map(|v| v.0)).collect();
+        let mut value = |n: NodeId| {
+            let e = self.value(n, &mut r)?.0;
+            let bound = if in_turn { bind(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out) } else { e };
+            Ok(bound)
+        };
+        let values: Result<Vec<_>> = roots.iter().map(|n| value(*n)).collect();
         let mut done = 0;
         loop {
             if let Some((site, condition, bad)) = r.records.get(done).cloned() {
@@ -152,6 +171,17 @@ impl Surroundings<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         l.in_block(|l| l.region(known, roots, self.at, out))
+    }
+
+    /// Does the same, with each value in a register before the next one is computed.
+    pub fn values_in_turn(
+        &self,
+        l: &mut Lower,
+        known: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        l.in_block(|l| l.region_of(known, roots, self.at, true, out))
     }
 
     /// The place of code that is not part of an element: an error record counts as one of element

@@ -18,10 +18,14 @@ use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples, unrolled};
 use crate::scalar::Lit;
 use rustc_hash::FxHashMap as HashMap;
 
+/// The fewest reductions of one row that a thread computes from registers. Fewer are left to the lanes of a warp,
+/// whose joins cost less than them.
+const FEWEST: usize = 4;
+
 /// Returns the length of the rows that elements of a group reduce again and again, if they do.
 pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
     let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
-    if !is_map || !l.facts.nested || l.facts.may_record || l.facts.segments.is_some() {
+    if !is_map || !l.facts.nested || l.facts.may_record {
         return None;
     }
     let index: Vec<(Var, NodeId)> = l.g.sample_index(fused.domain.len());
@@ -31,6 +35,12 @@ pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
     let g = &l.g;
     let all = g.reachable_until(roots, |n| g.is_closed(n));
     let own = |n: NodeId| !g.is_closed(n) && g.op(n).is_loop();
+    if let Some(s) = &l.facts.segments {
+        // the loop around the row is unrolled
+        let each: Vec<Option<NodeId>> =
+            all.into_iter().filter(|n| own(*n)).map(|n| length_of_row(g, n, &vars)).collect();
+        return (each.len() >= FEWEST && each.iter().all(|of| *of == Some(s.length))).then_some(s.length);
+    }
     // the reductions inside of others that read a row of the element
     let inside = all.iter().filter(|n| own(**n)).flat_map(|n| {
         let bodies = g.op(*n).operands().chain(g.op(*n).lambda().map(|l| l.body));

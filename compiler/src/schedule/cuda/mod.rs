@@ -138,8 +138,8 @@ pub fn kernels(
             }
         }
         if group.may_be_left_out {
-            let (so_far, wanted) = (c.code_size().variants + 4 * size, c.wanted);
-            group.variants.retain(|v| !is_left_out(size, so_far, &v.guards, wanted));
+            let (before, wanted) = (c.code_size().variants, c.wanted);
+            group.variants.retain(|v| !is_left_out(size, before, &v.guards, wanted));
             added += size * group.variants.len();
         }
         written.push(Written { k, grid, strategy, group });
@@ -359,9 +359,15 @@ const MAX_VARIANT_OPERATIONS: usize = 24_000;
 /// contiguous arrays either.
 const LONG_BODY: usize = 3_000;
 
-/// Whether a variant with a body of `size` operations is left out because the function would get
-/// too much code. Variants with fewer guards serve its calls then.
-fn is_left_out(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
+/// Whether a variant with a body of `size` operations is left out because the function, whose other groups have
+/// `before` operations, would get too much code. Variants with fewer guards serve its calls then. The variant of most
+/// calls stays if it fits by itself.
+fn is_left_out(size: usize, before: usize, c: &Guards, scope: Scope) -> bool {
+    let so_far = before + 4 * size;
+    let is_usual = c.contiguous && c.narrow && c.noalias;
+    if is_usual && before + size <= MAX_VARIANT_OPERATIONS {
+        return false;
+    }
     let has_conditions = c.narrow || c.noalias;
     let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);
     !is_last && so_far > MAX_VARIANT_OPERATIONS && (has_conditions || size > LONG_BODY)

@@ -69,7 +69,10 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         if l.facts.stored_columns.is_some() {
             return others;
         }
-        return contraction::variants(l, fused).into_iter().chain(others).collect();
+        let mut all = thread_rows(l, fused);
+        all.extend(contraction::variants(l, fused));
+        all.extend(others);
+        return all;
     }
     let inner = Rc::new(interior(l, fused));
     let mut groups = chain;

@@ -43,6 +43,8 @@ pub struct ThreadRowsParams {
     roots: Vec<NodeId>,
     /// Whether the loops around the rows have trees, which take as many registers as there are.
     has_trees: bool,
+    /// Whether there are no loops around the rows: then they are read again where registers are few.
+    is_straight: bool,
 }
 
 impl ThreadRowsParams {
@@ -52,19 +54,28 @@ impl ThreadRowsParams {
         let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.g, it.node, first.1)).collect();
         let mut roots = thread_rows::unrolled(&mut l.g, &roots, length, n.into(), MOST_NODES)?;
         let mut indices = vec![first.1];
-        let has_trees = !unroll_and_jam::pays(&mut l.g, &roots, first.0);
-        if n <= LONGEST_OF_TWO && !has_trees {
+        let nodes = l.g.reachable_until(roots.iter().copied(), |n| l.g.is_closed(n));
+        let is_straight = !nodes.into_iter().any(|n| l.g.op(n).is_loop() && !l.g.is_closed(n));
+        let has_trees = !is_straight && !unroll_and_jam::pays(&mut l.g, &roots, first.0);
+        if n <= LONGEST_OF_TWO && !has_trees && !is_straight {
             let second = l.g.fresh_var(Ty::I64).1;
             roots = unroll_and_jam::jammed(&mut l.g, &roots, first, second);
             indices.push(second);
         }
-        Some(ThreadRowsParams { row: ShortRow { length, elements: n.into() }, indices, roots, has_trees })
+        Some(ThreadRowsParams {
+            row: ShortRow { length, elements: n.into() },
+            indices,
+            roots,
+            has_trees,
+            is_straight,
+        })
     }
 
     fn min_resident_blocks(&self, l: &LaunchContext) -> u32 {
         let widest = l.facts.accesses.arrays().map(|x| l.g.ty(*x).elem.size()).max().unwrap_or(4);
         match self.indices.len() * self.row.elements as usize * widest.div_ceil(4) {
             _ if self.has_trees => 1,
+            _ if self.is_straight => 2,
             words if words <= WORDS_OF_FOUR => 4,
             words if words <= WORDS_OF_THREE => 3,
             _ => 2,

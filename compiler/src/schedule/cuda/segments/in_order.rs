@@ -6,8 +6,7 @@
 //! The columns of a warp's lanes lie side by side, so the lines that a load brings to the first-level cache are used
 //! by the lane's next loads. In tiles that are whole each element is there, and nothing asks whether it is.
 
-use super::job;
-use super::warp::{Tile, WORDS_IN_FLIGHT};
+use super::job::{self, WORDS_IN_FLIGHT};
 use crate::core::graph::replace::Found;
 use crate::core::{COLUMNS, Graph, NodeId, TILE, linear};
 use crate::error::{Error, Result};
@@ -30,9 +29,13 @@ const MOST_NODES: usize = 1024;
 
 /// A tile in index order.
 pub(super) struct OrderedTile<'a> {
-    pub tile: &'a Tile<'a>,
     pub r: &'a Reduction,
     pub order: &'a InOrder,
+    /// The variable of the segment's index, and the segment.
+    pub segment: (NodeId, Expr),
+    /// The place of the first element in the segment, and the lane.
+    pub base: Expr,
+    pub lane: Expr,
     /// Whether arrays may have any strides.
     pub strided: bool,
 }
@@ -40,9 +43,13 @@ pub(super) struct OrderedTile<'a> {
 impl OrderedTile<'_> {
     /// Returns the tile's accumulators, in lane 0.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-        let segment = [(self.tile.job.s.index, self.tile.segments[0].clone())];
-        let known = l.region(&segment, &[self.order.first, self.order.count], &Expr::int(0), out)?;
-        let first = bind(l, "first", known[0].clone().plus(self.tile.base.clone()), out);
+        let known = l.region(
+            std::slice::from_ref(&self.segment),
+            &[self.order.first, self.order.count],
+            &Expr::int(0),
+            out,
+        )?;
+        let first = bind(l, "first", known[0].clone().plus(self.base.clone()), out);
         let totals = self.r.registers(l, "total");
         let absent = self.r.absent(l.launch);
         out.extend(totals.iter().zip(absent).map(|(reg, absent)| Stmt::Var(*reg, absent)));
@@ -86,7 +93,7 @@ impl OrderedTile<'_> {
         let absent = self.r.absent(l.launch);
         out.extend(own.iter().zip(absent).map(|(reg, absent)| Stmt::Var(*reg, absent)));
         let (round, mut body) = (l.k.reg("round", Ty::I64), Vec::new());
-        let lane = self.tile.lane.clone();
+        let lane = self.lane.clone();
         let column = Expr::Reg(round).times(Expr::int(WARP.into())).plus(to_i64(lane.clone()));
         let at = bind(l, "at", first.clone().plus(column.times(Expr::int(ROWS))), &mut body);
         let column = self.column(l, elements, batch, &at, &mut body)?;
@@ -144,7 +151,7 @@ impl OrderedTile<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         let index = self.order.index;
-        let vars = [(self.tile.job.s.index, self.tile.segments[0].clone()), (index, at.clone())];
+        let vars = [self.segment.clone(), (index, at.clone())];
         let indices: Vec<NodeId> = (0..rows)
             .map(|row| {
                 let row = l.launch.g.lit(Lit::i64(row));
@@ -159,8 +166,7 @@ impl OrderedTile<'_> {
             }
             let mut acc = before;
             for i in indices {
-                let element: Vec<NodeId> =
-                    elements.iter().map(|n| l.launch.replace(*n, index, i)).collect();
+                let element: Vec<NodeId> = elements.iter().map(|n| l.launch.replace(*n, index, i)).collect();
                 let next = match acc {
                     None => {
                         let values = self.r.first_of(l.launch, &element);

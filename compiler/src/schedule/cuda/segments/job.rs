@@ -14,6 +14,9 @@ use crate::schedule::reduction::Reduction;
 use crate::schedule::segments;
 use std::rc::Rc;
 
+/// Words of memory that a thread keeps in flight.
+pub(super) const WORDS_IN_FLIGHT: i64 = 32;
+
 /// A segmented reduction while it is lowered.
 pub struct Job<'a> {
     pub(super) s: &'a Segments,

@@ -22,6 +22,10 @@ use std::rc::Rc;
 /// The most accumulators of a block of strips: each has up to 4 KiB of the 48 KiB of shared memory.
 const MAX_STRIP_ACCUMULATORS: usize = 11;
 
+/// The most words of a lane's accumulators of segments that it reduces together: with more, those of one segment.
+/// Eight sums of four segments would take 128 of its 64 registers.
+const MAX_ACCUMULATOR_WORDS: usize = 48;
+
 /// The fewest blocks whose warps take all tiles of a segment each: so many keep all multiprocessors of a large
 /// device busy.
 const MIN_BLOCKS_OF_TILES: u32 = 512;
@@ -130,6 +134,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     };
     let reductions: Vec<Reduction> = Reduction::all_nested(l, &s.nested);
     let is_counted = reductions.iter().any(Reduction::is_counted);
+    // a lane has the accumulators of four columns of a segment
+    let words: usize = each_accumulator(&reductions).map(|r| r.ty.size().div_ceil(4) * 4).sum();
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
     let all = match l.facts.stored_columns {
@@ -146,6 +152,10 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
             // nor would the accumulators of four
             SegmentMapping::Warp { lanes: WARP, segments } if is_counted => {
                 SegmentMapping::Warp { lanes: WARP, segments: segments.min(2) }
+            }
+            SegmentMapping::Warp { lanes, segments } if !is_counted => {
+                let most = (MAX_ACCUMULATOR_WORDS / words.max(1)).clamp(1, segments as usize);
+                SegmentMapping::Warp { lanes, segments: 1 << most.ilog2() }
             }
             mapping => mapping,
         };

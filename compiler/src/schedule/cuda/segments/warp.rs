@@ -5,7 +5,7 @@
 mod groups;
 
 use super::in_order::OrderedTile;
-use super::job::Job;
+use super::job::{Job, WORDS_IN_FLIGHT};
 use super::lanes::{Exchange, join_columns};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
@@ -19,8 +19,6 @@ use crate::schedule::segments::{neighbours, scattered};
 
 /// The columns of a lane.
 const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
-/// Words of memory that a thread keeps in flight.
-pub(super) const WORDS_IN_FLIGHT: i64 = 32;
 /// Words that a read apart from its neighbours keeps: its value, its address, and whether it is in
 /// bounds.
 const WORDS_OF_SCATTERED_READ: i64 = 4;
@@ -64,8 +62,10 @@ impl Tile<'_> {
     /// Returns the accumulators of each reduction of each segment, in lane 0 of its group. All lanes of
     /// the warp must take part.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Totals> {
-        if let (Some(order), [_], [r]) = (&self.job.in_order, self.segments, &self.job.reductions[..]) {
-            let tile = OrderedTile { tile: self, r, order, strided: l.k.strided };
+        if let (Some(order), [segment], [r]) = (&self.job.in_order, self.segments, &self.job.reductions[..]) {
+            let segment = (self.job.s.index, segment.clone());
+            let (base, lane, strided) = (self.base.clone(), self.lane.clone(), l.k.strided);
+            let tile = OrderedTile { r, order, segment, base, lane, strided };
             return Ok(vec![vec![tile.reduce(l, out)?]]);
         }
         let Some(rows) = self.whole_rows().filter(|_| self.is_counted()) else {
