@@ -220,6 +220,10 @@ impl Printer<'_> {
                     narrow(self, if op == Shl { " << " } else { " >> " })
                 }
             }
+            Min | Max if ty.is_float() && !ty.is_half() && bound_of(op, a, b).is_some() => {
+                let (x, bound) = bound_of(op, a, b).unwrap_or((a, b));
+                self.call(format_args!("agpu_{op}_bound_{ty}"), &[x, bound]);
+            }
             Div | Rem | Min | Max | Shl | Shr => self.call(format_args!("agpu_{op}_{ty}"), &[a, b]),
             And => self.beside(a, " & ", b),
             Or => self.beside(a, " | ", b),
@@ -255,6 +259,22 @@ impl Printer<'_> {
             }
         }
     }
+}
+
+/// Returns the operands of a minimum or maximum, the constant one last, if one is a constant for which a
+/// comparison decides. It does not for zeros: their signs are equal in comparisons.
+fn bound_of<'e>(op: BinaryOp, a: &'e Expr, b: &'e Expr) -> Option<(&'e Expr, &'e Expr)> {
+    let decides = |e: &Expr| match e {
+        Expr::Lit(l) => l.as_float().is_some_and(|c| {
+            let kept = if op == BinaryOp::Min { 0.0f64 } else { -0.0 };
+            !c.is_nan() && (c != 0.0 || c.to_bits() == kept.to_bits())
+        }),
+        _ => false,
+    };
+    if decides(b) {
+        return Some((a, b));
+    }
+    decides(a).then_some((b, a))
 }
 
 /// Writing to a text cannot fail.

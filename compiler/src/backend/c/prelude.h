@@ -102,6 +102,13 @@ static inline void agpu_record(int64_t *slot, int64_t element)
         __builtin_memcpy(&greatest, &x, sizeof x); \
         return __builtin_isunordered(a, b) ? nan : greatest; \
     }
+/* The same with a constant that is no NaN, and for which the operand's sign decides where both are zeros (the backend sees to it): one comparison,
+ * whose second operand is the result if one is a NaN. */
+#define AGPU_BOUND(T, name) \
+    static inline T agpu_min_bound_##name(T x, T bound) { return bound < x ? bound : x; } \
+    static inline T agpu_max_bound_##name(T x, T bound) { return bound > x ? bound : x; }
+AGPU_BOUND(float, f32)
+AGPU_BOUND(double, f64)
 AGPU_MINMAX(float, uint32_t, f32, __builtin_nanf(""))
 AGPU_MINMAX(double, uint64_t, f64, __builtin_nan(""))
 
@@ -150,12 +157,22 @@ AGPU_UINT(uint16_t, u16, 16)
     }
 AGPU_TO_INT(float, int32_t, i32_of_f32, INT32_MIN, INT32_MAX, -2147483648.0f, 2147483648.0f)
 AGPU_TO_INT(double, int32_t, i32_of_f64, INT32_MIN, INT32_MAX, -2147483649.0, 2147483648.0)
-AGPU_TO_INT(float, int64_t, i64_of_f32, INT64_MIN, INT64_MAX, -9223372036854775808.0f, 9223372036854775808.0f)
-AGPU_TO_INT(double, int64_t, i64_of_f64, INT64_MIN, INT64_MAX, -9223372036854775808.0, 9223372036854775808.0)
 AGPU_TO_INT(float, uint32_t, u32_of_f32, 0, UINT32_MAX, -1.0f, 4294967296.0f)
 AGPU_TO_INT(double, uint32_t, u32_of_f64, 0, UINT32_MAX, -1.0, 4294967296.0)
 AGPU_TO_INT(float, uint64_t, u64_of_f32, 0, UINT64_MAX, -1.0f, 18446744073709551616.0f)
 AGPU_TO_INT(double, uint64_t, u64_of_f64, 0, UINT64_MAX, -1.0, 18446744073709551616.0)
+/* The same for 64 bits, clamped before the cast and completed by bits, so that no choice between integers asks about floats of another width: GCC
+ * has no vectors for many of these. `last` is the greatest float below `above`. */
+#define AGPU_TO_I64(F, name, last, above) \
+    static inline int64_t agpu_##name(F x) \
+    { \
+        F number = x == x ? x : (F)0; \
+        F from = number > -above ? number : -above; \
+        int64_t inside = (int64_t)(from < last ? from : last), beyond = (int64_t)(x >= above ? (F)1 : (F)0); \
+        return inside | (int64_t)((uint64_t)-beyond >> 1); \
+    }
+AGPU_TO_I64(float, i64_of_f32, 0x1.fffffep62f, 0x1p63f)
+AGPU_TO_I64(double, i64_of_f64, 0x1.fffffffffffffp62, 0x1p63)
 /* The same where floats have every integer of the type: clamped before the cast, which is two operations of vectors. A
  * NaN is not greater than 0. */
 #define AGPU_TO_NARROW(F, T, name, least, greatest) \

@@ -44,7 +44,7 @@ use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
 use super::stored_columns;
 use super::strategy::Strategy;
 use crate::error::Result;
-use crate::kernel::{Stmt, dce, split_rows, verify};
+use crate::kernel::{Stmt, dce, idle_divisions, ordered_bits, records_apart, split_rows, verify};
 use crate::plan::ANY_LENGTH;
 use indexmap::IndexSet;
 use select::Choice;
@@ -92,6 +92,9 @@ pub fn kernels(
         let mut kernel = k.finished(s, noalias);
         if !strided {
             split_rows::run(&mut kernel);
+            records_apart::run(&mut kernel);
+            ordered_bits::run(&mut kernel);
+            idle_divisions::run(&mut kernel);
         }
         dce::run(&mut kernel);
         CpuVariant { kernel, strategy }
