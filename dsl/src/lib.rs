@@ -41,8 +41,8 @@
 //! noticed (`scope.rs`). `elem.rs` has the element types and their classes, `item.rs` what an array may
 //! consist of, `rank.rs` and `record.rs` records, `handle.rs` the handles, `ops.rs` and `scalar.rs` the
 //! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
-//! `local_array.rs` small arrays of an element,
-//! `axis.rs` and `reduce.rs` those of arrays of every rank, `tuples.rs` reductions and folds of tuples,
+//! `local_array.rs` small arrays of an element, `axis.rs` and `reduce.rs` those of arrays of every rank,
+//! `scan.rs` scans, `tuples.rs` the same of tuples,
 //! `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
 //! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`,
 //! `matrix.rs`, `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs`
@@ -87,6 +87,7 @@ mod reduce;
 mod results;
 mod scalar;
 mod scalars;
+mod scan;
 mod scope;
 mod sliced;
 mod softmax;

@@ -33,9 +33,6 @@ macro_rules! absent {
 }
 
 absent! {
-    HasScan scan(_init: A, _f: B)
-        "arrays have no `scan`" "a scan is not in this version"
-        "a running value that is reduced or folded at the end is a tuple's: `(x,).fold((0.0f32, 0.0f32), |(best, sum), (a,)| ..)`";
     HasZip zip(_other: A)
         "arrays have no `zip`" "write `x.zip_with(y, |a, b| ..)`"
         "elements of several arrays are joined by `zip_with`, `zip3` .. `zip6`, and reduced together by `(x, y).reduce(init, f)`";
@@ -58,6 +55,17 @@ absent! {
         "arrays have no `step_by`" "write `x.sliced(s![..; n])`"
         "or `x.slice_by(0, x.len(), n)`";
 }
+
+/// Scans of what is no vector.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "only vectors have a `scan`",
+    label = "scan a row or a column: `m.row(i).scan(init, f)`",
+    note = "a running value of each row that is reduced or folded at the end is a tuple's: `m.map_rows(|r| (r,).fold((0.0f32, 0.0f32), |(best, sum), (a,)| ..).0)`"
+)]
+pub trait HasScan {}
+absent!(@of MExp [HasScan scan _init A _f B]);
+absent!(@of TExp [HasScan scan _init A _f B]);
 
 /// Indices in brackets.
 #[doc(hidden)]

@@ -207,6 +207,13 @@ pub(crate) enum Op {
         src: NodeRef,
         which: u32,
     },
+    /// The component `which` of a scan, a vector: semantics 5.18.
+    Scan {
+        lambda: Lambda,
+        init: NodeRef,
+        src: NodeRef,
+        which: u32,
+    },
     /// The component `which` of a fold.
     Fold {
         lambda: Lambda,
@@ -252,7 +259,9 @@ impl Op {
             Op::Bundle(bundle) => bundle.parts.clone(),
             Op::Loop { count, init, .. } => [&[*count], &init[..]].concat(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
-            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],
+            Op::Reduce { init, src, .. } | Op::Scan { init, src, .. } | Op::Fold { init, src, .. } => {
+                vec![init, src]
+            }
             Op::Iterate(all, _) => all.operands(),
             Op::Replace { src, part, start, .. } => [&[*src, *part], &start[..]].concat(),
         }
@@ -262,7 +271,8 @@ impl Op {
     pub(crate) fn lambda(&self) -> Option<&Lambda> {
         match self {
             Op::Map { lambda, .. } | Op::Generate { lambda, .. } => Some(lambda),
-            Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } | Op::Loop { lambda, .. } => Some(lambda),
+            Op::Reduce { lambda, .. } | Op::Scan { lambda, .. } => Some(lambda),
+            Op::Fold { lambda, .. } | Op::Loop { lambda, .. } => Some(lambda),
             _ => None,
         }
     }

@@ -1,5 +1,5 @@
-//! Reductions and folds of tuples: of the elements of several arrays, with several accumulators
-//! (semantics 5.14, 5.17).
+//! Reductions, scans and folds of tuples: of the elements of several arrays, with several accumulators
+//! (semantics 5.14, 5.17, 5.18).
 
 use crate::axis::{generated, len, pick};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
@@ -117,6 +117,19 @@ fn reduce<A: Arrays>(
     joined::reduce(at, construct, order, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
+fn scan<A: Arrays>(
+    at: Place,
+    construct: &'static str,
+    exclusive: bool,
+    (all, init): (A, impl IntoScalars<A::Elements>),
+    f: impl FnOnce(A::Elements, A::Elements) -> A::Elements,
+) -> <A::Elements as Scalars>::Vectors {
+    let mut first = Vec::new();
+    init.scalars_at(at, &mut first);
+    let join = |a: &[NodeRef], b: &[NodeRef]| nodes_of(f(of_nodes(a), of_nodes(b)));
+    of_nodes(&joined::scan(at, construct, exclusive, &first, &arrays_of(all), join))
+}
+
 fn fold<A: Arrays, S: LoopState>(
     at: Place,
     construct: &'static str,
@@ -208,6 +221,54 @@ pub trait TupleReductions: Sized {
     {
         let (at, order) = (Location::caller(), Order::ReduceOrdered);
         of_nodes(&reduce::<Self>(at, "reduce_noncommutative", order, init, &arrays_of(self), f))
+    }
+
+    /// [`VExp::scan`] of the tuples of the elements, by an operator of two tuples, the lower one first: a vector for
+    /// each component. Vectors of different lengths are an error of the call.
+    ///
+    /// Cost: that of [`VExp::scan`] for each component that a result needs; all are computed together.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// // the linear recurrence y[i] = a[i] y[i - 1] + b[i] from y[-1] = 1
+    /// let f = |a: VExp<f32>, b: VExp<f32>| {
+    ///     let (p, q) = (a, b).scan((1.0, 0.0), |(a, b), (c, d)| (a * c, b * c + d));
+    ///     p + q
+    /// };
+    /// let args = [vector(&[2.0f32, 3.0]), vector(&[1.0f32, 5.0])];
+    /// assert_eq!(call(f, args), [vector(&[3.0f32, 14.0])]);
+    /// ```
+    #[track_caller]
+    fn scan(
+        self,
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> <Elements<Self> as Scalars>::Vectors
+    where
+        Self: Arrays<Rank = Rank1>,
+    {
+        scan(Location::caller(), "scan", false, (self, init), f)
+    }
+
+    /// [`VExp::scan_exclusive`] of the tuples of the elements.
+    ///
+    /// Cost: that of [`TupleReductions::scan`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<i64>| (x, -x).scan_exclusive((0, 5), |(a, b), (c, d)| (a + c, b.min(d)));
+    /// assert_eq!(call(f, [vector(&[1i64, 2])]), [vector(&[0i64, 1]), vector(&[5i64, -1])]);
+    /// ```
+    #[track_caller]
+    fn scan_exclusive(
+        self,
+        init: impl IntoScalars<Elements<Self>>,
+        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
+    ) -> <Elements<Self> as Scalars>::Vectors
+    where
+        Self: Arrays<Rank = Rank1>,
+    {
+        scan(Location::caller(), "scan_exclusive", true, (self, init), f)
     }
 
     /// [`VExp::fold`] with an accumulator that may be a tuple: the strict left fold in index order of

@@ -76,6 +76,7 @@ operations! {
     Op::Dot { .. } => "dot" Reads,
     Op::PanelDot { .. } => "panel_dot" Reads,
     Op::ReduceOrdered { .. } => "reduce_ordered" Reads,
+    Op::Scan { .. } => "scan" Both,
     Op::SquaredDeviations { .. } => "squared_deviations" Reads,
     Op::Fold { .. } => "fold" Reads,
     Op::Iterate { .. } => "iterate" Both,

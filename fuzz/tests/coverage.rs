@@ -43,6 +43,7 @@ fn the_tables_are_complete() {
         "array",
         "axis",
         "reduce",
+        "scan",
         "moments",
         "softmax",
         "stencil",

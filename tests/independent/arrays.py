@@ -167,6 +167,37 @@ def neighbours(values, f):
     return tile_of(values + [None] * (COLUMNS - len(values)), f)
 
 
+def halved(values, size, f):
+    """5.18: the values of a part that has room for `size` of them."""
+    if size == 1 or not values:
+        return list(values)
+    half = size // 2
+    low = halved(values[:half], half, f)
+    return low + [f(low[-1], value) for value in halved(values[half:], half, f)]
+
+
+def scan(init, values, f):
+    """5.18: chunks, rows, tiles, and the groups in a chain."""
+
+    def join(a, b):
+        return b if a is None else a if b is None else f(a, b)
+
+    levels, sizes = [], (4, 32, 64, 32)
+    for size in sizes:
+        parts = [halved(values[start : start + size], size, f) for start in range(0, len(values), size)]
+        levels.append([value for part in parts for value in part])
+        values = [part[-1] for part in parts if len(part) == size]
+    groups = [init]
+    for total in values:
+        groups.append(f(groups[-1], total))
+    found = []
+    for i, own in enumerate(levels[0]):
+        places = (i // 4, i // 128, i // 8192)
+        c, r, t = (level[p - 1] if p % size else None for level, size, p in zip(levels[1:], sizes[1:], places))
+        found.append(join(join(join(groups[i // 262144], t), join(r, c)), own))
+    return found
+
+
 def dot(init, a, b, multiply, mul_add, add):
     """5.3"""
     if not a:

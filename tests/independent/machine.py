@@ -13,7 +13,7 @@ from scalars import Faults
 UNKNOWN = object()
 
 # what is computed once for the call if it depends on no element, and leaves its records, whether or not an element that uses it is computed (section 6)
-ONCE = ("reduce", "reduce_ordered", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
+ONCE = ("reduce", "reduce_ordered", "scan", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
 
 
 def components(value):
@@ -318,6 +318,18 @@ class Machine:
 
     def do_reduce_ordered(self, node, init, src):
         return self.joined(node, init, src, arrays.reduce_ordered)
+
+    def do_scan(self, node, init, src):
+        """5.18, of tuples as `joined` has it."""
+        bound, which = self.lambda_of(node), node.extra
+
+        def scanned(frame):
+            f = bound(frame)
+            found = arrays.scan(init(frame), list(src(frame).elements()), lambda a, b: f(*components(a), *components(b)))
+            found = [value[which] if isinstance(value, tuple) else value for value in found]
+            return arrays.stored((len(found),), found)
+
+        return scanned
 
     def do_fold(self, node, init, src):
         return self.joined(node, init, src, arrays.fold)

@@ -368,6 +368,11 @@ class FunctionParser:
     op_fold = op_reduce
     op_reduce_ordered = op_reduce
 
+    def op_scan(self, word):
+        node = self.op_reduce(word)
+        node.rank = 1
+        return node
+
     def op_loop(self, word):
         which = self.p.small()
         binders = self.binders()

@@ -15,8 +15,8 @@ mod steps;
 pub use pad::Boundary;
 pub use steps::Outside;
 
-use crate::core::simplify;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Type, axis_of_state};
+use crate::core::{simplify, verify};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
 use crate::{Error, Result};
@@ -124,6 +124,13 @@ impl Builder {
     pub fn map(&mut self, construct: &str, lambda: Lambda, arrays: Vec<NodeId>) -> Result<NodeId> {
         let node = self.node(Op::Map(lambda, arrays.clone()))?;
         self.same(construct, &arrays)?;
+        Ok(node)
+    }
+
+    /// Makes the vector of the partial results of a reduction, or of a component of them.
+    pub fn scan(&mut self, join: Lambda, init: NodeId, src: NodeId, which: u32) -> Result<NodeId> {
+        let node = self.node(Op::Scan { join, init, src, which })?;
+        verify::scan_is_outside(&self.function.graph, node)?;
         Ok(node)
     }
 
@@ -244,7 +251,7 @@ impl Builder {
                     None => return count,
                 }
             }
-            Op::Reverse(x, _) | Op::Materialize(x) => (x, axis),
+            Op::Reverse(x, _) | Op::Materialize(x) | Op::Scan { src: x, .. } => (x, axis),
             Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
             Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),
             Op::Spread { src, axis: a, .. } if a != axis => (src, axis - u8::from(axis > a)),

@@ -48,6 +48,7 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         Op::Iterate { step, which, form, .. } => (step, which, form).hash(out),
         Op::Reduce { which, .. }
         | Op::ReduceOrdered { which, .. }
+        | Op::Scan { which, .. }
         | Op::Fold { which, .. }
         | Op::Loop { which, .. } => which.hash(out),
         _ => {}

@@ -188,6 +188,16 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             }
             operator(join, *init, &types, *which, "reduce")?
         }
+        Op::Scan { join, init, src, which } => {
+            let types = elements(*src, "the operand of scan")?;
+            if g.ty(*src).rank != 1 {
+                return Err(format!("scan takes a vector, not {}", g.ty(*src)));
+            }
+            if types != components(*init, "the initial value")? {
+                return Err("initial value and elements differ in type".into());
+            }
+            Type::vector(operator(join, *init, &types, *which, "scan")?.elem)
+        }
         Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
             let ty = scalar(*init, "the initial value")?;
             let (a, b) = (array(*a, "the operand of dot")?, array(*b, "the operand of dot")?);

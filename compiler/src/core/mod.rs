@@ -205,6 +205,14 @@ pub enum Op {
         src: NodeId,
         which: u32,
     },
+    /// The vector of the partial results of a reduction of a vector, each with its own element (semantics 5.18);
+    /// otherwise as [`Op::Reduce`]. It depends on no variable.
+    Scan {
+        join: Lambda,
+        init: NodeId,
+        src: NodeId,
+        which: u32,
+    },
     /// An inner product (semantics 5.3).
     Dot {
         init: NodeId,

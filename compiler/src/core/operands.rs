@@ -47,6 +47,7 @@ macro_rules! operands {
             | Op::Spread { src: a, n: b, .. }
             | Op::Reduce { init: a, src: b, .. }
             | Op::ReduceOrdered { init: a, src: b, .. }
+            | Op::Scan { init: a, src: b, .. }
             | Op::SquaredDeviations { init: a, src: b }
             | Op::Fold { init: a, src: b, .. } => {
                 $f(a);
@@ -116,6 +117,7 @@ impl Op {
             | Op::Generate(_, l)
             | Op::Reduce { join: l, .. }
             | Op::ReduceOrdered { join: l, .. }
+            | Op::Scan { join: l, .. }
             | Op::Fold { step: l, .. }
             | Op::Loop { step: l, .. } => Some(l),
             _ => None,
@@ -129,6 +131,7 @@ impl Op {
             | Op::Generate(_, l)
             | Op::Reduce { join: l, .. }
             | Op::ReduceOrdered { join: l, .. }
+            | Op::Scan { join: l, .. }
             | Op::Fold { step: l, .. }
             | Op::Loop { step: l, .. } => Some(l),
             _ => None,
@@ -167,10 +170,10 @@ impl Op {
         self.is_reduction() || matches!(self, Op::Loop { .. })
     }
 
-    /// Returns whether the value is known only after a launch: a reduction, a stored array or an
+    /// Returns whether the value is known only after a launch: a reduction, a scan, a stored array or an
     /// iteration.
     pub fn needs_launch(&self) -> bool {
-        self.is_reduction() || matches!(self, Op::Materialize(_) | Op::Iterate { .. })
+        self.is_reduction() || matches!(self, Op::Scan { .. } | Op::Materialize(_) | Op::Iterate { .. })
     }
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).

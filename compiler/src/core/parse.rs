@@ -253,7 +253,7 @@ impl Parser<'_> {
                 }
                 Op::Map(self.region(binders)?, srcs)
             }
-            "reduce" | "reduce_ordered" | "fold" => {
+            "reduce" | "reduce_ordered" | "scan" | "fold" => {
                 let which = match self.c.peek() {
                     Some(Token::Number(_)) => self.small()?.into(),
                     _ => 0,
@@ -264,6 +264,7 @@ impl Parser<'_> {
                 match word.as_str() {
                     "fold" => Op::Fold { step: lambda, init, src, which },
                     "reduce" => Op::Reduce { join: lambda, init, src, which },
+                    "scan" => Op::Scan { join: lambda, init, src, which },
                     _ => Op::ReduceOrdered { join: lambda, init, src, which },
                 }
             }

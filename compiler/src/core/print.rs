@@ -185,6 +185,13 @@ impl Printer<'_> {
                     &format!(" from {} over {}", o[0], o[1]),
                 );
             }
+            Op::Scan { join, which, .. } => {
+                return self.lambda(
+                    &format!("scan {}", self.component(op, *which)),
+                    join,
+                    &format!(" from {} over {}", o[0], o[1]),
+                );
+            }
             Op::Fold { step, which, .. } => {
                 return self.lambda(
                     &format!("fold {}", self.component(op, *which)),

@@ -45,9 +45,10 @@ pub fn has_tuples(g: &Graph, array: NodeId) -> bool {
 /// Returns which component of a tuple a reduction or fold is.
 pub fn which(g: &Graph, n: NodeId) -> usize {
     match g.op(n) {
-        Op::Reduce { which, .. } | Op::ReduceOrdered { which, .. } | Op::Fold { which, .. } => {
-            *which as usize
-        }
+        Op::Reduce { which, .. }
+        | Op::ReduceOrdered { which, .. }
+        | Op::Scan { which, .. }
+        | Op::Fold { which, .. } => *which as usize,
         _ => 0,
     }
 }
@@ -123,4 +124,31 @@ pub fn each_array(g: &mut Graph, array: NodeId, mut f: impl FnMut(&mut Graph, No
         g.add(Op::Tuple(all))
     });
     g.add(Op::Generate(extents, lambda))
+}
+
+/// Returns the array of each component of an array's elements, stored if its elements may leave error records, so
+/// that a record has the number of its element wherever they are read.
+pub fn arrays_of_components(g: &mut Graph, src: NodeId) -> Vec<NodeId> {
+    let op = g.op(src).clone();
+    let all = match op.lambda() {
+        Some(lambda) if has_tuples(g, src) => {
+            let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+            let count = components(g, lambda.body).len();
+            let operands: Vec<NodeId> = op.operands().collect();
+            let component = |which: usize| {
+                let own = g.lambda(&types, |g, vars| {
+                    let body = g.open(lambda, vars);
+                    components(g, body)[which]
+                });
+                g.add(op.with(&operands, Some(own)))
+            };
+            (0..count).map(component).collect()
+        }
+        _ => vec![src],
+    };
+    let stored = |x: NodeId| {
+        let records = g.is_closed(x) && g.reachable([x]).into_iter().any(|n| g.op(n).may_record(g));
+        if records && !g.is_stored(x) { g.add(Op::Materialize(x)) } else { x }
+    };
+    all.into_iter().map(stored).collect()
 }

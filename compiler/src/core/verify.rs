@@ -13,7 +13,8 @@
 //!    part of an element.
 //! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
 //!    author's program.
-//! 7. The steps of iterations are well-formed functions from states, and other arguments, to
+//! 7. A scan mentions no variable of a closure; anything else is an error of the author's program, too.
+//! 8. The steps of iterations are well-formed functions from states, and other arguments, to
 //!    states; their scalars are host scalars. Only steps have the number of a step.
 
 use super::graph::FRESH;
@@ -22,7 +23,7 @@ use super::{Form, Function, Graph, NodeId, Op, Type, tuples};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
 
-/// Checks laws 1 to 4, 6 and 7.
+/// Checks laws 1 to 4 and 6 to 8.
 pub fn verify(f: &Function) -> Result<()> {
     well_formed(f, f.is_step)
 }
@@ -82,6 +83,9 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         {
             return bad(format!("{n:?} is a fresh variable outside any lambda"));
         }
+        if matches!(op, Op::Scan { .. }) {
+            scan_is_outside(g, n)?;
+        }
         if let Some(what) = misplaced_tuple(g, n) {
             return bad(format!("{n:?} has a tuple as {what}"));
         }
@@ -126,7 +130,7 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
 fn misplaced_tuple(g: &Graph, n: NodeId) -> Option<&'static str> {
     let is_tuple = |n: NodeId| matches!(g.op(n), Op::Tuple(_)) || tuples::has_tuples(g, n);
     match g.op(n) {
-        Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Fold { .. } => None,
+        Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Scan { .. } | Op::Fold { .. } => None,
         op => op.operands().any(is_tuple).then_some("an operand"),
     }
 }
@@ -139,6 +143,16 @@ fn lengths(op: &Op) -> Vec<NodeId> {
         Op::Spread { n, .. } | Op::Iota(n) | Op::Fill(n, _) => vec![*n],
         _ => Vec::new(),
     }
+}
+
+/// Refuses a scan inside of a closure: every element of the closure would have one of its own.
+pub fn scan_is_outside(g: &Graph, n: NodeId) -> Result<()> {
+    if g.is_closed(n) {
+        return Ok(());
+    }
+    let message = "a scan inside of a closure: each element would have its own, and this version has no scans of \
+                   rows or segments; scan the whole vector outside, and read it at an index";
+    Err(Error::limit("E0312", message).at(g.node(n).loc.first()))
 }
 
 /// Checks the operand of `stage`: it is known before any launch, and leaves no error record.
@@ -176,7 +190,7 @@ pub fn is_fused(f: &Function) -> bool {
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
-            Op::ReduceOrdered { .. } => false,
+            Op::ReduceOrdered { .. } | Op::Scan { .. } => false,
             Op::Materialize(x) => made(*x),
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),

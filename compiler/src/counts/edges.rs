@@ -31,6 +31,7 @@ impl Walk<'_> {
             op if self.fused && op.needs_launch() && self.g.is_closed(n) && !self.own.contains(&n) => vec![],
             Op::Reduce { join: lambda, init, src, .. }
             | Op::ReduceOrdered { join: lambda, init, src, .. }
+            | Op::Scan { join: lambda, init, src, .. }
             | Op::Fold { step: lambda, init, src, .. } => {
                 let length = self.elements(*src);
                 let joined = self.joined(n, lambda, *src);

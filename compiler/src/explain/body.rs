@@ -338,6 +338,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::Within(..) => "within",
         Op::Reduce { .. } => "reduce",
         Op::ReduceOrdered { .. } => "reduce_ordered",
+        Op::Scan { .. } => "scan",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",
         Op::SquaredDeviations { .. } => "squared_deviations",

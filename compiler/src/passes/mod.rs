@@ -17,6 +17,7 @@ pub mod ordered;
 mod panels;
 pub mod pipeline;
 pub mod prove;
+pub mod scans;
 pub mod shapes;
 pub mod simplify;
 pub mod split;

@@ -42,7 +42,7 @@ pub fn run(f: Function) -> Result<Function> {
 
 /// The components of the result.
 fn reduced(g: &mut Graph, join: &Lambda, init: NodeId, src: NodeId, once: bool) -> Vec<NodeId> {
-    let sources = arrays(g, src);
+    let sources = tuples::arrays_of_components(g, src);
     let types: Vec<Ty> = sources.iter().map(|x| g.ty(*x).elem).collect();
     let joins = Joins { join: optional(g, join, &types), types };
     let all = joins.all(g, &sources);
@@ -52,32 +52,6 @@ fn reduced(g: &mut Graph, join: &Lambda, init: NodeId, src: NodeId, once: bool) 
     let body = g.open(join, &[&init[..], &all[1..]].concat());
     let joined = tuples::components(g, body);
     joined.into_iter().zip(init).map(|(value, init)| simplify(g, Op::Select(all[0], value, init))).collect()
-}
-
-/// The array of each component of an array's elements, stored if its elements may leave error records.
-fn arrays(g: &mut Graph, src: NodeId) -> Vec<NodeId> {
-    let op = g.op(src).clone();
-    let all = match op.lambda() {
-        Some(lambda) if tuples::has_tuples(g, src) => {
-            let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
-            let count = tuples::components(g, lambda.body).len();
-            let operands: Vec<NodeId> = op.operands().collect();
-            let component = |which: usize| {
-                let own = g.lambda(&types, |g, vars| {
-                    let body = g.open(lambda, vars);
-                    tuples::components(g, body)[which]
-                });
-                g.add(op.with(&operands, Some(own)))
-            };
-            (0..count).map(component).collect()
-        }
-        _ => vec![src],
-    };
-    let stored = |x: NodeId| {
-        let records = g.is_closed(x) && g.reachable([x]).into_iter().any(|n| g.op(n).may_record(g));
-        if records && !g.is_stored(x) { g.add(Op::Materialize(x)) } else { x }
-    };
-    all.into_iter().map(stored).collect()
 }
 
 /// The operator of values that may be absent: tuples whose first component says whether there is one.

@@ -3,7 +3,7 @@
 
 use super::{
     bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, ordered,
-    panels, prove, shapes, simplify, split, stages, steps, tuples, unroll,
+    panels, prove, scans, shapes, simplify, split, stages, steps, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -31,6 +31,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "bounds", run: bounds::run },
     // comes before everything that knows reductions: writes those in order as reductions of tiles
     Pass { name: "ordered", run: ordered::run },
+    // comes before everything that knows arrays: writes scans as arrays of partial results
+    Pass { name: "scans", run: scans::run },
     // comes early, so that equal sizes become equal nodes
     Pass { name: "simplify", run: simplify::run },
     // leaves out components of tuples, so that later passes see fewer

@@ -19,6 +19,7 @@ pub mod rmse;
 pub mod rof;
 pub mod rows;
 pub mod saxpy;
+pub mod scans;
 pub mod sdot;
 pub mod settle;
 pub mod staged;

@@ -212,6 +212,11 @@ impl Lowering {
                     false => core::Op::Reduce { join, init, src, which },
                 }
             }
+            Op::Scan { lambda, init, src, which } => {
+                let (init, src) = (id(init), id(src));
+                let join = self.close(lambda);
+                return self.b.scan(join, init, src, *which);
+            }
             Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));
                 core::Op::Fold { step: self.close(lambda), init, src, which: *which }

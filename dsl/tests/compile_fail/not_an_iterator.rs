@@ -2,7 +2,7 @@
 use arraygpu_dsl::prelude::*;
 
 fn f(x: VExp<f32>, y: VExp<f32>, m: MExp<f32>) {
-    let _ = x.scan(0.0, |a: SExp<f32>, b: SExp<f32>| a + b);
+    let _ = m.scan(0.0, |a: SExp<f32>, b: SExp<f32>| a + b);
     let _ = x.zip(y);
     let _ = m.filter(|a: SExp<f32>| a.gt(0.0));
     let _ = x.enumerate();

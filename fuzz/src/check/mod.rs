@@ -208,13 +208,17 @@ fn cancels(op: BinaryOp) -> bool {
 fn ignores(f: &Function) -> bool {
     let unused = |n: NodeId| match f.graph.op(n) {
         // what no component that is needed depends on is left out
-        Op::Reduce { init, .. } | Op::ReduceOrdered { init, .. } | Op::Fold { init, .. }
+        Op::Reduce { init, .. }
+        | Op::ReduceOrdered { init, .. }
+        | Op::Scan { init, .. }
+        | Op::Fold { init, .. }
             if matches!(f.graph.op(*init), Op::Tuple(_)) =>
         {
             true
         }
         Op::Reduce { join: lambda, .. }
         | Op::ReduceOrdered { join: lambda, .. }
+        | Op::Scan { join: lambda, .. }
         | Op::Fold { step: lambda, .. } => !uses_all(f, lambda),
         _ => false,
     };
@@ -233,6 +237,7 @@ pub fn needs_all(f: &Function) -> bool {
         Op::Map(lambda, _)
         | Op::Reduce { join: lambda, .. }
         | Op::ReduceOrdered { join: lambda, .. }
+        | Op::Scan { join: lambda, .. }
         | Op::Fold { step: lambda, .. } => uses_all(f, lambda),
         // the values of x - x, x & false and 0 * x do not depend on x
         Op::MulAdd(a, b, _) => !is_constant(a) && !is_constant(b),

@@ -70,7 +70,7 @@ impl Walk<'_> {
             self.node(o);
         }
         if let Some(l) = op.lambda() {
-            let operator = matches!(op, Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Fold { .. });
+            let operator = op.is_reduction() || matches!(op, Op::Scan { .. });
             self.around.push((l.params.iter().map(|p| p.0).collect(), operator));
             self.node(l.body);
             self.around.pop();

@@ -169,6 +169,14 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("sliced", |p| p.x.padded(1, 2, Boundary::Clamp).sliced(s![1..-2])),
     ("sliced_backwards", |p| (p.x + p.y).sliced(s![..; -1])),
     ("ordered_rows", |p| p.a.map_rows(|r| r.reduce_noncommutative(p.s, |a, b| cond(b.lt(0.0), a - b, b)))),
+    ("scan", |p| p.x.scan(p.s, |a, b| a * 0.5 + b)),
+    ("scan_exclusive", |p| (p.x + 1.0).scan_exclusive(0.0, |a, b| a.max(b))),
+    ("scan_of_a_tuple", |p| {
+        let (a, b) = (p.x, p.y).scan((1.0, p.s), |(a, b), (c, d)| (a * c, b * c + d));
+        let (k,) = (p.k,).scan_exclusive((3,), |(k,), (l,)| (k + l,));
+        a + b - k.cast()
+    }),
+    ("scan_backwards", |p| p.x.reverse().scan(0.0, |a, b| a + b).reverse()),
     ("argmin_rows", |p| p.a.argmin_rows().cast()),
     ("argmax_cols", |p| p.a.argmax_cols().cast()),
     ("minmax_rows", |p| {

@@ -68,7 +68,7 @@ impl Gen<'_> {
     /// The elements of an array elsewhere, or parts of it beside others.
     fn moved(&mut self, x: NodeId) -> NodeId {
         let rank = usize::from(self.ty(x).rank);
-        match self.rng.below(17) {
+        match self.rng.below(18) {
             0 => {
                 let axis = self.rng.below(rank) as u8;
                 self.add(Op::Reverse(x, axis))
@@ -88,6 +88,7 @@ impl Gen<'_> {
             10 => self.weighted(x),
             11 => self.stored(x),
             12 => self.iterated(x),
+            13 if rank == 1 && self.nest == 0 => self.scanned(x),
             _ => {
                 let ty = self.ty(x).elem;
                 self.map_of(x, ty)

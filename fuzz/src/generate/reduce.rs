@@ -1,9 +1,17 @@
-//! Reductions, folds and products of arrays in scope.
+//! Reductions, scans, folds and products of arrays in scope.
 
 use super::Gen;
 use crate::values;
 use arraygpu_compiler::core::{Lambda, NodeId, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Ty};
+
+/// The operands of a reduction, scan or fold, and the number of its components.
+struct OfTuples {
+    joined: Lambda,
+    init: NodeId,
+    src: NodeId,
+    count: usize,
+}
 
 impl Gen<'_> {
     /// A reduction that gives a scalar of that type.
@@ -65,10 +73,51 @@ impl Gen<'_> {
     /// A reduction or fold of tuples, the first component of which has the array's type. Sometimes another
     /// component is in scope, too.
     fn tuples(&mut self, x: NodeId) -> NodeId {
+        let is_fold = self.rng.one_in(3);
+        let OfTuples { joined, init, src, count } = self.of_tuples(x, is_fold);
+        let is_ordered = !is_fold && self.nest == 0 && self.rng.one_in(4);
+        let component = |which: u32| match (is_fold, is_ordered) {
+            (true, _) => Op::Fold { step: joined.clone(), init, src, which },
+            (_, true) => Op::ReduceOrdered { join: joined.clone(), init, src, which },
+            _ => Op::Reduce { join: joined.clone(), init, src, which },
+        };
+        self.note(if is_fold { "fold of tuples" } else { "reduction of tuples" });
+        if self.rng.one_in(2) {
+            let which = self.rng.below(count) as u32;
+            let other = self.add(component(which));
+            if self.affords(other) {
+                self.scalars.push(other);
+            }
+        }
+        self.add(component(0))
+    }
+
+    /// A scan of a vector, sometimes of tuples, of which another component may be in scope, too.
+    pub(super) fn scanned(&mut self, x: NodeId) -> NodeId {
+        let ty = self.ty(x).elem;
+        let of_tuples = self.rng.one_in(3);
+        let OfTuples { joined, init, src, count } = if of_tuples {
+            self.note("scan of tuples");
+            self.of_tuples(x, false)
+        } else {
+            let init = self.start(ty);
+            OfTuples { joined: self.operator(ty, ty), init, src: x, count: 1 }
+        };
+        let component = |which: u32| Op::Scan { join: joined.clone(), init, src, which };
+        if count > 1 && self.rng.one_in(2) {
+            let which = self.rng.below(count) as u32;
+            let other = self.add(component(which));
+            self.keep(other);
+        }
+        let made = self.add(component(0));
+        if self.affords(made) { made } else { x }
+    }
+
+    /// What a reduction or fold of tuples takes, the first component of which has the array's type.
+    fn of_tuples(&mut self, x: NodeId, is_fold: bool) -> OfTuples {
         let ty = self.ty(x).elem;
         let count = self.rng.pick(&[1, 2, 2, 2, 3, 4]);
         let types: Vec<Ty> = (0..count).map(|at| if at == 0 { ty } else { self.some_type() }).collect();
-        let is_fold = self.rng.one_in(3);
         // the elements of a fold have other components than the accumulator
         let elements = match is_fold {
             true => (0..self.rng.pick(&[1, 2, 3])).map(|_| self.some_type()).collect(),
@@ -103,21 +152,7 @@ impl Gen<'_> {
             let all = all.collect();
             g.tuple(all)
         });
-        let is_ordered = !is_fold && self.nest == 0 && self.rng.one_in(4);
-        let component = |which: u32| match (is_fold, is_ordered) {
-            (true, _) => Op::Fold { step: joined.clone(), init, src, which },
-            (_, true) => Op::ReduceOrdered { join: joined.clone(), init, src, which },
-            _ => Op::Reduce { join: joined.clone(), init, src, which },
-        };
-        self.note(if is_fold { "fold of tuples" } else { "reduction of tuples" });
-        if self.rng.one_in(2) {
-            let which = self.rng.below(count) as u32;
-            let other = self.add(component(which));
-            if self.affords(other) {
-                self.scalars.push(other);
-            }
-        }
-        self.add(component(0))
+        OfTuples { joined, init, src, count }
     }
 
     /// A tuple, or the only component.

@@ -1,6 +1,7 @@
 //! Evaluates nodes on demand, each value once for each binding of its variables.
 
 mod components;
+mod scan;
 mod seen;
 mod tree;
 
@@ -274,7 +275,7 @@ impl<'a> Machine<'a> {
     fn extent(&mut self, x: NodeId, axis: u8, env: &Env) -> i64 {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
-            Op::Reverse(y, _) | Op::Materialize(y) => self.extent(*y, axis, env),
+            Op::Reverse(y, _) | Op::Materialize(y) | Op::Scan { src: y, .. } => self.extent(*y, axis, env),
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(*form, args[*which as usize], axis) {
                     Some((state, axis)) => self.extent(state, axis, env),
@@ -349,6 +350,12 @@ impl<'a> Machine<'a> {
             Op::Materialize(x) => {
                 let x = self.array(*x, env);
                 Array { extents: x.extents.clone(), elements: x.elements.clone() }
+            }
+            Op::Scan { join, init, src, which } => {
+                let v = self.tuples(*src, env);
+                let init = self.tuple(*init, env);
+                let all = self.scanned(v, init, &mut |m, a, b| m.apply_to(join, &a, &b, env));
+                Array::vector(all.into_iter().map(|v| v[*which as usize]).collect())
             }
             op => unreachable!("verified: {op:?} is no array"),
         }

@@ -1,8 +1,8 @@
-//! The package `rows`: what `bench/torch_rows.py`, `torch_narrow.py`, `torch_products.py` and `torch_loops.py` time beside their peers.
+//! The package `rows`: what `bench/torch_rows.py`, `torch_narrow.py`, `torch_products.py`, `torch_loops.py` and `torch_scans.py` time beside their peers.
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, loops, narrow, products, reaction, rof, rows, settle, volumes};
+use arraygpu_examples::{filters, loops, narrow, products, reaction, rof, rows, scans, settle, volumes};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -188,6 +188,14 @@ fn main() -> arraygpu::Result<()> {
         .doc(loops::KMEANS_ASSIGN_DOC)
         .function("kmeans_assign_staged", ["x", "centres"], "result", loops::kmeans_assign_staged)
         .doc(loops::KMEANS_ASSIGN_DOC)
+        .function("scan_f32", ["x"], "result", scans::prefix_sums::<f32>)
+        .doc(scans::PREFIX_SUMS_DOC)
+        .function("scan_u32", ["x"], "result", scans::prefix_sums::<u32>)
+        .doc(scans::PREFIX_SUMS_DOC)
+        .function("scan_map", ["x"], "result", scans::map_scan_map)
+        .doc(scans::MAP_SCAN_MAP_DOC)
+        .function("scan_recurrence", ["a", "b"], "result", scans::recurrence)
+        .doc(scans::RECURRENCE_DOC)
         .function("mss", ["x"], "result", loops::mss)
         .doc(loops::MSS_DOC)
         .run()

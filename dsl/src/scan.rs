@@ -1,0 +1,63 @@
+//! Scans of vectors: the partial results of a reduction (semantics 5.18).
+
+use crate::handle::{SExp, VExp};
+use crate::item::Item;
+use crate::joined;
+use crate::reduce::FirstState;
+use crate::results::{nodes_of, of_nodes};
+use crate::scope::Place;
+use std::panic::Location;
+
+fn scan<T: Item>(
+    at: Place,
+    construct: &'static str,
+    exclusive: bool,
+    (x, init): (VExp<T>, impl FirstState<T>),
+    f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+) -> VExp<T> {
+    let init = init.state_at(at);
+    let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
+    of_nodes(&joined::scan(at, construct, exclusive, T::split(&init), &nodes_of(x), join))
+}
+
+/// Scans.
+impl<T: Item> VExp<T> {
+    /// The vector of the partial results of a reduction: element i joins `init` and the elements up to and with i
+    /// by `f`, always a part of the vector with the part that follows it, in the fixed order of
+    /// `docs/semantics.md` 5.18. `f` must be associative up to rounding, which is not checked; it need not be
+    /// commutative. From the last element on it is `x.reverse().scan(init, f).reverse()`. A scan stands outside of
+    /// closures.
+    ///
+    /// Cost: up to eleven launches that store, altogether, three quarters of the elements and read them again, and
+    /// the result, which is fused: a map or a reduction of it shares its launch. Each element is computed up to
+    /// five times, or stored first where that costs more.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.scan(0.0, |a, b| a + b);
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0, 3.0])]), [vector(&[1.0f32, 3.0, 6.0])]);
+    /// ```
+    #[track_caller]
+    pub fn scan(self, init: impl FirstState<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> VExp<T> {
+        scan(Location::caller(), "scan", false, (self, init), f)
+    }
+
+    /// [`Self::scan`] without the element itself: the first element is `init`, element i is element i - 1 of the
+    /// scan.
+    ///
+    /// Cost: that of the scan.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<i64>| x.scan_exclusive(0, |a, b| a + b);
+    /// assert_eq!(call(f, [vector(&[1i64, 2, 3])]), [vector(&[0i64, 1, 3])]);
+    /// ```
+    #[track_caller]
+    pub fn scan_exclusive(
+        self,
+        init: impl FirstState<T>,
+        f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+    ) -> VExp<T> {
+        scan(Location::caller(), "scan_exclusive", true, (self, init), f)
+    }
+}
