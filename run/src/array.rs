@@ -20,6 +20,10 @@ impl Array {
         let none = || failure(format!("no memory for {} elements of {kind}", show(extents)));
         let size = extents.iter().try_fold(kind.size(), |n, e| n.checked_mul(usize::try_from(*e).ok()?));
         let size = size.filter(|n| isize::try_from(*n).is_ok()).ok_or_else(none)?;
+        // the system promises more than it has, and ends the program that uses it
+        if size > FEW_BYTES && available().is_some_and(|n| n < size as u64) {
+            return Err(none());
+        }
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|_| none())?;
         bytes.resize(size, 0);
@@ -63,6 +67,20 @@ impl Array {
     }
 }
 
+/// Arrays of as many bytes are made without a look at the system's memory.
+const FEW_BYTES: usize = 1 << 28;
+
+/// Returns how many bytes a program can still have, if Linux says so: what is free, and at most what
+/// its container may have.
+fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let free = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024);
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let most = container.and_then(|text| text.trim().parse::<u64>().ok());
+    Some(free.min(most.unwrap_or(u64::MAX)))
+}
+
 /// Returns extents as text: `1024x512`.
 pub fn show(extents: &[i64]) -> String {
     extents.iter().map(i64::to_string).collect::<Vec<_>>().join("x")
@@ -99,6 +117,8 @@ mod tests {
     fn arrays_beyond_memory_are_errors() {
         let error = |extents: &[i64]| Array::zeros(Kind::F64, extents).unwrap_err().text;
         assert_eq!(error(&[1 << 62]), "no memory for 4611686018427387904 elements of f64");
+        // as much as the system may promise, and does not have
+        assert_eq!(error(&[1 << 20, 1 << 20]), "no memory for 1048576x1048576 elements of f64");
         assert_eq!(error(&[1 << 40, 1 << 40]), "no memory for 1099511627776x1099511627776 elements of f64");
     }
 

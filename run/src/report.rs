@@ -42,7 +42,11 @@ pub fn function_json(package: &Package, function: &Function) -> Value {
 
 /// Returns the device in words.
 pub fn device(device: &Device) -> String {
-    let threads = if device.is_gpu { String::new() } else { format!(", {} threads", device.threads) };
+    let threads = if device.is_gpu {
+        String::new()
+    } else {
+        format!(", {} thread{}", device.threads, if device.threads == 1 { "" } else { "s" })
+    };
     let driver = driver().filter(|_| device.is_gpu).map(|v| format!(", driver {v}")).unwrap_or_default();
     format!("on {}{threads}{driver} (libarraygpu {})", name(device), device.runtime.version())
 }

@@ -4,7 +4,7 @@
 use super::device::Device;
 use super::driver::{self, Api};
 use super::open::{Driver, driver};
-use super::profile::Stamp;
+use super::stamp::Stamp;
 use super::state::{Code, NON_BLOCKING, Stream, Words};
 use super::table::Table;
 use crate::error::{DEVICE, Error, Result, error};
@@ -196,7 +196,7 @@ impl Gpu {
     }
 
     #[cold]
-    fn failed(&self, code: driver::Code, what: &dyn Display) -> Error {
+    pub(super) fn failed(&self, code: driver::Code, what: &dyn Display) -> Error {
         let e = self.api().error(code, what);
         if driver::is_sticky(code) {
             let _ = self.poison.set(e.message.clone());

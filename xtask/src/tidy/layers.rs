@@ -119,6 +119,7 @@ const CAPI: [&[&str]; 8] = [
         "cuda/as_device",
         "cuda/state",
         "cuda/frame",
+        "cuda/stamp",
         "cuda/gpu",
         "cuda/profile",
         "cuda/chosen",
