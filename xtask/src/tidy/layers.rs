@@ -47,6 +47,7 @@ const DSL: [&str; 45] = [
     "reduce",
     "tuples",
     "choice",
+    "local_array",
     "extremes",
     "array",
     "vector",
