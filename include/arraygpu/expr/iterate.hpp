@@ -32,6 +32,7 @@ template <class X, std::size_t N> struct begun_state<std::array<X, N>> : begun_p
     using type = std::array<typename begun_state<X>::type, N>;
 };
 template <class X> struct begun_state<std::vector<X>> {
+    static_assert(!is_number<X>, "a std::vector of numbers is in the memory of the host: copy it by gpu_vector<T>(v); a list of states has arrays or expressions");
     using type = std::vector<typename begun_state<X>::type>;
     static constexpr std::size_t parts = 0;
     static constexpr bool list = true;
