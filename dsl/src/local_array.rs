@@ -72,7 +72,7 @@ impl<S: Scalars, const N: usize> LocalArray<S> for [S; N] {
             let here = node::binary(at, BinaryOp::And, inside, is(at, i, k));
             k += 1;
             let changed =
-                nodes_of(element).into_iter().zip(&new).map(|(old, new)| select(at, here, *new, old));
+                nodes_of(element).into_iter().zip(&new).map(|(old, new)| select(at, here, new, old));
             of_nodes(&changed.collect::<Vec<_>>())
         })
     }

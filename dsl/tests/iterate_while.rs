@@ -45,7 +45,8 @@ fn a_condition_that_always_holds() {
     let f = lower(["x"], ["r", "steps"], |x: VExp<i64>| {
         iterate_while(7, x, |x| x.len().ge(0), |x| x + 1).check_every(3)
     });
-    recorded(&f, &[vector(&[1i64, 2])]);
+    let record = recorded(&f, &[vector(&[1i64, 2])]);
+    assert!(record.contains("still holds at its limit of steps"), "{record}");
     assert_eq!(interp::run(&f, &[vector(&[1i64, 2])]).unwrap().results, [vector(&[0i64, 0]), scalar(0i64)]);
 }
 

@@ -120,12 +120,12 @@ static void limits() {
 static void small_arrays() {
     const gpu_vector<std::int64_t> numbers{1930, 777, 122211, 0};
     const auto digits = [](auto v) {
-        const auto last = loop_while(std::make_tuple(v, std::array<std::int64_t, 10>{}), [](auto m, auto) { return m > 0; }, [](auto m, auto counts) {
-            return std::make_tuple(m / 10, with_at(counts, m % 10, at(counts, m % 10) + 1));
+        const auto last = loop_while(std::make_tuple(v, std::array<std::int64_t, 10>{}), [](auto m, auto) { return m > 0; }, [](auto m, auto seen) {
+            return std::make_tuple(m / 10, with_at(seen, m % 10, at(seen, m % 10) + 1));
         });
-        const auto counts = get<1>(last);
+        const auto seen = get<1>(last);
         return loop_for(10, std::make_pair(std::int64_t(-1), std::int64_t(-1)), [&](auto d, auto most, auto twice) {
-            return std::make_tuple(if_else(at(counts, d) > 0, d, most), if_else(at(counts, d) >= 2, d, twice));
+            return std::make_tuple(if_else(at(seen, d) > 0, d, most), if_else(at(seen, d) >= 2, d, twice));
         });
     };
     const auto [most, twice] = eval(map(digits, numbers));

@@ -1,7 +1,7 @@
 //! Builders: a function of core IR, made from C node by node. A mistake in a node is returned as an
 //! error and leaves the function as it was.
 
-use super::iterated::Begun;
+use super::begun::Begun;
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus, AgpuType};
 use crate::buffer::ty as type_of;
 use crate::error::{INVALID_ARGUMENT, Result, fail, out};

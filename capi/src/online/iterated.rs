@@ -1,6 +1,7 @@
 //! The C functions that add iterations (docs/semantics.md 5.11). A step is a function of its own, so it has a builder
 //! of its own, which knows what it was begun for.
 
+use super::begun::Begun;
 use super::builder::{BUILDERS, Builder, with};
 use super::joined::make_all;
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
@@ -12,15 +13,6 @@ use arraygpu_compiler::core::{Check, Form, Function, NodeId, Op, Type};
 use arraygpu_compiler::scalar::Ty;
 use std::ptr::without_provenance_mut;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-
-/// What the builder of a step was begun for.
-pub(super) struct Begun {
-    /// The serial number of the builder whose iteration the step belongs to.
-    outer: u32,
-    /// The arguments of the step, the first of which are the states.
-    args: Vec<NodeId>,
-    states: usize,
-}
 
 /// Begins the function of a step of an iteration, or of the check that ends one: a builder of its own, in which all
 /// nodes of the step are made. Its parameters stand for `count` nodes of `builder`: the first `states` of them are the
@@ -98,27 +90,10 @@ pub unsafe extern "C" fn agpu_builder_iterate(
     let made = |b: &mut Builder| {
         let count = b.node(most, "the number of steps")?;
         let step = Inner::of(step, "step", builder)?;
-        let (function, mut args) = step.ended(b, |s| {
-            // SAFETY: the caller promises it.
-            let next = unsafe { s.nodes(next, states, "next state") }?;
-            let types = |b: &mut Builder, nodes: &[NodeId]| -> Vec<_> {
-                nodes.iter().map(|n| b.function().ty(*n)).collect()
-            };
-            let of_step = s.step_of().map_or(0, |begun| begun.states as u32);
-            let params: Vec<NodeId> = (0..of_step).map(NodeId).collect();
-            let (before, after) = (types(s, &params), types(s, &next));
-            if before.len() != after.len() {
-                fail!(INVALID_ARGUMENT, "the step gives {} states of {}", after.len(), before.len());
-            }
-            if let Some(i) = (0..before.len()).find(|i| before[*i] != after[*i]) {
-                fail!(INVALID_ARGUMENT, "state {i} is a {}, the step gives a {}", before[i], after[i]);
-            }
-            s.closed(&next, "next state")?;
-            s.function().end_step(&next).map_err(refused)
-        })?;
+        // SAFETY: the caller promises it.
+        let (step, mut args) = step.ended(b, |s| unsafe { end_step(s, next, states) })?;
         let before = b.function().function.steps.len();
-        let states = function.results.len();
-        let mut functions = vec![function];
+        let mut functions = vec![step];
         let form = match (check.is_null(), collect) {
             (true, true) => Form::Each,
             (true, false) => Form::Last,
@@ -128,20 +103,11 @@ pub unsafe extern "C" fn agpu_builder_iterate(
                     fail!(INVALID_ARGUMENT, "a check is made every 1 or more steps, not every {every}");
                 };
                 let check = Inner::of(check, "check", builder)?;
-                let (function, of_check) = check.ended(b, |c| {
-                    let condition = c.node(condition, "the condition")?;
-                    let ty = c.function().ty(condition);
-                    if ty != Type::scalar(Ty::Bool) {
-                        fail!(INVALID_ARGUMENT, "the condition is a {ty}, it must be a bool");
-                    }
-                    c.closed(&[condition], "the condition:")?;
-                    c.function().end_check(condition);
-                    Ok(())
-                })?;
+                let (check, of_check) = check.ended(b, |c| end_check(c, condition))?;
                 if of_check != args {
                     fail!(INVALID_ARGUMENT, "the check was begun with other arguments than the step");
                 }
-                functions.push(function);
+                functions.push(check);
                 args.push(b.function().no_steps());
                 Form::Until(Check { step: before as u32 + 1, every })
             }
@@ -150,18 +116,50 @@ pub unsafe extern "C" fn agpu_builder_iterate(
             function.name = format!("{}__{kind}{before}", b.function().function.name);
             b.function().function.steps.push(Arc::new(function));
         }
-        let values = (0..states).chain(matches!(form, Form::Until(_)).then_some(args.len() - 1));
-        let all: Result<Vec<NodeId>> = values
-            .map(|which| {
-                let (which, args) = (which as u32, args.clone());
-                let op = Op::Iterate { step: before as u32, which, form, count, args };
-                b.function().iterate(op).map_err(refused)
-            })
-            .collect();
+        // behind the states is the number of steps, whose place is the last argument
+        let number = matches!(form, Form::Until(_)).then_some(args.len() - 1);
+        let value = |which: usize| {
+            let (step, which, args) = (before as u32, which as u32, args.clone());
+            b.function().iterate(Op::Iterate { step, which, form, count, args }).map_err(refused)
+        };
+        let all: Result<Vec<NodeId>> = (0..states as usize).chain(number).map(value).collect();
         all.inspect_err(|_| b.function().function.steps.truncate(before))
     };
     // SAFETY: the caller promises it.
     unsafe { make_all("agpu_builder_iterate", builder, nodes, (states, usize::from(!check.is_null())), made) }
+}
+
+/// Makes the next states the results of a step.
+///
+/// # Safety
+/// There are `count` nodes.
+unsafe fn end_step(step: &mut Builder, next: *const AgpuNode, count: i32) -> Result<()> {
+    // SAFETY: the caller promises it.
+    let next = unsafe { step.nodes(next, count, "next state") }?;
+    let states = step.step_of().map_or(0, |begun| begun.states);
+    if states != next.len() {
+        fail!(INVALID_ARGUMENT, "the step gives {} states of {states}", next.len());
+    }
+    for (i, value) in next.iter().enumerate() {
+        let [before, after] = [NodeId(i as u32), *value].map(|n| step.function().ty(n));
+        if before != after {
+            fail!(INVALID_ARGUMENT, "state {i} is a {before}, the step gives a {after}");
+        }
+    }
+    step.closed(&next, "next state")?;
+    step.function().end_step(&next).map_err(refused)
+}
+
+/// Makes a condition the result of a check.
+fn end_check(check: &mut Builder, condition: AgpuNode) -> Result<()> {
+    let condition = check.node(condition, "the condition")?;
+    let ty = check.function().ty(condition);
+    if ty != Type::scalar(Ty::Bool) {
+        fail!(INVALID_ARGUMENT, "the condition is a {ty}, it must be a bool");
+    }
+    check.closed(&[condition], "condition")?;
+    check.function().end_check(condition);
+    Ok(())
 }
 
 /// The builder of a step that another builder takes.

@@ -7,6 +7,7 @@
 //! each of their values ([`staged`]). Rust programs run a function once by [`values`].
 
 mod allowance;
+mod begun;
 pub(crate) mod builder;
 mod cache;
 pub(crate) mod cc;

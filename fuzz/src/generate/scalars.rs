@@ -7,7 +7,7 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// Whether an author may write it: not what passes make.
 pub fn is_unary_of_users(op: UnaryOp) -> bool {
-    !matches!(op, UnaryOp::ToBits | UnaryOp::FromBits | UnaryOp::Unlikely) && op.precise().is_none()
+    op != UnaryOp::Unlikely && op.precise().is_none()
 }
 
 /// Whether an author may write it, as [`is_unary_of_users`].
@@ -51,6 +51,9 @@ impl Gen<'_> {
     }
 
     fn compound(&mut self, ty: Ty, d: usize) -> NodeId {
+        if matches!(ty, Ty::F32 | Ty::F64 | Ty::U32 | Ty::U64) && self.rng.one_in(24) {
+            return self.bits(ty, d);
+        }
         match self.rng.below(24) {
             0 | 1 => self.select(ty, d),
             2 | 3 => {
@@ -162,6 +165,21 @@ impl Gen<'_> {
         }
         let op = self.rng.pick(&ops);
         self.add(Op::Unary(op, a))
+    }
+
+    /// The float with some bits, or the bits of a float; as the language writes it, those of a NaN are always the same.
+    fn bits(&mut self, ty: Ty, d: usize) -> NodeId {
+        let (other, one_nan) = match ty {
+            Ty::F32 => (Ty::U32, None),
+            Ty::F64 => (Ty::U64, None),
+            Ty::U32 => (Ty::F32, Some(Lit::u32(f32::NAN.to_bits()))),
+            _ => (Ty::F64, Some(Lit::u64(f64::NAN.to_bits()))),
+        };
+        let a = self.scalar(other, d);
+        let Some(one_nan) = one_nan else { return self.add(Op::Unary(UnaryOp::FromBits, a)) };
+        let is_nan = self.add(Op::Binary(BinaryOp::Ne, a, a));
+        let (one_nan, bits) = (self.lit(one_nan), self.add(Op::Unary(UnaryOp::ToBits, a)));
+        self.add(Op::Select(is_nan, one_nan, bits))
     }
 
     fn comparison(&mut self, d: usize) -> NodeId {

@@ -32,6 +32,7 @@ template <class X, std::size_t N> struct begun_state<std::array<X, N>> : begun_p
     using type = std::array<typename begun_state<X>::type, N>;
 };
 template <class X> struct begun_state<std::vector<X>> {
+    static_assert(!is_number<X>, "a std::vector of numbers is in the memory of the host: copy it by gpu_vector<T>(v); a list of states has arrays or expressions");
     using type = std::vector<typename begun_state<X>::type>;
     static constexpr std::size_t parts = 0;
     static constexpr bool list = true;
@@ -251,7 +252,7 @@ template <class N, class S, class Step> auto each_step(place at, const N &k, con
 
 /// The state after k steps, f(f(.. f(init))). A state is an array, a scalar, a std::tuple of up to 16 states, a std::array or std::vector of states; f
 /// takes it as one argument or component by component, and gives the next one, of the same types and extents. k follows from numbers of the host,
-/// lengths and scalars; 0 gives `init`. f is called once: what it computes without its argument is computed once, before the first step.
+/// lengths and scalars; 0 gives `init`. f is called once. What it reads from outside is computed once, before the first step.
 template <class N, class S, class F>
 auto iterate(const N &k, const S &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using E = typename detail::begun_state<S>::type;

@@ -48,6 +48,7 @@ const DSL: [&str; 46] = [
     "scan",
     "tuples",
     "choice",
+    "local_array",
     "extremes",
     "array",
     "vector",
