@@ -83,15 +83,10 @@ inline node_ptr bounded(const node_ptr &array, int axis, node_ptr index, int dep
     for (int k = 0; k < 2; ++k) {
         node *operand = index->operands[k];
         operand->uses.fetch_add(1, std::memory_order_relaxed);
-        node_ptr own(operand);
-        if (operand->code != op::literal)
-            operands[k] = bounded(array, axis, own, depth + 1);
-        else if (operand->own.numbers[0] != end)
-            operands[k] = own;
-        else if (is_least)
-            operands[k] = make_node(op::sub, AGPU_I64, 0, length(array, axis).c_node(), make_number<std::int64_t>(op::constant, 1));
-        else
-            operands[k] = make_number<std::int64_t>(op::constant, 0);
+        operands[k] = bounded(array, axis, node_ptr(operand), depth + 1);
+        if (operand->code == op::literal && operand->own.numbers[0] == end)
+            operands[k] = is_least ? make_node(op::sub, AGPU_I64, 0, length(array, axis).c_node(), make_number<std::int64_t>(op::constant, 1))
+                                   : make_number<std::int64_t>(op::constant, 0);
         changed = changed || operands[k].get() != operand;
     }
     return changed ? make_node(index->code, AGPU_I64, 0, operands, 2) : index;

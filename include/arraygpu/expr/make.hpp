@@ -7,16 +7,26 @@
 namespace arraygpu {
 namespace detail {
 
+/// A read at a variable in a function that is traced, of an array that does not depend on the function.
+struct noted_read {
+    const node *variable;
+    node_ptr array;
+    int axis;
+};
+inline std::vector<noted_read> &noted_reads() {
+    static thread_local std::vector<noted_read> list;
+    return list;
+}
+
 /// The functions that are being traced on this thread, one inside of the other.
 struct trace_state {
     int depth;
     const char *stack;
     std::int64_t made;
     bool steps[201]; // whether the function at this depth is the step of an iteration, whose variables are arrays
-    bool noted; // whether reads are noted
+    bool noted; // whether reads were noted
 };
 inline thread_local trace_state tracing{};
-inline void forget_reads() noexcept;
 
 /// While it lives, a function of the author's is called with variables.
 class trace {
@@ -26,13 +36,14 @@ public:
         if (tracing.depth++ == 0) {
             tracing.stack = static_cast<const char *>(__builtin_frame_address(0));
             tracing.made = 0;
+            tracing.noted = false;
         }
         tracing.steps[tracing.depth] = of_step;
     }
     trace(const trace &) = delete;
     trace &operator=(const trace &) = delete;
     ~trace() {
-        if (--tracing.depth == 0 && tracing.noted) forget_reads();
+        if (--tracing.depth == 0 && tracing.noted) noted_reads().clear();
     }
 
     static void count() {
@@ -136,20 +147,6 @@ inline node_ptr close(node_ptr made) {
     return made;
 }
 
-/// A read at a variable in a function that is traced, of an array that does not depend on the function.
-struct noted_read {
-    const node *variable;
-    node_ptr array;
-    int axis;
-};
-inline std::vector<noted_read> &noted_reads() {
-    static thread_local std::vector<noted_read> list;
-    return list;
-}
-inline void forget_reads() noexcept {
-    noted_reads().clear();
-    tracing.noted = false;
-}
 /// Notes the first read at a variable for each extent; the index may be a clamped sum with variables in it.
 inline void note_read(const node_ptr &array, int axis, const node *index, int depth = 0) {
     constexpr int deepest = 8;
