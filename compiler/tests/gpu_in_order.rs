@@ -43,8 +43,7 @@ const SEGMENT_SUM: &str = "func @f(%x: [T]) -> (r: T) {
   return %r
 }";
 
-/// The composition of functions x -> a x + b, and the last element but those that are 1: two values that depend on the
-/// order of all elements.
+/// The composition of functions x -> a x + b.
 const COMPOSED: &str = "func @f(%x: [T]) -> (r: T) {
   %t = map (%a: T) over %x {
     %0 = add %a, 9T

@@ -60,8 +60,8 @@ pub fn main(
     };
     l.k.kernel.min_resident_blocks = match job.stored {
         Some(_) => columns::of_stored(l.launch, &job).0,
-        // a lane has one column
-        None if job.in_order.is_some() => 4,
+        // a lane has one column, and three values of its accumulators at most
+        None if job.in_order.is_some() && counted <= 32 => 4,
         None => min_resident_blocks(mapping, counted),
     };
     let body = match mapping {
