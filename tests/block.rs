@@ -9,7 +9,7 @@ mod random;
 mod common;
 
 use arraygpu_capi::abi::AgpuStatus;
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp::{self, Outcome, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::scalar::{Lit, Ty};
@@ -31,24 +31,35 @@ struct Seen {
 }
 
 impl Seen {
-    /// Calls function `i`: the interpreter's results, or its record, or a shape rule that is broken.
+    /// Calls the program's function in each layout, by so many threads: the interpreter's results, or its record,
+    /// or a shape rule that is broken.
     fn check(
         &mut self,
-        loaded: &Loaded,
-        compiled: &Compiled,
-        i: usize,
+        (loaded, compiled): (&Loaded, &Compiled),
         args: &[Value],
-        layout: Layout,
-        threads: i32,
+        layouts: &[(Layout, i32)],
         name: &str,
     ) {
-        let f = &compiled.functions[i].fused;
-        let expected = interp::run(f, args);
-        let extents = match &expected {
+        let expected = interp::run(&compiled.functions[0].fused, args);
+        for (layout, threads) in layouts {
+            self.compare((loaded, compiled), args, &expected, (*layout, *threads), name);
+        }
+    }
+
+    fn compare(
+        &mut self,
+        (loaded, compiled): (&Loaded, &Compiled),
+        args: &[Value],
+        expected: &arraygpu_compiler::Result<Outcome>,
+        (layout, threads): (Layout, i32),
+        name: &str,
+    ) {
+        let f = &compiled.functions[0].fused;
+        let extents = match expected {
             Ok(o) => shapes(&o.results),
             Err(_) => f.results.iter().map(|r| vec![0; f.graph.ty(r.value).rank.into()]).collect(),
         };
-        let called = loaded.call(i, context(threads), args, &extents, layout);
+        let called = loaded.call(0, context(threads), args, &extents, layout);
         let case = || {
             format!(
                 "{name}, {layout:?}:\n{f}\n{}\n{}",
@@ -113,9 +124,8 @@ fn operators_at_their_corners() {
         let name = f.name.clone();
         let compiled = compile(vec![f]).unwrap();
         let loaded = load_blocks(&compiled);
-        for layout in [Layout::Contiguous, Layout::Strided] {
-            seen.check(&loaded, &compiled, 0, &args, layout, 1, &name);
-        }
+        let layouts = [Layout::Contiguous, Layout::Strided].map(|layout| (layout, 1));
+        seen.check((&loaded, &compiled), &args, &layouts, &name);
     }
     assert!(seen.values > 80, "{seen:?}");
 }
@@ -132,7 +142,8 @@ fn files() {
             let loaded = load_blocks(&compiled);
             let mut rng = Rng::new(3);
             // all pairs are many; some of the programs, written without their rules, read wildly for one element
-            let pairs = ["nest", "iterate"].iter().any(|name| file.to_string_lossy().contains(name));
+            let pairs = ["nest", "iterate"].iter().any(|name| file.to_string_lossy().contains(name))
+                || values::has_pairs(&compiled.functions[0].source);
             let sizes: &[usize] = if pairs { &[0, 17, 131, 260] } else { &[0, 17, 2047, 2048, 2049, 5000] };
             for &n in sizes {
                 let mut args = values::arguments(&compiled.functions[0].fused, n, n, &mut rng);
@@ -144,17 +155,9 @@ fn files() {
                         *l = Lit::i64(l.as_i64() % 8);
                     }
                 }
-                for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
-                    seen.check(
-                        &loaded,
-                        &compiled,
-                        0,
-                        &args,
-                        layout,
-                        1,
-                        &format!("{}, n = {n}", file.display()),
-                    );
-                }
+                let layouts =
+                    [Layout::Contiguous, Layout::InPlace, Layout::Strided].map(|layout| (layout, 1));
+                seen.check((&loaded, &compiled), &args, &layouts, &format!("{}, n = {n}", file.display()));
             }
         }
     }
@@ -199,8 +202,7 @@ fn three_levels_on_two_threads() {
     let loaded = load_blocks(&compiled);
     let args = [Value::Vector((0..2048 * 2048 + 2049).map(Lit::i32).collect())];
     let mut seen = Seen::default();
-    for threads in [1, 2] {
-        seen.check(&loaded, &compiled, 0, &args, Layout::Contiguous, threads, "three levels");
-    }
+    let layouts = [1, 2].map(|threads| (Layout::Contiguous, threads));
+    seen.check((&loaded, &compiled), &args, &layouts, "three levels");
     assert_eq!(seen.values, 2);
 }

@@ -197,12 +197,15 @@ fn files() {
                 continue;
             }
             let mut rng = Rng::new(3);
-            for n in [0, 17, 2100, 4500] {
+            // all pairs of many take the simulation minutes
+            let pairs = values::has_pairs(&compiled.functions[0].source);
+            for n in if pairs { [0, 17, 300, 2100] } else { [0, 17, 2100, 4500] } {
                 let args = values::arguments(&compiled.functions[0].fused, n, n, &mut rng);
                 let mut case = Case::new(&compiled, format!("{}, n = {n}", file.display()), args);
                 // of the large ones, which take long, another layout each time
                 let layouts = Layout::ALL.iter().cycle().skip(seen.calls);
-                for layout in layouts.take(if n < 100 { Layout::ALL.len() } else { 2 }) {
+                let several = if pairs { 1 } else { 2 };
+                for layout in layouts.take(if n < 100 { Layout::ALL.len() } else { several }) {
                     case.check(*layout, None, 1, &mut seen);
                 }
             }

@@ -103,7 +103,9 @@ fn products() {
         let c = compiled(PRODUCT, ty);
         let shapes =
             [[1, 0, 1], [1, 1, 1], [0, 4, 5], [65, 16, 33], [64, 33, 64], [64, 32, 128], [68, 100, 132]];
-        for [m, k, n] in shapes.into_iter().chain([[4, 513, 68], [36, 600, 4], [3, 1100, 257]]) {
+        // several panels: in integers every order of them has the same sum, and the tiles are those of f32
+        let long = [[4, 513, 68], [36, 600, 4], [3, 1100, 257]].into_iter().filter(|_| ty.is_float());
+        for [m, k, n] in shapes.into_iter().chain(long) {
             let args = [numbers(ty, &[m, k], &mut rng), numbers(ty, &[k, n], &mut rng)];
             check(&c, &args, k > 300, &format!("{m} by {k} by {n} of {ty}"));
         }

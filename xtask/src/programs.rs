@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 /// Programs that take longest, with their folders, the longest first: they begin, so that none of
 /// them is left alone at the end. A quick run leaves them out. The order is that of a run's log
 /// (bench/NOTES.md).
-const LONG: [(&str, &str); 20] = [
+const LONG: [(&str, &str); 21] = [
     ("runner", "fuzz"),
     ("bits", ""),
+    ("coverage", "fuzz"),
     ("block", ""),
     ("gpu_bits", "compiler"),
     ("gpu_products", "compiler"),

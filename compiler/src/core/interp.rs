@@ -7,6 +7,7 @@
 
 mod call;
 mod element_loop;
+mod env;
 mod iteration;
 mod machine;
 mod moments;
@@ -16,7 +17,8 @@ mod watch;
 use super::{Form, Function, NodeId, Op, Type};
 use crate::error::{Error, Result};
 use crate::scalar::{Lit, Ty};
-use machine::{Env, Machine};
+use env::Env;
+use machine::Machine;
 use std::rc::Rc;
 pub use values::Value;
 use values::{Array, Val};

@@ -57,6 +57,18 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
     }
 }
 
+/// Whether elements of the program reduce whole vectors each: all pairs of elements are computed.
+pub fn has_pairs(f: &Function) -> bool {
+    let reduces = |n: &NodeId| {
+        let op = f.graph.op(*n);
+        let reduces =
+            matches!(op, Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Fold { .. } | Op::Dot { .. });
+        reduces && !f.graph.is_closed(*n)
+    };
+    let all = f.graph.reachable(f.results.iter().map(|r| r.value));
+    f.params.iter().any(|p| p.ty.rank == 1) && all.iter().any(reduces)
+}
+
 /// Arguments for a function: vectors of `n` elements (`n2` those named w), and of about so many elements what has
 /// more dimensions. What a number of steps depends on is at most 6: at the corners of its type, iterations never end.
 pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value> {

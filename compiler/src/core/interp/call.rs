@@ -1,6 +1,7 @@
 //! A call of the function, or of a step of its iterations.
 
-use super::machine::{Env, Machine};
+use super::env::Env;
+use super::machine::Machine;
 use super::values::Val;
 use super::watch::Watch;
 use crate::core::Function;

@@ -1,9 +1,9 @@
 //! Loops of one element.
 
-use super::machine::{Env, Machine};
+use super::env::Env;
+use super::machine::Machine;
 use crate::core::{Lambda, NodeId, Op};
 use crate::scalar::Lit;
-use std::cell::RefCell;
 
 impl Machine<'_> {
     /// Returns a value of a loop of an element (semantics 5.16).
@@ -22,13 +22,13 @@ impl Machine<'_> {
         let mut memo = self.spare.pop().unwrap_or_default();
         while args[0].as_i64() < count {
             let inner =
-                Env { params: &step.params, args: &args, memo, outer: Some(env), shown: RefCell::default() };
+                Env { params: &step.params, args: &args, memo, outer: Some(env), shown: Default::default() };
             let next: Option<Vec<Lit>> = self
                 .scalar(parts[0], &inner)
                 .as_bool()
                 .then(|| parts[1..].iter().map(|n| self.scalar(*n, &inner)).collect());
             memo = inner.memo;
-            memo.borrow_mut().clear();
+            memo.clear();
             let Some(next) = next else { break };
             args.splice(1.., next);
             args[0] = Lit::i64(args[0].as_i64() + 1);

@@ -1,6 +1,7 @@
 //! Iterations (semantics 5.11).
 
-use super::machine::{Env, Machine};
+use super::env::Env;
+use super::machine::Machine;
 use super::values::{Array, Val};
 use crate::core::{Form, Function, NodeId, Op};
 use crate::error::Result;

@@ -5,40 +5,16 @@ mod scan;
 mod seen;
 mod tree;
 
+use super::env::{Env, Memo};
 use super::moments::Moments;
 use super::values::{Array, Val, for_each_index};
 use super::watch::Watch;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, axis_of_state, verify};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, axis_of_state, verify};
 use crate::error::{Error, Result};
-use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
+use crate::scalar::{BinaryOp, Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
+use components::Tuple;
 use rustc_hash::FxHashMap as HashMap;
-use std::cell::RefCell;
 use std::rc::Rc;
-
-/// The components of a tuple.
-type Tuple = Rc<[Lit]>;
-
-/// Bindings of a lambda's variables, and the values that depend on them.
-#[derive(Default)]
-pub(super) struct Env<'e> {
-    pub(super) params: &'e [(Var, Ty)],
-    pub(super) args: &'e [Lit],
-    pub(super) memo: Memo,
-    pub(super) outer: Option<&'e Env<'e>>,
-    /// Values with names that were shown for these bindings.
-    pub(super) shown: RefCell<Vec<NodeId>>,
-}
-
-pub(super) type Memo = RefCell<HashMap<NodeId, Lit>>;
-
-impl Env<'_> {
-    fn var(&self, v: Var) -> Lit {
-        match self.params.iter().position(|p| p.0 == v) {
-            Some(i) => self.args[i],
-            None => self.outer.expect("verified: every variable is bound").var(v),
-        }
-    }
-}
 
 pub(super) struct Machine<'a> {
     pub(super) f: &'a Function,
@@ -122,7 +98,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Evaluates a node. Closed nodes are computed once, open scalars once for each binding.
+    /// Evaluates a node. Closed nodes are computed once, others once for each binding of
+    /// the variables that they depend on.
     pub(super) fn eval(&mut self, n: NodeId, env: &Env) -> Val {
         match self.g.op(n) {
             Op::Const(l) => return Val::Scalar(*l),
@@ -139,14 +116,13 @@ impl<'a> Machine<'a> {
             self.closed.insert(n, v.clone());
             return v;
         }
-        if let Some(l) = env.memo.borrow().get(&n) {
-            return Val::Scalar(*l);
+        let env = env.of(&self.g.node(n).free);
+        if let Some(v) = env.memo.get(n) {
+            return v;
         }
         let v = self.compute(n, env);
         self.show(n, &v, env);
-        if let Val::Scalar(l) = v {
-            env.memo.borrow_mut().insert(n, l);
-        }
+        env.memo.insert(n, v.clone());
         v
     }
 
@@ -163,9 +139,9 @@ impl<'a> Machine<'a> {
         of: impl FnOnce(&mut Self, &Env) -> T,
     ) -> T {
         let memo = self.spare.pop().unwrap_or_default();
-        let inner = Env { params: &l.params, args, memo, outer: Some(env), shown: RefCell::default() };
+        let inner = Env { params: &l.params, args, memo, outer: Some(env), shown: Default::default() };
         let value = of(self, &inner);
-        inner.memo.borrow_mut().clear();
+        inner.memo.clear();
         self.spare.push(inner.memo);
         value
     }
@@ -311,15 +287,21 @@ impl<'a> Machine<'a> {
         match self.g.op(n) {
             Op::Map(l, srcs) => {
                 let srcs: Vec<_> = srcs.iter().map(|s| self.array(*s, env)).collect();
-                let row = |i: usize| srcs.iter().map(|s| s.elements[i]).collect::<Vec<_>>();
-                let elements = (0..srcs[0].elements.len()).map(|i| self.apply(l, &row(i), env)).collect();
+                let mut row = Vec::new();
+                let elements = (0..srcs[0].elements.len()).map(|i| {
+                    row.clear();
+                    row.extend(srcs.iter().map(|s| s.elements[i]));
+                    self.apply(l, &row, env)
+                });
+                let elements = elements.collect();
                 Array { extents: srcs[0].extents.clone(), elements }
             }
             Op::Generate(_, l) => {
-                let mut elements = Vec::new();
+                let (mut elements, mut args) = (Vec::new(), Vec::new());
                 for_each_index(&extents, &mut |index| {
-                    let index: Vec<Lit> = index.iter().map(|i| Lit::i64(*i)).collect();
-                    elements.push(self.apply(l, &index, env));
+                    args.clear();
+                    args.extend(index.iter().map(|i| Lit::i64(*i)));
+                    elements.push(self.apply(l, &args, env));
                 });
                 Array { extents, elements }
             }
@@ -363,11 +345,12 @@ impl<'a> Machine<'a> {
 
     /// Returns the array whose elements are those of `src` at other indices.
     fn moved(&mut self, src: NodeId, extents: Vec<i64>, env: &Env, to: &dyn Fn(&mut Vec<i64>)) -> Array {
-        let (src, mut elements) = (self.array(src, env), Vec::new());
+        let (src, mut elements, mut from) = (self.array(src, env), Vec::new(), Vec::new());
         for_each_index(&extents, &mut |index| {
-            let mut index = index.to_vec();
-            to(&mut index);
-            let at = src.position(&index).expect("the shape rules hold");
+            from.clear();
+            from.extend(index);
+            to(&mut from);
+            let at = src.position(&from).expect("the shape rules hold");
             elements.push(src.elements[at]);
         });
         Array { extents, elements }

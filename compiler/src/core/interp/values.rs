@@ -69,12 +69,14 @@ impl Array {
 /// Calls `f` with all indices of an index space, in row-major order.
 pub(super) fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
     let count: i64 = extents.iter().product();
-    for k in 0..count {
-        let mut rest = k;
-        let mut index = vec![0; extents.len()];
-        for (i, n) in index.iter_mut().zip(extents).rev() {
-            (*i, rest) = (rest % n, rest / n);
-        }
+    let mut index = vec![0; extents.len()];
+    for _ in 0..count {
         f(&index);
+        for (i, n) in index.iter_mut().zip(extents).rev() {
+            *i = (*i + 1) % n;
+            if *i > 0 {
+                break;
+            }
+        }
     }
 }

@@ -7,28 +7,38 @@
 //! found does not depend on the order in which threads happen to run.
 
 use crate::kernel::{Mem, Stmt};
-use rustc_hash::FxHashMap as HashMap;
-use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// For each thread of the grid the last epoch that has been seen, grouped by block. A block without
-/// an entry has not been seen at all.
+/// For each thread of the grid the last epoch that has been seen, grouped by block, in ascending
+/// order. A block without an entry has not been seen at all.
 #[derive(Clone, Default)]
-pub(super) struct Clock(HashMap<u32, Rc<[u32]>>);
+pub(super) struct Clock(Vec<(u32, Rc<[u32]>)>);
 
 impl Clock {
+    fn of(&self, block: u32) -> Option<&[u32]> {
+        let at = self.0.binary_search_by_key(&block, |entry| entry.0).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    /// The entry of a block of `width` threads, none of which has been seen if there was none.
+    fn entry(&mut self, block: u32, width: usize) -> &mut [u32] {
+        let at = self.0.binary_search_by_key(&block, |entry| entry.0).unwrap_or_else(|at| {
+            self.0.insert(at, (block, vec![0; width].into()));
+            at
+        });
+        Rc::make_mut(&mut self.0[at].1)
+    }
+
     fn join(&mut self, from: &Clock) {
         for (block, steps) in &from.0 {
-            match self.0.entry(*block) {
-                Entry::Vacant(e) => {
-                    e.insert(steps.clone());
-                }
-                Entry::Occupied(mut e) if !Rc::ptr_eq(e.get(), steps) => {
-                    let known = Rc::make_mut(e.get_mut());
+            match self.0.binary_search_by_key(block, |entry| entry.0) {
+                Err(at) => self.0.insert(at, (*block, steps.clone())),
+                Ok(at) if !Rc::ptr_eq(&self.0[at].1, steps) => {
+                    let known = Rc::make_mut(&mut self.0[at].1);
                     known.iter_mut().zip(&**steps).for_each(|(a, b)| *a = (*a).max(*b));
                 }
-                Entry::Occupied(_) => {}
+                Ok(_) => {}
             }
         }
     }
@@ -67,13 +77,29 @@ impl Clocks {
     /// Returns whether the thread has seen that epoch.
     pub fn has_seen(&self, thread: u32, e: Epoch) -> bool {
         let (block, place) = self.place(e.thread);
-        let seen = || self.seen[thread as usize].0.get(&block).is_some_and(|steps| steps[place] >= e.step);
+        let seen = || self.seen[thread as usize].of(block).is_some_and(|steps| steps[place] >= e.step);
         thread == e.thread || seen()
+    }
+
+    /// Returns the first of these accesses, which are in the order of threads, that a thread has not
+    /// seen.
+    fn first_unseen<'k>(&self, thread: u32, accesses: &[Access<'k>]) -> Option<Access<'k>> {
+        // most accesses are of one block
+        let (mut first, mut steps) = (0, &[][..]);
+        let mut is_unseen = |e: Epoch| {
+            if e.thread.wrapping_sub(first) as usize >= steps.len() {
+                let block = self.place(e.thread).0;
+                let Some(known) = self.seen[thread as usize].of(block) else { return true };
+                (first, steps) = (block * self.width as u32, known);
+            }
+            steps[(e.thread - first) as usize] < e.step
+        };
+        accesses.iter().copied().find(|a| a.epoch.thread != thread && is_unseen(a.epoch))
     }
 
     /// Returns whether the thread has seen anything of a block, which has begun then.
     pub fn has_met(&self, thread: u32, block: u32) -> bool {
-        self.place(thread).0 == block || self.seen[thread as usize].0.contains_key(&block)
+        self.place(thread).0 == block || self.seen[thread as usize].of(block).is_some()
     }
 
     /// Returns whether any thread of a block has seen that epoch.
@@ -108,7 +134,7 @@ impl Clocks {
         for seen in &mut self.seen[threads] {
             let clock = Rc::make_mut(seen);
             for block in first..=last {
-                clock.0.entry(block).or_insert_with(|| vec![0; self.width].into());
+                clock.entry(block, self.width);
             }
         }
     }
@@ -128,8 +154,7 @@ impl Clocks {
     /// Marks the thread's epoch as seen by `clock`, and begins the next one.
     fn advance(&mut self, thread: usize, clock: &mut Clock) {
         let (block, place) = self.place(thread as u32);
-        let steps = clock.0.entry(block).or_insert_with(|| vec![0; self.width].into());
-        Rc::make_mut(steps)[place] = self.own[thread];
+        clock.entry(block, self.width)[place] = self.own[thread];
         self.own[thread] += 1;
     }
 }
@@ -153,17 +178,8 @@ pub(super) struct Access<'k> {
 #[derive(Default)]
 pub(super) struct Cell<'k> {
     write: Option<Access<'k>>,
-    reads: Reads<'k>,
-}
-
-/// The reads since the last write that no later read has seen.
-#[derive(Default)]
-enum Reads<'k> {
-    #[default]
-    None,
-    One(Access<'k>),
-    /// The reads by thread.
-    Many(Box<HashMap<u32, Access<'k>>>),
+    /// The reads since the last write that no later read has seen, one of each thread, by thread.
+    reads: Vec<Access<'k>>,
 }
 
 impl<'k> Cell<'k> {
@@ -173,56 +189,45 @@ impl<'k> Cell<'k> {
         if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
             return Some(w);
         }
-        match &mut self.reads {
-            Reads::None => self.reads = Reads::One(new),
-            Reads::One(old) if clocks.has_seen(thread, old.epoch) => *old = new,
-            Reads::One(old) => {
-                let both = [(old.epoch.thread, *old), (thread, new)];
-                self.reads = Reads::Many(Box::new(both.into_iter().collect()));
-            }
-            Reads::Many(all) => {
-                all.insert(thread, new);
-            }
+        match &mut self.reads[..] {
+            [old] if clocks.has_seen(thread, old.epoch) => *old = new,
+            reads => match reads.binary_search_by_key(&thread, |r| r.epoch.thread) {
+                Ok(at) => reads[at] = new,
+                Err(at) => self.reads.insert(at, new),
+            },
         }
         None
     }
 
     /// Records a write. Returns the access that races with it, if any, and whether that is a write.
     pub fn write(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
-        let races = |a: &Access<'k>| !clocks.has_seen(new.epoch.thread, a.epoch);
-        if let Some(w) = self.write.filter(races) {
+        if let Some(w) = self.write.filter(|w| !clocks.has_seen(new.epoch.thread, w.epoch)) {
             return Some((w, true));
         }
-        let racing = match &self.reads {
-            Reads::None => None,
-            Reads::One(r) => Some(*r).filter(races),
-            Reads::Many(all) => all.values().copied().filter(races).min_by_key(|r| r.epoch.thread),
-        };
+        let racing = clocks.first_unseen(new.epoch.thread, &self.reads);
         if racing.is_none() {
-            *self = Cell { write: Some(new), reads: Reads::None };
+            self.write = Some(new);
+            self.reads.clear();
         }
         racing.map(|r| (r, false))
     }
 
+    /// Forgets all accesses.
+    pub fn clear(&mut self) {
+        self.write = None;
+        self.reads.clear();
+    }
+
     /// Returns the accesses that nothing has followed.
     pub fn last(&self) -> impl Iterator<Item = &Access<'k>> {
-        let (one, many) = match &self.reads {
-            Reads::None => (None, None),
-            Reads::One(r) => (Some(r), None),
-            Reads::Many(all) => (None, Some(all.values())),
-        };
-        self.write.iter().chain(one).chain(many.into_iter().flatten())
+        self.write.iter().chain(&self.reads)
     }
 
     /// Returns the last write, or else a read, through another memory than `through`. If
     /// `only_writes` is set, reads are ignored.
     pub fn through_other(&self, through: Target, only_writes: bool) -> Option<Access<'k>> {
         let other = |a: &Access| a.through != through;
-        let read = || match &self.reads {
-            Reads::One(r) => Some(*r).filter(other),
-            Reads::Many(all) => all.values().copied().filter(other).min_by_key(|r| r.epoch.thread),
-            Reads::None => None,
-        };
+        let read = || self.reads.iter().copied().find(other);
         self.write.filter(other).or_else(|| if only_writes { None } else { read() })
     }
 }

@@ -1,25 +1,26 @@
 //! Evaluates expressions in all lanes of a warp at once.
 
 use super::fault::Check;
-use super::lanes::{Bits, Lanes, lanes};
+use super::lanes::{Lanes, lanes};
 use super::machine::Machine;
 use super::warp::Warp;
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_known_binary, eval_mul_add, eval_unary};
 
-/// Evaluates a frequent operator of indices, conditions or f32 in all lanes, active or not. The
-/// operator is dispatched once for the warp, because dispatching it in each lane took half of the
-/// simulation's time.
-fn frequent(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Bits> {
+/// Applies a frequent operator of indices, conditions or f32 to all lanes of `a`, active or not, and
+/// returns whether it is one. The operator is dispatched once for the warp, because dispatching it in
+/// each lane took half of the simulation's time.
+fn frequent(op: BinaryOp, a: &mut Lanes, b: &Lanes) -> bool {
     macro_rules! of {
         ($($ty:ident: $($op:ident)*;)*) => {
             match (a.ty, op) {
                 $($((Ty::$ty, BinaryOp::$op) => {
                     let lit = |bits| Lit { ty: Ty::$ty, bits };
-                    let one = |l: usize| eval_known_binary(BinaryOp::$op, lit(a.bits[l]), lit(b.bits[l])).0.bits;
-                    Some(std::array::from_fn(one))
+                    for (a, b) in a.bits.iter_mut().zip(&b.bits) {
+                        *a = eval_known_binary(BinaryOp::$op, lit(*a), lit(*b)).0.bits;
+                    }
                 })*)*
-                _ => None,
+                _ => return false,
             }
         };
     }
@@ -29,58 +30,75 @@ fn frequent(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Bits> {
         Bool: And Or Xor Eq Ne;
         F32: Add Sub Mul;
     }
+    a.ty = op.result(a.ty);
+    true
 }
 
 impl<'k> Machine<'k, '_> {
     /// Returns the value of an expression in the lanes of `mask`.
     pub fn eval(&mut self, w: &Warp<'k>, e: &'k Expr, mask: u32, at: &'k Stmt) -> Check<Lanes> {
-        Ok(match e {
-            Expr::Lit(l) => Lanes::splat(*l),
-            Expr::Reg(r) => Lanes { ty: self.k.regs[r.0 as usize].1, bits: w.regs[r.0 as usize] },
-            Expr::In(i) => Lanes::splat(self.args.ins[*i as usize]),
+        let mut out = Lanes::none(Ty::Bool);
+        self.eval_to(&mut out, w, e, mask, at)?;
+        Ok(out)
+    }
+
+    /// Does the same as [`Machine::eval`], into a place of the caller: the values of lanes are large, and copying
+    /// them took a sixth of the time.
+    pub fn eval_to(
+        &mut self,
+        out: &mut Lanes,
+        w: &Warp<'k>,
+        e: &'k Expr,
+        mask: u32,
+        at: &'k Stmt,
+    ) -> Check<()> {
+        match e {
+            Expr::Lit(l) => *out = Lanes::splat(*l),
+            Expr::Reg(r) => (out.ty, out.bits) = (self.k.regs[r.0 as usize].1, w.regs[r.0 as usize]),
+            Expr::In(i) => *out = Lanes::splat(self.args.ins[*i as usize]),
             Expr::Slot(i) => {
-                let mut out = Lanes::none(self.k.slots[*i as usize].ty);
+                out.ty = self.k.slots[*i as usize].ty;
                 for l in lanes(mask) {
                     out.bits[l] = self.load_slot(w.who(l, at), *i)?;
                 }
-                out
             }
             Expr::Load(m, i) => {
-                let index = self.eval(w, i, mask, at)?;
-                self.gather(w, *m, &index, mask, at)?
+                self.eval_to(out, w, i, mask, at)?;
+                self.gather(out, w, *m, mask, at)?;
             }
             Expr::LoadIf(m, i, c) => {
-                let index = self.eval(w, i, mask, at)?;
+                self.eval_to(out, w, i, mask, at)?;
                 let reads = self.eval(w, c, mask, at)?.and(mask);
-                self.gather(w, *m, &index, reads, at)?
+                self.gather(out, w, *m, reads, at)?;
+                lanes(!reads).for_each(|l| out.bits[l] = 0);
             }
             Expr::Unary(op, a) => {
-                let a = self.eval(w, a, mask, at)?;
-                Lanes::each(op.result(a.ty), mask, |l| eval_unary(*op, a.at(l)))
+                self.eval_to(out, w, a, mask, at)?;
+                out.update(op.result(out.ty), mask, |_, a| eval_unary(*op, a));
             }
             Expr::Binary(op, a, b) => {
-                let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
-                match frequent(*op, &a, &b) {
-                    Some(bits) => Lanes { ty: op.result(a.ty), bits },
-                    None => Lanes::each(op.result(a.ty), mask, |l| eval_binary(*op, a.at(l), b.at(l)).0),
+                self.eval_to(out, w, a, mask, at)?;
+                let b = self.eval(w, b, mask, at)?;
+                if !frequent(*op, out, &b) {
+                    out.update(op.result(out.ty), mask, |l, a| eval_binary(*op, a, b.at(l)).0);
                 }
             }
             Expr::MulAdd(a, b, c) => {
-                let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
-                let c = self.eval(w, c, mask, at)?;
-                Lanes::each(a.ty, mask, |l| eval_mul_add(a.at(l), b.at(l), c.at(l)))
+                self.eval_to(out, w, a, mask, at)?;
+                let (b, c) = (self.eval(w, b, mask, at)?, self.eval(w, c, mask, at)?);
+                out.update(out.ty, mask, |l, a| eval_mul_add(a, b.at(l), c.at(l)));
             }
             Expr::Select(c, a, b) => {
                 let c = self.eval(w, c, mask, at)?;
-                let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
-                let bits = std::array::from_fn(|l| if c.bits[l] != 0 { a.bits[l] } else { b.bits[l] });
-                Lanes { ty: a.ty, bits }
+                self.eval_to(out, w, a, mask, at)?;
+                let b = self.eval(w, b, mask, at)?;
+                out.update(out.ty, u32::MAX, |l, a| if c.bits[l] != 0 { a } else { b.at(l) });
             }
             Expr::Cast(to, a) => {
-                let a = self.eval(w, a, mask, at)?;
-                Lanes::each(*to, mask, |l| eval_cast(*to, a.at(l)))
+                self.eval_to(out, w, a, mask, at)?;
+                out.update(*to, mask, |_, a| eval_cast(*to, a));
             }
-            Expr::Place(g) => Lanes::each(Ty::I32, mask, |l| {
+            Expr::Place(g) => out.update(Ty::I32, mask, |l, _| {
                 let thread = self.thread(w.thread(l));
                 Lit::i32(match g {
                     Gpu::Thread => thread.thread,
@@ -90,43 +108,51 @@ impl<'k> Machine<'k, '_> {
                 } as i32)
             }),
             Expr::ShuffleDown(a, by) => {
-                let a = self.eval(w, a, mask, at)?;
-                self.whole_warp(w, mask, at)?;
                 let from = |l: usize| if l + (*by as usize) < WARP as usize { l + *by as usize } else { l };
-                Lanes::each(a.ty, mask, |l| a.at(from(l)))
+                self.shuffled(out, w, (a, &from), mask, at)?;
             }
             Expr::ShuffleUp(a, by) => {
-                let a = self.eval(w, a, mask, at)?;
-                self.whole_warp(w, mask, at)?;
-                Lanes::each(a.ty, mask, |l| a.at(l.checked_sub(*by as usize).unwrap_or(l)))
+                let from = |l: usize| l.checked_sub(*by as usize).unwrap_or(l);
+                self.shuffled(out, w, (a, &from), mask, at)?;
             }
-            Expr::ShuffleXor(a, by) => {
-                let a = self.eval(w, a, mask, at)?;
-                self.whole_warp(w, mask, at)?;
-                Lanes::each(a.ty, mask, |l| a.at(l ^ *by as usize))
-            }
+            Expr::ShuffleXor(a, by) => self.shuffled(out, w, (a, &|l| l ^ *by as usize), mask, at)?,
             Expr::Broadcast(a) => {
-                let a = self.eval(w, a, mask, at)?;
-                self.whole_warp(w, mask, at)?;
+                self.shuffled(out, w, (a, &|_| 0), mask, at)?;
                 // a broadcast orders memory accesses, a shuffle does not
                 let first = w.thread(0) as usize;
                 self.clocks.meet(first..first + WARP as usize);
-                Lanes::splat(a.at(0))
             }
             Expr::TileBegin | Expr::TileEnd => unreachable!("verified: {e:?} is the CPU's"),
-        })
+        }
+        Ok(())
     }
 
-    fn gather(&mut self, w: &Warp<'k>, m: Mem, index: &Lanes, mask: u32, at: &'k Stmt) -> Check<Lanes> {
-        let mut out = Lanes::none(self.k.mem(m).1);
+    /// Each lane gets the value of the lane `from` it; all lanes take part.
+    fn shuffled(
+        &mut self,
+        out: &mut Lanes,
+        w: &Warp<'k>,
+        (a, from): (&'k Expr, &dyn Fn(usize) -> usize),
+        mask: u32,
+        at: &'k Stmt,
+    ) -> Check<()> {
+        let a = self.eval(w, a, mask, at)?;
+        self.whole_warp(w, mask, at)?;
+        *out = Lanes::each(a.ty, mask, |l| a.at(from(l)));
+        Ok(())
+    }
+
+    /// Replaces the indices of the lanes of `mask` by the elements there.
+    fn gather(&mut self, out: &mut Lanes, w: &Warp<'k>, m: Mem, mask: u32, at: &'k Stmt) -> Check<()> {
         for l in lanes(mask) {
+            let index = out.index(l);
             if let Mem::Local(array) = m {
-                out.bits[l] =
-                    self.load_local(w.who(l, at), m, index.index(l), w.local(array, index.index(l), l))?;
+                out.bits[l] = self.load_local(w.who(l, at), m, index, w.local(array, index, l))?;
                 continue;
             }
-            self.load(w.who(l, at), m, index.index(l), std::slice::from_mut(&mut out.bits[l]))?;
+            self.load(w.who(l, at), m, index, std::slice::from_mut(&mut out.bits[l]))?;
         }
-        Ok(out)
+        out.ty = self.k.mem(m).1;
+        Ok(())
     }
 }

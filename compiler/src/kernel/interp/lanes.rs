@@ -58,8 +58,19 @@ impl Lanes {
     /// Computes a value for each lane of `mask`.
     pub fn each(ty: Ty, mask: u32, mut f: impl FnMut(usize) -> Lit) -> Lanes {
         let mut out = Lanes::none(ty);
-        lanes(mask).for_each(|l| out.bits[l] = f(l).bits);
+        out.update(ty, mask, |l, _| f(l));
         out
+    }
+
+    /// Replaces the value of each lane of `mask` by another one, of this type.
+    pub fn update(&mut self, ty: Ty, mask: u32, mut f: impl FnMut(usize, Lit) -> Lit) {
+        let lit = |bits| Lit { ty: self.ty, bits };
+        if mask == u32::MAX {
+            self.bits.iter_mut().enumerate().for_each(|(l, bits)| *bits = f(l, lit(*bits)).bits);
+        } else {
+            lanes(mask).for_each(|l| self.bits[l] = f(l, lit(self.bits[l])).bits);
+        }
+        self.ty = ty;
     }
 }
 

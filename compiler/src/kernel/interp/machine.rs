@@ -33,6 +33,8 @@ pub(super) struct Machine<'k, 'm> {
     pub records: Vec<u64>,
     /// The first allocation of the shared memory of each block that has begun and not ended.
     shared: HashMap<u32, Id>,
+    /// Those of blocks that have ended, which the next block reuses.
+    ended: Vec<Id>,
     /// The asynchronous copies of each thread.
     pub copies: HashMap<u32, Copies<'k>>,
     /// The first read of unwritten memory. It is reported last, because it may be caused by a race,
@@ -51,6 +53,7 @@ impl<'k, 'm> Machine<'k, 'm> {
             arrivals: vec![Clock::default(); args.counters.map_or(0, |c| memory.len(c))],
             records: vec![0; k.sites.len()],
             shared: HashMap::default(),
+            ended: Vec::new(),
             copies: HashMap::default(),
             unwritten: None,
             memory,
@@ -73,10 +76,15 @@ impl<'k, 'm> Machine<'k, 'm> {
 
     /// Allocates the shared memory of a block that begins. Returns the first allocation.
     pub fn begin(&mut self, block: u32) -> Id {
-        let first = Id(self.memory.count() as u32);
-        for (_, ty, len) in &self.k.shared {
-            let id = self.memory.allocate(*ty, *len as usize);
-            self.track(id);
+        let first = self.ended.pop().unwrap_or(Id(self.memory.count() as u32));
+        for (id, (_, ty, len)) in (first.0..).map(Id).zip(&self.k.shared) {
+            if self.memory.holds(id) {
+                self.memory.forget(id, 0, *len as usize);
+                self.cells[id.0 as usize].iter_mut().for_each(Cell::clear);
+            } else {
+                self.memory.allocate(*ty, *len as usize);
+                self.track(id);
+            }
         }
         self.shared.insert(block, first);
         first
@@ -84,8 +92,13 @@ impl<'k, 'm> Machine<'k, 'm> {
 
     /// Ends a block. Its shared memory may be accessed by others only before.
     pub fn end(&mut self, block: u32) -> Check<()> {
-        let is_shared = self.k.cluster > 0 && !self.k.shared.is_empty();
-        let Some(first) = self.shared.remove(&block).filter(|_| is_shared) else { return Ok(()) };
+        let Some(first) = self.shared.remove(&block).filter(|_| !self.k.shared.is_empty()) else {
+            return Ok(());
+        };
+        self.ended.push(first);
+        if self.k.cluster == 0 {
+            return Ok(());
+        }
         let arrays = first.0 as usize..first.0 as usize + self.k.shared.len();
         let late = self.cells[arrays].iter().flatten().flat_map(Cell::last);
         let late = late.filter(|a| !self.clocks.is_seen_in(block, a.epoch));

@@ -117,7 +117,11 @@ impl<'k> Warp<'k> {
 
     fn set(&mut self, r: Reg, values: &Bits, mask: u32) {
         let reg = &mut self.regs[r.0 as usize];
-        lanes(mask).for_each(|l| reg[l] = values[l]);
+        if mask == u32::MAX {
+            *reg = *values;
+        } else {
+            lanes(mask).for_each(|l| reg[l] = values[l]);
+        }
     }
 }
 
@@ -136,7 +140,8 @@ impl<'k> Machine<'k, '_> {
         f.at += 1;
         match s {
             Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
-                let value = self.eval(w, e, mask, s)?;
+                let mut value = Lanes::none(Ty::Bool);
+                self.eval_to(&mut value, w, e, mask, s)?;
                 w.set(*r, &value.bits, mask);
             }
             Stmt::Store(m, i, e) => {

@@ -1,25 +1,53 @@
 //! Tuples: the operands of reductions and folds that have several components.
 
-use super::{Env, Machine, Tuple};
+use super::Machine;
+use crate::core::interp::env::Env;
 use crate::core::interp::values::for_each_index;
 use crate::core::{Lambda, NodeId, Op, tuples};
 use crate::scalar::Lit;
+use std::ops::Deref;
+use std::rc::Rc;
+
+/// The components of a tuple; most have one.
+#[derive(Clone)]
+pub(super) enum Tuple {
+    One(Lit),
+    Several(Rc<[Lit]>),
+}
+
+impl Deref for Tuple {
+    type Target = [Lit];
+
+    fn deref(&self) -> &[Lit] {
+        match self {
+            Tuple::One(l) => std::slice::from_ref(l),
+            Tuple::Several(all) => all,
+        }
+    }
+}
 
 impl Machine<'_> {
     /// Applies an operator to tuples.
     pub(super) fn apply_to(&mut self, l: &Lambda, a: &[Lit], b: &[Lit], env: &Env) -> Tuple {
-        self.applied(l, &[a, b].concat(), env, |m, inner| m.tuple(l.body, inner))
+        let of = |m: &mut Self, inner: &Env| m.tuple(l.body, inner);
+        match (a, b) {
+            ([a], [b]) => self.applied(l, &[*a, *b], env, of),
+            _ => self.applied(l, &[a, b].concat(), env, of),
+        }
     }
 
     /// Returns the components of a tuple; a scalar is one of a single component.
     pub(super) fn tuple(&mut self, n: NodeId, env: &Env) -> Tuple {
-        tuples::components(self.g, n).into_iter().map(|c| self.scalar(c, env)).collect()
+        match self.g.op(n) {
+            Op::Tuple(all) => Tuple::Several(all.iter().map(|c| self.scalar(*c, env)).collect()),
+            _ => Tuple::One(self.scalar(n, env)),
+        }
     }
 
     /// Returns the elements of an array, which may be tuples.
     pub(super) fn tuples(&mut self, src: NodeId, env: &Env) -> Vec<Tuple> {
         if !tuples::has_tuples(self.g, src) {
-            return self.array(src, env).elements.iter().map(|x| Tuple::from([*x])).collect();
+            return self.array(src, env).elements.iter().map(|x| Tuple::One(*x)).collect();
         }
         match self.g.op(src) {
             Op::Map(l, srcs) => {

@@ -1,7 +1,8 @@
 //! What who watches a call sees of it.
 
-use super::{Env, Machine};
+use super::Machine;
 use crate::core::NodeId;
+use crate::core::interp::env::Env;
 use crate::core::interp::values::{Val, Value};
 
 impl Machine<'_> {
@@ -15,14 +16,10 @@ impl Machine<'_> {
 
     /// Shows a value that has names, unless it was shown for these bindings.
     pub(in crate::core::interp) fn show(&self, n: NodeId, value: &Val, env: &Env) {
-        let (Some(watch), names) = (self.watch, self.g.names(n)) else { return };
+        let Some(watch) = self.watch else { return };
+        let (names, of) = (self.g.names(n), env.of(&self.g.node(n).free));
         if names.is_empty() {
             return;
-        }
-        let free = &self.g.node(n).free;
-        let mut of = env;
-        while let (false, Some(outer)) = (of.params.iter().any(|p| free.contains(&p.0)), of.outer) {
-            of = outer;
         }
         if !of.shown.borrow().contains(&n) {
             of.shown.borrow_mut().push(n);
