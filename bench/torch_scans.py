@@ -85,10 +85,11 @@ def main():
         count = 3 if n > 1 << 20 else 8
         xs = [torch.rand(n, device=DEV) - 0.25 for _ in range(count)]
         outs = [torch.empty_like(x) for x in xs]
+        ks, counts = ([torch.empty_like(x).view(torch.uint32) for x in xs] for _ in range(2))
         result = torch.empty(1, device=DEV)
         times = dict(
             scan_f32=lambda i: floats(xs[i % count], outs[i % count]),
-            scan_u32=lambda i: integers(xs[i % count].view(torch.uint32), outs[i % count].view(torch.uint32)),
+            scan_u32=lambda i: integers(ks[i % count], counts[i % count]),
             scan_map=lambda i: both(xs[i % count], result),
             scan_recurrence=lambda i: pairs(xs[i % count], xs[(i + 1) % count], outs[i % count]),
             cumsum=lambda i: torch.cumsum(xs[i % count], 0, out=outs[i % count]),
