@@ -6,10 +6,10 @@ mod staged;
 
 use super::mapping::{Group, ResidentRowsParams};
 use super::prefetch::later_row;
-use super::span::Span;
+use super::span::Place;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::access;
 use crate::schedule::cuda::resident_segments::{self, Element, together, values_of};
@@ -245,7 +245,7 @@ impl<'a> Row<'a> {
         l: &mut Lower,
         stage: usize,
         arrays: &[RowArray],
-        (groups, places): (&[Group], &[Option<(Mem, Span)>]),
+        (groups, places): (&[Group], &[Place]),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (nodes, kept) = self.nodes(l, stage);

@@ -19,6 +19,9 @@ pub(super) struct StagedArray {
     pub kept: Option<NodeId>,
 }
 
+/// Where a stored row lies in shared memory before it is copied to its array, if it does.
+pub(super) type Place = Option<(Mem, Span)>;
+
 /// A row in both memories.
 #[derive(Clone)]
 pub(super) struct Span {

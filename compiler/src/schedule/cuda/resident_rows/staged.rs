@@ -17,7 +17,7 @@ use super::cluster::TILE_ROWS;
 use super::groups;
 use super::mapping::{Group, ResidentRowsParams};
 use super::row::Row;
-use super::span::{Span, StagedArray};
+use super::span::{Place, Span, StagedArray};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{COPY_BYTES, Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -216,7 +216,7 @@ impl Block<'_> {
     ) -> Result<()> {
         let is_last = stage + 1 == self.stages;
         let ty = |l: &Lower, n: NodeId| l.launch.g.ty(n).elem;
-        let mut places: Vec<Option<(Mem, Span)>> = Vec::new();
+        let mut places: Vec<Place> = Vec::new();
         for array in arrays {
             let is_free = |a: &&StagedArray| {
                 let is_taken = places.iter().flatten().any(|(shared, _)| *shared == a.shared);
