@@ -158,9 +158,15 @@ const VECTOR: &str = "func @f(%x: [T], %w: [T]) -> (a: [T], b: [T]) {
   return %a, %b
 }";
 
-/// The variants of the first kernel that a block runs alone; `gpu_clusters.rs` has the others.
+/// Whether a variant has its rows in shared memory.
+fn is_staged(v: &GpuCode) -> bool {
+    v.launch.entry.ends_with("_staged")
+}
+
+/// The variants of the first kernel that have rows in the registers of a block, and those that it replaces;
+/// `gpu_clusters.rs` has those of clusters.
 fn variants(c: &Compiled) -> Vec<usize> {
-    let of_block = |v: &GpuCode| !matches!(v.launch.grid, Grid::Clusters { .. });
+    let of_block = |v: &GpuCode| !is_staged(v) && !matches!(v.launch.grid, Grid::Clusters { .. });
     let all = c.kernels[0].gpu_variants().iter().zip(0..);
     all.filter(|(v, _)| of_block(v)).map(|(_, number)| number).collect()
 }
@@ -226,6 +232,43 @@ fn other_shapes_and_types() {
         for extents in [[2, 3, 16], [3, 1, 33], [1, 4, 200], [0, 3, 4]] {
             let args = [numbers(ty, &extents, &mut rng)];
             check(&c, &args, extents[2], &format!("{extents:?} of {ty}"));
+        }
+    }
+}
+
+/// Rows in shared memory begin at any distance from a multiple of 16 bytes, and have whole units and parts of units;
+/// what later stages need takes the place of elements, and results do.
+#[test]
+fn rows_in_shared_memory() {
+    let mut rng = Rng::new(6);
+    let stored = STORED.replace("EXPENSIVE", "%p = mul %x, %y %q = exp %p %z = exp %q");
+    let stored_bytes = STORED.replace("EXPENSIVE", "%p = mul %x, %y %z = add %p, %x");
+    let cases = [
+        (SOFTMAX, Ty::F32, 1),
+        (SOFTMAX, Ty::F64, 1),
+        (&stored, Ty::F32, 2),
+        (&stored_bytes, Ty::U8, 2),
+        (SCALED, Ty::F64, 3),
+    ];
+    for (text, ty, arguments) in cases {
+        let c = compiled(text, ty);
+        let all = c.kernels[0].gpu_variants().iter().zip(0..);
+        let staged: Vec<usize> = all.filter(|(v, _)| is_staged(v)).map(|(_, number)| number).collect();
+        let (first, last) = (staged[0], staged[staged.len() - 1]);
+        for (n, k, version) in
+            [(3, 0, first), (7, 1, first), (5, 7, last), (5, 67, first), (2, 2182, first), (1, 4129, last)]
+        {
+            let extents: [&[usize]; 3] = [&[n, k], &[k], &[n]];
+            let args: Vec<Value> =
+                extents[..arguments].iter().map(|extents| numbers(ty, extents, &mut rng)).collect();
+            let wanted = interp::run(&c.functions[0].fused, &args).unwrap().results;
+            for layout in [Layout::Contiguous, Layout::InPlace] {
+                let how = How { layout, version: Some(version), span: 1, order: Order::Random(7) };
+                let what = format!("{n} rows of {k} of {ty}, {how:?}");
+                let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert!(found.results == wanted, "{what}, {:?}", found.entries);
+                assert!(k == 0 || found.entries[0].ends_with("_staged"), "{what}, {:?}", found.entries);
+            }
         }
     }
 }

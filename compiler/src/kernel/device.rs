@@ -34,6 +34,9 @@ pub const COPY_BYTES: usize = 16;
 pub const STATIC_SHARED: u32 = 48 << 10;
 /// The most bytes of shared memory that a launch may ask for on every supported device.
 pub const MAX_SHARED: u32 = 99 << 10;
+/// The most bytes of shared memory that a launch may ask for on some device. Those that need more than the device
+/// has do not run there.
+pub const MAX_SHARED_ANYWHERE: u32 = 227 << 10;
 
 /// The number of lanes of a warp.
 pub const WARP: u32 = 32;

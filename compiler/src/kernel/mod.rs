@@ -31,7 +31,10 @@ pub mod widen;
 
 use crate::loc::LocStack;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-pub use device::{CLUSTER_CAPABILITY, COPY_BYTES, Gpu, MAX_SHARED, OLDEST_CAPABILITY, STATIC_SHARED, WARP};
+pub use device::{
+    CLUSTER_CAPABILITY, COPY_BYTES, Gpu, MAX_SHARED, MAX_SHARED_ANYWHERE, OLDEST_CAPABILITY, STATIC_SHARED,
+    WARP,
+};
 pub use name::Name;
 
 /// A register: an index into [`Kernel::regs`]. It is assigned once by `let` or a loop, or several

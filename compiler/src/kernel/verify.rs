@@ -114,7 +114,7 @@ impl Check<'_> {
         {
             return Err("a CPU kernel with parts of a GPU kernel".into());
         }
-        if k.dynamic_shared() > super::MAX_SHARED {
+        if k.dynamic_shared() > super::MAX_SHARED_ANYWHERE {
             return Err(format!("{} bytes of shared memory", k.dynamic_shared()));
         }
         if !matches!(k.cluster, 0 | 2 | 4 | 8) {

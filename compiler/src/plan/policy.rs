@@ -244,7 +244,7 @@ impl GpuVariant {
             grid => !grid.follows(),
         };
         // the tail effect: where few blocks are resident, a partial last wave leaves most multiprocessors idle
-        let resident = device.multiprocessors.max(1) * u64::from(RESIDENT_WITH_SHARED);
+        let resident = device.multiprocessors.max(1) * u64::from(self.resident_with_shared());
         let fills = |n: u64| 8 * n >= 7 * resident * n.div_ceil(resident);
         fits && (self.shared == 0 || fills(blocks(segment)))
             && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
@@ -272,7 +272,7 @@ impl GpuVariant {
         let Guards { contiguous, narrow, noalias, capability, .. } = self.guards;
         (!contiguous || arrays().all(|a| a.is_contiguous()))
             && capability.is_none_or(|least| device.capability >= least)
-            && RESIDENT_WITH_SHARED * (self.shared + RESERVED_SHARED) <= device.shared()
+            && self.resident_with_shared() * (self.shared + RESERVED_SHARED) <= device.shared()
             && self.steps_per_launch.is_none_or(|n| i64::from(n.get()) == steps)
             && (!noalias || !writes_an_input())
             && self.flat.iter().all(|i| at(i).is_some_and(|a| a.is_flat()))
@@ -282,6 +282,12 @@ impl GpuVariant {
             && self.guards.allows(space.inner_length)
             && (!narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
             && self.guards.allows_extents(space.extents)
+    }
+
+    /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block
+    /// that holds a long row there may be alone: the launches that it replaces read the row several times.
+    fn resident_with_shared(&self) -> u32 {
+        if let Grid::Segments(_) = self.grid { 1 } else { RESIDENT_WITH_SHARED }
     }
 
     /// Returns all spans that are chosen on any device.

@@ -129,6 +129,11 @@ impl Reduction {
         matches!(self.kind, Kind::SquaredDeviations(_) | Kind::Tuple(..))
     }
 
+    /// Whether it has the components of a tuple.
+    pub fn is_of_tuple(&self) -> bool {
+        matches!(self.kind, Kind::Tuple(..))
+    }
+
     /// Returns `old`, the values of a column's accumulators, where it is known that the column has had
     /// elements.
     pub fn with_elements(&self, mut old: Vec<Expr>) -> Vec<Expr> {

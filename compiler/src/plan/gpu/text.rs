@@ -3,7 +3,7 @@
 use super::{GpuKernel, GpuVariant, Grid, Guards, Profit};
 use crate::core::COLUMNS;
 use crate::error::Result;
-use crate::kernel::MAX_SHARED;
+use crate::kernel::MAX_SHARED_ANYWHERE;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroU32;
@@ -186,7 +186,12 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         Grid::Strips { columns, min_span, max_span } => columns > 0 && powers(min_span, max_span),
         Grid::One => true,
     };
-    if shared > MAX_SHARED || threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
+    if shared > MAX_SHARED_ANYWHERE
+        || threads == 0
+        || threads > 1024
+        || !threads.is_multiple_of(32)
+        || !possible
+    {
         return Err(c.error("no grid can be like this"));
     }
     if matches!(grid, Grid::Tiles { .. }) && !threads.is_multiple_of(COLUMNS as u32) {

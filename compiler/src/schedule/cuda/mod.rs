@@ -106,7 +106,10 @@ pub fn kernels(
             |v: &Variant| v.guards == Guards { contiguous: v.guards.contiguous, ..Guards::default() };
         let is_general = group.variants.iter().any(is_last);
         // the code of resident rows has a limit of its own, and takes nothing from other launches
-        let is_limited = matches!(group.choice, Choice::ResidentRows(_) | Choice::ResidentColumns(_));
+        let is_limited = matches!(
+            group.choice,
+            Choice::ResidentRows(_) | Choice::StagedRows(_) | Choice::ResidentColumns(_)
+        );
         let before = is_limited.then(|| std::mem::take(&mut c.code_size().written[1]));
         let emitted = emit(c, fused, scalars, &group);
         if let Some(before) = before {
@@ -189,7 +192,7 @@ impl Written {
         let aligned: Vec<u32> = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
         // only these strategies read whole rows; the others count neighbours through from one row
         // to the next
-        let by_rows = self.strategy.is_row_aligned();
+        let by_rows = self.strategy.is_row_aligned() && !matches!(self.group.choice, Choice::StagedRows(_));
         let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
         let steps = match &self.group.choice {
             Choice::TemporalBlocking(params) => NonZeroU32::new(params.steps as u32),
@@ -248,8 +251,13 @@ fn emit(
         Choice::ResidentRows(params) => {
             let rows = l.launch.facts.resident.clone().expect("a launch with resident rows");
             let demand = Demand::of(l.launch, &rows).expect("an array is read");
-            l.k.kernel.min_resident_blocks = params.min_resident_blocks(demand.words, demand.of_moments);
+            l.k.kernel.min_resident_blocks = params.min_resident_blocks(&demand);
             (resident_rows::main(l, &rows, params)?, params.grid())
+        }
+        Choice::StagedRows(params) => {
+            let rows = l.launch.facts.resident.clone().expect("a launch with resident rows");
+            l.k.kernel.min_resident_blocks = params.resident_blocks;
+            (resident_rows::main_of_staged(l, &rows, params)?, params.grid())
         }
         Choice::ResidentColumns(params) => {
             let kept = l.launch.facts.resident.clone().expect("a launch with resident columns");
@@ -264,6 +272,8 @@ fn emit(
         }
         Choice::JoinedParts(params) => {
             let facts = l.launch.facts.rows_and_columns.clone().expect("a launch of rows and columns");
+            // without a bound the assembler takes 32 registers, and some values are kept in memory
+            l.k.kernel.min_resident_blocks = 1;
             (resident_rows::join_parts(l, &facts, params)?, Grid::Joins(resident_rows::COLUMNS_OF_BLOCK))
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,

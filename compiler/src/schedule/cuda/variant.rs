@@ -32,6 +32,8 @@ pub enum Choice {
     ThreadRows(thread_rows::ThreadRowsParams),
     /// Several passes over rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
+    /// Several passes over rows that lie in shared memory.
+    StagedRows(resident_rows::StagedRowsParams),
     /// Several passes over strips of columns that lie in registers.
     ResidentColumns(resident_columns::ResidentColumnsParams),
     /// Rows that lie in registers, whose columns are reduced; and the kernel behind it, which joins them.
@@ -104,9 +106,10 @@ impl Choice {
             Choice::TemporalBlocking(_) | Choice::PlaneSteps(_) => Strategy::TemporalBlocking,
             Choice::Segmented(_, strategy) => *strategy,
             Choice::ThreadRows(_) => Strategy::ThreadRows,
-            Choice::ResidentRows(_) | Choice::RowsAndColumns(_) | Choice::JoinedParts(_) => {
-                Strategy::ResidentRows
-            }
+            Choice::ResidentRows(_)
+            | Choice::StagedRows(_)
+            | Choice::RowsAndColumns(_)
+            | Choice::JoinedParts(_) => Strategy::ResidentRows,
             Choice::ResidentColumns(_) => Strategy::ResidentColumns,
             Choice::Product(_) => Strategy::Product,
             Choice::TensorProduct(_) => Strategy::TensorProduct,

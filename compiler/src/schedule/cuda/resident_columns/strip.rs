@@ -154,7 +154,7 @@ impl<'a> Strip<'a> {
 
     /// Loads what a stage reads of this thread's elements, as far as it is not in registers.
     pub fn load(&mut self, l: &mut Lower, stage: usize, out: &mut Vec<Stmt>) -> Result<()> {
-        let roots = resident_segments::roots(l, self.kept, stage);
+        let roots = resident_segments::roots(l.launch, self.kept, stage);
         let Op::Var(element, _) = *l.launch.g.op(self.kept.element) else { return Ok(()) };
         for (x, outer) in neighbours(l.launch, &roots, self.kept.segment) {
             let index = outer.iter().copied().chain([self.kept.segment]).collect();
@@ -305,7 +305,7 @@ impl<'a> Strip<'a> {
 
     /// Computes and stores elements of the strip, in the last stage.
     pub fn store(&self, l: &mut Lower, stage: usize, arrays: &[RowArray], out: &mut Vec<Stmt>) -> Result<()> {
-        let nodes = resident_segments::roots(l, self.kept, stage);
+        let nodes = resident_segments::roots(l.launch, self.kept, stage);
         let mut starts = Vec::new();
         for a in arrays {
             let mem = l.launch.output(&a.item);

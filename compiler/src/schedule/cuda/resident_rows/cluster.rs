@@ -29,7 +29,7 @@ use crate::schedule::reduction::Reduction;
 const LEVELS: [(u32, u32); 3] = [(8, 4), (8, 8), (16, 8)];
 
 /// The rows of a tile, all of which a lane has.
-const TILE_ROWS: i64 = TILE / COLUMNS;
+pub(super) const TILE_ROWS: i64 = TILE / COLUMNS;
 
 /// Returns all mappings of rows to clusters, the shortest first, given the vector width of accesses and
 /// the words of an element.

@@ -60,11 +60,7 @@ impl ColumnsParams {
 
     /// Returns the number of blocks for which a multiprocessor should have registers.
     pub fn min_resident_blocks(&self) -> u32 {
-        let of_words = match self.row.elements_per_lane() {
-            8 => 4,
-            16 => 3,
-            _ => 2,
-        };
+        let of_words = if self.row.elements_per_lane() > 8 { 2 } else { 4 };
         if self.is_wide { of_words / 2 } else { of_words }
     }
 }

@@ -3,14 +3,20 @@
 use crate::core::NodeId;
 use crate::kernel::{Expr, WARP};
 use crate::plan::gpu::Grid;
+use crate::schedule::cuda::resident_segments::Demand;
 
 /// Threads of a block whose warps have rows of their own.
 pub(super) const THREADS: u32 = 128;
-/// The registers of a multiprocessor, and those of a thread beside the elements: more if each element
-/// has an access of its own.
+/// The registers of a multiprocessor, and those of a thread beside the elements: more if they have several words,
+/// and if each has an access of its own.
 const REGISTERS: i64 = 1 << 16;
-const OTHER_REGISTERS: i64 = 44;
+const OTHER_REGISTERS: i64 = 32;
+const OTHER_REGISTERS_OF_WORDS: i64 = 44;
 const MORE_OTHER_REGISTERS: i64 = 52;
+/// What a thread needs as well where elements come from several arrays, have accesses of their own, or take so many
+/// words: or some of them are kept in memory.
+const MORE_REGISTERS: i64 = 8;
+const MANY_WORDS: i64 = 64;
 
 /// How rows are mapped to threads.
 #[derive(Clone, Copy)]
@@ -78,12 +84,11 @@ impl ResidentRowsParams {
         }
     }
 
-    /// Returns the number of blocks for which a multiprocessor should have registers, given the words of
-    /// an element and of the counts and means of a column.
-    pub fn min_resident_blocks(&self, words: i64, of_moments: i64) -> u32 {
-        // values of more than a word need more registers, or some of them are kept in memory
-        let more = if words > 1 { MORE_OTHER_REGISTERS - OTHER_REGISTERS } else { 0 };
-        let of_thread = self.registers(words, of_moments) + more;
+    /// Returns the number of blocks for which a multiprocessor should have registers, given what an element takes.
+    pub fn min_resident_blocks(&self, demand: &Demand) -> u32 {
+        let is_tight = demand.arrays > 1 || self.v == 1 || self.words(demand.words) >= MANY_WORDS;
+        let more = if demand.words > 1 && is_tight { MORE_REGISTERS } else { 0 };
+        let of_thread = self.registers(demand.words, demand.of_moments) + more;
         (REGISTERS / (of_thread * i64::from(self.threads()))).clamp(1, 16) as u32
     }
 
@@ -92,9 +97,18 @@ impl ResidentRowsParams {
         self.registers(words, of_moments) * i64::from(self.threads()) <= REGISTERS
     }
 
+    /// Returns the words of a thread's elements.
+    fn words(&self, of_element: i64) -> i64 {
+        self.elements_per_lane() * self.each * of_element
+    }
+
     fn registers(&self, words: i64, of_moments: i64) -> i64 {
-        let others = if self.v == 1 { MORE_OTHER_REGISTERS } else { OTHER_REGISTERS };
-        self.elements_per_lane() * self.each * words + others + self.columns * of_moments
+        let others = match (self.v, words) {
+            (1, _) => MORE_OTHER_REGISTERS,
+            (_, 1) => OTHER_REGISTERS,
+            _ => OTHER_REGISTERS_OF_WORDS,
+        };
+        self.words(words) + others + self.columns * of_moments
     }
 }
 

@@ -14,6 +14,8 @@ mod mapping;
 mod parts;
 mod prefetch;
 mod row;
+mod span;
+mod staged;
 mod variants;
 
 use super::expressions::{int32, thread, to_i64};
@@ -29,6 +31,7 @@ pub use mapping::ResidentRowsParams;
 use mapping::{Group, THREADS};
 pub use parts::{COLUMNS_OF_BLOCK, join as join_parts};
 use row::Row;
+pub use staged::{StagedRowsParams, main as main_of_staged};
 pub use variants::{limit, variants, variants_of_columns};
 
 /// Writes the code of a thread.
@@ -70,7 +73,10 @@ pub fn main(l: &mut Lower, rows: &ResidentSegments, p: &ResidentRowsParams) -> R
                 Stage::Reduce { reductions, values } => {
                     row.reduce(l, stage, (reductions, values), &groups, &mut out)?;
                 }
-                Stage::Store { arrays } => row.store(l, stage, arrays, &groups, &mut out)?,
+                Stage::Store { arrays } => {
+                    let places = vec![None; arrays.len()];
+                    row.store(l, stage, arrays, (&groups, &places), &mut out)?;
+                }
             }
         }
     }

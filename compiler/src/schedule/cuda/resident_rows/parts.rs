@@ -2,9 +2,9 @@
 //! computes what follows from the columns. A lane has a column; the block's warps share its parts.
 //!
 //! The parts of up to 128 tiles are the leaves of one binary tree: a warp takes a subtree. The results of more
-//! tiles are a sequence by themselves (semantics 5.1): a warp takes 16 of its 128 tree columns.
+//! tiles are a sequence by themselves (semantics 5.1): a warp takes 4 of its 128 tree columns.
 
-use super::columns::{ColumnsParams, THREADS};
+use super::columns::ColumnsParams;
 use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -19,13 +19,15 @@ use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::assign;
 use crate::schedule::reduction::{Reduction, each_accumulator, tiles};
 
-/// Columns of a block.
+/// Columns of a block, and its threads: few columns make few blocks, whose warps have the more parts to wait for the
+/// fewer they are (of 65536 x 1024 elements, 10 us with 256 threads).
 pub const COLUMNS_OF_BLOCK: u32 = WARP;
+pub(super) const THREADS: u32 = 1024;
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// The parts that a lane loads before it uses one.
 const BATCH: i64 = 8;
-/// The greatest number of batches of a warp: those of 128 tiles of up to 64 parts, for 8 warps.
-const MOST_BATCHES: u32 = 128;
+/// The greatest number of batches of a warp: those of 128 tiles of up to 64 parts, for 32 warps.
+const MOST_BATCHES: u32 = 32;
 
 /// The parts of a lane's column.
 struct Parts<'a> {

@@ -2,9 +2,11 @@
 
 mod add;
 mod reduce;
+mod staged;
 
 use super::mapping::{Group, ResidentRowsParams};
 use super::prefetch::later_row;
+use super::span::Place;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -78,12 +80,15 @@ impl<'a> Row<'a> {
 
     /// Returns whether this lane has a group of elements of the row.
     fn has(&self, g: &Group) -> Expr {
-        Expr::binary(BinaryOp::And, self.exists.clone(), g.is_present.clone())
+        match &self.exists {
+            Expr::Lit(_) => g.is_present.clone(),
+            exists => Expr::binary(BinaryOp::And, exists.clone(), g.is_present.clone()),
+        }
     }
 
     /// Loads what a stage reads of this lane's elements, as far as it is not in registers.
     pub fn load(&mut self, l: &mut Lower, stage: usize, groups: &[Group], out: &mut Vec<Stmt>) -> Result<()> {
-        let roots = resident_segments::roots(l, self.rows, stage);
+        let roots = resident_segments::roots(l.launch, self.rows, stage);
         self.load_all(l, &roots, groups, out)
     }
 
@@ -234,13 +239,13 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Computes and stores elements of the row.
+    /// Computes and stores elements of the row, in shared memory where an array has a place there.
     pub fn store(
         &mut self,
         l: &mut Lower,
         stage: usize,
         arrays: &[RowArray],
-        groups: &[Group],
+        (groups, places): (&[Group], &[Place]),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (nodes, kept) = self.nodes(l, stage);
@@ -265,9 +270,12 @@ impl<'a> Row<'a> {
                     .map(|e| canonical(e[i].clone(), ty, &mut l.k.kernel, &mut stores))
                     .collect();
                 let to = starts[i].clone().plus(Expr::int(g.offset));
-                match <[Expr; 1]>::try_from(list) {
-                    Ok([one]) => stores.push(Stmt::Store(mem, to, one)),
-                    Err(list) => {
+                match (<[Expr; 1]>::try_from(list), &places[i]) {
+                    (Ok([one]), Some((shared, span))) => {
+                        stores.push(Stmt::Store(*shared, span.place(g), one));
+                    }
+                    (Ok([one]), None) => stores.push(Stmt::Store(mem, to, one)),
+                    (Err(list), _) => {
                         l.k.vector(mem);
                         stores.push(Stmt::StoreVec(mem, to, list));
                     }

@@ -1,9 +1,12 @@
 //! The variants of a launch with resident rows, and of one that reduces their columns, by the length of the rows.
 
 use super::cluster;
+use super::cluster::TILE_ROWS;
 use super::columns::{self, ColumnsParams};
 use super::mapping::ResidentRowsParams;
+use super::parts;
 use super::prefetch;
+use super::staged::{self, StagedRowsParams};
 use crate::core::TILE;
 use crate::kernel::{CLUSTER_CAPABILITY, WARP};
 use crate::plan::gpu::Profit;
@@ -13,6 +16,7 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::resident_segments::{self, Demand};
 use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::cuda::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::schedule::facts::ResidentSegments;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use std::num::NonZeroU32;
@@ -91,6 +95,44 @@ fn levels(demand: &Demand, is_vector: bool, is_costly: bool) -> Vec<(ResidentRow
     of_blocks.chain(aligned).chain(single).collect()
 }
 
+/// Returns the longest row that a block keeps in registers wherever it begins.
+fn longest_anywhere(demand: &Demand, levels: &[(ResidentRowsParams, Profit)]) -> u32 {
+    let of_block = |p: &&ResidentRowsParams| p.blocks == 1 && p.v == 1 && obstacle(demand, p).is_none();
+    levels.iter().map(|level| &level.0).filter(of_block).map(ResidentRowsParams::longest).max().unwrap_or(0)
+}
+
+/// Returns the variants whose rows lie in shared memory: those of more than `of_registers` elements, the longest that
+/// a block keeps in registers wherever they begin.
+fn staged(
+    l: &mut LaunchContext,
+    rows: &ResidentSegments,
+    demand: &Demand,
+    of_registers: u32,
+    inner: &Rc<Interior>,
+) -> Vec<VariantGroup> {
+    let arrays = staged::staged_arrays(l, rows);
+    let mut list = Vec::new();
+    if arrays.is_empty() || demand.obstacle(TILE_ROWS, 1, true).is_some() {
+        return list;
+    }
+    let of_element: i64 = arrays.iter().map(|(x, _)| l.g.ty(*x).elem.size() as i64).sum();
+    let of_cluster = cluster::levels(1, demand.words).map(|p| p.longest()).min().unwrap_or(0);
+    for params in StagedRowsParams::levels(of_element, staged::bytes_of_accumulators(l, rows)) {
+        let longest = params.longest();
+        if longest <= of_registers {
+            continue;
+        }
+        // a block that is alone takes longer than the blocks of a full cluster
+        let shortest = if longest > of_cluster { of_cluster } else { of_registers };
+        let guards = Guards { longest: Some(longest), ..Guards::contiguous().narrow() };
+        let profit = Profit { min_inner_length: Some(shortest + 1), ..Profit::default() };
+        let layout = ThreadLayout { threads: params.threads(), ..ThreadLayout::default() };
+        let variant = Variant { suffix: format!("_{longest}_staged"), guards, profit, noalias: false };
+        list.push(VariantGroup::of((Choice::StagedRows(params), Vec::new()), layout, inner, variant));
+    }
+    list
+}
+
 /// Returns all variants of a launch that keeps its rows.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let rows = l.facts.resident.clone().filter(|kept| kept.along == Along::Rows)?;
@@ -98,10 +140,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
     let is_vector = rows.outer.is_empty();
-    for (mut params, profit) in levels(&demand, is_vector, is_costly) {
-        if obstacle(&demand, &params).is_some() {
-            continue;
-        }
+    let levels = levels(&demand, is_vector, is_costly);
+    let (of_blocks, of_clusters) = levels.iter().partition::<Vec<_>, _>(|level| level.0.blocks == 1);
+    let register = |list: &mut Vec<VariantGroup>, (mut params, profit): (ResidentRowsParams, Profit)| {
         params.prefetch = !is_vector && prefetch::pays(&params, demand.words, is_costly);
         let longest = params.longest();
         let cluster = if params.blocks > 1 { "_cluster" } else { "" };
@@ -113,7 +154,14 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         let layout = ThreadLayout { v: params.v, threads: params.threads(), ..ThreadLayout::default() };
         let variant = Variant { suffix: format!("_{longest}{cluster}{any}"), guards, profit, noalias: false };
         list.push(VariantGroup::of((Choice::ResidentRows(params), Vec::new()), layout, &inner, variant));
+    };
+    let fits = |level: &&&(ResidentRowsParams, Profit)| obstacle(&demand, &level.0).is_none();
+    of_blocks.iter().filter(fits).for_each(|level| register(&mut list, **level));
+    if !is_vector {
+        let of_registers = longest_anywhere(&demand, &levels);
+        list.append(&mut staged(l, &rows, &demand, of_registers, &inner));
     }
+    of_clusters.iter().filter(fits).for_each(|level| register(&mut list, **level));
     Some(list)
 }
 
@@ -174,15 +222,16 @@ pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<
         };
         // two levels of the tree
         let max_blocks = Some(TILE as u32 * params.parts() as u32);
-        let layout = ThreadLayout { v, threads: columns::THREADS, ..ThreadLayout::default() };
-        for (choice, suffix, profit) in [
+        for (choice, threads, suffix, profit) in [
             (
                 Choice::RowsAndColumns(params),
+                columns::THREADS,
                 format!("_{longest}"),
                 Profit { min_blocks: Some(MIN_BLOCKS), max_blocks, min_inner_length, ..Profit::default() },
             ),
-            (Choice::JoinedParts(params), format!("_{longest}_join"), Profit::default()),
+            (Choice::JoinedParts(params), parts::THREADS, format!("_{longest}_join"), Profit::default()),
         ] {
+            let layout = ThreadLayout { v, threads, ..ThreadLayout::default() };
             let variant = Variant { suffix, guards, profit, noalias: true };
             list.push(VariantGroup::of((choice, Vec::new()), layout, &inner, variant));
         }

@@ -23,6 +23,8 @@ pub struct Demand {
     pub v: i64,
     /// The words of its values in all arrays.
     pub words: i64,
+    /// The number of arrays.
+    pub arrays: usize,
     /// The words of counts and means of a tree column.
     pub of_moments: i64,
     operations: i64,
@@ -41,6 +43,7 @@ impl Demand {
         Some(Demand {
             v: (16 / widest).min(4),
             words: arrays().map(|x| size(x).max(4) / 4).sum(),
+            arrays: arrays().count(),
             of_moments: words_of_moments(l, kept),
             operations: i64::from(l.facts.cost / GUESSED_LENGTH),
         })

@@ -9,7 +9,7 @@ use crate::schedule::cuda::paths::{branch_free_values, slow_path_flag};
 use crate::schedule::element::opened;
 use crate::schedule::error_records;
 use crate::schedule::facts::{ResidentSegments, Stage};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::work;
 use rustc_hash::FxHashSet as HashSet;
@@ -18,14 +18,12 @@ use rustc_hash::FxHashSet as HashSet;
 const KEPT: u32 = 4;
 
 /// Returns the nodes that a stage needs of the element at the variable of elements.
-pub fn roots(l: &mut Lower, rows: &ResidentSegments, stage: usize) -> Vec<NodeId> {
+pub fn roots(l: &mut LaunchContext, rows: &ResidentSegments, stage: usize) -> Vec<NodeId> {
     let index = rows.index();
     match &rows.stages[stage] {
-        Stage::Store { arrays } => {
-            arrays.iter().map(|a| opened(&mut l.launch.g, a.computed, &index)).collect()
-        }
+        Stage::Store { arrays } => arrays.iter().map(|a| opened(&mut l.g, a.computed, &index)).collect(),
         Stage::Reduce { reductions, .. } => {
-            let of = |n: &NodeId| Reduction::nested(l.launch, *n).elements(l.launch, rows.element);
+            let of = |n: &NodeId| Reduction::nested(l, *n).elements(l, rows.element);
             reductions.iter().flat_map(of).collect()
         }
     }
@@ -39,7 +37,7 @@ pub fn nodes(
     stage: usize,
     known: &HashSet<NodeId>,
 ) -> (Vec<NodeId>, Vec<bool>) {
-    let (mut nodes, kept) = (roots(l, rows, stage), kept(l, rows, stage, known));
+    let (mut nodes, kept) = (roots(l.launch, rows, stage), kept(l, rows, stage, known));
     let more: Vec<NodeId> = kept.iter().filter(|n| !nodes.contains(n)).copied().collect();
     nodes.extend(more);
     let is_kept = nodes.iter().map(|n| kept.contains(n)).collect();
@@ -54,9 +52,10 @@ fn kept(l: &mut Lower, rows: &ResidentSegments, stage: usize, known: &HashSet<No
         let stops = |n: NodeId| known.contains(&n) || !g.node(n).free.contains(&var);
         g.reachable_until(roots.iter().copied(), stops)
     };
-    let own = roots(l, rows, stage);
+    let own = roots(l.launch, rows, stage);
     let own: HashSet<NodeId> = needed(&l.launch.g, &own).into_iter().collect();
-    let later: Vec<NodeId> = (stage + 1..rows.stages.len()).flat_map(|stage| roots(l, rows, stage)).collect();
+    let later: Vec<NodeId> =
+        (stage + 1..rows.stages.len()).flat_map(|stage| roots(l.launch, rows, stage)).collect();
     let g = &l.launch.g;
     let all = needed(g, &later);
     let mut asked: HashSet<NodeId> = later.into_iter().collect();

@@ -33,8 +33,8 @@ pub struct Job<'a> {
 /// How a variant maps segments to threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentMapping {
-    /// `lanes` lanes of a warp reduce `segments` segments together.
-    Warp { lanes: u32, segments: i64 },
+    /// `lanes` lanes of a warp, with so many tree columns each, reduce `segments` segments together.
+    Warp { lanes: u32, columns: i64, segments: i64 },
     /// Each thread reduces `v` neighbouring segments; neighbouring threads have neighbouring
     /// segments.
     NeighboursPerThread,

@@ -36,6 +36,7 @@ pub use variants::variants;
 fn min_resident_blocks(mapping: SegmentMapping, counted: usize) -> u32 {
     match (mapping, counted) {
         (SegmentMapping::Warp { lanes, .. }, 1..=12) if lanes < WARP => 4,
+        (SegmentMapping::Warp { lanes, segments: 1, .. }, 13..=16) if lanes < WARP => 5,
         (SegmentMapping::Warp { segments: 1, .. }, 1..=24) => 3,
         (_, 1..) => 2,
         (SegmentMapping::SegmentTiles, 0) => 3,
@@ -73,7 +74,9 @@ pub fn main(
         SegmentMapping::OnePerThread => unreachable!("selected as a map"),
     };
     let grid = match mapping {
-        SegmentMapping::Warp { lanes, segments } => Grid::Segments(rows::THREADS / lanes * segments as u32),
+        SegmentMapping::Warp { lanes, segments, .. } => {
+            Grid::Segments(rows::THREADS / lanes * segments as u32)
+        }
         SegmentMapping::TilesOfWarp => Grid::Segments(rows::WARPS),
         SegmentMapping::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
         SegmentMapping::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MAX_SPAN },

@@ -11,7 +11,7 @@
 
 use super::job::{Job, SegmentMapping};
 use super::lanes::{Exchange, join_lanes, lane, pairs};
-use super::warp::Tile;
+use super::warp::{COLUMNS_PER_LANE, Tile};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -36,7 +36,9 @@ pub(super) fn main(l: &mut Lower, job: &Job, mapping: SegmentMapping) -> Result<
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
     match mapping {
-        SegmentMapping::Warp { lanes, segments: each } => whole_segments(l, job, lanes, each, &mut out)?,
+        SegmentMapping::Warp { lanes, columns, segments } => {
+            whole_segments(l, job, (lanes, columns), segments, &mut out)?;
+        }
         SegmentMapping::TilesOfWarp => tiles_of_warp(l, job, length, warp, &mut out)?,
         _ => segment_tiles(l, job, length, warp, &mut out)?,
     }
@@ -44,7 +46,13 @@ pub(super) fn main(l: &mut Lower, job: &Job, mapping: SegmentMapping) -> Result<
 }
 
 /// `lanes` lanes reduce `per_lanes` whole segments together. The segments of a warp are neighbours.
-fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mut Vec<Stmt>) -> Result<()> {
+fn whole_segments(
+    l: &mut Lower,
+    job: &Job,
+    (lanes, columns): (u32, i64),
+    per_lanes: i64,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
     let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let groups_per_warp = i64::from(WARP / lanes);
     let lane = lane(l, lanes, out);
@@ -68,6 +76,7 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
         base,
         count: length,
         lanes,
+        columns,
         lane: lane.clone(),
         is_of_long_segment: false,
     };
@@ -135,6 +144,7 @@ fn tiles_of_warp(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
         base,
         count: rest,
         lanes: WARP,
+        columns: COLUMNS_PER_LANE,
         lane: lane.clone(),
         is_of_long_segment,
     };
@@ -195,6 +205,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
         base,
         count: rest,
         lanes: WARP,
+        columns: COLUMNS_PER_LANE,
         lane: lane.clone(),
         is_of_long_segment: true,
     };

@@ -2,6 +2,7 @@
 
 use super::columns::MAX_SEGMENT_LENGTH;
 use super::job::SegmentMapping;
+use super::warp::COLUMNS_PER_LANE;
 use crate::core::{NodeId, TILE};
 use crate::kernel::WARP;
 use crate::plan::gpu::Profit;
@@ -30,12 +31,16 @@ const MAX_ACCUMULATOR_WORDS: usize = 48;
 /// device busy.
 const MIN_BLOCKS_OF_TILES: u32 = 512;
 
+/// The segments that lanes with eight columns take at once.
+const SEGMENTS_OF_EIGHT_COLUMNS: i64 = 1;
+
 /// The most elements of segments of which a thread has neighbours by itself.
 const SHORT: u32 = 128;
 
 /// Returns the suffix, the guards and the mapping of each variant, in order of preference.
 pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let up_to = |longest: u32, guards: Guards| Guards { longest: Some(longest), ..guards };
+    let warp = |lanes, segments| SegmentMapping::Warp { lanes, columns: COLUMNS_PER_LANE, segments };
     if along.has_strips() {
         return vec![
             (
@@ -50,26 +55,10 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
         ];
     }
     vec![
-        (
-            "_8",
-            up_to(32, Guards::contiguous().narrow().noalias()),
-            SegmentMapping::Warp { lanes: 8, segments: 4 },
-        ),
-        (
-            "_16",
-            up_to(64, Guards::contiguous().narrow().noalias()),
-            SegmentMapping::Warp { lanes: 16, segments: 4 },
-        ),
-        (
-            "_short",
-            up_to(256, Guards::contiguous().narrow().noalias()),
-            SegmentMapping::Warp { lanes: 32, segments: 4 },
-        ),
-        (
-            "_warp",
-            up_to(2048, Guards::contiguous().narrow().noalias()),
-            SegmentMapping::Warp { lanes: 32, segments: 1 },
-        ),
+        ("_8", up_to(32, Guards::contiguous().narrow().noalias()), warp(8, 4)),
+        ("_16", up_to(64, Guards::contiguous().narrow().noalias()), warp(16, 4)),
+        ("_short", up_to(256, Guards::contiguous().narrow().noalias()), warp(32, 4)),
+        ("_warp", up_to(2048, Guards::contiguous().narrow().noalias()), warp(32, 1)),
         (
             "_tiles",
             up_to(TILE as u32 * WARP, Guards::contiguous().narrow().noalias()),
@@ -77,11 +66,7 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
         ),
         ("", Guards::contiguous().narrow().noalias(), SegmentMapping::SegmentTiles),
         ("_wide", Guards::contiguous(), SegmentMapping::SegmentTiles),
-        (
-            "_any_warp",
-            up_to(2048, Guards::strided().narrow()),
-            SegmentMapping::Warp { lanes: 32, segments: 1 },
-        ),
+        ("_any_warp", up_to(2048, Guards::strided().narrow()), warp(32, 1)),
         ("_any", Guards::strided().narrow(), SegmentMapping::SegmentTiles),
         ("_any_wide", Guards::strided(), SegmentMapping::SegmentTiles),
     ]
@@ -136,6 +121,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let is_counted = reductions.iter().any(Reduction::is_counted);
     // a lane has the accumulators of four columns of a segment
     let words: usize = each_accumulator(&reductions).map(|r| r.ty.size().div_ceil(4) * 4).sum();
+    let is_of_tuple = reductions.iter().any(Reduction::is_of_tuple);
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
     let all = match l.facts.stored_columns {
@@ -146,16 +132,21 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     // short segments leave most tree columns of strips without elements
     let min_inner_length = l.facts.stored_columns.as_ref().map(|_| SHORT + 1);
     let group = |(suffix, guards, mapping): (&str, Guards, SegmentMapping)| {
-        // the addresses of several segments' reads would not stay in registers
         let mapping = match mapping {
-            SegmentMapping::Warp { lanes, .. } if is_scattered => SegmentMapping::Warp { lanes, segments: 1 },
-            // nor would the accumulators of four
-            SegmentMapping::Warp { lanes: WARP, segments } if is_counted => {
-                SegmentMapping::Warp { lanes: WARP, segments: segments.min(2) }
-            }
-            SegmentMapping::Warp { lanes, segments } if !is_counted => {
-                let most = (MAX_ACCUMULATOR_WORDS / words.max(1)).clamp(1, segments as usize);
-                SegmentMapping::Warp { lanes, segments: 1 << most.ilog2() }
+            SegmentMapping::Warp { mut lanes, mut columns, mut segments } => {
+                // joins of tuples take long, and so half of the lanes exchange none of theirs
+                if is_of_tuple && lanes == 16 {
+                    (lanes, columns, segments) = (8, 2 * columns, SEGMENTS_OF_EIGHT_COLUMNS);
+                }
+                // the addresses of several segments' reads would not stay in registers, nor would many
+                // accumulators
+                let most = match () {
+                    _ if is_scattered => 1,
+                    _ if is_counted && lanes == WARP => 2,
+                    _ if is_counted => segments,
+                    _ => 1 << (MAX_ACCUMULATOR_WORDS / words.max(1)).clamp(1, segments as usize).ilog2(),
+                };
+                SegmentMapping::Warp { lanes, columns, segments: segments.min(most) }
             }
             mapping => mapping,
         };

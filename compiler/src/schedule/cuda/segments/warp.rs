@@ -1,6 +1,6 @@
 //! A warp reduces the elements of one tile, of one or several segments at once. A lane has 4 of the
-//! 128 columns, in groups of `v` neighbours, as many as one access takes. The rows of 128 columns
-//! are loaded in batches, all loads of a batch before the first use.
+//! 128 columns, in groups of `v` neighbours, as many as one access takes, or 8 that are all neighbours.
+//! The rows of 128 columns are loaded in batches, all loads of a batch before the first use.
 
 mod groups;
 
@@ -17,8 +17,8 @@ use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, by_reduction, counts, each_accumulator};
 use crate::schedule::segments::{neighbours, scattered};
 
-/// The columns of a lane.
-const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
+/// The columns of a lane where a warp has all of a tile.
+pub(super) const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
 /// Words that a read apart from its neighbours keeps: its value, its address, and whether it is in
 /// bounds.
 const WORDS_OF_SCATTERED_READ: i64 = 4;
@@ -41,6 +41,9 @@ pub(super) struct Tile<'a> {
     pub count: Expr,
     /// The number of lanes that reduce a segment together: a power of two.
     pub lanes: u32,
+    /// The columns of a lane: with more than [`COLUMNS_PER_LANE`] all of them are neighbours, so that a lane
+    /// joins more of them without an exchange.
+    pub columns: i64,
     /// The number of this lane among them.
     pub lane: Expr,
     /// Whether it is one of several tiles, of which most are whole.
@@ -124,7 +127,7 @@ impl Tile<'_> {
 
     /// Returns the lane's first element.
     fn first(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
-        let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(self.job.v)));
+        let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(self.neighbours())));
         bind(l, "first", first, out)
     }
 
@@ -175,7 +178,7 @@ impl Tile<'_> {
 
     /// Returns the number of columns of a row.
     fn width(&self) -> i64 {
-        i64::from(self.lanes) * COLUMNS_PER_LANE
+        i64::from(self.lanes) * self.columns
     }
 
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Accumulators {
@@ -183,7 +186,7 @@ impl Tile<'_> {
             let mut per_reduction = Vec::new();
             for r in each_accumulator(&self.job.reductions) {
                 let start = r.absent(l.launch);
-                let regs: Vec<Reg> = (0..COLUMNS_PER_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
+                let regs: Vec<Reg> = (0..self.columns).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
                 per_reduction.push(regs);
             }
@@ -205,26 +208,29 @@ impl Tile<'_> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.job.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
         let reads = neighbours(l.launch, &roots, k);
-        let words: i64 = reads
-            .iter()
-            .map(|(x, _)| COLUMNS_PER_LANE * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4)
-            .sum();
+        let words: i64 =
+            reads.iter().map(|(x, _)| self.columns * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
         let scattered = scattered(l.launch, &roots, k) as i64;
-        let words = words + scattered * COLUMNS_PER_LANE * WORDS_OF_SCATTERED_READ;
+        let words = words + scattered * self.columns * WORDS_OF_SCATTERED_READ;
         // addresses of any strides, beside several accumulators, leave room for fewer
         let in_flight = if self.is_counted() && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };
         let rows = in_flight / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
 
-    /// Returns the distance of a lane's groups of neighbours.
+    /// Returns how many columns of a lane are neighbours.
+    fn neighbours(&self) -> i64 {
+        if self.columns > COLUMNS_PER_LANE { self.columns } else { self.job.v }
+    }
+
+    /// Returns the distance of a lane's groups of elements that one access takes.
     fn group_stride(&self) -> i64 {
-        i64::from(self.lanes) * self.job.v
+        if self.columns > COLUMNS_PER_LANE { self.job.v } else { i64::from(self.lanes) * self.job.v }
     }
 
     /// Returns the offset, the first column and the row of each group of `rows` rows.
     fn places(&self, rows: i64) -> Vec<(i64, usize, i64)> {
-        let groups = COLUMNS_PER_LANE / self.job.v;
+        let groups = self.columns / self.job.v;
         let place = |i: i64| {
             let row = i / groups;
             let offset = row * self.width() + i % groups * self.group_stride();
@@ -324,7 +330,7 @@ impl Tile<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<Totals> {
         let mut all: Totals = accs.iter().map(|_| Vec::new()).collect();
-        let layout = (self.job.v, self.lanes);
+        let layout = (self.neighbours(), self.lanes);
         if self.is_counted() {
             // segments share the counts, and what follows from them
             let mut at = 0;

@@ -27,51 +27,98 @@ impl Row<'_> {
         groups: &[Group],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
+        let reductions = Reduction::all_nested(l.launch, reductions);
+        let columns = self.columns_of(l, stage, &reductions, groups, out)?;
+        for (r, columns) in reductions.iter().zip(&columns) {
+            let exchange = Exchange::Pairs(&self.lane);
+            let total =
+                join_columns(l, r, (&[columns], None), (self.p.v, self.p.lanes), exchange, out)?.remove(0);
+            let total = self.of_row(l, r, total, out)?;
+            self.join_initial(l, r, total, out)?;
+        }
+        self.values(l, values, out)
+    }
+
+    /// Adds this lane's elements to the columns of the reductions of a stage, and returns the accumulators of each.
+    /// What else the stage computes has values from now on.
+    pub fn columns_of(
+        &mut self,
+        l: &mut Lower,
+        stage: usize,
+        reductions: &[Reduction],
+        groups: &[Group],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Vec<Reg>>>> {
         let (nodes, kept) = self.nodes(l, stage);
         let (each, computed) = self.compute(l, stage, &nodes, groups, out)?;
         let known: Vec<(NodeId, Expr)> = each.concat().into_iter().zip(computed).collect();
         let present: Vec<(&Expr, usize)> =
             groups.iter().flat_map(|g| (0..g.indices.len()).map(|q| (&g.is_present, g.column + q))).collect();
-        let mut first = 0;
-        for r in Reduction::all_nested(l.launch, reductions) {
-            let new = |ty: &Ty| (0..self.p.columns).map(|_| l.k.reg("acc", *ty)).collect();
-            let columns: Vec<Vec<Reg>> = r.types.iter().map(new).collect();
-            for (regs, start) in columns.iter().zip(r.absent(l.launch)) {
-                out.extend(regs.iter().map(|c| Stmt::Var(*c, start.clone())));
-            }
-            let mut rows = vec![0; self.p.columns as usize];
-            let count = r.elements(l.launch, self.rows.element).len();
-            for (at, (is_present, column)) in present.iter().enumerate() {
-                let operands = &known[at * nodes.len() + first..][..count];
-                let old: Vec<Expr> = columns.iter().map(|regs| Expr::Reg(regs[*column])).collect();
-                let mut vars = operands.to_vec();
-                // all elements of a column before this one are present if it is
-                let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
-                let known = r.nodes(l.launch, &known, &mut vars);
-                let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
-                let step = r.step_of(l.launch, &known, &operands);
-                let mut next = l.region(&vars, &step, &Expr::int(0), out)?;
-                if r.is_counted() {
-                    next = named_values(l, &r, "next", next, out);
-                }
-                for ((regs, next), old) in columns.iter().zip(next).zip(old) {
-                    out.push(Stmt::Assign(regs[*column], (*is_present).clone().select(next, old)));
-                }
-                rows[*column] += 1;
-            }
+        let (mut all, mut first) = (Vec::new(), 0);
+        for r in reductions {
+            let of = (known.as_slice(), nodes.len(), first);
+            let (columns, count) = self.columns(l, r, of, &present, out)?;
             first += count;
-            let exchange = Exchange::Pairs(&self.lane);
-            let total =
-                join_columns(l, &r, (&[&columns], None), (self.p.v, self.p.lanes), exchange, out)?.remove(0);
-            let total = self.of_row(l, &r, total, out)?;
-            let length = l.launch.host(self.rows.length);
-            let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
-            let place = Surroundings { vars: &self.vars, at: &Expr::int(0) };
-            let mut values = join_initial(l, &r, &place, some, total, out)?;
-            self.vars.append(&mut values);
+            all.push(columns);
         }
         self.keep(known, &kept);
-        self.values(l, values, out)
+        Ok(all)
+    }
+
+    /// Adds this lane's elements to the columns of a reduction, given what is computed of each element, how many
+    /// nodes these are, and which of them is the first of the reduction; and for each element whether it is there,
+    /// and its column. Returns the accumulators, and the number of the reduction's nodes.
+    fn columns(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        (known, nodes, first): (&[(NodeId, Expr)], usize, usize),
+        present: &[(&Expr, usize)],
+        out: &mut Vec<Stmt>,
+    ) -> Result<(Vec<Vec<Reg>>, usize)> {
+        let new = |ty: &Ty| (0..self.p.columns).map(|_| l.k.reg("acc", *ty)).collect();
+        let columns: Vec<Vec<Reg>> = r.types.iter().map(new).collect();
+        for (regs, start) in columns.iter().zip(r.absent(l.launch)) {
+            out.extend(regs.iter().map(|c| Stmt::Var(*c, start.clone())));
+        }
+        let mut rows = vec![0; self.p.columns as usize];
+        let count = r.elements(l.launch, self.rows.element).len();
+        for (at, (is_present, column)) in present.iter().enumerate() {
+            let operands = &known[at * nodes + first..][..count];
+            let old: Vec<Expr> = columns.iter().map(|regs| Expr::Reg(regs[*column])).collect();
+            let mut vars = operands.to_vec();
+            // all elements of a column before this one are present if it is
+            let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
+            let known = r.nodes(l.launch, &known, &mut vars);
+            let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
+            let step = r.step_of(l.launch, &known, &operands);
+            let mut next = l.region(&vars, &step, &Expr::int(0), out)?;
+            if r.is_counted() {
+                next = named_values(l, r, "next", next, out);
+            }
+            for ((regs, next), old) in columns.iter().zip(next).zip(old) {
+                out.push(Stmt::Assign(regs[*column], (*is_present).clone().select(next, old)));
+            }
+            rows[*column] += 1;
+        }
+        Ok((columns, count))
+    }
+
+    /// Joins the initial values of the row with the totals of its elements; the reduction's nodes have values from
+    /// now on.
+    pub fn join_initial(
+        &mut self,
+        l: &mut Lower,
+        r: &Reduction,
+        totals: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let length = l.launch.host(self.rows.length);
+        let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
+        let place = Surroundings { vars: &self.vars, at: &Expr::int(0) };
+        let mut values = join_initial(l, r, &place, some, totals, out)?;
+        self.vars.append(&mut values);
+        Ok(())
     }
 
     /// Returns what the initial values of the row are joined with, given the accumulators of each tile in its
@@ -110,7 +157,7 @@ impl Row<'_> {
     }
 
     /// Computes the values of the row, and stores those that are results.
-    fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
+    pub fn values(&mut self, l: &mut Lower, values: &[RowValue], out: &mut Vec<Stmt>) -> Result<()> {
         let roots: Vec<NodeId> = values.iter().map(|v| v.value).collect();
         let row = self.vars[0].1.clone();
         let computed = l.region(&self.vars, &roots, &row, out)?;

@@ -1,0 +1,136 @@
+//! The row of an array in memory and in shared memory, where it begins at the same distance from a multiple of 16
+//! bytes: whole chunks of 16 bytes lie in the middle, and up to 15 bytes before and behind them.
+
+use super::mapping::Group;
+use crate::core::NodeId;
+use crate::kernel::{COPY_BYTES, Expr, Mem, Stmt};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::cuda::expressions::{int32, offset, shifted, thread, to_i64};
+use crate::schedule::lower::{Lower, named as bind};
+
+/// The row of an array in shared memory.
+pub(super) struct StagedArray {
+    pub x: NodeId,
+    /// The indices of the row.
+    pub outer: Vec<NodeId>,
+    pub shared: Mem,
+    pub span: Span,
+    /// What lies there instead of the array's elements: a value of the element at the variable of elements.
+    pub kept: Option<NodeId>,
+}
+
+/// Where a stored row lies in shared memory before it is copied to its array, if it does.
+pub(super) type Place = Option<(Mem, Span)>;
+
+/// A row in both memories.
+#[derive(Clone)]
+pub(super) struct Span {
+    /// The elements of a chunk.
+    pub chunk: i64,
+    /// The index of the row's first element in shared memory, and the first index behind the row (i32).
+    pub before: Expr,
+    end: Expr,
+    /// The index of the array that corresponds to the first index in shared memory (i64).
+    begin: Expr,
+}
+
+impl Span {
+    /// Returns the span of a row of elements of a type, given the index of the first one in its array.
+    pub fn of(l: &mut Lower, ty: Ty, start: Expr, length: &Expr, out: &mut Vec<Stmt>) -> Span {
+        let chunk = (COPY_BYTES / ty.size()) as i64;
+        let start = bind(l, "start", start, out);
+        let before = Expr::binary(BinaryOp::And, start.clone(), Expr::int(chunk - 1));
+        let before = bind(l, "before", Expr::Cast(Ty::I32, Box::new(before)), out);
+        let end = Expr::Cast(Ty::I32, Box::new(length.clone())).plus(before.clone());
+        let end = bind(l, "end", end, out);
+        let begin = bind(l, "begin", start.minus(to_i64(before.clone())), out);
+        Span { chunk, before, end, begin }
+    }
+
+    /// Returns the index of a group's only element in shared memory.
+    pub fn place(&self, g: &Group) -> Expr {
+        let start = Expr::Cast(Ty::I32, Box::new(g.start.clone())).plus(self.before.clone());
+        offset(start, g.offset)
+    }
+
+    /// Whether another row is at the same distance from a multiple of 16 bytes.
+    pub fn is_like(&self, other: &Span) -> Expr {
+        Expr::binary(BinaryOp::Eq, self.before.clone(), other.before.clone())
+    }
+
+    /// Writes a loop of `threads` threads over the whole chunks, given for each the index of its first element in
+    /// shared memory and in the array.
+    pub fn each_chunk(
+        &self,
+        l: &mut Lower,
+        threads: u32,
+        out: &mut Vec<Stmt>,
+        code: impl FnOnce(&mut Lower, Expr, Expr, &mut Vec<Stmt>),
+    ) {
+        let chunk = int32(self.chunk as i32);
+        let first = self.before.clone().plus(int32(self.chunk as i32 - 1));
+        let first = bind(l, "first", shifted(first, self.chunk), out);
+        let count = shifted(self.end.clone(), self.chunk).minus(first.clone());
+        each(l, threads, count, out, |l, number, body| {
+            let at = bind(l, "at", first.plus(number).times(chunk), body);
+            let index = bind(l, "index", self.begin.clone().plus(to_i64(at.clone())), body);
+            code(l, at, index, body);
+        });
+    }
+
+    /// Writes code for the elements before and behind the whole chunks, given the indices of each.
+    pub fn each_other(&self, l: &mut Lower, out: &mut Vec<Stmt>, code: impl Fn(Expr, Expr) -> Stmt) {
+        let lt = |a: &Expr, b: &Expr| Expr::binary(BinaryOp::Lt, a.clone(), b.clone());
+        let and = |a: Expr, b: Expr| Expr::binary(BinaryOp::And, a, b);
+        let chunk = int32(self.chunk as i32);
+        let tail = shifted(self.end.clone(), self.chunk).times(chunk.clone());
+        let tail = bind(l, "tail", tail.plus(thread()), out);
+        let is_of_row =
+            |at: &Expr| and(lt(at, &self.end), Expr::binary(BinaryOp::Ge, at.clone(), self.before.clone()));
+        // the first chunk is whole if the row begins there
+        let has_head = and(is_of_row(&thread()), Expr::binary(BinaryOp::Gt, self.before.clone(), int32(0)));
+        let has_tail = is_of_row(&tail);
+        let mut few = Vec::new();
+        for (at, is_there) in [(thread(), has_head), (tail, has_tail)] {
+            let index = self.begin.clone().plus(to_i64(at.clone()));
+            few.push(Stmt::If(is_there, vec![code(at, index)], vec![]));
+        }
+        out.push(Stmt::If(lt(&thread(), &chunk), few, vec![]));
+    }
+
+    /// Writes a loop of `threads` threads over all elements, given the indices of each in the shared memory of
+    /// another span, which is as long, and in this one's array.
+    pub fn each_element(
+        &self,
+        l: &mut Lower,
+        (threads, shared): (u32, &Span),
+        out: &mut Vec<Stmt>,
+        code: impl FnOnce(Expr, Expr) -> Stmt,
+    ) {
+        let count = self.end.clone().minus(self.before.clone());
+        each(l, threads, count, out, |_, number, body| {
+            let index = self.begin.clone().plus(to_i64(self.before.clone().plus(number.clone())));
+            body.push(code(shared.before.clone().plus(number), index));
+        });
+    }
+}
+
+/// Writes a loop of `threads` threads over so many numbers.
+fn each(
+    l: &mut Lower,
+    threads: u32,
+    count: Expr,
+    out: &mut Vec<Stmt>,
+    code: impl FnOnce(&mut Lower, Expr, &mut Vec<Stmt>),
+) {
+    let threads = int32(threads as i32);
+    let passes = count.minus(thread()).plus(threads.clone().minus(int32(1)));
+    let passes = Expr::binary(BinaryOp::Max, passes, int32(0));
+    let passes = bind(l, "passes", to_i64(Expr::binary(BinaryOp::Div, passes, threads.clone())), out);
+    let i = l.k.reg("i", Ty::I64);
+    let mut body = Vec::new();
+    let number = thread().plus(Expr::Cast(Ty::I32, Box::new(Expr::Reg(i))).times(threads));
+    let number = bind(l, "number", number, &mut body);
+    code(l, number, &mut body);
+    out.push(Stmt::Seq(i, Expr::int(0), passes, body));
+}
