@@ -3,7 +3,7 @@
 use super::rng::Rng;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::{Function, NodeId, Op, Rule, Type};
-use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 
 /// A value that hits corners often.
 pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
@@ -57,16 +57,20 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
     }
 }
 
-/// Whether elements of the program reduce whole vectors each: all pairs of elements are computed.
+/// Whether elements of the program reduce whole vectors each, or there is one for each pair of those of vectors: all
+/// pairs of elements are computed.
 pub fn has_pairs(f: &Function) -> bool {
-    let reduces = |n: &NodeId| {
-        let op = f.graph.op(*n);
-        let reduces =
-            matches!(op, Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Fold { .. } | Op::Dot { .. });
-        reduces && !f.graph.is_closed(*n)
-    };
-    let all = f.graph.reachable(f.results.iter().map(|r| r.value));
-    f.params.iter().any(|p| p.ty.rank == 1) && all.iter().any(reduces)
+    let g = &f.graph;
+    let vectors = f.params.iter().any(|p| p.ty.rank == 1);
+    let is_product = |n: &NodeId| matches!(g.op(*n), Op::Binary(BinaryOp::Mul, ..));
+    let all = g.reachable(f.results.iter().map(|r| r.value));
+    all.into_iter().any(|n| match g.op(n) {
+        Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Fold { .. } | Op::Dot { .. } => {
+            vectors && !g.is_closed(n)
+        }
+        Op::Generate(extents, _) => vectors && extents.iter().any(is_product),
+        _ => false,
+    })
 }
 
 /// Arguments for a function: vectors of `n` elements (`n2` those named w), and of about so many elements what has
