@@ -17,11 +17,11 @@ const LONGEST: usize = 8;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
-    k.rewrite_main(block);
+    k.rewrite_main(|k, body| block(k, body));
 }
 
-fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
-    for s in body.iter_mut() {
+fn block(k: &mut Kernel, body: &mut [Stmt]) {
+    for s in body {
         s.blocks_mut().for_each(|b| block(k, b));
         let Stmt::For(.., inner) = s else { continue };
         if inner.iter().all(|s| s.blocks().into_iter().all(<[Stmt]>::is_empty)) {

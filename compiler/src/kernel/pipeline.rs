@@ -1,5 +1,6 @@
-//! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, apart from
-//! divisions in loops (`split_rows.rs`), because the C compiler does the same optimisations.
+//! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, because the C
+//! compiler does the same optimisations, apart from what keeps it from making vectors of loops:
+//! `split_rows.rs`, `records_apart.rs`, `ordered_bits.rs`, `idle_divisions.rs`.
 
 use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify, widen};
 use crate::error::{Error, Result};
