@@ -7,12 +7,11 @@ mod tree;
 
 use super::env::{Env, Memo};
 use super::moments::Moments;
-use super::values::{Array, Val, for_each_index};
+use super::values::{Array, Tuple, Val, for_each_index};
 use super::watch::Watch;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, axis_of_state, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
-use components::Tuple;
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 

@@ -1,6 +1,7 @@
 //! Values of nodes, and index spaces.
 
 use crate::scalar::Lit;
+use std::ops::Deref;
 use std::rc::Rc;
 
 /// An argument or a result.
@@ -63,6 +64,24 @@ impl Array {
     pub(super) fn position(&self, index: &[i64]) -> Option<usize> {
         let inside = self.extents.iter().zip(index).all(|(n, i)| (0..*n).contains(i));
         inside.then(|| self.extents.iter().zip(index).fold(0, |at, (n, i)| at * n + i) as usize)
+    }
+}
+
+/// The components of a tuple; most have one.
+#[derive(Clone)]
+pub(super) enum Tuple {
+    One(Lit),
+    Several(Rc<[Lit]>),
+}
+
+impl Deref for Tuple {
+    type Target = [Lit];
+
+    fn deref(&self) -> &[Lit] {
+        match self {
+            Tuple::One(l) => std::slice::from_ref(l),
+            Tuple::Several(all) => all,
+        }
     }
 }
 

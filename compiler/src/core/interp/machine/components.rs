@@ -2,29 +2,9 @@
 
 use super::Machine;
 use crate::core::interp::env::Env;
-use crate::core::interp::values::for_each_index;
+use crate::core::interp::values::{Tuple, for_each_index};
 use crate::core::{Lambda, NodeId, Op, tuples};
 use crate::scalar::Lit;
-use std::ops::Deref;
-use std::rc::Rc;
-
-/// The components of a tuple; most have one.
-#[derive(Clone)]
-pub(super) enum Tuple {
-    One(Lit),
-    Several(Rc<[Lit]>),
-}
-
-impl Deref for Tuple {
-    type Target = [Lit];
-
-    fn deref(&self) -> &[Lit] {
-        match self {
-            Tuple::One(l) => std::slice::from_ref(l),
-            Tuple::Several(all) => all,
-        }
-    }
-}
 
 impl Machine<'_> {
     /// Applies an operator to tuples.
