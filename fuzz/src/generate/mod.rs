@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 32] = [
+pub const CONSTRUCTS: [&str; 33] = [
     "a chain of scalars",
     "a condition of a reduction",
     "a condition of an iteration",
@@ -59,6 +59,7 @@ pub const CONSTRUCTS: [&str; 32] = [
     "padded: wrap",
     "product in an element",
     "reduction of tuples",
+    "scan of tuples",
     "several states",
     "staged window",
     "weighted sum",
