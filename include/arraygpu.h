@@ -779,7 +779,7 @@ agpu_status agpu_context_launches(struct agpu_context *context, int64_t *launche
 /**
  * Starts (`on`) or ends the timing of the launches of this context, and forgets those that were
  * timed. A timed call on a GPU has an event before and behind each launch; calls that are being
- * captured are not timed. Without this call nothing is timed, at no cost. Thread-safe.
+ * captured are not timed. Without this call nothing is timed, and a launch tests one word. Thread-safe.
  */
 agpu_status agpu_context_profile(struct agpu_context *context, bool on);
 

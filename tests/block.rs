@@ -7,6 +7,8 @@
 mod random;
 
 mod common;
+#[path = "../compiler/tests/common/all_pairs.rs"]
+mod all_pairs;
 
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Outcome, Value};
@@ -143,7 +145,7 @@ fn files() {
             let mut rng = Rng::new(3);
             // all pairs are many; some of the programs, written without their rules, read wildly for one element
             let pairs = ["nest", "iterate"].iter().any(|name| file.to_string_lossy().contains(name))
-                || values::has_pairs(&compiled.functions[0].source);
+                || all_pairs::has_pairs(&compiled.functions[0].source);
             let sizes: &[usize] = if pairs { &[0, 17, 131, 260] } else { &[0, 17, 2047, 2048, 2049, 5000] };
             for &n in sizes {
                 let mut args = values::arguments(&compiled.functions[0].fused, n, n, &mut rng);

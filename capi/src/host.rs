@@ -59,7 +59,7 @@ impl Device for Arc<Host> {
 
     fn profiled(&self) -> Result<Vec<Timed>> {
         let launches = self.profile.launches();
-        let first = launches.first().map(|(_, [begin, _])| *begin);
+        let first = launches.iter().map(|(_, [begin, _])| *begin).min();
         let timed = |(names, [begin, end]): &(Names, [Instant; 2])| Timed {
             names: names.clone(),
             start: first.map_or(0.0, |first| begin.saturating_duration_since(first).as_secs_f64()),

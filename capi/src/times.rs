@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 
 /// Starts (`on`) or ends the timing of the launches of this context, and forgets those that were
 /// timed. A timed call on a GPU has an event before and behind each launch; calls that are being
-/// captured are not timed. Without this call nothing is timed, at no cost. Thread-safe.
+/// captured are not timed. Without this call nothing is timed, and a launch tests one word. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_profile(context: *mut AgpuContext, on: bool) -> AgpuStatus {
     guard_as("agpu_context_profile", || context::pin(context)?.device.profile(on))

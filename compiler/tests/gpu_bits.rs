@@ -8,6 +8,8 @@ mod common;
 mod gpu;
 #[path = "common/mutants.rs"]
 mod mutants;
+#[path = "common/all_pairs.rs"]
+mod all_pairs;
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
@@ -198,7 +200,7 @@ fn files() {
             }
             let mut rng = Rng::new(3);
             // all pairs of many take the simulation minutes
-            let pairs = values::has_pairs(&compiled.functions[0].source);
+            let pairs = all_pairs::has_pairs(&compiled.functions[0].source);
             for n in if pairs { [0, 17, 300, 2100] } else { [0, 17, 2100, 4500] } {
                 let args = values::arguments(&compiled.functions[0].fused, n, n, &mut rng);
                 let mut case = Case::new(&compiled, format!("{}, n = {n}", file.display()), args);

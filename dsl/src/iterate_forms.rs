@@ -7,7 +7,7 @@ use crate::scope::Place;
 use crate::states::{Collected, States, like};
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
-use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
+use arraygpu_compiler::scalar::{Lit, Ty};
 use std::panic::Location;
 
 /// An iteration that a condition ends; [`IterateWhile::check_every`] makes it.
@@ -70,8 +70,8 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhile<S, 
         let numbers = after.pop().expect("the number of steps");
         let zero = constant(at, Lit::i64(0));
         let number = make(at, Type::scalar(Ty::I64), Op::At(numbers, vec![zero]));
-        let above = node::binary(at, BinaryOp::Add, limit, constant(at, Lit::i64(1)));
-        let ended = make(at, Type::scalar(Ty::Bool), Op::Within(number, above));
+        // it is -1 if no check has ended the iteration
+        let ended = make(at, Type::scalar(Ty::Bool), Op::Within(number, constant(at, Lit::i64(i64::MAX))));
         let known = |value: NodeRef| {
             let nothing = constant(at, Lit::zero(value.ty.elem));
             make(at, value.ty, Op::Select(ended, value, nothing))

@@ -211,6 +211,7 @@ mod tests {
         assert!(error(Kind::Bool, 0, "yes").contains("true or false"));
         assert!(error(Kind::F32, 0, "zero:3").contains("a scalar is one value"));
         assert!(error(Kind::U8, 1, "iota:300").contains("256 is no u8"));
+        assert!(error(Kind::F16, 1, "iota:70000").contains("65520 is no f16"));
         assert!(error(Kind::F32, 1, "random:x:3").contains("the seed `x`"));
         assert!(error(Kind::F32, 1, "random:1:3:2:1").contains("LOW is at most HIGH"));
         assert!(error(Kind::F32, 1, "random:1:3:0:inf").contains("both are finite"));

@@ -131,7 +131,8 @@ impl Kind {
     }
 
     /// Returns the bits of a number in the low bytes: rounded to nearest by a float type; `None` if
-    /// an integer type does not have the value.
+    /// the type does not have the value: a whole number of an integer type, or what a float type would
+    /// make infinite.
     pub fn bits(self, number: Number) -> Option<[u8; 8]> {
         let Some((least, greatest)) = self.range() else {
             let bits: u64 = match (self, number) {
@@ -141,7 +142,9 @@ impl Kind {
                 (Kind::Bf16, n) => bf16::from_f64(n.to_f64()).to_bits().into(),
                 (_, n) => n.to_f64().to_bits(),
             };
-            return Some(bits.to_le_bytes());
+            let bits = bits.to_le_bytes();
+            let overflows = number.to_f64().is_finite() && self.number(&bits).to_f64().is_infinite();
+            return (!overflows).then_some(bits);
         };
         let whole = match number {
             Number::Int(i) => i,

@@ -38,6 +38,9 @@ impl Gpu {
         };
         let timed = launches.iter().map(|(names, [begin, end])| {
             let first = &launches[0].1[0];
+            // a launch of another thread may have come after the streams were waited for
+            // SAFETY: the stamp keeps its event alive.
+            self.check(unsafe { (self.api().event_synchronize)(end.raw()) }, "cuEventSynchronize")?;
             Ok(Timed { names: names.clone(), start: seconds(first, begin)?, seconds: seconds(begin, end)? })
         });
         timed.collect()

@@ -31,7 +31,6 @@ impl Walk<'_> {
             op if self.fused && op.needs_launch() && self.g.is_closed(n) && !self.own.contains(&n) => vec![],
             Op::Reduce { join: lambda, init, src, .. }
             | Op::ReduceOrdered { join: lambda, init, src, .. }
-            | Op::Scan { join: lambda, init, src, .. }
             | Op::Fold { step: lambda, init, src, .. } => {
                 let length = self.elements(*src);
                 let joined = self.joined(n, lambda, *src);
@@ -40,6 +39,15 @@ impl Walk<'_> {
                     edge(*init, 1.0, Kind::Value),
                     edge(joined, length, Kind::Element),
                     edge(element, length, Kind::Element),
+                ]
+            }
+            Op::Scan { join, init, src, .. } => {
+                let joined = self.joined(n, join, *src);
+                let element = self.element(n, *src);
+                vec![
+                    edge(*init, 1.0, Kind::Value),
+                    edge(joined, 1.0, Kind::Element),
+                    edge(element, 1.0, Kind::Element),
                 ]
             }
             Op::SquaredDeviations { init, src } => {

@@ -225,10 +225,11 @@ impl Rewriting<'_> {
             *e = number(key, &of);
             return;
         }
-        if let Expr::Select(c, _, value) = e
+        if let Expr::Select(c, nan, value) = e
             && let (Expr::Binary(BinaryOp::Ne, a, b), Expr::Reg(r)) = (&**c, &**value)
             && a == b
             && *a == *value
+            && **nan == Expr::Lit(Lit::f32(f32::NAN).canonical())
             && self.network.numbers.contains(r)
         {
             // it has no NaN but the canonical one

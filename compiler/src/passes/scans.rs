@@ -145,8 +145,9 @@ impl Scan {
             });
             let values: Vec<Value> = values.collect();
             // one that is not complete must not leave a record
-            let end = plus(g, first, by - 1);
-            let is_complete = simplify(g, Op::Binary(BinaryOp::Le, end, last));
+            let next = plus(g, block, 1);
+            let end = times(g, next, size);
+            let is_complete = simplify(g, Op::Binary(BinaryOp::Le, end, self.count));
             let total = self.tree(g, &values);
             selected(g, is_complete, &total, &values[0])
         });

@@ -3,7 +3,7 @@
 use super::rng::Rng;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::{Function, NodeId, Op, Rule, Type};
-use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
+use arraygpu_compiler::scalar::{Lit, Ty};
 
 /// A value that hits corners often.
 pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
@@ -55,22 +55,6 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
         Ty::U16 => Lit::u16(bits as u16 % 100),
         Ty::Bool => Lit::bool(bits & 1 == 1),
     }
-}
-
-/// Whether elements of the program reduce whole vectors each, or there is one for each pair of those of vectors: all
-/// pairs of elements are computed.
-pub fn has_pairs(f: &Function) -> bool {
-    let g = &f.graph;
-    let vectors = f.params.iter().any(|p| p.ty.rank == 1);
-    let is_product = |n: &NodeId| matches!(g.op(*n), Op::Binary(BinaryOp::Mul, ..));
-    let all = g.reachable(f.results.iter().map(|r| r.value));
-    all.into_iter().any(|n| match g.op(n) {
-        Op::Reduce { .. } | Op::ReduceOrdered { .. } | Op::Fold { .. } | Op::Dot { .. } => {
-            vectors && !g.is_closed(n)
-        }
-        Op::Generate(extents, _) => vectors && extents.iter().any(is_product),
-        _ => false,
-    })
 }
 
 /// Arguments for a function: vectors of `n` elements (`n2` those named w), and of about so many elements what has

@@ -303,7 +303,8 @@ public:
         std::int64_t which = all->own.numbers[0];
         const node_ptr steps = with_extents(component(all, which, AGPU_I64, 1), 1);
         const expr<std::int64_t> number = arraygpu::at(expr<std::int64_t, 1>(steps), 0, at_.file, at_.line);
-        const expr<std::int64_t> above = limit_ + expr<std::int64_t>(make_number<std::int64_t>(op::constant, 1));
+        // it is -1 if no check has ended the iteration
+        const expr<std::int64_t> above(make_number<std::int64_t>(op::constant, std::numeric_limits<std::int64_t>::max()));
         const expr<bool> ended(make_node(op::within, AGPU_BOOL, 0, number.c_node(), above.c_node(), at_));
         const auto known = [&ended](const auto &e) { return arraygpu::select(ended, e, expr<element_type<std::decay_t<decltype(e)>>>()); };
         return {states<E>::each(last_states(all, init_), known), known(number)};

@@ -150,7 +150,7 @@ inline node_ptr close(node_ptr made) {
 /// Notes the first read at a variable for each extent; the index may be a clamped sum with variables in it.
 inline void note_read(const node_ptr &array, int axis, const node *index, int depth = 0) {
     constexpr int deepest = 8;
-    if (index->level == 0 || array->level != 0 || array->extent[axis] < 0 || depth == deepest) return;
+    if (tracing.depth == 0 || index->level == 0 || array->level != 0 || array->extent[axis] < 0 || depth == deepest) return;
     if (index->code == op::add || index->code == op::sub || index->code == op::min || index->code == op::max)
         for (std::uint32_t k = 0; k < index->count; ++k) note_read(array, axis, index->operands[k], depth + 1);
     if (index->code != op::variable) return;

@@ -106,11 +106,7 @@ pub fn kernels(
             |v: &Variant| v.guards == Guards { contiguous: v.guards.contiguous, ..Guards::default() };
         let is_general = group.variants.iter().any(is_last);
         // the code of resident rows has a limit of its own, and takes nothing from other launches
-        let is_limited = matches!(
-            group.choice,
-            Choice::ResidentRows(_) | Choice::StagedRows(_) | Choice::ResidentColumns(_)
-        );
-        let before = is_limited.then(|| std::mem::take(&mut c.code_size().written[1]));
+        let before = group.choice.is_resident().then(|| std::mem::take(&mut c.code_size().written[1]));
         let emitted = emit(c, fused, scalars, &group);
         if let Some(before) = before {
             c.code_size().written[1] = before;
