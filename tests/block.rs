@@ -6,9 +6,9 @@
 #[path = "../compiler/tests/common/mod.rs"]
 mod random;
 
-mod common;
 #[path = "../compiler/tests/common/all_pairs.rs"]
 mod all_pairs;
+mod common;
 
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Outcome, Value};

@@ -3,13 +3,13 @@
 //! random programs). The simulation reports races, divergence, wild and misaligned accesses, and reads of what
 //! nothing wrote.
 
+#[path = "common/all_pairs.rs"]
+mod all_pairs;
 mod common;
 #[path = "common/gpu.rs"]
 mod gpu;
 #[path = "common/mutants.rs"]
 mod mutants;
-#[path = "common/all_pairs.rs"]
-mod all_pairs;
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
