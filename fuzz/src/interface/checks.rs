@@ -28,6 +28,8 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_context_set_memory_limit", devices::context_set_memory_limit),
     ("agpu_context_memory", devices::context_memory),
     ("agpu_context_launches", devices::context_launches),
+    ("agpu_context_profile", devices::context_profile),
+    ("agpu_context_launch_times", devices::context_launch_times),
     ("agpu_context_create", devices::context_create),
     ("agpu_context_default", devices::context_default),
     ("agpu_context_free", devices::context_free),

@@ -142,6 +142,20 @@ pub(super) fn context_launches(t: &mut Thread) -> Done {
     gives::<i64>(t, |out| unsafe { agpu_context_launches(context, out) })
 }
 
+pub(super) fn context_profile(t: &mut Thread) -> Done {
+    let (context, on) = (t.context(), t.rng.one_in(2));
+    // SAFETY: as above.
+    done(unsafe { agpu_context_profile(context, on) }, true)
+}
+
+pub(super) fn context_launch_times(t: &mut Thread) -> Done {
+    let (context, room) = (t.context(), t.rng.below(6) as i64 - 1);
+    let mut times = [const { MaybeUninit::<AgpuLaunchTime>::uninit() }; 4];
+    let times = if room <= 0 || t.rng.one_in(8) { null_mut() } else { times.as_mut_ptr().cast() };
+    // SAFETY: as above; there is room for 4.
+    gives::<i64>(t, |out| unsafe { agpu_context_launch_times(context, times, room, out) })
+}
+
 pub(super) fn context_synchronize(t: &mut Thread) -> Done {
     let context = t.context();
     // SAFETY: as above.
