@@ -358,8 +358,15 @@ fn limit(name: &str) -> Option<Lit> {
 
 /// A number with the type that its form says.
 fn number(text: &str) -> Lit {
-    if let Some(exponent) = text.strip_prefix("0x1p").and_then(|t| t.strip_suffix('f')) {
-        return Lit::f32(2f32.powi(exponent.parse().expect("an exponent")));
+    if let Some((digits, exponent)) = text.strip_prefix("0x1").and_then(|t| t.split_once('p')) {
+        // all of these are exact
+        let hex = digits.trim_start_matches('.');
+        let part = u64::from_str_radix(hex, 16).unwrap_or(0) as f64 / 16f64.powi(hex.len() as i32);
+        let power = |e: &str| (1.0 + part) * 2f64.powi(e.parse().expect("an exponent"));
+        return match exponent.strip_suffix('f') {
+            Some(e) => Lit::f32(power(e) as f32),
+            None => Lit::f64(power(exponent)),
+        };
     }
     if let Some(hex) = text.strip_prefix("0x") {
         let bits = u64::from_str_radix(hex.trim_end_matches('u'), 16).expect("hexadecimal");

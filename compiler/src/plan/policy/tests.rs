@@ -2,6 +2,7 @@
 
 use super::spread::{doubled, of_team};
 use super::{Device, KernelLaunch, Layout, Scratch, Space};
+use crate::kernel::MAX_SHARED_ANYWHERE;
 use crate::plan::gpu;
 use crate::scalar::Ty;
 
@@ -42,7 +43,7 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
         kernel.choose(&space, 1, H100, |_| None, || false)
     };
     assert_eq!([1024, 2048, 3072, 4096].map(of), [Some(1), Some(0), Some(1), Some(0)]);
-    assert!(gpu::parse(&text.replace("99328", "101377")).is_err());
+    assert!(gpu::parse(&text.replace("99328", &(MAX_SHARED_ANYWHERE + 1).to_string())).is_err());
 }
 
 #[test]
