@@ -55,9 +55,9 @@ const KINDS: [(Kind, AgpuType, &str, usize, &str); 13] = [
 /// The value of an element.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Number {
-    /// Of an integer or a bool.
+    /// The value of an integer type, or of `bool` as 0 or 1.
     Int(i128),
-    /// Of a float.
+    /// The value of a floating-point type.
     Float(f64),
 }
 
