@@ -76,7 +76,8 @@ int main() {
         const float found = work(k);
         CHECK(found > expected * 0.99f && found < expected * 1.01f);
     }
-    std::printf("%d refused, %d done\n", refused, done);
+    // how many of them depends on what the threads allocate at the same time
+    std::fprintf(stderr, "%d refused, %d done\n", refused, done);
     CHECK(refused > 0 && done > 0);
     return failures != 0;
 }

@@ -25,7 +25,7 @@ passed=0 failed=0
 for tool in ${tools:-memcheck racecheck initcheck synccheck}; do
     while read -r program arguments; do
         case $program in *"$only"*) ;; *) continue ;; esac
-        name=$tool-$(basename "$program")
+        name=$tool-$(echo "${program#tests/}" | tr / -)
         arguments=$(printf %s "$arguments" | sed "s|@OUT@|$OUT|g")
         # shellcheck disable=SC2086 # several words
         ARRAYGPU_DEVICE=cuda ARRAYGPU_SANITIZER=1 timeout "${TEST_TIMEOUT:-600}" "$sanitizer" --tool "$tool" --error-exitcode 99 --report-api-errors no \

@@ -25,7 +25,7 @@ steady() { sed 's/finished in .*//; s/(took .*)//; s/, [0-9]* s ([0-9]* programs
 for device in $devices; do
     while read -r program arguments; do
         case $program in *"$only"*) ;; *) continue ;; esac
-        name=$device-$(basename "$program")
+        name=$device-$(echo "${program#tests/}" | tr / -)
         arguments=$(printf %s "$arguments" | sed "s|@OUT@|$OUT|g")
         status=0
         for run in 1 2; do

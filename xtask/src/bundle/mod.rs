@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! lib/         libarraygpu.so.5 and the packages' libraries      share/   the packages' manifests and code to read
-//! tests/cpp/   programs of cpp-examples/ and tests/cpp/          tests/rust/   test programs of the runtime
+//! tests/cpp/   programs of tests/cpp/                            tests/examples/   programs of cpp-examples/
+//! tests/rust/  test programs of the runtime
 //! tests.list   what run-tests.sh runs, with arguments            data/    what they read
 //! bench/       the benchmark                                     share/bench/   its peers' source
 //! run-tests.sh  run-bench.sh  run-sanitizer.sh  README.txt  THIRD-PARTY.txt  sbom.json

@@ -22,7 +22,9 @@ pub fn add(bundle: &mut Bundle, project: &str, toolkit: Option<&Toolkit>) -> Res
     for program in programs(&build)? {
         let name = program.file_name().unwrap_or_default();
         let data = WITH_DATA.iter().find(|(program, _)| name == *program);
-        bundle.test(&program, "tests/cpp", data.map_or("", |(_, arguments)| *arguments))?;
+        // an example and a test may have one name
+        let folder = if project == "cpp-examples" { "tests/examples" } else { project };
+        bundle.test(&program, folder, data.map_or("", |(_, arguments)| *arguments))?;
     }
     if project == "tests/cpp" {
         bundle.put_folder(&sh::root().join("tests/abi"), "abi")?;
