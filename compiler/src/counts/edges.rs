@@ -123,6 +123,8 @@ impl Walk<'_> {
     /// Returns the number of steps of an element's loop.
     fn steps(&mut self, step: &Lambda, count: NodeId) -> f64 {
         let most = self.value(count).map(|l| l.as_i64().max(0) as f64);
+        // an end that an element decides is a number for the indices that are assumed, where it may be 0
+        let most = most.filter(|most| *most > 0.0 || self.g.is_closed(count));
         match most {
             Some(steps) if element_loops::is_counted(&self.g, step) => steps,
             most => most.map_or(ASSUMED_STEPS, |most| most.min(ASSUMED_STEPS)),

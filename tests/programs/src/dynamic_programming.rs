@@ -197,11 +197,12 @@ fn tables(c: &mut Corpus) {
         |cost: MExp<f32>, dims: VExp<f32>| {
             let n = cost.rows();
             generate2(n, n, |i, j| {
-                let best = generate(n, |k| {
-                    let split = cost.at(i, k) + cost.at((k + 1).min(n - 1), j);
-                    cond(k.ge(i) & k.lt(j), split + dims.at(i) * dims.at(k + 1) * dims.at(j + 1), 1e9)
+                let best = loop_for(j - i, 1e9f32, |step, best| {
+                    let k = i + step;
+                    let split = cost.at(i, k) + cost.at(k + 1, j);
+                    best.min(split + dims.at(i) * dims.at(k + 1) * dims.at(j + 1))
                 });
-                cond(i.lt(j), best.min(), 0.0)
+                cond(i.lt(j), best, 0.0)
             })
         },
         |[cost, dims]| {
@@ -219,7 +220,7 @@ fn tables(c: &mut Corpus) {
         [v(9), v(9)],
         |a: VExp<f32>, b: VExp<f32>| {
             let n = a.len();
-            let first = generate(n, |j| generate(n, |k| cond(k.le(j), (a.at(0) - b.at(k)).abs(), 0.0)).sum());
+            let first = b.map(|b| (a.at(0) - b).abs()).scan(0.0, |a, b| a + b);
             let (last, _) = iterate(3, (first, fill(1, 1i64)), |(t, i)| {
                 let x = a.at(i.at(0));
                 let next = generate(n, |j| t.at(j).min(t.at((j - 1).max(0))) + (x - b.at(j)).abs());
@@ -235,7 +236,7 @@ fn tables(c: &mut Corpus) {
             t
         },
     )
-    .because(reason::FEWER)
+    .because(reason::SCAN)
     .fewest(4);
     c.add(
         "smith_waterman_scores",

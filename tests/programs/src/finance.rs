@@ -302,8 +302,7 @@ fn series(c: &mut Corpus) {
         "r",
         [v(40).positive()],
         |p: VExp<f32>| {
-            let n = p.len();
-            let peak = generate(n, |i| generate(n, |j| cond(j.le(i), p.at(j), 0.0)).max());
+            let peak = p.scan(0.0, |a, b| a.max(b));
             ((peak - p) / peak).max()
         },
         |[p]| {
@@ -315,7 +314,7 @@ fn series(c: &mut Corpus) {
             worst
         },
     )
-    .because(reason::FLATTENED);
+    .because(reason::SCAN);
 }
 
 fn simulations(c: &mut Corpus) {
@@ -338,9 +337,11 @@ fn simulations(c: &mut Corpus) {
         [m(8, 9), s(1.0)],
         |z: MExp<f32>, strike: SExp<f32>| {
             let payoff = z.map_rows(|r| {
-                let n = r.len();
-                let path = generate(n, |t| generate(n, |u| cond(u.le(t), r.at(u) * 0.125, 0.0)).sum().exp());
-                (path.sum() / n.cast::<f32>() - strike).max(0.0)
+                let (_, sum) = (r,).fold((0.0f32, 0.0f32), |(x, sum), (z,)| {
+                    let x = x + z * 0.125;
+                    (x, sum + x.exp())
+                });
+                (sum / r.len().cast::<f32>() - strike).max(0.0)
             });
             payoff.sum() / payoff.len().cast::<f32>()
         },
