@@ -1,7 +1,7 @@
 //! Nested reductions on a CPU, one tile at a time: the loops over the 128 columns of a row are
 //! independent and vectorise, like those of `reduce.rs`.
 
-use super::column_tree::{load, number_of, short_tree_of, store, tree_of};
+use super::column_tree::{fill, load, number_of, short_tree_of, store, tree_of};
 use super::element_loop::each;
 use super::whole_rows;
 use crate::core::COLUMNS;
@@ -22,7 +22,7 @@ pub fn tile(
     count: Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    if l.k.strided || !whole_rows::serves(r) {
+    if !keeps_rows(l) || !whole_rows::serves(r) {
         return some_rows(l, r, place, base, count, out);
     }
     let value = variables(l, r, out);
@@ -88,20 +88,25 @@ fn some_rows(
     } else {
         out.extend(of_row(l, None, &width)?);
     }
-    // whole rows have a constant bound: C compilers keep their columns in registers
     let first = Expr::int(i64::from(!has_identity));
-    let whole = Expr::binary(BinaryOp::Shr, count.clone(), Expr::int(COLUMNS.trailing_zeros().into()));
-    let whole = named(l, "whole", whole, out);
-    let row = l.k.reg("row", Ty::I64);
-    let mut body = Vec::new();
+    let (row, mut body) = (l.k.reg("row", Ty::I64), Vec::new());
     let start = named(l, "start", Expr::Reg(row).times(Expr::int(COLUMNS)), &mut body);
-    body.extend(of_row(l, Some(&start), &Expr::int(COLUMNS))?);
-    out.push(Stmt::Seq(row, first.clone(), whole.clone(), body));
-    let start = Expr::binary(BinaryOp::Max, whole, first).times(Expr::int(COLUMNS));
-    let start = named(l, "start", start, out);
-    let left = named(l, "left", count.clone().minus(start.clone()), out);
-    let last = of_row(l, Some(&start), &left)?;
-    out.push(Stmt::If(Expr::binary(BinaryOp::Lt, start, count), last, vec![]));
+    if keeps_rows(l) {
+        let whole = Expr::binary(BinaryOp::Shr, count.clone(), Expr::int(COLUMNS.trailing_zeros().into()));
+        let whole = named(l, "whole", whole, out);
+        body.extend(of_row(l, Some(&start), &Expr::int(COLUMNS))?);
+        out.push(Stmt::Seq(row, first.clone(), whole.clone(), body));
+        let start = Expr::binary(BinaryOp::Max, whole, first).times(Expr::int(COLUMNS));
+        let start = named(l, "start", start, out);
+        let left = named(l, "left", count.clone().minus(start.clone()), out);
+        let last = of_row(l, Some(&start), &left)?;
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, start, count), last, vec![]));
+    } else {
+        let rows = named(l, "rows", rows_of(count.clone()), out);
+        let left = named(l, "left", count.minus(start.clone()).min(Expr::int(COLUMNS)), &mut body);
+        body.extend(of_row(l, Some(&start), &left)?);
+        out.push(Stmt::Seq(row, first, rows, body));
+    }
     if has_identity {
         let values = tree_of(l, r, place, &columns, out)?;
         return Ok(values.into_iter().map(|e| named(l, "total", e, out)).collect());
@@ -117,12 +122,11 @@ fn some_rows(
     Ok(total.into_iter().map(Expr::Reg).collect())
 }
 
-/// Emits a store of these values to each column.
-pub(super) fn fill(l: &mut Lower, columns: &[Mem], values: Vec<Expr>, out: &mut Vec<Stmt>) {
-    let c = l.k.reg("c", Ty::I64);
-    let mut filled = Vec::new();
-    store(columns, &Expr::Reg(c), values, &mut filled);
-    out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), filled));
+/// Whether the loops over whole rows have constant bounds, so that C compilers keep their columns in registers: where a
+/// row is kept, it is in a cache for most of them. Rows that come from memory take longer so, because the hardware's
+/// prefetching falls behind (`bench/NOTES.md`, "Windows and whole rows on CPUs").
+fn keeps_rows(l: &Lower) -> bool {
+    l.launch.facts.resident.is_some()
 }
 
 /// Declares a variable for the total of each accumulator.
