@@ -53,6 +53,14 @@ pub fn step(g: &mut Graph, [_, mean, sum]: Moments, after: Count, x: NodeId) -> 
 
 /// Returns the moments of the values of both; `b` may have none.
 pub fn join(g: &mut Graph, a: Moments, b: Moments) -> Moments {
+    let [count, mean, sum] = join_present(g, a, b);
+    let none = g.lit(Lit::zero(g.ty(count).elem));
+    let is_absent = binary(g, BinaryOp::Eq, b[0], none);
+    [count, simplify(g, Op::Select(is_absent, a[1], mean)), simplify(g, Op::Select(is_absent, a[2], sum))]
+}
+
+/// Returns the moments of the values of both, each of which has some.
+pub fn join_present(g: &mut Graph, a: Moments, b: Moments) -> Moments {
     let count = binary(g, BinaryOp::Add, a[0], b[0]);
     let weight = binary(g, BinaryOp::Div, b[0], count);
     let d = binary(g, BinaryOp::Sub, b[1], a[1]);
@@ -60,10 +68,7 @@ pub fn join(g: &mut Graph, a: Moments, b: Moments) -> Moments {
     let scale = binary(g, BinaryOp::Mul, a[0], weight);
     let scaled = binary(g, BinaryOp::Mul, d, scale);
     let sum = binary(g, BinaryOp::Add, a[2], b[2]);
-    let sum = simplify(g, Op::MulAdd(d, scaled, sum));
-    let none = g.lit(Lit::zero(g.ty(count).elem));
-    let is_absent = binary(g, BinaryOp::Eq, b[0], none);
-    [count, simplify(g, Op::Select(is_absent, a[1], mean)), simplify(g, Op::Select(is_absent, a[2], sum))]
+    [count, mean, simplify(g, Op::MulAdd(d, scaled, sum))]
 }
 
 fn binary(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {

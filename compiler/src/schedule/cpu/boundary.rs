@@ -45,6 +45,16 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// Returns the indices of the part's first element and of that behind its last one, unless it is one element.
+    pub fn range(&self) -> Option<(&Expr, &Expr)> {
+        Some((&self.begin, self.end.as_ref()?))
+    }
+
+    /// Returns a piece of the part, with these elements.
+    pub fn piece<'b>(&self, (begin, end): (Expr, Expr), roots: &'b [NodeId]) -> Part<'b> {
+        Part { begin, end: Some(end), roots, given: self.given.clone() }
+    }
+
     /// Returns the loop over the part's elements. The second value says whether it first tests the
     /// conditions of unlikely arms.
     pub fn elements(&self, l: &mut Lower, name: &'static str, body: &mut Body) -> Result<(Vec<Stmt>, bool)> {

@@ -102,3 +102,11 @@ pub fn short_tree_of(
     out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(w), Expr::int(1)), body));
     Ok(load(m, &Expr::int(0)))
 }
+
+/// Emits a store of these values to each column.
+pub fn fill(l: &mut Lower, columns: &[Mem], values: Vec<Expr>, out: &mut Vec<Stmt>) {
+    let c = l.k.reg("c", Ty::I64);
+    let mut filled = Vec::new();
+    store(columns, &Expr::Reg(c), values, &mut filled);
+    out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), filled));
+}

@@ -1,4 +1,4 @@
-//! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`), rows of a few
+//! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`, with `windows` of neighbours), rows of a few
 //! elements as straight code (`unrolled_rows`), strips of
 //! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`, and
 //! `row_strips`, where the segments are the elements of a row), many
@@ -35,6 +35,8 @@ pub mod stencil_chain;
 mod stores;
 mod strip;
 pub mod unrolled_rows;
+mod whole_rows;
+mod windows;
 
 use super::along::Along;
 use super::facts::ResidentSegments;

@@ -1,11 +1,12 @@
 //! Nested reductions on a CPU, one tile at a time: the loops over the 128 columns of a row are
 //! independent and vectorise, like those of `reduce.rs`.
 
-use super::column_tree::{load, number_of, short_tree_of, store, tree_of};
+use super::column_tree::{fill, load, number_of, short_tree_of, store, tree_of};
 use super::element_loop::each;
+use super::whole_rows;
 use crate::core::COLUMNS;
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::nested_loop::rows_of;
@@ -21,12 +22,33 @@ pub fn tile(
     count: Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
+    if !keeps_rows(l) || !whole_rows::serves(r) {
+        return some_rows(l, r, place, base, count, out);
+    }
+    let value = variables(l, r, out);
+    let (mut whole, mut some) = (Vec::new(), Vec::new());
+    let values = whole_rows::tile(l, r, place, (&base, &count), &mut whole)?;
+    assign(&value, values, &mut whole);
+    let is_whole = Expr::binary(BinaryOp::And, count.clone(), Expr::int(COLUMNS - 1));
+    let is_whole = Expr::binary(BinaryOp::Eq, is_whole, Expr::int(0));
+    let values = some_rows(l, r, place, base, count, &mut some)?;
+    assign(&value, values, &mut some);
+    out.push(Stmt::If(is_whole, whole, some));
+    Ok(value.into_iter().map(Expr::Reg).collect())
+}
+
+/// Emits the reduction of a tile whose last row may have fewer than 128 columns.
+fn some_rows(
+    l: &mut Lower,
+    r: &Reduction,
+    place: &Surroundings,
+    base: Expr,
+    count: Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
     let columns = columns_of(l, r, out);
-    let [width, rows, row, start, left] =
-        ["width", "rows", "row", "start", "left"].map(|name| l.k.reg(name, Ty::I64));
-    out.push(Stmt::Let(width, count.clone().min(Expr::int(COLUMNS)), Default::default()));
-    out.push(Stmt::Let(rows, rows_of(count.clone()), Default::default()));
-    let of_row = |l: &mut Lower, first: Option<&Expr>, base: Expr, count: Expr| -> Result<Vec<Stmt>> {
+    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let of_row = |l: &mut Lower, first: Option<&Expr>, count: &Expr| -> Result<Vec<Stmt>> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let acc = r.variables(l.launch);
         let roots = match first {
@@ -36,7 +58,8 @@ pub fn tile(
         let mut all = Vec::new();
         let number = first.filter(|_| r.is_counted()).map(|row| number_of(row, r.types[0]));
         let number = number.map(|e| named(l, "number", e, &mut all));
-        let mut elements = each(l, "c", &Expr::int(0), &count, &mut |l, c, conditions, out| {
+        let base = first.map_or(base.clone(), |row| base.clone().plus(row.clone()));
+        let mut elements = each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
             let mut vars = place.vars.to_vec();
             let i = named(l, "i", base.clone().plus(c.clone()), out);
             vars.push((index, i));
@@ -61,36 +84,60 @@ pub fn tile(
     if has_identity {
         // with an identity in absent columns all loops of the tree have constant bounds, for short
         // sequences as well
-        let c = l.k.reg("c", Ty::I64);
-        let mut filled = Vec::new();
-        store(&columns, &Expr::Reg(c), r.absent(l.launch), &mut filled);
-        out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), filled));
+        fill(l, &columns, r.absent(l.launch), out);
     } else {
-        out.extend(of_row(l, None, base.clone(), Expr::Reg(width))?);
+        out.extend(of_row(l, None, &width)?);
     }
-    let mut body = vec![
-        Stmt::Let(start, Expr::Reg(row).times(Expr::int(COLUMNS)), Default::default()),
-        Stmt::Let(left, count.minus(Expr::Reg(start)).min(Expr::int(COLUMNS)), Default::default()),
-    ];
-    body.extend(of_row(l, Some(&Expr::Reg(start)), base.plus(Expr::Reg(start)), Expr::Reg(left))?);
-    out.push(Stmt::Seq(row, Expr::int(i64::from(!has_identity)), Expr::Reg(rows), body));
+    let first = Expr::int(i64::from(!has_identity));
+    let (row, mut body) = (l.k.reg("row", Ty::I64), Vec::new());
+    let start = named(l, "start", Expr::Reg(row).times(Expr::int(COLUMNS)), &mut body);
+    if keeps_rows(l) {
+        let whole = Expr::binary(BinaryOp::Shr, count.clone(), Expr::int(COLUMNS.trailing_zeros().into()));
+        let whole = named(l, "whole", whole, out);
+        body.extend(of_row(l, Some(&start), &Expr::int(COLUMNS))?);
+        out.push(Stmt::Seq(row, first.clone(), whole.clone(), body));
+        let start = Expr::binary(BinaryOp::Max, whole, first).times(Expr::int(COLUMNS));
+        let start = named(l, "start", start, out);
+        let left = named(l, "left", count.clone().minus(start.clone()), out);
+        let last = of_row(l, Some(&start), &left)?;
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, start, count), last, vec![]));
+    } else {
+        let rows = named(l, "rows", rows_of(count.clone()), out);
+        let left = named(l, "left", count.minus(start.clone()).min(Expr::int(COLUMNS)), &mut body);
+        body.extend(of_row(l, Some(&start), &left)?);
+        out.push(Stmt::Seq(row, first, rows, body));
+    }
     if has_identity {
         let values = tree_of(l, r, place, &columns, out)?;
-        return Ok(values.into_iter().map(|e| named(l, "whole", e, out)).collect());
+        return Ok(values.into_iter().map(|e| named(l, "total", e, out)).collect());
     }
     // 128 columns join by loops that vectorise, fewer by a general loop
-    let whole = r.registers(l, "whole");
-    out.extend(whole.iter().zip(&r.types).map(|(value, ty)| Stmt::Var(*value, Expr::Lit(Lit::zero(*ty)))));
-    let assign = |values: Vec<Expr>, out: &mut Vec<Stmt>| {
-        out.extend(whole.iter().zip(values).map(|(value, e)| Stmt::Assign(*value, e)));
-    };
+    let total = variables(l, r, out);
     let (mut full, mut short) = (Vec::new(), Vec::new());
     let values = tree_of(l, r, place, &columns, &mut full)?;
-    assign(values, &mut full);
-    let values = short_tree_of(l, r, place, &columns, Expr::Reg(width), &mut short)?;
-    assign(values, &mut short);
-    out.push(Stmt::If(Expr::binary(BinaryOp::Eq, Expr::Reg(width), Expr::int(COLUMNS)), full, short));
-    Ok(whole.into_iter().map(Expr::Reg).collect())
+    assign(&total, values, &mut full);
+    let values = short_tree_of(l, r, place, &columns, width.clone(), &mut short)?;
+    assign(&total, values, &mut short);
+    out.push(Stmt::If(Expr::binary(BinaryOp::Eq, width, Expr::int(COLUMNS)), full, short));
+    Ok(total.into_iter().map(Expr::Reg).collect())
+}
+
+/// Whether the loops over whole rows have constant bounds, so that C compilers keep their columns in registers: where a
+/// row is kept, it is in a cache for most of them. Rows that come from memory take longer so, because the hardware's
+/// prefetching falls behind (`bench/NOTES.md`, "Windows and whole rows on CPUs").
+fn keeps_rows(l: &Lower) -> bool {
+    l.launch.facts.resident.is_some()
+}
+
+/// Declares a variable for the total of each accumulator.
+fn variables(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Reg> {
+    let total = r.registers(l, "total");
+    out.extend(total.iter().zip(&r.types).map(|(value, ty)| Stmt::Var(*value, Expr::Lit(Lit::zero(*ty)))));
+    total
+}
+
+fn assign(to: &[Reg], values: Vec<Expr>, out: &mut Vec<Stmt>) {
+    out.extend(to.iter().zip(values).map(|(value, e)| Stmt::Assign(*value, e)));
 }
 
 /// Declares the columns of each accumulator.

@@ -11,6 +11,7 @@ use super::column_tree::{load, number_of, short_tree_of, store, tree_of};
 use super::element_loop::each;
 use super::nested::rows_by_loops;
 use super::stores::Stores;
+use super::whole_rows;
 use crate::core::{COLUMNS, NodeId, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
@@ -130,7 +131,10 @@ impl Tile<'_> {
         inner.append(&mut work);
         out.push(Stmt::Seq(r, Expr::int(first_row), rows_expr, inner));
         for (reduction, own) in by_reduction(self.reductions, &columns) {
-            let values = if full {
+            let values = if full && whole_rows::serves(reduction) {
+                let rows = Expr::int(TILE / COLUMNS);
+                whole_rows::tree(l, reduction, own[1..].to_vec(), &rows, &mut out)?
+            } else if full {
                 tree_of(l, reduction, &Surroundings::NONE, own, &mut out)?
             } else {
                 short_tree_of(l, reduction, &Surroundings::NONE, own, width.clone(), &mut out)?

@@ -5,8 +5,9 @@
 //! This strategy is not needed if every array is read at the element's own indices only, and has no
 //! gaps between its rows: then `map` counts through all elements.
 
-use super::boundary::{RowOf, RowParts};
+use super::boundary::{Part, RowOf, RowParts};
 use super::stores::Stores;
+use super::windows::{Stored, Windows};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -47,20 +48,33 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
         let outer: Vec<(NodeId, Expr)> = index.iter().copied().zip(piece.outer.iter().cloned()).collect();
         let row = RowOf { extents: &extents, outer: &outer };
         row_parts.emit(l, &row, (&piece.begin, &piece.end), out, &mut |l, part| {
-            let elements = part.elements(l, "j", &mut |l, j, conditions, out| {
-                let own = [(index[outer.len()], j.clone())];
-                let vars: Vec<(NodeId, Expr)> =
-                    outer.iter().chain(&own).chain(&part.given).cloned().collect();
-                if let Some(conditions) = conditions {
-                    return l.conditions(&vars, conditions, out);
-                }
-                let at = piece.row.clone().plus(j.clone());
-                let values = l.region(&vars, part.roots, &at, out)?;
-                let in_tile = at.minus(walk.lo.clone());
-                stores.store_at(l, values, &piece.indices(j), &in_tile, out);
-                Ok(vec![])
-            })?;
-            Ok(elements.0)
+            let own = index[outer.len()];
+            let elements = |l: &mut Lower, part: &Part, stored: Option<&Stored>| {
+                part.elements(l, "j", &mut |l, j, conditions, out| {
+                    let mut vars: Vec<(NodeId, Expr)> = outer.iter().chain(&part.given).cloned().collect();
+                    vars.push((own, j.clone()));
+                    vars.extend(stored.map_or(vec![], |stored| stored.of(l, j, out)));
+                    if let Some(conditions) = conditions {
+                        return l.conditions(&vars, conditions, out);
+                    }
+                    let at = piece.row.clone().plus(j.clone());
+                    let values = l.region(&vars, part.roots, &at, out)?;
+                    let in_tile = at.minus(walk.lo.clone());
+                    stores.store_at(l, values, &piece.indices(j), &in_tile, out);
+                    Ok(vec![])
+                })
+            };
+            if !staged
+                && !l.k.strided
+                && part.range().is_some()
+                && let Some(windows) = Windows::of(l.launch, part.roots, own)
+            {
+                let known: Vec<(NodeId, Expr)> = outer.iter().chain(&part.given).cloned().collect();
+                return windows.pieces(l, (part, own), &known, &mut |l, part, stored| {
+                    Ok(elements(l, part, Some(stored))?.0)
+                });
+            }
+            Ok(elements(l, part, None)?.0)
         })
     })?;
     if staged {

@@ -15,7 +15,7 @@
 use super::column_tree::{load, number_of, store};
 use super::pairwise::Pile;
 use super::stores::Stores;
-use super::strip::Strip;
+use super::strip::{Strip, region};
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -283,7 +283,7 @@ impl Strip<'_> {
         for k in &index {
             roots.extend(self.stored_at(l, *k));
         }
-        let mut values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let mut values = region(l, (fixed, own), &roots, &i, (out, &mut body))?;
         let elements = values.split_off(steps);
         self.store_elements(l, &rows, &i, elements, &mut body);
         store(&self.block, &to, values, &mut body);
@@ -312,7 +312,7 @@ impl Strip<'_> {
         for k in &index {
             roots.extend(self.stored_at(l, *k));
         }
-        let mut values = self.region(l, (fixed, own), &roots, &i, (out, &mut body))?;
+        let mut values = region(l, (fixed, own), &roots, &i, (out, &mut body))?;
         let elements = values.split_off(steps);
         let rows: Vec<Expr> = (0..4).map(|e| row.clone().plus(Expr::int(e))).collect();
         self.store_elements(l, &rows, &i, elements, &mut body);

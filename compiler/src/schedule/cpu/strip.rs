@@ -119,37 +119,35 @@ impl Strip<'_> {
         }
         out.append(&mut stores);
     }
+}
 
-    /// Emits values of a segment. What depends on the variables `fixed` only is the same for all
-    /// segments and comes before the loop over them: the C compiler does not move all of it, such as
-    /// quotients.
-    pub(super) fn region(
-        &self,
-        l: &mut Lower,
-        (mut fixed, own): (Known, Known),
-        roots: &[NodeId],
-        at: &Expr,
-        (before, body): (&mut Vec<Stmt>, &mut Vec<Stmt>),
-    ) -> Result<Vec<Expr>> {
-        let varying: Vec<Var> = own.iter().flat_map(|(n, _)| l.launch.g.node(*n).free.to_vec()).collect();
-        let (mut stack, mut seen, mut same) = (roots.to_vec(), HashSet::default(), Vec::new());
-        while let Some(n) = stack.pop() {
-            let g = &l.launch.g;
-            if !seen.insert(n) || g.is_closed(n) || matches!(g.op(n), Op::Var(..)) {
-                continue;
-            }
-            if g.node(n).free.iter().any(|v| varying.contains(v)) || !g.ty(n).is_scalar() {
-                stack.extend(g.op(n).operands());
-            } else if !l.launch.may_record(n) && !exists_inside_only(&l.launch.g, n) {
-                same.push(n);
-            }
+/// Emits values of a segment, or of a column. What depends on the variables `fixed` only is the same for all of
+/// them and comes before the loop over these: the C compiler does not move all of it, such as quotients.
+pub(super) fn region(
+    l: &mut Lower,
+    (mut fixed, own): (Known, Known),
+    roots: &[NodeId],
+    at: &Expr,
+    (before, body): (&mut Vec<Stmt>, &mut Vec<Stmt>),
+) -> Result<Vec<Expr>> {
+    let varying: Vec<Var> = own.iter().flat_map(|(n, _)| l.launch.g.node(*n).free.to_vec()).collect();
+    let (mut stack, mut seen, mut same) = (roots.to_vec(), HashSet::default(), Vec::new());
+    while let Some(n) = stack.pop() {
+        let g = &l.launch.g;
+        if !seen.insert(n) || g.is_closed(n) || matches!(g.op(n), Op::Var(..)) {
+            continue;
         }
-        same.sort_unstable();
-        let values = l.region(&fixed, &same, &Expr::int(0), before)?;
-        for (n, e) in same.into_iter().zip(values) {
-            fixed.push((n, named(l, "same", e, before)));
+        if g.node(n).free.iter().any(|v| varying.contains(v)) || !g.ty(n).is_scalar() {
+            stack.extend(g.op(n).operands());
+        } else if !l.launch.may_record(n) && !exists_inside_only(&l.launch.g, n) {
+            same.push(n);
         }
-        fixed.extend(own);
-        l.region(&fixed, roots, at, body)
     }
+    same.sort_unstable();
+    let values = l.region(&fixed, &same, &Expr::int(0), before)?;
+    for (n, e) in same.into_iter().zip(values) {
+        fixed.push((n, named(l, "same", e, before)));
+    }
+    fixed.extend(own);
+    l.region(&fixed, roots, at, body)
 }
