@@ -42,7 +42,6 @@ fn is_of_cpu(s: Strategy) -> bool {
         s,
         Stencil(..)
             | TransposedTile
-            | ThreadRows
             | CooperativeNest
             | TensorProduct
             | TemporalBlocking

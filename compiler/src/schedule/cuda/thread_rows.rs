@@ -7,7 +7,7 @@
 //! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as
 //! well, by loads that have one address for a warp.
 //!
-//! Chosen for rows of one of the lengths `LENGTHS`, before the loops of an element. The cost is the operations of an
+//! Chosen for rows of one of the lengths `thread_rows::LENGTHS`, before the loops of an element. The cost is the operations of an
 //! element, or the bytes of its row.
 
 use super::elements::{store_single, stored};
@@ -22,8 +22,6 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, ShortRow, named as bind};
 use crate::schedule::{thread_rows, unroll_and_jam};
 
-/// The lengths of rows that have a variant: powers of two, and points in space.
-const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
 /// The longest rows of which a thread has two.
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
@@ -93,7 +91,7 @@ impl ThreadRowsParams {
 pub fn of_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<(u32, ThreadRowsParams)> {
     let Some(length) = l.facts.length_of_rows else { return Vec::new() };
     let of = |n: u32| ThreadRowsParams::of(l, fused, length, n).map(|params| (n, params));
-    LENGTHS.into_iter().filter_map(of).collect()
+    thread_rows::LENGTHS.into_iter().filter_map(of).collect()
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ThreadRowsParams) -> Result<Vec<Stmt>> {
