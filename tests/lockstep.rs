@@ -121,11 +121,20 @@ fn index_order() {
 }"
     .replace("JOIN", "(%a: T, %b: T, %c: T, %d: T) from %none over %z { %m = mul %a, %c %n = mul %a, %d %o = add %b, %n %t = tuple %m, %o yield %t }");
     let c = compiled_for(&text, Ty::I32, Targets { cpu: true, cuda: false });
-    let mut rng = Rng::new(4);
+    let (mut rng, both) = (Rng::new(4), [load_highest(&c), load_blocks(&c)]);
     for n in [0, 1, 17, 2047, 2048, 5000, (1 << 18) + 1] {
-        let args = [numbers(Ty::I32, &[n], &mut rng), numbers(Ty::I32, &[n], &mut rng)];
-        let wanted = interp::run(&c.functions[0].source, &args).unwrap().results;
-        for loaded in [load_highest(&c), load_blocks(&c)] {
+        let args = [(); 2].map(|()| numbers(Ty::I32, &[n], &mut rng));
+        // compositions of affine functions: the order of joins does not matter, that of the functions does
+        let elements = |v: &Value| match v {
+            Value::Vector(all) => all.iter().map(|l| l.as_i32()).collect(),
+            _ => Vec::new(),
+        };
+        let functions = elements(&args[0]).into_iter().zip(elements(&args[1]));
+        let (a, b) = functions.fold((1i32, 0i32), |(a, b), (c, d): (i32, i32)| {
+            (a.wrapping_mul(c), b.wrapping_add(a.wrapping_mul(d)))
+        });
+        let wanted = [a, b].map(|x| Value::Scalar(Lit::i32(x)));
+        for loaded in &both {
             let called = loaded.call(0, context(2), &args, &shapes(&wanted), Layout::Contiguous);
             assert!(called.results == wanted, "{n} elements: {}", called.message);
         }
