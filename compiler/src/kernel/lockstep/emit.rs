@@ -1,12 +1,14 @@
 //! The code of a strip of elements. What a lane computes in one loop over the lanes and needs in another one lies in a
 //! local array.
 
-use super::LANES;
 use super::parts::{Part, Parts};
 use crate::kernel::clone_body::Renaming;
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// The lanes of a strip: two vectors of the widest kind of 32 bits.
+pub const LANES: i64 = 32;
 
 /// What writes the code of a strip.
 pub struct Strip<'a> {

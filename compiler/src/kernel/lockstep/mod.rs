@@ -24,11 +24,8 @@ use super::clone_body::Renaming;
 use super::parts::{find_variables, operations};
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use emit::Strip;
+use emit::{LANES, Strip};
 use parts::Parts;
-
-/// The lanes of a strip: two vectors of the widest kind of 32 bits.
-const LANES: i64 = 32;
 
 /// Longer bodies stay as they are, because they are written twice.
 const LONGEST: usize = 16384;
