@@ -26,10 +26,11 @@ use crate::schedule::{thread_rows, unroll_and_jam};
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
 const MOST_NODES: usize = 2048;
-/// The words of a thread's rows up to which four and three blocks of 256 threads are resident at least, with 64 and
-/// 80 registers a thread. The assignment of points of 16 dimensions takes 0.101 ms with three and 0.103 ms with two.
-const WORDS_OF_FOUR: usize = 16;
-const WORDS_OF_THREE: usize = 32;
+/// The words of a thread's rows up to which four blocks of 256 threads are resident at least, with 64 registers a thread, and
+/// of rows whose code has no loops. The assignment of points of 16 dimensions to 8 centres takes 0.098 ms with four blocks,
+/// 0.101 with three and 0.102 with two; with a staged number of centres 0.120, 0.126 and 0.131.
+const WORDS_OF_FOUR: usize = 32;
+const WORDS_OF_FOUR_STRAIGHT: usize = 16;
 
 /// The elements of a thread.
 pub struct ThreadRowsParams {
@@ -73,9 +74,8 @@ impl ThreadRowsParams {
         let widest = l.facts.accesses.arrays().map(|x| l.g.ty(*x).elem.size()).max().unwrap_or(4);
         match self.indices.len() * self.row.elements as usize * widest.div_ceil(4) {
             _ if self.has_trees => 1,
-            _ if self.is_straight => 2,
+            words if self.is_straight && words > WORDS_OF_FOUR_STRAIGHT => 2,
             words if words <= WORDS_OF_FOUR => 4,
-            words if words <= WORDS_OF_THREE => 3,
             _ => 2,
         }
     }
