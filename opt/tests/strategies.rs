@@ -40,13 +40,7 @@ fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
     !matches!(
         s,
-        Stencil(..)
-            | TransposedTile
-            | ThreadRows
-            | CooperativeNest
-            | TensorProduct
-            | TemporalBlocking
-            | StencilChain
+        Stencil(..) | TransposedTile | CooperativeNest | TensorProduct | TemporalBlocking | StencilChain
     )
 }
 

@@ -16,6 +16,7 @@ pub mod idle_divisions;
 pub mod if_conversion;
 pub mod index;
 pub mod interp;
+pub mod lockstep;
 pub mod name;
 pub mod narrow;
 mod operands;

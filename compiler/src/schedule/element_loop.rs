@@ -2,7 +2,7 @@
 //!
 //! All values of a loop have the same operands, so the first one that is needed emits the loop, and the
 //! others read its registers. What does not depend on a step is computed before the loop. Nothing is
-//! unrolled. A condition that takes no statements is the loop's own; otherwise a flag says whether the loop
+//! unrolled. A condition that takes no statements and reads nothing is the loop's own; otherwise a flag says whether the loop
 //! goes on. What the condition and the step both compute of the states is computed once, with the condition of the
 //! next step, and kept in registers (loop inversion): assemblers compute it again behind the branch.
 
@@ -169,7 +169,9 @@ fn steps(
     go_on(l, states, values, number, &mut code);
     let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
-    if test.is_empty() {
+    // what the condition reads may be there only if there is one more step
+    let is_apart = number.is_some() && reads(&l.launch.g, *condition);
+    if test.is_empty() && !is_apart {
         let while_ = match number {
             _ if always => is_below,
             Some(_) => Expr::binary(BinaryOp::And, is_below, goes_on),

@@ -10,12 +10,14 @@
 //! ```
 
 use super::facts::Segments;
-use super::lower::LaunchContext;
-use super::reduction::Reduction;
+use super::lower::{LaunchContext, Lower};
+use super::reduction::{Reduction, bound};
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::simplify;
 use crate::core::{COLUMNS, Graph, NodeId, Op, TILE};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -117,11 +119,75 @@ fn present(g: &mut Graph, any: &[NodeId], index: NodeId, count: NodeId) -> Vec<N
 }
 
 /// Returns nodes with what `find` finds in place of the nodes inside of them.
-pub fn each_replaced(
+fn each_replaced(
     g: &mut Graph,
     nodes: &[NodeId],
     find: &mut dyn FnMut(&mut Graph, NodeId) -> Found,
 ) -> Vec<NodeId> {
     let mut memo = HashMap::default();
     nodes.iter().map(|n| replaced_by(g, *n, find, &mut simplify, &mut memo)).collect()
+}
+
+/// Emits the accumulators of a column after a further element, its first one if there are none `before`. Those that are
+/// constants make others constant.
+pub fn stepped(
+    l: &mut Lower,
+    r: &Reduction,
+    before: Option<&[Expr]>,
+    element: &[NodeId],
+    vars: &[(NodeId, Expr)],
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    let Some(before) = before else {
+        let values = r.first_of(l.launch, element);
+        return l.region(vars, &values, &Expr::int(0), out);
+    };
+    let before = Values::of(l.launch, r, before);
+    let values = r.step_of(l.launch, &before.variables, element);
+    let values = with_constants(&mut l.launch.g, &values, &before.constants);
+    l.region(&[vars, &before.known].concat(), &values, &Expr::int(0), out)
+}
+
+/// Emits the join of the accumulators of neighbours. Those that are constants make others constant.
+pub fn joined(
+    l: &mut Lower,
+    r: &Reduction,
+    a: &[Expr],
+    b: &[Expr],
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    let [a, b] = [a, b].map(|values| Values::of(l.launch, r, values));
+    let joined = r.join(l.launch, &a.variables, &b.variables);
+    let joined = with_constants(&mut l.launch.g, &joined, &[a.constants, b.constants].concat());
+    let values = l.region(&[a.known, b.known].concat(), &joined, &Expr::int(0), out)?;
+    Ok(values.into_iter().map(|e| bound(l, "joined", e, out)).collect())
+}
+
+/// The values of accumulators.
+struct Values {
+    /// A variable for each.
+    variables: Vec<NodeId>,
+    known: Vec<(NodeId, Expr)>,
+    /// The variables of those that are constants.
+    constants: Vec<(NodeId, NodeId)>,
+}
+
+impl Values {
+    fn of(l: &mut LaunchContext, r: &Reduction, values: &[Expr]) -> Values {
+        let variables = r.variables(l);
+        let (mut known, mut constants) = (Vec::new(), Vec::new());
+        for (n, e) in variables.iter().zip(values) {
+            match e {
+                Expr::Lit(value) => constants.push((*n, l.g.lit(*value))),
+                e => known.push((*n, e.clone())),
+            }
+        }
+        Values { variables, known, constants }
+    }
+}
+
+/// Returns nodes with constants in place of variables, simplified.
+fn with_constants(g: &mut Graph, nodes: &[NodeId], constants: &[(NodeId, NodeId)]) -> Vec<NodeId> {
+    let constant = |n: NodeId| constants.iter().find(|(of, _)| *of == n).map(|(_, by)| *by);
+    each_replaced(g, nodes, &mut |g, n| Found::of(g, n, constant(n)))
 }

@@ -18,6 +18,9 @@ use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples, unrolled};
 use crate::scalar::Lit;
 use rustc_hash::FxHashMap as HashMap;
 
+/// The lengths of rows that have straight code: powers of two, and points in space.
+pub const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
+
 /// The fewest reductions of one row that a thread computes from registers. Fewer are left to the lanes of a warp,
 /// whose joins cost less than them.
 const FEWEST: usize = 4;

@@ -2,7 +2,8 @@
 //! elements as straight code (`unrolled_rows`), strips of
 //! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`, and
 //! `row_strips`, where the segments are the elements of a row), many
-//! short rows at a time (`short_rows`), several passes over a row (`resident_rows`) or a strip of columns
+//! short rows at a time (`short_rows`), segments in index order (`in_order`), elements that reduce a row of their own again and
+//! again (`thread_rows`), several passes over a row (`resident_rows`) or a strip of columns
 //! (`resident_columns`), several stencils through rolling buffers of rows (`stencil_chain`), matrix products
 //! (`product`), reductions of all pairs of rows and columns in the order of the tree (`contraction`), the fixed tree
 //! (`reduce`), one loop in index order (`fold`), and the code that runs once at the end (`finish`).
@@ -18,6 +19,7 @@ mod decide;
 mod element_loop;
 mod finish;
 mod fold;
+mod in_order;
 mod map;
 pub mod nested;
 mod pairwise;
@@ -34,6 +36,7 @@ mod short_rows;
 pub mod stencil_chain;
 mod stores;
 mod strip;
+mod thread_rows;
 pub mod unrolled_rows;
 mod whole_rows;
 mod windows;
@@ -46,7 +49,7 @@ use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
 use super::stored_columns;
 use super::strategy::Strategy;
 use crate::error::Result;
-use crate::kernel::{Stmt, dce, idle_divisions, ordered_bits, records_apart, split_rows, verify};
+use crate::kernel::{Stmt, dce, idle_divisions, lockstep, ordered_bits, records_apart, split_rows, verify};
 use crate::plan::ANY_LENGTH;
 use indexmap::IndexSet;
 use select::Choice;
@@ -95,6 +98,7 @@ pub fn kernels(
         if !strided {
             split_rows::run(&mut kernel);
             records_apart::run(&mut kernel);
+            lockstep::run(&mut kernel);
             ordered_bits::run(&mut kernel);
             idle_divisions::run(&mut kernel);
         }
@@ -173,6 +177,8 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
             let short = short_rows::main(l, fused, s)?;
             vec![Stmt::If(long, map::main(l, fused, staged)?, short)]
         }
+        Choice::InOrder(ordered) => in_order::main(l, fused, ordered)?,
+        Choice::ThreadRows(rows) => thread_rows::main(l, fused, rows)?,
         Choice::ResidentRows(rows) => resident_rows::main(l, rows)?,
         Choice::ResidentColumns(columns) => resident_columns::main(l, columns)?,
         Choice::StencilChain(chain, buffers) => stencil_chain::main(l, chain, buffers)?,

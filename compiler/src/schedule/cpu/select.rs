@@ -1,8 +1,10 @@
 //! Chooses the strategy of each variant of a kernel on a CPU.
 
+use super::in_order::{self, OrderedSegments};
 use super::row_strips::{self, RowStrips};
 use super::short_rows;
 use super::stencil_chain::Buffers;
+use super::thread_rows::{self, ThreadRows};
 use super::unrolled_rows::{self, UnrolledRows};
 use crate::schedule::accesses::needs_indices;
 use crate::schedule::along::Along;
@@ -29,6 +31,10 @@ pub enum Choice {
     RowStrips(RowStrips),
     /// A segmented reduction of rows, many short rows at a time.
     Batches(Rc<Segments>),
+    /// Segments whose tiles are in index order.
+    InOrder(OrderedSegments),
+    /// Elements that reduce a row of their own again and again, in lockstep.
+    ThreadRows(ThreadRows),
     /// Several stencils one after another, through rolling buffers of rows.
     StencilChain(Rc<StencilChain>, Buffers),
     /// Several passes over a row, before the next row.
@@ -86,6 +92,14 @@ fn elements(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bo
     if let Some(rows) = (!staged && !strided).then(|| row_strips::of(l, fused)).flatten() {
         return Choice::RowStrips(rows);
     }
+    if !staged && !strided {
+        if let Some(ordered) = in_order::of(l, fused) {
+            return Choice::InOrder(ordered);
+        }
+        if let Some(rows) = thread_rows::of(l, fused) {
+            return Choice::ThreadRows(rows);
+        }
+    }
     if let Some(strips) = &l.facts.strips {
         return Choice::Strips(strips.clone());
     }
@@ -111,9 +125,13 @@ impl Choice {
             Choice::ResidentColumns(_) => Strategy::ResidentColumns,
             Choice::StencilChain(..) => Strategy::StencilChain,
             Choice::RowStrips(_) | Choice::StoredColumns(..) => Strategy::SegmentedColumns,
-            Choice::Strips(_) | Choice::Batches(_) | Choice::UnrolledRows(_) | Choice::Rows | Choice::Map => {
-                l.strategy_of_elements()
-            }
+            Choice::ThreadRows(_) => Strategy::ThreadRows,
+            Choice::InOrder(_)
+            | Choice::Strips(_)
+            | Choice::Batches(_)
+            | Choice::UnrolledRows(_)
+            | Choice::Rows
+            | Choice::Map => l.strategy_of_elements(),
         }
     }
 }

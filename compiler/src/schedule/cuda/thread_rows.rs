@@ -7,7 +7,7 @@
 //! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as
 //! well, by loads that have one address for a warp.
 //!
-//! Chosen for rows of one of the lengths `LENGTHS`, before the loops of an element. The cost is the operations of an
+//! Chosen for rows of one of the lengths `thread_rows::LENGTHS`, before the loops of an element. The cost is the operations of an
 //! element, or the bytes of its row.
 
 use super::elements::{store_single, stored};
@@ -22,16 +22,15 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, ShortRow, named as bind};
 use crate::schedule::{thread_rows, unroll_and_jam};
 
-/// The lengths of rows that have a variant: powers of two, and points in space.
-const LENGTHS: [u32; 5] = [3, 4, 8, 16, 32];
 /// The longest rows of which a thread has two.
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
 const MOST_NODES: usize = 2048;
-/// The words of a thread's rows up to which four and three blocks of 256 threads are resident at least, with 64 and
-/// 80 registers a thread. The assignment of points of 16 dimensions takes 0.101 ms with three and 0.103 ms with two.
-const WORDS_OF_FOUR: usize = 16;
-const WORDS_OF_THREE: usize = 32;
+/// The words of a thread's rows up to which four blocks of 256 threads are resident at least, with 64 registers a thread, and
+/// of rows whose code has no loops. The assignment of points of 16 dimensions to 8 centres takes 0.098 ms with four blocks,
+/// 0.101 with three and 0.102 with two; with a staged number of centres 0.120, 0.126 and 0.131.
+const WORDS_OF_FOUR: usize = 32;
+const WORDS_OF_FOUR_STRAIGHT: usize = 16;
 
 /// The elements of a thread.
 pub struct ThreadRowsParams {
@@ -75,9 +74,8 @@ impl ThreadRowsParams {
         let widest = l.facts.accesses.arrays().map(|x| l.g.ty(*x).elem.size()).max().unwrap_or(4);
         match self.indices.len() * self.row.elements as usize * widest.div_ceil(4) {
             _ if self.has_trees => 1,
-            _ if self.is_straight => 2,
+            words if self.is_straight && words > WORDS_OF_FOUR_STRAIGHT => 2,
             words if words <= WORDS_OF_FOUR => 4,
-            words if words <= WORDS_OF_THREE => 3,
             _ => 2,
         }
     }
@@ -93,7 +91,7 @@ impl ThreadRowsParams {
 pub fn of_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<(u32, ThreadRowsParams)> {
     let Some(length) = l.facts.length_of_rows else { return Vec::new() };
     let of = |n: u32| ThreadRowsParams::of(l, fused, length, n).map(|params| (n, params));
-    LENGTHS.into_iter().filter_map(of).collect()
+    thread_rows::LENGTHS.into_iter().filter_map(of).collect()
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &ThreadRowsParams) -> Result<Vec<Stmt>> {

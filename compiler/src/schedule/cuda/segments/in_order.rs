@@ -7,15 +7,14 @@
 //! by the lane's next loads. In tiles that are whole each element is there, and nothing asks whether it is.
 
 use super::job::{self, WORDS_IN_FLIGHT};
-use crate::core::graph::replace::Found;
-use crate::core::{COLUMNS, Graph, NodeId, TILE, linear};
+use crate::core::{COLUMNS, NodeId, TILE, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::to_i64;
 use crate::schedule::cuda::tree::shuffled;
-use crate::schedule::in_order::{InOrder, each_replaced};
-use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::in_order::{InOrder, joined, stepped};
+use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::nested_loop::read;
 use crate::schedule::reduction::{Reduction, bound};
 use crate::schedule::segments::{neighbours, scattered};
@@ -167,18 +166,7 @@ impl OrderedTile<'_> {
             let mut acc = before;
             for i in indices {
                 let element: Vec<NodeId> = elements.iter().map(|n| l.launch.replace(*n, index, i)).collect();
-                let next = match acc {
-                    None => {
-                        let values = self.r.first_of(l.launch, &element);
-                        l.region(&vars, &values, &Expr::int(0), out)?
-                    }
-                    Some(acc) => {
-                        let (old, known, constants) = self.nodes(l.launch, &acc);
-                        let values = self.r.step_of(l.launch, &old, &element);
-                        let values = with_constants(&mut l.launch.g, &values, &constants);
-                        l.region(&[&vars[..], &known].concat(), &values, &Expr::int(0), out)?
-                    }
-                };
+                let next = stepped(l, self.r, acc.as_deref(), &element, &vars, out)?;
                 acc = Some(next.into_iter().map(|e| bound(l, "next", e, out)).collect());
             }
             Ok::<_, Error>(acc.unwrap_or_else(|| self.r.absent(l.launch)))
@@ -199,38 +187,9 @@ impl OrderedTile<'_> {
         let mut distance = 1;
         while distance < lanes {
             let other = shuffled(l, &own, |e| Expr::ShuffleDown(e, distance), out);
-            let (a, mut known, mut constants) = self.nodes(l.launch, &own);
-            let (b, of_b, constants_of_b) = self.nodes(l.launch, &other);
-            known.extend(of_b);
-            constants.extend(constants_of_b);
-            let joined = self.r.join(l.launch, &a, &b);
-            let joined = with_constants(&mut l.launch.g, &joined, &constants);
-            let values = l.region(&known, &joined, &Expr::int(0), out)?;
-            own = values.into_iter().map(|e| bound(l, "joined", e, out)).collect();
+            own = joined(l, self.r, &own, &other, out)?;
             distance *= 2;
         }
         Ok(own)
     }
-
-    /// Returns a variable for each accumulator, the values of these, and those that are constants.
-    fn nodes(&self, l: &mut LaunchContext, values: &[Expr]) -> (Vec<NodeId>, Known, Constants) {
-        let variables = self.r.variables(l);
-        let (mut known, mut constants) = (Vec::new(), Vec::new());
-        for (n, e) in variables.iter().zip(values) {
-            match e {
-                Expr::Lit(value) => constants.push((*n, l.g.lit(*value))),
-                e => known.push((*n, e.clone())),
-            }
-        }
-        (variables, known, constants)
-    }
-}
-
-type Known = Vec<(NodeId, Expr)>;
-type Constants = Vec<(NodeId, NodeId)>;
-
-/// Returns nodes with constants in place of variables, simplified.
-fn with_constants(g: &mut Graph, nodes: &[NodeId], constants: &Constants) -> Vec<NodeId> {
-    let constant = |n: NodeId| constants.iter().find(|(of, _)| *of == n).map(|(_, by)| *by);
-    each_replaced(g, nodes, &mut |g, n| Found::of(g, n, constant(n)))
 }

@@ -1,0 +1,230 @@
+//! The parts of an element's code: what is the same for all elements, what each computes by itself, and loops around these.
+
+use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
+use crate::scalar::BinaryOp;
+use crate::scalar::Ty;
+use indexmap::IndexMap;
+use rustc_hash::FxHashSet as HashSet;
+
+/// A part of an element's code.
+pub enum Part {
+    /// A statement that is the same for all elements.
+    Same(Stmt),
+    /// A record whose condition is the same for all elements: the first lane leaves it.
+    Record(Stmt),
+    /// Straight code of each element.
+    Each(Vec<Stmt>),
+    /// A loop or a branch that is the same for all elements, and the parts of its blocks.
+    Around(Stmt, [Vec<Part>; 2]),
+    /// A loop that each element leaves by itself: its condition, and its straight body.
+    While(Expr, Vec<Stmt>),
+}
+
+/// The code of an element in parts.
+pub struct Parts {
+    /// The number of the element.
+    pub counter: Reg,
+    pub all: Vec<Part>,
+    /// The values of registers that are the counter plus what is the same for all elements.
+    pub affine: IndexMap<Reg, Expr>,
+    /// The registers that depend on the element.
+    pub varying: HashSet<Reg>,
+}
+
+impl Parts {
+    /// Returns the parts of a loop's body, if its loops can go through their steps in lockstep, and gain from it.
+    pub fn of(k: &Kernel, counter: Reg, body: &[Stmt], variables: &[bool]) -> Option<Parts> {
+        let mut find = Find { k, counter, variables, varying: HashSet::default(), affine: IndexMap::new() };
+        find.varying.insert(counter);
+        while find.mark(body, false) {}
+        let all = find.parts(body, false)?;
+        let Find { varying, affine, .. } = find;
+        has_steps(&all).then_some(Parts { counter, all, affine, varying })
+    }
+}
+
+/// Whether there is a loop whose steps compute something for each element.
+fn has_steps(parts: &[Part]) -> bool {
+    parts.iter().any(|part| match part {
+        Part::While(..) => true,
+        Part::Around(Stmt::If(..), blocks) => blocks.iter().any(|b| has_steps(b)),
+        Part::Around(_, blocks) => {
+            blocks.iter().flatten().any(|part| !matches!(part, Part::Same(_) | Part::Record(_)))
+        }
+        _ => false,
+    })
+}
+
+struct Find<'a> {
+    k: &'a Kernel,
+    counter: Reg,
+    variables: &'a [bool],
+    varying: HashSet<Reg>,
+    affine: IndexMap<Reg, Expr>,
+}
+
+impl Find<'_> {
+    /// Marks the registers that depend on the element, of statements that run for some elements only if `partly`. Returns
+    /// whether there was a new one.
+    fn mark(&mut self, body: &[Stmt], partly: bool) -> bool {
+        let mut more = false;
+        for s in body {
+            let inner = match s {
+                Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
+                    let own = self.varies(e) || partly && matches!(s, Stmt::Assign(..));
+                    more |= own && self.varying.insert(*r);
+                    partly
+                }
+                Stmt::If(c, ..) | Stmt::While(c, _) => partly || self.varies(c),
+                _ => partly,
+            };
+            for block in s.blocks() {
+                more |= self.mark(block, inner);
+            }
+        }
+        more
+    }
+
+    fn varies(&self, e: &Expr) -> bool {
+        let mut found = matches!(e, Expr::Reg(r) if self.varying.contains(r));
+        e.children(|child| found = found || self.varies(child));
+        found
+    }
+
+    /// Returns the parts of statements. Those of loops have to become vectors.
+    fn parts(&mut self, body: &[Stmt], in_loop: bool) -> Option<Vec<Part>> {
+        let mut out = Vec::new();
+        for s in body {
+            match s {
+                Stmt::Note(_) => {}
+                Stmt::Let(r, ..) | Stmt::Var(r, _) if !self.varying.contains(r) => {
+                    // the straight code before it assigns nothing that it needs
+                    let at = out.len() - usize::from(matches!(out.last(), Some(Part::Each(_))));
+                    out.insert(at, Part::Same(s.clone()));
+                }
+                Stmt::Assign(r, _) if !self.varying.contains(r) => out.push(Part::Same(s.clone())),
+                Stmt::Let(r, e, _) => {
+                    if self.k.ty(e) == Ty::I64 && self.stride(e).is_some() && !self.reads_variable(e) {
+                        self.affine.insert(*r, e.clone());
+                    }
+                    self.each(s, in_loop, &mut out)?;
+                }
+                Stmt::Var(..) | Stmt::Assign(..) => self.each(s, in_loop, &mut out)?,
+                Stmt::Record(_, c, at) if in_loop => {
+                    let is_plain = !self.varies(c) && self.stride(at) == Some(1);
+                    out.push(is_plain.then(|| Part::Record(s.clone()))?);
+                }
+                Stmt::Store(Mem::Array(_), ..) | Stmt::Record(..) if !in_loop => {
+                    self.each(s, in_loop, &mut out)?
+                }
+                Stmt::If(c, a, b) if !self.varies(c) => {
+                    let blocks = [self.parts(a, in_loop)?, self.parts(b, in_loop)?];
+                    out.push(Part::Around(Stmt::If(c.clone(), vec![], vec![]), blocks));
+                }
+                Stmt::If(..) if !in_loop && !s.has_loop() && is_plain(s) => {
+                    self.each(s, in_loop, &mut out)?
+                }
+                Stmt::Seq(r, lo, hi, inner) if !self.varies(lo) && !self.varies(hi) => {
+                    let head = Stmt::Seq(*r, lo.clone(), hi.clone(), vec![]);
+                    out.push(Part::Around(head, [self.parts(inner, true)?, vec![]]));
+                }
+                Stmt::While(c, inner) if !self.varies(c) => {
+                    out.push(Part::Around(
+                        Stmt::While(c.clone(), vec![]),
+                        [self.parts(inner, true)?, vec![]],
+                    ));
+                }
+                Stmt::While(c, inner) => {
+                    let is_straight = |s: &Stmt| match s {
+                        Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) => {
+                            !has_load(e) && self.is_vector(e)
+                        }
+                        _ => matches!(s, Stmt::Note(_)),
+                    };
+                    if has_load(c) || !inner.iter().all(is_straight) {
+                        return None;
+                    }
+                    out.push(Part::While(c.clone(), inner.clone()));
+                }
+                _ => return None,
+            }
+        }
+        Some(out)
+    }
+
+    /// Adds a statement of each element.
+    fn each(&self, s: &Stmt, in_loop: bool, out: &mut Vec<Part>) -> Option<()> {
+        if in_loop {
+            let mut is_vector = true;
+            s.expressions(&mut |e| is_vector &= self.is_vector(e));
+            if !is_vector {
+                return None;
+            }
+        }
+        match out.last_mut() {
+            Some(Part::Each(list)) => list.push(s.clone()),
+            _ => out.push(Part::Each(vec![s.clone()])),
+        }
+        Some(())
+    }
+
+    /// Whether an expression becomes operations of vectors: no division of integers, and no reads but of neighbours.
+    fn is_vector(&self, e: &Expr) -> bool {
+        let own = match e {
+            Expr::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) => {
+                self.k.ty(a).is_float() && matches!(e, Expr::Binary(BinaryOp::Div, ..))
+            }
+            Expr::Binary(BinaryOp::RemSlow, ..) => false,
+            Expr::Load(_, at) | Expr::LoadIf(_, at, _) => self.stride(at).is_some(),
+            _ => true,
+        };
+        let mut all = own;
+        e.children(|child| all = all && self.is_vector(child));
+        all
+    }
+
+    /// Returns by how much an index grows from an element to the next: 0 or 1, if that is known.
+    fn stride(&self, e: &Expr) -> Option<u32> {
+        match e {
+            Expr::Reg(r) if *r == self.counter => Some(1),
+            Expr::Reg(r) if self.affine.contains_key(r) => self.stride(&self.affine[r]),
+            e if !self.varies(e) => Some(0),
+            Expr::Binary(BinaryOp::Add, a, b) => {
+                Some(self.stride(a)? + self.stride(b)?).filter(|by| *by <= 1)
+            }
+            Expr::Binary(BinaryOp::Sub, a, b) => (self.stride(b)? == 0).then(|| self.stride(a))?,
+            _ => None,
+        }
+    }
+
+    fn reads_variable(&self, e: &Expr) -> bool {
+        let mut found = match e {
+            Expr::Reg(r) => self.variables.get(r.0 as usize).copied().unwrap_or(false),
+            Expr::Load(..) | Expr::LoadIf(..) => true,
+            _ => false,
+        };
+        e.children(|child| found = found || self.reads_variable(child));
+        found
+    }
+}
+
+/// Whether a statement and its blocks are straight code of an element.
+fn is_plain(s: &Stmt) -> bool {
+    let own = match s {
+        Stmt::Let(..)
+        | Stmt::Var(..)
+        | Stmt::Assign(..)
+        | Stmt::If(..)
+        | Stmt::Record(..)
+        | Stmt::Note(_) => true,
+        Stmt::Store(to, ..) => matches!(to, Mem::Array(_)),
+        _ => false,
+    };
+    own && s.blocks().into_iter().flatten().all(is_plain)
+}
+
+fn has_load(e: &Expr) -> bool {
+    let mut found = matches!(e, Expr::Load(..) | Expr::LoadIf(..));
+    e.children(|child| found = found || has_load(child));
+    found
+}

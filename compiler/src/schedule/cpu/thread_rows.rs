@@ -1,0 +1,68 @@
+//! Elements that reduce a row of their own again and again (`schedule/thread_rows.rs`), such as the assignment of points
+//! to the nearest centre. For rows of a few lengths the loop over the row is straight code, and what it reads of the row
+//! comes before the loops around it. Neighbouring elements then go through these loops in lockstep
+//! (`kernel/lockstep`): a vector has one element of the rows of as many neighbours, and what all of them read, such as a
+//! centre, is loaded once.
+//!
+//! Chosen where the order of the reductions around the rows is free, so that each is one loop. Rows of other lengths
+//! are computed element by element.
+
+use super::map;
+use super::stores::Stores;
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::element;
+use crate::schedule::groups::{FusedGroup, Item};
+use crate::schedule::lower::{LaunchContext, Lower, named};
+use crate::schedule::{thread_rows, unroll_and_jam};
+
+/// The most nodes of the straight code of a row.
+const MOST_NODES: usize = 512;
+
+/// The elements of a group for each length of rows that has straight code.
+pub struct ThreadRows {
+    length: NodeId,
+    /// The variable of an element's index.
+    index: NodeId,
+    of_lengths: Vec<(i64, Vec<NodeId>)>,
+}
+
+/// Returns the fused group as one that this strategy serves.
+pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ThreadRows> {
+    let length = l.facts.length_of_rows.filter(|_| fused.domain.len() == 1)?;
+    let (var, index) = l.g.fresh_var(Ty::I64);
+    let roots: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
+    let mut of_lengths = Vec::new();
+    for n in thread_rows::LENGTHS.map(i64::from) {
+        let straight = thread_rows::unrolled(&mut l.g, &roots, length, n, MOST_NODES);
+        of_lengths.extend(
+            straight.filter(|roots| unroll_and_jam::pays(&mut l.g, roots, var)).map(|roots| (n, roots)),
+        );
+    }
+    (!of_lengths.is_empty()).then_some(ThreadRows { length, index, of_lengths })
+}
+
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, rows: &ThreadRows) -> Result<Vec<Stmt>> {
+    let items: Vec<&Item> = fused.items.iter().collect();
+    let stores = Stores::new(l, &items);
+    let (count, length) = (l.launch.count(), l.launch.host(rows.length));
+    let grain = Expr::int(l.launch.facts.grain.into());
+    let mut out = Vec::new();
+    let lo = named(l, "lo", Expr::TileBegin.times(grain.clone()), &mut out);
+    let hi = named(l, "hi", Expr::TileEnd.times(grain).min(count), &mut out);
+    let mut others = map::main(l, fused, false)?;
+    for (n, roots) in rows.of_lengths.iter().rev() {
+        let (i, mut body) = (l.k.reg("i", Ty::I64), Vec::new());
+        let at = Expr::Reg(i);
+        l.k.in_lockstep = true;
+        let values = l.region(&[(rows.index, at.clone())], roots, &at, &mut body);
+        l.k.in_lockstep = false;
+        stores.store(l, values?, &at, &at, &mut body);
+        let is_length = Expr::binary(BinaryOp::Eq, length.clone(), Expr::int(*n));
+        others = vec![Stmt::If(is_length, vec![Stmt::For(i, lo.clone(), hi.clone(), body)], others)];
+    }
+    out.append(&mut others);
+    Ok(out)
+}

@@ -1,0 +1,142 @@
+//! Elements with loops of their own on CPUs: neighbours go through them in lockstep, and the elements behind the last
+//! whole strip one by one. The block interpreter and C through the runtime, against the interpreter of core IR.
+
+#[allow(dead_code, reason = "only random numbers are needed")]
+#[path = "../compiler/tests/common/mod.rs"]
+mod common;
+#[path = "common/mod.rs"]
+mod runtime;
+#[allow(dead_code, reason = "nothing is compiled for GPUs")]
+#[path = "../compiler/tests/common/typed.rs"]
+mod typed;
+
+use arraygpu_capi::abi::AgpuStatus;
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::driver::Targets;
+use arraygpu_compiler::scalar::{Lit, Ty};
+use common::rng::Rng;
+use runtime::{Layout, context, load_blocks, load_highest, shapes};
+use typed::{compiled_for, numbers};
+
+/// Calls the program in each layout, with and without a C compiler, and compares values and records.
+fn check(text: &str, ty: Ty, calls: &[Vec<Value>]) {
+    let c = compiled_for(text, ty, Targets { cpu: true, cuda: false });
+    assert!(c.emit("kernel").unwrap().contains("for %q"), "nothing is in lockstep\n{text}");
+    for loaded in [load_highest(&c), load_blocks(&c)] {
+        for (args, layout) in calls.iter().flat_map(|args| Layout::ALL.map(|layout| (args, layout))) {
+            let wanted = interp::run(&c.functions[0].source, args).unwrap();
+            let called = loaded.call(0, context(2), args, &shapes(&wanted.results), layout);
+            let what = format!("{:?} of {ty}, {layout:?}\n{text}", shapes(args));
+            let is_recorded = matches!(called.status, AgpuStatus::AgpuErrorRecord);
+            assert!(is_recorded || matches!(called.status, AgpuStatus::AgpuOk), "{what}\n{}", called.message);
+            assert_eq!(is_recorded, wanted.recorded, "{what}\n{}", called.message);
+            assert!(is_recorded || called.results == wanted.results, "{what}");
+        }
+    }
+}
+
+/// Each element leaves its loop by itself, the last ones of a strip long after the first.
+#[test]
+fn ends_of_elements() {
+    let text = "func @f(%x: [T]) -> (r: [T], steps: [i64]) {
+  %r = map (%c: T) over %x {
+    %a = loop 0 (%i: i64, %a: T, %k: i32) by 60i64 from 0T, 0i32 { STEP }
+    yield %a
+  }
+  %s = map (%c: T) over %x {
+    %a = loop 2 (%i: i64, %a: T, %k: i32) by 60i64 from 0T, 0i32 { STEP }
+    yield %a
+  }
+  return %r, %s
+}"
+    .replace("STEP", "%s = mul %a, %a %u = lt %s, 9T %v = lt %k, 50i32 %m = and %u, %v %n = add %s, %c %l = add %k, 1i32 %t = tuple %m, %n, %l yield %t");
+    let mut rng = Rng::new(1);
+    for ty in [Ty::F32, Ty::F64, Ty::I32] {
+        let calls: Vec<_> = [0, 1, 31, 32, 33, 100].map(|n| vec![numbers(ty, &[n], &mut rng)]).into();
+        check(&text, ty, &calls);
+    }
+}
+
+/// All elements make as many steps, of which each reads neighbours, and a value that is the same for all of them: where
+/// it is not there, the first element leaves a record.
+#[test]
+fn counted_steps() {
+    let text = "func @f(%z: [[T]], %s: [T]) -> (r: [T]) {
+  %rows = len %z
+  %cols = len %z axis 1
+  %r = generate %cols (%p: i64) {
+    %a = loop 0 (%i: i64, %a: T, %b: T) by %rows from 1T, 0T {
+      %e = elem %z, %i, %p
+      %w = at %s, %i
+      %m = mul %a, %w
+      %n = add %m, %e
+      %c = sub %e, %b
+      %t = tuple true, %n, %c
+      yield %t
+    }
+    yield %a
+  }
+  return %r
+}";
+    let mut rng = Rng::new(2);
+    for ty in [Ty::F32, Ty::I64] {
+        let mut call = |rows: usize, cols: usize, there: usize| {
+            vec![numbers(ty, &[rows, cols], &mut rng), numbers(ty, &[there], &mut rng)]
+        };
+        check(text, ty, &[call(5, 70, 5), call(0, 40, 0), call(3, 64, 2), call(9, 33, 12), call(4, 0, 1)]);
+    }
+}
+
+/// Short rows are straight code in a loop around them.
+#[test]
+fn nearest_rows() {
+    let text = include_str!("../compiler/tests/strategies/cpu_thread_rows.core");
+    let mut rng = Rng::new(3);
+    let shapes = [[70, 5, 16], [33, 9, 3], [64, 1, 4], [40, 0, 8], [35, 3, 32], [50, 4, 17], [0, 3, 4]];
+    let calls = shapes.map(|[m, n, length]| {
+        let mut rows = |n: usize| match numbers(Ty::F32, &[n, length], &mut rng) {
+            Value::Array(extents, mut all) => {
+                // the nearest of rows with a NaN, and of equal ones
+                if let Some(x) = all.get_mut(length) {
+                    *x = Lit::f32(f32::NAN);
+                }
+                Value::Array(extents, all)
+            }
+            other => other,
+        };
+        vec![rows(m), rows(n)]
+    });
+    check(text, Ty::F32, &calls);
+}
+
+/// More than one group of tiles, a partial tile, and a group that has one element.
+#[test]
+fn index_order() {
+    let text = "func @f(%x: [T], %y: [T]) -> (a: T, b: T) {
+  %none = tuple 1T, 0T
+  %z = map (%a: T, %b: T) over %x, %y { %t = tuple %a, %b yield %t }
+  %r0 = reduce_ordered 0 JOIN
+  %r1 = reduce_ordered 1 JOIN
+  return %r0, %r1
+}"
+    .replace("JOIN", "(%a: T, %b: T, %c: T, %d: T) from %none over %z { %m = mul %a, %c %n = mul %a, %d %o = add %b, %n %t = tuple %m, %o yield %t }");
+    let c = compiled_for(&text, Ty::I32, Targets { cpu: true, cuda: false });
+    let (mut rng, both) = (Rng::new(4), [load_highest(&c), load_blocks(&c)]);
+    for n in [0, 1, 17, 2047, 2048, 5000, (1 << 18) + 1] {
+        let args = [(); 2].map(|()| numbers(Ty::I32, &[n], &mut rng));
+        // compositions of affine functions: the order of joins does not matter, that of the functions does
+        let elements = |v: &Value| match v {
+            Value::Vector(all) => all.iter().map(|l| l.as_i32()).collect(),
+            _ => Vec::new(),
+        };
+        let functions = elements(&args[0]).into_iter().zip(elements(&args[1]));
+        let (a, b) = functions.fold((1i32, 0i32), |(a, b), (c, d): (i32, i32)| {
+            (a.wrapping_mul(c), b.wrapping_add(a.wrapping_mul(d)))
+        });
+        let wanted = [a, b].map(|x| Value::Scalar(Lit::i32(x)));
+        for loaded in &both {
+            let called = loaded.call(0, context(2), &args, &shapes(&wanted), Layout::Contiguous);
+            assert!(called.results == wanted, "{n} elements: {}", called.message);
+        }
+    }
+}
