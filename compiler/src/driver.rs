@@ -19,7 +19,7 @@ use crate::schedule::{self, CpuVariant, CpuVariants, GpuVariants, KernelVariants
 
 /// Size of the stack of the compiler passes, in bytes. They recurse over expressions as deep as the
 /// author's program.
-const STACK: usize = 256 << 20;
+const STACK: usize = 512 << 20;
 
 /// A compiled program.
 #[derive(Clone, Debug)]

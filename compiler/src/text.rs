@@ -26,7 +26,7 @@ pub enum Token {
     Mark(&'static str),
 }
 
-const MARKS: [&str; 11] = ["->", "(", ")", "{", "}", "[", "]", ",", ":", "=", "->"];
+const MARKS: [&str; 10] = ["->", "(", ")", "{", "}", "[", "]", ",", ":", "="];
 
 /// A position in a text, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,8 @@ impl fmt::Display for Position {
 
 /// Splits a text into tokens, each with its position.
 pub fn lex(text: &str) -> Result<Vec<(Token, Position)>> {
-    let mut out = Vec::new();
+    // tokens and the spaces behind them have six bytes and more
+    let mut out = Vec::with_capacity(text.len() / 6);
     for (whole, line) in text.lines().zip(1..) {
         let mut rest = whole.trim_start();
         let (mut column, mut counted) = (1, 0);
@@ -67,10 +68,14 @@ fn next(s: &str) -> std::result::Result<(Token, usize), String> {
         let tail = &s[from..];
         from + tail.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(tail.len())
     };
-    if let Some(mark) = MARKS.iter().find(|m| s.starts_with(**m)) {
+    let first = s.as_bytes()[0];
+    if !first.is_ascii_alphanumeric()
+        && first != b'%'
+        && let Some(mark) = MARKS.iter().find(|m| s.starts_with(**m))
+    {
         return Ok((Token::Mark(mark), mark.len()));
     }
-    match s.as_bytes()[0] {
+    match first {
         b'%' => Ok((Token::Value(s[1..word(1)].into()), word(1))),
         b'@' => Ok((Token::Global(s[1..word(1)].into()), word(1))),
         b'"' => string(s),
@@ -278,8 +283,10 @@ impl Cursor {
 
     /// Takes an element type.
     pub fn elem(&mut self) -> Result<Ty> {
-        let error = self.expected("an element type");
-        Ty::parse(&self.word()?).ok_or(error)
+        let Some(Token::Word(w)) = self.peek() else { return Err(self.expected("a word")) };
+        let ty = Ty::parse(w).ok_or_else(|| self.expected("an element type"))?;
+        self.at += 1;
+        Ok(ty)
     }
 
     /// Takes a source location, which is empty if none is there.

@@ -7,14 +7,16 @@
 //! this builder.
 
 mod facts;
+mod outside;
 mod pad;
 mod replace;
 mod rules;
 mod steps;
 
+pub use outside::Outside;
 pub use pad::Boundary;
-pub use steps::Outside;
 
+use crate::core::equations::Equations;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Type, axis_of_state};
 use crate::core::{simplify, verify};
 use crate::loc::LocStack;
@@ -22,6 +24,7 @@ use crate::scalar::{Lit, Ty};
 use crate::{Error, Result};
 use facts::{Fact, Key};
 use indexmap::IndexSet;
+use outside::Begun;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 /// A function under construction.
@@ -37,6 +40,9 @@ pub struct Builder {
     facts: Vec<Fact>,
     /// The keys of the rules that exist already.
     seen: IndexSet<Key, FxBuildHasher>,
+    /// What the first rules say about lengths, and how many rules these are.
+    equations: (usize, Equations),
+    begun: Option<Begun>,
     /// The source location of the nodes that are being added.
     loc: LocStack,
 }
@@ -59,6 +65,8 @@ impl Builder {
             lengths: IndexSet::default(),
             facts: Vec::new(),
             seen: IndexSet::default(),
+            equations: (0, Equations::default()),
+            begun: None,
             loc: LocStack::default(),
         };
         for i in 0..builder.function.params.len() {
@@ -84,6 +92,10 @@ impl Builder {
         self.lengths.truncate(mark.lengths);
         self.facts.truncate(mark.nodes);
         self.seen.truncate(mark.seen);
+        self.begun = None;
+        if self.equations.0 > mark.rules {
+            self.equations = (0, Equations::default());
+        }
     }
 
     /// Returns the graph of the function.

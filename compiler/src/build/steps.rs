@@ -1,63 +1,90 @@
 //! Iterations (semantics 5.11): the functions of their steps, what these get, and the values of an iteration.
 
 use super::Builder;
+use super::outside::{Begun, Outside};
 use crate::Result;
-use crate::core::{Function, Graph, NodeId, Op, Output, Param, Require, Rule};
-use crate::scalar::Lit;
+use crate::core::linear::{self, Linear};
+use crate::core::{Function, NodeId, Op, Output, Param, Require, Rule};
 use rustc_hash::FxHashMap as HashMap;
-
-/// How a step gets a value from outside.
-#[derive(Clone, Copy, Debug)]
-pub enum Outside {
-    /// It is a parameter.
-    Param(u32),
-    /// It is the only element of a parameter, because only the device knows it.
-    First(u32),
-    /// It is a length of a state.
-    Length(u32, u8),
-}
-
-impl Outside {
-    /// Adds the value to a step.
-    pub fn node(self, step: &mut Graph) -> NodeId {
-        match self {
-            Outside::Param(i) => NodeId(i),
-            Outside::Length(state, axis) => step.add(Op::Len(NodeId(state), axis)),
-            Outside::First(i) => {
-                let zero = step.lit(Lit::i64(0));
-                step.add(Op::Elem(NodeId(i), vec![zero]))
-            }
-        }
-    }
-}
 
 impl Builder {
     /// Returns the arguments of a step: the initial states, followed by what it needs of the values from outside.
+    ///
+    /// A step and its check are begun with the same values, and get the same arguments, whatever rules came between.
     pub fn step_args(&mut self, inits: &[NodeId], outside: &[NodeId]) -> (Vec<NodeId>, Vec<Outside>) {
-        let (mut args, mut found) = (inits.to_vec(), Vec::new());
-        for value in outside {
-            let how = self.outside(*value, inits, args.len() as u32);
-            match how {
-                Outside::Param(_) => args.push(*value),
-                Outside::First(_) => args.push(self.alone(*value)),
-                Outside::Length(..) => {}
+        if let Some(begun) = &self.begun
+            && (&begun.inits[..], &begun.outside[..]) == (inits, outside)
+        {
+            return begun.made.clone();
+        }
+        let made = self.new_step_args(inits, outside);
+        self.begun = Some(Begun { inits: inits.into(), outside: outside.into(), made: made.clone() });
+        made
+    }
+
+    fn new_step_args(&mut self, inits: &[NodeId], outside: &[NodeId]) -> (Vec<NodeId>, Vec<Outside>) {
+        // scalars come last, because they may be lengths of arrays that are named behind them
+        let (scalars, arrays): (Vec<usize>, Vec<usize>) =
+            (0..outside.len()).partition(|i| self.ty(outside[*i]).is_scalar());
+        let mut args = inits.to_vec();
+        args.extend(arrays.iter().map(|i| outside[*i]));
+        let mut places: HashMap<Linear, (u32, u8)> = HashMap::default();
+        for (i, arg) in (0..).zip(&args) {
+            for (axis, extent) in (0..).zip(self.extents(*arg).to_vec()) {
+                let form = self.form(extent);
+                places.entry(form).or_insert((i, axis));
             }
-            found.push(how);
+        }
+        let mut found: Vec<Outside> =
+            (inits.len() as u32..).map(Outside::Param).take(outside.len()).collect();
+        for (number, i) in (inits.len() as u32..).zip(&arrays) {
+            found[*i] = Outside::Param(number);
+        }
+        for i in scalars {
+            found[i] = match self.lengths_of(outside[i], &places) {
+                Some(lengths) => lengths,
+                None => self.scalar_outside(outside[i], &mut args),
+            };
         }
         (args, found)
     }
 
-    /// How a value from outside gets into the step. `next`: the number of the next parameter.
-    fn outside(&mut self, value: NodeId, inits: &[NodeId], next: u32) -> Outside {
-        if !self.ty(value).is_scalar() {
-            return Outside::Param(next);
+    /// A scalar from outside as lengths of the step's parameters, which are at these places.
+    fn lengths_of(&mut self, value: NodeId, places: &HashMap<Linear, (u32, u8)>) -> Option<Outside> {
+        if !linear::is_i64(&self.function.graph, value) {
+            return None;
         }
-        for (state, init) in (0..).zip(inits) {
-            if let Some(axis) = self.extents(*init).iter().position(|e| *e == value) {
-                return Outside::Length(state, axis as u8);
-            }
+        let form = self.form(value);
+        if let Some((i, axis)) = places.get(&form) {
+            return Some(Outside::Lengths(0, vec![(*i, *axis, 1)]));
         }
-        if self.is_device(value) { Outside::First(next) } else { Outside::Param(next) }
+        let place = |(length, k): (&NodeId, &i64)| {
+            let length = Linear { constant: 0, terms: [(*length, 1)].into() };
+            places.get(&length).map(|(i, axis)| (*i, *axis, *k))
+        };
+        let terms = form.terms.iter().map(place).collect::<Option<Vec<_>>>()?;
+        Some(Outside::Lengths(form.constant, terms))
+    }
+
+    /// Adds a scalar from outside to the arguments.
+    fn scalar_outside(&mut self, value: NodeId, args: &mut Vec<NodeId>) -> Outside {
+        let next = args.len() as u32;
+        if self.is_device(value) {
+            args.push(self.alone(value));
+            return Outside::First(next);
+        }
+        args.push(value);
+        Outside::Param(next)
+    }
+
+    /// The linear form of a scalar, in which lengths that are equal by the rules so far are one.
+    fn form(&mut self, n: NodeId) -> Linear {
+        let (known, equations) = &mut self.equations;
+        for r in self.function.requires[*known..].iter().filter(|r| r.rule == Rule::Same) {
+            equations.add(&self.function.graph, r.a, r.b);
+        }
+        *known = self.function.requires.len();
+        equations.resolve(&Linear::of(&self.function.graph, n))
     }
 
     /// A scalar as an array of one element.
@@ -76,7 +103,7 @@ impl Builder {
 
     /// Begins the function of the next step, or of its check, with these arguments, the first of which are the
     /// states.
-    pub fn begin_step(&self, kind: &str, args: &[NodeId], states: usize) -> Function {
+    pub fn begin_step(&mut self, kind: &str, args: &[NodeId], states: usize) -> Function {
         let of = &self.function;
         let mut step =
             Function::new(&format!("{}__{kind}{}", of.name, of.steps.len()), self.step_params(args, states));
@@ -105,19 +132,20 @@ impl Builder {
     }
 
     /// Lengths that are equal here are equal in the step.
-    fn equal_extents(&self, args: &[NodeId], states: usize, step: &mut Function) {
-        let mut first: HashMap<NodeId, NodeId> = HashMap::default();
+    fn equal_extents(&mut self, args: &[NodeId], states: usize, step: &mut Function) {
+        let mut first: HashMap<Linear, NodeId> = HashMap::default();
         for (i, arg) in args.iter().enumerate() {
-            for (axis, extent) in (0..).zip(self.extents(*arg)) {
+            for (axis, extent) in (0..).zip(self.extents(*arg).to_vec()) {
+                let extent = self.form(extent);
                 let own = step.graph.add(Op::Len(NodeId(i as u32), axis));
-                match first.get(extent) {
+                match first.get(&extent) {
                     // equal lengths within the states are for the caller to ensure
                     Some(other) if i >= states => {
                         let (subject, loc) = ("iterate".into(), self.loc.clone());
                         step.requires.push(Require { rule: Rule::Same, a: *other, b: own, subject, loc });
                     }
                     Some(_) => {}
-                    None => drop(first.insert(*extent, own)),
+                    None => drop(first.insert(extent, own)),
                 }
             }
         }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
 /// The lengths of parameters (`len` nodes), each with what it equals in terms of the others.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Equations {
     /// The solved lengths, each with the form that it equals.
     pub solved: BTreeMap<NodeId, Linear>,

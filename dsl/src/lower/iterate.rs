@@ -85,7 +85,7 @@ impl Lowering {
             self.ids.insert(std::ptr::from_ref(number), turn);
         }
         for (n, found) in all.captured.iter().zip(outside) {
-            let id = found.node(self.b.graph());
+            let id = found.clone().node(self.b.graph());
             self.ids.insert(std::ptr::from_ref(*n), id);
         }
     }

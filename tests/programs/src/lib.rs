@@ -13,6 +13,7 @@ pub mod figures;
 mod finance;
 mod fluids;
 mod images;
+mod joins;
 mod layers;
 mod linear_algebra;
 pub mod measure;
@@ -43,5 +44,6 @@ pub fn corpus() -> Corpus {
     fluids::add(corpus.field("physics"));
     element_loops::add(corpus.field("loops of elements"));
     records::add(corpus.field("records and iterations"));
+    joins::add(corpus.field("constructs joined"));
     corpus
 }

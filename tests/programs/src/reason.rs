@@ -33,5 +33,5 @@ pub const PAIRS: &str =
 pub const FLATTENED: &str = "reductions inside of reductions, and all but one product of an element, are stored, or each thread would run one alone";
 /// Reductions that keep the order.
 pub const ORDERED: &str = "elements carry a flag that says whether they are there, which every join asks, and the launches that join tiles' results have 128 places whatever the length";
-/// Values that the elements before them decide.
-pub const SCAN: &str = "a scan stores the totals of parts by up to eleven launches, and each element is computed again for the totals of its part";
+/// Scans.
+pub const SCAN: &str = "the totals of a scan's parts are stored by launches of their own, most of them short, and its elements join what stands before them again";

@@ -20,9 +20,10 @@ use crate::core::linear::{self, Linear};
 use crate::core::simplify::extents;
 use crate::core::{COLUMNS, Function, Graph, NodeId, Op, Rule, Var};
 use crate::scalar::{Lit, Ty};
+use indexmap::IndexSet;
 pub use places::{Index, Places};
 use places::{Needs, Place};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 use std::cell::RefCell;
 
 /// The elements that the arrays of one function need.
@@ -38,7 +39,10 @@ pub struct Demand {
     closed: HashMap<NodeId, NodeId>,
     /// The indices of an element of a context, and of the loops inside of elements.
     index: Vec<Option<(Var, NodeId)>>,
-    needs: HashMap<Place, Needs>,
+    /// The elements that were asked for since an array was last stored; each is known by its number here.
+    elements: IndexSet<Place, FxBuildHasher>,
+    /// What each of these elements needs, where it was evaluated.
+    needs: Vec<Option<Needs>>,
     /// The arrays that are stored by decision.
     pub stored: HashSet<NodeId>,
     costs: HashMap<NodeId, f64>,
@@ -99,7 +103,8 @@ impl Demand {
             leaves,
             closed: HashMap::default(),
             index: Vec::new(),
-            needs: HashMap::default(),
+            elements: IndexSet::default(),
+            needs: Vec::new(),
             stored: HashSet::default(),
             costs: HashMap::default(),
             contents: HashMap::default(),
@@ -138,6 +143,7 @@ impl Demand {
         let ready = self.places(&[array]).ready;
         self.stored.insert(array);
         self.launch(array, ready + 1);
+        self.elements.clear();
         self.needs.clear();
         self.costs.clear();
         self.contents.clear();
@@ -207,8 +213,7 @@ impl Demand {
             return false;
         }
         let place = self.own_place(array);
-        self.evaluate(&place);
-        let needed: Vec<(Place, f64)> = self.needs[&place].elements.clone();
+        let needed = self.needed(place);
         let mut shifted = 0;
         let mut others = 0;
         let mut repeated = false;
@@ -230,24 +235,30 @@ impl Demand {
 
     /// Returns all elements that these elements need, those included, as if `stored` were stored.
     fn places_from(&mut self, roots: &[Place], stored: Option<NodeId>) -> Places {
-        let mut out = Places::default();
-        let mut stack: Vec<Place> = Vec::new();
+        let (mut out, mut seen) = (Places::default(), Visited::begin());
+        let mut stack: Vec<u32> = Vec::new();
         for place in roots.iter().rev() {
-            if out.insert(place, 0.0) {
-                stack.push(*place);
+            let number = self.number(*place);
+            if seen.insert(number) {
+                out.insert(place, 0.0, true);
+                stack.push(number);
             }
         }
-        while let Some(place) = stack.pop() {
-            let is_stored = self.is_leaf(place.0) || stored == Some(place.0);
-            if is_stored && !roots.iter().any(|root| root.0 == place.0) {
+        while let Some(number) = stack.pop() {
+            let array = self.elements[number as usize].0;
+            if stored == Some(array) && !roots.iter().any(|root| root.0 == array) {
                 continue;
             }
-            self.evaluate(&place);
-            let Some(needs) = self.needs.get(&place) else { continue };
+            self.evaluate(number);
+            let Some(needs) = &self.needs[number as usize] else { continue };
             out.loads += needs.loads;
             out.ready = out.ready.max(needs.ready);
             for (next, repeated) in needs.elements.iter().rev() {
-                if out.insert(next, *repeated) {
+                let is_new = seen.insert(*next);
+                if is_new || *repeated > 0.0 {
+                    out.insert(&self.elements[*next as usize], *repeated, is_new);
+                }
+                if is_new {
                     stack.push(*next);
                 }
             }
@@ -255,12 +266,34 @@ impl Demand {
         out
     }
 
+    /// Returns the number of an element, which it has until an array is stored.
+    fn number(&mut self, place: Place) -> u32 {
+        let (number, is_new) = self.elements.insert_full(place);
+        if is_new {
+            self.needs.push(None);
+        }
+        number as u32
+    }
+
+    /// Returns the elements that an element needs, each with how often it is computed again.
+    fn needed(&mut self, place: Place) -> Vec<(Place, f64)> {
+        let number = self.number(place);
+        self.evaluate(number);
+        let needed = self.needs[number as usize].iter().flat_map(|needs| &needs.elements);
+        needed.map(|(n, times)| (self.elements[*n as usize], *times)).collect()
+    }
+
+    /// Returns what an element needs, if it was evaluated.
+    fn needs_of(&self, place: &Place) -> Option<&Needs> {
+        self.needs[self.elements.get_index_of(place)?].as_ref()
+    }
+
     /// Returns the arrays of these places, each with the arrays whose elements its own need.
     pub fn reads<'p>(&'p self, places: &'p Places) -> impl Iterator<Item = (NodeId, NodeId)> + 'p {
         let elements = places.by_array.iter().flat_map(|(x, of)| of.places.iter().map(|index| (*x, *index)));
-        elements.flat_map(|place| {
-            let needed = self.needs.get(&place).into_iter().flat_map(|needs| &needs.elements);
-            needed.map(move |of| (place.0, of.0.0))
+        elements.flat_map(move |place| {
+            let needed = self.needs_of(&place).into_iter().flat_map(|needs| &needs.elements);
+            needed.map(move |(n, _)| (place.0, self.elements[*n as usize].0))
         })
     }
 
@@ -286,9 +319,7 @@ impl Demand {
         let Body { cost, records, .. } = self.body(array);
         let mut content = Content { records, loops: cost >= cost::NESTED };
         let place = self.own_place(array);
-        self.evaluate(&place);
-        let arrays: Vec<NodeId> = self.needs[&place].elements.iter().map(|of| of.0.0).collect();
-        for x in arrays.into_iter().filter(|x| *x != array) {
+        for ((x, _), _) in self.needed(place).into_iter().filter(|of| of.0.0 != array) {
             let of = self.content(x);
             content = Content { records: content.records | of.records, loops: content.loops | of.loops };
         }

@@ -1,7 +1,8 @@
 //! Evaluates an element over symbols.
 
 use super::super::reuse;
-use super::{Demand, Index, Needs, OF_ELEMENT, Place};
+use super::{Demand, Index, Needs, OF_ELEMENT};
+use crate::core::graph::marks::Visited;
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Lambda, NodeId, Op, Var, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -30,10 +31,11 @@ struct Env {
 
 impl Demand {
     /// Finds what an element needs.
-    pub(super) fn evaluate(&mut self, place: &Place) {
-        if self.needs.contains_key(place) {
+    pub(super) fn evaluate(&mut self, number: u32) {
+        if self.needs[number as usize].is_some() {
             return;
         }
+        let place = self.elements[number as usize];
         let mut scope: Vec<Var> = place.1.iter().flat_map(|i| self.symbols.node(*i).free.to_vec()).collect();
         scope.sort_unstable();
         scope.dedup();
@@ -44,11 +46,11 @@ impl Demand {
         element.of(place.0, &place.1, &mut Env::default());
         let mut needs = element.needs;
         if needs.elements.len() > 1 {
-            let mut seen = HashSet::default();
+            let mut seen = Visited::begin();
             needs.elements.sort_by(|a, b| b.1.total_cmp(&a.1));
             needs.elements.retain(|of| seen.insert(of.0));
         }
-        self.needs.insert(*place, needs);
+        self.needs[number as usize] = Some(needs);
     }
 
     /// Returns the symbol of a scalar that does not depend on an element.
@@ -126,7 +128,8 @@ impl Element<'_> {
             true => f64::INFINITY,
             false => self.repeated(index),
         };
-        self.needs.elements.push(((array, Index::from(index)), repeated));
+        let element = self.demand.number((array, Index::from(index)));
+        self.needs.elements.push((element, repeated));
     }
 
     /// Whether an array is stored so that it takes its records out of the loop around the read
@@ -181,9 +184,11 @@ impl Element<'_> {
                     let symbols: Vec<NodeId> = index.iter().map(|i| self.symbol(*i, env)).collect();
                     // a loop over total reads is what no strategy serves
                     let is_total = matches!(op, Op::At(..)) && self.demand.g.is_closed(*x);
-                    match is_total && !self.demand.is_leaf(*x) && self.demand.content(*x).loops {
-                        true => self.needs.elements.push(((*x, Index::from(&symbols[..])), f64::INFINITY)),
-                        false => self.read(*x, &symbols, env),
+                    if is_total && !self.demand.is_leaf(*x) && self.demand.content(*x).loops {
+                        let element = self.demand.number((*x, Index::from(&symbols[..])));
+                        self.needs.elements.push((element, f64::INFINITY));
+                    } else {
+                        self.read(*x, &symbols, env);
                     }
                     stack.extend(index.iter().rev());
                 }

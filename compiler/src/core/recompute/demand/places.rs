@@ -2,7 +2,7 @@
 
 use crate::core::{MAX_RANK, NodeId};
 use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashSet as HashSet};
+use rustc_hash::FxBuildHasher;
 use std::ops::Deref;
 
 /// The indices of an element, one for each axis of its array.
@@ -34,9 +34,9 @@ pub type Place = (NodeId, Index);
 /// What an element needs.
 #[derive(Default)]
 pub struct Needs {
-    /// Elements of computed arrays, each with how often it is computed again because the loops
-    /// around the read have more indices than the array.
-    pub elements: Vec<(Place, f64)>,
+    /// The numbers of elements of computed arrays, each with how often it is computed again because the
+    /// loops around the read have more indices than the array.
+    pub elements: Vec<(u32, f64)>,
     /// The number of elements of stored arrays.
     pub loads: usize,
     /// The number of launches that must come before: those that compute what is read.
@@ -56,7 +56,8 @@ pub struct OfArray {
 #[derive(Clone, Default)]
 pub struct Places {
     pub(super) by_array: IndexMap<NodeId, OfArray, FxBuildHasher>,
-    all: HashSet<Place>,
+    /// The number of elements.
+    count: usize,
     /// The number of elements of stored arrays.
     pub(super) loads: usize,
     /// The number of launches that must come before these elements can be computed.
@@ -66,7 +67,7 @@ pub struct Places {
 impl Places {
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.all.len()
+        self.count
     }
 
     /// Whether an element of an array is needed.
@@ -84,14 +85,13 @@ impl Places {
         self.by_array.iter().map(|(x, of)| (*x, of.repeated))
     }
 
-    /// Returns whether the element is new.
-    pub(super) fn insert(&mut self, place: &Place, repeated: f64) -> bool {
+    /// Adds an element, or another read of one that is among these already.
+    pub(super) fn insert(&mut self, place: &Place, repeated: f64, is_new: bool) {
         let of = self.by_array.entry(place.0).or_default();
         of.repeated = of.repeated.max(repeated);
-        let is_new = self.all.insert(*place);
         if is_new {
             of.places.push(place.1);
+            self.count += 1;
         }
-        is_new
     }
 }

@@ -52,7 +52,7 @@ impl Demand {
         cost
     }
 
-    /// Returns whether the elements that one of `root` needs take more work than the law of work
+    /// Returns whether the elements that one of `root` needs, which are `places`, take more work than the law of work
     /// allows.
     pub fn is_too_much(&mut self, root: NodeId, places: &Places) -> bool {
         let several = places.by_array.values().filter(|of| of.places.len() > 1);
@@ -60,7 +60,12 @@ impl Demand {
             |of: &OfArray| reuse::most_again(&self.symbols, &mut self.forms.borrow_mut(), &of.places);
         let most = several.map(most_again).reduce(f64::min);
         let Some(most) = most else { return false };
-        self.cost(root) > most * self.cost_once(places)
+        let cost = match self.costs.get(&root) {
+            Some(known) => *known,
+            None => self.cost_of(places, None),
+        };
+        self.costs.insert(root, cost);
+        cost > most * self.cost_once(places)
     }
 
     /// Returns the number of operations and loads of an element of each array that one of the root
@@ -69,7 +74,7 @@ impl Demand {
         let mut cost = 0.0;
         for (x, of) in &places.by_array {
             let Some(index) = of.places.first() else { continue };
-            let needs = self.needs.get(&(*x, *index));
+            let needs = self.needs_of(&(*x, *index));
             cost += needs.map_or(0, |needs| needs.loads + needs.elements.len()) as f64;
             cost += self.bodies.get(x).map_or(0.0, |body| body.cost);
         }
