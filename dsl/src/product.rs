@@ -32,7 +32,7 @@ pub(crate) fn of_matrices(at: Place, a: NodeRef, b: NodeRef) -> NodeRef {
 pub(crate) fn of_planes(at: Place, a: NodeRef, b: NodeRef) -> NodeRef {
     // the rule that there are as many planes belongs to a function of their numbers
     let numbers = [a, b].map(|x| make(at, Type::vector(Ty::I64), Op::Iota(len(at, x, PLANES))));
-    let planes = node::map_one(at, "matmul", &numbers, |v| v[0]);
+    let planes = node::map_one(at, "matmul of planes", &numbers, |v| v[0]);
     let extents = [len(at, planes, 0), len(at, a, 1 + ROWS), len(at, b, 1 + COLS)];
     let element = |i: &[NodeRef]| {
         let [a, b] = [a, b].map(|x| pick(at, "matmul", (x, PLANES), i[0], true));
