@@ -85,7 +85,7 @@ def main():
         cases = [(name.format(kind), f, bias, shape) for name, f, bias in CASES for shape in SIZES]
         if kind == "f32":
             cases += [("matmul_f32", product, False, shape) for shape in LONG]
-            cases += [("batches_f32", product, False, shape) for shape in BATCHES]
+        cases += [(f"batches_{kind}", product, False, shape) for shape in BATCHES]
         for name, f, has_bias, shape in cases:
             measure(ours, name, f, has_bias, shape, KINDS[kind], kind == "tf32_tensor")
 

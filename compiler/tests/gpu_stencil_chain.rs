@@ -57,7 +57,7 @@ fn separable_padded() {
             ];
             let c = compiled(&padded(ty, &stages, &["r"]), None);
             // what is mirrored or repeated is as large as its margin
-            let sizes = [(3, 3), (0, 5), (1, 1), (2, 40), (9, 36), (70, 140), (65, 131)];
+            let sizes = [(3, 3), (0, 5), (1, 1), (1, 40), (40, 1), (2, 40), (9, 36), (70, 140), (65, 131)];
             let has_margin = |b: Boundary| matches!(b, Mirror | Wrap);
             let is_limited = has_margin(boundary) || has_margin(other);
             let possible = |s: &&(usize, usize)| !is_limited || s.0.min(s.1) > 2;

@@ -32,7 +32,7 @@ pub(crate) fn of_matrices(at: Place, a: NodeRef, b: NodeRef) -> NodeRef {
 pub(crate) fn of_planes(at: Place, a: NodeRef, b: NodeRef) -> NodeRef {
     // the rule that there are as many planes belongs to a function of their numbers
     let numbers = [a, b].map(|x| make(at, Type::vector(Ty::I64), Op::Iota(len(at, x, PLANES))));
-    let planes = node::map_one(at, "matmul", &numbers, |v| v[0]);
+    let planes = node::map_one(at, "matmul of planes", &numbers, |v| v[0]);
     let extents = [len(at, planes, 0), len(at, a, 1 + ROWS), len(at, b, 1 + COLS)];
     let element = |i: &[NodeRef]| {
         let [a, b] = [a, b].map(|x| pick(at, "matmul", (x, PLANES), i[0], true));
@@ -71,9 +71,9 @@ impl<T: Elem> MExp<T> {
 impl<T: Elem> TExp<T> {
     /// The matrix product of each plane with the same plane of `b`: element (p, i, j) is the sum of
     /// `self.at(p, i, k) * b.at(p, k, j)` over k, in the order of [`MExp::matmul`], whose bits each plane
-    /// has; no tensor cores compute it. Both have as many planes, and `self` has as many columns as `b` has
-    /// rows; other shapes are an error of the call. One matrix for all planes is
-    /// `m.broadcast_planes(planes)`.
+    /// has. Both have as many planes, and `self` has as many columns as `b` has rows; other shapes are an
+    /// error of the call. One matrix for all planes is `m.broadcast_planes(planes)`. GPUs use tensor cores
+    /// where [`Package::tensor_cores`](crate::Package::tensor_cores) allows it.
     ///
     /// Cost: planes * rows * columns * inner multiply-adds, by tiles in registers, in one launch. What is
     /// done with the factors and with the product fuses with it.

@@ -3,6 +3,7 @@
 
 mod common;
 
+use arraygpu_compiler::core::Function;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::scalar::Lit;
 use arraygpu_dsl::prelude::*;
@@ -180,6 +181,38 @@ fn products() {
     let (a, b) = (matrix(&[[1f32, 2.], [3., 4.]]), matrix(&[[1f32, 0., 1.], [0., 1., 1.]]));
     let expected = [matrix(&[[1f32, 2., 3.], [3., 4., 7.]]), matrix(&[[21f32, 29.], [29., 41.]])];
     assert_eq!(everywhere(&f, &[a, b]), expected);
+}
+
+/// An inner extent of 0 gives zeros, no rows or planes give nothing, and shapes that do not fit are errors of the call.
+#[test]
+fn products_of_nothing_and_of_other_shapes() {
+    let f = lower(["a", "b"], "c", |a: MExp<f32>, b: MExp<f32>| a.matmul(b));
+    let of = |extents: [i64; 2]| {
+        Value::Array(extents.to_vec(), vec![Lit::f32(1.0); (extents[0] * extents[1]) as usize])
+    };
+    for ([m, k, n], each) in [([1, 0, 2], 0.0), ([1, 3, 1], 3.0), ([0, 3, 2], 0.0), ([2, 1, 0], 0.0)] {
+        let expected = Value::Array(vec![m, n], vec![Lit::f32(each); (m * n) as usize]);
+        assert_eq!(everywhere(&f, &[of([m, k]), of([k, n])]), [expected], "{m} by {k} by {n}");
+    }
+    let error =
+        |f: &Function, args: &[Value]| interp::run(f, args).expect_err("shapes that do not fit").message;
+    assert_eq!(error(&f, &[of([2, 3]), of([2, 3])]), "f: matmul: a, b: the lengths 3 and 2 differ");
+    let g = lower(["a", "b"], "c", |a: TExp<f32>, b: TExp<f32>| a.matmul(b));
+    let of = |extents: [i64; 3]| {
+        let count: i64 = extents.iter().product();
+        Value::Array(extents.to_vec(), vec![Lit::f32(1.0); count as usize])
+    };
+    for ([p, m, k, n], each) in
+        [([2, 1, 0, 2], 0.0), ([3, 1, 2, 1], 2.0), ([0, 1, 2, 1], 0.0), ([1, 0, 1, 1], 0.0)]
+    {
+        let expected = Value::Array(vec![p, m, n], vec![Lit::f32(each); (p * m * n) as usize]);
+        assert_eq!(everywhere(&g, &[of([p, m, k]), of([p, k, n])]), [expected], "{p} of {m} by {k} by {n}");
+    }
+    assert_eq!(
+        error(&g, &[of([2, 1, 3]), of([3, 3, 1])]),
+        "f: matmul of planes: a, b: the lengths 2 and 3 differ"
+    );
+    assert_eq!(error(&g, &[of([2, 1, 3]), of([2, 2, 1])]), "f: matmul: a, b: the lengths 3 and 2 differ");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::model::{
     Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place, Predicted, Report, Started,
 };
+use crate::schedule::strategy::Strategy;
 use std::fmt::Write;
 
 /// Maximum number of kinds of operations that are listed for a place; the others are only counted.
@@ -13,11 +14,22 @@ pub fn print(r: &Report) -> String {
     r.functions.iter().map(function).collect::<Vec<_>>().join("\n")
 }
 
+/// Whether tensor cores may compute a launch of the function.
+fn has_tensor_product(f: &Function) -> bool {
+    let gpus = f.kernels.iter().filter_map(|k| k.gpu.as_ref());
+    let mut variants = gpus.flat_map(|gpu| &gpu.variants);
+    variants.any(|v| v.strategy == Strategy::TensorProduct.name())
+}
+
 fn function(f: &Function) -> String {
     let mut out = String::new();
     let place = f.place.as_ref().map(|p| format!(" ({})", short(p))).unwrap_or_default();
     let fast = if f.fast_math { ", fast_math: approximate on GPUs" } else { "" };
-    let tensor = if f.tensor_cores { ", tensor_cores: products in any order on GPUs" } else { "" };
+    let tensor = match f.tensor_cores {
+        false => "",
+        true if has_tensor_product(f) => ", tensor_cores: products in any order on GPUs",
+        true => ", tensor_cores: no effect, they multiply matrices of f16, bf16 and f32",
+    };
     let _ = writeln!(
         out,
         "{}{place}: {}, {}, moves {} bytes{fast}{tensor}",

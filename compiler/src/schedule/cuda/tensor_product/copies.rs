@@ -29,9 +29,9 @@ impl TensorBlock<'_> {
         let own = self.p.outer[side];
         let along = if self.sides[side].along_k { self.p.k } else { own };
         let (last, outer) = index.split_last()?;
-        let moves = |n: &NodeId| *n == along || depends(g, *n, &[along, own, self.p.k]);
+        let moves = |n: &NodeId| *n == along || depends(g, *n, &self.p.variables(along, side));
         // an inner index counts steps, so it is no part of another expression
-        let counts = |n: &NodeId| *n == self.p.k || !depends(g, *n, &[self.p.k, own]);
+        let counts = |n: &NodeId| *n == self.p.k || !depends(g, *n, &self.p.variables(self.p.k, side));
         let advances = index.iter().filter(|n| **n == self.p.k).count() <= 1;
         (*last == along && !outer.iter().any(moves) && outer.iter().all(counts) && advances)
             .then_some((x, index))
@@ -54,7 +54,8 @@ impl TensorBlock<'_> {
             let env = Env::default().with(&l.launch.g, self.p.outer[side], own);
             let env = env.with(&l.launch.g, self.p.k, k);
             let roots: Vec<NodeId> = index.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-            let vars = [(own, piece.own.clone()), (k, piece.k.clone())];
+            let mut vars = self.known();
+            vars.extend([(own, piece.own.clone()), (k, piece.k.clone())]);
             let at = l.region(&vars, &roots, &Expr::int(0), out)?;
             let at = address(l, false, from, at);
             places.push([bind(l, "from", at, out), piece.to.clone()]);

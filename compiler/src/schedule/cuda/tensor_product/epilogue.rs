@@ -92,7 +92,8 @@ impl TensorBlock<'_> {
     /// at `at`.
     fn one(&self, l: &mut Lower, items: &[&Item], at: Expr, [i, j]: [&Expr; 2]) -> Result<Vec<Stmt>> {
         let vars = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
-        let known = [(vars[0], i.clone()), (vars[1], j.clone())];
+        let mut known = self.known();
+        known.extend([(vars[0], i.clone()), (vars[1], j.clone())]);
         let value = (result(Expr::load(self.words, at)), true);
         let mut out = Vec::new();
         store(l, self.p, self.strided, items, (vars, [i.clone(), j.clone()]), &known, value, &mut out)?;
@@ -107,7 +108,8 @@ impl TensorBlock<'_> {
         each.append(&mut self.one(l, items, at.clone().plus(Expr::Reg(e)), [i, &column])?);
         let each = Stmt::Seq(e, int32(0), int32(NEIGHBOURS as i32), each);
         let [row, first] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
-        let known = vec![(row, i.clone()), (first, j.clone())];
+        let mut known = self.known();
+        known.extend([(row, i.clone()), (first, j.clone())]);
         let mut all = Vec::new();
         let regs: Vec<_> = (0..NEIGHBOURS).map(|_| l.k.reg("word", Ty::U32)).collect();
         access::load(l, self.words, regs.clone(), at, &mut all);
@@ -145,7 +147,8 @@ impl TensorBlock<'_> {
         let g = &l.launch.g;
         let templates = p.roots.iter().copied().chain([inner.init]);
         let nodes = g.reachable_until(templates, |n| g.is_closed(n) || n == inner.node);
-        load_vectors(l, nodes, &[p.outer[1], p.outer[0]], &envs, &mut vars, out)?;
+        let indices: Vec<NodeId> = [p.outer[1], p.outer[0]].into_iter().chain(p.plane).collect();
+        load_vectors(l, nodes, &indices, &envs, &mut vars, out)?;
         let inits: Vec<NodeId> = envs.iter().map(|env| env.of(&mut l.launch.g, inner.init)).collect();
         let inits = l.region(&vars, &inits, &Expr::int(0), out)?;
         for ((env, init), value) in envs.iter().zip(inits).zip(results) {
@@ -159,7 +162,8 @@ impl TensorBlock<'_> {
         let values = l.region(&vars, &roots, &Expr::int(0), out)?;
         for (item, values) in items.iter().zip(values.chunks(NEIGHBOURS as usize)) {
             let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
-            let to = address(l, false, mem, vec![i.clone(), j.clone()]);
+            let plane = self.plane.iter().map(|(_, at)| at.clone());
+            let to = address(l, false, mem, plane.chain([i.clone(), j.clone()]).collect());
             let to = bind(l, "to", to, out);
             let values = values.iter().map(|e| {
                 let e = canonical(e.clone(), ty, &mut l.k.kernel, out);

@@ -14,10 +14,10 @@ pub struct Operands {
     pub values: [NodeId; 2],
 }
 
-/// Returns the operands of a matrix product that tensor cores compute.
+/// Returns the operands of a matrix product, or of a batch of them, that tensor cores compute.
 pub fn find(g: &Graph, p: &Product) -> Option<Operands> {
     let inner = &p.of.inner[0];
-    let is_sum = p.is_matrix && p.plane.is_none() && p.of.order == Order::Panels && inner.ty == Ty::F32;
+    let is_sum = p.is_matrix && p.of.order == Order::Panels && inner.ty == Ty::F32;
     let ([a], [b]) = (&p.sides[0].parts[..], &p.sides[1].parts[..]) else { return None };
     let Op::MulAdd(x, y, _) = *g.op(inner.next) else { return None };
     if !is_sum || ![[*a, *b], [*b, *a]].contains(&[x, y]) {

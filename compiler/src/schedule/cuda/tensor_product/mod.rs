@@ -15,7 +15,7 @@
 //! eight neighbours at a time ([`epilogue`]).
 //!
 //! Blocks go through the matrix by groups of 8 block rows, so that those that run together share operands in
-//! the second cache. Chosen for products that fill a device; small and skinny ones are left to `product/`.
+//! the second cache; in a batch, through one plane after another. Chosen for products that fill a device; small and skinny ones are left to `product/`.
 
 mod copies;
 mod epilogue;
@@ -59,6 +59,8 @@ struct TensorBlock<'a> {
     sides: [Staged; 2],
     /// Shared memory: the steps of the rows, then those of the columns; at the end the results.
     words: Mem,
+    /// In a batch, the variable of the plane and the block's plane.
+    plane: Option<(NodeId, Expr)>,
     /// The first row and column of the block, the number of rows and of columns, and of inner indices.
     origin: [Expr; 2],
     extents: [Expr; 2],
@@ -77,7 +79,7 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
     let mut out = Vec::new();
     let extents = extents(l, fused);
     let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
-    let origin = block_origin(l, shape.tile(), &extents, &mut out);
+    let (plane, origin) = block_origin(l, shape.tile(), &extents, p.plane.is_some(), &mut out);
     let lane = bind(l, "lane", masked(thread(), 32), &mut out);
     let warp = bind(l, "warp", shifted(thread(), 32), &mut out);
     let warp_origin = [shifted(warp.clone(), 2), masked(warp, 2)]
@@ -101,6 +103,7 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
         values,
         sides,
         words,
+        plane: p.plane.zip(plane),
         origin,
         extents,
         length,
@@ -113,8 +116,21 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
     Ok((out, Grid::Plane { rows: shape.tile() as u32, columns: shape.tile() as u32 }))
 }
 
-/// Returns the first row and column of the block.
-fn block_origin(l: &mut Lower, tile: i64, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> [Expr; 2] {
+impl TensorBlock<'_> {
+    /// Returns what is known of the block's indices: its plane, in a batch.
+    fn known(&self) -> Vec<(NodeId, Expr)> {
+        self.plane.iter().cloned().collect()
+    }
+}
+
+/// Returns the plane of the block, in a batch, and its first row and column.
+fn block_origin(
+    l: &mut Lower,
+    tile: i64,
+    extents: &[Expr; 2],
+    is_batch: bool,
+    out: &mut Vec<Stmt>,
+) -> (Option<Expr>, [Expr; 2]) {
     let tiles = |n: &Expr| {
         let rounded_up = n.clone().plus(Expr::int(tile - 1));
         let tiles = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(tile.ilog2().into()));
@@ -123,13 +139,20 @@ fn block_origin(l: &mut Lower, tile: i64, extents: &[Expr; 2], out: &mut Vec<Stm
     let [down, across] = [0, 1].map(|s| tiles(&extents[s]));
     let (down, across) = (bind(l, "down", down, out), bind(l, "across", across, out));
     let div = |a: &Expr, b: &Expr| Expr::binary(BinaryOp::Div, a.clone(), b.clone());
+    let (mut block, mut plane) = (Expr::Place(Gpu::Block), None);
+    if is_batch {
+        let of_plane = bind(l, "all", down.clone().times(across.clone()), out);
+        let at = bind(l, "plane", div(&block, &of_plane), out);
+        block = bind(l, "block", block.minus(at.clone().times(of_plane)), out);
+        plane = Some(to_i64(at));
+    }
     let of_group = bind(l, "each", across.times(int32(GROUP as i32)), out);
-    let group = bind(l, "group", div(&Expr::Place(Gpu::Block), &of_group), out);
-    let number = Expr::Place(Gpu::Block).minus(group.clone().times(of_group));
+    let group = bind(l, "group", div(&block, &of_group), out);
+    let number = block.minus(group.clone().times(of_group));
     let number = bind(l, "number", number, out);
     let first = bind(l, "first", group.times(int32(GROUP as i32)), out);
     let rows = bind(l, "rows", down.minus(first.clone()).min(int32(GROUP as i32)), out);
     let column = bind(l, "column", div(&number, &rows), out);
     let row = first.plus(number).minus(column.clone().times(rows));
-    [row, column].map(|at| bind(l, "origin", to_i64(at).times(Expr::int(tile)), out))
+    (plane, [row, column].map(|at| bind(l, "origin", to_i64(at).times(Expr::int(tile)), out)))
 }

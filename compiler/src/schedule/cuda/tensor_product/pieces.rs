@@ -170,7 +170,9 @@ impl TensorBlock<'_> {
             Env::default().with(&l.launch.g, self.p.outer[side], own).with(&l.launch.g, self.p.k, k)
         };
         let envs = (0..staged.of_piece()).map(env).collect();
-        (vec![(own, own_at.clone()), (k, k_at.clone())], envs)
+        let mut vars = self.known();
+        vars.extend([(own, own_at.clone()), (k, k_at.clone())]);
+        (vars, envs)
     }
 
     /// Loads what the elements of a piece read, one by one.
