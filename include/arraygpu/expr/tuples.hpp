@@ -11,20 +11,19 @@ namespace arraygpu {
 namespace detail {
 
 /// The type of what begins a loop or fold, as the function gets it: a scalar expression, a number, or a tuple of them.
-template <class X> struct begun {
+template <class X, bool Several = is_compound<X>> struct begun {
     static_assert(is_operand<X> || is_host<X>, "this is neither a scalar nor a tuple of scalars");
     static_assert(rank_of<X>() == 0,
                   "an array cannot be the state of a loop of an element, or what a fold begins with; the function may read it by at(x, i)");
     using type = expr<typename result<X>::type, 0>;
 };
-template <class T> struct begun<expr<std::complex<T>, 0>> : results_in<expr<std::complex<T>, 0>> {};
-template <class T> struct begun<std::complex<T>> : results_in<expr<std::complex<T>, 0>> {};
-template <class... X> struct begun<std::tuple<X...>> {
+template <class X> struct begun<X, true> : results_in<X> {};
+template <class... X> struct begun<std::tuple<X...>, false> {
     static_assert((few_components<sizeof...(X)>(), true));
     using type = std::tuple<typename begun<std::decay_t<X>>::type...>;
 };
-template <class A, class B> struct begun<std::pair<A, B>> : begun<std::tuple<A, B>> {};
-template <class X, std::size_t N> struct begun<std::array<X, N>> {
+template <class A, class B> struct begun<std::pair<A, B>, false> : begun<std::tuple<A, B>> {};
+template <class X, std::size_t N> struct begun<std::array<X, N>, false> {
     using type = std::array<typename begun<X>::type, N>;
 };
 
@@ -38,14 +37,13 @@ template <class X> struct joint<X, std::enable_if_t<is_operand<X> && (rank_of<X>
     using elements = expr<element_type<X>, 0>;
     static void arrays(const X &x, node_ptr *&out, place) { *out++ = operand<X>::node(x); }
 };
-template <class X> struct joint<X, std::enable_if_t<is_complex<X> && (complex_operand<X>::rank > 0)>> {
+template <class X> struct joint<X, std::enable_if_t<is_compound<X> && (compound_operand<X>::rank > 0)>> {
     static constexpr bool is = true;
-    static constexpr int rank = complex_operand<X>::rank;
-    using elements = expr<std::complex<typename complex_operand<X>::real>, 0>;
+    static constexpr int rank = compound_operand<X>::rank;
+    using elements = expr<compound_element<X>, 0>;
     static void arrays(const X &x, node_ptr *&out, place) {
-        const auto &z = complex_operand<X>::of(x);
-        *out++ = z.re().c_node();
-        *out++ = z.im().c_node();
+        const expr<compound_element<X>, rank> e(x);
+        layout<compound_element<X>>::each(e, 0, [&out](const auto &value, std::size_t) { *out++ = value.c_node(); });
     }
 };
 template <class First, class... X>
@@ -135,8 +133,8 @@ template <class X, class I, class F> auto reduce_lines(const X &x, int axis, con
 
 } // namespace detail
 
-/// map of arrays among which are complex ones: f takes expr<std::complex<T>> for their elements.
-template <class F, class... A, std::enable_if_t<(detail::is_complex<A> || ...) && (detail::joint<A>::is && ...), int> = 0> auto map(F &&f, const A &...a) {
+/// map of arrays among which are some of complex numbers or structs: f takes expr<std::complex<T>>, expr<S> for their elements.
+template <class F, class... A, std::enable_if_t<(detail::is_compound<A> || ...) && (detail::joint<A>::is && ...), int> = 0> auto map(F &&f, const A &...a) {
     using E = std::tuple<typename detail::joint<A>::elements...>;
     constexpr std::size_t count = detail::parts<E>::count;
     constexpr int rank = detail::joint<std::tuple<A...>>::rank;
