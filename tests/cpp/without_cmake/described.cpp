@@ -116,10 +116,15 @@ static void several() {
     const auto lights = make_record<waves::light>(2 * e.light.bright, e.kind > 3);
     CHECK(gpu_vector<waves::light>(lights).to_host()[1].bright == 18);
     CHECK(bodies(map([&](auto b) { return if_else(b.kind > 3, b, expr<body>(host[1])); }, all)).to_host()[0].kind == 5);
+    // one kernel for all fields
+    CHECK(kernels(map([](auto b) { return after(b, 2); }, all)) == 1 && kernels(reduce(all, host[0], brighter)) == 1);
+    CHECK(explain(map([](auto b) { return after(b, 2); }, all)).find("1 launch") != std::string::npos);
     // matrices, collected states, an iteration with an end
     const gpu_matrix<body> m(host, 4, 5);
     CHECK(same_bodies(gpu_matrix<body>(transpose(m)).to_host()[1], host[5]));
     CHECK(same_bodies(bodies(reduce_rows(m, host[0], brighter)).to_host()[1], host[9]));
+    CHECK(same_bodies(bodies(row(m, 2)).to_host()[1], host[11]) && same_bodies(bodies(col(m, 3)).to_host()[2], host[13]));
+    CHECK(same_bodies(bodies(let(materialize(slice_rows(m, 1, 3)), [](auto part) { return reduce_cols(part, body{}, brighter); })).to_host()[4], host[14]));
     const gpu_matrix<body> orbit = iterate_collect(3, all, [](auto b) { return map([](auto one) { return after(one, 1); }, b); });
     CHECK(orbit.rows() == 3 && same(orbit.view().row(1), waves::moved(waves::moved(all, 1), 1)));
     const auto half_way = [](auto b) { return map([](auto one) { one.light.bright *= 0.5f; return one; }, b); };
@@ -143,6 +148,9 @@ static void structs_of_the_program() {
     const std::vector<own::star> after = turned.to_host();
     CHECK(after[3].at == std::complex<float>(-1, 3) && after[3].light[1].bright == 3.5f && after[3].light[0].is_on && after[3].size == 3);
     CHECK(after[4].light[0].bright == std::hypot(1.0f, 4.0f) && !after[2].light[0].is_on);
+    // an element of a field that is an array, at an index that only the struct knows
+    const gpu_vector<float> shining = map([](auto s) { return at(with_at(s.light, 0, waves::light{7, false}), s.size % 2).bright; }, stars);
+    CHECK(shining.to_host() == std::vector<float>({7, 1, 7, 3, 7, 5}));
     const own::star none = expr<own::star>();
     CHECK(none.at == std::complex<float>() && none.light[1].bright == 0 && none.size == 0);
     const auto longest = [](auto a, auto b) { return if_else(abs(a.at) > abs(b.at), a, b); };
