@@ -57,6 +57,11 @@ fn views() {
 }
 
 #[test]
+fn struct_words() {
+    run("struct_words.cpp");
+}
+
+#[test]
 fn staging() {
     run("staging.cpp");
 }

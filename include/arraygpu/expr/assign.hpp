@@ -17,9 +17,9 @@ template <class T, class U, int Rank, int Want> constexpr void assignable() {
 template <class Out> struct destination;
 
 /// The node of an expression, of several values that of the first.
-template <class T, int Rank> const node &first_node(const expr<T, Rank> &e) {
+template <class T, int Rank> node &first_node(const expr<T, Rank> &e) {
     if constexpr (compound<T>::is) {
-        const node *first = nullptr;
+        node *first = nullptr;
         layout<T>::each(e, 0, [&first](const auto &value, std::size_t) { first = first ? first : value.c_node().get(); });
         return *first;
     } else {
@@ -105,14 +105,6 @@ template <class T> struct destination<gpu_scalar<T>> : typed_view_destination<gp
 template <class Out> using destination_of =
     std::conditional_t<is_number<Out> || compound<Out>::is, host_destination<Out>, destination<std::remove_const_t<Out>>>;
 
-template <class... D> void run_into(const agpu_call *call, std::initializer_list<node *> roots, D &&...d) {
-    node *const *root = roots.begin();
-    const output outputs[] = {output{*root++, d.to()}...};
-    agpu_buffer *beside = nullptr;
-    ((beside = beside ? beside : d.beside()), ...);
-    run(outputs, sizeof...(D), call, beside);
-    (d.finish(), ...);
-}
 template <class T, int Rank, class D> void add_outputs(output *&next, const expr<T, Rank> &e, D &d) {
     if constexpr (compound<T>::is) {
         layout<T>::each(e, 0, [&](const auto &value, std::size_t at) {

@@ -238,6 +238,9 @@ template <class A, class I, detail::if_compound_array<A> = 0> auto col(const A &
 template <class A, class... I, detail::if_compound_array<A> = 0> auto at(const A &a, const I &...index) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::at(part, index...); });
 }
+template <class A, detail::if_compound<A> = 0> auto fast_math(const A &a) {
+    return detail::of_parts(a, [](const auto &part) { return arraygpu::fast_math(part); });
+}
 template <class A, detail::if_compound_array<A> = 0> auto materialize(const A &a) {
     return detail::of_parts(a, [](const auto &part) { return arraygpu::materialize(part); });
 }

@@ -103,8 +103,7 @@ inline void writes::run(const traversal &over, place at) const {
 
 /// Computes the arrays of a range of scalars or tuples into the same number of outputs.
 template <class T, bool W, class Out> void compute(const array_part<T, W> &part, Out &out) {
-    const expr<T, 1> &e = part.values;
-    run_into(nullptr, {e.c_node().get()}, destination_of<Out>(out, e));
+    put(out, part.values);
 }
 template <class E, class... P, class Out> void compute(const compound_part<E, P...> &part, Out &out) { put(out, part.array(endless, {})); }
 /// Results of parts that go to parts.
@@ -168,9 +167,8 @@ template <class X, class F> void for_each(X &&x, F &&f, const char *file = __bui
     to.run(over, {file, line});
 }
 /// Computes the elements of a view into a vector, which gets its size, or into a view of the same size.
-template <class In, class Out, std::enable_if_t<detail::is_operand<std::decay_t<In>>, int> = 0> void copy(In &&in, Out &&out) {
-    const auto e = detail::as_expr(in);
-    detail::run_into(nullptr, {e.c_node().get()}, detail::destination_of<std::decay_t<Out>>(out, e));
+template <class In, class Out, std::enable_if_t<detail::is_operand<std::decay_t<In>> || detail::is_compound<std::decay_t<In>>, int> = 0> void copy(In &&in, Out &&out) {
+    detail::put(out, detail::as_expr(in));
 }
 /// Copies a std::vector, std::array, .. to the device.
 template <class C, class T = typename C::value_type, std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_operand<C>, int> = 0>
@@ -187,6 +185,11 @@ void fill(Out &&out, const V &value) {
     } else {
         arraygpu::copy(repeat(expr<T, 0>(value), std::int64_t(out.size())), out);
     }
+}
+
+template <class Out, class V, std::enable_if_t<detail::is_compound<std::decay_t<Out>> && detail::is_compound_scalar<V>(), int> = 0> void fill(Out &&out, const V &value) {
+    const auto scalar = detail::as_expr(value);
+    arraygpu::copy(generate(std::int64_t(out.size()), [&scalar](const auto &) { return scalar; }), out);
 }
 
 /// `view | reduce_noncommutative(init, f)`: see reduce_noncommutative(x, init, f).
