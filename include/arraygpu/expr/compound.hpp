@@ -138,6 +138,34 @@ template <class X> constexpr bool is_compound_scalar() {
 template <class... X> using if_compound = std::enable_if_t<(is_compound<X> && ...) && (!compound<X>::is || ...), int>;
 template <class X> using if_compound_array = std::enable_if_t<is_compound<X> && (sizeof(compound_operand<X>) > 0) && (compound_operand<X>::rank > 0), int>;
 
+/// The arrays, each as a function of all: so the program knows that they have one shape, and where a read of one is in bounds.
+template <std::size_t N> void say_one_shape(std::array<node_ptr, N> &arrays, place at) {
+    const trace inside;
+    std::array<node_ptr, 2 * N + 1> all;
+    std::uint8_t depends = 0;
+    for (std::size_t i = 0; i < N; ++i) {
+        all[i] = arrays[i], all[N + i] = make_variable(agpu_type(arrays[i]->type));
+        depends = arrays[i]->level > depends ? arrays[i]->level : depends;
+    }
+    for (std::size_t i = 0; i < N; ++i) {
+        std::array<node_ptr, 2 * N + 1> operands = all;
+        operands[2 * N] = all[N + i];
+        arrays[i] = make_node(op::map, agpu_type(arrays[i]->type), arrays[i]->rank, operands.data(), std::uint32_t(2 * N + 1), at);
+        arrays[i]->level = depends;
+    }
+}
+/// An array of several values that is read in a function of an element.
+template <class A> auto in_one_shape(const A &a, place at) {
+    using E = compound_element<A>;
+    const expr<E, compound_operand<A>::rank> e(a);
+    if (tracing.depth == 0 || value_count<E> == 1) return e;
+    std::array<node_ptr, value_count<E>> arrays;
+    node_ptr *out = arrays.data();
+    layout<E>::each(e, 0, [&out](const auto &value, std::size_t) { *out++ = value.c_node(); });
+    say_one_shape(arrays, at);
+    const node_ptr *next = arrays.data();
+    return from_nodes<E, compound_operand<A>::rank>(next);
+}
 template <class A, class F> auto of_parts(const A &a, const F &f) { return of_values<compound_element<A>, compound_operand<A>::rank>(compound_operand<A>::of(a), f); }
 
 } // namespace detail
@@ -214,29 +242,37 @@ template <class A, detail::if_compound_array<A> = 0> std::size_t size(const A &a
     return n;
 }
 // parts of arrays, as of real ones
-template <class A, class... X, detail::if_compound_array<A> = 0> auto slice(const A &a, const X &...x) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice(part, x...); });
+template <class A, detail::if_compound_array<A> = 0>
+auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice(part, start, stop, stride, file, line); });
 }
-template <class A, class... X, detail::if_compound_array<A> = 0> auto slice_rows(const A &a, const X &...x) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_rows(part, x...); });
+template <class A, detail::if_compound_array<A> = 0>
+auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_rows(part, start, stop, stride, file, line); });
 }
-template <class A, class... X, detail::if_compound_array<A> = 0> auto slice_cols(const A &a, const X &...x) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_cols(part, x...); });
+template <class A, detail::if_compound_array<A> = 0>
+auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_cols(part, start, stop, stride, file, line); });
 }
-template <class A, detail::if_compound_array<A> = 0> auto reverse(const A &a) {
-    return detail::of_parts(a, [](const auto &part) { return arraygpu::reverse(part); });
+template <class A, detail::if_compound_array<A> = 0> auto reverse(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse(part, file, line); });
 }
-template <class A, detail::if_compound_array<A> = 0> auto transpose(const A &a) {
-    return detail::of_parts(a, [](const auto &part) { return arraygpu::transpose(part); });
+template <class A, detail::if_compound_array<A> = 0> auto transpose(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::transpose(part, file, line); });
 }
-template <class A, class I, detail::if_compound_array<A> = 0> auto row(const A &a, const I &i) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::row(part, i); });
+template <class A, class I, detail::if_compound_array<A> = 0> auto row(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::row(part, i, file, line); });
 }
-template <class A, class I, detail::if_compound_array<A> = 0> auto col(const A &a, const I &j) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::col(part, j); });
+template <class A, class I, detail::if_compound_array<A> = 0> auto col(const A &a, const I &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::col(part, j, file, line); });
 }
-template <class A, class... I, detail::if_compound_array<A> = 0> auto at(const A &a, const I &...index) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::at(part, index...); });
+template <class A, class I, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 1, int> = 0>
+auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(detail::in_one_shape(a, {file, line}), [&](const auto &part) { return arraygpu::at(part, i, file, line); });
+}
+template <class A, class I, class J, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 2, int> = 0>
+auto at(const A &a, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(detail::in_one_shape(a, {file, line}), [&](const auto &part) { return arraygpu::at(part, i, j, file, line); });
 }
 template <class A, detail::if_compound<A> = 0> auto fast_math(const A &a) {
     return detail::of_parts(a, [](const auto &part) { return arraygpu::fast_math(part); });

@@ -99,19 +99,7 @@ E reduced(place at, std::array<node_ptr, N> &&arrays, const I &init, F &f, op co
 /// Vectors of what f gives for the same row (axis 0) or column (axis 1) of all matrices.
 template <class E, std::size_t N, class F> auto of_joint_lines(std::array<node_ptr, N> &&matrices, int axis, const F &f, place at) {
     const std::int64_t lines = matrices[0]->extent[axis];
-    if constexpr (N > 1) {
-        // a function of all matrices says that they have one shape
-        const trace inside;
-        std::array<node_ptr, 2 * N + 1> operands;
-        node_ptr *next = std::copy(matrices.begin(), matrices.end(), operands.data());
-        static_cast<void>(parts<E>::variables(next));
-        const std::array<node_ptr, 2 * N + 1> all = operands;
-        for (std::size_t i = 0; i < N; ++i) {
-            operands = all;
-            operands[2 * N] = all[N + i];
-            matrices[i] = close(make_node(op::map, agpu_type(matrices[i]->type), 2, operands.data(), std::uint32_t(2 * N + 1), at));
-        }
-    }
+    if constexpr (N > 1) say_one_shape(matrices, at);
     const trace inside;
     const expr<std::int64_t> i = variable<std::int64_t>();
     std::array<node_ptr, N> of_line;

@@ -131,6 +131,10 @@ static void several() {
     const auto [dim, steps] = iterate_while(50, all, [](auto b) { return max(b.light.bright) > 1; }, half_way).check_every(1);
     CHECK(eval(steps) == 4 && eval(dim).to_host()[0].light.bright == 9.5f / 16);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "20", bodies(map(brighter, all, bodies(some_bodies<body>(19)))));
+    // reads that the extent keeps in bounds need no test; others name their line
+    const auto reads = generate(all.size(), [&](auto i) { return at(all, i); });
+    CHECK(program_text(reads, "fused").find("elem") != std::string::npos && program_text(reads, "fused").find(" at ") == std::string::npos);
+    CHECK_THROWS(AGPU_ERROR_RECORD, "described.cpp:" + std::to_string(__LINE__), eval(generate(21, [&](auto i) { return at(all, i); })).to_host());
     CHECK_THROWS(AGPU_ERROR_SHAPE, "19", gpu_vector<waves::light>(make_record<waves::light>(slice(e.light.bright, 1, 20), e.light.is_on)));
 }
 
