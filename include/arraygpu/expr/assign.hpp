@@ -66,16 +66,14 @@ private:
     bool fits_;
 };
 /// A view: its extents are checked when the program runs.
-template <class T> struct view_destination {
+template <class View, class T, int Rank> struct view_destination {
+    static_assert(!std::is_const_v<T>, "this view is not writable");
+    template <class U, int R> view_destination(const View &v, const expr<U, R> &) : view(v.c_view()) { assignable<T, U, R, Rank>(); }
     agpu_view view;
     agpu_arg to() const noexcept { return to_view(view); }
     template <class M> agpu_arg to_value(std::size_t at) const { return to_values<M, T>(view, at); }
     agpu_buffer *beside() const noexcept { return nullptr; }
     void finish() const noexcept {}
-};
-template <class View, class T, int Rank> struct typed_view_destination : view_destination<T> {
-    static_assert(!std::is_const_v<T>, "this view is not writable");
-    template <class U, int R> typed_view_destination(const View &v, const expr<U, R> &) : view_destination<T>{v.c_view()} { assignable<T, U, R, Rank>(); }
 };
 /// A number, complex number or struct of the host.
 template <class T> struct host_destination {
@@ -92,14 +90,14 @@ template <class T> struct destination<gpu_vector<T>> : array_destination<gpu_vec
 template <class T> struct destination<gpu_matrix<T>> : array_destination<gpu_matrix<T>, T, 2> {
     using array_destination<gpu_matrix<T>, T, 2>::array_destination;
 };
-template <class T> struct destination<gpu_vector_view<T>> : typed_view_destination<gpu_vector_view<T>, T, 1> {
-    using typed_view_destination<gpu_vector_view<T>, T, 1>::typed_view_destination;
+template <class T> struct destination<gpu_vector_view<T>> : view_destination<gpu_vector_view<T>, T, 1> {
+    using view_destination<gpu_vector_view<T>, T, 1>::view_destination;
 };
-template <class T> struct destination<gpu_matrix_view<T>> : typed_view_destination<gpu_matrix_view<T>, T, 2> {
-    using typed_view_destination<gpu_matrix_view<T>, T, 2>::typed_view_destination;
+template <class T> struct destination<gpu_matrix_view<T>> : view_destination<gpu_matrix_view<T>, T, 2> {
+    using view_destination<gpu_matrix_view<T>, T, 2>::view_destination;
 };
-template <class T> struct destination<gpu_scalar<T>> : typed_view_destination<gpu_scalar<T>, T, 0> {
-    using typed_view_destination<gpu_scalar<T>, T, 0>::typed_view_destination;
+template <class T> struct destination<gpu_scalar<T>> : view_destination<gpu_scalar<T>, T, 0> {
+    using view_destination<gpu_scalar<T>, T, 0>::view_destination;
 };
 /// A view that is const itself can be written all the same.
 template <class Out> using destination_of =
