@@ -21,6 +21,7 @@
 #include <arraygpu/field.hpp>
 #include <arraygpu/matrix.hpp>
 #include <arraygpu/pinned.hpp>
+#include <arraygpu/record.hpp>
 #include <arraygpu/tensor3.hpp>
 #include <arraygpu/vector.hpp>
 

@@ -1,31 +1,45 @@
-//! Complex numbers and fields of structs in C++ expressions: against a package of the language, to the bit.
+//! Complex numbers, structs and their fields in C++ expressions: against a package of the language, to the bit.
 
 mod cpp_program;
+mod sky;
 
 use arraygpu::prelude::*;
 use cpp_program::run;
-
-#[derive(Clone, Copy, Record)]
-struct Light {
-    bright: f32,
-    is_on: bool,
-}
-
-#[derive(Clone, Copy, Record)]
-struct Body {
-    at: [f64; 2],
-    light: Light,
-    kind: i16,
-}
+use sky::{Body, BodyFields, Light, LightFields, after, brightest, moved};
 
 type Z = VExp<Complex<f32>>;
 type Zm = MExp<Complex<f64>>;
 
-fn moved(bodies: VExp<Body>, dt: SExp<f64>) -> VExp<Body> {
-    bodies.map(|b| {
-        let light = LightFields { is_on: !b.light.is_on, ..*b.light }.pack();
-        BodyFields { at: [b.at[0] + dt * b.at[1], b.at[1]], light, ..*b }.pack()
+fn stepped(bodies: VExp<Body>, k: SExp<i64>, dt: SExp<f64>) -> VExp<Body> {
+    bodies.iterate_indexed(k, |t, bodies| {
+        bodies.map(|b| {
+            let b = after(b, dt);
+            BodyFields { kind: b.kind + t.cast::<i16>(), ..*b }.pack()
+        })
     })
+}
+
+fn chosen(bodies: VExp<Body>, others: VExp<Body>) -> VExp<Body> {
+    bodies.zip_with(others, |a, b| if_else(a.kind.gt(b.kind), || a, || b))
+}
+
+/// A loop of an element whose state is a record.
+fn dimmed(bodies: VExp<Body>) -> VExp<Body> {
+    let step = |b: SExp<Body>| {
+        let light = LightFields { bright: b.light.bright * 0.5, ..*b.light }.pack();
+        BodyFields { light, kind: b.kind + 1, ..*b }.pack()
+    };
+    bodies.map(|b| loop_while(b, |b| b.light.bright.gt(1.0), step))
+}
+
+fn seen(bodies: VExp<Body>) -> SExp<Light> {
+    bodies.fold(Light { bright: 0.0, is_on: false }, |s, b| {
+        LightFields { bright: s.bright * 0.5 + b.light.bright, is_on: s.is_on ^ b.light.is_on }.pack()
+    })
+}
+
+fn scattered(n: SExp<i64>) -> VExp<Light> {
+    generate(n, |i| LightFields { bright: i.cast::<f32>().sqrt(), is_on: (i % 3).eq(1) }.pack())
 }
 
 fn mandelbrot(c: Z, k: SExp<i64>) -> Z {
@@ -40,6 +54,12 @@ fn waves() -> Package {
     Package::new("waves")
         .structs()
         .function("moved", ["bodies", "dt"], "result", moved)
+        .function("brightest", ["bodies", "first"], "result", brightest)
+        .function("stepped", ["bodies", "k", "dt"], "result", stepped)
+        .function("chosen", ["bodies", "others"], "result", chosen)
+        .function("dimmed", ["bodies"], "result", dimmed)
+        .function("seen", ["bodies"], "result", seen)
+        .function("scattered", ["n"], "result", scattered)
         .function("product", ["a", "b"], "result", |a: Z, b: Z| a * b)
         .function("quotient", ["a", "b"], "result", |a: Z, b: Z| a / b)
         .function("mixed", ["a", "b"], "result", |a: Z, b: Z| {
@@ -65,6 +85,8 @@ fn records() {
     let out = folder.path().join("waves");
     waves().run_with(["--out", out.to_str().unwrap(), "--cache", "off", "--quiet"]).unwrap();
     for compiler in ["g++", "clang++"] {
-        run(compiler, "without_cmake/records.cpp", folder.path(), &[out.join("lib/libwaves.a")]);
+        for program in ["without_cmake/records.cpp", "without_cmake/described.cpp"] {
+            run(compiler, program, folder.path(), &[out.join("lib/libwaves.a")]);
+        }
     }
 }

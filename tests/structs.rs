@@ -1,45 +1,23 @@
 //! Records as structs of C and C++: a package of the language, built and called here without the installed tree.
 
 mod cpp_program;
+mod sky;
 
 use arraygpu::prelude::*;
 use cpp_program::run;
-
-#[derive(Clone, Copy, Record)]
-struct Light {
-    bright: f32,
-    is_on: bool,
-}
-
-#[derive(Clone, Copy, Record)]
-struct Body {
-    at: [f64; 2],
-    light: Light,
-    kind: i16,
-}
-
-fn after(b: SExp<Body>, dt: SExp<f64>) -> SExp<Body> {
-    let light = LightFields { is_on: !b.light.is_on, ..*b.light }.pack();
-    BodyFields { at: [b.at[0] + dt * b.at[1], b.at[1]], light, ..*b }.pack()
-}
-
-fn moved(bodies: VExp<Body>, dt: SExp<f64>) -> VExp<Body> {
-    bodies.map(|b| after(b, dt))
-}
+use sky::{Body, after, brightest, moved};
+use std::path::Path;
+use std::process::Command;
 
 fn turned(bodies: MExp<Body>, dt: SExp<f64>) -> MExp<Body> {
     bodies.transpose().map(|b| after(b, dt))
-}
-
-fn brightest(bodies: VExp<Body>, first: SExp<Body>) -> SExp<Body> {
-    bodies.reduce(first, |a, b| cond(a.light.bright.ge(b.light.bright), a, b))
 }
 
 fn product(a: VExp<Complex<f32>>, b: VExp<Complex<f32>>, factor: SExp<Complex<f32>>) -> VExp<Complex<f32>> {
     a.zip_with(b, |a, b| a * b * factor)
 }
 
-fn sky() -> Package {
+fn package() -> Package {
     Package::new("sky")
         .structs()
         .function("moved", ["bodies", "dt"], "result", moved)
@@ -57,7 +35,7 @@ fn sky() -> Package {
 fn structs_in_a_package() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("sky");
-    sky().run_with(["--out", out.to_str().unwrap(), "--cache", "off", "--quiet"]).unwrap();
+    package().run_with(["--out", out.to_str().unwrap(), "--cache", "off", "--quiet"]).unwrap();
     let header = std::fs::read_to_string(out.join("include/sky.h")).unwrap();
     for words in [
         "typedef struct sky_light {",
@@ -74,6 +52,7 @@ fn structs_in_a_package() {
         "arraygpu::gpu_vector<sky::body> moved(arraygpu::gpu_vector_view<const sky::body> bodies, double dt)",
         "std::complex<float> total(arraygpu::gpu_vector_view<const std::complex<float>> z)",
         "static_assert(sizeof(::sky_body) == 32",
+        "AGPU_RECORD_FIELD(::sky_body, light)",
         "arraygpu::gpu_matrix<sky::body> turned(arraygpu::gpu_matrix_view<const sky::body> bodies, double dt)",
     ] {
         assert!(header.contains(words), "no `{words}` in:\n{header}");
@@ -81,6 +60,22 @@ fn structs_in_a_package() {
     let archive = [out.join("lib/libsky.a")];
     for compiler in ["g++", "clang++"] {
         run(compiler, "without_cmake/structs.cpp", folder.path(), &archive);
+    }
+    another_layout(&out);
+}
+
+/// A header that is included with another packing of structs does not compile, and says why.
+fn another_layout(package: &Path) {
+    let source = package.join("packed.cpp");
+    std::fs::write(&source, "#include <arraygpu.hpp>\n#pragma pack(1)\n#include <sky.hpp>\n").unwrap();
+    for compiler in ["g++", "clang++"] {
+        let mut check = Command::new(compiler);
+        check.args(["-std=c++17", "-fsyntax-only", "-I"]).arg(package.join("include")).arg("-I");
+        check.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include")).arg(&source);
+        let Ok(output) = check.output() else { continue };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{compiler} takes packed structs");
+        assert!(said.contains("sky::body has another layout than its package"), "{said}");
     }
 }
 

@@ -114,8 +114,15 @@ fn reserve_field(
     let base = match first {
         Some(first) => {
             let (before, same) = (args.field(first), &ws.spans[first]);
-            if before.is_none_or(|(_, other)| other != size) || same.shape() != dense.shape() {
-                fail!(SHAPE, "the fields of an array of structs have different extents or structs");
+            if before.is_none_or(|(_, other)| other != size) {
+                fail!(SHAPE, "the fields of an array of structs say different sizes of the struct");
+            }
+            if same.shape() != dense.shape() {
+                let (one, other) = (extents(same.shape()), extents(dense.shape()));
+                fail!(
+                    SHAPE,
+                    "the fields of an array of structs are arrays of one shape, and these are {one} and {other}"
+                );
             }
             same.base.wrapping_offset(-before.map_or(0, |(offset, _)| offset as isize))
         }

@@ -55,9 +55,9 @@ where
     let watch = Watch::new(|name, value| println!("{name} = {}", text(value)));
     let outcome = interp::run_watched(&call.function, &call.args, &watch)?;
     if outcome.recorded {
-        let place = watch.recorded();
-        let message = "an index out of range, a division of integers by 0, or a loop without end";
-        let error = compiler::Error::user("E0211", format!("{}: {message}", call.function.name));
+        let (place, what) = watch.recorded().unzip();
+        let message = format!("{}: {}", call.function.name, what.unwrap_or("an error record"));
+        let error = compiler::Error::user("E0211", message);
         return Err(error.at(place.as_ref().and_then(|place| place.first())).into());
     }
     Ok(F::Output::of_values(&mut outcome.results.into_iter()))

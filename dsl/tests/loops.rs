@@ -1,6 +1,6 @@
 //! Loops inside of an element, in the reference interpreter.
 
-use arraygpu_dsl::{example::*, prelude::*};
+use arraygpu_dsl::{eval, example::*, prelude::*};
 
 fn gcd(a: SExp<i64>, b: SExp<i64>) -> SExp<i64> {
     loop_while((a, b), |(_, b)| b.ne(0), |(a, b)| (b, a % b)).0
@@ -49,4 +49,26 @@ fn loops_read_arrays_and_nest() {
     assert_eq!(call(f, args), [vector(&[0i64, 1, 3, 4])]);
     let nested = |n: VExp<i64>| n.map(|n| loop_for(n, 0i64, |i, s| s + loop_for(i, 0i64, |j, t| t + j + n)));
     assert_eq!(call(nested, [vector(&[3i64])]), [vector(&[10i64])]);
+}
+
+/// What a newcomer reads of a loop that does not end: the line of the loop, and that it is its limit.
+#[test]
+fn a_loop_that_does_not_end_says_so() {
+    let said = |f: fn(VExp<f32>) -> VExp<f32>| {
+        let error = eval(f, ([1.0, 100.0],)).expect_err("it does not end");
+        assert_eq!(error.code(), Some("E0211"));
+        error.to_string()
+    };
+    let line = line!() + 1;
+    let few = said(|x| x.map(|x| loop_while_at_most(3, x, |x| x.gt(1.0), |x| x * 0.5)));
+    let endless = said(|x| x.map(|x| loop_while(x, |x| x.gt(1.0), |x| x)));
+    let steps = said(|x| iterate_while(2, x, |x| x.sum().gt(0.0), |x| x).check_every(1).0);
+    let of_element = "a loop takes more steps than its limit";
+    let of_arrays = "the condition of an iteration still holds at its limit of steps";
+    for (i, (text, words)) in
+        [(few, of_element), (endless, of_element), (steps, of_arrays)].into_iter().enumerate()
+    {
+        assert!(text.contains(words), "{text}");
+        assert!(text.contains(&format!("dsl/tests/loops.rs:{}:", line as usize + i)), "{text}");
+    }
 }

@@ -43,7 +43,7 @@ public:
 /// empty and can only be destroyed or assigned to.
 template <class T> class gpu_matrix : public detail::owned_array<T, 2, gpu_matrix_view> {
     using base = detail::owned_array<T, 2, gpu_matrix_view>;
-    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, or a package's structs");
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, complex numbers, or structs that a package or AGPU_RECORD describes");
 
 public:
     /// A matrix of 0 x 0 elements.

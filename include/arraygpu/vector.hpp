@@ -34,7 +34,7 @@ public:
 /// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:
 /// to_host() brings all. A vector that was moved from is empty and can only be destroyed or assigned to.
 template <class T> class gpu_vector {
-    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, or a package's structs");
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, complex numbers, or structs that a package or AGPU_RECORD describes");
 
 public:
     using value_type = T;

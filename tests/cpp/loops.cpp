@@ -1,8 +1,8 @@
 // Loops of an element: values against loops of the host, to the bit; numbers of steps, limits, states, records.
 #include "check.hpp"
+#include "numbers.hpp"
 #include <arraygpu/views.hpp>
 #include <cmath>
-#include <cstring>
 
 namespace view = arraygpu::views;
 using namespace arraygpu;
@@ -10,18 +10,9 @@ using std::get;
 using floats = std::vector<float>;
 using counts = std::vector<std::int64_t>;
 
-static floats numbers(std::size_t n) {
-    floats v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = float(i * 7919 % 1000) / 400 - 1.25f;
-    return v;
-}
-static bool same(const floats &a, const floats &b) {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-
 static void counted() {
     for (const std::size_t n : {0, 1, 7, 3000}) {
-        const floats hx = numbers(n);
+        const floats hx = some_numbers(n);
         const gpu_vector<float> x(hx);
         // 1 + 2x + 3x^2 .. by a recurrence; the state is a tuple or its components
         const gpu_vector<float> series = map([](auto v) {

@@ -1,5 +1,6 @@
 // Reductions and folds of tuples, places of extremes, means, if_else: values against loops of the host; how many kernels; errors.
 #include "check.hpp"
+#include "numbers.hpp"
 #include <arraygpu/views.hpp>
 #include <algorithm>
 #include <cmath>
@@ -21,9 +22,6 @@ static floats numbers(std::size_t n, unsigned seed) {
     return v;
 }
 static bool same(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-static bool same(const floats &a, const floats &b) {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
 template <class E> static floats vector_of(const E &e) { return gpu_vector<float>(e).to_host(); }
 template <class E> static places places_of(const E &e) { return gpu_vector<std::int64_t>(e).to_host(); }
 

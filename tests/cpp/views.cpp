@@ -1,22 +1,14 @@
 // Views, algorithms and actions: values against loops of the host, to the bit, and one kernel for a pipeline.
 #include "check.hpp"
+#include "numbers.hpp"
 #include <arraygpu/views.hpp>
 #include <algorithm>
-#include <cstring>
 
 namespace gpu = arraygpu;
 namespace view = arraygpu::views;
 using std::get;
 using floats = std::vector<float>;
 
-static floats numbers(std::size_t n) {
-    floats v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = float(i * 7919 % 1000) / 8 - 50;
-    return v;
-}
-static bool same(const floats &a, const floats &b) {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
 template <class F> static floats loop_of(std::size_t n, F f) {
     floats v(n);
     for (std::size_t i = 0; i < n; ++i) v[i] = f(i);
@@ -25,7 +17,7 @@ template <class F> static floats loop_of(std::size_t n, F f) {
 
 static void shapes() {
     for (const std::size_t n : {12, 4800}) {
-        const floats ha = numbers(n);
+        const floats ha = some_numbers(n, 8, 50);
         const gpu::gpu_vector<float> a(ha);
         gpu::gpu_vector<float> c = a | view::drop(2) | view::stride(3) | view::reverse | view::take(3);
         const std::size_t last = 2 + (n - 3) / 3 * 3;
@@ -51,9 +43,9 @@ static void shapes() {
             view::transform([](auto x, auto i) { return x * gpu::cast<float>(i); });
         CHECK(same(c.to_host(), loop_of(4, [&](std::size_t i) { return ha[2 * i] * float(2 * i); })));
     }
-    const auto big = gpu::copy(numbers(300)) | view::window(100) | view::transform([](const auto &w) { return w.sum(); });
+    const auto big = gpu::copy(some_numbers(300, 8, 50)) | view::window(100) | view::transform([](const auto &w) { return w.sum(); });
     CHECK(same(big.to_host(), loop_of(201, [&](std::size_t i) {
-                   const floats h = numbers(300);
+                   const floats h = some_numbers(300, 8, 50);
                    float s = h[i];
                    for (std::size_t j = 1; j < 100; ++j) s += h[i + j];
                    return s;
@@ -64,7 +56,7 @@ static void shapes() {
 }
 
 static void algorithms() {
-    const floats ha = numbers(3000), hb = loop_of(3000, [](std::size_t i) { return float(i % 17); });
+    const floats ha = some_numbers(3000, 8, 50), hb = loop_of(3000, [](std::size_t i) { return float(i % 17); });
     const gpu::gpu_vector<float> a(ha);
     gpu::gpu_vector<float> b(hb), c;
     gpu::transform(a, c, [](auto x) { return x * x; });
@@ -126,7 +118,7 @@ struct smooth {
 };
 
 static void functors() {
-    const floats ha = numbers(500), hb = loop_of(500, [](std::size_t i) { return float(i % 60) - 30; });
+    const floats ha = some_numbers(500, 8, 50), hb = loop_of(500, [](std::size_t i) { return float(i % 60) - 30; });
     const gpu::gpu_vector<float> a(ha), b(hb);
     const gpu::gpu_vector<float> c = view::zip(a, b) | view::transform(smooth());
     CHECK(same(c.to_host(), loop_of(500, [&](std::size_t i) { return smooth()(ha[i], hb[i]); })));
@@ -146,7 +138,7 @@ static void functors() {
 }
 
 static void later() {
-    const floats host = numbers(1000);
+    const floats host = some_numbers(1000, 8, 50);
     auto doubled = gpu::async([](const auto &v, auto s) { return v | view::transform([s](auto x) { return x * s; }); }, host, 2.0f);
     static_assert(std::is_same_v<decltype(doubled), gpu::future<gpu::gpu_vector<float>>>);
     CHECK(same(doubled.get().to_host(), loop_of(1000, [&](std::size_t i) { return host[i] * 2; })));

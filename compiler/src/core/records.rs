@@ -1,6 +1,6 @@
 //! Which nodes may leave an error record (semantics section 6).
 
-use super::{Graph, NodeId};
+use super::{Form, Graph, NodeId, Op};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Returns whether computing a value may leave an error record, apart from nodes that are computed
@@ -21,6 +21,29 @@ pub fn may_record(g: &Graph, n: NodeId) -> bool {
         stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
     }
     false
+}
+
+/// Returns what an error record of a node says, where it is that a loop or an iteration does not end.
+pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
+    let Op::Within(steps, _) = *g.op(n) else { return None };
+    match g.op(steps) {
+        Op::Loop { .. } => Some("a loop takes more steps than its limit"),
+        Op::At(array, _) | Op::Elem(array, _) => match g.op(*array) {
+            Op::Iterate { which, form: Form::Until(_), args, .. } if *which as usize + 1 == args.len() => {
+                Some("the condition of an iteration still holds at its limit of steps")
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns what an error record of a node says in a function that is interpreted.
+pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
+    match g.op(n) {
+        Op::Binary(..) => "an integer is divided by zero",
+        _ => words_of_limit(g, n).unwrap_or("an index is out of range"),
+    }
 }
 
 /// What is known about the nodes of one graph, so that many can be asked about in one walk. The marks

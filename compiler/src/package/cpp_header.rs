@@ -4,6 +4,7 @@
 //! leave scalars on the device, or returned, each with and without call options.
 
 use super::model::{Entry, Form, Gives, Package, Value, cpp_class, struct_names};
+use super::records::Struct;
 use crate::scalar::Ty;
 use std::fmt::Write;
 
@@ -42,7 +43,8 @@ fn structs(out: &mut String, package: &Package) {
         if s.is_complex {
             let _ = writeln!(
                 out,
-                "static_assert(sizeof({cpp_name}) == sizeof(::{c_name}), \"a complex number is two numbers\");\n"
+                "static_assert(sizeof({cpp_name}) == sizeof(::{c_name}), \"a complex number is two numbers\");\n\
+                 template <> struct arraygpu::field_type<::{c_name}> : arraygpu::field_type<{cpp_name}> {{}};\n"
             );
             continue;
         }
@@ -51,10 +53,22 @@ fn structs(out: &mut String, package: &Package) {
             out,
             "namespace {name} {{\nusing {} = ::{c_name};\n}}\n\
              template <> struct arraygpu::detail::type_of<::{c_name}> : arraygpu::detail::record_type<::{c_name}> {{}};\n\
-             static_assert(sizeof(::{c_name}) == {size}, \"{cpp_name} has another layout than its package: no #pragma pack around {name}.h\");\n",
-            s.name
+             static_assert(sizeof(::{c_name}) == {size}, \"{cpp_name} has another layout than its package: no #pragma pack around {name}.h\");\n\
+             {}\n",
+            s.name,
+            description(&c_name, s),
         );
     }
+}
+
+/// Returns the description of a struct for expressions (`arraygpu/record.hpp`).
+fn description(c_name: &str, s: &Struct) -> String {
+    let names: Vec<&str> = s.fields.iter().map(|(field, _)| field.as_str()).collect();
+    let list = |word: &str| -> String {
+        names.iter().map(|field| format!("\n    AGPU_RECORD_{word}(::{c_name}, {field})")).collect()
+    };
+    let (fields, places) = (list("FIELD"), list("PLACE"));
+    format!("AGPU_RECORD_FIELDS(::{c_name}, ({fields}), ({places}),\n    {})", names.join(", "))
 }
 
 /// Writes a template for calls that fit no overload. Its error says in one line what the arguments

@@ -16,10 +16,28 @@ template <class T, class U, int Rank, int Want> constexpr void assignable() {
 /// Where a result is written, and what happens after the run.
 template <class Out> struct destination;
 
-/// A vector or matrix: the result is written into its elements if the extents are the same, else into a new buffer.
-template <class Array, int Rank> class array_destination {
+/// The node of an expression, of several values that of the first.
+template <class T, int Rank> node &first_node(const expr<T, Rank> &e) {
+    if constexpr (compound<T>::is) {
+        node *first = nullptr;
+        layout<T>::each(e, 0, [&first](const auto &value, std::size_t) { first = first ? first : value.c_node().get(); });
+        return *first;
+    } else {
+        return *e.c_node().get();
+    }
+}
+/// The values of type M at this place of all elements of a view.
+template <class M, class T> agpu_arg to_values(const agpu_view &elements, std::size_t at) {
+    return to_view(field_of<M>(elements, std::int64_t(at), std::int64_t(sizeof(T))));
+}
+
+/// A vector or matrix: the result is written into its elements if the extents are the same, else into a new buffer. Elements of several values are
+/// as many results.
+template <class Array, class T, int Rank> class array_destination {
 public:
-    array_destination(Array &array, const node &root) : array_(array), view_(array.c_view()), fits_(view_.buffer != nullptr) {
+    template <class U, int R> array_destination(Array &array, const expr<U, R> &e) : array_(array), view_(array.c_view()), fits_(view_.buffer != nullptr) {
+        assignable<T, U, R, Rank>();
+        const node &root = first_node(e);
         for (int axis = 0; axis < Rank; ++axis) fits_ = fits_ && view_.extent[axis] == root.extent[axis];
     }
     array_destination(const array_destination &) = delete;
@@ -28,92 +46,12 @@ public:
         if (made_) static_cast<void>(agpu_buffer_free(made_));
     }
     agpu_arg to() noexcept { return fits_ ? to_view(view_) : to_new(&made_); }
-    agpu_buffer *beside() const noexcept { return fits_ ? nullptr : view_.buffer; }
-    void finish() {
-        if (!fits_) array_ = Array::adopt(std::exchange(made_, nullptr));
-    }
-
-private:
-    Array &array_;
-    agpu_view view_;
-    agpu_buffer *made_ = nullptr;
-    bool fits_;
-};
-template <class T> struct destination<gpu_vector<T>> : array_destination<gpu_vector<T>, 1> {
-    template <class U, int Rank> destination(gpu_vector<T> &v, const expr<U, Rank> &e) : array_destination<gpu_vector<T>, 1>(v, *e.c_node().get()) {
-        assignable<T, U, Rank, 1>();
-    }
-};
-template <class T> struct destination<gpu_matrix<T>> : array_destination<gpu_matrix<T>, 2> {
-    template <class U, int Rank> destination(gpu_matrix<T> &m, const expr<U, Rank> &e) : array_destination<gpu_matrix<T>, 2>(m, *e.c_node().get()) {
-        assignable<T, U, Rank, 2>();
-    }
-};
-/// A view: its extents are checked when the program runs.
-struct view_destination {
-    agpu_view view;
-    agpu_arg to() const noexcept { return to_view(view); }
-    agpu_buffer *beside() const noexcept { return nullptr; }
-    void finish() const noexcept {}
-};
-template <class T> struct destination<gpu_vector_view<T>> : view_destination {
-    static_assert(!std::is_const_v<T>, "this view is not writable");
-    template <class U, int Rank> destination(const gpu_vector_view<T> &v, const expr<U, Rank> &) : view_destination{v.c_view()} {
-        assignable<T, U, Rank, 1>();
-    }
-};
-template <class T> struct destination<gpu_matrix_view<T>> : view_destination {
-    static_assert(!std::is_const_v<T>, "this view is not writable");
-    template <class U, int Rank> destination(const gpu_matrix_view<T> &v, const expr<U, Rank> &) : view_destination{v.c_view()} {
-        assignable<T, U, Rank, 2>();
-    }
-};
-template <class T> struct destination<gpu_scalar<T>> : view_destination {
-    template <class U, int Rank> destination(const gpu_scalar<T> &s, const expr<U, Rank> &) : view_destination{s.c_view()} {
-        assignable<T, U, Rank, 0>();
-    }
-};
-/// A number of the host.
-template <class T> struct number_destination {
-    template <class U, int Rank> number_destination(T &number, const expr<U, Rank> &) : value(&number) { assignable<T, U, Rank, 0>(); }
-    T *value;
-    agpu_arg to() const noexcept { return to_host(value); }
-    agpu_buffer *beside() const noexcept { return nullptr; }
-    void finish() const noexcept {}
-};
-/// A view that is const itself can be written all the same.
-template <class Out> using destination_of = std::conditional_t<is_number<Out>, number_destination<Out>, destination<std::remove_const_t<Out>>>;
-
-template <class... D> void run_into(const agpu_call *call, std::initializer_list<node *> roots, D &&...d) {
-    node *const *root = roots.begin();
-    const output outputs[] = {output{*root++, d.to()}...};
-    agpu_buffer *beside = nullptr;
-    ((beside = beside ? beside : d.beside()), ...);
-    run(outputs, sizeof...(D), call, beside);
-    (d.finish(), ...);
-}
-/// Complex numbers: their parts are two results.
-template <class T> struct complex_places {
-    static constexpr std::size_t at(int part) noexcept { return part * sizeof(T); }
-    static agpu_arg to_part(const agpu_view &all, int part) { return to_view(field_of<T>(all, std::int64_t(at(part)), std::int64_t(2 * sizeof(T)))); }
-};
-template <class Array, class T, int Rank> class complex_destination {
-public:
-    template <class U, int R> complex_destination(Array &array, const expr<U, R> &e) : array_(array), view_(array.c_view()), fits_(view_.buffer != nullptr) {
-        assignable<std::complex<T>, U, R, Rank>();
-        for (int axis = 0; axis < Rank; ++axis) fits_ = fits_ && view_.extent[axis] == std::int64_t(axis ? e.cols() : e.rows());
-    }
-    complex_destination(const complex_destination &) = delete;
-    complex_destination &operator=(const complex_destination &) = delete;
-    ~complex_destination() {
-        if (made_) static_cast<void>(agpu_buffer_free(made_));
-    }
-    agpu_arg to(int part) {
-        if (fits_) return complex_places<T>::to_part(view_, part);
+    template <class M> agpu_arg to_value(std::size_t at) {
+        if (fits_) return to_values<M, T>(view_, at);
         agpu_arg field = to_new(&made_);
         field.kind = AGPU_ARG_RESULT_NEW_FIELD;
-        field.view.offset = std::int64_t(complex_places<T>::at(part));
-        field.view.stride[0] = std::int64_t(2 * sizeof(T));
+        field.view.offset = std::int64_t(at);
+        field.view.stride[0] = std::int64_t(sizeof(T));
         return field;
     }
     agpu_buffer *beside() const noexcept { return fits_ ? nullptr : view_.buffer; }
@@ -127,42 +65,60 @@ private:
     agpu_buffer *made_ = nullptr;
     bool fits_;
 };
-template <class T> struct destination<gpu_vector<std::complex<T>>> : complex_destination<gpu_vector<std::complex<T>>, T, 1> {
-    using complex_destination<gpu_vector<std::complex<T>>, T, 1>::complex_destination;
-};
-template <class T> struct destination<gpu_matrix<std::complex<T>>> : complex_destination<gpu_matrix<std::complex<T>>, T, 2> {
-    using complex_destination<gpu_matrix<std::complex<T>>, T, 2>::complex_destination;
-};
-template <class View, class T, int Rank> struct complex_view_destination : view_destination {
-    template <class U, int R> complex_view_destination(const View &v, const expr<U, R> &) : view_destination{v.c_view()} {
-        assignable<std::complex<T>, U, R, Rank>();
-    }
-    agpu_arg to(int part) const { return complex_places<T>::to_part(this->view, part); }
-};
-template <class T> struct destination<gpu_vector_view<std::complex<T>>> : complex_view_destination<gpu_vector_view<std::complex<T>>, T, 1> {
-    using complex_view_destination<gpu_vector_view<std::complex<T>>, T, 1>::complex_view_destination;
-};
-template <class T> struct destination<gpu_matrix_view<std::complex<T>>> : complex_view_destination<gpu_matrix_view<std::complex<T>>, T, 2> {
-    using complex_view_destination<gpu_matrix_view<std::complex<T>>, T, 2>::complex_view_destination;
-};
-template <class T> struct destination<std::complex<T>> {
-    template <class U, int Rank> destination(std::complex<T> &number, const expr<U, Rank> &) : parts(reinterpret_cast<T *>(&number)) {
-        assignable<std::complex<T>, U, Rank, 0>();
-    }
-    T *parts;
-    agpu_arg to(int part) const noexcept { return to_host(parts + part); }
+/// A view: its extents are checked when the program runs.
+template <class View, class T, int Rank> struct view_destination {
+    static_assert(!std::is_const_v<T>, "this view is not writable");
+    template <class U, int R> view_destination(const View &v, const expr<U, R> &) : view(v.c_view()) { assignable<T, U, R, Rank>(); }
+    agpu_view view;
+    agpu_arg to() const noexcept { return to_view(view); }
+    template <class M> agpu_arg to_value(std::size_t at) const { return to_values<M, T>(view, at); }
     agpu_buffer *beside() const noexcept { return nullptr; }
     void finish() const noexcept {}
 };
+/// A number, complex number or struct of the host.
+template <class T> struct host_destination {
+    template <class U, int Rank> host_destination(T &to, const expr<U, Rank> &) : value(&to) { assignable<T, U, Rank, 0>(); }
+    T *value;
+    agpu_arg to() const noexcept { return to_host(value); }
+    template <class M> agpu_arg to_value(std::size_t at) const noexcept { return to_host(reinterpret_cast<char *>(value) + at); }
+    agpu_buffer *beside() const noexcept { return nullptr; }
+    void finish() const noexcept {}
+};
+template <class T> struct destination<gpu_vector<T>> : array_destination<gpu_vector<T>, T, 1> {
+    using array_destination<gpu_vector<T>, T, 1>::array_destination;
+};
+template <class T> struct destination<gpu_matrix<T>> : array_destination<gpu_matrix<T>, T, 2> {
+    using array_destination<gpu_matrix<T>, T, 2>::array_destination;
+};
+template <class T> struct destination<gpu_vector_view<T>> : view_destination<gpu_vector_view<T>, T, 1> {
+    using view_destination<gpu_vector_view<T>, T, 1>::view_destination;
+};
+template <class T> struct destination<gpu_matrix_view<T>> : view_destination<gpu_matrix_view<T>, T, 2> {
+    using view_destination<gpu_matrix_view<T>, T, 2>::view_destination;
+};
+template <class T> struct destination<gpu_scalar<T>> : view_destination<gpu_scalar<T>, T, 0> {
+    using view_destination<gpu_scalar<T>, T, 0>::view_destination;
+};
+/// A view that is const itself can be written all the same.
+template <class Out> using destination_of =
+    std::conditional_t<is_number<Out> || compound<Out>::is, host_destination<Out>, destination<std::remove_const_t<Out>>>;
 
-template <class T, int Rank, class D> void add_outputs(output *&next, const expr<T, Rank> &e, D &d) { *next++ = {e.c_node().get(), d.to()}; }
-template <class T, int Rank, class D> void add_outputs(output *&next, const expr<std::complex<T>, Rank> &e, D &d) {
-    *next++ = {e.re().c_node().get(), d.to(0)};
-    *next++ = {e.im().c_node().get(), d.to(1)};
+template <class T, int Rank, class D> void add_outputs(output *&next, const expr<T, Rank> &e, D &d) {
+    if constexpr (compound<T>::is) {
+        layout<T>::each(e, 0, [&](const auto &value, std::size_t at) {
+            *next++ = {value.c_node().get(), d.template to_value<typename std::decay_t<decltype(value)>::value_type>(at)};
+        });
+    } else {
+        *next++ = {e.c_node().get(), d.to()};
+    }
+}
+template <class T> constexpr std::size_t output_count() {
+    if constexpr (compound<T>::is) return value_count<T>;
+    return 1;
 }
 /// Computes expressions into as many destinations, in one run.
 template <class... E, class... D> void run_results(const agpu_call *call, const std::tuple<E...> &from, D &&...d) {
-    output outputs[2 * sizeof...(D)], *end = outputs;
+    output outputs[(output_count<typename std::decay_t<E>::value_type>() + ...)], *end = outputs;
     std::apply([&](const auto &...e) { (add_outputs(end, e, d), ...); }, from);
     agpu_buffer *beside = nullptr;
     ((beside = beside ? beside : d.beside()), ...);
@@ -171,12 +127,12 @@ template <class... E, class... D> void run_results(const agpu_call *call, const 
 }
 /// Computes an expression into an array or view.
 template <class Out, class T, int Rank> void put(Out &out, const expr<T, Rank> &e) {
-    run_results(nullptr, std::tie(e), destination<std::remove_const_t<Out>>(out, e));
+    run_results(nullptr, std::tie(e), destination_of<Out>(out, e));
 }
 /// An expression, an array, a view as an expression.
 template <class X> auto as_expr(const X &x) {
-    if constexpr (is_complex<X>) {
-        return expr<std::complex<typename complex_operand<X>::real>, complex_operand<X>::rank>(x);
+    if constexpr (is_compound<X>) {
+        return expr<compound_element<X>, compound_operand<X>::rank>(x);
     } else {
         static_assert(is_operand<X>, "an expression, an array or a view");
         return expr<element_type<X>, rank_of<X>()>(operand<X>::node(x));
@@ -226,7 +182,11 @@ template <class T> struct evaluated<T, 2> {
     using type = gpu_matrix<T>;
 };
 template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const expr<T, Rank> &e, const agpu_call *call) {
-    if constexpr (Rank == 0) {
+    if constexpr (compound<T>::is) {
+        typename evaluated<T, Rank>::type made{};
+        run_results(call, std::tie(e), destination_of<decltype(made)>(made, e));
+        return made;
+    } else if constexpr (Rank == 0) {
         T value{};
         const output out{e.c_node().get(), to_host(&value)};
         run(&out, 1, call);
@@ -239,19 +199,13 @@ template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const ex
     }
 }
 
-template <class T, int Rank> typename evaluated<std::complex<T>, Rank>::type evaluate(const expr<std::complex<T>, Rank> &e, const agpu_call *call) {
-    typename evaluated<std::complex<T>, Rank>::type made{};
-    run_results(call, std::tie(e), destination<decltype(made)>(made, e));
-    return made;
-}
-
 /// What eval gives for an expression; for a tuple of them it is the tuple of the values, nested alike.
 template <class E, class = void> struct evaluated_as {
     static_assert(is_operand<E>, "an expression, an array or a view");
     using type = typename evaluated<element_type<E>, rank_of<E>()>::type;
 };
-template <class E> struct evaluated_as<E, std::enable_if_t<is_complex<E>>> {
-    using type = typename evaluated<std::complex<typename complex_operand<E>::real>, complex_operand<E>::rank>::type;
+template <class E> struct evaluated_as<E, std::enable_if_t<is_compound<E>>> {
+    using type = typename evaluated<compound_element<E>, compound_operand<E>::rank>::type;
 };
 template <class... E> struct evaluated_as<std::tuple<E...>> {
     using type = std::tuple<typename evaluated_as<std::decay_t<E>>::type...>;
@@ -301,12 +255,16 @@ template <class T> template <class U, int Rank> const gpu_matrix_view<T> &gpu_ma
     return *this;
 }
 template <class T> template <class U, int Rank> gpu_scalar<T> &gpu_scalar<T>::operator=(const expr<U, Rank> &e) {
-    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_scalar>(*this, e));
+    detail::put(*this, e);
     return *this;
 }
 
 template <class T, int Rank> template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, std::complex<T>>, int>>
 expr<std::complex<T>, Rank>::operator U() const {
+    return detail::evaluate(*this, nullptr);
+}
+template <class S, int Rank> template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, S>, int>>
+expr<S, Rank, std::enable_if_t<record<S>::described>>::operator U() const {
     return detail::evaluate(*this, nullptr);
 }
 

@@ -4,6 +4,7 @@
 
 #include <arraygpu/expr/make.hpp>
 #include <arraygpu/matrix.hpp>
+#include <arraygpu/record.hpp>
 #include <arraygpu/vector.hpp>
 
 namespace arraygpu {
@@ -14,6 +15,11 @@ namespace detail {
 
 template <class T> T run_scalar(const node_ptr &node);
 
+/// Elements of several values, each of which is an expression by itself: complex numbers, described structs (arraygpu/expr/compound.hpp).
+template <class E, bool = record<E>::described> struct compound {
+    static constexpr bool is = false;
+};
+
 /// Operands of expressions, beside numbers of the host: element type, rank, and node of each.
 template <class X, class = void> struct operand {
     static constexpr bool ours = false;
@@ -23,36 +29,32 @@ template <class T, int Rank> struct operand_of {
     static constexpr int rank = Rank;
     using type = T;
 };
-template <class T, int Rank> struct operand<expr<T, Rank>> : operand_of<T, Rank> {
+template <class T, int Rank> struct expr_operand : operand_of<T, Rank> {
     static node_ptr node(const expr<T, Rank> &e) { return e.c_node(); }
 };
-template <class T> struct operand<gpu_vector<T>> : operand_of<T, 1> {
-    static node_ptr node(const gpu_vector<T> &v, const char *name = nullptr) {
-        return make_array(v.c_view(), type_of<T>::value, 1, v.owner().share(), name);
-    }
-};
-template <class T> struct operand<gpu_vector_view<T>> : operand_of<std::remove_const_t<T>, 1> {
-    static node_ptr node(const gpu_vector_view<T> &v, const char *name = nullptr) {
-        return make_array(v.c_view(), type_of<std::remove_const_t<T>>::value, 1, nullptr, name);
-    }
-};
-template <class T> struct operand<gpu_matrix<T>> : operand_of<T, 2> {
-    static node_ptr node(const gpu_matrix<T> &m, const char *name = nullptr) {
-        return make_array(m.c_view(), type_of<T>::value, 2, m.owner().share(), name);
-    }
-};
-template <class T> struct operand<gpu_matrix_view<T>> : operand_of<std::remove_const_t<T>, 2> {
-    static node_ptr node(const gpu_matrix_view<T> &m, const char *name = nullptr) {
-        return make_array(m.c_view(), type_of<std::remove_const_t<T>>::value, 2, nullptr, name);
-    }
+/// The memory that an array owns, with a use more; null for a view, which keeps nothing.
+template <class A> auto share(const A &owned, int) -> decltype(owned.owner().share()) { return owned.owner().share(); }
+template <class A> buffer_owner::block *share(const A &, long) { return nullptr; }
+template <class A, class T, int Rank> struct array_operand : operand_of<T, Rank> {
+    static node_ptr node(const A &a, const char *name = nullptr) { return make_array(a.c_view(), type_of<T>::value, Rank, share(a, 0), name); }
 };
 /// An element that stays on the device.
-template <class T> struct operand<gpu_scalar<T>> : operand_of<T, 0> {
+template <class T> struct element_operand : operand_of<T, 0> {
     static node_ptr node(const gpu_scalar<T> &s, const char *name = nullptr) {
-        return make_node(op::read, type_of<T>::value, 0, make_array(s.c_view(), type_of<T>::value, 1, s.owner().share(), name),
-                         make_number<std::int64_t>(op::constant, 0));
+        return make_node(op::read, type_of<T>::value, 0, array_operand<gpu_scalar<T>, T, 1>::node(s, name), make_number<std::int64_t>(op::constant, 0));
     }
 };
+struct no_operand {
+    static constexpr bool ours = false;
+};
+/// Elements of several values are no operand, but several.
+template <class T, class Operand> using one_operand = std::conditional_t<compound<T>::is, no_operand, Operand>;
+template <class T, int Rank> struct operand<expr<T, Rank>> : one_operand<T, expr_operand<T, Rank>> {};
+template <class T> struct operand<gpu_vector<T>> : one_operand<T, array_operand<gpu_vector<T>, T, 1>> {};
+template <class T> struct operand<gpu_vector_view<T>> : one_operand<std::remove_const_t<T>, array_operand<gpu_vector_view<T>, std::remove_const_t<T>, 1>> {};
+template <class T> struct operand<gpu_matrix<T>> : one_operand<T, array_operand<gpu_matrix<T>, T, 2>> {};
+template <class T> struct operand<gpu_matrix_view<T>> : one_operand<std::remove_const_t<T>, array_operand<gpu_matrix_view<T>, std::remove_const_t<T>, 2>> {};
+template <class T> struct operand<gpu_scalar<T>> : one_operand<T, element_operand<T>> {};
 
 template <class X> inline constexpr bool is_operand = operand<X>::ours;
 template <class X> inline constexpr bool is_number = std::is_arithmetic_v<X> || std::is_same_v<X, half> || std::is_same_v<X, bfloat16>;
@@ -120,8 +122,8 @@ template <class T, class X> node_ptr node_of(const X &x) {
 /// memory: expressions that were made before still read the old memory.
 ///
 /// Inside of a function that is called with them (map, loop, views::transform ..), scalars stand for the elements: they are traced, not computed.
-template <class T, int Rank> class expr {
-    static_assert(!detail::is_record<T>::value, "an array of structs is no expression: field(v, &T::member) is the array of a field");
+template <class T, int Rank, class> class expr {
+    static_assert(!detail::is_record<T>::value, "a struct that is not described: AGPU_RECORD(T, ..) names its fields; field(v, &T::member) is the array of one");
     static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
     static_assert(Rank >= 0 && Rank <= 2, "expressions are scalars, vectors and matrices");
 

@@ -14,8 +14,8 @@ template <class X, class = void> struct begun_state {
     static constexpr std::size_t parts = 0;
     static constexpr bool list = false;
 };
-template <class X> struct begun_state<X, std::enable_if_t<is_complex<X>>> {
-    using type = expr<std::complex<typename complex_operand<X>::real>, complex_operand<X>::rank>;
+template <class X> struct begun_state<X, std::enable_if_t<is_compound<X>>> {
+    using type = expr<compound_element<X>, compound_operand<X>::rank>;
     static constexpr std::size_t parts = 0;
     static constexpr bool list = false;
 };
@@ -40,7 +40,7 @@ template <class X> struct begun_state<std::vector<X>> {
 
 /// States as lists of arrays, in which a scalar is kept as a vector of one element.
 template <class E> struct states;
-template <class T, int Rank> struct states<expr<T, Rank>> {
+template <class T, int Rank> struct states_of_one {
     using state = expr<T, Rank>;
 
     /// A value of this type; numbers of the host get the type of their place.
@@ -72,26 +72,30 @@ template <class T, int Rank> struct states<expr<T, Rank>> {
     }
     template <class F> static state each(const state &e, const F &f) { return f(e); }
 };
-/// Complex numbers: their parts.
-template <class T, int Rank> struct states<expr<std::complex<T>, Rank>> {
-    using state = expr<std::complex<T>, Rank>;
-    using part = states<expr<T, Rank>>;
+/// Elements of several values: an array for each.
+template <class E, int Rank> struct states_of_several {
+    using state = expr<E, Rank>;
 
     template <class X> static state of(const X &x) {
-        static_assert(is_complex<X>, "a step gives something else in the place of complex numbers: complex(re, im) makes them");
-        return state(x);
+        constexpr bool fits = std::is_same_v<compound_element<X>, E>;
+        static_assert(fits || !is_complex_element<E>, "a step gives something else in the place of complex numbers: complex(re, im) makes them");
+        static_assert(fits || is_complex_element<E>, "a step gives something else in the place of structs: make_record<T>(..) makes them of their fields");
+        if constexpr (fits) return state(x);
     }
     static void arrays(const state &e, std::vector<node_ptr> &out) {
-        part::arrays(e.re(), out);
-        part::arrays(e.im(), out);
+        layout<E>::each(e, 0, [&out](const auto &value, std::size_t) { states<std::decay_t<decltype(value)>>::arrays(value, out); });
     }
-    static state like(const state &e, const node_ptr *&in) { return state{part::like(e.re(), in), part::like(e.im(), in)}; }
+    static state like(const state &e, const node_ptr *&in) {
+        return of_values(e, [&in](const auto &value) { return states<std::decay_t<decltype(value)>>::like(value, in); });
+    }
     static auto all(const state &e, const node_ptr *&in) {
-        auto re = part::all(e.re(), in);
-        return joined_parts(std::move(re), part::all(e.im(), in));
+        return of_values(e, [&in](const auto &value) { return states<std::decay_t<decltype(value)>>::all(value, in); });
     }
-    template <class F> static state each(const state &e, const F &f) { return state{part::each(e.re(), f), part::each(e.im(), f)}; }
+    template <class F> static state each(const state &e, const F &f) {
+        return of_values(e, [&f](const auto &value) { return states<std::decay_t<decltype(value)>>::each(value, f); });
+    }
 };
+template <class T, int Rank> struct states<expr<T, Rank>> : std::conditional_t<compound<T>::is, states_of_several<T, Rank>, states_of_one<T, Rank>> {};
 /// A tuple or std::array of states, part by part.
 template <class State, class = std::make_index_sequence<std::tuple_size_v<State>>> struct states_of_parts;
 template <class State, std::size_t... I> struct states_of_parts<State, std::index_sequence<I...>> {

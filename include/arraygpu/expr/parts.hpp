@@ -32,7 +32,7 @@ template <std::size_t N> constexpr void few_components() {
 
 /// What a traced function gets for a tuple of scalars: std::tuple of expr<T>, nested as the tuple is. Its nodes are in the order of the components.
 template <class E> struct parts;
-template <class T> struct parts<expr<T, 0>> {
+template <class T> struct parts_of_one {
     static constexpr std::size_t count = 1;
 
     static expr<T, 0> variables(node_ptr *&out) {
@@ -51,28 +51,30 @@ template <class T> struct parts<expr<T, 0>> {
     /// The tuple of what f gives for each scalar.
     template <class F> static auto each(const expr<T, 0> &e, const F &f) { return f(e); }
 };
-/// A complex number is its two parts.
-template <class T> struct parts<expr<std::complex<T>, 0>> {
-    using part = parts<expr<T, 0>>;
-    using number = expr<std::complex<T>, 0>;
-    static constexpr std::size_t count = 2;
+/// Elements of several values.
+template <class E> struct parts_of_several {
+    using element = expr<E, 0>;
+    static constexpr std::size_t count = value_count<E>;
 
-    // braces keep the order of the parts
-    static number variables(node_ptr *&out) { return number{part::variables(out), part::variables(out)}; }
+    static element variables(node_ptr *&out) {
+        return layout<E>::template made<0>(0, [&out](auto which, std::size_t) {
+            *out = make_variable(type_of<typename decltype(which)::type>::value);
+            return *out++;
+        });
+    }
     template <class X> static void nodes(const X &x, node_ptr *&out) {
-        static_assert(is_complex<X>, "something else stands in the place of a complex number: complex(re, im) makes one");
-        if constexpr (is_complex<X>) {
-            const number z(x);
-            part::nodes(z.re(), out);
-            part::nodes(z.im(), out);
-        }
+        constexpr bool fits = std::is_same_v<compound_element<X>, E>;
+        static_assert(fits || !is_complex_element<E>, "something else stands in the place of a complex number: complex(re, im) makes one");
+        static_assert(fits || is_complex_element<E>, "something else stands in the place of a struct: make_record<T>(..) makes one of its fields");
+        if constexpr (fits) layout<E>::each(element(x), 0, [&out](const auto &value, std::size_t) { *out++ = value.c_node(); });
     }
-    static number components(const node_ptr &joined, std::int64_t &which) {
-        return number{part::components(joined, which), part::components(joined, which)};
+    static element components(const node_ptr &joined, std::int64_t &which) {
+        return layout<E>::template made<0>(0, [&](auto value, std::size_t) { return component(joined, which, type_of<typename decltype(value)::type>::value); });
     }
-    static number of(const node_ptr *&in) { return number{part::of(in), part::of(in)}; }
-    template <class F> static auto each(const number &z, const F &f) { return joined_parts(f(z.re()), f(z.im())); }
+    static element of(const node_ptr *&in) { return from_nodes<E, 0>(in); }
+    template <class F> static auto each(const element &e, const F &f) { return of_values(e, f); }
 };
+template <class T> struct parts<expr<T, 0>> : std::conditional_t<compound<T>::is, parts_of_several<T>, parts_of_one<T>> {};
 template <class... E> struct parts<std::tuple<E...>> {
     static constexpr std::size_t count = (parts<E>::count + ...);
 

@@ -2,6 +2,7 @@
 #ifndef ARRAYGPU_EXPR_RUN_HPP
 #define ARRAYGPU_EXPR_RUN_HPP
 
+#include <arraygpu/expr/compound.hpp>
 #include <arraygpu/expr/replay.hpp>
 
 namespace arraygpu {
@@ -96,13 +97,22 @@ template <class T> T run_scalar(const node_ptr &node) {
     return value;
 }
 
+/// The results of an expression, which is to be compiled only.
+template <class T, int Rank> void add_roots(std::vector<output> &to, const expr<T, Rank> &e) {
+    if constexpr (compound<T>::is)
+        layout<T>::each(e, 0, [&to](const auto &value, std::size_t) { to.push_back({value.c_node().get(), {}}); });
+    else
+        to.push_back({e.c_node().get(), {}});
+}
+
 } // namespace detail
 
 /// Returns how many kernels are launched to compute the expressions in one run.
 template <class... T, int... Rank> int kernels(const expr<T, Rank> &...e) {
     detail::encoder key;
-    const detail::output outputs[] = {{e.c_node().get(), {}}...};
-    const detail::program made = detail::compiled(key, outputs, sizeof...(e));
+    std::vector<detail::output> outputs;
+    (detail::add_roots(outputs, e), ...);
+    const detail::program made = detail::compiled(key, outputs.data(), outputs.size());
     std::int32_t n = 0;
     check(agpu_program_kernels(made.get(), &n));
     return n;
@@ -110,8 +120,9 @@ template <class... T, int... Rank> int kernels(const expr<T, Rank> &...e) {
 /// Returns the text of a stage of the compiler: core, fused, plan, kernel, c, ptx, explain.
 template <class T, int Rank> std::string program_text(const expr<T, Rank> &e, const char *stage) {
     detail::encoder key;
-    const detail::output out{e.c_node().get(), {}};
-    const detail::program made = detail::compiled(key, &out, 1);
+    std::vector<detail::output> outputs;
+    detail::add_roots(outputs, e);
+    const detail::program made = detail::compiled(key, outputs.data(), outputs.size());
     const char *text = nullptr;
     check(agpu_program_text(made.get(), stage, &text));
     return text;

@@ -21,19 +21,19 @@ template <class T> struct result<staged<T>> {
     using type = T;
 };
 /// The result of a traced function: a scalar, or a tuple of scalars and tuples.
-template <class R> struct results_in {
+template <class R, bool Several = is_compound<R>> struct results_in {
     using type = expr<typename result<R>::type, 0>;
 };
-template <class T> struct results_in<expr<std::complex<T>, 0>> {
-    using type = expr<std::complex<T>, 0>;
+template <class R> struct results_in<R, true> {
+    static_assert(compound_operand<R>::rank == 0, "the function returns an array for each element");
+    using type = expr<compound_element<R>, 0>;
 };
-template <class T> struct results_in<std::complex<T>> : results_in<expr<std::complex<T>, 0>> {};
-template <class... R> struct results_in<std::tuple<R...>> {
+template <class... R> struct results_in<std::tuple<R...>, false> {
     static_assert((few_components<sizeof...(R)>(), true));
     using type = std::tuple<typename results_in<std::decay_t<R>>::type...>;
 };
-template <class A, class B> struct results_in<std::pair<A, B>> : results_in<std::tuple<A, B>> {};
-template <class R, std::size_t N> struct results_in<std::array<R, N>> {
+template <class A, class B> struct results_in<std::pair<A, B>, false> : results_in<std::tuple<A, B>> {};
+template <class R, std::size_t N> struct results_in<std::array<R, N>, false> {
     using type = std::array<typename results_in<R>::type, N>;
 };
 template <class R> constexpr void gives_values() {
@@ -46,7 +46,7 @@ template <class F, class... X> using result_of = std::decay_t<decltype(std::decl
 template <int Rank, class R, class Sized>
 auto closed(op code, node_ptr *operands, std::uint32_t count, const R &result, place at, const Sized &sized) {
     using E = typename results_in<R>::type;
-    if constexpr (is_tuple<R>::value || is_complex<R>) {
+    if constexpr (is_tuple<R>::value || is_compound<R>) {
         node_ptr values[parts<E>::count], *next = values;
         parts<E>::nodes(result, next);
         const node_ptr *first = values;
@@ -110,7 +110,7 @@ template <class F, class A, detail::if_array<A> = 0> auto map(F &&f, const A &a,
     const detail::trace inside;
     return detail::mapped<detail::rank_of<A>(), 1>(f, {file, line}, {detail::operand<A>::node(a)}, detail::variable<detail::element_type<A>>());
 }
-template <class F, class A, class B, class... X, detail::if_array<A> = 0, detail::if_array<B> = 0, std::enable_if_t<!(detail::is_complex<X> || ...), int> = 0>
+template <class F, class A, class B, class... X, detail::if_array<A> = 0, detail::if_array<B> = 0, std::enable_if_t<!(detail::is_compound<X> || ...), int> = 0>
 auto map(F &&f, const A &a, const B &b, const X &...x) {
     static_assert(detail::rank_of<A>() == detail::rank_of<B>() && ((detail::rank_of<X>() == detail::rank_of<A>()) && ...),
                   "map takes arrays of one rank");
@@ -161,7 +161,7 @@ template <class X, class F, detail::if_operands<X> = 0> auto let(const X &x, F &
     return f(expr<T, detail::rank_of<X>()>(
         detail::make_node(detail::op::bind, detail::type_of<T>::value, detail::rank_of<X>(), detail::operand<X>::node(x))));
 }
-template <class X, class F, detail::if_complex<X> = 0> auto let(const X &x, F &&f) {
+template <class X, class F, detail::if_compound<X> = 0> auto let(const X &x, F &&f) {
     const auto once = [](const auto &part) { return part; };
     return f(detail::of_parts(x, [&](const auto &part) { return arraygpu::let(part, once); }));
 }

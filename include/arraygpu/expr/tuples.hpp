@@ -11,20 +11,19 @@ namespace arraygpu {
 namespace detail {
 
 /// The type of what begins a loop or fold, as the function gets it: a scalar expression, a number, or a tuple of them.
-template <class X> struct begun {
+template <class X, bool Several = is_compound<X>> struct begun {
     static_assert(is_operand<X> || is_host<X>, "this is neither a scalar nor a tuple of scalars");
     static_assert(rank_of<X>() == 0,
                   "an array cannot be the state of a loop of an element, or what a fold begins with; the function may read it by at(x, i)");
     using type = expr<typename result<X>::type, 0>;
 };
-template <class T> struct begun<expr<std::complex<T>, 0>> : results_in<expr<std::complex<T>, 0>> {};
-template <class T> struct begun<std::complex<T>> : results_in<expr<std::complex<T>, 0>> {};
-template <class... X> struct begun<std::tuple<X...>> {
+template <class X> struct begun<X, true> : results_in<X> {};
+template <class... X> struct begun<std::tuple<X...>, false> {
     static_assert((few_components<sizeof...(X)>(), true));
     using type = std::tuple<typename begun<std::decay_t<X>>::type...>;
 };
-template <class A, class B> struct begun<std::pair<A, B>> : begun<std::tuple<A, B>> {};
-template <class X, std::size_t N> struct begun<std::array<X, N>> {
+template <class A, class B> struct begun<std::pair<A, B>, false> : begun<std::tuple<A, B>> {};
+template <class X, std::size_t N> struct begun<std::array<X, N>, false> {
     using type = std::array<typename begun<X>::type, N>;
 };
 
@@ -38,14 +37,13 @@ template <class X> struct joint<X, std::enable_if_t<is_operand<X> && (rank_of<X>
     using elements = expr<element_type<X>, 0>;
     static void arrays(const X &x, node_ptr *&out, place) { *out++ = operand<X>::node(x); }
 };
-template <class X> struct joint<X, std::enable_if_t<is_complex<X> && (complex_operand<X>::rank > 0)>> {
+template <class X> struct joint<X, std::enable_if_t<is_compound<X> && (compound_operand<X>::rank > 0)>> {
     static constexpr bool is = true;
-    static constexpr int rank = complex_operand<X>::rank;
-    using elements = expr<std::complex<typename complex_operand<X>::real>, 0>;
+    static constexpr int rank = compound_operand<X>::rank;
+    using elements = expr<compound_element<X>, 0>;
     static void arrays(const X &x, node_ptr *&out, place) {
-        const auto &z = complex_operand<X>::of(x);
-        *out++ = z.re().c_node();
-        *out++ = z.im().c_node();
+        const expr<compound_element<X>, rank> e(x);
+        layout<compound_element<X>>::each(e, 0, [&out](const auto &value, std::size_t) { *out++ = value.c_node(); });
     }
 };
 template <class First, class... X>
@@ -101,19 +99,7 @@ E reduced(place at, std::array<node_ptr, N> &&arrays, const I &init, F &f, op co
 /// Vectors of what f gives for the same row (axis 0) or column (axis 1) of all matrices.
 template <class E, std::size_t N, class F> auto of_joint_lines(std::array<node_ptr, N> &&matrices, int axis, const F &f, place at) {
     const std::int64_t lines = matrices[0]->extent[axis];
-    if constexpr (N > 1) {
-        // a function of all matrices says that they have one shape
-        const trace inside;
-        std::array<node_ptr, 2 * N + 1> operands;
-        node_ptr *next = std::copy(matrices.begin(), matrices.end(), operands.data());
-        static_cast<void>(parts<E>::variables(next));
-        const std::array<node_ptr, 2 * N + 1> all = operands;
-        for (std::size_t i = 0; i < N; ++i) {
-            operands = all;
-            operands[2 * N] = all[N + i];
-            matrices[i] = close(make_node(op::map, agpu_type(matrices[i]->type), 2, operands.data(), std::uint32_t(2 * N + 1), at));
-        }
-    }
+    if constexpr (N > 1) say_one_shape(matrices, at);
     const trace inside;
     const expr<std::int64_t> i = variable<std::int64_t>();
     std::array<node_ptr, N> of_line;
@@ -135,8 +121,8 @@ template <class X, class I, class F> auto reduce_lines(const X &x, int axis, con
 
 } // namespace detail
 
-/// map of arrays among which are complex ones: f takes expr<std::complex<T>> for their elements.
-template <class F, class... A, std::enable_if_t<(detail::is_complex<A> || ...) && (detail::joint<A>::is && ...), int> = 0> auto map(F &&f, const A &...a) {
+/// map of arrays among which are some of complex numbers or structs: f takes expr<std::complex<T>>, expr<S> for their elements.
+template <class F, class... A, std::enable_if_t<(detail::is_compound<A> || ...) && (detail::joint<A>::is && ...), int> = 0> auto map(F &&f, const A &...a) {
     using E = std::tuple<typename detail::joint<A>::elements...>;
     constexpr std::size_t count = detail::parts<E>::count;
     constexpr int rank = detail::joint<std::tuple<A...>>::rank;

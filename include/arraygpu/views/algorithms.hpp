@@ -66,12 +66,29 @@ template <class P> auto refer(const P &part, traversal &over, writes &) { return
 template <class T> auto refer(const array_part<T, true> &part, traversal &over, writes &to) {
     return element_ref<T>(to, to.add(part.read(over).c_node(), part.target, type_of<T>::value));
 }
+/// Of several values the expression, whose values are compared with these slots afterwards.
+template <class E, class... T> expr<E, 0> refer(const compound_part<E, array_part<T, true>...> &part, traversal &over, writes &to) {
+    return part.template joined<0>([&](const auto &p) { return refer(p, over, to).get(); });
+}
 template <class... P> auto refer(const group_part<P...> &group, traversal &over, writes &to) {
     return std::apply([&](const P &...p) { return std::tuple<decltype(refer(p, over, to))...>{refer(p, over, to)...}; }, group.parts);
+}
+/// Sets the slots of values that the function changed; `slot` is the first one of the part.
+template <class P, class X> void collect(const P &, const X &, std::size_t &, writes &) {}
+template <class T, class X> void collect(const array_part<T, true> &, const X &, std::size_t &slot, writes &) { ++slot; }
+template <class E, class... T> void collect(const compound_part<E, array_part<T, true>...> &, const expr<E, 0> &e, std::size_t &slot, writes &to) {
+    layout<E>::each(e, 0, [&](const auto &value, std::size_t) {
+        if (value.c_node().get() != to.value(slot).get()) to.set(slot, value.c_node());
+        ++slot;
+    });
+}
+template <class... P, class... X> void collect(const group_part<P...> &group, const std::tuple<X...> &elements, std::size_t &slot, writes &to) {
+    std::apply([&](const X &...x) { std::apply([&](const P &...p) { (collect(p, x, slot, to), ...); }, group.parts); }, elements);
 }
 template <class P> struct can_write : std::false_type {};
 template <class T> struct can_write<array_part<T, true>> : std::true_type {};
 template <class... P> struct can_write<group_part<P...>> : std::bool_constant<(can_write<P>::value || ...)> {};
+template <class E, class... T> struct can_write<compound_part<E, array_part<T, true>...>> : std::true_type {};
 
 inline void writes::run(const traversal &over, place at) const {
     std::vector<node_ptr> roots;
@@ -86,25 +103,30 @@ inline void writes::run(const traversal &over, place at) const {
 
 /// Computes the arrays of a range of scalars or tuples into the same number of outputs.
 template <class T, bool W, class Out> void compute(const array_part<T, W> &part, Out &out) {
-    const expr<T, 1> &e = part.values;
-    run_into(nullptr, {e.c_node().get()}, destination_of<Out>(out, e));
+    put(out, part.values);
 }
-template <class P, class Out> void compute(const complex_part<P> &part, Out &out) { put(out, part.array(endless, {})); }
-template <class... P, class... Q, std::size_t... I>
-void compute_all(const group_part<P...> &from, const group_part<Q...> &to, std::index_sequence<I...>) {
-    static_assert(sizeof...(P) == sizeof...(Q), "as many outputs as the function gives values");
-    static_assert((can_write<Q>::value && ...), "the outputs are vectors that are not const, or their views");
-    run_into(nullptr, {std::get<I>(from.parts).values.c_node().get()...}, view_destination{std::get<I>(to.parts).target}...);
+template <class E, class... P, class Out> void compute(const compound_part<E, P...> &part, Out &out) { put(out, part.array(endless, {})); }
+/// Results of parts that go to parts.
+template <class T, bool V, class U, bool W> void add_results(const array_part<T, V> &from, const array_part<U, W> &to, std::vector<output> &out) {
+    static_assert(W, "the outputs are vectors that are not const, or their views");
+    static_assert(std::is_same_v<T, U>, "an output has another element type: nothing converts by itself, so write cast<T>(x)");
+    out.push_back({from.values.c_node().get(), to_view(to.target)});
+}
+template <class P, class Q> void add_results(const P &from, const Q &to, std::vector<output> &out) {
+    std::apply([&](const auto &...p) { std::apply([&](const auto &...q) {
+        static_assert(sizeof...(p) == sizeof...(q), "as many outputs as the function gives values");
+        if constexpr (sizeof...(p) == sizeof...(q)) (add_results(p, q, out), ...);
+    }, to.parts); }, from.parts);
 }
 template <class P, class... Q> void compute(const P &from, const range<group_part<Q...>> &out) {
-    compute_all(from, out.part(), std::index_sequence_for<Q...>());
+    std::vector<output> outputs;
+    add_results(from, out.part(), outputs);
+    detail::run(outputs.data(), outputs.size(), nullptr);
 }
 
 template <class X> inline constexpr bool is_scalar_argument = is_host<X> || (is_operand<X> && rank_of<X>() == 0);
 /// What a reduction may begin with: a scalar, or a tuple of scalars and tuples.
-template <class X> struct begins : std::bool_constant<is_scalar_argument<X>> {};
-template <class T> struct begins<std::complex<T>> : std::true_type {};
-template <class T> struct begins<expr<std::complex<T>, 0>> : std::true_type {};
+template <class X> struct begins : std::bool_constant<is_scalar_argument<X> || is_compound_scalar<X>()> {};
 template <class... X> struct begins<std::tuple<X...>> : std::bool_constant<(begins<std::decay_t<X>>::value && ...)> {};
 template <class A, class B> struct begins<std::pair<A, B>> : begins<std::tuple<A, B>> {};
 /// What is reduced: of scalars an expression, of tuples the view itself.
@@ -140,12 +162,13 @@ template <class X, class F> void for_each(X &&x, F &&f, const char *file = __bui
     detail::writes to;
     auto element = detail::refer(r.part(), over, to);
     static_cast<void>(detail::call(f, element));
+    std::size_t first = 0;
+    detail::collect(r.part(), element, first, to);
     to.run(over, {file, line});
 }
 /// Computes the elements of a view into a vector, which gets its size, or into a view of the same size.
-template <class In, class Out, std::enable_if_t<detail::is_operand<std::decay_t<In>>, int> = 0> void copy(In &&in, Out &&out) {
-    const auto e = detail::as_expr(in);
-    detail::run_into(nullptr, {e.c_node().get()}, detail::destination_of<std::decay_t<Out>>(out, e));
+template <class In, class Out, std::enable_if_t<detail::is_operand<std::decay_t<In>> || detail::is_compound<std::decay_t<In>>, int> = 0> void copy(In &&in, Out &&out) {
+    detail::put(out, detail::as_expr(in));
 }
 /// Copies a std::vector, std::array, .. to the device.
 template <class C, class T = typename C::value_type, std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_operand<C>, int> = 0>
@@ -162,6 +185,11 @@ void fill(Out &&out, const V &value) {
     } else {
         arraygpu::copy(repeat(expr<T, 0>(value), std::int64_t(out.size())), out);
     }
+}
+
+template <class Out, class V, std::enable_if_t<detail::is_compound<std::decay_t<Out>> && detail::is_compound_scalar<V>(), int> = 0> void fill(Out &&out, const V &value) {
+    const auto scalar = detail::as_expr(value);
+    arraygpu::copy(generate(std::int64_t(out.size()), [&scalar](const auto &) { return scalar; }), out);
 }
 
 /// `view | reduce_noncommutative(init, f)`: see reduce_noncommutative(x, init, f).

@@ -109,28 +109,6 @@ template <class T, bool Endless> struct count_part {
             size, [&self](const expr<std::int64_t> &i) { return self.of(i); }, at.file, at.line);
     }
 };
-/// Complex numbers: P is what their real and their imaginary parts are.
-template <class P> struct complex_part {
-    static constexpr bool has_array = P::has_array, endless = P::endless;
-    using real = typename P::element::value_type;
-    using element = expr<std::complex<real>, 0>;
-    P re, im;
-
-    // braces keep the order of the parts
-    element read(traversal &over) const { return element{re.read(over), im.read(over)}; }
-    template <class F> auto each(const F &f) const { return complex_part<decltype(f(re))>{f(re), f(im)}; }
-    auto sliced(std::int64_t start, std::int64_t stop, std::int64_t stride, place at) const {
-        return each([=](const P &p) { return p.sliced(start, stop, stride, at); });
-    }
-    auto reversed(std::int64_t size, place at) const {
-        return each([=](const P &p) { return p.reversed(size, at); });
-    }
-    template <class I> auto gathered(const expr<I, 1> &indices, place at) const {
-        return each([&indices, at](const P &p) { return p.gathered(indices, at); });
-    }
-    element at_index(const expr<std::int64_t> &i, place at) const { return element{re.at_index(i, at), im.at_index(i, at)}; }
-    expr<std::complex<real>, 1> array(std::int64_t size, place at) const { return {re.array(size, at), im.array(size, at)}; }
-};
 /// Several parts: the elements are tuples.
 template <class... P> struct group_part {
     static constexpr bool has_array = (P::has_array || ...), endless = (P::endless && ...);
@@ -154,6 +132,43 @@ template <class... P> struct group_part {
     }
     element at_index(const expr<std::int64_t> &i, place at) const {
         return std::apply([&i, at](const P &...p) { return element{p.at_index(i, at)...}; }, parts);
+    }
+};
+/// Elements of several values: P are the parts of these.
+template <class E, class... P> struct compound_part {
+    static constexpr bool has_array = (P::has_array || ...), endless = (P::endless && ...);
+    using element = expr<E, 0>;
+    std::tuple<P...> parts;
+
+    /// The expression of what f gives for each part.
+    template <int Rank, class F> expr<E, Rank> joined(const F &f) const {
+        return std::apply(
+            [&f](const P &...p) {
+                const node_ptr nodes[] = {f(p).c_node()...}, *next = nodes;
+                return from_nodes<E, Rank>(next);
+            },
+            parts);
+    }
+    template <class F> auto each(const F &f) const {
+        return std::apply([&f](const P &...p) { return compound_part<E, decltype(f(p))...>{std::tuple<decltype(f(p))...>{f(p)...}}; }, parts);
+    }
+    element read(traversal &over) const {
+        return joined<0>([&over](const auto &p) { return p.read(over); });
+    }
+    auto sliced(std::int64_t start, std::int64_t stop, std::int64_t stride, place at) const {
+        return each([=](const auto &p) { return p.sliced(start, stop, stride, at); });
+    }
+    auto reversed(std::int64_t size, place at) const {
+        return each([=](const auto &p) { return p.reversed(size, at); });
+    }
+    template <class I> auto gathered(const expr<I, 1> &indices, place at) const {
+        return each([&indices, at](const auto &p) { return p.gathered(indices, at); });
+    }
+    element at_index(const expr<std::int64_t> &i, place at) const {
+        return joined<0>([&i, at](const auto &p) { return p.at_index(i, at); });
+    }
+    expr<E, 1> array(std::int64_t size, place at) const {
+        return joined<1>([size, at](const auto &p) { return p.array(size, at); });
     }
 };
 /// Neighbours: element i is the elements offset + i * step + j for j = 0 .. width - 1.

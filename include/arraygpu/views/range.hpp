@@ -79,6 +79,21 @@ template <class Part, class F> struct deferred_part {
     }
 };
 
+/// The expressions of the values of an operand of several.
+template <class E, int Rank, std::size_t... I> auto values_of(const expr<E, Rank> &e, std::index_sequence<I...>) {
+    node_ptr nodes[sizeof...(I)], *out = nodes;
+    layout<E>::each(e, 0, [&out](const auto &value, std::size_t) { *out++ = value.c_node(); });
+    return std::make_tuple(expr<std::tuple_element_t<I, typename layout<E>::types>, Rank>(nodes[I])...);
+}
+template <class X> auto values_of(const X &x) {
+    using E = compound_element<X>;
+    return values_of(expr<E, compound_operand<X>::rank>(x), std::make_index_sequence<value_count<E>>());
+}
+/// Their parts, which f makes.
+template <class E, class Values, class F> auto part_of_values(const Values &values, const F &f) {
+    return std::apply([&f](const auto &...value) { return compound_part<E, decltype(f(value))...>{std::tuple<decltype(f(value))...>{f(value)...}}; }, values);
+}
+
 /// The results of a function for all elements, as parts.
 template <bool HasArray, class R> auto traced_part(const traversal &over, const R &r, place at);
 template <bool HasArray, class Tuple, std::size_t... I>
@@ -89,9 +104,8 @@ auto traced_parts(const traversal &over, const Tuple &r, place at, std::index_se
 template <bool HasArray, class R> auto traced_part(const traversal &over, const R &r, place at) {
     if constexpr (is_tuple<R>::value) {
         return traced_parts<HasArray>(over, r, at, std::make_index_sequence<std::tuple_size_v<R>>());
-    } else if constexpr (is_complex<R>) {
-        const auto &z = complex_operand<R>::of(r);
-        return complex_part<decltype(traced_part<HasArray>(over, z.re(), at))>{traced_part<HasArray>(over, z.re(), at), traced_part<HasArray>(over, z.im(), at)};
+    } else if constexpr (is_compound<R>) {
+        return part_of_values<compound_element<R>>(values_of(r), [&](const auto &value) { return traced_part<HasArray>(over, value, at); });
     } else {
         using T = typename result<R>::type;
         if constexpr (HasArray)
@@ -118,8 +132,8 @@ template <class Part, class F> auto transformed(const range<Part> &from, F &f, p
 
 template <class X> inline constexpr bool is_range = false;
 template <class P> inline constexpr bool is_range<range<P>> = true;
-template <class P> struct complex_operand<range<complex_part<P>>> : complex_operand_of<typename complex_part<P>::real, 1> {
-    static auto of(const range<complex_part<P>> &r) { return r.array(); }
+template <class E, class... P> struct compound_operand<range<compound_part<E, P...>>> : compound_operand_of<E, 1> {
+    static expr<E, 1> of(const range<compound_part<E, P...>> &r) { return r.array(); }
 };
 /// Converts an array, a view of one, or a range to a range. Parts that can be written keep their target.
 template <class X, class = void> struct to_range {
@@ -151,12 +165,27 @@ template <class T> struct to_range<gpu_vector_view<T>, std::enable_if_t<operand<
 template <class P> struct to_range<range<P>, void> {
     static const range<P> &of(const range<P> &r) { return r; }
 };
-template <class X> struct to_range<X, std::enable_if_t<is_complex<X> && !is_range<X>>> {
-    static auto of(const X &x) {
-        const auto &z = complex_operand<X>::of(x);
-        using Part = complex_part<array_part<typename complex_operand<X>::real, false>>;
-        static_assert(complex_operand<X>::rank == 1, "views are of vectors");
-        return range<Part>(Part{{z.re(), {}}, {z.im(), {}}}, z.re().c_node()->extent[0]);
+template <class X> struct to_range<X, std::enable_if_t<is_compound<X> && !is_range<X>>> {
+    using E = compound_element<X>;
+    static constexpr bool view = std::is_same_v<X, gpu_vector_view<E>>;
+    static auto of(const X &x) { return ranged<view>(x); }
+    static auto of(X &x) { return ranged<view || std::is_same_v<X, gpu_vector<E>>>(x); }
+
+private:
+    template <bool Writable> static auto ranged(const X &x) {
+        static_assert(compound_operand<X>::rank == 1, "views are of vectors");
+        const expr<E, 1> all(x);
+        std::vector<agpu_view> targets;
+        layout<E>::each(all, 0, [&](const auto &value, std::size_t at) {
+            using T = typename std::decay_t<decltype(value)>::value_type;
+            if constexpr (Writable) targets.push_back(field_of<T>(x.c_view(), std::int64_t(at), std::int64_t(sizeof(E))));
+        });
+        targets.resize(value_count<E>);
+        std::size_t next = 0;
+        auto part = part_of_values<E>(values_of(all), [&](const auto &value) {
+            return array_part<typename std::decay_t<decltype(value)>::value_type, Writable>{value, targets[next++]};
+        });
+        return range<decltype(part)>(std::move(part), std::int64_t(arraygpu::size(all)));
     }
 };
 template <class X> decltype(auto) as_range(X &&x) { return to_range<std::decay_t<X>>::of(static_cast<X &&>(x)); }
@@ -193,11 +222,10 @@ template <class P, class T> struct joint_part<P, expr<T, 0>> {
     static constexpr bool is = true;
     static void arrays(const P &part, std::int64_t size, node_ptr *&out, place at) { *out++ = part.array(size, at).c_node(); }
 };
-template <class P, class T> struct joint_part<complex_part<P>, expr<std::complex<T>, 0>> {
+template <class E, class... P> struct joint_part<compound_part<E, P...>, expr<E, 0>> {
     static constexpr bool is = true;
-    static void arrays(const complex_part<P> &z, std::int64_t size, node_ptr *&out, place at) {
-        *out++ = z.re.array(size, at).c_node();
-        *out++ = z.im.array(size, at).c_node();
+    static void arrays(const compound_part<E, P...> &several, std::int64_t size, node_ptr *&out, place at) {
+        std::apply([&](const P &...p) { ((*out++ = p.array(size, at).c_node()), ...); }, several.parts);
     }
 };
 template <class... P> struct joint_part<group_part<P...>, std::tuple<typename P::element...>> {

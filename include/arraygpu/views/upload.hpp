@@ -20,33 +20,32 @@ template <class X> decltype(auto) uploaded(X &&x) {
 }
 
 /// Maps the result of a function to the value of a future: views and expressions are computed to arrays or numbers, other results stay as they are.
-template <class R, bool = is_operand<R> && !std::is_same_v<R, gpu_vector<element_type<R>>> && !std::is_same_v<R, gpu_matrix<element_type<R>>>>
-struct computed {
+template <class R> inline constexpr bool is_owned = false;
+template <class T> inline constexpr bool is_owned<gpu_vector<T>> = true;
+template <class T> inline constexpr bool is_owned<gpu_matrix<T>> = true;
+template <class R, bool = (is_operand<R> || is_compound<R>)&&!compound<R>::is && !is_owned<R>> struct computed {
     static_assert(!std::is_void_v<R>, "the function returns nothing: return a view, an expression, an array or a number");
     using type = R;
     static future<R> of(R &&value) { return future<R>(static_cast<R &&>(value), context_of(value)); }
 
 private:
     static call_options context_of(const R &value) {
-        if constexpr (is_host<R>)
+        if constexpr (is_host<R> || compound<R>::is)
             return {};
         else
             return context_ref::of_buffer(value.c_buffer());
     }
 };
 template <class R> struct computed<R, true> {
-    using T = element_type<R>;
-    static constexpr int rank = rank_of<R>();
-    using type = std::conditional_t<rank == 0, T, typename evaluated<T, rank>::type>;
+    using type = typename evaluated_as<R>::type;
     /// Computes it on a stream of its own, in the context of the arrays that it reads.
     static future<type> of(R &&value) {
-        const expr<T, rank> e(operand<R>::node(value));
-        const context_ref where = context_of(e.c_node().get());
+        const auto e = as_expr(value);
+        const context_ref where = context_of(first_node(e));
         stream on(where);
-        if constexpr (rank == 0) {
-            gpu_scalar<T> made(where);
-            const output out{e.c_node().get(), to_view(made.c_view())};
-            run(&out, 1, call_options(on).c_call());
+        if constexpr (!is_owned<type>) {
+            gpu_scalar<type> made(where);
+            run_results(call_options(on).c_call(), std::tie(e), destination<gpu_scalar<type>>(made, e));
             return future<type>(std::move(made), std::move(on));
         } else {
             type made = eval(on, e);
@@ -55,9 +54,9 @@ template <class R> struct computed<R, true> {
     }
 
 private:
-    static context_ref context_of(node *root) {
+    static context_ref context_of(node &root) {
         encoder &key = this_threads_encoder();
-        const output out{root, {}};
+        const output out{&root, {}};
         encode(key, &out, 1);
         for (const agpu_arg &argument : key.arguments()) {
             if (argument.kind == AGPU_ARG_VIEW) return context_ref::of_buffer(argument.view.buffer);

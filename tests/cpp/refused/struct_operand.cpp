@@ -1,4 +1,4 @@
-// says: field(v, &T::member) is the array of a field
+// says: AGPU_RECORD(T, ..) names its fields
 #include <arraygpu/expr.hpp>
 struct body { float mass; int kind; };
 namespace arraygpu::detail {

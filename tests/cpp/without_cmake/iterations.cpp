@@ -1,21 +1,13 @@
 // Iterations of C++ expressions against the same functions of a package, to the bit: states, numbers of steps, conditions, collected states, errors.
 #include "../check.hpp"
+#include "../numbers.hpp"
 #include <arraygpu/views.hpp>
-#include <cstring>
 #include <steps.hpp>
 
 using namespace arraygpu;
 using std::get;
 using floats = std::vector<float>;
 
-static floats numbers(std::size_t n) {
-    floats v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = float(i * 7919 % 1000) / 400 - 1.25f;
-    return v;
-}
-static bool same(const floats &a, const floats &b) {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
 template <class A, class B> static bool equal(const A &a, const B &b) { return same(a.to_host(), b.to_host()); }
 
 // a diffusion with ends that are kept
@@ -27,7 +19,7 @@ template <class U> static auto diffused(const U &u, float c) {
 
 static void states() {
     for (const std::size_t n : {0, 1, 7, 3000}) {
-        const gpu_vector<float> x(numbers(n)), w(floats(n, 0.75f));
+        const gpu_vector<float> x(some_numbers(n)), w(floats(n, 0.75f));
         for (const std::int64_t k : {0, 1, 5}) {
             // an array; what is read from outside; a scalar that the host knows, and one that only the device knows
             const gpu_vector<float> relaxed = iterate(k, x, [&](auto u) { return w * u + 0.5f * (sum(w) - u); });
@@ -49,7 +41,7 @@ static void states() {
         const auto want = steps::scaled(x, 4);
         CHECK(equal(scaled, want.u) && factor == want.s);
     }
-    const gpu_vector<float> x(numbers(3000));
+    const gpu_vector<float> x(some_numbers(3000));
     CHECK(equal(gpu_vector<float>(iterate(9, x, [](auto u) { return diffused(u, 0.25f); })), steps::diffused(x, 9)));
     // lists of states
     const std::array<gpu_vector<float>, 3> three{gpu_vector<float>{1, 2}, gpu_vector<float>{3, 4}, gpu_vector<float>{5, 6}};
@@ -74,7 +66,7 @@ static void states() {
 static void conditions() {
     for (const std::size_t n : {1, 7, 3000}) {
         const gpu_vector<float> a(floats(n, 3.0f));
-        const gpu_vector<float> x = abs(gpu_vector<float>(numbers(n))) + 1;
+        const gpu_vector<float> x = abs(gpu_vector<float>(some_numbers(n))) + 1;
         for (const std::int64_t every : {1, 2, 5}) {
             const auto next = [&](auto u) { return 0.5f * (u + a / u); };
             const auto roots = iterate_while(100, x, [&](auto u) { return max(abs(next(u) - u)) > 1e-4f; }, next).check_every(every);
@@ -99,7 +91,7 @@ static void conditions() {
 
 static void programs() {
     // numbers, sizes and arrays are no part of a program
-    gpu_vector<float> x(numbers(100)), y(numbers(3000));
+    gpu_vector<float> x(some_numbers(100)), y(some_numbers(3000));
     const auto damped = [](const gpu_vector<float> &v, float c, std::int64_t k) { return iterate(k, v, [&](auto u) { return c * u + 1; }); };
     CHECK(equal(gpu_vector<float>(damped(x, 0.5f, 2)), gpu_vector<float>(0.5f * (0.5f * x + 1) + 1)));
     CHECK(equal(gpu_vector<float>(damped(y, 0.25f, 1)), gpu_vector<float>(0.25f * y + 1)));
@@ -108,7 +100,7 @@ static void programs() {
     CHECK(equal(shifted, gpu_vector<float>(x + sum(x * 0.25f))));
     // results that are written over the state
     x = iterate(2, x, [](auto u) { return reverse(u) + 1; });
-    CHECK(same(x.to_host(), gpu_vector<float>(gpu_vector<float>(numbers(100)) + 2).to_host()));
+    CHECK(same(x.to_host(), gpu_vector<float>(gpu_vector<float>(some_numbers(100)) + 2).to_host()));
     CHECK(explain(damped(x, 0.5f, 2)).find("step") != std::string::npos);
 }
 

@@ -1,5 +1,6 @@
 // Complex numbers and fields of structs in C++ expressions, against functions of a package, to the bit.
 #include "../check.hpp"
+#include "../numbers.hpp"
 #include <arraygpu/views.hpp>
 #include <cstring>
 #include <waves.hpp>
@@ -15,10 +16,7 @@ static std::vector<single> some(std::size_t n, float shift) {
     for (std::size_t i = 0; i < n; ++i) v[i] = {float(i * 7919 % 1000) / 400 - shift, shift - float(i * 104729 % 777) / 300};
     return v;
 }
-template <class T> static bool same(const std::vector<T> &a, const std::vector<T> &b) {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-template <class A, class B> static bool equal(const A &a, const B &b) { return same(a.to_host(), b.to_host()); }
+template <class A, class B> static bool equal(const A &a, const B &b) { return same_bits(a.to_host(), b.to_host()); }
 static bool equal(single a, single b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 static void elements() {
@@ -66,7 +64,7 @@ static void pipelines() {
     });
     CHECK(equal(single(get<0>(total)), waves::total(a)) && std::int64_t(get<1>(total)) == 2999 * 1500);
     numbers out;
-    transform(a, b, out, [](auto x, auto y) { return x / y; });
+    arraygpu::transform(a, b, out, [](auto x, auto y) { return x / y; });
     CHECK(equal(out, waves::quotient(a, b)));
     const numbers means = a | views::window(2) | views::transform([](auto w) { return scale(w[0] + w[1], 0.5f); });
     CHECK(means.size() == 2999 && means.to_host()[7] == (a.to_host()[7] + a.to_host()[8]) * 0.5f);

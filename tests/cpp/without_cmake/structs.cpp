@@ -1,4 +1,5 @@
 // Arrays of structs: records of a package as its callers have them, in C++ and in C.
+#include "../bodies.hpp"
 #include "../check.hpp"
 #include <complex>
 #include <sky.hpp>
@@ -6,22 +7,8 @@
 using complex = std::complex<float>;
 using vector = arraygpu::gpu_vector<sky::body>;
 
-static std::vector<sky::body> bodies(std::size_t n) {
-    std::vector<sky::body> all(n);
-    for (std::size_t i = 0; i < n; ++i) {
-        all[i].at[0] = 1.0 + double(i);
-        all[i].at[1] = -2.0 * double(i);
-        all[i].light.bright = 0.5f * float(i);
-        all[i].light.is_on = i % 3 != 0;
-        all[i].kind = std::int16_t(i % 7);
-    }
-    return all;
-}
-
-static bool same(const sky::body &a, const sky::body &b) {
-    return a.at[0] == b.at[0] && a.at[1] == b.at[1] && a.light.bright == b.light.bright && a.light.is_on == b.light.is_on
-        && a.kind == b.kind;
-}
+static std::vector<sky::body> bodies(std::size_t n) { return some_bodies<sky::body>(n); }
+static bool same(const sky::body &a, const sky::body &b) { return same_bodies(a, b); }
 
 static sky::body moved(sky::body b, double dt) {
     b.at[0] += dt * b.at[1];

@@ -11,7 +11,7 @@ type Show = dyn Fn(&str, &Value);
 /// Who looks at a call.
 pub struct Watch {
     pub(super) show: Box<Show>,
-    pub(super) recorded: RefCell<Option<LocStack>>,
+    pub(super) recorded: RefCell<Option<(LocStack, &'static str)>>,
 }
 
 impl Watch {
@@ -21,8 +21,8 @@ impl Watch {
         Watch { show: Box::new(show), recorded: RefCell::default() }
     }
 
-    /// The place that left the first error record, in the order in which the interpreter computes.
-    pub fn recorded(&self) -> Option<LocStack> {
+    /// The place that left the first error record, in the order in which the interpreter computes, and what it says.
+    pub fn recorded(&self) -> Option<(LocStack, &'static str)> {
         self.recorded.borrow().clone()
     }
 }

@@ -5,7 +5,8 @@ use super::builder::bind;
 use super::region::Region;
 use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, Operand, SlowPath};
 use crate::budget;
-use crate::core::{Form, NodeId, Op};
+use crate::core::records::words_of_limit;
+use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
 use crate::plan::Place;
@@ -177,25 +178,12 @@ impl Lower<'_, '_, '_> {
             Op::At(x, _) if self.launch.is_param(x) => {
                 format!("a read of {} is out of range", self.launch.array_name(x))
             }
-            Op::Within(steps, _) if matches!(self.launch.g.op(steps), Op::Loop { .. }) => {
-                "a loop takes more steps than its limit".into()
-            }
-            Op::Within(steps, _) if self.is_number_of_steps(steps) => {
-                "the condition of an iteration still holds at its limit of steps".into()
-            }
-            _ => "a read of a computed vector is out of range".into(),
+            _ => words_of_limit(&self.launch.g, n)
+                .unwrap_or("a read of a computed vector is out of range")
+                .into(),
         };
         self.record(n, what, Expr::Unary(UnaryOp::Not, Box::new(Expr::Reg(reg))), r);
         Ok(Expr::Reg(reg))
-    }
-
-    /// Whether a scalar is the number of steps of an iteration that a condition ends.
-    fn is_number_of_steps(&self, scalar: NodeId) -> bool {
-        let (Op::At(array, _) | Op::Elem(array, _)) = *self.launch.g.op(scalar) else { return false };
-        match self.launch.g.op(array) {
-            Op::Iterate { which, form: Form::Until(_), args, .. } => *which as usize + 1 == args.len(),
-            _ => false,
-        }
     }
 
     /// Adds an error record for `n`, to be left if `bad` holds on a path that needs `n`.

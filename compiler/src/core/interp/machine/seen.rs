@@ -4,13 +4,17 @@ use super::Machine;
 use crate::core::NodeId;
 use crate::core::interp::env::Env;
 use crate::core::interp::values::{Val, Value};
+use crate::core::records::words_of;
 
 impl Machine<'_> {
     /// Leaves an error record at a node, if the condition holds.
     pub(in crate::core::interp) fn leave(&mut self, n: NodeId, condition: bool) {
         self.recorded |= condition;
         if let (Some(watch), true, false) = (self.watch, condition, self.in_bound) {
-            watch.recorded.borrow_mut().get_or_insert_with(|| self.g.node(n).loc.clone());
+            watch
+                .recorded
+                .borrow_mut()
+                .get_or_insert_with(|| (self.g.node(n).loc.clone(), words_of(self.g, n)));
         }
     }
 

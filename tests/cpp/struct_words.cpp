@@ -1,0 +1,126 @@
+// Structs of a program in expressions and views, joined with other words: written from docs/online.md alone.
+#include "check.hpp"
+#include <arraygpu/views.hpp>
+
+namespace gpu = arraygpu;
+namespace view = arraygpu::views;
+using std::get;
+using single = std::complex<float>;
+
+struct light {
+    float bright;
+    bool on;
+};
+struct body {
+    float x, v;
+    light l;
+    single z;
+    std::int64_t n[2];
+};
+AGPU_RECORD(light, bright, on)
+AGPU_RECORD(body, x, v, l, z, n)
+
+static const std::vector<body> host = [] {
+    std::vector<body> all;
+    for (int i = 0; i < 8; ++i) all.push_back({float(i), 1.0f + float(i), {0.5f * float(i), i % 2 == 1}, {1, float(i)}, {i, 10 * i}});
+    return all;
+}();
+
+static void states() {
+    const gpu::gpu_vector<body> b(host);
+    const gpu::gpu_vector<float> w(std::vector<float>(8, 2.0f));
+    // an iteration of structs, a number and a list
+    const std::vector<gpu::expr<float, 1>> list{+w, w * 2};
+    const auto [moved, number, last] = gpu::iterate(3, std::make_tuple(+b, 1.0f, list), [](auto b, auto s, auto l) {
+        b.x = b.x + l[0];
+        return std::make_tuple(b, s + 1, decltype(l){l[1], l[0] * s});
+    });
+    CHECK(eval(moved).to_host()[1].x == 1 + 2 + 4 + 2 && float(number) == 4 && eval(last[0]).to_host()[7] == 8);
+    // a loop of a struct and a number
+    const auto doubled = [](auto b, auto k) {
+        b.x *= 2.0f;
+        b.n[1] += k;
+        return std::make_tuple(b, k + 1);
+    };
+    const gpu::gpu_vector<body> grown = gpu::map([&](auto b) {
+        auto [r, k] = gpu::loop_while(std::make_tuple(b, std::int64_t(0)), [](auto b, auto k) { return b.x < 10 && k < 5; }, doubled);
+        r.n[0] = k;
+        return r;
+    }, b);
+    CHECK(grown.to_host()[3].x == 12 && grown.to_host()[3].n[0] == 2 && grown.to_host()[3].n[1] == 31);
+    // a staged number of steps
+    const auto steps = gpu::stage(3);
+    const gpu::gpu_vector<body> later = gpu::map([&](auto b) {
+        return gpu::loop_for(steps, b, [](auto, auto b) {
+            b.x += b.v;
+            return b;
+        });
+    }, b);
+    CHECK(later.to_host()[2].x == 11);
+}
+
+static void reductions() {
+    const gpu::gpu_vector<body> b(host);
+    const gpu::gpu_vector<single> z(8);
+    const gpu::gpu_vector<float> w(std::vector<float>(8, 2.0f));
+    // structs, complex numbers and numbers in one fold
+    const auto all = gpu::fold(std::forward_as_tuple(b, z, w), std::make_tuple(body{}, single(1, 0)), [](auto s, auto e) {
+        auto [sum, p] = s;
+        auto [b, q, w] = e;
+        sum.x += b.x * w;
+        sum.z = sum.z + b.z;
+        return std::make_tuple(sum, p + q + b.z);
+    });
+    const body sum = get<0>(all);
+    CHECK(sum.x == 56 && sum.z == single(8, 28) && single(get<1>(all)) == single(9, 28));
+    // a matrix of structs by its indices, extremes of a field in rows, rows of two matrices
+    const gpu::gpu_matrix<body> m = gpu::generate(2, 4, [&](auto i, auto j) {
+        auto r = at(b, 4 * i + j);
+        r.v = r.v - gpu::cast<float>(i);
+        return r;
+    });
+    const gpu::gpu_vector<std::int64_t> brightest = argmax_rows((+m).l.bright);
+    CHECK(m.to_host()[6].v == 6 && brightest.to_host() == (std::vector<std::int64_t>{3, 3}));
+    const auto [first, second] = eval(gpu::reduce_rows(std::tie(m, m), std::make_tuple(body{}, body{}), [](auto a, auto b) {
+        auto [p, q] = a;
+        p.x += get<0>(b).x;
+        q.v += get<1>(b).v;
+        return std::make_tuple(p, q);
+    }));
+    CHECK(first.to_host()[1].x == 22 && second.to_host()[0].v == 10);
+}
+
+static void sequences() {
+    gpu::gpu_vector<body> b(host);
+    const float total = view::zip(b, view::iota(std::int64_t(0))) | view::window(2) | view::transform([](auto w) {
+        auto [before, i] = w[0];
+        auto [after, j] = w[1];
+        return (after.x - before.x) * gpu::cast<float>(i + j) / 2;
+    }) | gpu::reduce(0.0f);
+    CHECK(total == 24.5f);
+    const gpu::gpu_vector<body> chosen = b | view::permute(gpu::gpu_vector<int>(std::vector<int>{7, 0, 3}));
+    CHECK(chosen.size() == 3 && chosen.to_host()[0].x == 7);
+    const auto switched = [](auto b) {
+        b.l.on = !b.l.on;
+        return b;
+    };
+    b | gpu::actions::transform(switched) | gpu::actions::reverse;
+    CHECK(b.to_host()[0].x == 7 && !b.to_host()[0].l.on);
+    gpu::copy(b | view::take(2), subview(b, 2, 4));
+    CHECK(b.to_host()[2].x == 7 && b.to_host()[3].x == 6);
+    gpu::fill(subview(b, 0, 2), body{});
+    gpu::fill(subview(b, 4, 8), at(b, 2));
+    CHECK(b.to_host()[1].x == 0 && b.to_host()[7].x == 7);
+    // on a stream of its own: structs, and one struct
+    auto moved = gpu::async([&](const auto &v) { return gpu::map(switched, v); }, host);
+    auto one = gpu::async([](const auto &v) { return at(v, 5); }, host);
+    CHECK(moved.get().to_host()[4].l.on && one.get().n[1] == 50);
+}
+
+int main() {
+    states();
+    reductions();
+    sequences();
+    std::printf("struct words: %s\n", failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
