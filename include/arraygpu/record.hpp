@@ -42,30 +42,35 @@ template <std::size_t N> constexpr bool ascending(const std::size_t (&places)[N]
 
 /// Describes a struct by its fields, all of them, in their order: `AGPU_RECORD(sky::body, x, y, mass)`, outside of namespaces and behind the struct. It is then
 /// an element of gpu_vector and gpu_matrix, and arraygpu::expr<sky::body> has members x, y and mass. Fields are numbers, truth values, complex
-/// numbers, described structs, and arrays of these; there are up to 16.
+/// numbers, described structs, and arrays of these; there are up to 16, of any names but value_type.
 #define AGPU_RECORD(S, ...)                                                                                                      \
     template <> struct arraygpu::detail::type_of<S> : arraygpu::detail::record_type<S> {};                                       \
-    AGPU_RECORD_FIELDS(S, (AGPU_RECORD_EACH(AGPU_RECORD_FIELD, S, __VA_ARGS__)), (AGPU_RECORD_EACH(AGPU_RECORD_PLACE, S, __VA_ARGS__)), __VA_ARGS__)
+    AGPU_RECORD_FIELDS(S, (AGPU_RECORD_EACH(AGPU_RECORD_FIELD, S, __VA_ARGS__)), (AGPU_RECORD_EACH(AGPU_RECORD_PLACE, S, __VA_ARGS__)),                 \
+                       AGPU_RECORD_EACH(AGPU_RECORD_NAME, S, __VA_ARGS__))
 
-/// The description without the element type; `Fields` and `Places` are lists of AGPU_RECORD_FIELD and AGPU_RECORD_PLACE in parentheses.
+/// The description without the element type; `Fields` and `Places` are lists of AGPU_RECORD_FIELD and AGPU_RECORD_PLACE in parentheses, the rest is one of
+/// AGPU_RECORD_NAME. Fields have names here that end in `_agpu_`, so that they hide nothing.
 #define AGPU_RECORD_FIELDS(S, Fields, Places, ...)                                                                               \
     template <> struct arraygpu::record<S> {                                                                                     \
         static constexpr bool described = true;                                                                                  \
-        template <int Rank> struct in_expressions {                                                                                   \
+        template <int agpu_rank> struct in_expressions {                                                                         \
             AGPU_RECORD_LIST Fields                                                                                              \
         };                                                                                                                       \
         static constexpr std::size_t places[] = {AGPU_RECORD_LIST Places};                                                       \
         static_assert(arraygpu::detail::ascending(places), "AGPU_RECORD names the fields in another order than the struct");     \
         /* structured bindings name all fields of a struct, or do not compile */                                                 \
-        static void complete(S &record_) { [[maybe_unused]] auto &[__VA_ARGS__] = record_; }                                     \
-        template <class R> static auto all(R &record_) {                                                                         \
-            auto &[__VA_ARGS__] = record_;                                                                                       \
-            return std::tie(__VA_ARGS__);                                                                                        \
+        static void complete(S &agpu_whole) { [[maybe_unused]] auto &[AGPU_RECORD_REST(__VA_ARGS__)] = agpu_whole; }             \
+        template <class agpu_struct> static auto all(agpu_struct &agpu_whole) {                                                  \
+            auto &[AGPU_RECORD_REST(__VA_ARGS__)] = agpu_whole;                                                                  \
+            return std::tie(AGPU_RECORD_REST(__VA_ARGS__));                                                                      \
         }                                                                                                                        \
     };
-#define AGPU_RECORD_FIELD(S, f) typename arraygpu::field_expr<decltype(S::f), Rank>::type f;
+#define AGPU_RECORD_FIELD(S, f) typename arraygpu::field_expr<decltype(S::f), agpu_rank>::type f;
 #define AGPU_RECORD_PLACE(S, f) offsetof(S, f),
+#define AGPU_RECORD_NAME(S, f) , f##_agpu_
 #define AGPU_RECORD_LIST(...) __VA_ARGS__
+#define AGPU_RECORD_REST(...) AGPU_RECORD_WITHOUT_FIRST(__VA_ARGS__)
+#define AGPU_RECORD_WITHOUT_FIRST(first, ...) __VA_ARGS__
 #define AGPU_RECORD_COUNT(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, n, ...) n
 #define AGPU_RECORD_JOIN(a, b) a##b
 #define AGPU_RECORD_FOR(n) AGPU_RECORD_JOIN(AGPU_RECORD_EACH_, n)

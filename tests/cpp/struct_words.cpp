@@ -20,6 +20,13 @@ struct body {
 AGPU_RECORD(light, bright, on)
 AGPU_RECORD(body, x, v, l, z, n)
 
+// names that stand for something else around the description
+static const float brightest = 4;
+struct names {
+    float R, Rank, fields, S, all, brightest;
+};
+AGPU_RECORD(names, R, Rank, fields, S, all, brightest)
+
 static const std::vector<body> host = [] {
     std::vector<body> all;
     for (int i = 0; i < 8; ++i) all.push_back({float(i), 1.0f + float(i), {0.5f * float(i), i % 2 == 1}, {1, float(i)}, {i, 10 * i}});
@@ -117,8 +124,18 @@ static void sequences() {
     CHECK(moved.get().to_host()[4].l.on && one.get().n[1] == 50);
 }
 
+static void any_names() {
+    const gpu::gpu_vector<names> v(std::vector<names>(3, {1, 2, 3, 4, 5, 6}));
+    const gpu::gpu_vector<names> changed = gpu::map([](auto o) {
+        o.fields = o.R + o.Rank * o.brightest;
+        return o;
+    }, v);
+    CHECK(changed.to_host()[2].fields == 13 && changed.to_host()[2].all == 5 && changed.to_host()[2].brightest > brightest);
+}
+
 int main() {
     states();
+    any_names();
     reductions();
     sequences();
     std::printf("struct words: %s\n", failures == 0 ? "ok" : "FAILED");

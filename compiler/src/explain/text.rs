@@ -28,7 +28,7 @@ fn function(f: &Function) -> String {
     let tensor = match f.tensor_cores {
         false => "",
         true if has_tensor_product(f) => ", tensor_cores: products in any order on GPUs",
-        true => ", tensor_cores: no effect, they multiply matrices of f16, bf16 and f32",
+        true => ", tensor_cores: no launch uses them (they multiply matrices of f16, bf16 and f32)",
     };
     let _ = writeln!(
         out,

@@ -63,12 +63,12 @@ fn structs(out: &mut String, package: &Package) {
 
 /// Returns the description of a struct for expressions (`arraygpu/record.hpp`).
 fn description(c_name: &str, s: &Struct) -> String {
-    let names: Vec<&str> = s.fields.iter().map(|(field, _)| field.as_str()).collect();
+    let names = s.fields.iter().map(|(field, _)| field);
     let list = |word: &str| -> String {
-        names.iter().map(|field| format!("\n    AGPU_RECORD_{word}(::{c_name}, {field})")).collect()
+        names.clone().map(|field| format!("\n    AGPU_RECORD_{word}(::{c_name}, {field})")).collect()
     };
-    let (fields, places) = (list("FIELD"), list("PLACE"));
-    format!("AGPU_RECORD_FIELDS(::{c_name}, ({fields}), ({places}),\n    {})", names.join(", "))
+    let (fields, places, names) = (list("FIELD"), list("PLACE"), list("NAME"));
+    format!("AGPU_RECORD_FIELDS(::{c_name}, ({fields}), ({places}), {names})")
 }
 
 /// Writes a template for calls that fit no overload. Its error says in one line what the arguments

@@ -200,6 +200,9 @@ fn allowed(name: &str) -> u32 {
         n if n.contains("grad_0_rows") || n.contains("about_mean_0_rows") => 1024,
         n if n.contains("div_dot_col_0_short") || n.contains("smoothed_0_chain") => 320,
         n if n.contains("product_1_any") => 96,
+        // rows of any strides that are divided by their deviations; nine loads of bytes at once, on sm_80 only
+        n if n.starts_with("whole_rows.core") && n.contains("_rows_2048_any") => 160,
+        n if n.starts_with("windows_sum.core") => 80,
         // reads of other rows, with any strides
         n if n.contains("records_0_any_w") => 96,
         _ => 64,

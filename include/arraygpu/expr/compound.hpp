@@ -173,19 +173,17 @@ template <class A, class F> auto of_parts(const A &a, const F &f) { return of_va
 /// An expression of structs that is not computed yet. It has a member for each field, by its name: an expression, a std::array of them for a field that
 /// is an array. Members may be assigned: a function of an element may change the fields of its copy, and return it.
 template <class S, int Rank> class expr<S, Rank, std::enable_if_t<record<S>::described>> : public record<S>::template in_expressions<Rank> {
-    using fields = typename record<S>::template in_expressions<Rank>;
-
 public:
     using value_type = S;
 
-    explicit expr(fields all) : fields(std::move(all)) {}
+    explicit expr(typename record<S>::template in_expressions<Rank> all_agpu_) : record<S>::template in_expressions<Rank>(std::move(all_agpu_)) {}
     /// An array or view of structs, a struct of the host.
-    template <class X, std::enable_if_t<detail::is_compound<X> && !std::is_same_v<X, expr>, int> = 0> expr(const X &x) : expr(detail::compound_operand<X>::of(x)) {
+    template <class X, std::enable_if_t<detail::is_compound<X> && !std::is_same_v<X, expr>, int> = 0> expr(const X &x_agpu_) : expr(detail::compound_operand<X>::of(x_agpu_)) {
         static_assert(std::is_same_v<detail::compound_element<X>, S>, "these are other structs");
         static_assert(detail::compound_operand<X>::rank == Rank, "an expression of another rank");
     }
     /// Zeros.
-    template <int R = Rank, std::enable_if_t<R == 0, int> = 0> expr() : fields() {}
+    template <int R = Rank, std::enable_if_t<R == 0, int> = 0> expr() : record<S>::template in_expressions<Rank>() {}
 
     /// Computes a scalar and brings it to the host: one run, which waits.
     template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, S>, int> = 0> operator U() const;

@@ -41,7 +41,7 @@ template <class R> struct computed<R, true> {
     /// Computes it on a stream of its own, in the context of the arrays that it reads.
     static future<type> of(R &&value) {
         const auto e = as_expr(value);
-        const context_ref where = context_of(first_node(e));
+        const context_ref where = context_of(e);
         stream on(where);
         if constexpr (!is_owned<type>) {
             gpu_scalar<type> made(where);
@@ -54,10 +54,11 @@ template <class R> struct computed<R, true> {
     }
 
 private:
-    static context_ref context_of(node &root) {
+    template <class T, int Rank> static context_ref context_of(const expr<T, Rank> &e) {
         encoder &key = this_threads_encoder();
-        const output out{&root, {}};
-        encode(key, &out, 1);
+        std::vector<output> outputs;
+        add_roots(outputs, e);
+        encode(key, outputs.data(), outputs.size());
         for (const agpu_arg &argument : key.arguments()) {
             if (argument.kind == AGPU_ARG_VIEW) return context_ref::of_buffer(argument.view.buffer);
         }
