@@ -21,11 +21,11 @@ AGPU_RECORD(light, bright, on)
 AGPU_RECORD(body, x, v, l, z, n)
 
 // names that stand for something else around the description
-static const float brightest = 4;
+static const float limit = 4;
 struct names {
-    float R, Rank, fields, S, all, brightest;
+    float R, Rank, fields, S, all, limit;
 };
-AGPU_RECORD(names, R, Rank, fields, S, all, brightest)
+AGPU_RECORD(names, R, Rank, fields, S, all, limit)
 
 static const std::vector<body> host = [] {
     std::vector<body> all;
@@ -34,11 +34,11 @@ static const std::vector<body> host = [] {
 }();
 
 static void states() {
-    const gpu::gpu_vector<body> b(host);
+    const gpu::gpu_vector<body> bodies(host);
     const gpu::gpu_vector<float> w(std::vector<float>(8, 2.0f));
     // an iteration of structs, a number and a list
     const std::vector<gpu::expr<float, 1>> list{+w, w * 2};
-    const auto [moved, number, last] = gpu::iterate(3, std::make_tuple(+b, 1.0f, list), [](auto b, auto s, auto l) {
+    const auto [moved, number, last] = gpu::iterate(3, std::make_tuple(+bodies, 1.0f, list), [](auto b, auto s, auto l) {
         b.x = b.x + l[0];
         return std::make_tuple(b, s + 1, decltype(l){l[1], l[0] * s});
     });
@@ -50,39 +50,39 @@ static void states() {
         return std::make_tuple(b, k + 1);
     };
     const gpu::gpu_vector<body> grown = gpu::map([&](auto b) {
-        auto [r, k] = gpu::loop_while(std::make_tuple(b, std::int64_t(0)), [](auto b, auto k) { return b.x < 10 && k < 5; }, doubled);
+        auto [r, k] = gpu::loop_while(std::make_tuple(b, std::int64_t(0)), [](auto s, auto n) { return s.x < 10 && n < 5; }, doubled);
         r.n[0] = k;
         return r;
-    }, b);
+    }, bodies);
     CHECK(grown.to_host()[3].x == 12 && grown.to_host()[3].n[0] == 2 && grown.to_host()[3].n[1] == 31);
     // a staged number of steps
     const auto steps = gpu::stage(3);
     const gpu::gpu_vector<body> later = gpu::map([&](auto b) {
-        return gpu::loop_for(steps, b, [](auto, auto b) {
-            b.x += b.v;
-            return b;
+        return gpu::loop_for(steps, b, [](auto, auto s) {
+            s.x += s.v;
+            return s;
         });
-    }, b);
+    }, bodies);
     CHECK(later.to_host()[2].x == 11);
 }
 
 static void reductions() {
-    const gpu::gpu_vector<body> b(host);
+    const gpu::gpu_vector<body> bodies(host);
     const gpu::gpu_vector<single> z(8);
-    const gpu::gpu_vector<float> w(std::vector<float>(8, 2.0f));
+    const gpu::gpu_vector<float> weights(std::vector<float>(8, 2.0f));
     // structs, complex numbers and numbers in one fold
-    const auto all = gpu::fold(std::forward_as_tuple(b, z, w), std::make_tuple(body{}, single(1, 0)), [](auto s, auto e) {
-        auto [sum, p] = s;
+    const auto all = gpu::fold(std::forward_as_tuple(bodies, z, weights), std::make_tuple(body{}, single(1, 0)), [](auto s, auto e) {
+        auto [moved, p] = s;
         auto [b, q, w] = e;
-        sum.x += b.x * w;
-        sum.z = sum.z + b.z;
-        return std::make_tuple(sum, p + q + b.z);
+        moved.x += b.x * w;
+        moved.z = moved.z + b.z;
+        return std::make_tuple(moved, p + q + b.z);
     });
     const body sum = get<0>(all);
     CHECK(sum.x == 56 && sum.z == single(8, 28) && single(get<1>(all)) == single(9, 28));
     // a matrix of structs by its indices, extremes of a field in rows, rows of two matrices
     const gpu::gpu_matrix<body> m = gpu::generate(2, 4, [&](auto i, auto j) {
-        auto r = at(b, 4 * i + j);
+        auto r = at(bodies, 4 * i + j);
         r.v = r.v - gpu::cast<float>(i);
         return r;
     });
@@ -98,26 +98,26 @@ static void reductions() {
 }
 
 static void sequences() {
-    gpu::gpu_vector<body> b(host);
-    const float total = view::zip(b, view::iota(std::int64_t(0))) | view::window(2) | view::transform([](auto w) {
+    gpu::gpu_vector<body> bodies(host);
+    const float total = view::zip(bodies, view::iota(std::int64_t(0))) | view::window(2) | view::transform([](auto w) {
         auto [before, i] = w[0];
         auto [after, j] = w[1];
         return (after.x - before.x) * gpu::cast<float>(i + j) / 2;
     }) | gpu::reduce(0.0f);
     CHECK(total == 24.5f);
-    const gpu::gpu_vector<body> chosen = b | view::permute(gpu::gpu_vector<int>(std::vector<int>{7, 0, 3}));
+    const gpu::gpu_vector<body> chosen = bodies | view::permute(gpu::gpu_vector<int>(std::vector<int>{7, 0, 3}));
     CHECK(chosen.size() == 3 && chosen.to_host()[0].x == 7);
     const auto switched = [](auto b) {
         b.l.on = !b.l.on;
         return b;
     };
-    b | gpu::actions::transform(switched) | gpu::actions::reverse;
-    CHECK(b.to_host()[0].x == 7 && !b.to_host()[0].l.on);
-    gpu::copy(b | view::take(2), subview(b, 2, 4));
-    CHECK(b.to_host()[2].x == 7 && b.to_host()[3].x == 6);
-    gpu::fill(subview(b, 0, 2), body{});
-    gpu::fill(subview(b, 4, 8), at(b, 2));
-    CHECK(b.to_host()[1].x == 0 && b.to_host()[7].x == 7);
+    bodies | gpu::actions::transform(switched) | gpu::actions::reverse;
+    CHECK(bodies.to_host()[0].x == 7 && !bodies.to_host()[0].l.on);
+    gpu::copy(bodies | view::take(2), subview(bodies, 2, 4));
+    CHECK(bodies.to_host()[2].x == 7 && bodies.to_host()[3].x == 6);
+    gpu::fill(subview(bodies, 0, 2), body{});
+    gpu::fill(subview(bodies, 4, 8), at(bodies, 2));
+    CHECK(bodies.to_host()[1].x == 0 && bodies.to_host()[7].x == 7);
     // on a stream of its own: structs, and one struct
     auto moved = gpu::async([&](const auto &v) { return gpu::map(switched, v); }, host);
     auto one = gpu::async([](const auto &v) { return at(v, 5); }, host);
@@ -127,10 +127,10 @@ static void sequences() {
 static void any_names() {
     const gpu::gpu_vector<names> v(std::vector<names>(3, {1, 2, 3, 4, 5, 6}));
     const gpu::gpu_vector<names> changed = gpu::map([](auto o) {
-        o.fields = o.R + o.Rank * o.brightest;
+        o.fields = o.R + o.Rank * o.limit;
         return o;
     }, v);
-    CHECK(changed.to_host()[2].fields == 13 && changed.to_host()[2].all == 5 && changed.to_host()[2].brightest > brightest);
+    CHECK(changed.to_host()[2].fields == 13 && changed.to_host()[2].all == 5 && changed.to_host()[2].limit > limit);
 }
 
 int main() {
