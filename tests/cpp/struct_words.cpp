@@ -27,14 +27,14 @@ struct names {
 };
 AGPU_RECORD(names, R, Rank, fields, S, all, limit)
 
-static const std::vector<body> host = [] {
+static const std::vector<body> some_bodies = [] {
     std::vector<body> all;
     for (int i = 0; i < 8; ++i) all.push_back({float(i), 1.0f + float(i), {0.5f * float(i), i % 2 == 1}, {1, float(i)}, {i, 10 * i}});
     return all;
 }();
 
 static void states() {
-    const gpu::gpu_vector<body> bodies(host);
+    const gpu::gpu_vector<body> bodies(some_bodies);
     const gpu::gpu_vector<float> w(std::vector<float>(8, 2.0f));
     // an iteration of structs, a number and a list
     const std::vector<gpu::expr<float, 1>> list{+w, w * 2};
@@ -67,7 +67,7 @@ static void states() {
 }
 
 static void reductions() {
-    const gpu::gpu_vector<body> bodies(host);
+    const gpu::gpu_vector<body> bodies(some_bodies);
     const gpu::gpu_vector<single> z(8);
     const gpu::gpu_vector<float> weights(std::vector<float>(8, 2.0f));
     // structs, complex numbers and numbers in one fold
@@ -98,7 +98,7 @@ static void reductions() {
 }
 
 static void sequences() {
-    gpu::gpu_vector<body> bodies(host);
+    gpu::gpu_vector<body> bodies(some_bodies);
     const float total = view::zip(bodies, view::iota(std::int64_t(0))) | view::window(2) | view::transform([](auto w) {
         auto [before, i] = w[0];
         auto [after, j] = w[1];
@@ -119,8 +119,8 @@ static void sequences() {
     gpu::fill(subview(bodies, 4, 8), at(bodies, 2));
     CHECK(bodies.to_host()[1].x == 0 && bodies.to_host()[7].x == 7);
     // on a stream of its own: structs, and one struct
-    auto moved = gpu::async([&](const auto &v) { return gpu::map(switched, v); }, host);
-    auto one = gpu::async([](const auto &v) { return at(v, 5); }, host);
+    auto moved = gpu::async([&](const auto &v) { return gpu::map(switched, v); }, some_bodies);
+    auto one = gpu::async([](const auto &v) { return at(v, 5); }, some_bodies);
     CHECK(moved.get().to_host()[4].l.on && one.get().n[1] == 50);
 }
 
