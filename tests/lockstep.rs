@@ -140,3 +140,40 @@ fn index_order() {
         }
     }
 }
+
+/// The longest run of equal elements, and their number: the lengths of one element are constants, those of more are
+/// not. Joins are so long that a column of 16 is folded in several batches.
+#[test]
+fn counts_in_index_order() {
+    let text = "func @f(%x: [i64]) -> (best: i64, all: i64) {
+  %none = tuple 0i64, 0i64, 0i64, 0i64, 0i64, 0i64
+  %z = map (%a: i64) over %x { %t = tuple %a, %a, 1i64, 1i64, 1i64, 1i64 yield %t }
+  %r0 = reduce_ordered 4 JOIN
+  %r1 = reduce_ordered 5 JOIN
+  return %r0, %r1
+}"
+    .replace("JOIN", "(%first: i64, %last: i64, %begin: i64, %end: i64, %best: i64, %n: i64, %other: i64, %final: i64, %start: i64, %rest: i64, %most: i64, %m: i64) from %none over %z {
+  %equal = eq %last, %other %some = gt %n, 0i64 %meets = and %equal, %some
+  %s = add %end, %start %across = select %meets, %s, 0i64
+  %is_all = eq %begin, %n %longer = and %is_all, %meets %ns = add %n, %start %is_none = eq %n, 0i64
+  %b = select %is_none, %start, %begin %begins = select %longer, %ns, %b
+  %is_rest = eq %rest, %m %ends = and %is_rest, %meets %me = add %m, %end %e = select %ends, %me, %rest
+  %f = select %is_none, %other, %first
+  %p = max %best, %most %q = max %p, %across %total = add %n, %m
+  %t = tuple %f, %final, %begins, %e, %q, %total yield %t }");
+    let c = compiled_for(&text, Ty::I64, Targets { cpu: true, cuda: false });
+    let both = [load_highest(&c), load_blocks(&c)];
+    for (n, run) in [(1, 1), (2048, 2048), (2048, 300), (5000, 5000), (5000, 7), ((1 << 18) + 1, 3000)] {
+        let args = [Value::Vector((0..n).map(|i| Lit::i64(i / run)).collect())];
+        let wanted = [n.min(run), n].map(|x| Value::Scalar(Lit::i64(x)));
+        for loaded in &both {
+            let called = loaded.call(0, context(2), &args, &shapes(&wanted), Layout::Contiguous);
+            assert!(
+                called.results == wanted,
+                "{n} elements, runs of {run}: {:?} {}",
+                called.results,
+                called.message
+            );
+        }
+    }
+}

@@ -98,18 +98,22 @@ impl Column {
     }
 }
 
-/// Makes an array of each value that is no constant, and stores the values at `k` behind `body`. The arrays are declared
-/// in `out`.
+fn are_constant(values: &[Expr]) -> Vec<bool> {
+    values.iter().map(|e| matches!(e, Expr::Lit(_))).collect()
+}
+
+/// Makes an array of each value that is not the same constant in all columns, and stores the values at `k` behind
+/// `body`. The arrays are declared in `out`.
 fn kept(
     l: &mut Lower,
-    values: Vec<Expr>,
+    (values, same): (Vec<Expr>, &[bool]),
     (width, k): (i64, &Expr),
     (out, body): (&mut Vec<Stmt>, &mut Vec<Stmt>),
 ) -> Vec<Column> {
     let mut columns = Vec::new();
-    for e in values {
+    for (e, same) in values.into_iter().zip(same) {
         columns.push(match e {
-            Expr::Lit(value) => Column::Same(value),
+            Expr::Lit(value) if *same => Column::Same(value),
             e => {
                 let m = l.k.local("columns", l.k.kernel.ty(&e), width as u32, out);
                 body.push(Stmt::Store(m, k.clone(), e));
@@ -148,7 +152,26 @@ fn columns(
     let at = |c: &Expr, b: Expr| base.clone().plus(c.clone().times(Expr::int(ROWS))).plus(b);
     let first = named(l, "at", at(&Expr::Reg(c), Expr::int(0)), &mut body);
     let values = rows(l, None, &first, &mut body)?;
-    let columns = kept(l, values, (COLUMNS, &Expr::Reg(c)), (out, &mut body));
+    let mut same = are_constant(&values);
+    while batch < ROWS {
+        // a constant such as a count may be another one after the next batch
+        let mut before = Vec::new();
+        for (e, same) in values.iter().zip(&same) {
+            let ty = l.k.kernel.ty(e);
+            before.push(if *same { e.clone() } else { Expr::Reg(l.k.reg("acc", ty)) });
+        }
+        let after = rows(l, Some(before), &first, &mut Vec::new())?;
+        let is_same = |((a, b), same): ((&Expr, &Expr), &bool)| match (a, b) {
+            (Expr::Lit(a), Expr::Lit(b)) => *same && a == b,
+            _ => false,
+        };
+        let still: Vec<bool> = values.iter().zip(&after).zip(&same).map(is_same).collect();
+        if still == same {
+            break;
+        }
+        same = still;
+    }
+    let columns = kept(l, (values, &same), (COLUMNS, &Expr::Reg(c)), (out, &mut body));
     out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), body));
     if batch < ROWS {
         let [c, b] = ["c", "b"].map(|name| l.k.reg(name, Ty::I64));
@@ -179,7 +202,8 @@ fn halved(l: &mut Lower, r: &Reduction, mut columns: Vec<Column>, out: &mut Vec<
             values.collect::<Vec<Expr>>()
         });
         let values = joined(l, r, &low, &high, &mut body)?;
-        columns = kept(l, values, (width, &Expr::Reg(k)), (out, &mut body));
+        let same = are_constant(&values);
+        columns = kept(l, (values, &same), (width, &Expr::Reg(k)), (out, &mut body));
         out.push(Stmt::For(k, Expr::int(0), Expr::int(width), body));
         width /= 2;
     }

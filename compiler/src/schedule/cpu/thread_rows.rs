@@ -9,7 +9,7 @@
 
 use super::map;
 use super::stores::Stores;
-use crate::core::NodeId;
+use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -17,6 +17,7 @@ use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower, named};
 use crate::schedule::{thread_rows, unroll_and_jam};
+use rustc_hash::FxHashSet as HashSet;
 
 /// The most nodes of the straight code of a row.
 const MOST_NODES: usize = 512;
@@ -34,14 +35,26 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ThreadRows> {
     let length = l.facts.length_of_rows.filter(|_| fused.domain.len() == 1)?;
     let (var, index) = l.g.fresh_var(Ty::I64);
     let roots: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
+    let own: HashSet<NodeId> = l.g.reachable(roots.iter().copied()).into_iter().collect();
     let mut of_lengths = Vec::new();
     for n in thread_rows::LENGTHS.map(i64::from) {
         let straight = thread_rows::unrolled(&mut l.g, &roots, length, n, MOST_NODES);
         of_lengths.extend(
-            straight.filter(|roots| unroll_and_jam::pays(&mut l.g, roots, var)).map(|roots| (n, roots)),
+            straight
+                .filter(|roots| {
+                    !reads_before(&l.g, roots, &own) && unroll_and_jam::pays(&mut l.g, roots, var)
+                })
+                .map(|roots| (n, roots)),
         );
     }
     (!of_lengths.is_empty()).then_some(ThreadRows { length, index, of_lengths })
+}
+
+/// Whether straight code reads what all elements share, such as weights of the columns: it would be read before the
+/// length of the rows is asked for.
+fn reads_before(g: &Graph, roots: &[NodeId], own: &HashSet<NodeId>) -> bool {
+    let is_new = |n: &NodeId| matches!(g.op(*n), Op::Elem(..)) && g.is_closed(*n) && !own.contains(n);
+    g.reachable(roots.iter().copied()).iter().any(is_new)
 }
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, rows: &ThreadRows) -> Result<Vec<Stmt>> {

@@ -74,8 +74,9 @@ impl Windows {
         let Op::Var(var, _) = *l.g.op(own) else { return None };
         let nodes = l.g.reachable(roots.iter().copied());
         let inner = inner(&l.g, &nodes, roots);
+        let outside = outside_of_lambdas(&l.g, roots);
         let (mut list, mut joined) = (Vec::new(), HashMap::default());
-        for n in nodes.into_iter().filter(|n| !inner.contains(n)) {
+        for n in nodes.into_iter().filter(|n| !inner.contains(n) && outside.contains(n)) {
             if list.len() < MOST_WINDOWS
                 && let Some(op) = operator(&l.g, n)
                 && let Some(window) = Window::of(l, &terms(&l.g, n, &inner), (own, var), op)
@@ -179,6 +180,18 @@ fn operator(g: &Graph, n: NodeId) -> Option<BinaryOp> {
         _ => false,
     };
     is_free.then_some(*op)
+}
+
+/// Returns the nodes that are computed once for an element: those of a loop's body may depend on its step, and there
+/// may be none.
+fn outside_of_lambdas(g: &Graph, roots: &[NodeId]) -> HashSet<NodeId> {
+    let (mut found, mut stack) = (HashSet::default(), roots.to_vec());
+    while let Some(n) = stack.pop() {
+        if found.insert(n) {
+            stack.extend(g.op(n).operands());
+        }
+    }
+    found
 }
 
 /// Returns the nodes that only one other node needs, which has the same operator.
