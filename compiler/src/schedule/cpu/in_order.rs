@@ -153,7 +153,8 @@ fn columns(
     let first = named(l, "at", at(&Expr::Reg(c), Expr::int(0)), &mut body);
     let values = rows(l, None, &first, &mut body)?;
     let mut same = are_constant(&values);
-    while batch < ROWS {
+    let mut is_open = batch < ROWS;
+    while is_open {
         // a constant such as a count may be another one after the next batch
         let mut before = Vec::new();
         for (e, same) in values.iter().zip(&same) {
@@ -161,15 +162,12 @@ fn columns(
             before.push(if *same { e.clone() } else { Expr::Reg(l.k.reg("acc", ty)) });
         }
         let after = rows(l, Some(before), &first, &mut Vec::new())?;
-        let is_same = |((a, b), same): ((&Expr, &Expr), &bool)| match (a, b) {
-            (Expr::Lit(a), Expr::Lit(b)) => *same && a == b,
-            _ => false,
-        };
-        let still: Vec<bool> = values.iter().zip(&after).zip(&same).map(is_same).collect();
-        if still == same {
-            break;
+        is_open = false;
+        for ((same, before), after) in same.iter_mut().zip(&values).zip(&after) {
+            let stays = matches!((before, after), (Expr::Lit(a), Expr::Lit(b)) if a == b);
+            is_open |= *same && !stays;
+            *same &= stays;
         }
-        same = still;
     }
     let columns = kept(l, (values, &same), (COLUMNS, &Expr::Reg(c)), (out, &mut body));
     out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), body));
