@@ -197,12 +197,11 @@ fn tables(c: &mut Corpus) {
         |cost: MExp<f32>, dims: VExp<f32>| {
             let n = cost.rows();
             generate2(n, n, |i, j| {
-                let best = loop_for(j - i, 1e9f32, |step, best| {
-                    let k = i + step;
-                    let split = cost.at(i, k) + cost.at(k + 1, j);
-                    best.min(split + dims.at(i) * dims.at(k + 1) * dims.at(j + 1))
+                let best = generate(n, |k| {
+                    let split = cost.at(i, k) + cost.at((k + 1).min(n - 1), j);
+                    cond(k.ge(i) & k.lt(j), split + dims.at(i) * dims.at(k + 1) * dims.at(j + 1), 1e9)
                 });
-                cond(i.lt(j), best, 0.0)
+                cond(i.lt(j), best.min(), 0.0)
             })
         },
         |[cost, dims]| {
