@@ -57,8 +57,8 @@ fn ends_of_elements() {
     }
 }
 
-/// All elements make as many steps, of which each reads neighbours, and a value that is the same for all of them: where
-/// it is not there, the first element leaves a record.
+/// All elements make as many steps, of which each reads neighbours, and a value that is the same for all of them:
+/// where it is not there, the first element leaves a record.
 #[test]
 fn counted_steps() {
     let text = "func @f(%z: [[T]], %s: [T]) -> (r: [T]) {

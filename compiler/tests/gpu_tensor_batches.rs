@@ -1,5 +1,5 @@
-//! Batches of products by tensor cores (semantics section 8) on a simulated GPU: small integers, whose sums are exact in any
-//! order, give the bits of the interpreter.
+//! Batches of products by tensor cores (semantics section 8) on a simulated GPU: small integers, whose sums are exact
+//! in any order, give the bits of the interpreter.
 
 #[allow(dead_code, reason = "random programs are not needed")]
 mod common;

@@ -183,7 +183,8 @@ fn products() {
     assert_eq!(everywhere(&f, &[a, b]), expected);
 }
 
-/// An inner extent of 0 gives zeros, no rows or planes give nothing, and shapes that do not fit are errors of the call.
+/// An inner extent of 0 gives zeros, no rows or planes give nothing, and shapes that do not fit are errors of the
+/// call.
 #[test]
 fn products_of_nothing_and_of_other_shapes() {
     let f = lower(["a", "b"], "c", |a: MExp<f32>, b: MExp<f32>| a.matmul(b));

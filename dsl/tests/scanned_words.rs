@@ -1,5 +1,5 @@
-//! Scans, records and volumes joined in one program, written from `docs/language.md` alone: on the interpreter before and
-//! after the passes, and in every version of every kernel on a simulated GPU.
+//! Scans, records and volumes joined in one program, written from `docs/language.md` alone: on the interpreter before
+//! and after the passes, and in every version of every kernel on a simulated GPU.
 
 mod common;
 

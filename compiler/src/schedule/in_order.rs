@@ -128,8 +128,8 @@ fn each_replaced(
     nodes.iter().map(|n| replaced_by(g, *n, find, &mut simplify, &mut memo)).collect()
 }
 
-/// Emits the accumulators of a column after a further element, its first one if there are none `before`. Those that are
-/// constants make others constant.
+/// Emits the accumulators of a column after a further element, its first one if there are none `before`. Those that
+/// are constants make others constant.
 pub fn stepped(
     l: &mut Lower,
     r: &Reduction,

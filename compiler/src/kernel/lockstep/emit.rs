@@ -1,5 +1,5 @@
-//! The code of a strip of elements. What a lane computes in one loop over the lanes and needs in another one lies in a
-//! local array.
+//! The code of a strip of elements. What a lane computes in one loop over the lanes and needs in another one lies in
+//! a local array.
 
 use super::parts::{Part, Parts};
 use crate::kernel::clone_body::Renaming;
@@ -123,8 +123,8 @@ impl Strip<'_> {
         (q, Expr::Reg(self.at).plus(Expr::Reg(q)), Vec::new())
     }
 
-    /// Emits what statements and expressions of a lane need: the number `at` of the element, what follows from it, and, of
-    /// lane `q`, what other loops over the lanes have left in arrays. Returns the registers in their places.
+    /// Emits what statements and expressions of a lane need: the number `at` of the element, what follows from it,
+    /// and, of lane `q`, what other loops over the lanes have left in arrays. Returns the registers in their places.
     fn lane(
         &mut self,
         at: Expr,

@@ -1,7 +1,7 @@
 //! Elements with loops of their own go through them in lockstep: the lanes of a strip, 32 neighbouring elements, take
 //! each step together, so that the loop over the lanes is the innermost one and becomes vectors. A loop that all
-//! elements leave after as many steps goes around the lanes. A loop that each element leaves by itself goes on until no
-//! lane needs it, and a lane that has left it keeps its values.
+//! elements leave after as many steps goes around the lanes. A loop that each element leaves by itself goes on until
+//! no lane needs it, and a lane that has left it keeps its values.
 //!
 //! ```text
 //! for %i { var %x = a[%i]  while lt(%x, 4f32) { %x = mul(%x, %x) }  out[%i] = %x }
@@ -13,9 +13,9 @@
 //! for %q to 32 { out[add(%at, %q)] = x[%q] }
 //! ```
 //!
-//! CPUs only. The elements behind the last whole strip keep the loop as it was. Loops stay as they are where vectors would
-//! not pay: their steps divide integers, have branches or leave records that depend on the element, or read what does not lie
-//! side by side for neighbours.
+//! CPUs only. The elements behind the last whole strip keep the loop as it was. Loops stay as they are where vectors
+//! would not pay: their steps divide integers, have branches or leave records that depend on the element, or read
+//! what does not lie side by side for neighbours.
 
 mod emit;
 mod parts;

@@ -1,4 +1,5 @@
-//! The parts of an element's code: what is the same for all elements, what each computes by itself, and loops around these.
+//! The parts of an element's code: what is the same for all elements, what each computes by itself, and loops around
+//! these.
 
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::BinaryOp;
@@ -64,8 +65,8 @@ struct Find<'a> {
 }
 
 impl Find<'_> {
-    /// Marks the registers that depend on the element, of statements that run for some elements only if `partly`. Returns
-    /// whether there was a new one.
+    /// Marks the registers that depend on the element, of statements that run for some elements only if `partly`.
+    /// Returns whether there was a new one.
     fn mark(&mut self, body: &[Stmt], partly: bool) -> bool {
         let mut more = false;
         for s in body {
@@ -168,7 +169,8 @@ impl Find<'_> {
         Some(())
     }
 
-    /// Whether an expression becomes operations of vectors: no division of integers, and no reads but of neighbours.
+    /// Whether an expression becomes operations of vectors: no division of integers, and no reads but of
+    /// neighbours or of one element for all lanes.
     fn is_vector(&self, e: &Expr) -> bool {
         let own = match e {
             Expr::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) => {

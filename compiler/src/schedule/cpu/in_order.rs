@@ -1,7 +1,7 @@
-//! Segments whose tiles are in index order (`schedule/in_order.rs`): a loop over the 128 columns of a tile, each of which
-//! is 16 neighbouring elements, folds them by straight code, so that it becomes vectors with one column in each lane. In
-//! tiles that are whole each element is there, and nothing asks whether it is. The tiles' results are joined as
-//! neighbours, too.
+//! Segments whose tiles are in index order (`schedule/in_order.rs`): a loop over the 128 columns of a tile, each of
+//! which is 16 neighbouring elements, folds them by straight code, so that it becomes vectors with one column in each
+//! lane. In tiles that are whole each element is there, and nothing asks whether it is. The tiles' results are joined
+//! as neighbours, too.
 
 use super::column_tree::{short_tree_of, store};
 use super::stores::Stores;
@@ -60,7 +60,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
         r.each().map(|r| l.k.local("of_tiles", r.ty, COLUMNS as u32, &mut body)).collect();
     let places = l.region(std::slice::from_ref(&own), &[order.first, order.count], &own.1, &mut body)?;
     let [first, count] = [0, 1].map(|at| named(l, "place", places[at].clone(), &mut body));
-    // the last segment has fewer tiles with elements
+    // the last segment has fewer tiles with elements; joins ignore those that are absent (`passes/ordered.rs`)
     let left = count.clone().minus(first.clone()).min(length.clone());
     let tiles = named(l, "tiles", tiles(left), &mut body);
     let base = named(l, "base", first.plus(Expr::Reg(t).times(Expr::int(TILE))), &mut tile);

@@ -122,9 +122,9 @@ fn some_rows(
     Ok(total.into_iter().map(Expr::Reg).collect())
 }
 
-/// Whether the loops over whole rows have constant bounds, so that C compilers keep their columns in registers: where a
-/// row is kept, it is in a cache for most of them. Rows that come from memory take longer so, because the hardware's
-/// prefetching falls behind (`bench/NOTES.md`, "Windows and whole rows on CPUs").
+/// Whether the loops over whole rows have constant bounds, so that C compilers keep their columns in registers: where
+/// a row is kept, it is in a cache for most of them. Rows that come from memory take longer so, because the
+/// hardware's prefetching falls behind (`bench/NOTES.md`, "Windows and whole rows on CPUs").
 fn keeps_rows(l: &Lower) -> bool {
     l.launch.facts.resident.is_some()
 }

@@ -1,8 +1,8 @@
-//! Elements that reduce a row of their own again and again (`schedule/thread_rows.rs`), such as the assignment of points
-//! to the nearest centre. For rows of a few lengths the loop over the row is straight code, and what it reads of the row
-//! comes before the loops around it. Neighbouring elements then go through these loops in lockstep
-//! (`kernel/lockstep`): a vector has one element of the rows of as many neighbours, and what all of them read, such as a
-//! centre, is loaded once.
+//! Elements that reduce a row of their own again and again (`schedule/thread_rows.rs`), such as the assignment of
+//! points to the nearest centre. For rows of a few lengths the loop over the row is straight code, and what it reads
+//! of the row comes before the loops around it. Neighbouring elements then go through these loops in lockstep
+//! (`kernel/lockstep`): a vector has one element of the rows of as many neighbours, and what all of them read, such
+//! as a centre, is loaded once.
 //!
 //! Chosen where the order of the reductions around the rows is free, so that each is one loop. Rows of other lengths
 //! are computed element by element.

@@ -48,7 +48,7 @@ pub(super) struct Windows {
 
 /// Values of neighbours of a piece of a row.
 pub(super) struct Stored {
-    /// Where the first element of the piece is in memory, for each variable.
+    /// For each variable the local array, and the place of the first element's neighbour there.
     values: Vec<(NodeId, Mem, i64)>,
     /// The index of that element.
     from: Expr,

@@ -7,8 +7,8 @@
 //! that a warp loads are used by the loads that follow. What all threads read of a loop comes from that cache as
 //! well, by loads that have one address for a warp.
 //!
-//! Chosen for rows of one of the lengths `thread_rows::LENGTHS`, before the loops of an element. The cost is the operations of an
-//! element, or the bytes of its row.
+//! Chosen for rows of one of the lengths `thread_rows::LENGTHS`, before the loops of an element. The cost is the
+//! operations of an element, or the bytes of its row.
 
 use super::elements::{store_single, stored};
 use super::expressions::{thread, to_i64};
@@ -26,9 +26,9 @@ use crate::schedule::{thread_rows, unroll_and_jam};
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
 const MOST_NODES: usize = 2048;
-/// The words of a thread's rows up to which four blocks of 256 threads are resident at least, with 64 registers a thread, and
-/// of rows whose code has no loops. The assignment of points of 16 dimensions to 8 centres takes 0.098 ms with four blocks,
-/// 0.101 with three and 0.102 with two; with a staged number of centres 0.120, 0.126 and 0.131.
+/// The words of a thread's rows up to which four blocks of 256 threads are resident at least, with 64 registers a
+/// thread, and of rows whose code has no loops. The assignment of points of 16 dimensions to 8 centres takes 0.098 ms
+/// with four blocks, 0.101 with three and 0.102 with two; with a staged number of centres 0.120, 0.126 and 0.131.
 const WORDS_OF_FOUR: usize = 32;
 const WORDS_OF_FOUR_STRAIGHT: usize = 16;
 

@@ -27,8 +27,8 @@ pub struct KernelBuilder {
     pub strided: bool,
     /// Whether the code that is being generated runs once, so that nothing is moved out of a loop.
     pub once: bool,
-    /// Whether neighbouring elements go through their loops in lockstep (`kernel/lockstep`): a nested reduction whose order
-    /// is free is one loop.
+    /// Whether neighbouring elements go through their loops in lockstep (`kernel/lockstep`): a nested reduction whose
+    /// order is free is one loop.
     pub in_lockstep: bool,
     /// Statements before the loop over elements.
     pub prologue: Vec<Stmt>,

@@ -14,8 +14,9 @@
 //! Results go through shared memory as well, so that what follows from them is computed and stored for
 //! eight neighbours at a time ([`epilogue`]).
 //!
-//! Blocks go through the matrix by groups of 8 block rows, so that those that run together share operands in
-//! the second cache; in a batch, through one plane after another. Chosen for products that fill a device; small and skinny ones are left to `product/`.
+//! Blocks go through the matrix by groups of 8 block rows, so that those that run together share operands in the
+//! second cache; in a batch, through one plane after another. Chosen for products that fill a device; small and
+//! skinny ones are left to `product/`.
 
 mod copies;
 mod epilogue;
