@@ -80,6 +80,8 @@ enum Task {
         #[arg(requires = "time")]
         name: Option<String>,
     },
+    /// Turn the committed rows of bench/results into one page: bench/report/speed.md, and speed.html with plots
+    Report,
     /// Regenerate include/arraygpu.h and the golden files that tests compare with
     Bless,
     /// Measure the elementary functions: errors against MPFR, and speed; writes rows and the table
@@ -158,6 +160,7 @@ fn main() -> ExitCode {
         Task::Bundle => bundle::run(),
         Task::Cliffs { time: None, .. } => cliffs::run(),
         Task::Cliffs { time: Some(on), name } => cliffs::time(on, name.as_deref()),
+        Task::Report => sh::run(&mut sh::cargo(&["run", "--quiet", "--package", "arraygpu-report"])),
         Task::Bless => test::bless(),
         Task::Ulp { functions, points, hard, table, measured } => {
             ulp::run(&ulp::Asked { functions, points, hard, table, measured })
