@@ -1,8 +1,11 @@
 //! The page: what is slower than a peer first, then everything.
 
+mod compiler;
+mod speed;
+
 use crate::block::{Block, Table};
 use crate::causes::Causes;
-use crate::compare::{Comparison, mean, name, newest};
+use crate::compare::{Comparison, mean, newest};
 use crate::plot::{Axes, Series, svg};
 use crate::rows::{By, Row, Rows};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,15 +28,15 @@ pub fn page(rows: &Rows, causes: &Causes) -> Result<Vec<Block>, String> {
     let gpu = newest(rows, GPU);
     let mut blocks = head(rows, &gpu);
     blocks.extend(losses("Where we lose on a GPU", &gpu, causes));
-    blocks.push(ratios("Every case on a GPU beside its best peer", &gpu)?);
-    blocks.extend(sizes(rows)?);
-    blocks.extend(roofline(rows, &gpu)?);
+    blocks.push(speed::ratios("Every case on a GPU beside its best peer", &gpu)?);
+    blocks.extend(speed::sizes(rows)?);
+    blocks.extend(speed::roofline(rows, &gpu)?);
     blocks.extend(papers(&gpu));
     blocks.extend(calls(rows));
     blocks.extend(processors(rows, causes)?);
-    blocks.extend(compilation(rows)?);
-    blocks.extend(predictions(rows)?);
-    blocks.extend(history(rows)?);
+    blocks.extend(compiler::compilation(rows)?);
+    blocks.extend(compiler::predictions(rows)?);
+    blocks.extend(compiler::history(rows)?);
     blocks.extend(everything(&gpu));
     Ok(blocks)
 }
@@ -142,118 +145,6 @@ fn losses(title: &'static str, all: &[Comparison], causes: &Causes) -> Vec<Block
     vec![Block::Heading(title), Block::Text(text), Block::Table(table)]
 }
 
-/// All ratios, sorted.
-fn ratios(title: &str, all: &[Comparison]) -> Result<Block, String> {
-    let mut ratios: Vec<_> = all.iter().filter_map(Comparison::ratio).collect();
-    ratios.sort_by(f64::total_cmp);
-    let points = ratios.iter().enumerate().map(|(k, r)| (k as f64, *r)).collect();
-    let axes = Axes {
-        y_is_log: true,
-        mark: Some(1.0),
-        ..Axes::new("case, the slowest first", "best peer's time / ours")
-    };
-    let svg = svg(title, &axes, &[Series { name: String::new(), points, line: false }])?;
-    Ok(Block::Plot { caption: format!("{title}; the line is the peer's speed"), svg })
-}
-
-/// Speed by length, of every case that was measured at three lengths or more in one run.
-fn sizes(rows: &Rows) -> Result<Vec<Block>, String> {
-    let mut cases: BTreeMap<(&str, &str, bool), Vec<&Row>> = BTreeMap::new();
-    for row in rows.times.iter().filter(|r| r.run.device == GPU && r.gbps.is_some() && r.n.is_some()) {
-        cases.entry((&row.case, &row.run.file, row.graph)).or_default().push(row);
-    }
-    // of the newest run that has the case; replayed where both are measured
-    let mut newest: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
-    for ((case, file, graph), rows) in &cases {
-        let lengths: BTreeSet<_> =
-            rows.iter().filter(|r| r.by == By::Ours(String::new())).filter_map(|r| r.n).collect();
-        if lengths.len() >= 3 {
-            let date = |file: &str| {
-                rows.first().map_or_else(String::new, |r| {
-                    if r.run.file == file { r.run.date.clone() } else { String::new() }
-                })
-            };
-            let kept = newest.entry(case).or_insert((file, *graph));
-            if date(kept.0) <= date(file) {
-                *kept = (file, *graph);
-            }
-        }
-    }
-    let mut blocks = vec![Block::Heading("Speed by length")];
-    for (case, (file, _)) in newest {
-        let of = |graph: bool| cases.get(&(case, file, graph)).map_or(&[][..], Vec::as_slice);
-        let all: Vec<&Row> = of(true).iter().chain(of(false)).copied().collect();
-        blocks.push(by_length(case, &all)?);
-    }
-    if blocks.len() == 1 {
-        blocks.clear();
-    }
-    Ok(blocks)
-}
-
-/// One case: ours and its peers, calls that are replayed where a length has both.
-fn by_length(case: &str, rows: &[&Row]) -> Result<Block, String> {
-    let mut lines: BTreeMap<(bool, String), BTreeMap<u64, f64>> = BTreeMap::new();
-    for row in rows {
-        let label = match &row.by {
-            By::Ours(way) if way.is_empty() => (false, "arraygpu".to_owned()),
-            By::Ours(_) => continue,
-            By::Copy => (true, "copy".to_owned()),
-            By::Peer(peer) => (true, peer.clone()),
-        };
-        if let (Some(n), Some(gbps)) = (row.n, row.gbps) {
-            lines.entry(label).or_default().entry(n).or_insert(gbps);
-        }
-    }
-    // the best of each length is among these
-    let last = |line: &BTreeMap<u64, f64>| line.values().sum::<f64>() / line.len() as f64;
-    let mut lines: Vec<_> = lines.into_iter().filter(|(_, line)| line.len() >= 3).collect();
-    lines.sort_by(|a, b| (a.0.0).cmp(&b.0.0).then(last(&b.1).total_cmp(&last(&a.1))));
-    lines.truncate(5);
-    let series: Vec<_> = lines
-        .into_iter()
-        .map(|((_, name), line)| Series {
-            name,
-            points: line.into_iter().map(|(n, gbps)| ((n as f64).log2(), gbps)).collect(),
-            line: true,
-        })
-        .collect();
-    let axes =
-        Axes { x_is_log2: true, y_is_log: true, ..Axes::new("elements", "GB/s of inputs and outputs") };
-    let run = rows.first().map_or_else(String::new, |r| format!("{}, {}", r.run.device, r.run.date));
-    Ok(Block::Plot {
-        caption: format!("`{case}` ({run}); up to 2^22 elements calls are replayed as a graph"),
-        svg: svg(case, &axes, &series)?,
-    })
-}
-
-/// Operations a byte and a second, of the rows that count operations, under the roofs of the device.
-fn roofline(rows: &Rows, gpu: &[Comparison]) -> Result<Vec<Block>, String> {
-    let copy = rows
-        .times
-        .iter()
-        .filter(|r| r.run.device == GPU && r.by == By::Copy)
-        .filter_map(|r| r.gbps)
-        .fold(0.0, f64::max);
-    let points: Vec<_> =
-        gpu.iter().filter_map(|c| Some((c.ours.gflops? / c.ours.gbps?, c.ours.gflops?))).collect();
-    if points.is_empty() || copy == 0.0 {
-        return Ok(Vec::new());
-    }
-    // 132 multiprocessors, 128 multiply-adds each, 1.98 GHz
-    let peak = 132.0 * 128.0 * 2.0 * 1.98;
-    let roof = [0.125, peak / copy, 256.0].map(|x| (x, (x * copy).min(peak)));
-    let axes = Axes { x_is_log: true, y_is_log: true, ..Axes::new("f32 operations a byte", "GFLOP/s") };
-    let series = [
-        Series { name: "roofs".to_owned(), points: roof.to_vec(), line: true },
-        Series { name: "arraygpu".to_owned(), points, line: false },
-    ];
-    let caption = format!(
-        "stencils, windows and many bodies under the roofs of an H200: a copy's {copy:.0} GB/s, and {peak:.0} GFLOP/s of f32 multiply-adds at 1.98 GHz"
-    );
-    Ok(vec![Block::Heading("Roofline"), Block::Plot { caption, svg: svg("roofline", &axes, &series)? }])
-}
-
 /// Figures of the papers, as they come out today: the case of ours for each.
 const FIGURES: [(&str, &str); 9] = [
     ("expression templates (Wiemann and others), figure 3: a = b + c", "vadd"),
@@ -333,110 +224,6 @@ fn processors(rows: &Rows, causes: &Causes) -> Result<Vec<Block>, String> {
         svg: plot,
     });
     Ok(blocks)
-}
-
-fn compilation(rows: &Rows) -> Result<Vec<Block>, String> {
-    let mut blocks = vec![Block::Heading("Compile time")];
-    let mut steps = BTreeMap::new();
-    for s in &rows.steps {
-        steps.insert((&s.kernel, &s.by, &s.step), s);
-    }
-    let mut table = Table::new(["kernel", "by", "step", "ms", "run"]);
-    for s in steps.values() {
-        table.row([s.kernel.clone(), s.by.clone(), s.step.replace('_', " "), time(s.ms), s.run.date.clone()]);
-    }
-    if !table.rows.is_empty() {
-        blocks.push(Block::Folded {
-            title: "Compilation while a program runs: ours, NVRTC, the driver".to_owned(),
-            table,
-        });
-    }
-    if let Some((run, kinds)) = rows.growth.last() {
-        let mut table = Table::new(["kind of program, 1,000 times", "ms a 1,000 instructions of kernel IR"]);
-        for (kind, ms) in kinds {
-            table.row([kind.clone(), format!("{ms:.2}")]);
-        }
-        blocks.push(Block::Text(format!("Programs that grow (`{}`; bar 1.0):", run.file)));
-        blocks.push(Block::Table(table));
-    }
-    Ok(blocks)
-}
-
-fn predictions(rows: &Rows) -> Result<Vec<Block>, String> {
-    let Some((run, programs)) = rows.predictions.last() else { return Ok(Vec::new()) };
-    let close = programs.iter().filter(|p| (p.predicted / p.measured - 1.0).abs() <= 0.15).count();
-    let points =
-        |of: fn(&crate::rows::Prediction) -> f64| programs.iter().map(|p| (of(p), p.measured)).collect();
-    let axes =
-        Axes { x_is_log: true, y_is_log: true, diagonal: true, ..Axes::new("predicted, us", "measured, us") };
-    let svg = svg(
-        "the cost model's predictions",
-        &axes,
-        &[Series { name: String::new(), points: points(|p| p.predicted), line: false }],
-    )?;
-    let mut worst: Vec<_> = programs.iter().collect();
-    worst.sort_by(|a, b| (b.measured / b.ideal).total_cmp(&(a.measured / a.ideal)));
-    let mut table = Table::new([
-        "program",
-        "inputs and outputs once, us",
-        "predicted, us",
-        "measured, us",
-        "measured / ideal",
-    ]);
-    for p in worst.iter().take(15) {
-        let us = |v: f64| format!("{v:.1}");
-        table.row([
-            p.program.clone(),
-            us(p.ideal),
-            us(p.predicted),
-            us(p.measured),
-            format!("{:.1}", p.measured / p.ideal),
-        ]);
-    }
-    Ok(vec![
-        Block::Heading("Predictions"),
-        Block::Text(format!(
-            "`--explain` predicted {close} of {} programs within 15 % (`{}`).",
-            programs.len(),
-            run.file
-        )),
-        Block::Plot { caption: "each point is a program; the line is a right prediction".to_owned(), svg },
-        Block::Folded {
-            title: "Programs farthest from moving their inputs and outputs once".to_owned(),
-            table,
-        },
-    ])
-}
-
-/// Cases that were measured at several dates on one kind of device.
-fn history(rows: &Rows) -> Result<Vec<Block>, String> {
-    let mut cases: BTreeMap<(String, &str), BTreeMap<&str, f64>> = BTreeMap::new();
-    for row in rows.times.iter().filter(|r| matches!(r.by, By::Ours(_))) {
-        cases.entry((name(row), &row.run.device)).or_default().insert(&row.run.date, row.ms);
-    }
-    let mut table = Table::new(["case", "device", "first, ms", "last, ms", "first / last"]);
-    for ((case, device), dates) in &cases {
-        let (Some((first, before)), Some((last, now))) = (dates.first_key_value(), dates.last_key_value())
-        else {
-            continue;
-        };
-        if first != last && (before / now - 1.0).abs() > 0.03 {
-            table.row([
-                case.clone(),
-                (*device).to_owned(),
-                format!("{} ({first})", time(*before)),
-                format!("{} ({last})", time(*now)),
-                format!("{:.2}", before / now),
-            ]);
-        }
-    }
-    let several = cases.values().filter(|dates| dates.len() > 1).count();
-    let text = format!("{several} cases were measured at two dates or more; these moved by more than 3 %:");
-    Ok(vec![
-        Block::Heading("History"),
-        Block::Text(text),
-        Block::Folded { title: "Cases that moved".to_owned(), table },
-    ])
 }
 
 fn everything(gpu: &[Comparison]) -> Vec<Block> {
