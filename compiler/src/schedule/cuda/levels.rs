@@ -11,10 +11,10 @@ use super::tree::{Column, StoredValues, join_warps, variables, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, tiles, totals_of};
+use crate::schedule::reduction::{Reduction, by_reduction, tiles, totals_of};
 use crate::schedule::scalars as values;
 
 /// The values that a block of a reduction has computed about itself.
@@ -31,9 +31,25 @@ pub struct ReductionBlock {
     pub blocks_per_group: Expr,
     /// Shared memory for a value per warp, for each accumulator.
     pub shared: Vec<Mem>,
+    /// Registers of thread 0 for the results of all tiles, for each accumulator.
+    pub totals: Vec<Reg>,
 }
 
 impl ReductionBlock {
+    /// Whether the results of tiles are joined: a single tile's are those of the reductions.
+    fn joins(&self) -> Expr {
+        Expr::binary(BinaryOp::Gt, self.count.clone(), Expr::int(1))
+    }
+
+    /// Returns the statement by which a thread keeps the results of tile `t`: the only tile's (thread 0) in
+    /// `totals`, others in scratch.
+    pub fn keep(&self, reductions: &[Reduction], t: &Expr, values: Vec<Expr>) -> Stmt {
+        let scratch = reductions.iter().flat_map(|r| &r.scratch);
+        let store = scratch.zip(&values).map(|(m, e)| Stmt::Store(*m, t.clone(), e.clone())).collect();
+        let assign = self.totals.iter().zip(values).map(|(total, e)| Stmt::Assign(*total, e)).collect();
+        Stmt::If(self.joins(), store, assign)
+    }
+
     /// Returns the block's tile (i64) of that pass over its tiles and that team (both i32).
     pub fn tile(&self, step: Expr, side: Expr) -> Expr {
         let pair = self.index_in_group.clone().plus(step.times(self.blocks_per_group.clone()));
@@ -46,8 +62,8 @@ pub fn is_zero(x: &Expr) -> Expr {
     Expr::binary(BinaryOp::Eq, x.clone(), int32(0))
 }
 
-/// Writes the whole kernel around `work`, which stores the results of this block's tiles to
-/// scratch.
+/// Writes the whole kernel around `work`, which keeps the results of this block's tiles
+/// ([`ReductionBlock::keep`]).
 pub fn complete(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -60,16 +76,10 @@ pub fn complete(
     let none = Expr::binary(BinaryOp::Eq, b.count.clone(), Expr::int(0));
     let leader = is_zero(&Expr::Place(Gpu::Block));
     out.push(Stmt::Var(done, Expr::binary(BinaryOp::And, none, leader)));
-    let totals: Vec<Reg> = each_accumulator(reductions).map(|r| l.k.reg("total", r.ty)).collect();
-    out.extend(
-        totals
-            .iter()
-            .zip(each_accumulator(reductions))
-            .map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))),
-    );
+    let totals = &b.totals;
     let flag = l.k.share("last", Ty::Bool, 2);
 
-    let mut body = work;
+    let mut body = Vec::new();
     let group = b.group.clone();
     let groups = bind(l, "groups", tiles(b.count.clone()), &mut body);
     let base = b.base.clone();
@@ -80,9 +90,10 @@ pub fn complete(
     let blocks = pairs.min(b.blocks_per_group.clone());
     // the thread that arrives sees what the other threads stored
     body.push(Stmt::Barrier);
-    let last = arrive(l, flag, 0, group.clone(), blocks, &mut body);
+    let is_alone = Expr::binary(BinaryOp::Eq, blocks.clone(), int32(1));
+    let last = arrive(l, (flag, 0), (group.clone(), blocks), Some(is_alone), &mut body);
 
-    let reduce = UpperLevels { reductions, column: &b.column, shared: &b.shared, totals: &totals };
+    let reduce = UpperLevels { reductions, column: &b.column, shared: &b.shared, totals };
     let mut upper = reduce.tile(l, &base, &end)?;
     let finished = Stmt::Assign(done, Expr::Lit(Lit::bool(true)));
     let mut several = Vec::new();
@@ -90,20 +101,22 @@ pub fn complete(
     let aligned = Expr::binary(BinaryOp::And, b.count.clone().plus(Expr::int(3)), Expr::int(!3));
     let behind = bind(l, "behind", aligned, &mut several);
     several.push(reduce.store(behind.clone().plus(group)));
-    let last_group = arrive(l, flag, 1, groups.clone(), groups.clone(), &mut several);
+    let last_group = arrive(l, (flag, 1), (groups.clone(), groups.clone()), None, &mut several);
     let mut top = reduce.levels(l, &behind, &groups)?;
     top.push(finished.clone());
     several.push(Stmt::If(last_group, top, vec![]));
     let one = Expr::binary(BinaryOp::Eq, groups, Expr::int(1));
-    upper.push(Stmt::If(one, vec![finished], several));
+    upper.push(Stmt::If(one, vec![finished.clone()], several));
     body.push(Stmt::If(last, upper, vec![]));
+    let mut all = work;
+    all.push(Stmt::If(b.joins(), body, vec![finished]));
     let some = Expr::binary(BinaryOp::Lt, b.tile(int32(0), int32(0)), b.count.clone());
-    out.push(Stmt::If(some, body, vec![]));
+    out.push(Stmt::If(some, all, vec![]));
 
     l.k.once = true;
     let mut epilogue = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
-    for (r, totals) in reductions.iter().zip(totals_of(reductions, &read(&totals))) {
+    for (r, totals) in reductions.iter().zip(totals_of(reductions, &read(totals))) {
         let some = Expr::binary(BinaryOp::Gt, b.count.clone(), Expr::int(0));
         known.append(&mut values::join_initial(l, r, &Surroundings::NONE, some, totals, &mut epilogue)?);
     }
@@ -113,11 +126,25 @@ pub fn complete(
     Ok(())
 }
 
-/// Thread 0 arrives at a counter for its block. Returns whether the block is the last of `of` to
-/// arrive; all threads read that from shared memory.
-pub fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &mut Vec<Stmt>) -> Expr {
+/// Thread 0 arrives at a counter for its block, unless `is_alone` says that no other block does. Returns whether the
+/// block is the last of `of` to arrive; all threads read that from shared memory.
+pub fn arrive(
+    l: &mut Lower,
+    (flag, at): (Mem, i32),
+    (counter, of): (Expr, Expr),
+    is_alone: Option<Expr>,
+    out: &mut Vec<Stmt>,
+) -> Expr {
     let here = l.k.reg("here", Ty::Bool);
-    let arrival = vec![Stmt::Arrive(here, counter, of), Stmt::Store(flag, int32(at), Expr::Reg(here))];
+    let mut arrival = vec![Stmt::Arrive(here, counter, of)];
+    let mut is_last = here;
+    if let Some(is_alone) = is_alone {
+        is_last = l.k.reg("last", Ty::Bool);
+        arrival.push(Stmt::Assign(is_last, Expr::Reg(here)));
+        let other = Expr::Unary(UnaryOp::Not, Box::new(is_alone));
+        arrival = vec![Stmt::Var(is_last, Expr::Lit(Lit::bool(true))), Stmt::If(other, arrival, vec![])];
+    }
+    arrival.push(Stmt::Store(flag, int32(at), Expr::Reg(is_last)));
     out.push(Stmt::If(is_zero(&thread()), arrival, vec![]));
     out.push(Stmt::Barrier);
     bind(l, "complete", Expr::load(flag, int32(at)), out)

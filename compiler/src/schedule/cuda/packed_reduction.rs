@@ -177,8 +177,8 @@ impl Tiles<'_> {
     }
 }
 
-/// Thread 0 joins the warps, and stores the block's result as that of its first tile; thread k
-/// stores the identity as that of tile k.
+/// Thread 0 joins the warps, and keeps the block's result as that of its first tile; thread k
+/// keeps the identity as that of tile k.
 fn results(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -188,7 +188,7 @@ fn results(
     let team = Expr::binary(BinaryOp::Shr, thread(), int32(TEAMS.trailing_zeros() as i32));
     let side = Expr::binary(BinaryOp::And, thread(), int32(TEAMS as i32 - 1));
     let t = bind(l, "result", block.tile(team, side), out);
-    let mut body = Vec::new();
+    let (mut body, mut values) = (Vec::new(), Vec::new());
     for (r, shared) in by_reduction(reductions, &block.shared) {
         let value = variables(l, r, &mut body);
         let mut total = Vec::new();
@@ -197,8 +197,9 @@ fn results(
         let joined = join(l, r, &low, &high, &mut total)?;
         total.extend(value.iter().zip(joined).map(|(value, e)| Stmt::Assign(*value, e)));
         body.push(Stmt::If(levels::is_zero(&thread()), total, vec![]));
-        body.extend(r.scratch.iter().zip(&value).map(|(m, v)| Stmt::Store(*m, t.clone(), Expr::Reg(*v))));
+        values.append(&mut read(&value));
     }
+    body.push(block.keep(reductions, &t, values));
     let in_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
     let mine = Expr::binary(BinaryOp::Lt, thread(), in_block);
     let is_present = Expr::binary(BinaryOp::Lt, t, block.count.clone());

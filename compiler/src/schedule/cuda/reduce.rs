@@ -17,12 +17,12 @@ use super::tree::{Column, WARPS, join_warps, named_values, variables, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::nested_loop::read;
-use crate::schedule::reduction::{Reduction, by_reduction, each_accumulator, tiles};
+use crate::schedule::reduction::{Accumulator, Reduction, by_reduction, each_accumulator, tiles};
 
 /// The maximum number of pairs of tiles of a block, for long vectors: with more pairs, fewer blocks
 /// arrive at the counters. More than 8 pairs are faster only if an element has 4 bytes.
@@ -166,11 +166,18 @@ pub fn begin(
     let index_in_group = bind(l, "place", index_in_group, out);
     let base = bind(l, "origin", to_i64(group.clone()).times(Expr::int(TILE)), out);
     let group = to_i64(group);
-    let block = ReductionBlock { column, count, group, base, index_in_group, blocks_per_group, shared };
+    let total = |r: Accumulator| {
+        let total = l.k.reg("total", r.ty);
+        out.push(Stmt::Var(total, Expr::Lit(Lit::zero(r.ty))));
+        total
+    };
+    let totals = each_accumulator(reductions).map(total).collect();
+    let block =
+        ReductionBlock { column, count, group, base, index_in_group, blocks_per_group, shared, totals };
     ThreadOfReduction { block, warp, side }
 }
 
-/// Thread k joins the warps of the block's tile k, and stores the result.
+/// Thread k joins the warps of the block's tile k, and keeps the result.
 fn results(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -184,11 +191,12 @@ fn results(
     let t = bind(l, "mine", block.tile(step, side), out);
     let width = bind(l, "width", n.clone().minus(t.clone().times(Expr::int(TILE))), &mut body);
     let first = bind(l, "first", thread().times(int32(WARPS as i32)), &mut body);
+    let mut values = Vec::new();
     for (r, shared) in by_reduction(reductions, &block.shared) {
         let width = width_of(l, r, &width);
-        let values = join_warps(l, r, shared, &first, width.as_ref(), &mut body)?;
-        body.extend(r.scratch.iter().zip(values).map(|(m, e)| Stmt::Store(*m, t.clone(), e)));
+        values.append(&mut join_warps(l, r, shared, &first, width.as_ref(), &mut body)?);
     }
+    body.push(block.keep(reductions, &t, values));
     let in_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
     let mine = Expr::binary(BinaryOp::Lt, thread(), in_block);
     let is_present = Expr::binary(BinaryOp::Lt, t, block.count.clone());

@@ -120,7 +120,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     out.push(Stmt::If(is_zero(&s.warp), vec![Stmt::If(only.clone(), direct, store)], vec![]));
     let mut last_block = vec![Stmt::Barrier];
     let flag = l.k.share("last", Ty::Bool, 1);
-    let last = arrive(l, flag, 0, to_i64(strip), count.clone(), &mut last_block);
+    let last = arrive(l, (flag, 0), (to_i64(strip), count.clone()), None, &mut last_block);
     let mut epilogue = Vec::new();
     let accs = s.load_partials(l, &count, &mut epilogue)?;
     let totals = s.join(l, &accs, WARP.into(), &mut epilogue)?;

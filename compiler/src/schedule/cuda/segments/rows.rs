@@ -246,7 +246,7 @@ fn all_tiles(
 ) -> Result<()> {
     // the thread that arrives sees what the other threads stored
     let flag = l.k.share("last", Ty::Bool, 1);
-    let last = arrive(l, flag, 0, segment.clone(), blocks, out);
+    let last = arrive(l, (flag, 0), (segment.clone(), blocks), None, out);
     let mut epilogue = Vec::new();
     let column = Column::new(l, &mut epilogue);
     let shared: Vec<Mem> =
