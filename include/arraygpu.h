@@ -826,9 +826,9 @@ agpu_status agpu_buffer_create(struct agpu_context *context,
                                struct agpu_buffer **out);
 
 /**
- * Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first.
- * agpu_buffer_view() returns it as such an array: its rows follow each other without gaps.
- * Thread-safe.
+ * Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first; of
+ * bytes, 4, too: structs of three dimensions. agpu_buffer_view() returns it as such an array: its
+ * rows follow each other without gaps. Thread-safe.
  */
 agpu_status agpu_buffer_create_array(struct agpu_context *context,
                                      agpu_type type,

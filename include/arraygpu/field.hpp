@@ -2,7 +2,7 @@
 #ifndef ARRAYGPU_FIELD_HPP
 #define ARRAYGPU_FIELD_HPP
 
-#include <arraygpu/matrix.hpp>
+#include <arraygpu/tensor3.hpp>
 
 namespace arraygpu {
 namespace detail {
@@ -42,6 +42,9 @@ template <class T> gpu_vector_view<T> viewed(const gpu_vector_view<T> &v) { retu
 template <class T> gpu_matrix_view<T> viewed(gpu_matrix<T> &m) { return m; }
 template <class T> gpu_matrix_view<const T> viewed(const gpu_matrix<T> &m) { return m; }
 template <class T> gpu_matrix_view<T> viewed(const gpu_matrix_view<T> &m) { return m; }
+template <class T> gpu_tensor3_view<T> viewed(gpu_tensor3<T> &t) { return t; }
+template <class T> gpu_tensor3_view<const T> viewed(const gpu_tensor3<T> &t) { return t; }
+template <class T> gpu_tensor3_view<T> viewed(const gpu_tensor3_view<T> &t) { return t; }
 
 template <class M, class S, template <class> class View> auto field_view(const View<S> &structs, std::int64_t at) {
     static_assert(type_of<M>::known, "a field is a number, a truth value, or a struct of the package");
@@ -50,7 +53,7 @@ template <class M, class S, template <class> class View> auto field_view(const V
 
 } // namespace detail
 
-/// A field of all structs of a vector or matrix, `field(bodies, &sky::body::mass)`: a view, which can be written if the array can. It is valid as long as
+/// A field of all structs of an array, `field(bodies, &sky::body::mass)`: a view, which can be written if the array can. It is valid as long as
 /// the array; nothing is copied.
 template <class A, class M, class S> auto field(A &&structs, M S::*member) {
     const auto all = detail::viewed(structs);

@@ -102,7 +102,7 @@ pub(super) fn buffer_create(t: &mut Thread) -> Done {
 pub(super) fn buffer_create_array(t: &mut Thread) -> Done {
     let (context, ty) = (t.context(), t.number(TYPES));
     let rank =
-        if t.rng.one_in(8) { t.rng.pick(&[0, -1, 4, 6, 7, i32::MAX]) } else { 1 + t.rng.below(3) as i32 };
+        if t.rng.one_in(8) { t.rng.pick(&[0, -1, 5, 6, 7, i32::MAX]) } else { 1 + t.rng.below(4) as i32 };
     let extents: Vec<i64> = (0..8).map(|_| t.int()).collect();
     let at = if t.rng.one_in(16) { null() } else { extents.as_ptr() };
     // SAFETY: as above; there are as many extents as a rank that is allowed.
