@@ -124,6 +124,46 @@ static void sequences() {
     CHECK(moved.get().to_host()[4].l.on && one.get().n[1] == 50);
 }
 
+static void repeated() {
+    const gpu::gpu_vector<body> bodies(some_bodies);
+    // a struct of the host, one that is computed, a complex number, an element on the device
+    const gpu::gpu_vector<body> same = gpu::repeat(some_bodies[3], 4);
+    const gpu::gpu_vector<body> last = gpu::repeat(at(bodies, 7), 3);
+    const gpu::gpu_vector<single> turn = gpu::repeat(single(0, 1), 3);
+    CHECK(same.size() == 4 && same.to_host()[2].n[1] == 30 && same.to_host()[3].z == single(1, 3));
+    CHECK(last.to_host()[1].x == 7 && turn.to_host()[2] == single(0, 1));
+    gpu::gpu_scalar<body> one;
+    one = at(bodies, 2);
+    CHECK(eval(gpu::repeat(one, 2)).to_host()[1].v == 3 && eval(gpu::repeat(one, 0)).empty());
+    const gpu::gpu_vector<float> moved = view::zip(bodies, view::repeat(body{1, 2, {}, {}, {}})) | view::transform([](auto a, auto b) { return a.x + b.v; });
+    CHECK(moved.to_host()[7] == 9);
+    // rows and columns of structs and complex numbers
+    const gpu::gpu_matrix<body> rows = gpu::spread_rows(bodies, 2), cols = gpu::spread_cols(bodies, 2);
+    CHECK(rows.rows() == 2 && rows.to_host()[11].x == 3 && cols.cols() == 2 && cols.to_host()[11].x == 5);
+    const gpu::gpu_matrix<single> phases = gpu::spread_cols(turn, 2) * gpu::spread_cols(turn, 2);
+    CHECK(phases.to_host()[5] == single(-1, 0));
+}
+
+// Messages name the fields of a struct as those of the language do.
+static void names_in_messages() {
+    const gpu::gpu_vector<body> bodies(some_bodies), others(7);
+    const gpu::gpu_vector<single> z(8), w(7);
+    gpu::gpu_vector<body> out(8);
+    const auto heavier = [](auto a, auto b) { return gpu::if_else(a.n[1] > b.n[1], a, b); };
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "stars_x", out = gpu::map(heavier, gpu::named("bodies", bodies), gpu::named("stars", others)));
+    const auto counted = [](auto a, auto b) {
+        a.n[1] += b.n[1];
+        return a.n[1];
+    };
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "stars_n_1", eval(gpu::map(counted, gpu::named("bodies", bodies), gpu::named("stars", others))));
+    const auto brighter = [](auto a, auto b) { return a.l.bright > b.l.bright; };
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "bodies_l_bright", eval(gpu::map(brighter, gpu::named("bodies", bodies), gpu::named("stars", others))));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "wave_re", eval(gpu::named("wave", z) + gpu::named("other", w)));
+    CHECK(eval(gpu::named("wave", z) + z).size() == 8);
+    const gpu::gpu_scalar<single> one(single(2, 3));
+    CHECK(single(gpu::named("one", one)) == single(2, 3));
+}
+
 static void any_names() {
     const gpu::gpu_vector<names> v(std::vector<names>(3, {1, 2, 3, 4, 5, 6}));
     const gpu::gpu_vector<names> changed = gpu::map([](auto o) {
@@ -136,6 +176,8 @@ static void any_names() {
 int main() {
     states();
     any_names();
+    repeated();
+    names_in_messages();
     reductions();
     sequences();
     std::printf("struct words: %s\n", failures == 0 ? "ok" : "FAILED");

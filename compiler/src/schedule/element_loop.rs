@@ -49,11 +49,11 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
         }
         let (vars, at) = (r.known(), r.at.clone());
         let place = Surroundings { vars: &vars, at: &at };
-        l.in_loop(|l| steps(l, step, number.as_ref(), &states, &place))
+        l.in_loop(|l| steps(l, step, number.as_ref(), &states, &before, &place))
     };
     // a read before the loop may be in bounds only because the loop has a step
     let is_run = matches!(&count, Expr::Lit(l) if l.as_i64() > 0);
-    if is_run || !before.iter().any(|n| reads(&l.launch.g, *n)) {
+    if is_run || !before.iter().any(|n| reads(&l.launch.g, *n, &[])) {
         let mut made = code(l, r)?;
         out.append(&mut made);
     } else {
@@ -133,12 +133,13 @@ fn remember(l: &mut Lower, op: &Op, n: NodeId, values: &[Expr], r: &mut Region) 
     }
 }
 
-/// Emits the steps.
+/// Emits the steps; `before` was computed before them.
 fn steps(
     l: &mut Lower,
     step: &Lambda,
     number: Option<&Number>,
     states: &[Reg],
+    before: &[NodeId],
     place: &Surroundings,
 ) -> Result<Vec<Stmt>> {
     let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
@@ -169,8 +170,8 @@ fn steps(
     go_on(l, states, values, number, &mut code);
     let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
-    // what the condition reads may be there only if there is one more step
-    let is_apart = number.is_some() && reads(&l.launch.g, *condition);
+    // what the condition reads in each step may be there only if there is one more step
+    let is_apart = number.is_some() && reads(&l.launch.g, *condition, before);
     if test.is_empty() && !is_apart {
         let while_ = match number {
             _ if always => is_below,
