@@ -284,7 +284,7 @@ fn rows_of_products_joined_in_order() {
             let all = m.map_rows(|r| r.reduce_noncommutative(Affine { by: [1, 0] }, then));
             generate2(m.rows(), m.cols(), |i, j| then(all.at(i), m.at(i, j)))
         });
-        let each = rows.map_rows(|r| r.fold(Affine { by: [1, 0] }, |a, b| then(a, b)));
+        let each = rows.map_rows(|r| r.fold(Affine { by: [1, 0] }, then));
         (each.map(|a| a.by[0]), each.map(|a| a.by[1]))
     });
     let (scale, rest) = ([[2i64, 1, 3], [1, -1, 2]], [[1i64, 0, -2], [5, 1, 0]]);
