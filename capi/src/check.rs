@@ -149,10 +149,11 @@ fn first_nan(span: &Span) -> Option<[i64; AXES]> {
             return Some(index);
         }
         for (i, n) in index.iter_mut().zip(&span.extents).rev() {
-            *i = (*i + 1) % n;
-            if *i > 0 {
+            *i += 1;
+            if *i < *n {
                 break;
             }
+            *i = 0;
         }
     }
     None

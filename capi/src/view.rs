@@ -55,7 +55,11 @@ fn of_bytes(view: &AgpuView, buffer: &Buffer) -> Result<Ty> {
 #[inline]
 pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) -> Result<()> {
     let Some(rank) = usize::try_from(view.rank).ok().filter(|r| (1..=AXES).contains(r)) else {
-        fail!(SHAPE, "the view has rank {}, a vector has rank 1, a matrix 2, 3 is the most", view.rank);
+        fail!(
+            SHAPE,
+            "the view has rank {}, a vector has rank 1, a matrix 2; 3 is the most, and 4 of the bytes of structs",
+            view.rank
+        );
     };
     if rank > RANKS && span.ty != Ty::U8 {
         fail!(SHAPE, "the view has rank {rank}, which only bytes may have, as structs of three dimensions");

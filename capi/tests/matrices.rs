@@ -101,7 +101,7 @@ fn parts_of_structs() {
         fails(
             agpu_view_transpose(rank_5, 0, 1, out.as_mut_ptr()),
             AgpuErrorShape,
-            &["rank 5", "3 is the most"],
+            &["rank 5", "3 is the most, and 4 of"],
         );
     }
 }

@@ -11,8 +11,11 @@ namespace detail {
 template <class M> agpu_view field_of(const agpu_view &structs, std::int64_t at, std::int64_t record) {
     agpu_view field = structs;
     const std::int64_t last = structs.rank - 1, size = is_record<M>::value ? 1 : std::int64_t(sizeof(M));
-    bool whole = last >= 1 && structs.extent[last] == record && structs.stride[last] == 1, empty = false;
-    for (std::int64_t axis = 0; axis < last; ++axis) empty = empty || structs.extent[axis] == 0;
+    agpu_type type = agpu_type(structs.element.kind);
+    if (structs.element.kind == 0 && structs.element.size == 0) check(agpu_buffer_type(structs.buffer, &type));
+    bool whole = type == AGPU_U8 && structs.element.size <= 1 && last >= 1 && last < AGPU_MAX_RANK, empty = false;
+    whole = whole && structs.extent[last] == record && structs.stride[last] == 1;
+    for (std::int64_t axis = 0; whole && axis < last; ++axis) empty = empty || structs.extent[axis] == 0;
     const std::int64_t offset = structs.offset + (empty ? 0 : at);
     whole = whole && offset % size == 0;
     for (std::int64_t axis = 0; whole && axis < last; ++axis) {

@@ -41,7 +41,7 @@ template <std::size_t N> constexpr bool ascending(const std::size_t (&places)[N]
 } // namespace arraygpu
 
 /// Describes a struct by its fields, all of them, in their order: `AGPU_RECORD(sky::body, x, y, mass)`, outside of namespaces and behind the struct. It is then
-/// an element of gpu_vector and gpu_matrix, and arraygpu::expr<sky::body> has members x, y and mass. Fields are numbers, truth values, complex
+/// an element of gpu_vector, gpu_matrix and gpu_tensor3, and arraygpu::expr<sky::body> has members x, y and mass. Fields are numbers, truth values, complex
 /// numbers, described structs, and arrays of these; there are up to 16, of any names but value_type.
 #define AGPU_RECORD(S, ...)                                                                                                      \
     template <> struct arraygpu::detail::type_of<S> : arraygpu::detail::record_type<S> {};                                       \

@@ -8,6 +8,7 @@ use super::state::{KERNELS, Stream};
 use crate::error::Result;
 use crate::span::{AXES, Span};
 use crate::span_copy::walk;
+use arraygpu_compiler::scalar::Ty;
 use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
@@ -60,6 +61,8 @@ const THREADS: u32 = 256;
 fn number(op: Op, size: usize, walk: Walk) -> usize {
     match op {
         Op::Take => KERNELS - 1,
+        // structs are bytes, which are copied as words, or filled
+        Op::Fill if walk == Walk::Structs => KERNELS - 2,
         _ => walk as usize * 12 + op as usize * 4 + size.ilog2() as usize,
     }
 }
@@ -193,6 +196,30 @@ impl Gpu {
     }
 }
 
+/// Returns two spans of bytes whose rows lie side by side, such as structs, as spans of the widest words that begin and
+/// end with the rows.
+fn as_words(to: &Span, from: &Span) -> Option<[Span; 2]> {
+    const LAST: usize = AXES - 1;
+    if to.ty.size() != 1 || to.strides[LAST] != 1 || from.strides[LAST] != 1 {
+        return None;
+    }
+    let fits = |size: usize| {
+        let of = |s: &Span| {
+            let mut steps = s.extents.iter().zip(&s.strides).take(LAST).filter(|(n, _)| **n > 1);
+            s.base.addr().is_multiple_of(size) && steps.all(|(_, step)| step % size as i64 == 0)
+        };
+        to.extents[LAST] % size as i64 == 0 && of(to) && of(from)
+    };
+    let ty = [Ty::U64, Ty::U32, Ty::U16].into_iter().find(|ty| fits(ty.size()))?;
+    let words = |s: &Span| {
+        let mut words = Span { ty, ..*s };
+        words.extents[LAST] /= ty.size() as i64;
+        words.strides[..LAST].iter_mut().for_each(|step| *step /= ty.size() as i64);
+        words
+    };
+    Some([words(to), words(from)])
+}
+
 fn way(to: &Span, from: &Span) -> Walk {
     match walk(to, from) {
         [(1, ..), (1, ..), (1, ..), _] => Walk::Each,
@@ -204,6 +231,8 @@ fn way(to: &Span, from: &Span) -> Walk {
 /// Runs a kernel over all elements of a checked span, and those of another span with the same
 /// extents.
 fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: &Span) -> Result<()> {
+    let words = if op == Op::Copy { as_words(to, from) } else { None };
+    let [to, from] = words.as_ref().map_or([to, from], |[to, from]| [to, from]);
     let size = to.ty.size();
     let ([far, outer, middle, inner], way) = (walk(to, from), way(to, from));
     let step = |stride: i64| stride.wrapping_mul(size as i64) as u64;
@@ -267,7 +296,9 @@ pub(super) fn prepare(gpu: &Gpu, to: &Span) -> Result<()> {
     if to.is_flat() {
         return Ok(());
     }
-    gpu.copy_kernel(Op::Copy, to.ty.size(), way(to, &to.packed(to.base))).map(drop)
+    let from = to.packed(to.base);
+    let [to, from] = as_words(to, &from).unwrap_or([*to, from]);
+    gpu.copy_kernel(Op::Copy, to.ty.size(), way(&to, &from)).map(drop)
 }
 
 /// Copies between checked spans on one device, which have the same extents and do not overlap.
@@ -328,8 +359,12 @@ mod tests {
         for op in [Op::Copy, Op::Fill, Op::Bool, Op::Take] {
             for size in if op == Op::Take { &[8][..] } else { &[1, 2, 4, 8] } {
                 let size = *size;
-                let walks = [Walk::Each, Walk::Rows, Walk::Structs];
-                for walk in if op == Op::Take { &walks[..1] } else { &walks } {
+                let walks = match (op, size) {
+                    (Op::Take, _) => &[Walk::Each][..],
+                    (Op::Copy, _) | (Op::Fill, 1) => &[Walk::Each, Walk::Rows, Walk::Structs],
+                    _ => &[Walk::Each, Walk::Rows],
+                };
+                for walk in walks {
                     let (name, text) = (format!("{} of {size}", op as usize), ptx(op, size, *walk));
                     let ptx = text.trim_end_matches('\0').to_string();
                     assert!(modules[number(op, size, *walk)].replace(ptxas::Module { name, ptx }).is_none());

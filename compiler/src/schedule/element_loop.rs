@@ -2,7 +2,7 @@
 //!
 //! All values of a loop have the same operands, so the first one that is needed emits the loop, and the others read
 //! its registers. What does not depend on a step is computed before the loop. Nothing is unrolled. A condition that
-//! takes no statements and reads nothing is the loop's own; otherwise a flag says whether the loop goes on. What the
+//! takes no statements and reads nothing in each step is the loop's own; otherwise a flag says whether the loop goes on. What the
 //! condition and the step both compute of the states is computed once, with the condition of the next step, and kept
 //! in registers (loop inversion): assemblers compute it again behind the branch.
 
@@ -147,7 +147,7 @@ fn steps(
     let body = l.launch.g.open(step, &nodes);
     let parts: Vec<NodeId> = l.launch.g.op(body).operands().collect();
     let (condition, next) = parts.split_first().expect("a condition and the next states");
-    let shared = shared(l, *condition, next, &nodes);
+    let shared = shared(l, *condition, next, (&nodes, before));
     if !shared.is_empty() {
         return inverted(
             l,
@@ -208,14 +208,20 @@ struct Step<'a> {
 }
 
 /// Returns the largest values of the states that both the condition and the next states need. There are none if
-/// the condition reads or has loops: it is computed once more behind the last step here.
-fn shared(l: &Lower, condition: NodeId, next: &[NodeId], nodes: &[NodeId]) -> Vec<NodeId> {
+/// the condition reads in each step or has loops: it is computed once more behind the last step here. What was computed
+/// before the steps is known.
+fn shared(
+    l: &Lower,
+    condition: NodeId,
+    next: &[NodeId],
+    (nodes, before): (&[NodeId], &[NodeId]),
+) -> Vec<NodeId> {
     let g = &l.launch.g;
-    let of_condition: HashSet<NodeId> =
-        g.reachable_until([condition], |n| g.is_closed(n)).into_iter().collect();
+    let is_known = |n: NodeId| g.is_closed(n) || before.contains(&n);
+    let of_condition: HashSet<NodeId> = g.reachable_until([condition], is_known).into_iter().collect();
     let is_plain = |n: &NodeId| {
         let op = g.op(*n);
-        !op.is_loop() && !op.may_record(g) && !matches!(op, Op::Elem(..) | Op::At(..))
+        before.contains(n) || !op.is_loop() && !op.may_record(g) && !matches!(op, Op::Elem(..) | Op::At(..))
     };
     if !of_condition.iter().all(is_plain) {
         return Vec::new();

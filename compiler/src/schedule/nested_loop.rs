@@ -320,7 +320,8 @@ fn reduce(
         return Ok(vec![slots::reduce(l, &r, start.remove(0), count, place, element, out)?]);
     }
     if (l.k.is_gpu() || l.k.in_lockstep) && order_free::is_order_free(&mut l.launch.g, nodes[0]) {
-        let in_order = Fold::of_reduction(&l.launch.g, nodes[0]).expect("a reduction whose order is free");
+        let in_order =
+            Fold::of_reduction(&mut l.launch.g, nodes[0]).expect("a reduction whose order is free");
         return fold(l, &in_order, nodes, start, count, place, out);
     }
     let mut result = Vec::new();

@@ -178,7 +178,7 @@ pub(super) fn view_slice(t: &mut Thread) -> Done {
 }
 
 pub(super) fn view_transpose(t: &mut Thread) -> Done {
-    let (view, a, b) = (t.view(), t.rng.pick(&[0, 1, 2, -1]), t.rng.pick(&[0, 1, 2, 7]));
+    let (view, a, b) = (t.view(), t.rng.pick(&[0, 1, 2, 3, -1]), t.rng.pick(&[0, 1, 2, 3, 7]));
     // SAFETY: as above.
     let turned = out(t, |out| unsafe { agpu_view_transpose(view, a, b, out) })?;
     turned.inspect(|v| t.remember(*v));
@@ -186,7 +186,7 @@ pub(super) fn view_transpose(t: &mut Thread) -> Done {
 }
 
 pub(super) fn view_pick(t: &mut Thread) -> Done {
-    let (view, axis, index) = (t.view(), t.rng.pick(&[0, 1, 2, -1]), t.int());
+    let (view, axis, index) = (t.view(), t.rng.pick(&[0, 1, 2, 3, -1]), t.int());
     // SAFETY: as above.
     let row = out(t, |out| unsafe { agpu_view_pick(view, axis, index, out) })?;
     row.inspect(|v| t.remember(*v));

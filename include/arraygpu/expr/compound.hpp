@@ -6,6 +6,11 @@
 #include <arraygpu/expr/arrays.hpp>
 #include <arraygpu/field.hpp>
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
 namespace arraygpu {
 namespace detail {
 
@@ -260,6 +265,7 @@ template <class A, detail::if_compound_array<A> = 0> std::size_t size(const A &a
 }
 /// Gives the array a name for messages and explanations; its fields are `bodies_x`, `bodies_v`, as in the language.
 template <class X, detail::if_compound<X> = 0> auto named(const char *name, const X &x) {
+    static_assert(std::is_invocable_v<decltype(detail::compound_operand<X>::of), const X &, const char *>, "named: arrays, views and gpu_scalar have names; an expression is none of them");
     return detail::compound_operand<X>::of(x, name);
 }
 /// n times the value: a struct or a complex number of the host, or a scalar expression.

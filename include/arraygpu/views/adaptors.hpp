@@ -71,8 +71,10 @@ template <class... X> auto zip(X &&...x) { return detail::zipped(detail::as_rang
 template <class V> auto repeat(const V &value) {
     if constexpr (detail::is_compound<V>) {
         static_assert(detail::is_compound_scalar<V>(), "repeat a scalar");
-        using E = detail::compound_element<V>;
-        return range<detail::scalar_part<E>>({expr<E, 0>(value)}, detail::endless);
+        auto part = detail::part_of_values<detail::compound_element<V>>(detail::values_of(value), [](const auto &one) {
+            return detail::scalar_part<typename std::decay_t<decltype(one)>::value_type>{one};
+        });
+        return range<decltype(part)>(std::move(part), detail::endless);
     } else {
         static_assert(detail::rank_of<V>() == 0, "repeat a scalar");
         using T = typename detail::result<V>::type;

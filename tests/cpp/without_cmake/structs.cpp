@@ -130,13 +130,20 @@ static void volumes_of_structs() {
         const auto plane = all.view().plane(axis, 1);
         const std::vector<sky::body> part = plane.to_host();
         const std::size_t step = axis == 0 ? 12 : axis == 1 ? 4 : 1;
-        CHECK(part.size() * all.extent(axis) == 24 && same(part[0], after[step]));
+        CHECK(part.size() * all.extent(axis) == 24);
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            const std::size_t at = axis == 0 ? 12 + i : axis == 1 ? i / 4 * 12 + step + i % 4 : i * 4 + step;
+            CHECK(same(part[i], after[at]));
+        }
     }
     arraygpu::gpu_tensor3<std::int16_t> kinds(arraygpu::field(all, &sky::body::kind));
     for (std::size_t i = 0; i < host.size(); ++i) CHECK(kinds.to_host()[i] == host[i].kind);
     arraygpu::field(all.view().slice(1, 1, 3), &sky::body::at, 1).fill(7.0);
     for (std::size_t i = 0; i < host.size(); ++i) CHECK(all.to_host()[i].at[1] == (i / 4 % 3 ? 7.0 : after[i].at[1]));
-    volume(2, 2, 2).copy_from(all.view().slice(0, 0, 2).slice(1, 1, 3).slice(2, 0, 4, 2));
+    volume part(2, 2, 2);
+    part.copy_from(all.view().slice(1, 1, 3).slice(2, 0, 4, 2));
+    const std::vector<sky::body> taken = part.to_host(), whole_now = all.to_host();
+    for (std::size_t i = 0; i < 8; ++i) CHECK(same(taken[i], whole_now[i / 4 * 12 + (1 + i / 2 % 2) * 4 + i % 2 * 2]));
     std::int16_t sum = 0;
     for (std::size_t i = 12; i < 24; ++i) sum = std::int16_t(sum + host[i].kind);
     CHECK(sky::kinds_of_planes(all).to_host()[1] == sum);
@@ -228,6 +235,16 @@ static void wrong_views() {
     bad = whole, bad.rank = 5, bad.extent[4] = bad.stride[4] = 1;
     CHECK(refused(bad) != AGPU_OK);
     CHECK(agpu_buffer_create_array(nullptr, AGPU_F32, 4, cells, &kinds) == AGPU_ERROR_INVALID_ARGUMENT);
+    arraygpu::check(agpu_buffer_free(volume));
+    // numbers are no structs of numbers, whether the view says what they are or not
+    const std::int64_t numbers[] = {3, std::int64_t(sizeof(sky_complex_f32))};
+    arraygpu::check(agpu_buffer_create_array(nullptr, AGPU_F32, 2, numbers, &volume));
+    arraygpu::check(agpu_buffer_view(volume, &whole));
+    sky_complex_f32 sum{};
+    CHECK(sky_total(nullptr, whole, &sum) != AGPU_OK);
+    whole.element = agpu_element{};
+    CHECK(sky_total(nullptr, whole, &sum) != AGPU_OK);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "no view of whole structs", arraygpu::real(arraygpu::gpu_vector_view<const complex>(whole)));
     arraygpu::check(agpu_buffer_free(volume));
     view.extent[0] = 4;
     CHECK(sky_moved(nullptr, view, 1.0, out.c_view()) == AGPU_ERROR_OUT_OF_BOUNDS);
