@@ -371,7 +371,7 @@ typedef struct agpu_view {
      */
     int64_t offset;
     /**
-     * Number of dimensions, 1 to 3.
+     * Number of dimensions, 1 to 3; of bytes that are structs, one more.
      */
     int64_t rank;
     /**
@@ -826,9 +826,9 @@ agpu_status agpu_buffer_create(struct agpu_context *context,
                                struct agpu_buffer **out);
 
 /**
- * Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first.
- * agpu_buffer_view() returns it as such an array: its rows follow each other without gaps.
- * Thread-safe.
+ * Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first. Bytes may
+ * also have rank 4: they are structs in an array of three dimensions. agpu_buffer_view() returns it
+ * as such an array: its rows follow each other without gaps. Thread-safe.
  */
 agpu_status agpu_buffer_create_array(struct agpu_context *context,
                                      agpu_type type,

@@ -10,9 +10,10 @@ mod runtime;
 #[path = "../compiler/tests/common/typed.rs"]
 mod typed;
 
+use arraygpu::prelude::*;
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
-use arraygpu_compiler::driver::Targets;
+use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::rng::Rng;
 use runtime::{Layout, context, load_blocks, load_highest, shapes};
@@ -21,18 +22,32 @@ use typed::{compiled_for, numbers};
 /// Calls the program in each layout, with and without a C compiler, and compares values and records.
 fn check(text: &str, ty: Ty, calls: &[Vec<Value>]) {
     let c = compiled_for(text, ty, Targets { cpu: true, cuda: false });
+    let calls: Vec<_> = calls.iter().map(|args| (args.clone(), "")).collect();
+    check_compiled(&c, &calls);
+}
+
+/// The same of a compiled program. Beside the arguments of each call stands what the message of its record says.
+fn check_compiled(c: &Compiled, calls: &[(Vec<Value>, &str)]) {
+    let text = &c.functions[0].source;
     assert!(c.emit("kernel").unwrap().contains("for %q"), "nothing is in lockstep\n{text}");
-    for loaded in [load_highest(&c), load_blocks(&c)] {
-        for (args, layout) in calls.iter().flat_map(|args| Layout::ALL.map(|layout| (args, layout))) {
-            let wanted = interp::run(&c.functions[0].source, args).unwrap();
+    for loaded in [load_highest(c), load_blocks(c)] {
+        for ((args, says), layout) in calls.iter().flat_map(|call| Layout::ALL.map(|layout| (call, layout))) {
+            let wanted = interp::run(text, args).unwrap();
             let called = loaded.call(0, context(2), args, &shapes(&wanted.results), layout);
-            let what = format!("{:?} of {ty}, {layout:?}\n{text}", shapes(args));
+            let what = format!("{:?}, {layout:?}\n{text}\n{}", shapes(args), called.message);
             let is_recorded = matches!(called.status, AgpuStatus::AgpuErrorRecord);
-            assert!(is_recorded || matches!(called.status, AgpuStatus::AgpuOk), "{what}\n{}", called.message);
-            assert_eq!(is_recorded, wanted.recorded, "{what}\n{}", called.message);
+            assert!(is_recorded || matches!(called.status, AgpuStatus::AgpuOk), "{what}");
+            assert_eq!(is_recorded, wanted.recorded, "{what}");
+            assert!(is_recorded || says.is_empty(), "no record `{says}`: {what}");
+            assert!(!is_recorded || called.message.contains(says), "no `{says}`: {what}");
             assert!(is_recorded || called.results == wanted.results, "{what}");
         }
     }
+}
+
+/// Compiles functions of the language for CPUs.
+fn compiled(package: &Package) -> Compiled {
+    compile_for("t", package.functions().unwrap(), Targets { cpu: true, cuda: false }).unwrap()
 }
 
 /// Each element leaves its loop by itself, the last ones of a strip long after the first.
@@ -51,7 +66,7 @@ fn ends_of_elements() {
 }"
     .replace("STEP", "%s = mul %a, %a %u = lt %s, 9T %v = lt %k, 50i32 %m = and %u, %v %n = add %s, %c %l = add %k, 1i32 %t = tuple %m, %n, %l yield %t");
     let mut rng = Rng::new(1);
-    for ty in [Ty::F32, Ty::F64, Ty::I32] {
+    for ty in [Ty::F32, Ty::F64, Ty::I32, Ty::I16, Ty::U8, Ty::F16, Ty::Bf16] {
         let calls: Vec<_> = [0, 1, 31, 32, 33, 100].map(|n| vec![numbers(ty, &[n], &mut rng)]).into();
         check(&text, ty, &calls);
     }
@@ -85,6 +100,74 @@ fn counted_steps() {
         };
         check(text, ty, &[call(5, 70, 5), call(0, 40, 0), call(3, 64, 2), call(9, 33, 12), call(4, 0, 1)]);
     }
+}
+
+/// A record names the lowest element of all that leave it, and its place: here that of the first row that asks for
+/// more than there is.
+#[test]
+fn records_of_rows() {
+    let text = "func @f(%z: [[T]], %s: [T], %k: i64) -> (r: [[T]]) {
+  %rows = len %z
+  %cols = len %z axis 1
+  %r = generate %rows, %cols (%p: i64, %q: i64) {
+    %e = elem %z, %p, %q
+    %a = loop 0 (%i: i64, %a: T) by %k from 1T {
+      %at = add %p, %i
+      %w = at %s, %at
+      %m = mul %a, %w
+      %n = add %m, %e
+      %t = tuple true, %n
+      yield %t
+    }
+    yield %a
+  }
+  return %r
+}";
+    let mut rng = Rng::new(5);
+    for ty in [Ty::F32, Ty::I16] {
+        let mut call = |rows: usize, cols: usize, there: usize, k: i64, says| {
+            let args = vec![
+                numbers(ty, &[rows, cols], &mut rng),
+                numbers(ty, &[there], &mut rng),
+                Value::Scalar(Lit::i64(k)),
+            ];
+            (args, says)
+        };
+        let calls = [
+            call(5, 70, 8, 3, ""),
+            call(5, 70, 6, 3, "first at element 280"),
+            call(5, 33, 4, 3, "first at element 66"),
+            call(9, 40, 0, 1, "first at element 0"),
+            call(9, 40, 0, 0, ""),
+        ];
+        check_compiled(&compiled_for(text, ty, Targets { cpu: true, cuda: false }), &calls);
+    }
+}
+
+/// A limit that is data, and a condition that reads the element: what does not end leaves a record of the first such
+/// element.
+#[test]
+fn limits() {
+    let below = |x: VExp<f32>, limit: SExp<i64>| {
+        generate(x.len(), |i| {
+            loop_while_at_most(limit, 0.0f32, |a: SExp<f32>| a.lt(x.at(i)), |a| a * 0.5 + 1.0)
+        })
+    };
+    let c = compiled(&Package::new("t").function("f", ["x", "limit"], "r", below));
+    let call = |n: usize, endless: &[usize], limit: i64| {
+        let x = (0..n).map(|i| Lit::f32(if endless.contains(&i) { 3.0 } else { (i % 16) as f32 / 8.0 }));
+        vec![Value::Vector(x.collect()), Value::Scalar(Lit::i64(limit))]
+    };
+    let calls = [
+        (call(100, &[], 20), ""),
+        (call(100, &[99], 20), "first at element 99"),
+        (call(100, &[47, 60, 3], 20), "first at element 3"),
+        (call(70, &[64, 40], 9), "first at element 40"),
+        (call(33, &[], 1), "first at element 9"),
+        (call(31, &[], 0), "first at element 1"),
+        (call(0, &[], 0), ""),
+    ];
+    check_compiled(&c, &calls);
 }
 
 /// Short rows are straight code in a loop around them.

@@ -5,7 +5,7 @@ mod sky;
 
 use arraygpu::prelude::*;
 use cpp_program::run;
-use sky::{Body, after, brightest, moved};
+use sky::{Body, BodyFields, after, brightest, moved};
 use std::path::Path;
 use std::process::Command;
 
@@ -13,8 +13,20 @@ fn turned(bodies: MExp<Body>, dt: SExp<f64>) -> MExp<Body> {
     bodies.transpose().map(|b| after(b, dt))
 }
 
+/// The bodies of each row, each with the light of its left neighbour, after a step.
+fn lit_by_neighbours(bodies: TExp<Body>, dt: SExp<f64>) -> TExp<Body> {
+    let before = bodies.padded([0, 0], [0, 0], [1, 0], Boundary::Wrap).slice_cols(0, bodies.cols());
+    bodies.zip_with(before, |b, before| after(BodyFields { light: before.light, ..*b }.pack(), dt))
+}
+
 fn product(a: VExp<Complex<f32>>, b: VExp<Complex<f32>>, factor: SExp<Complex<f32>>) -> VExp<Complex<f32>> {
     a.zip_with(b, |a, b| a * b * factor)
+}
+
+/// The numbers of a volume times one number, and the sums of its rows.
+fn turned_numbers(z: TExp<Complex<f64>>, by: SExp<Complex<f64>>) -> (TExp<Complex<f64>>, MExp<Complex<f64>>) {
+    let turned = z.map(|z| z * by);
+    (turned, turned.map_rows(|r| r.sum()))
 }
 
 fn package() -> Package {
@@ -24,6 +36,14 @@ fn package() -> Package {
         .function("brightest", ["bodies", "first"], "result", brightest)
         .function("turned", ["bodies", "dt"], "result", turned)
         .function("kinds", ["bodies"], "result", |bodies: MExp<Body>| bodies.map_rows(|r| r.kind.sum()))
+        .function("swapped", ["bodies", "dt"], "result", |bodies: TExp<Body>, dt: SExp<f64>| {
+            bodies.permute([2, 0, 1]).map(|b| after(b, dt))
+        })
+        .function("lit_by_neighbours", ["bodies", "dt"], "result", lit_by_neighbours)
+        .function("kinds_of_planes", ["bodies"], "result", |bodies: TExp<Body>| {
+            bodies.map_planes(|p| p.kind.sum())
+        })
+        .function("turned_numbers", ["z", "by"], ["result", "sums"], turned_numbers)
         .function("matrix_product", ["a", "b"], "result", |a: MExp<Complex<f32>>, b: MExp<Complex<f32>>| {
             a.matmul(b)
         })
@@ -44,6 +64,7 @@ fn structs_in_a_package() {
         "@param bodies vector of sky_body",
         "@param[out] result vector of sky_body, as long as bodies",
         "@param bodies matrix of sky_body",
+        "@param bodies array of three dimensions of sky_body",
     ] {
         assert!(header.contains(words), "no `{words}` in:\n{header}");
     }
@@ -89,11 +110,6 @@ fn records_that_are_no_structs() {
         let message = package.run_with(arguments).unwrap_err().to_string();
         assert!(message.contains(words), "{message}");
     };
-    let volume = Package::new("p").function("f", ["m"], "r", |m: TExp<Body>| m.map(|b| b.kind)).structs();
-    refused(
-        volume,
-        "f: m is an array of records of three dimensions, and only vectors and matrices of records can",
-    );
     let name = Package::new("p").function("body", ["b"], "r", |b: VExp<Body>| b.map(|b| b.kind)).structs();
     refused(name, "a function and a record are both named \"body\" in C");
     mod other {

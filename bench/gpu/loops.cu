@@ -1,13 +1,13 @@
 // Loops inside of an element as a careful CUDA programmer writes them: the peers of `bench/torch_loops.py`, with the formulas of
 // `cpp-examples/generators/src/loops.rs`. One thread is one element; what it needs again stays in its registers.
 // nvcc -O3 -std=c++17 -arch=native -shared -cudart static -Xcompiler -fPIC -o loops.so loops.cu
-// With -fmad=false nothing is contracted, and each operation rounds as in our kernels.
+// With -fmad=false nothing is contracted, and each operation rounds as in our kernels. The caller tries several block sizes.
 #include <cuda_runtime.h>
 
 namespace {
 
 constexpr int RATES = 80, STEPS = 40, UNKNOWNS = 8, CENTRES = 8, DIMENSIONS = 16;
-constexpr int SEGMENT_THREADS = 256, MAX_SEGMENT_BLOCKS = 1 << 16;
+constexpr int MAX_SEGMENT_BLOCKS = 1 << 17;
 
 __global__ void mandelbrot(const float *cx, const float *cy, int *out, int rows, int cols) {
     const int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
@@ -60,7 +60,7 @@ __global__ void libor(const float *z, const float *sigma, float *out, int paths)
 }
 
 // The rates in registers: the loop over them is written out.
-__global__ void __launch_bounds__(128) libor_registers(const float *z, const float *sigma, float *out, int paths) {
+__global__ void __launch_bounds__(256) libor_registers(const float *z, const float *sigma, float *out, int paths) {
     const int p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= paths) return;
     float rates[RATES];
@@ -164,7 +164,7 @@ __device__ segment of_warp(segment s) {
 }
 
 // The result of the block is in its first thread.
-__device__ segment of_block(segment s, segment *warps) {
+template <int SEGMENT_THREADS> __device__ segment of_block(segment s, segment *warps) {
     s = of_warp(s);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = s;
     __syncthreads();
@@ -175,7 +175,7 @@ __device__ segment of_block(segment s, segment *warps) {
 __device__ segment parts[MAX_SEGMENT_BLOCKS];
 __device__ unsigned arrived;
 
-__global__ void __launch_bounds__(SEGMENT_THREADS) mss(const int *x, int *out, int n, int per_block) {
+template <int SEGMENT_THREADS> __global__ void __launch_bounds__(SEGMENT_THREADS) mss(const int *x, int *out, int n, int per_block) {
     __shared__ int4 tile[SEGMENT_THREADS * 5];
     __shared__ segment warps[SEGMENT_THREADS / 32];
     __shared__ bool is_last;
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(SEGMENT_THREADS) mss(const int *x, int *out, i
             const int4 e = tile[threadIdx.x * 5 + q];
             for (int y : {e.x, e.y, e.z, e.w}) s = join(s, {max(y, 0), max(y, 0), max(y, 0), y});
         }
-        s = of_block(s, warps);
+        s = of_block<SEGMENT_THREADS>(s, warps);
         block = join(block, s);
     }
     if (threadIdx.x == 0) {
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(SEGMENT_THREADS) mss(const int *x, int *out, i
     segment s = {};
     const int each = (gridDim.x + SEGMENT_THREADS - 1) / SEGMENT_THREADS;
     for (int k = threadIdx.x * each; k < min(int(gridDim.x), int(threadIdx.x + 1) * each); k++) s = join(s, parts[k]);
-    s = of_block(s, warps);
+    s = of_block<SEGMENT_THREADS>(s, warps);
     if (threadIdx.x == 0) *out = s.most, arrived = 0;
 }
 
@@ -217,36 +217,38 @@ unsigned blocks(int n, int block) { return unsigned((n + block - 1) / block); }
 
 extern "C" {
 
-int peer_mandelbrot(const float *cx, const float *cy, int *out, int rows, int cols, cudaStream_t stream) {
-    mandelbrot<<<dim3(blocks(cols, 32), blocks(rows, 8)), dim3(32, 8), 0, stream>>>(cx, cy, out, rows, cols);
+int peer_mandelbrot(const float *cx, const float *cy, int *out, int rows, int cols, int threads, cudaStream_t stream) {
+    const int high = threads / 32;
+    mandelbrot<<<dim3(blocks(cols, 32), blocks(rows, high)), dim3(32, unsigned(high)), 0, stream>>>(cx, cy, out, rows, cols);
     return cudaGetLastError();
 }
-int peer_libor(const float *z, const float *sigma, float *out, int paths, cudaStream_t stream) {
-    libor<<<blocks(paths, 128), 128, 0, stream>>>(z, sigma, out, paths);
+int peer_libor(const float *z, const float *sigma, float *out, int paths, int threads, cudaStream_t stream) {
+    libor<<<blocks(paths, threads), threads, 0, stream>>>(z, sigma, out, paths);
     return cudaGetLastError();
 }
-int peer_libor_registers(const float *z, const float *sigma, float *out, int paths, cudaStream_t stream) {
-    libor_registers<<<blocks(paths, 128), 128, 0, stream>>>(z, sigma, out, paths);
+int peer_libor_registers(const float *z, const float *sigma, float *out, int paths, int threads, cudaStream_t stream) {
+    libor_registers<<<blocks(paths, threads), threads, 0, stream>>>(z, sigma, out, paths);
     return cudaGetLastError();
 }
-int peer_d2q9(const float *const *from, float *const *to, int rows, int cols, cudaStream_t stream) {
+int peer_d2q9(const float *const *from, float *const *to, int rows, int cols, int threads, cudaStream_t stream) {
     populations f;
     for (int k = 0; k < 9; k++) f.from[k] = from[k], f.to[k] = to[k];
-    d2q9<<<dim3(blocks(cols, 256), unsigned(rows)), 256, 0, stream>>>(f, rows, cols);
+    d2q9<<<dim3(blocks(cols, threads), unsigned(rows)), threads, 0, stream>>>(f, rows, cols);
     return cudaGetLastError();
 }
-int peer_tridiagonal(const float *a, const float *b, const float *c, const float *d, float *x, int systems, cudaStream_t stream) {
-    tridiagonal<<<blocks(systems, 256), 256, 0, stream>>>(a, b, c, d, x, systems);
+int peer_tridiagonal(const float *a, const float *b, const float *c, const float *d, float *x, int systems, int threads, cudaStream_t stream) {
+    tridiagonal<<<blocks(systems, threads), threads, 0, stream>>>(a, b, c, d, x, systems);
     return cudaGetLastError();
 }
-int peer_kmeans_assign(const float *x, const float *centres, long long *out, int points, cudaStream_t stream) {
-    kmeans_assign<<<blocks(points, 256), 256, 0, stream>>>(x, centres, out, points);
+int peer_kmeans_assign(const float *x, const float *centres, long long *out, int points, int threads, cudaStream_t stream) {
+    kmeans_assign<<<blocks(points, threads), threads, 0, stream>>>(x, centres, out, points);
     return cudaGetLastError();
 }
 // n is a multiple of 4.
-int peer_mss(const int *x, int *out, int n, cudaStream_t stream) {
-    const int per_block = SEGMENT_THREADS * 16 * 8;
-    mss<<<blocks(n, per_block), SEGMENT_THREADS, 0, stream>>>(x, out, n, per_block);
+int peer_mss(const int *x, int *out, int n, int threads, cudaStream_t stream) {
+    const int per_block = threads * 16 * 8;
+    const auto kernel = threads == 512 ? mss<512> : threads == 256 ? mss<256> : mss<128>;
+    kernel<<<blocks(n, per_block), threads, 0, stream>>>(x, out, n, per_block);
     return cudaGetLastError();
 }
 }

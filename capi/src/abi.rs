@@ -148,7 +148,7 @@ pub struct AgpuView {
     pub buffer: *mut AgpuBuffer,
     /// The index in the buffer of element 0 of the view.
     pub offset: i64,
-    /// Number of dimensions, 1 to 3.
+    /// Number of dimensions, 1 to 3; of bytes that are structs, one more.
     pub rank: i64,
     /// Number of elements along each dimension. Entries beyond `rank` are not read.
     pub extent: [i64; AGPU_MAX_RANK],

@@ -4,7 +4,7 @@ use crate::abi::{AgpuArg, AgpuArgKind, AgpuView, code};
 use crate::buffer;
 use crate::error::{Error, INVALID_ARGUMENT, OVERLAP, Result, SHAPE, TYPE_MISMATCH, aligned, error, fail};
 use crate::module::Entry;
-use crate::span::{AXES, Span, extents, noun};
+use crate::span::{Span, extents, noun};
 use crate::view::{elements, resolve_into};
 use crate::workspace::Workspace;
 use arraygpu_compiler::scalar::Lit;
@@ -108,8 +108,7 @@ pub(crate) fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) 
                 let (view, size) = (args.view(i), ty.size() as i64);
                 let (offset, record) = (view.offset, view.stride[0]);
                 let fits = 0 <= offset && offset <= record - size;
-                let has_axis = usize::from(slot.ty.rank) < AXES;
-                if !fits || !has_axis || offset % size != 0 || record % size != 0 {
+                if !fits || offset % size != 0 || record % size != 0 {
                     fail!(INVALID_ARGUMENT, "no field of {ty} is at byte {offset} of {record}");
                 }
             }

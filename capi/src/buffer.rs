@@ -7,7 +7,7 @@ use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, erro
 use crate::guard::{guard, guard_as};
 use crate::handle::{Pin, Table};
 use crate::memory::{HostMemory, Storage};
-use crate::span::{self, AXES, Span};
+use crate::span::{self, AXES, RANKS, Span};
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -148,9 +148,9 @@ pub unsafe extern "C" fn agpu_buffer_create(
     guard_as("agpu_buffer_create", make)
 }
 
-/// Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first.
-/// agpu_buffer_view() returns it as such an array: its rows follow each other without gaps.
-/// Thread-safe.
+/// Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first. Bytes may
+/// also have rank 4: they are structs in an array of three dimensions. agpu_buffer_view() returns it
+/// as such an array: its rows follow each other without gaps. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_create_array(
     context: *mut AgpuContext,
@@ -161,8 +161,14 @@ pub unsafe extern "C" fn agpu_buffer_create_array(
 ) -> AgpuStatus {
     let make = || {
         let Some(rank) = usize::try_from(rank).ok().filter(|r| (1..=AXES).contains(r)) else {
-            fail!(INVALID_ARGUMENT, "the rank is {rank}, it must be 1, 2 or 3");
+            fail!(INVALID_ARGUMENT, "the rank is {rank}, it must be 1, 2 or 3, or 4 of the bytes of structs");
         };
+        if rank > RANKS && ty(r#type)? != Ty::U8 {
+            fail!(
+                INVALID_ARGUMENT,
+                "the rank is {rank}, which only bytes may have, as structs of three dimensions"
+            );
+        }
         if extents.is_null() {
             fail!(INVALID_ARGUMENT, "extents is NULL");
         }

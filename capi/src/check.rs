@@ -143,21 +143,26 @@ fn is_nan(ty: Ty, bits: u64) -> bool {
 }
 
 fn first_nan(span: &Span) -> Option<[i64; AXES]> {
-    let [planes, rows, columns] = span.extents;
-    for (p, r) in (0..planes).flat_map(|p| (0..rows).map(move |r| (p, r))) {
-        for c in 0..columns {
-            if is_nan(span.ty, bits(span, [p, r, c])) {
-                return Some([p, r, c]);
+    let mut index = [0; AXES];
+    for _ in 0..span.len() {
+        if is_nan(span.ty, bits(span, index)) {
+            return Some(index);
+        }
+        for (i, n) in index.iter_mut().zip(&span.extents).rev() {
+            *i += 1;
+            if *i < *n {
+                break;
             }
+            *i = 0;
         }
     }
     None
 }
 
 /// Returns the bits of an element of 2, 4 or 8 bytes in the host's memory, which nothing writes now.
-pub(crate) fn bits(span: &Span, [p, r, c]: [i64; AXES]) -> u64 {
-    let ([s0, s1, s2], size) = (span.strides, span.ty.size() as isize);
-    let element = span.base.wrapping_offset((p * s0 + r * s1 + c * s2) as isize * size);
+pub(crate) fn bits(span: &Span, index: [i64; AXES]) -> u64 {
+    let (at, size) = (index.iter().zip(&span.strides), span.ty.size() as isize);
+    let element = span.base.wrapping_offset(at.map(|(i, s)| i * s).sum::<i64>() as isize * size);
     // SAFETY: it is an element of a checked span, which nothing writes now.
     unsafe {
         match size {
@@ -178,10 +183,10 @@ mod tests {
         let base = values.as_mut_ptr().cast();
         let of = |extents: &[i64], strides: &[i64]| first_nan(&Span::new(base, Ty::F32, extents, strides));
         assert_eq!(of(&[3], &[1]), None);
-        assert_eq!(of(&[6], &[1]), Some([0, 0, 3]));
-        assert_eq!(of(&[2, 3], &[3, 1]), Some([0, 1, 0]));
+        assert_eq!(of(&[6], &[1]), Some([0, 0, 0, 3]));
+        assert_eq!(of(&[2, 3], &[3, 1]), Some([0, 0, 1, 0]));
         // The transposed view has element 3 at the index (0, 1).
-        assert_eq!(of(&[3, 2], &[1, 3]), Some([0, 0, 1]));
+        assert_eq!(of(&[3, 2], &[1, 3]), Some([0, 0, 0, 1]));
         assert_eq!(of(&[0, 3], &[3, 1]), None);
         assert!(is_nan(Ty::F16, 0x7e00) && !is_nan(Ty::F16, 0xfc00));
         assert!(is_nan(Ty::Bf16, 0xffc0) && !is_nan(Ty::Bf16, 0x7f80));

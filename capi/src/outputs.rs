@@ -6,14 +6,14 @@ use crate::buffer::{Memory, On};
 use crate::error::{OUT_OF_MEMORY, OVERLAP, Result, SHAPE, fail};
 use crate::log::log;
 use crate::module::Entry;
-use crate::span::{AXES, Span, count, extents};
+use crate::span::{AXES, RANKS, Span, count, extents};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Slot;
 use arraygpu_compiler::scalar::Lit;
 
 /// Returns the extents of a result or temporary. It is an error if its number of elements
 /// overflows.
-pub(crate) fn shape_of<'a>(slot: &Slot, host: &[Lit], room: &'a mut [i64; AXES]) -> Result<&'a [i64]> {
+pub(crate) fn shape_of<'a>(slot: &Slot, host: &[Lit], room: &'a mut [i64; RANKS]) -> Result<&'a [i64]> {
     let shape = &mut room[..slot.extents.len()];
     for (n, id) in shape.iter_mut().zip(&slot.extents) {
         *n = host[id.0 as usize].as_i64();
@@ -38,7 +38,7 @@ pub(crate) fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<(
     for (r, slot) in plan.results.iter().enumerate() {
         let place = params + r;
         if !slot.ty.is_scalar() {
-            let mut room = [0; AXES];
+            let mut room = [0; RANKS];
             let expected = shape_of(slot, &ws.host, &mut room)?;
             let given = ws.spans[place].shape();
             if args.is(place, AgpuArgKind::AgpuArgResultView) && given != expected {
@@ -90,7 +90,7 @@ pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> 
         if slot.ty.is_scalar() || !args.is_new(place) {
             continue;
         }
-        let mut room = [0; AXES];
+        let mut room = [0; RANKS];
         let span = Span::dense(std::ptr::null_mut(), slot.ty.elem, shape_of(slot, &ws.host, &mut room)?);
         if let Some(field) = args.field(place) {
             reserve_field((place, field, span), args, ws, on).map_err(|e| e.of(&slot.name))?;
@@ -154,7 +154,7 @@ pub(crate) fn reserve_temporaries(entry: &Entry, ws: &mut Workspace, on: On) -> 
         ws.in_place.retain(|(r, _)| params + *r as usize != *place);
     }
     for (t, slot) in plan.temps.iter().enumerate() {
-        let (place, ty, mut room) = (params + plan.results.len() + t, slot.ty.elem, [0; AXES]);
+        let (place, ty, mut room) = (params + plan.results.len() + t, slot.ty.elem, [0; RANKS]);
         if slot.ty.is_scalar() {
             ws.spans.push(Span::nothing(ty));
             continue;

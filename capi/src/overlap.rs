@@ -293,6 +293,14 @@ mod tests {
                 found[usize::from(check(&a, &span(base, &[3, 4], &t[1..], Ty::F32)))] += 1;
             }
         }
+        // the bytes of structs in arrays of rank 3
+        let fours = [[24, 12, 4, 1], [30, 14, 5, 1], [3, 24, 6, 1], [-24, 8, 4, 1], [40, 9, 3, 2]];
+        for (s, t) in fours.iter().flat_map(|s| fours.iter().map(move |t| (s, t))) {
+            let a = span(1000, &[2, 2, 3, 2], s, Ty::U8);
+            for base in (930..1080).step_by(3) {
+                found[usize::from(check(&a, &span(base, &[2, 3, 2, 2], t, Ty::U8)))] += 1;
+            }
+        }
         assert!(found[0] > 10_000 && found[1] > 10_000, "{found:?}");
     }
 
@@ -309,6 +317,16 @@ mod tests {
                 let expected = all.windows(2).any(|w| w[0] == w[1]);
                 assert_eq!(a.overlaps_itself(), expected, "{a:?}");
                 found[usize::from(expected)] += 1;
+                // the bytes of structs of two
+                let a = span(
+                    4000,
+                    &[extents.as_slice(), &[2]].concat(),
+                    &[strides.as_slice(), &[1]].concat(),
+                    Ty::U8,
+                );
+                let mut all = bytes(&a);
+                all.sort_unstable();
+                assert_eq!(a.overlaps_itself(), all.windows(2).any(|w| w[0] == w[1]), "{a:?}");
             }
         }
         assert!(found[0] > 1000 && found[1] > 1000, "{found:?}");

@@ -2,7 +2,7 @@
 //! number of elements. Both devices use it.
 
 use crate::error::{INTERNAL, Result, SHAPE, fail};
-use crate::span::{AXES, Span, count, extents};
+use crate::span::{RANKS, Span, count, extents};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg};
 use arraygpu_compiler::scalar::Lit;
@@ -26,7 +26,7 @@ pub(crate) fn scalar<'a>(s: ScalarArg, host: &[Lit], span: impl Fn(usize) -> &'a
 
 /// Returns the number of elements of a launch's index space.
 pub(crate) fn elements(launch: &Launch, ws: &Workspace) -> Result<i64> {
-    let mut room = [0; AXES];
+    let mut room = [0; RANKS];
     let domain = &mut room[..launch.domain.len()];
     for (n, id) in domain.iter_mut().zip(&launch.domain) {
         *n = ws.host[id.0 as usize].as_i64();

@@ -3,11 +3,13 @@
 
 use arraygpu_compiler::scalar::Ty;
 
-/// The largest number of dimensions of a view.
-pub(crate) const AXES: usize = arraygpu_compiler::core::MAX_RANK;
+/// The largest number of dimensions of an array.
+pub(crate) const RANKS: usize = arraygpu_compiler::core::MAX_RANK;
+/// The largest number of axes of a view: structs are bytes, which are an axis behind those of the array.
+pub(crate) const AXES: usize = RANKS + 1;
 
 /// A view that was checked against its buffer: `base + i * stride + ...`, for all indices inside
-/// the extents, are elements of the buffer. There are always three axes; a vector has two axes of
+/// the extents, are elements of the buffer. There are always [`AXES`] axes; a vector has axes of
 /// extent 1 before its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
@@ -63,7 +65,7 @@ impl Span {
         Span { base, strides: if self.is_empty() { [1; AXES] } else { strides }, ..*self }
     }
 
-    /// The part at an index of the first axis of an array of two or three axes.
+    /// The part at an index of the first axis of an array of at least two axes.
     pub fn part(&self, at: i64) -> Span {
         let bytes = at.wrapping_mul(self.stride(0)).wrapping_mul(self.ty.size() as i64);
         let base = self.base.wrapping_offset(bytes as isize);
@@ -121,9 +123,7 @@ impl Span {
 
     /// Whether all elements are adjacent in memory, in row-major order.
     pub fn is_flat(&self) -> bool {
-        let [_, rows, columns] = self.extents;
-        let [s0, s1, s2] = self.strides;
-        self.is_empty() || (s2 == 1 && s1 == columns && s0 == columns.wrapping_mul(rows))
+        self.is_empty() || self.strides == self.packed(self.base).strides
     }
 
     /// Whether both spans have the same elements in the same order.
@@ -146,7 +146,8 @@ pub(crate) fn noun(rank: usize) -> &'static str {
         0 => "scalar",
         1 => "vector",
         2 => "matrix",
-        _ => "array of rank 3",
+        RANKS => "array of rank 3",
+        _ => "array of structs of rank 3",
     }
 }
 

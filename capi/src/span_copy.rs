@@ -76,15 +76,35 @@ pub(crate) fn walk(to: &Span, from: &Span) -> [(i64, i64, i64); AXES] {
 /// # Safety
 /// The spans do not overlap, unless both are flat.
 pub(crate) unsafe fn transfer_all(to: &Span, from: &Span) {
-    let [outer, middle, inner] = walk(to, from);
-    let size = to.ty.size();
-    for (i, j) in (0..outer.0).flat_map(|i| (0..middle.0).map(move |j| (i, j))) {
-        let at = |base: *mut u8, outer: i64, middle: i64| {
-            base.wrapping_offset((i * outer + j * middle) as isize * size as isize)
-        };
-        let (to, from) = (at(to.base, outer.1, middle.1), at(from.base, outer.2, middle.2));
-        // SAFETY: it is a row of either span, and both are checked.
-        unsafe { transfer(to, inner.1, from, inner.2, inner.0, size) };
+    let axes = walk(to, from);
+    // SAFETY: the axes are those of the spans.
+    unsafe { transfer_rows(to.base, from.base, &axes, to.ty.size()) };
+}
+
+/// Copies elements of `size` bytes along axes (see [`walk`]), the last of which is a row.
+///
+/// # Safety
+/// Both sides hold elements at all indices of the axes; they do not overlap, unless the elements follow each other
+/// without gaps.
+unsafe fn transfer_rows(to: *mut u8, from: *const u8, axes: &[(i64, i64, i64)], size: usize) {
+    match axes {
+        [] => {}
+        // SAFETY: it is a row of either side.
+        [(n, to_step, from_step)] => unsafe { transfer(to, *to_step, from, *from_step, *n, size) },
+        [(n, to_step, from_step), inner @ ..] => {
+            for i in 0..*n {
+                let at = |step: i64| (i * step) as isize * size as isize;
+                // SAFETY: it is the part at index i of either side.
+                unsafe {
+                    transfer_rows(
+                        to.wrapping_offset(at(*to_step)),
+                        from.wrapping_offset(at(*from_step)),
+                        inner,
+                        size,
+                    )
+                };
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::abi::{AgpuElement, AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer, element};
 use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, error, fail, out};
 use crate::guard::guard_as;
-use crate::span::{AXES, Span, count, extents};
+use crate::span::{AXES, RANKS, Span, count, extents};
 use arraygpu_compiler::scalar::Ty;
 
 /// Checks a view against its buffer and returns its span.
@@ -55,8 +55,15 @@ fn of_bytes(view: &AgpuView, buffer: &Buffer) -> Result<Ty> {
 #[inline]
 pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) -> Result<()> {
     let Some(rank) = usize::try_from(view.rank).ok().filter(|r| (1..=AXES).contains(r)) else {
-        fail!(SHAPE, "the view has rank {}, a vector has rank 1, a matrix 2, 3 is the most", view.rank);
+        fail!(
+            SHAPE,
+            "the view has rank {}, a vector has rank 1, a matrix 2; 3 is the most, and 4 of the bytes of structs",
+            view.rank
+        );
     };
+    if rank > RANKS && span.ty != Ty::U8 {
+        fail!(SHAPE, "the view has rank {rank}, which only bytes may have, as structs of three dimensions");
+    }
     if !view.length.is_null() || view.reserved[0] | view.reserved[1] != 0 {
         fail!(INVALID_ARGUMENT, "the view's fields `length` and `reserved` must be 0 in this version");
     }

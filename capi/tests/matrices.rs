@@ -1,4 +1,4 @@
-//! Views of rank 2 and 3: their parts, copies, and errors.
+//! Views of rank 2 and 3, and of structs in them: their parts, copies, and errors.
 
 mod common;
 
@@ -68,6 +68,42 @@ fn parts_of_rank_3() {
     assert_eq!(numbers(pick(t, 1, 2)), [8, 9, 10, 11, 20, 21, 22, 23]);
     assert_eq!(numbers(pick(pick(t, 2, 3), 0, 1)), [15, 19, 23]);
     assert_eq!(numbers(slice(transpose(t, 0, 2), 0, 0, 4, 3)), [0, 12, 4, 16, 8, 20, 3, 15, 7, 19, 11, 23]);
+}
+
+/// Structs of three dimensions are bytes of rank 4; no other elements have that rank.
+#[test]
+fn parts_of_structs() {
+    let (ty, mut made) = (MaybeUninit::new(AgpuType::AgpuU8), null_mut());
+    let host: Vec<u8> = (0..48).collect();
+    // SAFETY: the pointers are to locals, and the host memory has as many elements.
+    let v = unsafe {
+        ok(agpu_buffer_create_array(cpu(), ty, 4, [2, 3, 2, 4].as_ptr(), &mut made));
+        let v = Vector(made);
+        ok(agpu_copy_from_host(v.view(), host.as_ptr().cast(), 48));
+        v
+    };
+    let s = v.view();
+    assert_eq!((s.rank, &s.stride[..4]), (4, &[24, 8, 4, 1][..]));
+    let bytes = |view: AgpuView| elements::<u8>(view);
+    assert_eq!(bytes(pick(pick(s, 0, 1), 0, 2)), (40..48).collect::<Vec<_>>());
+    assert_eq!(bytes(pick(pick(s, 2, 1), 1, 0)), [4, 5, 6, 7, 28, 29, 30, 31]);
+    assert_eq!(bytes(slice(pick(transpose(s, 0, 2), 1, 0), 0, 0, 2, 3)), [0, 1, 2, 3, 24, 25, 26, 27]);
+    let (mut out, other) = (MaybeUninit::<AgpuView>::uninit(), array(&[4, 4, 4]));
+    // SAFETY: the pointers are to locals.
+    unsafe {
+        let rank_4 = view(other.0.0, 0, &[1; 4], &[1; 4]);
+        fails(
+            agpu_view_transpose(rank_4, 0, 1, out.as_mut_ptr()),
+            AgpuErrorShape,
+            &["rank 4, which only bytes"],
+        );
+        let rank_5 = view(v.0, 0, &[1; 5], &[1; 5]);
+        fails(
+            agpu_view_transpose(rank_5, 0, 1, out.as_mut_ptr()),
+            AgpuErrorShape,
+            &["rank 5", "3 is the most, and 4 of"],
+        );
+    }
 }
 
 #[test]

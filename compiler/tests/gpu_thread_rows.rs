@@ -44,8 +44,13 @@ const DISTANCE: &str = "      %d = generate %0 (%q: i64) {
       %s = reduce (%a: T, %b: T) from 0T over %d { %t = add %a, %b yield %t }
 ";
 
-/// The distance of the nearest row of c plus its number, which share a loop.
+/// The distance of the nearest row of c plus its number, which share a loop. Rows at more than 9 count as none.
 fn nearest(ty: Ty) -> String {
+    extreme(ty, "lt", "9T")
+}
+
+/// The same of the row that `better` says, beginning with the distance `worst`.
+fn extreme(ty: Ty, better: &str, worst: &str) -> String {
     let is_float = "        %10 = ne %a, %a
         %11 = ne %b, %b
         %13 = not %10
@@ -60,7 +65,7 @@ fn nearest(ty: Ty) -> String {
     let of = |which: u32| {
         format!(
             "    %r{which} = reduce {which} (%a: T, %i: i64, %b: T, %j: i64) from %none over %z {{
-        %12 = lt %b, %a
+        %12 = {better} %b, %a
         %16 = eq %a, %b
 {}        %19 = cast u64 %i
         %20 = cast u64 %j
@@ -82,7 +87,7 @@ fn nearest(ty: Ty) -> String {
 {DISTANCE}      %v = tuple %s, %k
       yield %v
     }}
-    %none = tuple 9T, -1i64
+    %none = tuple {worst}, -1i64
 {}{}    %number = cast T %r1
     %both = add %r0, %number
     yield %both
@@ -171,6 +176,35 @@ fn sums_keep_their_order() {
     check_all(&ordered(SUM), Ty::F32, &[1, 3, 4, 8, 16, 32], &mut rng);
     check_all(&ordered(SUM), Ty::F64, &[8], &mut rng);
     check_all(&ordered(FOLD), Ty::F32, &[3, 16], &mut rng);
+}
+
+/// Where nothing is less extreme than the initial value, the first element takes its place, whatever it is.
+#[test]
+fn extremes_of_all_elements() {
+    let mut rng = Rng::new(5);
+    for ty in [Ty::F32, Ty::I32] {
+        for (better, worst) in [("lt", Lit::greatest(ty)), ("gt", Lit::least(ty))] {
+            let text = extreme(ty, better, &worst.to_string());
+            check_all(&text, ty, &[4, 8], &mut rng);
+            if ty == Ty::I32 {
+                continue;
+            }
+            // distances that are infinite, equal or no numbers, at the beginning, in between and everywhere
+            let c = compiled(&text, ty);
+            for places in [&[0][..], &[1, 2], &[0, 5], &[0, 1, 2, 3, 4, 5]] {
+                for special in [f32::INFINITY, f32::NAN, 1e30] {
+                    let mut rows = |n: usize| match numbers(ty, &[n, 4], &mut rng) {
+                        Value::Array(extents, all) => (extents, all),
+                        _ => unreachable!("rows"),
+                    };
+                    let ((extents, mut all), (more, others)) = (rows(6), rows(20));
+                    places.iter().for_each(|k| all[4 * k] = Lit::f32(special));
+                    let args = [Value::Array(more, others), Value::Array(extents, all)];
+                    check(&c, &args, 4, &format!("{better}: {special} in the rows {places:?}"));
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
-//! Loops inside of an element, in the reference interpreter.
+//! Loops inside of an element.
+
+mod common;
 
 use arraygpu_dsl::{eval, example::*, prelude::*};
+use common::{everywhere, lower};
 
 fn gcd(a: SExp<i64>, b: SExp<i64>) -> SExp<i64> {
     loop_while((a, b), |(_, b)| b.ne(0), |(a, b)| (b, a % b)).0
@@ -71,4 +74,38 @@ fn a_loop_that_does_not_end_says_so() {
         assert!(text.contains(words), "{text}");
         assert!(text.contains(&format!("dsl/tests/loops.rs:{}:", line as usize + i)), "{text}");
     }
+}
+
+/// Sixteen numbers of an element go around in a loop, in both forms, and come out as sixteen results.
+#[test]
+fn sixteen_states() {
+    let names: [String; 16] = std::array::from_fn(|i| format!("r{i}"));
+    let turned = |x: VExp<i64>, k: SExp<i64>| -> [VExp<i64>; 16] {
+        let numbers = |x: SExp<i64>| std::array::from_fn::<_, 16, _>(|i| x * (i as i64 + 1));
+        let next = |s: [SExp<i64>; 16]| std::array::from_fn(|i| s[(i + 1) % 16] - s[i]);
+        let all: [VExp<i64>; 16] = x.map(|x| loop_for(k, numbers(x), |_, s| next(s)));
+        all
+    };
+    let f = lower(["x", "turns"], names, turned);
+    let mut all: [[i64; 3]; 16] = std::array::from_fn(|i| [1, -2, 5].map(|x| x * (i as i64 + 1)));
+    for _ in 0..3 {
+        all = std::array::from_fn(|i| [0, 1, 2].map(|e| all[(i + 1) % 16][e] - all[i][e]));
+    }
+    let found = everywhere(&f, &[vector(&[1i64, -2, 5]), scalar(3i64)]);
+    assert_eq!(found, all.map(|s| vector(&s)));
+    // the same as a tuple of tuples
+    let nested = |x: VExp<i64>, k: SExp<i64>| {
+        x.map(|x| {
+            let four = |i: i64| (x * i, x * (i + 1), x * (i + 2), x * (i + 3));
+            let (a, b, c, d) = loop_for(k, (four(1), four(5), four(9), four(13)), |_, (a, b, c, d)| {
+                type Four = (SExp<i64>, SExp<i64>, SExp<i64>, SExp<i64>);
+                let next = |a: Four, b: Four| (a.1 - a.0, a.2 - a.1, a.3 - a.2, b.0 - a.3);
+                (next(a, b), next(b, c), next(c, d), next(d, a))
+            });
+            a.0 + b.1 + c.2 + d.3
+        })
+    };
+    let found = everywhere(&lower(["x", "k"], "r", nested), &[vector(&[1i64, -2, 5]), scalar(3i64)]);
+    let sums = [0, 1, 2].map(|e| all[0][e] + all[5][e] + all[10][e] + all[15][e]);
+    assert_eq!(found, [vector(&sums)]);
 }

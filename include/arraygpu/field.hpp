@@ -2,7 +2,7 @@
 #ifndef ARRAYGPU_FIELD_HPP
 #define ARRAYGPU_FIELD_HPP
 
-#include <arraygpu/matrix.hpp>
+#include <arraygpu/tensor3.hpp>
 
 namespace arraygpu {
 namespace detail {
@@ -11,8 +11,11 @@ namespace detail {
 template <class M> agpu_view field_of(const agpu_view &structs, std::int64_t at, std::int64_t record) {
     agpu_view field = structs;
     const std::int64_t last = structs.rank - 1, size = is_record<M>::value ? 1 : std::int64_t(sizeof(M));
-    bool whole = last >= 1 && structs.extent[last] == record && structs.stride[last] == 1, empty = false;
-    for (std::int64_t axis = 0; axis < last; ++axis) empty = empty || structs.extent[axis] == 0;
+    agpu_type type = agpu_type(structs.element.kind);
+    if (structs.element.kind == 0 && structs.element.size == 0) check(agpu_buffer_type(structs.buffer, &type));
+    bool whole = type == AGPU_U8 && structs.element.size <= 1 && last >= 1 && last < AGPU_MAX_RANK, empty = false;
+    whole = whole && structs.extent[last] == record && structs.stride[last] == 1;
+    for (std::int64_t axis = 0; whole && axis < last; ++axis) empty = empty || structs.extent[axis] == 0;
     const std::int64_t offset = structs.offset + (empty ? 0 : at);
     whole = whole && offset % size == 0;
     for (std::int64_t axis = 0; whole && axis < last; ++axis) {
@@ -42,6 +45,9 @@ template <class T> gpu_vector_view<T> viewed(const gpu_vector_view<T> &v) { retu
 template <class T> gpu_matrix_view<T> viewed(gpu_matrix<T> &m) { return m; }
 template <class T> gpu_matrix_view<const T> viewed(const gpu_matrix<T> &m) { return m; }
 template <class T> gpu_matrix_view<T> viewed(const gpu_matrix_view<T> &m) { return m; }
+template <class T> gpu_tensor3_view<T> viewed(gpu_tensor3<T> &t) { return t; }
+template <class T> gpu_tensor3_view<const T> viewed(const gpu_tensor3<T> &t) { return t; }
+template <class T> gpu_tensor3_view<T> viewed(const gpu_tensor3_view<T> &t) { return t; }
 
 template <class M, class S, template <class> class View> auto field_view(const View<S> &structs, std::int64_t at) {
     static_assert(type_of<M>::known, "a field is a number, a truth value, or a struct of the package");
@@ -50,7 +56,7 @@ template <class M, class S, template <class> class View> auto field_view(const V
 
 } // namespace detail
 
-/// A field of all structs of a vector or matrix, `field(bodies, &sky::body::mass)`: a view, which can be written if the array can. It is valid as long as
+/// A field of all structs of an array, `field(bodies, &sky::body::mass)`: a view, which can be written if the array can. It is valid as long as
 /// the array; nothing is copied.
 template <class A, class M, class S> auto field(A &&structs, M S::*member) {
     const auto all = detail::viewed(structs);

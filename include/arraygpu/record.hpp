@@ -41,7 +41,7 @@ template <std::size_t N> constexpr bool ascending(const std::size_t (&places)[N]
 } // namespace arraygpu
 
 /// Describes a struct by its fields, all of them, in their order: `AGPU_RECORD(sky::body, x, y, mass)`, outside of namespaces and behind the struct. It is then
-/// an element of gpu_vector and gpu_matrix, and arraygpu::expr<sky::body> has members x, y and mass. Fields are numbers, truth values, complex
+/// an element of gpu_vector, gpu_matrix and gpu_tensor3, and arraygpu::expr<sky::body> has members x, y and mass. Fields are numbers, truth values, complex
 /// numbers, described structs, and arrays of these; there are up to 16, of any names but value_type.
 #define AGPU_RECORD(S, ...)                                                                                                      \
     template <> struct arraygpu::detail::type_of<S> : arraygpu::detail::record_type<S> {};                                       \
@@ -56,11 +56,12 @@ template <std::size_t N> constexpr bool ascending(const std::size_t (&places)[N]
         template <int agpu_rank> struct in_expressions {                                                                         \
             AGPU_RECORD_LIST Fields                                                                                              \
         };                                                                                                                       \
-        static constexpr std::size_t places[] = {AGPU_RECORD_LIST Places};                                                       \
-        static_assert(arraygpu::detail::ascending(places), "AGPU_RECORD names the fields in another order than the struct");     \
+        static constexpr std::size_t agpu_places[] = {AGPU_RECORD_LIST Places};                                                  \
+        static constexpr const char *agpu_names = AGPU_RECORD_TEXT(AGPU_RECORD_REST(__VA_ARGS__));                               \
+        static_assert(arraygpu::detail::ascending(agpu_places), "AGPU_RECORD names the fields in another order than the struct");\
         /* structured bindings name all fields of a struct, or do not compile */                                                 \
-        static void complete(S &agpu_whole) { [[maybe_unused]] auto &[AGPU_RECORD_REST(__VA_ARGS__)] = agpu_whole; }             \
-        template <class agpu_struct> static auto all(agpu_struct &agpu_whole) {                                                  \
+        static void agpu_complete(S &agpu_whole) { [[maybe_unused]] auto &[AGPU_RECORD_REST(__VA_ARGS__)] = agpu_whole; }        \
+        template <class agpu_struct> static auto agpu_all(agpu_struct &agpu_whole) {                                             \
             auto &[AGPU_RECORD_REST(__VA_ARGS__)] = agpu_whole;                                                                  \
             return std::tie(AGPU_RECORD_REST(__VA_ARGS__));                                                                      \
         }                                                                                                                        \
@@ -69,6 +70,8 @@ template <std::size_t N> constexpr bool ascending(const std::size_t (&places)[N]
 #define AGPU_RECORD_PLACE(S, f) offsetof(S, f),
 #define AGPU_RECORD_NAME(S, f) , f##_agpu_
 #define AGPU_RECORD_LIST(...) __VA_ARGS__
+#define AGPU_RECORD_TEXT(...) AGPU_RECORD_AS_TEXT(__VA_ARGS__)
+#define AGPU_RECORD_AS_TEXT(...) #__VA_ARGS__
 #define AGPU_RECORD_REST(...) AGPU_RECORD_WITHOUT_FIRST(__VA_ARGS__)
 #define AGPU_RECORD_WITHOUT_FIRST(first, ...) __VA_ARGS__
 #define AGPU_RECORD_COUNT(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, n, ...) n

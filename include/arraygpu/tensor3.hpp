@@ -23,7 +23,7 @@ public:
     /// The extent along an axis, 0 (outermost), 1 or 2.
     std::size_t extent(int axis) const noexcept { return std::size_t(base::view_.extent[axis]); }
     /// Distance of neighbours along an axis, in elements.
-    std::int64_t stride(int axis) const noexcept { return base::view_.stride[axis]; }
+    std::int64_t stride(int axis) const noexcept { return base::view_.stride[axis] / detail::places<value_type>; }
 
     /// The matrix at one index along an axis.
     gpu_matrix_view<T> plane(int axis, std::int64_t index) const { return gpu_matrix_view<T>(detail::picked(base::view_, axis, index)); }
@@ -38,7 +38,7 @@ public:
 /// An array of three dimensions in the memory of a device, owned, row-major. Move only, as gpu_matrix.
 template <class T> class gpu_tensor3 : public detail::owned_array<T, 3, gpu_tensor3_view> {
     using base = detail::owned_array<T, 3, gpu_tensor3_view>;
-    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, complex numbers, or structs that a package or AGPU_RECORD describes");
 
 public:
     /// An array of 0 x 0 x 0 elements.

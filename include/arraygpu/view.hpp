@@ -15,7 +15,6 @@ template <class T, std::size_t Rank, template <class> class View> class array_vi
 public:
     using value_type = std::remove_const_t<T>;
     static_assert(type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t, bool, complex numbers, or structs that a package or AGPU_RECORD describes");
-    static_assert(Rank <= 2 || !is_record<value_type>::value, "structs are elements of vectors and matrices: of three dimensions there is an array for each field");
 
     /// A view from C; it is checked when it is used.
     explicit array_view(const agpu_view &from) noexcept : view_(from) {}

@@ -73,6 +73,9 @@ fn check(text: &str, bless: Option<&std::path::PathBuf>) -> Result<(), String> {
         }
     }
     let Some(options) = directive("run") else { return Ok(()) };
+    if text.lines().filter(|l| l.starts_with("; run:")).count() > 1 {
+        return Err("a file has one line `; run:`".into());
+    }
     let output = Arguments::of_options(options.split_whitespace());
     let output = output.and_then(|a| run(text, &a)).unwrap_or_else(|e| e.to_string());
     let expected: Vec<&str> =

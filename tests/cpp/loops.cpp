@@ -56,6 +56,18 @@ static void counted() {
         return std::make_tuple(s / 2, t * 2);
     }); }), std::make_tuple(0, 0), [](auto u, auto v) { return std::make_tuple(get<0>(u) + get<0>(v), get<1>(u) + get<1>(v)); }));
     CHECK(low == 1.5f && high == 24);
+    // the most states of a tuple, which go around; and as many in tuples and std::arrays of them
+    const auto around = [](auto, const auto &s) {
+        return std::apply([](auto first, auto... rest) { return std::make_tuple(rest..., first); }, s);
+    };
+    const auto from = [](auto v) { return std::make_tuple(v, v + 1, v + 2, v + 3, v + 4, v + 5, v + 6, v + 7, v + 8, v + 9, v + 10, v + 11); };
+    CHECK(same(gpu_vector<float>(map([&](auto v) { return get<2>(loop_for(8, from(v), around)); }, table)).to_host(), {11, 12, 13}));
+    const auto nested = [](auto v) { return std::make_tuple(std::make_tuple(v, v + 1), std::array{v + 2, v + 3}, std::make_tuple(v + 4)); };
+    const auto turned = [](auto, const auto &s) {
+        const auto [a, b, c] = s;
+        return std::make_tuple(std::make_tuple(get<1>(a), b[0]), std::array{b[1], get<0>(c)}, std::make_tuple(get<0>(a)));
+    };
+    CHECK(same(gpu_vector<float>(map([&](auto v) { return get<1>(loop_for(3, nested(v), turned))[1]; }, table)).to_host(), {2, 3, 4}));
 }
 
 static std::int64_t steps_of(std::int64_t n) {

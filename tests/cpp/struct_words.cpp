@@ -124,6 +124,106 @@ static void sequences() {
     CHECK(moved.get().to_host()[4].l.on && one.get().n[1] == 50);
 }
 
+// Views of structs whose strides are not 1, read and written, also in place and overlapping.
+static void strided() {
+    gpu::gpu_vector<body> all(some_bodies);
+    const auto faster = [](auto b) {
+        b.v = b.v + b.x;
+        b.n[0] = b.n[0] + 1;
+        return b;
+    };
+    // every second one in place, by an iteration; the others stay as they are
+    const auto step = [&](auto all) {
+        all.x = 0.5f * all.x;
+        all.n[1] = all.n[1] + all.n[0];
+        return all;
+    };
+    subview(all, 1, 8, 2) = gpu::iterate(3, subview(all, 1, 8, 2), step);
+    for (std::size_t i = 0; i < 8; ++i) {
+        const body was = some_bodies[i], now = all.to_host()[i];
+        CHECK(now.x == (i % 2 ? was.x / 8 : was.x) && now.n[1] == was.n[1] + (i % 2 ? 3 * was.n[0] : 0) && now.l.on == was.l.on);
+    }
+    // from elements that lie between those that are written, reversed
+    all.copy_from(some_bodies);
+    subview(all, 0, 8, 2) = gpu::map(faster, reverse(subview(all, 1, 8, 2)));
+    CHECK(all.to_host()[0].v == 15 && all.to_host()[6].x == 1 && all.to_host()[6].n[0] == 2 && all.to_host()[1].v == 2);
+    // fields of some structs, written by a function of elements
+    gpu::for_each(view::zip(subview(all, 0, 8, 4), gpu::gpu_vector<single>(2)), [](auto &b, auto z) { b.z = b.z + z + single(1, 0); });
+    CHECK(all.to_host()[4].z == single(2, 3) && all.to_host()[4].x == 3 && all.to_host()[2].z == single(1, 5));
+    // a column of a matrix as the state of an iteration that ends when it is small; every second row and column of a transposed one
+    all.copy_from(some_bodies);
+    gpu::gpu_matrix<body> m = gpu::generate(4, 4, [&](auto i, auto j) {
+        auto b = at(all, (i + j) % 8);
+        b.n[0] = 4 * i + j;
+        return b;
+    });
+    const auto [small, steps] = gpu::eval(gpu::iterate_while(20, m.view().col(2), [](auto c) { return sum(c.x) > 2; }, [&](auto c) {
+        c.x = 0.5f * c.x;
+        return c;
+    }).check_every(1));
+    CHECK(steps == 3 && small.to_host()[1].x == 0.375f && small.to_host()[3].n[0] == 14);
+    subview(m, 0, 4, 1, 4, 2, 2) = transpose(subview(m, 1, 4, 0, 4, 2, 2));
+    const std::vector<body> after = m.to_host();
+    CHECK(after[1].n[0] == 4 && after[3].n[0] == 12 && after[9].n[0] == 6 && after[11].n[0] == 14 && after[2].n[0] == 2 && after[5].n[0] == 5);
+    // complex numbers two apart
+    gpu::gpu_vector<single> z(std::vector<single>{{1, 2}, {3, 4}, {5, 6}, {7, 8}});
+    real(subview(z, 0, 4, 2)) = imag(subview(z, 1, 4, 2)) * 2.0f;
+    CHECK(z.to_host()[2] == single(16, 6) && single(gpu::reduce(subview(z, 1, 4, 2), single(1, 0), [](auto a, auto b) { return a * b; })) == single(3, 4) * single(7, 8));
+}
+
+static void repeated() {
+    const gpu::gpu_vector<body> bodies(some_bodies);
+    // a struct of the host, one that is computed, a complex number, an element on the device
+    const gpu::gpu_vector<body> same = gpu::repeat(some_bodies[3], 4);
+    const gpu::gpu_vector<body> last = gpu::repeat(at(bodies, 7), 3);
+    const gpu::gpu_vector<single> turn = gpu::repeat(single(0, 1), 3);
+    CHECK(same.size() == 4 && same.to_host()[2].n[1] == 30 && same.to_host()[3].z == single(1, 3));
+    CHECK(last.to_host()[1].x == 7 && turn.to_host()[2] == single(0, 1));
+    gpu::gpu_scalar<body> one;
+    one = at(bodies, 2);
+    CHECK(eval(gpu::repeat(one, 2)).to_host()[1].v == 3 && eval(gpu::repeat(one, 0)).empty());
+    const gpu::gpu_vector<float> moved = view::zip(bodies, view::repeat(body{1, 2, {}, {}, {}})) | view::transform([](auto a, auto b) { return a.x + b.v; });
+    CHECK(moved.to_host()[7] == 9);
+    CHECK(view::repeat(single(0, 1), 4).to_vector().to_host()[3] == single(0, 1));
+    gpu::gpu_vector<body> out(8);
+    gpu::copy(view::repeat(some_bodies[2], 8), out);
+    CHECK(out.to_host()[7].n[1] == 20);
+    const auto summed = [](auto a, auto b) {
+        a.x += b.x;
+        return a;
+    };
+    CHECK(body(gpu::reduce(view::repeat(some_bodies[2], 8), body{}, summed)).x == 16);
+    const auto both = view::zip(bodies, view::repeat(some_bodies[1])) | gpu::reduce(std::make_tuple(body{}, body{}), [&](auto a, auto b) {
+        return std::make_tuple(summed(get<0>(a), get<0>(b)), summed(get<1>(a), get<1>(b)));
+    });
+    CHECK(body(get<0>(both)).x == 28 && body(get<1>(both)).x == 8);
+    // rows and columns of structs and complex numbers
+    const gpu::gpu_matrix<body> rows = gpu::spread_rows(bodies, 2), cols = gpu::spread_cols(bodies, 2);
+    CHECK(rows.rows() == 2 && rows.to_host()[11].x == 3 && cols.cols() == 2 && cols.to_host()[11].x == 5);
+    const gpu::gpu_matrix<single> phases = gpu::spread_cols(turn, 2) * gpu::spread_cols(turn, 2);
+    CHECK(phases.to_host()[5] == single(-1, 0));
+}
+
+// Messages name the fields of a struct as those of the language do.
+static void names_in_messages() {
+    const gpu::gpu_vector<body> bodies(some_bodies), others(7);
+    const gpu::gpu_vector<single> z(8), w(7);
+    gpu::gpu_vector<body> out(8);
+    const auto heavier = [](auto a, auto b) { return gpu::if_else(a.n[1] > b.n[1], a, b); };
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "stars_x", out = gpu::map(heavier, gpu::named("bodies", bodies), gpu::named("stars", others)));
+    const auto counted = [](auto a, auto b) {
+        a.n[1] += b.n[1];
+        return a.n[1];
+    };
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "stars_n_1", eval(gpu::map(counted, gpu::named("bodies", bodies), gpu::named("stars", others))));
+    const auto brighter = [](auto a, auto b) { return a.l.bright > b.l.bright; };
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "bodies_l_bright", eval(gpu::map(brighter, gpu::named("bodies", bodies), gpu::named("stars", others))));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "wave_re", eval(gpu::named("wave", z) + gpu::named("other", w)));
+    CHECK(eval(gpu::named("wave", z) + z).size() == 8);
+    const gpu::gpu_scalar<single> one(single(2, 3));
+    CHECK(single(gpu::named("one", one)) == single(2, 3));
+}
+
 static void any_names() {
     const gpu::gpu_vector<names> v(std::vector<names>(3, {1, 2, 3, 4, 5, 6}));
     const gpu::gpu_vector<names> changed = gpu::map([](auto o) {
@@ -136,6 +236,9 @@ static void any_names() {
 int main() {
     states();
     any_names();
+    strided();
+    repeated();
+    names_in_messages();
     reductions();
     sequences();
     std::printf("struct words: %s\n", failures == 0 ? "ok" : "FAILED");

@@ -5,7 +5,7 @@ use super::call::Call;
 use super::frame::Running;
 use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::places::{elements, place_of, writes_an_input};
-use crate::span::{AXES, Span};
+use crate::span::{RANKS, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Launch;
 use arraygpu_compiler::plan::gpu::GpuVariant;
@@ -21,7 +21,7 @@ impl Call<'_> {
         ws: &Workspace,
         kernels: &mut Vec<Running>,
     ) -> Result<Scratch> {
-        let mut room = [0; AXES];
+        let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
         let (number, _) = self.variant(l, &space, each, ws)?;
         let kernel = &self.images.kernels[l.kernel as usize];
@@ -70,12 +70,16 @@ impl Call<'_> {
 
 /// Returns the layout of an array.
 fn layout(span: &Span) -> Layout<'_> {
-    let (extents, strides) = (&span.extents[AXES - span.rank..], &span.strides[AXES - span.rank..]);
-    Layout { extents, strides, size: span.ty.size(), address: span.base.addr() }
+    Layout {
+        extents: span.shape(),
+        strides: span.distances(),
+        size: span.ty.size(),
+        address: span.base.addr(),
+    }
 }
 
 /// Returns the index space of a launch, in which no extent is negative.
-pub(super) fn space<'r>(l: &Launch, ws: &Workspace, room: &'r mut [u64; AXES]) -> Result<Space<'r>> {
+pub(super) fn space<'r>(l: &Launch, ws: &Workspace, room: &'r mut [u64; RANKS]) -> Result<Space<'r>> {
     elements(l, ws)?;
     let extents = &mut room[..l.domain.len()];
     for (n, d) in extents.iter_mut().zip(&l.domain) {

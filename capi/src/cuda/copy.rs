@@ -8,6 +8,7 @@ use super::state::{KERNELS, Stream};
 use crate::error::Result;
 use crate::span::{AXES, Span};
 use crate::span_copy::walk;
+use arraygpu_compiler::scalar::Ty;
 use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
@@ -31,11 +32,27 @@ enum Walk {
     Each,
     /// Along three axes.
     Rows,
+    /// Along four axes: structs of three dimensions.
+    Structs,
 }
 
 impl Walk {
     fn entry(self) -> &'static str {
-        if self == Walk::Each { "arraygpu_each" } else { "arraygpu_rows" }
+        match self {
+            Walk::Each => "arraygpu_each",
+            Walk::Rows => "arraygpu_rows",
+            Walk::Structs => "arraygpu_structs",
+        }
+    }
+
+    /// Returns the parameters of a kernel, and the index along each axis with the extent that it stays below; the
+    /// outermost index has none.
+    fn axes(self) -> (&'static [&'static str], &'static [(&'static str, &'static str)]) {
+        match self {
+            Walk::Each => (&PARAMS[..5], &[]),
+            Walk::Rows => (&PARAMS[..11], &[("j", "inner"), ("m", "middle"), ("o", "")]),
+            Walk::Structs => (&PARAMS, &[("j", "inner"), ("m", "middle"), ("o", "outer"), ("f", "")]),
+        }
     }
 }
 
@@ -44,13 +61,15 @@ const THREADS: u32 = 256;
 fn number(op: Op, size: usize, walk: Walk) -> usize {
     match op {
         Op::Take => KERNELS - 1,
+        // structs are bytes, which are copied as words, or filled
+        Op::Fill if walk == Walk::Structs => KERNELS - 2,
         _ => walk as usize * 12 + op as usize * 4 + size.ilog2() as usize,
     }
 }
 
-/// The parameters of all kernels, followed by those for three axes. Steps are in bytes; `inner` and
-/// `middle` are extents.
-const PARAMS: [&str; 11] = [
+/// The parameters of all kernels, followed by those for three axes, then by those for four. Steps are in bytes;
+/// `inner`, `middle` and `outer` are extents.
+const PARAMS: [&str; 14] = [
     "to",
     "to_step",
     "from",
@@ -62,45 +81,50 @@ const PARAMS: [&str; 11] = [
     "to_outer",
     "from_middle",
     "from_outer",
+    "outer",
+    "to_far",
+    "from_far",
 ];
 
-/// Computes the element's three indices: element `i` of all is element `j` of row `m` of part `o`.
-const INDICES: &str = "@%long bra divide;
-    cvt.u32.u64 %small, %i;
-    cvt.u32.u64 %by_inner, %inner;
-    cvt.u32.u64 %by_middle, %middle;
-    div.u32 %row, %small, %by_inner;
-    mul.lo.u32 %thread, %row, %by_inner;
-    sub.u32 %thread, %small, %thread;
-    cvt.u64.u32 %j, %thread;
-    div.u32 %small, %row, %by_middle;
-    cvt.u64.u32 %o, %small;
-    mul.lo.u32 %small, %small, %by_middle;
-    sub.u32 %small, %row, %small;
-    cvt.u64.u32 %m, %small;
+/// Computes the indices of element %i: it is element `j` of row `m` of part `o`, and so on. Divisions of 64 bits take
+/// longer, so they are for spans of more than 2^32 elements.
+fn indices(axes: &[(&str, &str)]) -> String {
+    let [inner @ .., (last, _)] = axes else { return String::new() };
+    let mut short = "cvt.u32.u64 %left, %i;\n    ".to_string();
+    let mut long = "mov.b64 %rest, %i;\n    ".to_string();
+    for (index, extent) in inner {
+        short += &format!(
+            "cvt.u32.u64 %small, %{extent};
+    div.u32 %quotient, %left, %small;
+    mul.lo.u32 %small, %quotient, %small;
+    sub.u32 %small, %left, %small;
+    cvt.u64.u32 %{index}, %small;
+    mov.b32 %left, %quotient;
+    "
+        );
+        long += &format!("rem.u64 %{index}, %rest, %{extent};\n    div.u64 %rest, %rest, %{extent};\n    ");
+    }
+    format!(
+        "@%long bra divide;
+    {short}cvt.u64.u32 %{last}, %left;
     bra found;
 divide:
-    div.u64 %o, %i, %inner;
-    rem.u64 %j, %i, %inner;
-    rem.u64 %m, %o, %middle;
-    div.u64 %o, %o, %middle;
+    {long}mov.b64 %{last}, %rest;
 found:
-    ";
+    "
+    )
+}
 
 /// Returns the PTX of a kernel over `n` elements of `size` bytes. A fill has its value in the place
 /// of the source.
 fn ptx(op: Op, size: usize, walk: Walk) -> String {
     let bits = size * 8;
-    let (params, index, indices) = match walk {
-        Walk::Each => (&PARAMS[..5], "%i", ""),
-        Walk::Rows => (&PARAMS[..], "%j", INDICES),
-    };
+    let (params, axes) = walk.axes();
+    let index = if axes.is_empty() { "%i" } else { "%j" };
     let address = |side: &str| {
         let mut text = format!("mad.lo.s64 %a, {index}, %{side}_step, %{side};\n    ");
-        if walk == Walk::Rows {
-            text += &format!(
-                "mad.lo.s64 %a, %m, %{side}_middle, %a;\n    mad.lo.s64 %a, %o, %{side}_outer, %a;\n    "
-            );
+        for ((index, _), step) in axes.iter().skip(1).zip(["middle", "outer", "far"]) {
+            text += &format!("mad.lo.s64 %a, %{index}, %{side}_{step}, %a;\n    ");
         }
         text
     };
@@ -132,8 +156,8 @@ fn ptx(op: Op, size: usize, walk: Walk) -> String {
 .visible .entry {}({})
 {{
     .reg .pred %p, %long;
-    .reg .b32 %block, %size, %thread, %small, %row, %by_inner, %by_middle;
-    .reg .b64 {registers}%i, %by, %a, %v, %old, %j, %m, %o;
+    .reg .b32 %block, %size, %thread, %small, %left, %quotient;
+    .reg .b64 {registers}%i, %by, %a, %v, %old, %rest, %j, %m, %o, %f;
     {loads}mov.u32 %block, %ctaid.x;
     mov.u32 %size, %ntid.x;
     mov.u32 %thread, %tid.x;
@@ -147,7 +171,7 @@ fn ptx(op: Op, size: usize, walk: Walk) -> String {
 next:
     setp.ge.s64 %p, %i, %count;
     @%p bra done;
-    {indices}{load}{change}{}st.global.u{bits} [%a], %v;
+    {}{load}{change}{}st.global.u{bits} [%a], %v;
 skip:
     add.s64 %i, %i, %by;
     bra next;
@@ -157,6 +181,7 @@ done:
 \0",
         walk.entry(),
         list.join(", "),
+        indices(axes),
         address("to")
     )
 }
@@ -171,16 +196,45 @@ impl Gpu {
     }
 }
 
+/// Returns two spans of bytes whose rows lie side by side, such as structs, as spans of the widest words that begin and
+/// end with the rows.
+fn as_words(to: &Span, from: &Span) -> Option<[Span; 2]> {
+    const LAST: usize = AXES - 1;
+    if to.ty.size() != 1 || to.strides[LAST] != 1 || from.strides[LAST] != 1 {
+        return None;
+    }
+    let fits = |size: usize| {
+        let of = |s: &Span| {
+            let mut steps = s.extents.iter().zip(&s.strides).take(LAST).filter(|(n, _)| **n > 1);
+            s.base.addr().is_multiple_of(size) && steps.all(|(_, step)| step % size as i64 == 0)
+        };
+        to.extents[LAST] % size as i64 == 0 && of(to) && of(from)
+    };
+    let ty = [Ty::U64, Ty::U32, Ty::U16].into_iter().find(|ty| fits(ty.size()))?;
+    let words = |s: &Span| {
+        let mut words = Span { ty, ..*s };
+        words.extents[LAST] /= ty.size() as i64;
+        words.strides[..LAST].iter_mut().for_each(|step| *step /= ty.size() as i64);
+        words
+    };
+    Some([words(to), words(from)])
+}
+
 fn way(to: &Span, from: &Span) -> Walk {
-    let [outer, middle, _] = walk(to, from);
-    if outer.0 == 1 && middle.0 == 1 { Walk::Each } else { Walk::Rows }
+    match walk(to, from) {
+        [(1, ..), (1, ..), (1, ..), _] => Walk::Each,
+        [(1, ..), ..] => Walk::Rows,
+        _ => Walk::Structs,
+    }
 }
 
 /// Runs a kernel over all elements of a checked span, and those of another span with the same
 /// extents.
 fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: &Span) -> Result<()> {
+    let words = if op == Op::Copy { as_words(to, from) } else { None };
+    let [to, from] = words.as_ref().map_or([to, from], |[to, from]| [to, from]);
     let size = to.ty.size();
-    let ([outer, middle, inner], way) = (walk(to, from), way(to, from));
+    let ([far, outer, middle, inner], way) = (walk(to, from), way(to, from));
     let step = |stride: i64| stride.wrapping_mul(size as i64) as u64;
     let values = [
         to.base.addr() as u64,
@@ -194,6 +248,9 @@ fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: &Span) -> Result<()
         step(outer.1),
         step(middle.2),
         step(outer.2),
+        outer.0 as u64,
+        step(far.1),
+        step(far.2),
     ];
     // SAFETY: both sides are checked spans of the same number of elements.
     let code = unsafe { launch(gpu, stream.raw, gpu.copy_kernel(op, size, way)?, values) };
@@ -228,7 +285,7 @@ pub(super) fn take(
 ) -> Result<()> {
     // SAFETY: the words are the caller's, and live as long as the context.
     let code = unsafe {
-        let values = [to, 8, from, 8, words, 0, 0, 0, 0, 0, 0];
+        let values = [to, 8, from, 8, words, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         launch(gpu, stream, gpu.copy_kernel(Op::Take, 8, Walk::Each)?, values)
     };
     gpu.check(code, format_args!("taking {words} words"))
@@ -239,7 +296,9 @@ pub(super) fn prepare(gpu: &Gpu, to: &Span) -> Result<()> {
     if to.is_flat() {
         return Ok(());
     }
-    gpu.copy_kernel(Op::Copy, to.ty.size(), way(to, &to.packed(to.base))).map(drop)
+    let from = to.packed(to.base);
+    let [to, from] = as_words(to, &from).unwrap_or([*to, from]);
+    gpu.copy_kernel(Op::Copy, to.ty.size(), way(&to, &from)).map(drop)
 }
 
 /// Copies between checked spans on one device, which have the same extents and do not overlap.
@@ -300,7 +359,12 @@ mod tests {
         for op in [Op::Copy, Op::Fill, Op::Bool, Op::Take] {
             for size in if op == Op::Take { &[8][..] } else { &[1, 2, 4, 8] } {
                 let size = *size;
-                for walk in if op == Op::Take { &[Walk::Each][..] } else { &[Walk::Each, Walk::Rows] } {
+                let walks = match (op, size) {
+                    (Op::Take, _) => &[Walk::Each][..],
+                    (Op::Copy, _) | (Op::Fill, 1) => &[Walk::Each, Walk::Rows, Walk::Structs],
+                    _ => &[Walk::Each, Walk::Rows],
+                };
+                for walk in walks {
                     let (name, text) = (format!("{} of {size}", op as usize), ptx(op, size, *walk));
                     let ptx = text.trim_end_matches('\0').to_string();
                     assert!(modules[number(op, size, *walk)].replace(ptxas::Module { name, ptx }).is_none());

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::log::log;
 use crate::places::{place_of, scalar};
 use crate::repeat;
-use crate::span::{AXES, Span};
+use crate::span::{RANKS, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::policy::Scratch;
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
@@ -170,7 +170,7 @@ impl Call<'_> {
     /// Whether the first of `steps` runs instead of those behind it.
     pub(super) fn instead(&self, step: &Step, steps: &[Step], ws: &Workspace) -> Result<bool> {
         let (Step::Instead(_), Some(Step::Launch(l))) = (step, steps.first()) else { return Ok(false) };
-        let mut room = [0; AXES];
+        let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
         Ok(self.find(l, &space, 1, ws).is_some())
     }
@@ -205,7 +205,7 @@ impl Call<'_> {
             if !bind(each, run, &mut ws.spans) {
                 break;
             }
-            let mut room = [0; AXES];
+            let mut room = [0; RANKS];
             let space = space(l, ws, &mut room)?;
             let steps = self.variant(l, &space, each, ws)?.1.steps_per_launch;
             if steps.is_none_or(|n| i64::from(n.get()) != each) {

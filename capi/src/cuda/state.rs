@@ -131,5 +131,6 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 /// The number of this library's kernels: fills, copies and conversions to bool, for elements of 1,
-/// 2, 4 and 8 bytes, along one axis or three; and one that takes words of 8 bytes along one axis.
-pub(super) const KERNELS: usize = 25;
+/// 2, 4 and 8 bytes, along one axis or three; copies along four, and fills of bytes; and one that takes words of 8 bytes
+/// along one axis.
+pub(super) const KERNELS: usize = 30;

@@ -161,15 +161,15 @@ pub fn copies<T: Copy + Default + PartialEq + std::fmt::Debug>(
     ty: AgpuType,
     host: &[T],
 ) {
-    const KINDS: [(i64, [i64; 3]); 8] = [
-        (0, [20, 5, 1]),
-        (3, [60, 7, 1]),
-        (0, [1, 4, 12]),
-        (59, [-20, -5, -1]),
-        (70, [40, -9, 2]),
-        (2, [4, 50, 1]),
-        (0, [5, 20, 1]),
-        (100, [31, -13, 3]),
+    const KINDS: [(i64, [i64; 4]); 8] = [
+        (0, [50, 20, 5, 1]),
+        (3, [100, 60, 7, 1]),
+        (0, [50, 1, 4, 12]),
+        (59, [60, -20, -5, -1]),
+        (70, [70, 40, -9, 2]),
+        (2, [8, 4, 50, 1]),
+        (0, [10, 5, 20, 1]),
+        (100, [59, 31, -13, 3]),
     ];
     assert_eq!(host.len(), 200);
     let (a, b) = (buffer(contexts[0], ty, host), buffer(contexts[1], ty, host));
@@ -177,8 +177,12 @@ pub fn copies<T: Copy + Default + PartialEq + std::fmt::Debug>(
         // SAFETY: `host` has the buffer's length.
         ok(unsafe { agpu_copy_from_host(v.view(), host.as_ptr().cast(), 200) });
     };
-    for extents in [vec![2, 3, 4], vec![3, 4], vec![1, 4], vec![4, 1], vec![2, 1, 3], vec![2, 0, 3]] {
-        let cut = 3 - extents.len();
+    // four axes are the bytes of structs in an array of three
+    let structs = [vec![2, 2, 3, 4], vec![2, 2, 0, 4], vec![1, 2, 1, 4]];
+    let structs = structs.into_iter().filter(|_| size_of::<T>() == 1);
+    let arrays = [vec![2, 3, 4], vec![3, 4], vec![1, 4], vec![4, 1], vec![2, 1, 3], vec![2, 0, 3]];
+    for extents in arrays.into_iter().chain(structs) {
+        let cut = 4 - extents.len();
         // Each kind is copied to four others.
         let pairs = (0..32).map(|i| (&KINDS[i % 8], &KINDS[(i % 8 + i / 8 * 3) % 8]));
         for (to, from) in pairs {

@@ -518,7 +518,7 @@ int cuModuleLoadDataEx(struct module **out, const char *image, unsigned n, int *
     if (!ptx && (option("reject_cubin", 0) || ++cubin_loads <= option("reject_cubins", 0))) return 209;
     if (!ptx && strncmp(image, "\177ELF linked", 11) == 0 && !strstr(image, "end")) bug("half of the machine code");
     struct module *m = calloc(1, sizeof *m);
-    m->own = strstr(image, "arraygpu_each") || strstr(image, "arraygpu_rows");
+    m->own = strstr(image, "arraygpu_each") || strstr(image, "arraygpu_rows") || strstr(image, "arraygpu_structs");
     m->op = strstr(image, "atom.global.exch") ? 3 : !strstr(image, "ld.global") ? 1 : strstr(image, "setp.ne") ? 2 : 0;
     m->size = strstr(image, "st.global.u8") ? 1 : strstr(image, "st.global.u16") ? 2 : strstr(image, "st.global.u32") ? 4 : 8;
     *out = m;
@@ -561,7 +561,7 @@ static int enqueue_launch(struct function *f, unsigned grid, unsigned block, str
         if (r->count > 64) bug("%u launch parameters", r->count);
         memcpy(r->words, extra[1], r->count * 8);
     } else {
-        r->count = strcmp(f->name, "arraygpu_rows") ? 5 : 11;
+        r->count = !strcmp(f->name, "arraygpu_structs") ? 14 : !strcmp(f->name, "arraygpu_rows") ? 11 : 5;
         for (unsigned i = 0; i < r->count; ++i) r->words[i] = *(uint64_t *)params[i];
     }
     if (logged == log_room) log_ = realloc(log_, (log_room = log_room * 2 + 64) * sizeof *log_);

@@ -42,6 +42,18 @@ static void rows(const struct module *m, const uint64_t *w) {
     }
 }
 
+/* The same along four axes: part by part. */
+static void structs(const struct module *m, const uint64_t *w) {
+    int64_t n = (int64_t)w[4], part = (int64_t)(w[5] * w[6] * w[11]);
+    if (n <= 0 || part <= 0 || n % part) bug("parts of %ld of %ld elements", (long)part, (long)n);
+    for (int64_t f = 0; f < n / part; ++f) {
+        uint64_t words[11], value = m->op == 1;
+        memcpy(words, w, sizeof words);
+        words[0] += (uint64_t)f * w[12], words[2] += value ? 0 : (uint64_t)f * w[13], words[4] = (uint64_t)part;
+        rows(m, words);
+    }
+}
+
 static void scale(const fake_launch_record *l, int strided, uint32_t version) {
     const uint64_t *w = l->words, *rest = w + (strided ? 4 : 2);
     int64_t sx = strided ? (int64_t)w[2] : 1, sr = strided ? (int64_t)w[3] : 1, n = (int64_t)rest[0];
@@ -57,7 +69,7 @@ static void launch(const struct function *f, const fake_launch_record *l) {
     const uint64_t *w = l->words;
     int64_t n;
     if (f->module->own) {
-        l->count == 11 ? rows(f->module, w) : each(f->module, w);
+        l->count == 14 ? structs(f->module, w) : l->count == 11 ? rows(f->module, w) : each(f->module, w);
     } else if (!strcmp(l->entry, "dot")) {
         n = (int64_t)w[4];
         int64_t tiles = (n + 2047) / 2048, groups = (tiles + 2047) / 2048;

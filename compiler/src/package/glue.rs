@@ -167,13 +167,15 @@ fn field(record: &Record, leaf: &Leaf, structs: &str) -> String {
 }
 
 /// Makes the view of a field of structs, which are bytes with an axis more. Of anything else it gives what it got, which
-/// the runtime refuses: the elements are bytes.
+/// the runtime refuses: its rank or its elements are others.
 const FIELD: &str = "
 static inline agpu_view agpu_field(agpu_view structs, int32_t kind, int32_t size, int64_t at, int64_t record)
 {
     agpu_view field = structs;
     const int64_t last = structs.rank - 1;
     int is_empty = 0;
+    // the field gets a type of its own, so the runtime would not see that these are no bytes
+    if (structs.element.kind != AGPU_U8 || structs.element.size != 1) return structs;
     for (int64_t axis = 0; axis < last && axis < AGPU_MAX_RANK; axis++) is_empty |= structs.extent[axis] == 0;
     if (is_empty) at = 0;
     if (last < 0 || last >= AGPU_MAX_RANK || structs.extent[last] != record || (record > 1 && structs.stride[last] != 1)

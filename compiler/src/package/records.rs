@@ -134,7 +134,7 @@ impl Records {
         self.size(&FieldType::Struct(name.into())).0
     }
 
-    /// Checks the names of structs and fields, and that each use has a layout.
+    /// Checks the names of structs and fields.
     pub fn check(&self, functions: &[&Function]) -> Result<()> {
         for s in &self.structs {
             super::names::require_good("a record", &s.name)?;
@@ -144,22 +144,6 @@ impl Records {
             if functions.iter().any(|f| f.name == s.name) {
                 let message = format!("a function and a record are both named {:?} in C: rename one", s.name);
                 return Err(Error::user("E0503", message));
-            }
-        }
-        for u in &self.uses {
-            let function = functions.iter().find(|f| f.name == u.function);
-            let rank = function.map_or(0, |f| match u.is_result {
-                false => f.params[u.first].ty.rank,
-                true => f.graph.ty(f.results[u.first].value).rank,
-            });
-            if rank > 2 {
-                let message = format!(
-                    "{}: {} is an array of records of three dimensions, and only vectors and matrices of records can \
-                     be arrays of structs: leave `.structs()` out",
-                    u.function, u.name
-                );
-                let place = function.and_then(|f| f.loc.as_ref());
-                return Err(Error::user("E0504", message).at(place));
             }
         }
         Ok(())

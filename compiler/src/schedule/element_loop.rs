@@ -2,7 +2,7 @@
 //!
 //! All values of a loop have the same operands, so the first one that is needed emits the loop, and the others read
 //! its registers. What does not depend on a step is computed before the loop. Nothing is unrolled. A condition that
-//! takes no statements and reads nothing is the loop's own; otherwise a flag says whether the loop goes on. What the
+//! takes no statements and reads nothing in each step is the loop's own; otherwise a flag says whether the loop goes on. What the
 //! condition and the step both compute of the states is computed once, with the condition of the next step, and kept
 //! in registers (loop inversion): assemblers compute it again behind the branch.
 
@@ -49,11 +49,11 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
         }
         let (vars, at) = (r.known(), r.at.clone());
         let place = Surroundings { vars: &vars, at: &at };
-        l.in_loop(|l| steps(l, step, number.as_ref(), &states, &place))
+        l.in_loop(|l| steps(l, step, number.as_ref(), &states, &before, &place))
     };
     // a read before the loop may be in bounds only because the loop has a step
     let is_run = matches!(&count, Expr::Lit(l) if l.as_i64() > 0);
-    if is_run || !before.iter().any(|n| reads(&l.launch.g, *n)) {
+    if is_run || !before.iter().any(|n| reads(&l.launch.g, *n, &[])) {
         let mut made = code(l, r)?;
         out.append(&mut made);
     } else {
@@ -133,12 +133,13 @@ fn remember(l: &mut Lower, op: &Op, n: NodeId, values: &[Expr], r: &mut Region) 
     }
 }
 
-/// Emits the steps.
+/// Emits the steps; `before` was computed before them.
 fn steps(
     l: &mut Lower,
     step: &Lambda,
     number: Option<&Number>,
     states: &[Reg],
+    before: &[NodeId],
     place: &Surroundings,
 ) -> Result<Vec<Stmt>> {
     let types: Vec<Ty> = step.params.iter().map(|p| p.1).collect();
@@ -146,7 +147,7 @@ fn steps(
     let body = l.launch.g.open(step, &nodes);
     let parts: Vec<NodeId> = l.launch.g.op(body).operands().collect();
     let (condition, next) = parts.split_first().expect("a condition and the next states");
-    let shared = shared(l, *condition, next, &nodes);
+    let shared = shared(l, *condition, next, (&nodes, before));
     if !shared.is_empty() {
         return inverted(
             l,
@@ -169,8 +170,8 @@ fn steps(
     go_on(l, states, values, number, &mut code);
     let is_below = number.map_or(Expr::Lit(Lit::bool(true)), Number::is_below);
     let always = matches!(&goes_on, Expr::Lit(l) if l.as_bool());
-    // what the condition reads may be there only if there is one more step
-    let is_apart = number.is_some() && reads(&l.launch.g, *condition);
+    // what the condition reads in each step may be there only if there is one more step
+    let is_apart = number.is_some() && reads(&l.launch.g, *condition, before);
     if test.is_empty() && !is_apart {
         let while_ = match number {
             _ if always => is_below,
@@ -207,14 +208,20 @@ struct Step<'a> {
 }
 
 /// Returns the largest values of the states that both the condition and the next states need. There are none if
-/// the condition reads or has loops: it is computed once more behind the last step here.
-fn shared(l: &Lower, condition: NodeId, next: &[NodeId], nodes: &[NodeId]) -> Vec<NodeId> {
+/// the condition reads in each step or has loops: it is computed once more behind the last step here. What was computed
+/// before the steps is known.
+fn shared(
+    l: &Lower,
+    condition: NodeId,
+    next: &[NodeId],
+    (nodes, before): (&[NodeId], &[NodeId]),
+) -> Vec<NodeId> {
     let g = &l.launch.g;
-    let of_condition: HashSet<NodeId> =
-        g.reachable_until([condition], |n| g.is_closed(n)).into_iter().collect();
+    let is_known = |n: NodeId| g.is_closed(n) || before.contains(&n);
+    let of_condition: HashSet<NodeId> = g.reachable_until([condition], is_known).into_iter().collect();
     let is_plain = |n: &NodeId| {
         let op = g.op(*n);
-        !op.is_loop() && !op.may_record(g) && !matches!(op, Op::Elem(..) | Op::At(..))
+        before.contains(n) || !op.is_loop() && !op.may_record(g) && !matches!(op, Op::Elem(..) | Op::At(..))
     };
     if !of_condition.iter().all(is_plain) {
         return Vec::new();

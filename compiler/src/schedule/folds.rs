@@ -3,6 +3,7 @@
 //! may be needed; one loop computes them all.
 
 use super::element::element;
+use super::order_free;
 use crate::core::{Graph, Lambda, NodeId, Op, tuples};
 use crate::scalar::Ty;
 
@@ -37,9 +38,10 @@ impl Fold {
     }
 
     /// Returns a reduction as a fold, which it is if its order is free ([`super::order_free`]).
-    pub fn of_reduction(g: &Graph, node: NodeId) -> Option<Fold> {
-        let Op::Reduce { join, init, src, .. } = g.op(node).clone() else { return None };
-        Some(Fold { nodes: vec![node], types: tuples::types(g, init), step: join, init, src })
+    pub fn of_reduction(g: &mut Graph, node: NodeId) -> Option<Fold> {
+        let Op::Reduce { init, src, .. } = *g.op(node) else { return None };
+        let step = order_free::in_order(g, node)?;
+        Some(Fold { nodes: vec![node], types: tuples::types(g, init), step, init, src })
     }
 
     /// Returns the initial values of the accumulators.

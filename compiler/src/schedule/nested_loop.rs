@@ -194,7 +194,7 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
         Ok((values, out))
     };
     // a read before the loop may be in bounds only because the loop has an element
-    if !nodes.iter().any(|n| reads(&l.launch.g, *n)) {
+    if !nodes.iter().any(|n| reads(&l.launch.g, *n, &[])) {
         return code(l, r);
     }
     let values: Vec<Reg> = of.iter().map(|n| l.k.reg("value", l.launch.g.ty(*n).elem)).collect();
@@ -205,10 +205,11 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     Ok((read(&values), begin.chain([Stmt::If(some, code, vec![])]).collect()))
 }
 
-/// Whether a value reads an array at indices that depend on the element.
-pub(super) fn reads(g: &Graph, n: NodeId) -> bool {
-    let is_read = |m: NodeId| matches!(g.op(m), Op::Elem(..)) && !g.is_closed(m);
-    g.reachable_until([n], |m| g.is_closed(m)).into_iter().any(is_read)
+/// Whether a value reads an array at indices that depend on the element; what is known reads nothing.
+pub(super) fn reads(g: &Graph, n: NodeId, known: &[NodeId]) -> bool {
+    let ends = |m: NodeId| g.is_closed(m) || known.contains(&m);
+    let is_read = |m: NodeId| matches!(g.op(m), Op::Elem(..)) && !ends(m);
+    g.reachable_until([n], ends).into_iter().any(is_read)
 }
 
 /// Returns the scalars that a nested operation's elements and its function need and that depend on
@@ -319,7 +320,8 @@ fn reduce(
         return Ok(vec![slots::reduce(l, &r, start.remove(0), count, place, element, out)?]);
     }
     if (l.k.is_gpu() || l.k.in_lockstep) && order_free::is_order_free(&mut l.launch.g, nodes[0]) {
-        let in_order = Fold::of_reduction(&l.launch.g, nodes[0]).expect("a reduction whose order is free");
+        let in_order =
+            Fold::of_reduction(&mut l.launch.g, nodes[0]).expect("a reduction whose order is free");
         return fold(l, &in_order, nodes, start, count, place, out);
     }
     let mut result = Vec::new();

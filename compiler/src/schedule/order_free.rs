@@ -4,10 +4,11 @@
 //! So are sums and products of integers, which wrap, minima and maxima, which are one of their operands (semantics
 //! 2.2), and the operators of bits. The order of a reduction of tuples is free if its components do not depend on one
 //! another and each is such a reduction. It is free as well for a pair of an extreme element and its number: of equal
-//! elements the one with the least number stays (semantics 5.15), whatever the order of joins is.
+//! elements the one with the least number stays (semantics 5.15), whatever the order of joins is. One after another,
+//! that is the one that came first ([`in_order`]), so numbers need not be compared.
 
 use crate::core::{Graph, Lambda, NodeId, Op, Var, tuples};
-use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::identity::commutative;
 
 /// Whether the order of a reduction's elements is free.
@@ -23,7 +24,8 @@ pub fn is_order_free(g: &mut Graph, node: NodeId) -> bool {
     parts.iter().all(|part| match part[..] {
         [one] => is_free(g, &join, &joined, one),
         [a, b] => {
-            [[a, b], [b, a]].into_iter().any(|of| is_number(g, of[1]) && is_place(g, &join, &joined, of))
+            let places = [[a, b], [b, a]];
+            places.into_iter().any(|of| is_number(g, of[1]) && place(g, &join, &joined, of).is_some())
         }
         _ => false,
     })
@@ -62,19 +64,71 @@ fn is_free(g: &Graph, join: &Lambda, joined: &[NodeId], at: usize) -> bool {
     }
 }
 
-/// Whether two components are an extreme element and its number.
-fn is_place(g: &mut Graph, join: &Lambda, joined: &[NodeId], [value, number]: [usize; 2]) -> bool {
+/// If two components are an extreme element and its number, returns the comparison by which an element is more extreme.
+fn place(g: &mut Graph, join: &Lambda, joined: &[NodeId], [value, number]: [usize; 2]) -> Option<BinaryOp> {
     let var = |g: &mut Graph, at: usize| g.add(Op::Var(join.params[at].0, join.params[at].1));
     let n = joined.len();
     let [x, i, y, j] = [value, number, value + n, number + n].map(|at| var(g, at));
     if g.ty(i).elem != Ty::I64 {
-        return false;
+        return None;
     }
-    [BinaryOp::Lt, BinaryOp::Gt].into_iter().any(|better| {
-        let takes = takes_second(g, better, [x, i], [y, j]);
+    [BinaryOp::Lt, BinaryOp::Gt].into_iter().find(|better| {
+        let takes = takes_second(g, *better, [x, i], [y, j]);
         let chosen = [(x, y), (i, j)].map(|(a, b)| g.add(Op::Select(takes, b, a)));
         same(g, chosen[0], joined[value]) && same(g, chosen[1], joined[number])
     })
+}
+
+/// Returns the operator of a reduction whose order is free, for the elements one after another in their order. An extreme
+/// element stays if no later one is more extreme; the first one takes the place of the initial value, than which nothing
+/// is less extreme.
+pub fn in_order(g: &mut Graph, node: NodeId) -> Option<Lambda> {
+    let Op::Reduce { join, init, .. } = g.op(node).clone() else { return None };
+    let joined = tuples::components(g, join.body);
+    let begins = tuples::components(g, init);
+    let mut places = Vec::new();
+    for part in independent(g, &join, &joined) {
+        let [a, b] = part[..] else { continue };
+        for of in [[a, b], [b, a]] {
+            let Some(better) = place(g, &join, &joined, of) else { continue };
+            let ty = g.ty(joined[of[0]]).elem;
+            let worst = if better == BinaryOp::Lt { Lit::greatest(ty) } else { Lit::least(ty) };
+            if of.map(|at| g.as_lit(begins[at])) == [Some(worst), Some(Lit::i64(-1))] {
+                places.push((of, better));
+            }
+        }
+    }
+    let types: Vec<_> = join.params.iter().map(|p| p.1).collect();
+    Some(g.lambda(&types, |g, v| {
+        let body = g.open(&join, v);
+        let mut next = tuples::components(g, body);
+        for ([value, number], better) in places {
+            let takes = takes_later(g, better, v[value], v[value + next.len()], v[number + next.len()]);
+            for at in [value, number] {
+                next[at] = g.add(Op::Select(takes, v[at + next.len()], v[at]));
+            }
+        }
+        if next.len() == 1 { next[0] } else { g.add(Op::Tuple(next)) }
+    }))
+}
+
+/// Whether an element y takes the place of x, which came before it or is the initial value: it is the first one, or more
+/// extreme. The first NaN is the most extreme.
+fn takes_later(g: &mut Graph, better: BinaryOp, x: NodeId, y: NodeId, number: NodeId) -> NodeId {
+    let binary = |g: &mut Graph, op, a, b| g.add(Op::Binary(op, a, b));
+    let zero = g.lit(Lit::i64(0));
+    let is_first = binary(g, BinaryOp::Eq, number, zero);
+    let is_better = match g.ty(x).elem.is_float() {
+        false => binary(g, better, y, x),
+        true => {
+            let stays = if better == BinaryOp::Lt { BinaryOp::Le } else { BinaryOp::Ge };
+            let stays = binary(g, stays, x, y);
+            let goes = g.add(Op::Unary(UnaryOp::Not, stays));
+            let is_number = binary(g, BinaryOp::Eq, x, x);
+            binary(g, BinaryOp::And, is_number, goes)
+        }
+    };
+    binary(g, BinaryOp::Or, is_better, is_first)
 }
 
 /// Whether the second of two elements with their numbers is the extreme one (semantics 5.15), as the language

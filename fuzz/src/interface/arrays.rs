@@ -102,7 +102,7 @@ pub(super) fn buffer_create(t: &mut Thread) -> Done {
 pub(super) fn buffer_create_array(t: &mut Thread) -> Done {
     let (context, ty) = (t.context(), t.number(TYPES));
     let rank =
-        if t.rng.one_in(8) { t.rng.pick(&[0, -1, 4, 6, 7, i32::MAX]) } else { 1 + t.rng.below(3) as i32 };
+        if t.rng.one_in(8) { t.rng.pick(&[0, -1, 5, 6, 7, i32::MAX]) } else { 1 + t.rng.below(4) as i32 };
     let extents: Vec<i64> = (0..8).map(|_| t.int()).collect();
     let at = if t.rng.one_in(16) { null() } else { extents.as_ptr() };
     // SAFETY: as above; there are as many extents as a rank that is allowed.
@@ -178,7 +178,7 @@ pub(super) fn view_slice(t: &mut Thread) -> Done {
 }
 
 pub(super) fn view_transpose(t: &mut Thread) -> Done {
-    let (view, a, b) = (t.view(), t.rng.pick(&[0, 1, 2, -1]), t.rng.pick(&[0, 1, 2, 7]));
+    let (view, a, b) = (t.view(), t.rng.pick(&[0, 1, 2, 3, -1]), t.rng.pick(&[0, 1, 2, 3, 7]));
     // SAFETY: as above.
     let turned = out(t, |out| unsafe { agpu_view_transpose(view, a, b, out) })?;
     turned.inspect(|v| t.remember(*v));
@@ -186,7 +186,7 @@ pub(super) fn view_transpose(t: &mut Thread) -> Done {
 }
 
 pub(super) fn view_pick(t: &mut Thread) -> Done {
-    let (view, axis, index) = (t.view(), t.rng.pick(&[0, 1, 2, -1]), t.int());
+    let (view, axis, index) = (t.view(), t.rng.pick(&[0, 1, 2, 3, -1]), t.int());
     // SAFETY: as above.
     let row = out(t, |out| unsafe { agpu_view_pick(view, axis, index, out) })?;
     row.inspect(|v| t.remember(*v));

@@ -152,7 +152,7 @@ template <class T = std::int64_t, class N> expr<T, 1> iota(const N &n, const cha
     return cast<T>(expr<std::int64_t, 1>(detail::with_extents(std::move(made), detail::known_length(n))));
 }
 /// n times the value, which is a number or a scalar expression.
-template <class V, class N> auto repeat(const V &value, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class V, class N, std::enable_if_t<!detail::is_compound<V>, int> = 0> auto repeat(const V &value, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     static_assert(detail::rank_of<V>() == 0, "repeat a scalar; spread_rows and spread_cols repeat a vector");
     using T = typename std::conditional_t<detail::is_operand<V>, detail::elements<void, V>, std::common_type<V>>::type;
     detail::node_ptr made = detail::make_node(detail::op::fill, detail::type_of<T>::value, 1, detail::index_node(n), detail::node_of<T>(value),

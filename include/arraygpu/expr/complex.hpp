@@ -11,6 +11,7 @@ template <class T> struct compound<std::complex<T>, false> {
     static constexpr bool is = true;
     using fields = std::tuple<T, T>;
     static constexpr std::size_t place(std::size_t field) { return field * sizeof(T); }
+    static std::string name(std::size_t field) { return field ? "im" : "re"; }
     template <int Rank> static auto all(const expr<std::complex<T>, Rank> &z) { return std::tie(z.re(), z.im()); }
     template <int Rank> static expr<std::complex<T>, Rank> made(expr<T, Rank> re, expr<T, Rank> im) { return {std::move(re), std::move(im)}; }
 };

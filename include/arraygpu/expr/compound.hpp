@@ -6,6 +6,11 @@
 #include <arraygpu/expr/arrays.hpp>
 #include <arraygpu/field.hpp>
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
 namespace arraygpu {
 namespace detail {
 
@@ -15,10 +20,20 @@ template <class... M> std::tuple<typename field_type<M>::type...> types_behind(s
 template <class S> struct compound<S, true> {
     static constexpr bool is = true;
     /// The types of the fields in memory, and their places.
-    using fields = decltype(types_behind(record<S>::all(std::declval<S &>())));
-    static constexpr std::size_t place(std::size_t field) { return record<S>::places[field]; }
+    using fields = decltype(types_behind(record<S>::agpu_all(std::declval<S &>())));
+    static constexpr std::size_t place(std::size_t field) { return record<S>::agpu_places[field]; }
+    static std::string name(std::size_t field) {
+        // the names are one text, `x_agpu_ , v_agpu_`
+        const std::string all(record<S>::agpu_names);
+        for (std::size_t begin = 0;;) {
+            begin = all.find_first_not_of(", ", begin);
+            const std::size_t end = std::min(all.find_first_of(", ", begin), all.size());
+            if (field-- == 0) return all.substr(begin, end - begin - std::strlen("_agpu_"));
+            begin = end;
+        }
+    }
     /// References to the expressions of the fields, and the struct of other ones.
-    template <int Rank> static auto all(const expr<S, Rank> &e) { return record<S>::all(static_cast<const typename record<S>::template in_expressions<Rank> &>(e)); }
+    template <int Rank> static auto all(const expr<S, Rank> &e) { return record<S>::agpu_all(static_cast<const typename record<S>::template in_expressions<Rank> &>(e)); }
     template <int Rank, class... X> static expr<S, Rank> made(X &&...x) {
         return expr<S, Rank>(typename record<S>::template in_expressions<Rank>{std::move(x)...});
     }
@@ -33,6 +48,8 @@ template <class M, bool = compound<M>::is> struct layout {
     using types = std::tuple<M>;
     template <int Rank, class F> static auto made(std::size_t at, const F &f) { return expr<M, Rank>(f(value_type_of<M>(), at)); }
     template <int Rank, class F> static void each(const expr<M, Rank> &e, std::size_t at, const F &f) { f(e, at); }
+    /// Adds the names of the values of an element that has this name, as the language names them: `bodies_at_0`.
+    static void names(const std::string &name, std::vector<std::string> &out) { out.push_back(name); }
 };
 template <class M, std::size_t N> struct layout<M[N], false> {
     template <std::size_t> using one = typename layout<M>::types;
@@ -41,6 +58,9 @@ template <class M, std::size_t N> struct layout<M[N], false> {
     template <int Rank, class F> static auto made(std::size_t at, const F &f) { return list<Rank>(at, f, std::make_index_sequence<N>()); }
     template <class X, class F> static void each(const std::array<X, N> &all, std::size_t at, const F &f) {
         for (std::size_t i = 0; i < N; ++i) layout<M>::each(all[i], at + i * sizeof(M), f);
+    }
+    static void names(const std::string &name, std::vector<std::string> &out) {
+        for (std::size_t i = 0; i < N; ++i) layout<M>::names(name + "_" + std::to_string(i), out);
     }
 
 private:
@@ -62,6 +82,7 @@ template <class E, class... M, std::size_t... I> struct layout_of_fields<E, std:
         const auto all = compound<E>::all(e);
         (layout<M>::each(std::get<I>(all), at + compound<E>::place(I), f), ...);
     }
+    static void names(const std::string &name, std::vector<std::string> &out) { (layout<M>::names(name + "_" + compound<E>::name(I), out), ...); }
 };
 template <class E> struct layout<E, true> : layout_of_fields<E, typename compound<E>::fields> {};
 template <class E> inline constexpr std::size_t value_count = std::tuple_size_v<typename layout<E>::types>;
@@ -106,16 +127,20 @@ template <class E> struct compound_number : compound_operand_of<E, 0> {
 };
 /// An array or view: its fields are views of the same memory, which they keep if the array owns it.
 template <class A, class E, int Rank> struct compound_array : compound_operand_of<E, Rank> {
-    static expr<E, Rank> of(const A &a) {
-        return layout<E>::template made<Rank>(0, [&a](auto which, std::size_t at) {
+    static expr<E, Rank> of(const A &a, const char *name = nullptr) {
+        std::vector<std::string> names;
+        if (name) layout<E>::names(name, names);
+        std::size_t field = 0;
+        return layout<E>::template made<Rank>(0, [&](auto which, std::size_t at) {
             using T = typename decltype(which)::type;
-            return make_array(field_of<T>(a.c_view(), std::int64_t(at), std::int64_t(sizeof(E))), type_of<T>::value, Rank, share(a, 0));
+            const char *called = name ? names[field++].c_str() : nullptr;
+            return make_array(field_of<T>(a.c_view(), std::int64_t(at), std::int64_t(sizeof(E))), type_of<T>::value, Rank, share(a, 0), called);
         });
     }
 };
 template <class E> struct compound_scalar : compound_operand_of<E, 0> {
-    static expr<E> of(const gpu_scalar<E> &s) {
-        return of_values(compound_array<gpu_scalar<E>, E, 1>::of(s), [](const auto &value) { return arraygpu::at(value, 0); });
+    static expr<E> of(const gpu_scalar<E> &s, const char *name = nullptr) {
+        return of_values(compound_array<gpu_scalar<E>, E, 1>::of(s, name), [](const auto &value) { return arraygpu::at(value, 0); });
     }
 };
 template <class E, class Operand> using if_several = std::conditional_t<compound<E>::is, Operand, no_compound>;
@@ -127,7 +152,6 @@ template <class E> struct compound_operand<gpu_matrix<E>> : if_several<E, compou
 template <class E> struct compound_operand<gpu_matrix_view<E>> : if_several<std::remove_const_t<E>, compound_array<gpu_matrix_view<E>, std::remove_const_t<E>, 2>> {};
 template <class E> struct compound_operand<gpu_scalar<E>> : if_several<E, compound_scalar<E>> {};
 
-template <class X> inline constexpr bool is_compound = compound_operand<X>::is;
 template <class X> using compound_element = typename compound_operand<X>::element;
 /// A scalar of several values.
 template <class X> constexpr bool is_compound_scalar() {
@@ -239,6 +263,17 @@ template <class A, detail::if_compound_array<A> = 0> std::size_t size(const A &a
     detail::layout<detail::compound_element<A>>::each(e, 0, [&n](const auto &value, std::size_t) { n = value.size(); });
     return n;
 }
+/// Gives the array a name for messages and explanations; its fields are `bodies_x`, `bodies_v`, as in the language.
+template <class X, detail::if_compound<X> = 0> auto named(const char *name, const X &x) {
+    static_assert(std::is_invocable_v<decltype(detail::compound_operand<X>::of), const X &, const char *>, "named: arrays, views and gpu_scalar have names; an expression is none of them");
+    return detail::compound_operand<X>::of(x, name);
+}
+/// n times the value: a struct or a complex number of the host, or a scalar expression.
+template <class V, class N, std::enable_if_t<detail::is_compound<V>, int> = 0>
+auto repeat(const V &value, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    static_assert(detail::is_compound_scalar<V>(), "repeat a scalar; spread_rows and spread_cols repeat a vector");
+    return detail::of_parts(value, [&](const auto &part) { return arraygpu::repeat(part, n, file, line); });
+}
 // parts of arrays, as of real ones
 template <class A, detail::if_compound_array<A> = 0>
 auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -257,6 +292,14 @@ template <class A, detail::if_compound_array<A> = 0> auto reverse(const A &a, co
 }
 template <class A, detail::if_compound_array<A> = 0> auto transpose(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::transpose(part, file, line); });
+}
+template <class A, class N, detail::if_compound_array<A> = 0>
+auto spread_rows(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_rows(part, n, file, line); });
+}
+template <class A, class N, detail::if_compound_array<A> = 0>
+auto spread_cols(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_cols(part, n, file, line); });
 }
 template <class A, class I, detail::if_compound_array<A> = 0> auto row(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::row(part, i, file, line); });

@@ -19,6 +19,8 @@ template <class T> T run_scalar(const node_ptr &node);
 template <class E, bool = record<E>::described> struct compound {
     static constexpr bool is = false;
 };
+template <class X> struct compound_operand;
+template <class X> inline constexpr bool is_compound = compound_operand<X>::is;
 
 /// Operands of expressions, beside numbers of the host: element type, rank, and node of each.
 template <class X, class = void> struct operand {

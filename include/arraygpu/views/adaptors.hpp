@@ -69,9 +69,17 @@ template <class... X> auto zip(X &&...x) { return detail::zipped(detail::as_rang
 
 /// The same scalar for ever, or n times.
 template <class V> auto repeat(const V &value) {
-    static_assert(detail::rank_of<V>() == 0, "repeat a scalar");
-    using T = typename detail::result<V>::type;
-    return range<detail::scalar_part<T>>({expr<T, 0>(detail::node_of<T>(value))}, detail::endless);
+    if constexpr (detail::is_compound<V>) {
+        static_assert(detail::is_compound_scalar<V>(), "repeat a scalar");
+        auto part = detail::part_of_values<detail::compound_element<V>>(detail::values_of(value), [](const auto &one) {
+            return detail::scalar_part<typename std::decay_t<decltype(one)>::value_type>{one};
+        });
+        return range<decltype(part)>(std::move(part), detail::endless);
+    } else {
+        static_assert(detail::rank_of<V>() == 0, "repeat a scalar");
+        using T = typename detail::result<V>::type;
+        return range<detail::scalar_part<T>>({expr<T, 0>(detail::node_of<T>(value))}, detail::endless);
+    }
 }
 template <class V> auto repeat(const V &value, std::int64_t n) {
     const auto endless = views::repeat(value);

@@ -188,8 +188,7 @@ void fill(Out &&out, const V &value) {
 }
 
 template <class Out, class V, std::enable_if_t<detail::is_compound<std::decay_t<Out>> && detail::is_compound_scalar<V>(), int> = 0> void fill(Out &&out, const V &value) {
-    const auto scalar = detail::as_expr(value);
-    arraygpu::copy(generate(std::int64_t(out.size()), [&scalar](const auto &) { return scalar; }), out);
+    arraygpu::copy(repeat(value, std::int64_t(out.size())), out);
 }
 
 /// `view | reduce_noncommutative(init, f)`: see reduce_noncommutative(x, init, f).

@@ -53,6 +53,13 @@ static void states() {
         return s;
     });
     CHECK(same(gpu_vector<float>(sums[2]).to_host(), {14, 20}));
+    // the most states of a tuple, which go around
+    const gpu_vector<float> two{1, 2};
+    const auto sixteen = std::make_tuple(two + 0, two + 1, two + 2, two + 3, two + 4, two + 5, two + 6, two + 7, two + 8, two + 9, two + 10, two + 11, two + 12, two + 13, two + 14, two + 15);
+    const auto around = iterate(5, sixteen, [](const auto &s) {
+        return std::apply([](auto first, auto... rest) { return std::make_tuple(rest..., first); }, s);
+    });
+    CHECK(same(gpu_vector<float>(get<0>(around)).to_host(), {6, 7}) && same(gpu_vector<float>(get<15>(around)).to_host(), {5, 6}));
     // matrices; a step that only moves elements; an iteration in the step of another
     const gpu_matrix<float> m{{1, 2}, {3, 4}};
     CHECK(same(gpu_matrix<float>(iterate(3, m, [](auto a) { return transpose(a) + 1; })).to_host(), {4, 6, 5, 7}));

@@ -90,6 +90,85 @@ static void matrices_of_structs() {
     CHECK(matrix(0, 5).empty() && sky::turned(matrix(0, 5), 0.5).rows() == 5);
 }
 
+static void volumes_of_structs() {
+    using volume = arraygpu::gpu_tensor3<sky::body>;
+    const std::vector<sky::body> host = bodies(24);
+    volume all(host, 2, 3, 4);
+    CHECK(all.size() == 24 && all.extent(0) == 2 && all.extent(1) == 3 && all.extent(2) == 4);
+    CHECK(same_bodies(all.to_host(), host) && same_bodies(all.clone().to_host(), host));
+    // permuted: (k, i, j) is (i, j, k) of the operand
+    const auto check_swapped = [&](const std::vector<sky::body> &found) {
+        CHECK(found.size() == 24);
+        for (std::size_t i = 0; i < found.size(); ++i) CHECK(same(found[i], moved(host[i % 6 * 4 + i / 6], 0.5)));
+    };
+    const volume made = sky::swapped(all, 0.5);
+    CHECK(made.extent(0) == 4 && made.extent(1) == 2 && made.extent(2) == 3);
+    check_swapped(made.to_host());
+    volume out(4, 2, 3);
+    sky::swapped(all, 0.5, out);
+    check_swapped(out.to_host());
+    // through views whose strides are those of other axes, into every second column of a larger volume
+    const auto turned = all.view().transpose(0, 1);
+    CHECK(turned.stride(0) == 4 && turned.stride(1) == 12 && turned.stride(2) == 1);
+    volume wide(4, 3, 4);
+    sky::swapped(turned, 0.5, wide.view().slice(2, 0, 3, 2));
+    const std::vector<sky::body> columns = wide.to_host();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const std::size_t k = i / 12, r = i / 4 % 3, p = i % 4;
+        CHECK(same(columns[i], p % 2 ? sky::body{} : moved(host[p / 2 * 12 + r * 4 + k], 0.5)));
+    }
+    // neighbours, in place: what is read is what was there before
+    sky::lit_by_neighbours(all, 0.5, all);
+    const std::vector<sky::body> after = all.to_host();
+    for (std::size_t i = 0; i < host.size(); ++i) {
+        sky::body b = host[i];
+        b.light = host[i % 4 ? i - 1 : i + 3].light;
+        CHECK(same(after[i], moved(b, 0.5)));
+    }
+    // parts: a plane along each axis, and fields
+    for (int axis = 0; axis < 3; ++axis) {
+        const auto plane = all.view().plane(axis, 1);
+        const std::vector<sky::body> part = plane.to_host();
+        const std::size_t step = axis == 0 ? 12 : axis == 1 ? 4 : 1;
+        CHECK(part.size() * all.extent(axis) == 24);
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            const std::size_t at = axis == 0 ? 12 + i : axis == 1 ? i / 4 * 12 + step + i % 4 : i * 4 + step;
+            CHECK(same(part[i], after[at]));
+        }
+    }
+    arraygpu::gpu_tensor3<std::int16_t> kinds(arraygpu::field(all, &sky::body::kind));
+    for (std::size_t i = 0; i < host.size(); ++i) CHECK(kinds.to_host()[i] == host[i].kind);
+    arraygpu::field(all.view().slice(1, 1, 3), &sky::body::at, 1).fill(7.0);
+    for (std::size_t i = 0; i < host.size(); ++i) CHECK(all.to_host()[i].at[1] == (i / 4 % 3 ? 7.0 : after[i].at[1]));
+    volume part(2, 2, 2);
+    part.copy_from(all.view().slice(1, 1, 3).slice(2, 0, 4, 2));
+    const std::vector<sky::body> taken = part.to_host(), whole_now = all.to_host();
+    for (std::size_t i = 0; i < 8; ++i) CHECK(same(taken[i], whole_now[i / 4 * 12 + (1 + i / 2 % 2) * 4 + i % 2 * 2]));
+    std::int16_t sum = 0;
+    for (std::size_t i = 12; i < 24; ++i) sum = std::int16_t(sum + host[i].kind);
+    CHECK(sky::kinds_of_planes(all).to_host()[1] == sum);
+    CHECK(volume(2, 0, 5).empty() && sky::swapped(volume(2, 0, 5), 0.5).extent(0) == 5);
+    // a copy between parts of volumes: no two axes follow one another
+    volume target(3, 4, 5);
+    target.view().slice(0, 0, 3, 2).slice(1, 0, 3).slice(2, 1, 5).copy_from(all.view());
+    const std::vector<sky::body> copied = target.to_host(), now = all.to_host();
+    for (std::size_t i = 0; i < copied.size(); ++i) {
+        const std::size_t p = i / 20, r = i / 5 % 4, c = i % 5;
+        CHECK(same(copied[i], p % 2 || r == 3 || c == 0 ? sky::body{} : now[p / 2 * 12 + r * 4 + c - 1]));
+    }
+}
+
+static void volumes_of_complex_numbers() {
+    using number = std::complex<double>;
+    const std::vector<number> host = {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}, {11, 12}, {13, 14}, {15, 16}};
+    const arraygpu::gpu_tensor3<number> z(host, 2, 2, 2);
+    const auto [turned, sums] = sky::turned_numbers(z, number(0, 1));
+    for (std::size_t i = 0; i < host.size(); ++i) CHECK(turned.to_host()[i] == host[i] * number(0, 1));
+    for (std::size_t i = 0; i < 4; ++i) CHECK(sums.to_host()[i] == (host[2 * i] + host[2 * i + 1]) * number(0, 1));
+    arraygpu::gpu_tensor3<double> imaginary(arraygpu::imag(z));
+    CHECK(imaginary.to_host() == (std::vector<double>{2, 4, 6, 8, 10, 12, 14, 16}));
+}
+
 static void scalars_on_the_device() {
     const std::vector<sky::body> host = bodies(5);
     arraygpu::gpu_scalar<sky::body> result;
@@ -131,6 +210,42 @@ static void wrong_views() {
     arraygpu::check(agpu_buffer_free(made));
     vector shorter(2);
     CHECK(sky_moved(nullptr, view, 1.0, shorter.c_view()) == AGPU_ERROR_SHAPE);
+    // a volume is bytes of rank 4: not of another struct, not with gaps in a struct, not of fewer axes
+    const std::int64_t cells[] = {1, 3, 1, std::int64_t(sizeof(sky_body))};
+    agpu_buffer *volume = nullptr, *kinds = nullptr;
+    arraygpu::check(agpu_buffer_create_array(nullptr, AGPU_U8, 4, cells, &volume));
+    agpu_view whole{};
+    arraygpu::check(agpu_buffer_view(volume, &whole));
+    CHECK(sky_kinds_of_planes_new(nullptr, whole, &kinds) == AGPU_OK);
+    arraygpu::check(agpu_buffer_free(kinds));
+    const auto refused = [](const agpu_view &cells) {
+        agpu_buffer *kinds = nullptr;
+        return sky_kinds_of_planes_new(nullptr, cells, &kinds);
+    };
+    CHECK(refused(view) != AGPU_OK);
+    agpu_view bad = whole;
+    bad.extent[3] -= 1;
+    CHECK(refused(bad) == AGPU_ERROR_TYPE_MISMATCH);
+    bad = whole, bad.stride[3] = 2, bad.extent[1] = 1;
+    CHECK(refused(bad) == AGPU_ERROR_TYPE_MISMATCH);
+    bad = whole, bad.stride[1] = std::int64_t(sizeof(sky_body)) + 1;
+    CHECK(refused(bad) == AGPU_ERROR_TYPE_MISMATCH);
+    bad = whole, bad.extent[0] = 2;
+    CHECK(refused(bad) == AGPU_ERROR_OUT_OF_BOUNDS);
+    bad = whole, bad.rank = 5, bad.extent[4] = bad.stride[4] = 1;
+    CHECK(refused(bad) != AGPU_OK);
+    CHECK(agpu_buffer_create_array(nullptr, AGPU_F32, 4, cells, &kinds) == AGPU_ERROR_INVALID_ARGUMENT);
+    arraygpu::check(agpu_buffer_free(volume));
+    // numbers are no structs of numbers, whether the view says what they are or not
+    const std::int64_t numbers[] = {3, std::int64_t(sizeof(sky_complex_f32))};
+    arraygpu::check(agpu_buffer_create_array(nullptr, AGPU_F32, 2, numbers, &volume));
+    arraygpu::check(agpu_buffer_view(volume, &whole));
+    sky_complex_f32 sum{};
+    CHECK(sky_total(nullptr, whole, &sum) != AGPU_OK);
+    whole.element = agpu_element{};
+    CHECK(sky_total(nullptr, whole, &sum) != AGPU_OK);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "no view of whole structs", arraygpu::real(arraygpu::gpu_vector_view<const complex>(whole)));
+    arraygpu::check(agpu_buffer_free(volume));
     view.extent[0] = 4;
     CHECK(sky_moved(nullptr, view, 1.0, out.c_view()) == AGPU_ERROR_OUT_OF_BOUNDS);
     view.extent[0] = 3;
@@ -143,6 +258,8 @@ int main() {
     vectors_of_structs();
     parts_of_vectors();
     matrices_of_structs();
+    volumes_of_structs();
+    volumes_of_complex_numbers();
     scalars_on_the_device();
     complex_numbers();
     wrong_views();

@@ -101,7 +101,7 @@ impl Strip<'_> {
         step.push(Stmt::Let(on, is_on, Default::default()));
         let renaming = self.lane(at, body, std::slice::from_ref(condition), Some(q), &mut step);
         step.append(&mut renaming.block(body));
-        let goes_on = self.k.reg("on", Ty::Bool);
+        let goes_on = self.k.reg("goes", Ty::Bool);
         let and = Expr::binary(BinaryOp::And, Expr::Reg(on), renaming.expr(condition));
         step.push(Stmt::Let(goes_on, and, Default::default()));
         for (r, to) in self.assigned(body, &renaming) {

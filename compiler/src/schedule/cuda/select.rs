@@ -119,7 +119,7 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
 /// Returns a variant for each length of rows that a thread may have in its registers.
 fn thread_rows(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
     let inner = Rc::new(Interior::whole(fused));
-    let layout = ThreadLayout { v: 1, threads: map::THREADS, ..ThreadLayout::default() };
+    let layout = ThreadLayout { v: 1, threads: thread_rows::THREADS, ..ThreadLayout::default() };
     let group = |(n, params)| {
         let exactly = Guards { longest: Some(n), multiple: NonZeroU32::new(n), ..Guards::contiguous() };
         let (suffix, guards) = (format!("_rows{n}"), exactly.narrow().noalias());
