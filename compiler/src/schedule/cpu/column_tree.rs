@@ -1,6 +1,6 @@
 //! Joins the columns of a tile by the fixed tree (semantics 5.1).
 
-use crate::core::COLUMNS;
+use crate::core::{COLUMNS, NodeId};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -31,6 +31,39 @@ pub fn tree_of(
         (from, width) = (to, width / 2);
     }
     Ok(load(&from, &Expr::int(0)))
+}
+
+/// A column of a row.
+pub struct Column<'a> {
+    /// The arrays of the accumulators that are no constants of the row, the last of all accumulators.
+    pub all: &'a [Mem],
+    /// The column's number.
+    pub at: &'a Expr,
+    /// The variables of the last accumulators, whose values before the row are loaded; none in a first row.
+    pub before: &'a [NodeId],
+}
+
+impl Column<'_> {
+    /// Emits the column's step, which computes `roots` of `vars`, or only the values of `conditions` if there are any.
+    pub fn step(
+        &self,
+        l: &mut Lower,
+        mut vars: Vec<(NodeId, Expr)>,
+        (roots, conditions): (&[NodeId], Option<&[NodeId]>),
+        number: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let skipped = self.all.len() - self.before.len();
+        for (acc, m) in self.before.iter().zip(&self.all[skipped..]) {
+            vars.push((*acc, named(l, "acc", Expr::load(*m, self.at.clone()), out)));
+        }
+        if let Some(conditions) = conditions {
+            return l.conditions(&vars, conditions, out);
+        }
+        let values = l.region(&vars, roots, number, out)?;
+        store(self.all, self.at, values, out);
+        Ok(vec![])
+    }
 }
 
 /// Emits f(m[2k], m[2k + 1]) and returns its value. `m` has an array for each accumulator.
