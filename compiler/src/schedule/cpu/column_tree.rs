@@ -7,6 +7,18 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::reduction::Reduction;
 
+/// A tile of a nested reduction.
+pub struct Tile<'a> {
+    /// The reduction.
+    pub r: &'a Reduction,
+    /// What surrounds the reduction.
+    pub place: &'a Surroundings<'a>,
+    /// The tile's first element.
+    pub base: Expr,
+    /// The number of its elements, 1 to 2048.
+    pub count: Expr,
+}
+
 /// Emits the join of 128 columns: 64 pairs of neighbours, then 32, .. 1. Each level has its own
 /// array, so that each loop vectorises. An operator with loops of its own would not vectorise; its
 /// code is emitted once, for a general loop.

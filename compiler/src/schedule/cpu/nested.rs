@@ -1,6 +1,7 @@
 //! Nested reductions on a CPU, one tile at a time: the loops over the 128 columns of a row are
 //! independent and vectorise, like those of `reduce.rs`.
 
+pub use super::column_tree::Tile;
 use super::column_tree::{Column, fill, load, number_of, short_tree_of, tree_of};
 use super::element_loop::each;
 use super::whole_rows;
@@ -8,21 +9,9 @@ use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::lower::{Lower, named};
 use crate::schedule::nested_loop::rows_of;
 use crate::schedule::reduction::Reduction;
-
-/// A tile of a nested reduction.
-pub struct Tile<'a> {
-    /// The reduction.
-    pub r: &'a Reduction,
-    /// What surrounds the reduction.
-    pub place: &'a Surroundings<'a>,
-    /// The tile's first element.
-    pub base: Expr,
-    /// The number of its elements, 1 to 2048.
-    pub count: Expr,
-}
 
 /// Emits the reduction of a tile, and returns its value.
 pub fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {

@@ -2,9 +2,8 @@
 //! columns, and with it the weights of the means. So a row has one division, and so has a level of the tree; a row
 //! with absent columns needs one for each column ([`super::nested`]).
 
-use super::column_tree::{Column, fill, load, store};
+use super::column_tree::{Column, Tile, fill, load, store};
 use super::element_loop::each;
-use super::nested::Tile;
 use super::strip::region;
 use crate::core::COLUMNS;
 use crate::core::deviations::{self, MOMENTS};
