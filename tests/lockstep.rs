@@ -192,6 +192,73 @@ fn nearest_rows() {
     check(text, Ty::F32, &calls);
 }
 
+/// Searches read at places of their own, end one after the other, and leave records of elements behind the array.
+#[test]
+fn searches() {
+    let text = "func @f(%x: [T], %ends: [i64]) -> (r: [i64], n: [i64]) {
+  %r = map (%end: i64) over %ends { %l = loop 0 SEARCH yield %l }
+  %n = map (%end: i64) over %ends { %l = loop 2 SEARCH yield %l }
+  return %r, %n
+}"
+    .replace(
+        "SEARCH",
+        "(%k: i64, %low: i64, %high: i64, %steps: i64) by 9i64 from 0i64, %end, 0i64 {
+  %more = lt %low, %high %both = add %low, %high %middle = div %both, 2i64 %after = add %middle, 1i64
+  %v = at %x, %middle %less = lt %v, 9T
+  %a = select %less, %after, %low %b = select %less, %high, %middle %n = add %steps, 1i64
+  %t = tuple %more, %a, %b, %n yield %t }",
+    );
+    let mut rng = Rng::new(9);
+    for (ty, lengths) in [(Ty::F32, [33, 300]), (Ty::I64, [64, 70]), (Ty::U8, [40, 31])] {
+        let calls = lengths.map(|n: usize| {
+            let ends = |most: i64| Value::Vector((0..n as i64).map(|i| Lit::i64(i * 37 % most)).collect());
+            let x = numbers(ty, &[n], &mut rng);
+            [vec![x.clone(), ends(n as i64)], vec![x, ends(5 * n as i64)]]
+        });
+        let c = compiled_for(&text, ty, Targets { cpu: true, cuda: false });
+        if ty == Ty::U8 {
+            assert!(!c.emit("kernel").unwrap().contains("for %q"), "bytes are gathered one by one");
+        } else {
+            check(&text, ty, &calls.concat());
+        }
+    }
+}
+
+/// Parts in index order whose join counts what is absent: all tiles of the last parts are there.
+#[test]
+fn absent_elements_that_count() {
+    let text = "func @f(%x: [i32]) -> (r: [i32]) {
+  %n = len %x
+  %last = sub %n, 1i64
+  %none = tuple false, 0i32
+  %r = generate 3i64 (%u: i64) {
+    %first = mul %u, 4096i64
+    %all = generate 4096i64 (%p: i64) {
+      %in = rem %p, 2048i64 %tile = sub %p, %in %column = rem %in, 128i64 %row = div %in, 128i64
+      %at = mul %column, 16i64 %begin = add %first, %tile %inside = add %at, %row %i = add %begin, %inside
+      %present = lt %i, %n %j = min %i, %last %e = elem %x, %j
+      %t = tuple %present, %e yield %t
+    }
+    %v = reduce 1 (%f: bool, %a: i32, %g: bool, %b: i32) from %none over %all {
+      %h = or %f, %g %c = select %g, %b, 7i32 %s = add %a, %c %t = tuple %h, %s yield %t
+    }
+    yield %v
+  }
+  return %r
+}";
+    let c = compiled_for(text, Ty::I32, Targets { cpu: true, cuda: false });
+    assert!(c.emit("kernel").unwrap().contains("of_tiles"), "no tiles are in index order");
+    let mut rng = Rng::new(6);
+    for n in [1, 2049, 5000, 13000] {
+        let args = [numbers(Ty::I32, &[n], &mut rng)];
+        let wanted = interp::run(&c.functions[0].source, &args).unwrap().results;
+        for loaded in [load_highest(&c), load_blocks(&c)] {
+            let called = loaded.call(0, context(2), &args, &shapes(&wanted), Layout::Contiguous);
+            assert!(called.results == wanted, "{n} elements: {}", called.message);
+        }
+    }
+}
+
 /// More than one group of tiles, a partial tile, and a group that has one element.
 #[test]
 fn index_order() {

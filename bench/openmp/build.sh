@@ -4,7 +4,7 @@
 set -e
 here=$(dirname "$0")
 ours="-std=gnu11 -O3 -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -fno-strict-aliasing -fno-builtin \
-    -fno-loop-unroll-and-jam -fno-thread-jumps -march=${2:-x86-64-v3} -mtune=generic"
+    -fno-loop-unroll-and-jam -fno-thread-jumps -fno-tree-partial-pre -march=${2:-x86-64-v3} -mtune=generic"
 objects=
 for file in "$1"/*.c; do
     object=$(basename "$file" .c).o

@@ -39,7 +39,7 @@ const STRIDED: [&str; 1] = ["-O2"];
 const GCC_STRIDED: [&str; 3] = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"];
 
 /// Additional flags for GCC, which Clang does not know.
-const GCC_FLAGS: [&str; 2] = [
+const GCC_FLAGS: [&str; 3] = [
     // The optimisation joins two rows of a reduction's tile, so that the processor's prefetcher
     // loses the stream: the code runs at half the speed (bench/NOTES.md).
     "-fno-loop-unroll-and-jam",
@@ -47,6 +47,9 @@ const GCC_FLAGS: [&str; 2] = [
     // functions then vectorise worse, by a tenth to a third, and for some of them GCC 13 runs out
     // of memory.
     "-fno-thread-jumps",
+    // The optimisation computes a maximum of a maximum by branches, which then become eight comparisons in place of two
+    // instructions (GCC 12).
+    "-fno-tree-partial-pre",
 ];
 
 /// Reports environment variables whose flags are not applied.

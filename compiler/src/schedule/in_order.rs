@@ -33,6 +33,8 @@ pub struct InOrder {
     pub any: Vec<NodeId>,
     /// The components of an element before `count`.
     pub present: Vec<NodeId>,
+    /// Whether a join of elements before `count` with those behind it gives the former.
+    pub ignores_absent: bool,
 }
 
 impl InOrder {
@@ -57,13 +59,32 @@ impl InOrder {
         if any.iter().any(depends) || depends(&first) {
             return None;
         }
-        let count = any.iter().find_map(|n| match *l.g.op(*n) {
-            Op::Binary(BinaryOp::Lt, at, count) if at == index && l.g.is_closed(count) => Some(count),
+        let (flag, count) = any.iter().enumerate().find_map(|(at, n)| match *l.g.op(*n) {
+            Op::Binary(BinaryOp::Lt, i, count) if i == index && l.g.is_closed(count) => Some((at, count)),
             _ => None,
         })?;
         let present = present(&mut l.g, &any, index, count);
-        Some(InOrder { index, first, count, any, present })
+        let ignores_absent = ignores_absent(l, r, flag + r.types.len() - any.len());
+        Some(InOrder { index, first, count, any, present, ignores_absent })
     }
+}
+
+/// Whether the join of accumulators whose `flag` is set with those whose flag is not set gives the former, and the
+/// flag of two that are set is set.
+fn ignores_absent(l: &mut LaunchContext, r: &Reduction, flag: usize) -> bool {
+    let [a, b] = [0; 2].map(|_| r.variables(l));
+    let joined = r.join(l, &a, &b);
+    let [yes, no] = [true, false].map(|is_set| l.g.lit(Lit::bool(is_set)));
+    let mut constants = vec![(a[flag], yes), (b[flag], yes)];
+    if r.is_of_tuple() {
+        constants.extend([(a[0], yes), (b[0], yes)]);
+    }
+    let both = with_constants(&mut l.g, &joined, &constants);
+    constants[1].1 = no;
+    let first = with_constants(&mut l.g, &joined, &constants);
+    let is_kept =
+        |(n, a): (&NodeId, &NodeId)| constants.iter().find(|(of, _)| of == a).map_or(*a, |c| c.1) == *n;
+    both[flag] == yes && first.iter().zip(&a).all(is_kept)
 }
 
 /// The parts of an element's index that depend on its place.

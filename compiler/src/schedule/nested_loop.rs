@@ -341,14 +341,15 @@ fn reduce(
     let by_loops = r.elements_have_loops(l.launch);
     let mut single = Vec::new();
     if !l.k.is_gpu() && !by_loops {
-        let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
+        let tile = cpu::nested::Tile { r: &r, place, base: Expr::int(0), count: count.clone() };
+        let value = cpu::nested::tile(l, &tile, &mut single)?;
         let joined = r.joined_initial(l, place, &result, &value, &mut single)?;
         assign(l, &needed, joined, &mut single);
     }
     let value = tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
         if !l.k.is_gpu() {
-            let tile = if by_loops { cpu::nested::tile_by_loops } else { cpu::nested::tile };
-            return tile(l, &r, place, base, left, out);
+            let reduced = if by_loops { cpu::nested::tile_by_loops } else { cpu::nested::tile };
+            return reduced(l, &cpu::nested::Tile { r: &r, place, base, count: left }, out);
         }
         if by_loops {
             return level(l, lanes, left, out, &mut |l, _, at, column, out| {

@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 
 /// The least time that calls are repeated for.
 const ENOUGH: Duration = Duration::from_millis(200);
+/// The time of a turn, one call at least, of functions that take turns.
+const TURN: Duration = Duration::from_millis(10);
 
 /// A device: a context of one thread of the CPU, or of a GPU.
 pub struct Device {
@@ -65,34 +67,74 @@ impl Device {
 
     /// Returns the time of a call, the least of several, in seconds.
     pub fn time(&self, c: &Compiled, inputs: &[Array]) -> Result<f64, String> {
-        let loaded = Loaded::new(c, self.is_gpu)?;
-        let plan = &c.functions[0].plan;
-        let call = Call::new(self, plan, inputs)?;
-        let invoke = || {
-            let on = AgpuCall::on(self.context, null_mut());
-            let count = call.abi.len() as i32;
-            // SAFETY: module, arguments and what they point at live during the call.
-            done(unsafe { agpu_invoke(&loaded.module, 0, &on, call.abi.as_ptr(), count) })?;
-            match self.is_gpu {
-                // SAFETY: the context is one.
-                true => done(unsafe { agpu_stream_synchronize(self.context, null_mut()) }),
-                false => Ok(()),
-            }
+        let ready = Ready::new(self, c, inputs)?;
+        ready.run()?;
+        let mut least = f64::MAX;
+        repeated(ENOUGH, &mut least, &|| ready.run())?;
+        Ok(least)
+    }
+
+    /// Returns the times of another function and of a call, the least of several, in seconds. They take turns, so that
+    /// both have the same share of a machine that others use.
+    pub fn times_in_turn(
+        &self,
+        c: &Compiled,
+        inputs: &[Array],
+        other: &dyn Fn(),
+    ) -> Result<[f64; 2], String> {
+        let ready = Ready::new(self, c, inputs)?;
+        let other = || {
+            other();
+            Ok(())
         };
-        least_time(invoke)
+        other()?;
+        ready.run()?;
+        let (begin, mut least) = (Instant::now(), [f64::MAX; 2]);
+        while begin.elapsed() < ENOUGH * 3 {
+            repeated(TURN, &mut least[0], &other)?;
+            repeated(TURN, &mut least[1], &|| ready.run())?;
+        }
+        Ok(least)
     }
 }
 
-/// Returns the least time of several calls, behind one that is not timed, in seconds.
-pub fn least_time(call: impl Fn() -> Result<(), String>) -> Result<f64, String> {
-    call()?;
-    let (begin, mut least) = (Instant::now(), f64::MAX);
-    while begin.elapsed() < ENOUGH {
+/// Calls a function for a time, once at least, and lowers `least` to the least of its times in seconds.
+fn repeated(time: Duration, least: &mut f64, call: &dyn Fn() -> Result<(), String>) -> Result<(), String> {
+    let begin = Instant::now();
+    loop {
         let start = Instant::now();
         call()?;
-        least = least.min(start.elapsed().as_secs_f64());
+        *least = least.min(start.elapsed().as_secs_f64());
+        if begin.elapsed() >= time {
+            return Ok(());
+        }
     }
-    Ok(least)
+}
+
+/// A call with its code.
+struct Ready<'a> {
+    device: &'a Device,
+    loaded: Loaded,
+    call: Call,
+}
+
+impl Ready<'_> {
+    fn new<'a>(device: &'a Device, c: &Compiled, inputs: &[Array]) -> Result<Ready<'a>, String> {
+        let loaded = Loaded::new(c, device.is_gpu)?;
+        Ok(Ready { device, loaded, call: Call::new(device, &c.functions[0].plan, inputs)? })
+    }
+
+    fn run(&self) -> Result<(), String> {
+        let on = AgpuCall::on(self.device.context, null_mut());
+        let (args, count) = (self.call.abi.as_ptr(), self.call.abi.len() as i32);
+        // SAFETY: module, arguments and what they point at live during the call.
+        done(unsafe { agpu_invoke(&self.loaded.module, 0, &on, args, count) })?;
+        match self.device.is_gpu {
+            // SAFETY: the context is one.
+            true => done(unsafe { agpu_stream_synchronize(self.device.context, null_mut()) }),
+            false => Ok(()),
+        }
+    }
 }
 
 /// A program with its code.

@@ -3,7 +3,7 @@
 
 use crate::array::Array;
 use crate::check;
-use crate::device::{Device, extents_of_results, least_time};
+use crate::device::{Device, extents_of_results};
 use crate::measure::{Limits, compiled, within};
 use crate::program::{Corpus, Program};
 use arraygpu_compiler::driver::Compiled;
@@ -116,11 +116,8 @@ fn row(p: &Program, device: &Device, function: Function, largest: i64) -> Result
     let Some((n, _)) = within(p, &c, &Limits::of(false), largest)? else { return Ok(None) };
     let inputs = p.large_inputs(n);
     let call = Call::new(function, &c, &inputs);
-    let plain = least_time(|| {
-        call.run();
-        Ok(())
-    })?;
-    Ok(Some(Row { name: p.name, extent: n, plain, ours: device.time(&c, &inputs)? }))
+    let [plain, ours] = device.times_in_turn(&c, &inputs, &|| call.run())?;
+    Ok(Some(Row { name: p.name, extent: n, plain, ours }))
 }
 
 /// Measures the `wanted` programs, all whose names contain this, or those of a list with commas, that have a plain

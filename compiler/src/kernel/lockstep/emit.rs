@@ -83,9 +83,9 @@ impl Strip<'_> {
             Some((_, array)) => array,
             None => self.k.local("active", Ty::U32, LANES as u32, out),
         };
+        let records = Records::of(self.k, body, out);
         let any = self.k.reg("any", Ty::U32);
         let zero = Expr::Lit(Lit::u32(0));
-        let bit = |e: Expr| Expr::Cast(Ty::U32, Box::new(e));
         let or = |e: Expr| Stmt::Assign(any, Expr::binary(BinaryOp::Or, Expr::Reg(any), e));
         out.push(Stmt::Var(any, zero.clone()));
         let (q, at, mut first) = self.counter();
@@ -94,13 +94,13 @@ impl Strip<'_> {
             first.push(Stmt::Store(active, Expr::Reg(q), bit(renaming.expr(condition))));
         }
         first.push(or(Expr::load(active, Expr::Reg(q))));
+        first.extend(records.list.iter().map(|(m, ..)| Stmt::Store(*m, Expr::Reg(q), zero.clone())));
         out.push(Stmt::For(q, Expr::int(0), Expr::int(LANES), first));
         let (q, at, mut step) = self.counter();
         let on = self.k.reg("on", Ty::Bool);
-        let is_on = Expr::binary(BinaryOp::Ne, Expr::load(active, Expr::Reg(q)), zero.clone());
-        step.push(Stmt::Let(on, is_on, Default::default()));
+        step.push(Stmt::Let(on, is_set(active, q), Default::default()));
         let renaming = self.lane(at, body, std::slice::from_ref(condition), Some(q), &mut step);
-        step.append(&mut renaming.block(body));
+        step.append(&mut renaming.block(&records.masked(body, q, on)));
         let goes_on = self.k.reg("goes", Ty::Bool);
         let and = Expr::binary(BinaryOp::And, Expr::Reg(on), renaming.expr(condition));
         step.push(Stmt::Let(goes_on, and, Default::default()));
@@ -115,6 +115,12 @@ impl Strip<'_> {
         let lanes = Stmt::For(q, Expr::int(0), Expr::int(LANES), step);
         let is_any = Expr::binary(BinaryOp::Ne, Expr::Reg(any), zero.clone());
         out.push(Stmt::While(is_any, vec![Stmt::Assign(any, zero), lanes]));
+        for (m, site, at) in &records.list {
+            let (q, own, mut leave) = self.counter();
+            let renaming = self.lane(own, &[], std::slice::from_ref(at), Some(q), &mut leave);
+            leave.push(Stmt::Record(*site, is_set(*m, q), renaming.expr(at)));
+            out.push(Stmt::For(q, Expr::int(0), Expr::int(LANES), leave));
+        }
     }
 
     /// Returns the number of a lane, and the element's.
@@ -199,6 +205,65 @@ impl Strip<'_> {
         };
         Stmt::Store(self.arrays[&r], Expr::Reg(q), value)
     }
+}
+
+/// The records of a loop that each element leaves by itself: an array says in which lanes a record's condition has
+/// held, and they are left behind the loop. Each record's array, site and element.
+struct Records {
+    list: Vec<(Mem, u32, Expr)>,
+}
+
+impl Records {
+    fn of(k: &mut Kernel, body: &[Stmt], out: &mut Vec<Stmt>) -> Records {
+        let mut list = Vec::new();
+        for s in body {
+            if let Stmt::Record(site, _, at) = s {
+                list.push((k.local("left", Ty::U32, LANES as u32, out), *site, at.clone()));
+            }
+        }
+        Records { list }
+    }
+
+    /// Returns the loop's body for lane `q`, which neither reads nor leaves a record if it is not `on`.
+    fn masked(&self, body: &[Stmt], q: Reg, on: Reg) -> Vec<Stmt> {
+        let mut arrays = self.list.iter().map(|(m, ..)| *m);
+        let mut out = body.to_vec();
+        for s in &mut out {
+            if let (Stmt::Record(_, c, _), Some(m)) = (&*s, arrays.clone().next()) {
+                let held = bit(Expr::binary(BinaryOp::And, Expr::Reg(on), c.clone()));
+                let held = Expr::binary(BinaryOp::Or, Expr::load(m, Expr::Reg(q)), held);
+                *s = Stmt::Store(m, Expr::Reg(q), held);
+                arrays.next();
+            } else {
+                s.expressions_mut(&mut |e| read_if(e, on));
+            }
+        }
+        out
+    }
+}
+
+/// Makes an expression read only if a register is set.
+fn read_if(e: &mut Expr, on: Reg) {
+    e.children_mut(|child| read_if(child, on));
+    let on = Expr::Reg(on);
+    match e {
+        Expr::Load(m, at) => *e = Expr::LoadIf(*m, at.clone(), Box::new(on)),
+        Expr::LoadIf(m, at, c) => {
+            let both = Expr::binary(BinaryOp::And, on, (**c).clone());
+            *e = Expr::LoadIf(*m, at.clone(), Box::new(both));
+        }
+        _ => {}
+    }
+}
+
+/// A condition as a number.
+fn bit(e: Expr) -> Expr {
+    Expr::Cast(Ty::U32, Box::new(e))
+}
+
+/// Whether a lane's number in an array is not 0.
+fn is_set(m: Mem, q: Reg) -> Expr {
+    Expr::binary(BinaryOp::Ne, Expr::load(m, Expr::Reg(q)), Expr::Lit(Lit::u32(0)))
 }
 
 /// The type of a register in a local array: conditions are as wide as most numbers, so that vectors need not be cut.

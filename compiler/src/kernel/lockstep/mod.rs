@@ -13,9 +13,13 @@
 //! for %q to 32 { out[add(%at, %q)] = x[%q] }
 //! ```
 //!
+//! Such a loop may read anywhere, as a search does: a lane that has left it reads nothing. Whether a step leaves a
+//! record is kept for each lane, and left behind the loop.
+//!
 //! CPUs only. The elements behind the last whole strip keep the loop as it was. Loops stay as they are where vectors
-//! would not pay: their steps divide integers, have branches or leave records that depend on the element, or read
-//! what does not lie side by side for neighbours.
+//! would not pay: their steps divide integers by other numbers than powers of two or have branches, or, where all
+//! elements make as many steps, leave records that depend on the element, or read what does not lie side by side for
+//! neighbours.
 
 mod emit;
 mod parts;

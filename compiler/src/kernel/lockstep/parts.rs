@@ -17,7 +17,8 @@ pub enum Part {
     Each(Vec<Stmt>),
     /// A loop or a branch that is the same for all elements, and the parts of its blocks.
     Around(Stmt, [Vec<Part>; 2]),
-    /// A loop that each element leaves by itself: its condition, and its straight body.
+    /// A loop that each element leaves by itself: its condition, and its straight body, which may read at any places
+    /// and leave records of the element.
     While(Expr, Vec<Stmt>),
 }
 
@@ -138,8 +139,9 @@ impl Find<'_> {
                 Stmt::While(c, inner) => {
                     let is_straight = |s: &Stmt| match s {
                         Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) => {
-                            !has_load(e) && self.is_vector(e)
+                            self.is_vector(e, &|m, _| self.may_gather(m))
                         }
+                        Stmt::Record(_, c, at) => !has_load(c) && self.stride(at) == Some(1),
                         _ => matches!(s, Stmt::Note(_)),
                     };
                     if has_load(c) || !inner.iter().all(is_straight) {
@@ -157,7 +159,7 @@ impl Find<'_> {
     fn each(&self, s: &Stmt, in_loop: bool, out: &mut Vec<Part>) -> Option<()> {
         if in_loop {
             let mut is_vector = true;
-            s.expressions(&mut |e| is_vector &= self.is_vector(e));
+            s.expressions(&mut |e| is_vector &= self.is_vector(e, &|_, at| self.stride(at).is_some()));
             if !is_vector {
                 return None;
             }
@@ -169,20 +171,26 @@ impl Find<'_> {
         Some(())
     }
 
-    /// Whether an expression becomes operations of vectors: no division of integers, and no reads but of
-    /// neighbours or of one element for all lanes.
-    fn is_vector(&self, e: &Expr) -> bool {
+    /// Whether an expression becomes operations of vectors: no division of integers but by powers of two, and no
+    /// reads but those for which `reads` holds.
+    fn is_vector(&self, e: &Expr, reads: &dyn Fn(&Mem, &Expr) -> bool) -> bool {
         let own = match e {
-            Expr::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) => {
-                self.k.ty(a).is_float() && matches!(e, Expr::Binary(BinaryOp::Div, ..))
-            }
+            Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) => match self.k.ty(a).is_float() {
+                true => *op == BinaryOp::Div,
+                false => is_power_of_two(b),
+            },
             Expr::Binary(BinaryOp::RemSlow, ..) => false,
-            Expr::Load(_, at) | Expr::LoadIf(_, at, _) => self.stride(at).is_some(),
+            Expr::Load(m, at) | Expr::LoadIf(m, at, _) => reads(m, at),
             _ => true,
         };
         let mut all = own;
-        e.children(|child| all = all && self.is_vector(child));
+        e.children(|child| all = all && self.is_vector(child, reads));
         all
+    }
+
+    /// Whether vectors can have elements of an array at any places: processors gather 32 and 64 bits.
+    fn may_gather(&self, m: &Mem) -> bool {
+        matches!(m, Mem::Array(_)) && self.k.mem(*m).1.size() >= 4
     }
 
     /// Returns by how much an index grows from an element to the next: 0 or 1, if that is known.
@@ -223,6 +231,10 @@ fn is_plain(s: &Stmt) -> bool {
         _ => false,
     };
     own && s.blocks().into_iter().flatten().all(is_plain)
+}
+
+fn is_power_of_two(e: &Expr) -> bool {
+    matches!(e, Expr::Lit(n) if n.as_i64() > 0 && n.as_i64().count_ones() == 1)
 }
 
 fn has_load(e: &Expr) -> bool {

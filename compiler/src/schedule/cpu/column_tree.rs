@@ -1,11 +1,23 @@
 //! Joins the columns of a tile by the fixed tree (semantics 5.1).
 
-use crate::core::COLUMNS;
+use crate::core::{COLUMNS, NodeId};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::lower::{Lower, Surroundings, named};
 use crate::schedule::reduction::Reduction;
+
+/// A tile of a nested reduction.
+pub struct Tile<'a> {
+    /// The reduction.
+    pub r: &'a Reduction,
+    /// What surrounds the reduction.
+    pub place: &'a Surroundings<'a>,
+    /// The tile's first element.
+    pub base: Expr,
+    /// The number of its elements, 1 to 2048.
+    pub count: Expr,
+}
 
 /// Emits the join of 128 columns: 64 pairs of neighbours, then 32, .. 1. Each level has its own
 /// array, so that each loop vectorises. An operator with loops of its own would not vectorise; its
@@ -31,6 +43,39 @@ pub fn tree_of(
         (from, width) = (to, width / 2);
     }
     Ok(load(&from, &Expr::int(0)))
+}
+
+/// A column of a row.
+pub struct Column<'a> {
+    /// The arrays of the accumulators that are no constants of the row, the last of all accumulators.
+    pub all: &'a [Mem],
+    /// The column's number.
+    pub at: &'a Expr,
+    /// The variables of the last accumulators, whose values before the row are loaded; none in a first row.
+    pub before: &'a [NodeId],
+}
+
+impl Column<'_> {
+    /// Emits the column's step, which computes `roots` of `vars`, or only the values of `conditions` if there are any.
+    pub fn step(
+        &self,
+        l: &mut Lower,
+        mut vars: Vec<(NodeId, Expr)>,
+        (roots, conditions): (&[NodeId], Option<&[NodeId]>),
+        number: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let skipped = self.all.len() - self.before.len();
+        for (acc, m) in self.before.iter().zip(&self.all[skipped..]) {
+            vars.push((*acc, named(l, "acc", Expr::load(*m, self.at.clone()), out)));
+        }
+        if let Some(conditions) = conditions {
+            return l.conditions(&vars, conditions, out);
+        }
+        let values = l.region(&vars, roots, number, out)?;
+        store(self.all, self.at, values, out);
+        Ok(vec![])
+    }
 }
 
 /// Emits f(m[2k], m[2k + 1]) and returns its value. `m` has an array for each accumulator.

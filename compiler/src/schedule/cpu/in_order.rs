@@ -60,8 +60,13 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, ordered: &OrderedSegments)
         r.each().map(|r| l.k.local("of_tiles", r.ty, COLUMNS as u32, &mut body)).collect();
     let places = l.region(std::slice::from_ref(&own), &[order.first, order.count], &own.1, &mut body)?;
     let [first, count] = [0, 1].map(|at| named(l, "place", places[at].clone(), &mut body));
-    // the last segment has fewer tiles with elements; joins ignore those that are absent (`passes/ordered.rs`)
-    let left = count.clone().minus(first.clone()).min(length.clone());
+    // the last segment has fewer tiles with elements, and joins may ignore those that are absent (`passes/ordered.rs`)
+    let some = count.clone().minus(first.clone()).min(length.clone());
+    let has_some = Expr::binary(BinaryOp::Lt, first.clone(), count.clone());
+    let left = match order.ignores_absent {
+        true => Expr::Select(Box::new(has_some), Box::new(some), Box::new(length.clone())),
+        false => length.clone(),
+    };
     let tiles = named(l, "tiles", tiles(left), &mut body);
     let base = named(l, "base", first.plus(Expr::Reg(t).times(Expr::int(TILE))), &mut tile);
     let of = |l: &mut Lower, elements: &[NodeId]| -> Result<Vec<Stmt>> {

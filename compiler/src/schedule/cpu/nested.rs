@@ -1,51 +1,39 @@
 //! Nested reductions on a CPU, one tile at a time: the loops over the 128 columns of a row are
 //! independent and vectorise, like those of `reduce.rs`.
 
-use super::column_tree::{fill, load, number_of, short_tree_of, store, tree_of};
+pub use super::column_tree::Tile;
+use super::column_tree::{Column, fill, load, number_of, short_tree_of, tree_of};
 use super::element_loop::each;
 use super::whole_rows;
 use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::lower::{Lower, named};
 use crate::schedule::nested_loop::rows_of;
 use crate::schedule::reduction::Reduction;
 
-/// Emits the reduction of `count` elements (1 to 2048) from element `base` on, and returns its
-/// value.
-pub fn tile(
-    l: &mut Lower,
-    r: &Reduction,
-    place: &Surroundings,
-    base: Expr,
-    count: Expr,
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
+/// Emits the reduction of a tile, and returns its value.
+pub fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    let r = tile.r;
     if !keeps_rows(l) || !whole_rows::serves(r) {
-        return some_rows(l, r, place, base, count, out);
+        return some_rows(l, tile, out);
     }
     let value = variables(l, r, out);
     let (mut whole, mut some) = (Vec::new(), Vec::new());
-    let values = whole_rows::tile(l, r, place, (&base, &count), &mut whole)?;
+    let values = whole_rows::tile(l, tile, &mut whole)?;
     assign(&value, values, &mut whole);
-    let is_whole = Expr::binary(BinaryOp::And, count.clone(), Expr::int(COLUMNS - 1));
+    let is_whole = Expr::binary(BinaryOp::And, tile.count.clone(), Expr::int(COLUMNS - 1));
     let is_whole = Expr::binary(BinaryOp::Eq, is_whole, Expr::int(0));
-    let values = some_rows(l, r, place, base, count, &mut some)?;
+    let values = some_rows(l, tile, &mut some)?;
     assign(&value, values, &mut some);
     out.push(Stmt::If(is_whole, whole, some));
     Ok(value.into_iter().map(Expr::Reg).collect())
 }
 
 /// Emits the reduction of a tile whose last row may have fewer than 128 columns.
-fn some_rows(
-    l: &mut Lower,
-    r: &Reduction,
-    place: &Surroundings,
-    base: Expr,
-    count: Expr,
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
+fn some_rows(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    let Tile { r, place, base, count } = tile;
     let columns = columns_of(l, r, out);
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let of_row = |l: &mut Lower, first: Option<&Expr>, count: &Expr| -> Result<Vec<Stmt>> {
@@ -65,17 +53,9 @@ fn some_rows(
             vars.push((index, i));
             let known = number.iter().cloned();
             vars.extend(acc.iter().copied().zip(known.clone()));
-            if first.is_some() {
-                for (acc, m) in acc.iter().zip(&columns).skip(known.count()) {
-                    vars.push((*acc, named(l, "acc", Expr::load(*m, c.clone()), out)));
-                }
-            }
-            if let Some(conditions) = conditions {
-                return l.conditions(&vars, conditions, out);
-            }
-            let values = l.region(&vars, &roots, place.at, out)?;
-            store(&columns, c, values, out);
-            Ok(vec![])
+            let before = if first.is_some() { &acc[known.count()..] } else { &[] };
+            let column = Column { all: &columns, at: c, before };
+            column.step(l, vars, (&roots, conditions), place.at, out)
         })?;
         all.append(&mut elements);
         Ok(all)
@@ -100,10 +80,10 @@ fn some_rows(
         let start = named(l, "start", start, out);
         let left = named(l, "left", count.clone().minus(start.clone()), out);
         let last = of_row(l, Some(&start), &left)?;
-        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, start, count), last, vec![]));
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, start, count.clone()), last, vec![]));
     } else {
         let rows = named(l, "rows", rows_of(count.clone()), out);
-        let left = named(l, "left", count.minus(start.clone()).min(Expr::int(COLUMNS)), &mut body);
+        let left = named(l, "left", count.clone().minus(start.clone()).min(Expr::int(COLUMNS)), &mut body);
         body.extend(of_row(l, Some(&start), &left)?);
         out.push(Stmt::Seq(row, first, rows, body));
     }
@@ -147,22 +127,16 @@ fn columns_of(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Mem> {
 
 /// Emits the same as [`tile`] for elements that have loops of their own. Loops over such elements
 /// do not vectorise, so the code of an element is emitted once.
-pub fn tile_by_loops(
-    l: &mut Lower,
-    r: &Reduction,
-    place: &Surroundings,
-    base: Expr,
-    count: Expr,
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
+pub fn tile_by_loops(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    let Tile { r, place, base, count } = tile;
     let columns = columns_of(l, r, out);
-    rows_by_loops(l, &count, out, &mut |l, in_tile, column, is_first, out| {
+    rows_by_loops(l, count, out, &mut |l, in_tile, column, is_first, out| {
         let i = named(l, "i", base.clone().plus(in_tile), out);
         let elements = r.values_at(l, place, i, out)?;
         let set = |at: usize, e| Stmt::Store(columns[at], column.clone(), e);
         r.go_on(l, place, elements, is_first, load(&columns, &column), &set, out)
     })?;
-    let width = named(l, "width", count.min(Expr::int(COLUMNS)), out);
+    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let values = short_tree_of(l, r, place, &columns, width, out)?;
     Ok(values.into_iter().map(|e| named(l, "whole", e, out)).collect())
 }

@@ -2,7 +2,7 @@
 //! columns, and with it the weights of the means. So a row has one division, and so has a level of the tree; a row
 //! with absent columns needs one for each column ([`super::nested`]).
 
-use super::column_tree::{fill, load, store};
+use super::column_tree::{Column, Tile, fill, load, store};
 use super::element_loop::each;
 use super::strip::region;
 use crate::core::COLUMNS;
@@ -10,7 +10,7 @@ use crate::core::deviations::{self, MOMENTS};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::lower::{Lower, Surroundings, named};
+use crate::schedule::lower::{Lower, named};
 use crate::schedule::reduction::Reduction;
 
 /// Whether a reduction counts its elements, by numbers.
@@ -18,14 +18,9 @@ pub(super) fn serves(r: &Reduction) -> bool {
     r.is_counted() && !r.is_of_tuple()
 }
 
-/// Emits the reduction of `count` elements, which are whole rows, from element `base` on. Returns the accumulators.
-pub(super) fn tile(
-    l: &mut Lower,
-    r: &Reduction,
-    place: &Surroundings,
-    (base, count): (&Expr, &Expr),
-    out: &mut Vec<Stmt>,
-) -> Result<Vec<Expr>> {
+/// Emits the reduction of a tile of whole rows. Returns the accumulators.
+pub(super) fn tile(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+    let Tile { r, place, base, count } = tile;
     let columns = columns_of(l, r, COLUMNS, out);
     let absent = r.absent(l.launch).split_off(1);
     fill(l, &columns, absent, out);
@@ -42,15 +37,8 @@ pub(super) fn tile(
     let mut elements = each(l, "c", &Expr::int(0), &Expr::int(COLUMNS), &mut |l, c, conditions, out| {
         let mut vars = known.clone();
         vars.push((index, named(l, "i", start.clone().plus(c.clone()), out)));
-        for (acc, m) in acc[1..].iter().zip(&columns) {
-            vars.push((*acc, named(l, "acc", Expr::load(*m, c.clone()), out)));
-        }
-        if let Some(conditions) = conditions {
-            return l.conditions(&vars, conditions, out);
-        }
-        let values = l.region(&vars, &roots, place.at, out)?;
-        store(&columns, c, values, out);
-        Ok(vec![])
+        let column = Column { all: &columns, at: c, before: &acc[1..] };
+        column.step(l, vars, (&roots, conditions), place.at, out)
     })?;
     body.append(&mut elements);
     out.push(Stmt::Seq(row, Expr::int(0), rows.clone(), body));
