@@ -1,6 +1,7 @@
 //! Prints casts, and what lanes of a warp exchange.
 
-use super::expr::{Printer, ctype, put};
+use super::expr::{Printer, put};
+use super::types::{ctype, moved};
 use crate::kernel::Expr;
 use crate::scalar::{Lit, Ty};
 use std::fmt::Write;
@@ -68,16 +69,4 @@ impl Printer<'_> {
         self.typed(a);
         put(write!(self.out, ", {by})"));
     }
-}
-
-/// Returns the type in which a shuffle moves a value.
-pub fn moved(ty: Ty) -> &'static str {
-    if ty.size() < 4 { "int" } else { ctype(ty) }
-}
-
-pub fn has_shuffle(e: &Expr) -> bool {
-    let mut found =
-        matches!(e, Expr::ShuffleDown(..) | Expr::ShuffleUp(..) | Expr::ShuffleXor(..) | Expr::Broadcast(_));
-    e.children(&mut |child: &Expr| found |= has_shuffle(child));
-    found
 }

@@ -1,31 +1,9 @@
 //! Prints expressions as CUDA C++.
 
-use super::{convert, memory};
+use super::types::{ctype, has_shuffle, is_read_only, moved};
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, near};
 use std::fmt::{Display, Write};
-
-/// Returns the C++ type of a value. A 16-bit float is held as its bits, because it is only moved and converted.
-pub fn ctype(ty: Ty) -> &'static str {
-    match ty {
-        Ty::F32 => "float",
-        Ty::F64 => "double",
-        Ty::I32 => "int",
-        Ty::I64 => "int64_t",
-        Ty::U32 => "unsigned",
-        Ty::U64 => "uint64_t",
-        Ty::I8 => "int8_t",
-        Ty::U8 => "uint8_t",
-        Ty::I16 => "int16_t",
-        Ty::U16 | Ty::F16 | Ty::Bf16 => "uint16_t",
-        Ty::Bool => "bool",
-    }
-}
-
-/// Returns the C++ type of an element in memory.
-pub fn memtype(ty: Ty) -> &'static str {
-    if ty == Ty::Bool { "uint8_t" } else { ctype(ty) }
-}
 
 /// Prints expressions at the end of a text.
 pub struct Printer<'a> {
@@ -68,7 +46,7 @@ impl Printer<'_> {
             Expr::MulAdd(a, b, c) if ty == Ty::F32 => self.call("__fmaf_rn", &[a, b, c]),
             Expr::MulAdd(a, b, c) if ty == Ty::F64 => self.call("__fma_rn", &[a, b, c]),
             Expr::MulAdd(..) => self.cast_of_wrapping(ty, e),
-            Expr::Select(c, a, b) if convert::has_shuffle(a) || convert::has_shuffle(b) => {
+            Expr::Select(c, a, b) if has_shuffle(a) || has_shuffle(b) => {
                 self.call(format_args!("agpu_select<{}>", ctype(ty)), &[c, a, b]);
             }
             Expr::Select(c, a, b) => {
@@ -83,7 +61,7 @@ impl Printer<'_> {
             Expr::ShuffleUp(a, by) => self.shuffle("__shfl_up_sync", a, *by),
             Expr::ShuffleXor(a, by) => self.shuffle("__shfl_xor_sync", a, *by),
             Expr::Broadcast(a) => {
-                put(write!(self.out, "({})agpu_broadcast<{}>(", ctype(ty), convert::moved(ty)));
+                put(write!(self.out, "({})agpu_broadcast<{}>(", ctype(ty), moved(ty)));
                 self.expr(a);
                 self.text(")");
             }
@@ -117,7 +95,7 @@ impl Printer<'_> {
 
     /// Prints the load of one element.
     fn load(&mut self, m: Mem, i: &Expr) {
-        let is_read_only = memory::is_read_only(self.k, m);
+        let is_read_only = is_read_only(self.k, m);
         self.text(if is_read_only { "__ldg(&" } else { "" });
         self.element(m, i);
         self.text(if is_read_only { ")" } else { "" });

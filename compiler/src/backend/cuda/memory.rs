@@ -1,15 +1,11 @@
 //! Prints accesses: elements, neighbours in one access, copies, and operands of tensor cores.
 
-use super::expr::{Printer, ctype, memtype};
+use super::expr::Printer;
+use super::types::{ctype, is_read_only, memtype};
 use crate::kernel::index::split;
 use crate::kernel::{Expr, Kernel, Mem, Reg};
 use crate::scalar::Ty;
 use std::fmt::Write;
-
-/// Whether the memory is an array that no output overlaps, so that a load may use the read-only path.
-pub fn is_read_only(k: &Kernel, m: Mem) -> bool {
-    matches!(m, Mem::Array(a) if k.arrays[a as usize].noalias && !k.arrays[a as usize].write)
-}
 
 /// The words of an access to neighbours: their type, their number, and how many elements each has.
 struct Words {

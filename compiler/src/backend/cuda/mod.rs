@@ -9,12 +9,13 @@ mod convert;
 mod expr;
 mod memory;
 mod stmt;
+mod types;
 
 use crate::kernel::{Expr, Gpu, Kernel, Stmt};
 use crate::scalar::Ty;
-use expr::{ctype, memtype};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
+use types::{ctype, memtype};
 
 /// The helpers, with an empty line between two of them.
 const HELPERS: &str = include_str!("helpers.cuh");
@@ -46,10 +47,7 @@ pub fn emit<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> String {
     }
     all.reverse();
     all.extend_from_slice(&kernels);
-    let mut out = format!(
-        "// made by arraygpu {}; compile by nvcc -O3 -std=c++17\n#include <cstdint>\n",
-        env!("CARGO_PKG_VERSION")
-    );
+    let mut out = String::from("// made by arraygpu; compile by nvcc -O3 -std=c++17\n#include <cstdint>\n");
     for (word, header) in HEADERS {
         if all.iter().any(|text| text.contains(word)) {
             let _ = writeln!(out, "#include <{header}>");

@@ -1,6 +1,7 @@
 //! Prints statements as CUDA C++.
 
-use super::expr::{self, ctype, memtype};
+use super::expr;
+use super::types::{ctype, memtype};
 use crate::kernel::{Expr, Kernel, Reg, Stmt, parts};
 use crate::loc::Loc;
 use std::fmt::Write;
