@@ -25,7 +25,7 @@ SHAPES = {
     "mandelbrot": {"cx": (2048,), "cy": (2048,)},
     "kmeans_assign": {"x": (1 << 17, 16), "centres": (64, 16)},
     "kmeans_assign_staged": {"x": (1 << 17, 16), "centres": (64, 16)},
-    "libor": {"z": (4096, 80), "sigma": (80,)},
+    "libor": {"z": (40, 1 << 18), "sigma": (80,)},
     "grey_interleaved": {"image": (3 << 23,)},
     "layer_norm": {"x": (16384, 2048)},
     "softmax": {"x": (8192, 2048)},

@@ -187,7 +187,8 @@ fn elements_that_are_tuples_are_no_hint() {
   }
   return %r
 }";
-    let options = ["--explain=json", "--bandwidth", "4000", "--extent", "f.a=16777216", "--extent", "f.b=16777216"];
+    let options =
+        ["--explain=json", "--bandwidth", "4000", "--extent", "f.a=16777216", "--extent", "f.b=16777216"];
     let report = run(text, &Arguments::of_options(options).expect("options")).expect("a report");
     let report: Value = serde_json::from_str(&report).expect("JSON");
     assert!(report["functions"][0]["operations"]["made"].as_u64() > Some(1 << 24));
