@@ -84,8 +84,9 @@ class Ours:
         function = getattr(self.package, name)
 
         def run(*arguments):
-            """The arguments, arrays and f32 numbers, and the results' arrays, the last of which is returned."""
-            given = (ctypes.c_float(x) if isinstance(x, float) else self.view(x) for x in arguments)
+            """The arguments, arrays and numbers (of Python's floats f32), and the results' arrays, the last of which is returned."""
+            number = lambda x: ctypes.c_float(x) if isinstance(x, float) else x
+            given = (self.view(x) if isinstance(x, torch.Tensor) else number(x) for x in arguments)
             self.check(function(ctypes.byref(call), *given))
             return arguments[-1]
 

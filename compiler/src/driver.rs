@@ -108,7 +108,7 @@ pub struct Targets {
 }
 
 /// The forms of the program that [`Compiled::emit`] prints.
-pub const STAGES: [&str; 6] = ["core", "fused", "plan", "kernel", "c", "ptx"];
+pub const STAGES: [&str; 7] = ["core", "fused", "plan", "kernel", "c", "ptx", "cuda"];
 
 /// Compiles a package's functions for all targets.
 pub fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled> {
@@ -286,6 +286,10 @@ impl Compiled {
             "ptx" => {
                 let own = self.gpu_variants().filter(|code| !code.is_merged);
                 join(own.map(|code| code.ptx.clone()).collect())
+            }
+            "cuda" => {
+                let own = self.gpu_variants().filter(|code| !code.is_merged);
+                backend::cuda::emit(own.map(|code| &code.kernel))
             }
             other => {
                 let list = STAGES.join(", ");

@@ -143,6 +143,8 @@ enum Stage {
     C,
     /// the PTX of GPUs
     Ptx,
+    /// the kernels of GPUs as CUDA C++, to read or for nvcc
+    Cuda,
 }
 
 impl Stage {
@@ -154,12 +156,13 @@ impl Stage {
             Stage::Kernel => "kernel",
             Stage::C => "c",
             Stage::Ptx => "ptx",
+            Stage::Cuda => "cuda",
         }
     }
 
     /// How a comment begins in the stage's text.
     fn comment(self) -> &'static str {
-        if matches!(self, Stage::C | Stage::Ptx) { "//" } else { ";" }
+        if matches!(self, Stage::C | Stage::Ptx | Stage::Cuda) { "//" } else { ";" }
     }
 }
 

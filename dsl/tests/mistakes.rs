@@ -173,7 +173,7 @@ fn command_lines() {
     assert!(error.code().is_none() && error.to_string().contains("cpu, cuda"), "{error}");
     let error = package().run_with(["--emit", "llvm"]).expect_err("no such stage");
     assert!(
-        error.code().is_none() && error.to_string().contains("core, fused, plan, kernel, c, ptx"),
+        error.code().is_none() && error.to_string().contains("core, fused, plan, kernel, c, ptx, cuda"),
         "{error}"
     );
     for (arch, says) in [("sm_75", "too old"), ("90", "one is sm_90")] {

@@ -19,7 +19,7 @@ pub struct Arguments {
     #[arg(long, value_name = "PASS|all")]
     pub(crate) dump_after: Vec<String>,
 
-    /// Core IR: print these stages
+    /// Core IR: print these stages; kernel IR: `cuda` alone
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STAGE,..")]
     pub(crate) emit: Vec<Stage>,
 
@@ -27,7 +27,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "all")]
     pub(crate) target: Target,
 
-    /// With --emit kernel: print the variants of this name only
+    /// With --emit kernel or cuda: print the variants of this name only
     #[arg(long, requires = "emit", value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
@@ -83,6 +83,8 @@ pub(crate) enum Stage {
     C,
     /// the PTX of GPUs
     Ptx,
+    /// the kernels of GPUs as CUDA C++, to read or for nvcc
+    Cuda,
 }
 
 impl Stage {
@@ -95,6 +97,7 @@ impl Stage {
             Stage::Kernel => "kernel",
             Stage::C => "c",
             Stage::Ptx => "ptx",
+            Stage::Cuda => "cuda",
         }
     }
 }

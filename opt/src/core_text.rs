@@ -2,6 +2,7 @@
 
 use crate::arguments::Arguments;
 use crate::{listed, usage};
+use arraygpu_compiler::backend::cuda;
 use arraygpu_compiler::budget;
 use arraygpu_compiler::core::{Function, parse, print, verify};
 use arraygpu_compiler::driver::{self, Compiled};
@@ -60,6 +61,7 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
         match (s, a.locs) {
             ("fused", false) => compiled.functions.iter().for_each(|f| out.push_str(&f.fused.to_string())),
             ("kernel", _) if a.kernel.is_some() => out.push_str(&variants(&compiled, a)?),
+            ("cuda", _) if a.kernel.is_some() => out.push_str(&as_cuda(&compiled, a)?),
             (s, _) => out.push_str(&compiled.emit(s)?),
         }
     }
@@ -78,6 +80,18 @@ fn variants(compiled: &Compiled, a: &Arguments) -> Result<String> {
         return Err(usage(format!("there is no kernel `{wanted}`; there are {}", names.join(", "))));
     }
     Ok(found.join("\n"))
+}
+
+/// The variants of the name that is wanted as CUDA C++.
+fn as_cuda(compiled: &Compiled, a: &Arguments) -> Result<String> {
+    let wanted = a.kernel.as_deref().unwrap_or_default();
+    let found = compiled.gpu_variants().map(|code| &code.kernel).filter(|k| k.name == wanted);
+    let text = cuda::emit(found);
+    if text.is_empty() {
+        let names: Vec<&str> = compiled.gpu_variants().map(|code| &*code.kernel.name).collect();
+        return Err(usage(format!("there is no kernel `{wanted}`; there are {}", names.join(", "))));
+    }
+    Ok(text)
 }
 
 /// The function for these values of what it stages.

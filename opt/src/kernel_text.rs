@@ -1,7 +1,8 @@
 //! Kernel IR in.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Stage};
 use crate::{listed, usage};
+use arraygpu_compiler::backend::cuda;
 use arraygpu_compiler::error::Result;
 use arraygpu_compiler::kernel::parse;
 use arraygpu_compiler::kernel::pipeline::{PASSES, Pass};
@@ -26,11 +27,14 @@ fn names() -> Vec<&'static str> {
 
 /// Reads kernels, runs the passes that are named, prints them.
 pub fn run(text: &str, a: &Arguments) -> Result<String> {
-    let wants_stage =
-        !a.emit.is_empty() || !a.dump_after.is_empty() || a.explain.is_some() || !a.stage.is_empty();
+    let as_cuda = a.emit == [Stage::Cuda];
+    let wants_stage = !(a.emit.is_empty() || as_cuda)
+        || !a.dump_after.is_empty()
+        || a.explain.is_some()
+        || !a.stage.is_empty();
     if wants_stage {
         return Err(usage(
-            "--emit, --dump-after, --explain and --stage are for core IR; this text is kernel IR",
+            "--emit of other stages than cuda, --dump-after, --explain and --stage are for core IR; this text is kernel IR",
         ));
     }
     let pass = |name: &String| -> Result<&Pass> {
@@ -41,10 +45,16 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
     let passes = a.run.iter().map(pass).collect::<Result<Vec<_>>>()?;
     let mut kernels = parse::parse(text)?;
     for k in &mut kernels {
-        if k.threads == 0 && !passes.is_empty() {
-            return Err(usage(format!("@{} is a kernel for CPUs; passes run on kernels for GPUs", k.name)));
+        if k.threads == 0 && (as_cuda || !passes.is_empty()) {
+            return Err(usage(format!(
+                "@{} is a kernel for CPUs; passes run on kernels for GPUs, which are CUDA C++, too",
+                k.name
+            )));
         }
         passes.iter().try_for_each(|pass| pass.run(k))?;
+    }
+    if as_cuda {
+        return Ok(cuda::emit(&kernels));
     }
     Ok(kernels.iter().map(|k| k.to_string()).collect::<Vec<_>>().join("\n"))
 }

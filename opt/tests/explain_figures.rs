@@ -160,3 +160,36 @@ fn an_elements_cost_with_an_extent_is_a_warning() {
         "warning: sums_0: an element's cost contains an extent, and each thread of a GPU computes it alone";
     assert!(text.contains(warning), "{text}");
 }
+
+#[test]
+fn elements_that_are_tuples_are_no_hint() {
+    let text = "func @f(%a: [f32], %b: [f32]) -> (r: [f32]) {
+  %t = tuple 1f32, 0f32
+  %m = map (%x: f32, %y: f32) over %a, %b {
+    %p = tuple %x, %y
+    yield %p
+  }
+  %s = scan 0 (%x: f32, %y: f32, %u: f32, %v: f32) from %t over %m {
+    %c = mul %x, %u
+    %d = mul %y, %v
+    %p = tuple %c, %d
+    yield %p
+  }
+  %w = scan 1 (%x: f32, %y: f32, %u: f32, %v: f32) from %t over %m {
+    %c = mul %x, %u
+    %d = mul %y, %v
+    %p = tuple %c, %d
+    yield %p
+  }
+  %r = map (%x: f32, %y: f32) over %s, %w {
+    %c = add %x, %y
+    yield %c
+  }
+  return %r
+}";
+    let options =
+        ["--explain=json", "--bandwidth", "4000", "--extent", "f.a=16777216", "--extent", "f.b=16777216"];
+    let report = run(text, &Arguments::of_options(options).expect("options")).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert!(report["functions"][0]["operations"]["made"].as_u64() > Some(1 << 24));
+}

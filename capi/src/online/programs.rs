@@ -62,7 +62,7 @@ pub unsafe extern "C" fn agpu_program_kernels(program: *mut AgpuProgram, count: 
     })
 }
 
-/// Writes the text of a stage of the compiler: core, fused, plan, kernel, c, ptx, or explain; or
+/// Writes the text of a stage of the compiler: core, fused, plan, kernel, c, ptx, cuda, or explain; or
 /// first_ptx, which is the PTX that a first call with short contiguous arrays launches on a GPU,
 /// and is made as fast. The text is valid until this thread's next call of this function.
 /// Thread-safe.

@@ -2,4 +2,5 @@
 //! the IR.
 
 pub mod c;
+pub mod cuda;
 pub mod ptx;

@@ -4,6 +4,7 @@
 use super::model::{Hint, Operations};
 use super::time::roofline;
 use crate::core::rewrite::rewrite_from;
+use crate::core::tuples::has_tuples;
 use crate::core::{Function, NodeId, Op};
 use crate::counts::{self, Size};
 use crate::driver::{Compiled, Targets, compile_for};
@@ -36,7 +37,9 @@ pub fn hints(
         return Ok(Vec::new());
     }
     let mut hints = Vec::new();
-    for array in counts::repeated(source, sizes).into_iter().take(TRIED) {
+    // tuples of elements are not stored
+    let repeated = counts::repeated(source, sizes).into_iter().filter(|n| !has_tuples(&source.graph, *n));
+    for array in repeated.take(TRIED) {
         let stored = stored(source, array);
         // an array that cannot be stored gives no hint
         let Ok(c) = compile_for("hint", vec![stored], Targets { cpu: true, cuda: false }) else { continue };

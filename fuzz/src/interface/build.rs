@@ -452,7 +452,7 @@ pub(super) fn program_kernels(t: &mut Thread) -> Done {
 }
 
 pub(super) fn program_text(t: &mut Thread) -> Done {
-    let stages = [c"core", c"fused", c"plan", c"kernel", c"c", c"ptx", c"explain", c"first_ptx"];
+    let stages = [c"core", c"fused", c"plan", c"kernel", c"c", c"ptx", c"cuda", c"explain", c"first_ptx"];
     let (program, stage) = (t.handle(programs), t.text(&stages));
     // SAFETY: as above, and NULL or a text.
     gives::<*const c_char>(t, |out| unsafe { agpu_program_text(program, pointer(stage), out) })

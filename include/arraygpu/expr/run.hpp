@@ -117,7 +117,7 @@ template <class... T, int... Rank> int kernels(const expr<T, Rank> &...e) {
     check(agpu_program_kernels(made.get(), &n));
     return n;
 }
-/// Returns the text of a stage of the compiler: core, fused, plan, kernel, c, ptx, explain.
+/// Returns the text of a stage of the compiler: core, fused, plan, kernel, c, ptx, cuda, explain.
 template <class T, int Rank> std::string program_text(const expr<T, Rank> &e, const char *stage) {
     detail::encoder key;
     std::vector<detail::output> outputs;

@@ -1,7 +1,7 @@
 //! Prints the figures of programs: all, or those whose name contains the argument. `--write FILE`
 //! writes the table instead, `--explain NAME FORMAT` prints the report on a
 //! program with extents of 4096, `--emit NAME STAGE` one of its forms (`core`, `fused`, `plan`,
-//! `kernel`, `c`, `ptx`). `--check [NAME]` runs the small calls on one thread of the CPU,
+//! `kernel`, `c`, `ptx`, `cuda`). `--check [NAME]` runs the small calls on one thread of the CPU,
 //! `--check=gpu [NAME]` on the first GPU, and compares their results; `--time` and `--time=gpu`
 //! measure large calls there, `--time NAME LARGEST` with extents up to that number. `--plain LIBRARY
 //! [NAME,.. [LARGEST]]` compares with the plain loops of `bench/plain` on one thread.
