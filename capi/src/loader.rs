@@ -6,7 +6,7 @@ use crate::buffer::abi_type;
 use crate::error::{INVALID_ARGUMENT, MODULE, OUT_OF_BOUNDS, Result, error, fail, out};
 use crate::guard::{guard, guard_as};
 use crate::handle::Table;
-use crate::module::{Entry, Loaded};
+use crate::module::{Entry, Function, Loaded};
 use crate::{calls, cuda, library, package};
 use arraygpu_compiler::plan::Slot;
 use std::ffi::{CStr, c_char};
@@ -151,12 +151,17 @@ fn get<T>(name: &str, module: *mut AgpuLoadedModule, get: impl FnOnce(&Library) 
     guard(|| MODULES.pin(module.addr()).and_then(|m| get(&m)).map(drop).map_err(|e| e.of(name)))
 }
 
-fn entry(library: &Library, entry: i32) -> Result<&'static Entry> {
-    let entries = &library.loaded().entries;
-    match usize::try_from(entry).ok().and_then(|i| entries.get(i)) {
-        Some(entry) => Ok(entry),
-        None => fail!(OUT_OF_BOUNDS, "there is no entry {entry}, there are {}", entries.len()),
+/// Returns a function of a package by its number.
+fn function(library: &Library, entry: i32) -> Result<&'static Function> {
+    let functions = &library.loaded().functions;
+    match usize::try_from(entry).ok().and_then(|i| functions.get(i)) {
+        Some(function) => Ok(function),
+        None => fail!(OUT_OF_BOUNDS, "there is no entry {entry}, there are {}", functions.len()),
     }
+}
+
+fn entry(library: &Library, entry: i32) -> Result<&'static Entry> {
+    Ok(&package::read(library.loaded(), function(library, entry)?)?.entry)
 }
 
 /// Writes the description of a parameter or result.
@@ -188,7 +193,7 @@ pub unsafe extern "C" fn agpu_module_get(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_count(module: *mut AgpuLoadedModule, out: *mut i32) -> AgpuStatus {
     get("agpu_module_entry_count", module, |m| {
-        self::out(out, "out")?.write(m.loaded().entries.len() as i32);
+        self::out(out, "out")?.write(m.loaded().functions.len() as i32);
         Ok(())
     })
 }
@@ -208,7 +213,7 @@ pub unsafe extern "C" fn agpu_module_find(
         }
         // SAFETY: it is a C string, which the caller guarantees.
         let name = unsafe { CStr::from_ptr(name) };
-        match m.loaded().entries.iter().position(|e| e.name.as_c_str() == name) {
+        match m.loaded().functions.iter().position(|e| e.name.as_c_str() == name) {
             Some(i) => out.write(i as i32),
             None => fail!(INVALID_ARGUMENT, "{} has no function {}", m.loaded().name, name.to_string_lossy()),
         };
@@ -224,7 +229,7 @@ pub unsafe extern "C" fn agpu_module_entry_name(
     out: *mut *const c_char,
 ) -> AgpuStatus {
     get("agpu_module_entry_name", module, |m| {
-        self::out(out, "out")?.write(self::entry(m, entry)?.name.as_ptr());
+        self::out(out, "out")?.write(function(m, entry)?.name.as_ptr());
         Ok(())
     })
 }

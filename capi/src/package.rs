@@ -9,16 +9,20 @@ use crate::guard::guard;
 use crate::invoke::invoke;
 use crate::level::{Level, level};
 use crate::log::log;
-use crate::module::Specialise;
-use crate::module::{Kernels, Loaded};
+use crate::module::{Entry, Function, FunctionText, Kernels, Loaded, Read, Specialise, title};
 use crate::online;
 use crate::online::staged::Staged;
 use crate::workspace::{self, Workspace};
-use arraygpu_compiler::core::Function;
+use arraygpu_compiler::core;
 use arraygpu_compiler::plan::{Plan, parse};
+use arraygpu_compiler::text::{Block, blocks};
 use std::ffi::{CStr, c_char};
 use std::str::Utf8Error;
+use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
+
+#[cfg(test)]
+mod tests;
 
 /// Runs entry `entry` of a module. Packages call this function. The arguments are the parameters
 /// followed by the results. `call` may be NULL. Thread-safe as long as no buffer that a call writes
@@ -35,15 +39,16 @@ pub unsafe extern "C" fn agpu_invoke(
         // SAFETY: it is NULL or a package's module, which the caller guarantees.
         let loaded = unsafe { open(module) }.map_err(|e| e.of("agpu_invoke"))?;
         let number = usize::try_from(entry).unwrap_or(usize::MAX);
-        let Some(entry) = loaded.entries.get(number) else {
+        let Some(function) = loaded.functions.get(number) else {
             fail!(
                 INVALID_ARGUMENT,
                 "{}: there is no entry {entry}, there are {}",
                 loaded.name,
-                loaded.entries.len()
+                loaded.functions.len()
             );
         };
-        if let Some(staged) = loaded.staged(number) {
+        let Read { entry, staged } = read(loaded, function)?;
+        if let Some(staged) = staged {
             // SAFETY: as below.
             if let Some(done) = unsafe { staged.run(loaded, entry, call, args, count) } {
                 return done;
@@ -56,7 +61,8 @@ pub unsafe extern "C" fn agpu_invoke(
     })
 }
 
-/// Returns the loaded module behind a package's pointer. It is parsed and checked at its first use.
+/// Returns the loaded module behind a package's pointer. It is loaded at its first use; its functions are read at
+/// their first calls ([`read`]).
 ///
 /// # Safety
 /// `module` is null or points at an `agpu_module` of any version, which stays valid.
@@ -115,7 +121,7 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     let text = unsafe { text(module.plans, length) };
     let text = text.map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
     let plans =
-        parse::parse(text).map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
+        blocks(text, "plan").map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
     let level = level()?;
     let kernels = table(module, level);
     // SAFETY: the caller guarantees this.
@@ -128,13 +134,20 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
             level.name()
         );
     }
-    let mut loaded = Loaded::in_memory(&name, plans, images, kernels, count)?;
     // SAFETY: the caller guarantees this.
-    loaded.staged = unsafe { staged(module, &loaded) }?;
+    let mut staged = unsafe { staged(module, &name) }?;
+    let mut loaded = Loaded::new(&name, images, kernels, count);
+    for plan in plans {
+        let staged = staged.iter().position(|f| f.name == plan.name).map(|i| staged.swap_remove(i).text);
+        loaded.functions.push(Function::unread(&name, plan.name, FunctionText { plan: plan.text, staged })?);
+    }
+    if let Some(f) = staged.first() {
+        fail!(MODULE, "{name}: the functions that stage cannot be read: there is no entry {}", f.name);
+    }
     log!(
         Info,
         "the package {name}: {} functions, {}{}",
-        loaded.entries.len(),
+        loaded.functions.len(),
         if loaded.has_cpu_code() {
             format!("kernels for x86-64-{}", level.name())
         } else {
@@ -146,7 +159,7 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
 }
 
 /// # Safety
-/// There are that many bytes, and they are valid as long as the package is loaded.
+/// There are that many bytes, and they are valid as long as what is made of the text is used.
 pub(crate) unsafe fn text<'a>(
     address: *const c_char,
     length: usize,
@@ -155,40 +168,54 @@ pub(crate) unsafe fn text<'a>(
     std::str::from_utf8(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) })
 }
 
-/// Returns for each entry the function that stages its scalars, if it has one.
+/// Finds the functions that stage scalars.
 ///
 /// # Safety
 /// As [`load`].
-pub(crate) unsafe fn staged(
-    module: &AgpuModule,
-    loaded: &Loaded,
-) -> Result<Vec<Option<Box<dyn Specialise>>>> {
+unsafe fn staged(module: &AgpuModule, name: &str) -> Result<Vec<Block<'static>>> {
     if module.staged.is_null() {
         return Ok(Vec::new());
     }
-    let cannot = |why: String| {
-        error(MODULE, format!("{}: the functions that stage cannot be read: {why}", loaded.name))
-    };
+    let cannot =
+        |why: String| error(MODULE, format!("{name}: the functions that stage cannot be read: {why}"));
     let length = usize::try_from(module.staged_length).map_err(|e| cannot(e.to_string()))?;
     // SAFETY: `staged` has that many bytes, by the contract.
     let text = unsafe { text(module.staged, length) }.map_err(|e| cannot(e.to_string()))?;
-    let mut functions = online::staged::read(text).map_err(|e| cannot(e.to_string()))?;
-    let mut of = |plan: &Plan| {
-        let fits = |f: &Function| {
-            let results = f.results.iter().map(|r| (&r.name, f.graph.ty(r.value)));
-            f.name == plan.name
-                && f.params.iter().map(|p| (&p.name, p.ty)).eq(plan.params.iter().map(|p| (&p.name, p.ty)))
-                && results.eq(plan.results.iter().map(|r| (&r.name, r.ty)))
-        };
-        let at = functions.iter().position(fits)?;
-        let staged = Staged::of(&loaded.name, functions.swap_remove(at))?;
-        Some(Box::new(staged) as Box<dyn Specialise>)
+    blocks(text, "func").map_err(|e| cannot(e.to_string()))
+}
+
+/// Returns what the texts of a function say, which are read and checked at its first call.
+#[inline]
+pub(crate) fn read<'l>(loaded: &Loaded, function: &'l Function) -> Result<&'l Read> {
+    function.get_or_read(|text| read_text(loaded, function, text))
+}
+
+#[cold]
+fn read_text(loaded: &Loaded, function: &Function, text: &FunctionText) -> Result<Read> {
+    let title = title(&loaded.name, &function.name.to_string_lossy());
+    let plan =
+        parse::one(text.plan).map_err(|e| error(MODULE, format!("{title}: its plan cannot be read: {e}")))?;
+    let entry = Entry::checked(loaded, plan)?;
+    let cannot = |why: String| error(MODULE, format!("{title}: what it stages cannot be read: {why}"));
+    let staged = match text.staged {
+        None => None,
+        Some(text) => {
+            let f = online::staged::read(text).map_err(|e| cannot(e.to_string()))?;
+            if !fits(&f, &entry.plan) {
+                return Err(cannot("its parameters and results are others".into()));
+            }
+            Staged::of(&loaded.name, f)
+        }
     };
-    let found: Vec<_> = loaded.entries.iter().map(|e| of(&e.plan)).collect();
-    match functions.first() {
-        Some(f) => Err(cannot(format!("there is no entry {} like theirs", f.name))),
-        None => Ok(found),
-    }
+    Ok(Read { entry: Arc::new(entry), staged: staged.map(|s| Box::new(s) as Box<dyn Specialise>) })
+}
+
+/// Whether a function has the name, the parameters and the results of a plan.
+fn fits(f: &core::Function, plan: &Plan) -> bool {
+    let results = f.results.iter().map(|r| (&r.name, f.graph.ty(r.value)));
+    f.name == plan.name
+        && f.params.iter().map(|p| (&p.name, p.ty)).eq(plan.params.iter().map(|p| (&p.name, p.ty)))
+        && results.eq(plan.results.iter().map(|r| (&r.name, r.ty)))
 }
 
 /// Returns the table of the best level that the package and this processor have.

@@ -344,9 +344,8 @@ fn invocations() {
 
 #[test]
 fn broken_modules() {
-    let mut state: *mut c_void = null_mut();
-    let mut open = |change: &dyn Fn(&mut AgpuModule), status, words: &[&str]| {
-        let mut module = MODULE;
+    let open = |change: &dyn Fn(&mut AgpuModule), status, words: &[&str]| {
+        let (mut module, mut state) = (MODULE, null_mut::<c_void>());
         module.state = &mut state;
         change(&mut module);
         // SAFETY: the module is wrong only in ways that are checked.
@@ -360,7 +359,7 @@ fn broken_modules() {
     open(&|m| m.state = null_mut(), AgpuErrorModule, &["state"]);
     open(&|m| m.plans_length = -1, AgpuErrorModule, &["stats", "negative"]);
     open(&|m| m.plans_length -= 3, AgpuErrorModule, &["stats", "cannot be read"]);
-    open(&|m| m.kernels = 3, AgpuErrorModule, &["no kernel"]);
+    open(&|m| m.kernels = 0, AgpuErrorModule, &["no kernel 0"]);
     open(&|m| m.cpu_v2 = null(), AgpuErrorModule, &["no code for this processor"]);
     let text = |m: &mut AgpuModule, text: &'static str| {
         (m.plans, m.plans_length) = (text.as_ptr().cast(), text.len() as i64);

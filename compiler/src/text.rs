@@ -135,6 +135,54 @@ fn place(s: &str) -> std::result::Result<LocStack, String> {
     Ok(LocStack(places.ok_or_else(|| format!("`{s}` is not file:line:column"))?.into()))
 }
 
+/// One of the blocks of a text, `keyword @name .. { .. }`, as text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Block<'t> {
+    /// Its name.
+    pub name: &'t str,
+    /// All of it.
+    pub text: &'t str,
+}
+
+/// Finds the blocks of a text without reading them. Each begins on a line of its own with the keyword and its
+/// name, and ends with a brace, which stands below the keyword if there are several lines. Nothing else about
+/// them is checked.
+pub fn blocks<'t>(text: &'t str, keyword: &str) -> Result<Vec<Block<'t>>> {
+    let bad = |at: usize, what: &str| {
+        let line = 1 + text[..at].matches('\n').count();
+        Error::user("E0102", format!("line {line}: {what}"))
+    };
+    let named = |line: &'t str| line.trim_start().strip_prefix(keyword)?.strip_prefix(" @");
+    let mut out: Vec<Block> = Vec::new();
+    let (mut at, mut begin) = (0, 0);
+    let end = |out: &mut Vec<Block<'t>>, begin: usize, at: usize| -> Result<()> {
+        let whole = text[begin..at].trim_end();
+        let margin = &whole[..whole.len() - whole.trim_start().len()];
+        let ends = match whole.rsplit_once('\n') {
+            Some((_, last)) => last.strip_prefix(margin) == Some("}"),
+            None => whole.ends_with('}'),
+        };
+        match out.last_mut() {
+            Some(block) if ends => block.text = whole,
+            None if whole.trim_start().is_empty() => {}
+            None => return Err(bad(begin, &format!("expected `{keyword}`"))),
+            Some(block) => return Err(bad(begin, &format!("@{} does not end", block.name))),
+        }
+        Ok(())
+    };
+    for line in text.split_inclusive('\n') {
+        if let Some(rest) = named(line) {
+            end(&mut out, begin, at)?;
+            begin = at;
+            let name = rest.find(|c: char| !c.is_alphanumeric() && c != '_').map_or(rest, |n| &rest[..n]);
+            out.push(Block { name, text: line });
+        }
+        at += line.len();
+    }
+    end(&mut out, begin, at)?;
+    Ok(out)
+}
+
 /// A position in a token list.
 pub struct Cursor {
     tokens: Vec<(Token, Position)>,

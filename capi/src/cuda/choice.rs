@@ -24,7 +24,7 @@ impl Call<'_> {
         let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
         let (number, _) = self.variant(l, &space, each, ws)?;
-        let kernel = &self.images.kernels[l.kernel as usize];
+        let kernel = self.images.kernel(l.kernel)?;
         let decision = kernel.decide(number, &space, self.gpu.device.policy());
         for k in decision.kernels() {
             let Some(blocks) = u32::try_from(k.blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
@@ -38,11 +38,12 @@ impl Call<'_> {
     }
 
     /// Returns the number of the first variant whose guards and profit hold.
-    pub(super) fn find(&self, l: &Launch, space: &Space, each: i64, ws: &Workspace) -> Option<usize> {
+    pub(super) fn find(&self, l: &Launch, space: &Space, each: i64, ws: &Workspace) -> Result<Option<usize>> {
         let array =
             |i: usize| l.arrays.get(i).map(|(p, _)| layout(&ws.spans[place_of(&self.entry.plan, *p)]));
         let device = self.gpu.device.policy();
-        self.images.kernels[l.kernel as usize].choose(space, each, device, array, || writes_an_input(l, ws))
+        let kernel = self.images.kernel(l.kernel)?;
+        Ok(kernel.choose(space, each, device, array, || writes_an_input(l, ws)))
     }
 
     /// Returns the first variant whose guards and profit hold. Of those that make several steps of
@@ -54,11 +55,11 @@ impl Call<'_> {
         each: i64,
         ws: &Workspace,
     ) -> Result<(usize, &'static GpuVariant)> {
-        let kernel = &self.images.kernels[l.kernel as usize];
+        let kernel = self.images.kernel(l.kernel)?;
         if let Some(why) = &kernel.absent {
             fail!(MODULE, "kernel {} has no code for GPUs: {why}; a CPU context runs it", l.name);
         }
-        match self.find(l, space, each, ws) {
+        match self.find(l, space, each, ws)? {
             Some(number) => Ok((number, &kernel.variants[number])),
             None => {
                 ws.frame.lacks_variant.set(true);

@@ -90,7 +90,7 @@ impl Gpu {
 
     #[cold]
     fn load(&self, package: usize, images: &Images, kernel: usize, variant: usize) -> Result<CUfunction> {
-        let GpuVariant { entry, shared, .. } = &images.kernels[kernel].variants[variant];
+        let GpuVariant { entry, shared, .. } = &images.kernel(kernel as u32)?.variants[variant];
         let number = images.number(kernel, variant);
         let of = |e: Error| e.of(&format!("kernel {entry}"));
         let variants = || (0..images.count()).map(|_| Variant::default()).collect();

@@ -10,6 +10,7 @@ use arraygpu_compiler::budget::Code;
 use arraygpu_compiler::package::packed::{self, Unreadable};
 use arraygpu_compiler::plan::gpu::{self, GpuKernel};
 use arraygpu_compiler::schedule::{Draft, GpuVariants};
+use arraygpu_compiler::text::{Block, blocks};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The kernels' variants are numbered consecutively: variant v of kernel k has the number `first[k]
 /// + v`.
 pub(crate) struct Images {
-    pub kernels: Vec<GpuKernel>,
+    kernels: Vec<LazyKernel>,
     first: Vec<usize>,
     /// For each variant, the number of the first one with the same entry; empty if every variant
     /// has an entry of its own.
@@ -29,6 +30,29 @@ pub(crate) struct Images {
     sources: Vec<Source>,
     /// What their code may take.
     allowed: Option<Arc<Code>>,
+}
+
+/// How a kernel is launched, which is read when it is first launched.
+struct LazyKernel {
+    /// The text of a package, which stays as long as its library.
+    text: &'static str,
+    /// The entries of its variants.
+    entries: Vec<&'static str>,
+    read: OnceLock<GpuKernel>,
+}
+
+impl LazyKernel {
+    /// An error is not kept, since memory may have lacked; two threads may read at the same time.
+    #[cold]
+    fn read(&self, number: u32) -> Result<&GpuKernel> {
+        let fresh = gpu::parse_one(self.text, &self.entries);
+        let unreadable = |e| error(MODULE, format!("how kernel {number} is launched cannot be read: {e}"));
+        fresh.map(|fresh| self.read.get_or_init(|| fresh)).map_err(unreadable)
+    }
+
+    fn variants(&self) -> usize {
+        self.read.get().map_or(self.entries.len(), |k| k.variants.len())
+    }
 }
 
 /// A variant that was compiled in this process: its draft until some device needs the text.
@@ -144,15 +168,19 @@ impl Images {
             fail!(MODULE, "{name}: a negative number of images or length of the launches");
         };
         // SAFETY: the contract says that `gpu` has that many bytes.
-        let text = unsafe { std::slice::from_raw_parts(module.gpu.cast::<u8>(), length) };
+        let text: &'static [u8] = unsafe { std::slice::from_raw_parts(module.gpu.cast(), length) };
         let kernels = std::str::from_utf8(text).map_err(|e| e.to_string());
-        let kernels = kernels.and_then(|t| gpu::parse(t).map_err(|e| e.to_string()));
+        let kernels = kernels.and_then(|t| blocks(t, "gpu").map_err(|e| e.to_string()));
         let kernels = kernels
             .map_err(|e| error(MODULE, format!("{name}: the launches for GPUs cannot be read: {e}")))?;
         if usize::try_from(module.kernels) != Ok(kernels.len()) {
             fail!(MODULE, "{name}: {} kernels, but launches for {}", module.kernels, kernels.len());
         }
-        let mut out = Images::of(kernels);
+        let unread = |block: Block<'static>| {
+            let (text, entries) = (block.text, gpu::entries(block.text));
+            LazyKernel { text, entries, read: OnceLock::new() }
+        };
+        let mut out = Images::of(kernels.into_iter().map(unread).collect());
         out.same = same(&out.kernels);
         if count > 0 && module.images.is_null() {
             fail!(MODULE, "{name}: the images are NULL");
@@ -169,11 +197,11 @@ impl Images {
         Ok(Some(out))
     }
 
-    fn of(kernels: Vec<GpuKernel>) -> Images {
+    fn of(kernels: Vec<LazyKernel>) -> Images {
         let mut first = Vec::with_capacity(kernels.len());
         let total = kernels.iter().fold(0, |n, k| {
             first.push(n);
-            n + k.variants.len()
+            n + k.variants()
         });
         let code = vec![Vec::new(); total];
         Images { kernels, first, same: Vec::new(), code, sources: Vec::new(), allowed: None }
@@ -183,7 +211,25 @@ impl Images {
     pub fn made(made: impl Iterator<Item = GpuVariants>, allowed: Arc<Code>) -> Images {
         let (kernels, sources): (Vec<_>, Vec<_>) = made.map(|v| (v.kernel, v.drafts)).unzip();
         let sources = sources.into_iter().flatten().map(Source::of).collect();
+        let read = |k: GpuKernel| LazyKernel { text: "", entries: Vec::new(), read: k.into() };
+        let kernels = kernels.into_iter().map(read).collect();
         Images { sources, allowed: Some(allowed), ..Images::of(kernels) }
+    }
+
+    /// Returns how a kernel is launched. The text is read and checked at its first launch.
+    #[inline]
+    pub fn kernel(&self, number: u32) -> Result<&GpuKernel> {
+        let kernel = &self.kernels[number as usize];
+        match kernel.read.get() {
+            Some(known) => Ok(known),
+            None => kernel.read(number),
+        }
+    }
+
+    /// The number of kernels that were read.
+    #[cfg(test)]
+    pub fn read_kernels(&self) -> usize {
+        self.kernels.iter().filter(|k| k.read.get().is_some()).count()
     }
 
     /// Returns the PTX of a variant if the program was compiled in this process. It is made once
@@ -198,7 +244,7 @@ impl Images {
     unsafe fn add(&mut self, image: &AgpuImage, all: &[AgpuImage], name: &str) -> Result<()> {
         let (kernel, version) = (image.kernel, image.version);
         let at = usize::try_from(kernel).ok().zip(usize::try_from(version).ok());
-        let at = at.filter(|(k, v)| self.kernels.get(*k).is_some_and(|k| *v < k.variants.len()));
+        let at = at.filter(|(k, v)| self.kernels.get(*k).is_some_and(|k| *v < k.variants()));
         let Some((k, v)) = at else {
             fail!(MODULE, "{name}: an image of version {version} of kernel {kernel}, which is none");
         };
@@ -258,8 +304,8 @@ impl Images {
 }
 
 /// Returns for each variant the first one with the same entry.
-fn same(kernels: &[GpuKernel]) -> Vec<usize> {
+fn same(kernels: &[LazyKernel]) -> Vec<usize> {
     let mut known = HashMap::new();
-    let entries = kernels.iter().flat_map(|k| &k.variants).zip(0..);
-    entries.map(|(v, number)| *known.entry(v.entry.as_str()).or_insert(number)).collect()
+    let entries = kernels.iter().flat_map(|k| &k.entries).zip(0..);
+    entries.map(|(entry, number)| *known.entry(*entry).or_insert(number)).collect()
 }

@@ -172,7 +172,7 @@ impl Call<'_> {
         let (Step::Instead(_), Some(Step::Launch(l))) = (step, steps.first()) else { return Ok(false) };
         let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
-        Ok(self.find(l, &space, 1, ws).is_some())
+        Ok(self.find(l, &space, 1, ws)?.is_some())
     }
 
     /// Returns how an iteration runs: by a variant that makes several steps at once, if one fits
@@ -199,7 +199,7 @@ impl Call<'_> {
         bind: impl Fn(i64, i64, &mut [Span]) -> bool,
     ) -> Result<i64> {
         let [Step::Launch(l)] = body else { return Ok(1) };
-        let kernel = &self.images.kernels[l.kernel as usize];
+        let kernel = self.images.kernel(l.kernel)?;
         let Some(each) = kernel.steps_at_once(wanted) else { return Ok(1) };
         for run in 0..DIFFERENT_TURNS as i64 {
             if !bind(each, run, &mut ws.spans) {

@@ -118,7 +118,7 @@ impl Program {
         let count = made.kernels.len();
         let images = Images::made(made.kernels.into_iter().filter_map(|k| k.gpu), self.code.clone());
         log!(Info, "{}: {count} kernels for GPUs ({scope:?})", self.fused.name);
-        Loaded::in_memory(&self.module, vec![made.plan], Some(images), Kernels::None, count).map(Module::new)
+        Loaded::in_memory(&self.module, made.plan, Some(images), Kernels::None, count).map(Module::new)
     }
 
     fn for_cpu(&self) -> Result<Module> {
@@ -133,13 +133,13 @@ impl Program {
             ),
         };
         log!(Info, "{}: {count} kernels for the CPU, {how}", self.fused.name);
-        Loaded::in_memory(&self.module, vec![made.plan], None, kernels, count).map(Module::new)
+        Loaded::in_memory(&self.module, made.plan, None, kernels, count).map(Module::new)
     }
 
     /// Returns the number of kernels that a run launches.
     pub fn kernels(&self) -> Result<usize> {
         let module = self.module(false, 0)?;
-        Ok(module.entries[0].launches().count())
+        Ok(module.made().launches().count())
     }
 
     /// Runs the program.
@@ -154,14 +154,14 @@ impl Program {
         if let Some(staged) = &self.staged {
             let general = self.module(on_gpu, first)?;
             // SAFETY: the caller promises it.
-            let done = unsafe { staged.run(general, &general.entries[0], call, args, count) };
+            let done = unsafe { staged.run(general, general.made(), call, args, count) };
             if let Some(done) = done {
                 return done;
             }
         }
         for which in first..=last {
             let loaded = self.module(on_gpu, which)?;
-            let entry = &loaded.entries[0];
+            let entry = loaded.made();
             let mut lacks = false;
             let run = |ws: &mut Workspace| {
                 ws.frame.lacks_variant.set(false);

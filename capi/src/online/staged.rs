@@ -54,12 +54,12 @@ fn now() -> u64 {
     NOW.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Reads the functions of a package's text.
-pub(crate) fn read(text: &str) -> arraygpu_compiler::Result<Vec<Function>> {
+/// Reads a function of a package's text.
+pub(crate) fn read(text: &str) -> arraygpu_compiler::Result<Function> {
     driver::on_big_stack(|| {
-        let functions = parse::parse(text)?;
-        functions.iter().try_for_each(verify::verify)?;
-        Ok(functions)
+        let function = parse::parse_one(text)?;
+        verify::verify(&function)?;
+        Ok(function)
     })
 }
 
@@ -166,7 +166,7 @@ mod tests {
     }";
 
     fn staged() -> Staged {
-        Staged::of("p", read(TEXT).unwrap().remove(0)).expect("it stages")
+        Staged::of("p", read(TEXT).unwrap()).expect("it stages")
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn functions_without_stages() {
-        let functions = read("func @f(%x: [f32]) -> (r: [f32]) { return %x }").unwrap();
-        assert!(functions.into_iter().all(|f| Staged::of("p", f).is_none()));
+        let function = read("func @f(%x: [f32]) -> (r: [f32]) { return %x }").unwrap();
+        assert!(Staged::of("p", function).is_none());
     }
 }

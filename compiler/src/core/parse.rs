@@ -20,6 +20,14 @@ pub fn parse(text: &str) -> Result<Vec<Function>> {
     Ok(functions)
 }
 
+/// Returns the function of a text that has one.
+pub fn parse_one(text: &str) -> Result<Function> {
+    let mut c = Cursor::new(text)?;
+    c.expect("func")?;
+    let f = function(&mut c)?;
+    if c.is_done() { Ok(f) } else { Err(c.error("a function ends before")) }
+}
+
 struct Parser<'c> {
     c: &'c mut Cursor,
     f: Function,

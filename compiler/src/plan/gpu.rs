@@ -15,7 +15,7 @@ use crate::core::{COLUMNS, PANEL, TILE};
 use crate::kernel::WARP;
 use squares::squares;
 use std::num::NonZeroU32;
-pub use text::parse;
+pub use text::{entries, parse, parse_one};
 
 /// The variants of one kernel for GPUs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -21,6 +21,17 @@ pub fn parse(text: &str) -> Result<Vec<Plan>> {
     Ok(plans)
 }
 
+/// Reads the text of one plan.
+pub fn one(text: &str) -> Result<Plan> {
+    let mut c = Cursor::new(text)?;
+    let p = plan(&mut c)?;
+    if !c.is_done() {
+        return Err(c.error("a plan ends before"));
+    }
+    check(&p)?;
+    Ok(p)
+}
+
 fn plan(c: &mut Cursor) -> Result<Plan> {
     c.expect("plan")?;
     let mut p = Plan { name: c.global()?, ..Plan::default() };

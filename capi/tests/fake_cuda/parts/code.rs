@@ -82,6 +82,15 @@ pub fn images() {
     fails(run(dot_images(&[]), context), AgpuErrorModule, &["holds nothing"]);
     fails(run(&MODULE, context), AgpuErrorModule, &["no code for GPUs", "sm_90"]);
     packed_images(context);
+    // How a kernel is launched is read when it is.
+    let uneven: &'static str = GPU.replace("dot threads 256", "dot threads 64").leak();
+    let mut module = with_images(|_| ());
+    (module.gpu, module.gpu_length) = (uneven.as_ptr().cast(), uneven.len() as i64);
+    fails(
+        run(Box::leak(Box::new(module)), context),
+        AgpuErrorModule,
+        &["stats::dot: how kernel 0 is launched cannot be read", "dot: 64 threads for tiles of 128 columns"],
+    );
     // The code is loaded once in each context.
     let (module, other, before) = (dot_images(&[0]), gpu(), fake.counts().ptx);
     [context, other, context, other].into_iter().for_each(|c| ok(run(module, c)));
@@ -98,11 +107,6 @@ pub fn images() {
     };
     broken(&|m| m.gpu_length -= 5, &["launches for GPUs cannot be read"]);
     broken(&|m| m.gpu_length = GPU.find("gpu @scaled").unwrap() as i64, &["11 kernels, but launches for 8"]);
-    let uneven: &'static str = GPU.replace("dot threads 256", "dot threads 64").leak();
-    broken(
-        &|m| (m.gpu, m.gpu_length) = (uneven.as_ptr().cast(), uneven.len() as i64),
-        &["dot: 64 threads for tiles of 128 columns"],
-    );
     broken(&|m| m.image_count = -1, &["negative"]);
     broken(&|m| m.images = null(), &["images are NULL"]);
     let image = |f: &dyn Fn(&mut AgpuImage)| with_images(|i| f(&mut i[0]));

@@ -76,31 +76,51 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     let mut c = Cursor::new(text)?;
     let mut out = Vec::new();
     while !c.is_done() {
-        c.expect("gpu")?;
-        let mut k = GpuKernel { name: c.global()?, ..GpuKernel::default() };
-        c.expect("{")?;
-        while !c.eat("}") {
-            if c.eat("absent") {
-                k.absent = Some(c.string()?);
-                continue;
-            }
-            c.expect("version")?;
-            k.variants.push(variant(&mut c)?);
-        }
-        for (at, v) in k.variants.iter().enumerate() {
-            let before = at.checked_sub(1).map(|at| k.variants[at].grid);
-            let belongs = match v.grid {
-                Grid::Sums { .. } => matches!(before, Some(Grid::Panels { .. })),
-                Grid::Joins(_) => matches!(before, Some(Grid::Parts(_))),
-                _ => !before.is_some_and(|grid| grid.leaves_parts()),
-            };
-            if !belongs || (v.grid.leaves_parts() && at + 1 == k.variants.len()) {
-                return Err(c.error("sums belong behind panels, joins behind parts"));
-            }
-        }
-        out.push(k);
+        out.push(kernel(&mut c)?);
     }
     Ok(out)
+}
+
+/// Reads the text of one kernel, whose variants have these entries ([`entries`]).
+pub fn parse_one(text: &str, entries: &[&str]) -> Result<GpuKernel> {
+    let mut c = Cursor::new(text)?;
+    let k = kernel(&mut c)?;
+    if !c.is_done() || !k.variants.iter().map(|v| v.entry.as_str()).eq(entries.iter().copied()) {
+        return Err(c.error("a kernel has other versions than it seems"));
+    }
+    Ok(k)
+}
+
+/// Returns the entries of the variants of a kernel, each of which has a line, without reading the rest of its text.
+pub fn entries(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("absent "));
+    lines.filter_map(|line| line.split_once("version ")?.1.split_whitespace().next()).collect()
+}
+
+fn kernel(c: &mut Cursor) -> Result<GpuKernel> {
+    c.expect("gpu")?;
+    let mut k = GpuKernel { name: c.global()?, ..GpuKernel::default() };
+    c.expect("{")?;
+    while !c.eat("}") {
+        if c.eat("absent") {
+            k.absent = Some(c.string()?);
+            continue;
+        }
+        c.expect("version")?;
+        k.variants.push(variant(c)?);
+    }
+    for (at, v) in k.variants.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| k.variants[at].grid);
+        let belongs = match v.grid {
+            Grid::Sums { .. } => matches!(before, Some(Grid::Panels { .. })),
+            Grid::Joins(_) => matches!(before, Some(Grid::Parts(_))),
+            _ => !before.is_some_and(|grid| grid.leaves_parts()),
+        };
+        if !belongs || (v.grid.leaves_parts() && at + 1 == k.variants.len()) {
+            return Err(c.error("sums belong behind panels, joins behind parts"));
+        }
+    }
+    Ok(k)
 }
 
 /// A number that another one follows.
