@@ -3,6 +3,7 @@
 
 use super::along::Along;
 use super::groups::{self, FusedGroup};
+use super::scans::Scan;
 use super::scheduler::{Refusal, Scheduler};
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
 use crate::core::{Function, NodeId};
@@ -62,7 +63,11 @@ impl Scheduler<'_> {
             Some((last, Alternative::Segments(along))) if along.has_strips() => last + 1,
             Some(_) => return Ok(None),
         };
-        let (groups, scalars, g) = (&fused_groups[first..], &scalars[first..], &self.f.graph);
+        let g = &self.f.graph;
+        // a part of a scan is computed by itself
+        let plain = fused_groups[first..end].iter().take_while(|fused| Scan::of(g, fused).is_none()).count();
+        let end = first + plain;
+        let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
         let segments =
             |along| (resident_segments::chain(g, along, groups, scalars), Alternative::Segments(along));
         let chains = [

@@ -52,6 +52,7 @@ pub mod resident_segments;
 pub mod resident_vector;
 pub mod rows_and_columns;
 pub mod scalars;
+pub mod scans;
 mod scheduler;
 pub mod segments;
 mod slots;
