@@ -9,8 +9,8 @@
 //!                                                               %4 = reduce (..) from 0f32 over %3
 //! ```
 //!
-//! After this pass, parameters, `materialize`, `iterate` and `generate` are the only arrays
-//! (`verify::is_fused`). The translation is demand-driven: intermediate arrays never get a lambda
+//! After this pass, parameters, `materialize`, `iterate`, `generate` and parts of scans, which are stored, are the
+//! only arrays (`verify::is_fused`). The translation is demand-driven: intermediate arrays never get a lambda
 //! of their own, and each pair `(array, index)` is translated once. So the result is linear in the
 //! size of the computation of one element.
 //!

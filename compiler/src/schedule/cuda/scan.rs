@@ -32,6 +32,9 @@ const ROWS: i64 = SCAN_TILE / SCAN_ROW;
 /// The rows of a warp.
 const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
 
+/// The groups whose totals are loaded before they are joined one after the other.
+const IN_FLIGHT: i64 = 4;
+
 /// The values of the components of something.
 type Value = Vec<Expr>;
 
@@ -355,10 +358,18 @@ impl Code<'_> {
         out.push(Stmt::Var(first, Expr::int(0)));
         let mut body = Vec::new();
         let i = bind(l, "i", Expr::Reg(first).plus(to_i64(thread())), &mut body);
-        let last = bind(l, "last", i.clone().min(count.clone().minus(Expr::int(1))), &mut body);
         let roots = self.scan.elements(&mut l.launch.g, index);
-        let total = l.in_block(|l| l.region(&[(index, last.clone())], &roots, &last, &mut body))?;
-        let total: Value = total.into_iter().map(|e| bind(l, "total", e, &mut body)).collect();
+        let load = |l: &mut Lower, i: Expr, out: &mut Vec<Stmt>| {
+            let i = bind(l, "last", i.min(count.clone().minus(Expr::int(1))), out);
+            l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, out))
+        };
+        // the totals of the next round are loaded while this one's are joined
+        let next: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("next", *ty)).collect();
+        let total = load(l, to_i64(thread()), out)?;
+        out.extend(next.iter().zip(total).map(|(r, e)| Stmt::Var(*r, e)));
+        let total: Value = next.iter().map(|r| bind(l, "total", Expr::Reg(*r), &mut body)).collect();
+        let later = load(l, i.clone().plus(Expr::int(groups * tiles)), &mut body)?;
+        body.extend(next.iter().zip(later).map(|(r, e)| Stmt::Assign(*r, e)));
         let mut inside = [total.clone()];
         let group = self.halve(l, total, &mut inside, &mut body)?;
         let is_first = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0));
@@ -367,17 +378,22 @@ impl Code<'_> {
         let own: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("own", *ty)).collect();
         body.extend(own.iter().zip(&before).map(|(own, all)| Stmt::Var(*own, Expr::Reg(*all))));
         let g = l.k.reg("g", Ty::I32);
-        let mut step = Vec::new();
-        let all: Value = before.iter().map(|r| Expr::Reg(*r)).collect();
-        let is_own = bind(l, "mine", Expr::binary(BinaryOp::Eq, Expr::Reg(g), self.warp.clone()), &mut step);
-        for (own, all) in own.iter().zip(&all) {
-            let kept = is_own.clone().select(all.clone(), Expr::Reg(*own));
-            step.push(Stmt::Assign(*own, kept));
+        let mut steps = Vec::new();
+        let at = bind(l, "at", Expr::Reg(g).times(int32(IN_FLIGHT as i32)), &mut steps);
+        let numbers: Vec<Expr> = (0..IN_FLIGHT).map(|k| at.clone().plus(int32(k as i32))).collect();
+        let loaded: Vec<Value> = numbers.iter().map(|at| load_all(l, &shared, at, &mut steps)).collect();
+        let mut all: Value = before.iter().map(|r| Expr::Reg(*r)).collect();
+        for (number, group) in numbers.into_iter().zip(loaded) {
+            let is_own = Expr::binary(BinaryOp::Eq, number, self.warp.clone());
+            let kept = own
+                .iter()
+                .zip(&all)
+                .map(|(own, all)| (own, is_own.clone().select(all.clone(), Expr::Reg(*own))));
+            steps.extend(kept.map(|(own, e)| Stmt::Assign(*own, e)));
+            all = self.operator.join(l, &all, &group, &mut steps)?;
         }
-        let group = load_all(l, &shared, &Expr::Reg(g), &mut step);
-        let joined = self.operator.join(l, &all, &group, &mut step)?;
-        step.extend(before.iter().zip(joined).map(|(r, e)| Stmt::Assign(*r, e)));
-        body.push(Stmt::Seq(g, int32(0), int32(groups as i32), step));
+        steps.extend(before.iter().zip(all).map(|(r, e)| Stmt::Assign(*r, e)));
+        body.push(Stmt::Seq(g, int32(0), int32((groups / IN_FLIGHT) as i32), steps));
         let [inside] = &inside;
         let inside = shifted(l, inside, &mut body);
         let own: Value = own.iter().map(|r| Expr::Reg(*r)).collect();
