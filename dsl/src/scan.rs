@@ -29,7 +29,7 @@ impl<T: Item> VExp<T> {
     /// closures.
     ///
     /// Cost: three launches, which compute each element twice, or store it first where that costs more, and store
-    /// the result. If the operator or an element may leave an error record, up to twelve launches.
+    /// the result; on one thread of a CPU one launch, which computes each element once. If the operator or an element may leave an error record, up to twelve launches.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -32,6 +32,14 @@ impl LaunchContext<'_, '_> {
         }
     }
 
+    /// Finds the facts about a whole scan, given its parts.
+    pub(super) fn find_whole_scan(&mut self, parts: &[FusedGroup]) -> Option<()> {
+        let scan = Scan::whole(&self.g, parts)?;
+        self.find_facts_of_scan(&scan);
+        self.facts.whole_scan = Some(scan);
+        Some(())
+    }
+
     /// Finds the facts about a part of a scan, whose unit of work is a tile.
     fn find_facts_of_scan(&mut self, scan: &Scan) {
         let index = self.g.sample_index(1)[0].1;

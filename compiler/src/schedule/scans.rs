@@ -29,6 +29,18 @@ impl Scan {
         Some(Scan { part, types: tuples::types_of_elements(g, src), join: join.clone(), init, src })
     }
 
+    /// Returns the whole of which these groups are the parts, one behind the other, if they are.
+    pub fn whole(g: &Graph, groups: &[FusedGroup]) -> Option<Scan> {
+        let [totals, before, tiles] = groups else { return None };
+        let [totals, before, tiles] = [Scan::of(g, totals)?, Scan::of(g, before)?, Scan::of(g, tiles)?];
+        let parts = [totals.part, before.part, tiles.part];
+        let is_one = parts == [ScanPart::Totals, ScanPart::Before, ScanPart::Tiles]
+            && totals.src == tiles.src
+            && totals.join == tiles.join
+            && before.join == tiles.join;
+        is_one.then(|| Scan { part: ScanPart::Whole, init: before.init, ..tiles })
+    }
+
     /// Returns the part of a scan that a fused group is.
     pub fn of(g: &Graph, fused: &FusedGroup) -> Option<Scan> {
         fused.items.first().and_then(|it| Scan::of_item(g, it))

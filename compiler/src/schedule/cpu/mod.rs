@@ -67,7 +67,8 @@ pub fn kernels(
     // if no code for CPUs is wanted, one variant is lowered, which determines the kernel's
     // signature
     // a launch that is instead of others leaves arrays with any strides to these
-    let is_alternative = c.facts.resident.is_some() || c.facts.stored_columns.is_some();
+    let is_alternative =
+        c.facts.resident.is_some() || c.facts.stored_columns.is_some() || c.facts.whole_scan.is_some();
     let is_contiguous = is_alternative || c.facts.stencil_chain.as_ref().is_some_and(|c| !c.has_whole);
     let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_contiguous;
     let mut others = None;

@@ -6,7 +6,8 @@
 //! counter: what they join to is what halving gives. So no array is longer than a block, and elements are written
 //! behind the reads of their block, so that an output may be an input.
 //!
-//! What stands before each tile is computed by one thread, by such a counter of tiles.
+//! What stands before each tile is computed by one thread, by such a counter of tiles. A single thread scans each tile as
+//! soon as it knows that, and so reads the elements once.
 
 mod counter;
 
@@ -32,47 +33,25 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, scan: &Scan) -> Result<Vec
     let operator = scan.operator(l);
     let count = l.launch.count();
     let t = l.k.reg("t", Ty::I64);
-    if scan.part == ScanPart::Before {
-        return before_tiles(l, (scan, &operator), &items, t, count);
-    }
     let code = Tile { scan, operator: &operator, items: &items, tile: Expr::Reg(t) };
-    let body = code.body(l)?;
+    if matches!(scan.part, ScanPart::Before | ScanPart::Whole) {
+        return code.in_order(l, t, count);
+    }
+    let mut body = Vec::new();
+    let outer = match scan.part {
+        ScanPart::Tiles => {
+            let (_, tile) = l.launch.g.fresh_var(Ty::I64);
+            let roots = scan.before(&mut l.launch.g, tile);
+            let values = l.region(&[(tile, Expr::Reg(t))], &roots, &Expr::int(0), &mut body)?;
+            values.into_iter().map(|e| bind(l, "outer", e, &mut body)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let total = code.body(l, &outer, &mut body)?;
+    if scan.part == ScanPart::Totals {
+        code.store_total(l, &total, &mut body);
+    }
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd.min(count), body)])
-}
-
-/// Writes the loop over tiles that joins what stands before each of them.
-fn before_tiles(
-    l: &mut Lower,
-    (scan, operator): (&Scan, &Operator),
-    items: &[(usize, &Item)],
-    t: Reg,
-    count: Expr,
-) -> Result<Vec<Stmt>> {
-    let tiles = SCAN_GROUP / SCAN_TILE;
-    let (mut out, mut body) = (Vec::new(), Vec::new());
-    let (_, tile) = l.launch.g.fresh_var(Ty::I64);
-    let init = scan.before(&mut l.launch.g, tile);
-    let init = l.region(&[], &init, &Expr::int(0), &mut out)?;
-    let groups: Vec<Reg> = scan.types.iter().map(|ty| l.k.reg("groups", *ty)).collect();
-    out.extend(groups.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
-    let counter = Counter::new(l, scan, tiles, &mut out);
-    let place = bind(l, "place", rem(Expr::Reg(t), tiles), &mut body);
-    let (is_there, inside) = counter.before(l, operator, &place, &mut body)?;
-    let all = read(&groups);
-    let joined = operator.join(l, &all, &inside, &mut body)?;
-    let values = joined.into_iter().zip(&all).map(|(e, group)| is_there.clone().select(e, group.clone()));
-    store(l, items, &values.collect::<Vec<_>>(), &Expr::Reg(t), &mut body);
-    let roots = scan.elements(&mut l.launch.g, tile);
-    let total = l.region(&[(tile, Expr::Reg(t))], &roots, &Expr::Reg(t), &mut body)?;
-    counter.push(l, operator, (&place, &total), &mut body)?;
-    let mut next = Vec::new();
-    let group = counter.total(l, &mut next);
-    let joined = operator.join(l, &all, &group, &mut next)?;
-    next.extend(groups.iter().zip(joined).map(|(r, e)| Stmt::Assign(*r, e)));
-    let is_last = Expr::binary(BinaryOp::Eq, place, Expr::int(tiles - 1));
-    body.push(Stmt::If(is_last, next, vec![]));
-    out.push(Stmt::Seq(t, Expr::int(0), count, body));
-    Ok(out)
 }
 
 /// The code of a tile.
@@ -96,44 +75,74 @@ struct Block {
 }
 
 impl Tile<'_> {
+    /// Whether elements are stored, and not only totals.
     fn is_scan(&self) -> bool {
-        self.scan.part == ScanPart::Tiles
+        matches!(self.scan.part, ScanPart::Tiles | ScanPart::Whole)
     }
 
-    fn body(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
-        let (mut out, mut block) = (Vec::new(), Vec::new());
+    /// Writes the loop over tiles in order, which knows what stands before each: it stores that, or scans the tile
+    /// behind it.
+    fn in_order(&self, l: &mut Lower, t: Reg, count: Expr) -> Result<Vec<Stmt>> {
+        let (scan, operator, tiles) = (self.scan, self.operator, SCAN_GROUP / SCAN_TILE);
+        let (mut out, mut body) = (Vec::new(), Vec::new());
+        let (_, tile) = l.launch.g.fresh_var(Ty::I64);
+        let init = scan.before(&mut l.launch.g, tile);
+        let init = l.region(&[], &init, &Expr::int(0), &mut out)?;
+        let groups: Vec<Reg> = scan.types.iter().map(|ty| l.k.reg("groups", *ty)).collect();
+        out.extend(groups.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
+        let counter = Counter::new(l, scan, tiles, &mut out);
+        let place = bind(l, "place", rem(self.tile.clone(), tiles), &mut body);
+        let (is_there, inside) = counter.before(l, operator, &place, &mut body)?;
+        let all = read(&groups);
+        let joined = operator.join(l, &all, &inside, &mut body)?;
+        let outer = joined.into_iter().zip(&all).map(|(e, group)| is_there.clone().select(e, group.clone()));
+        let outer: Vec<Expr> = outer.map(|e| bind(l, "outer", e, &mut body)).collect();
+        let total = match self.is_scan() {
+            true => self.body(l, &outer, &mut body)?,
+            false => {
+                store(l, self.items, &outer, &self.tile, &mut body);
+                let roots = scan.elements(&mut l.launch.g, tile);
+                l.region(&[(tile, self.tile.clone())], &roots, &self.tile, &mut body)?
+            }
+        };
+        counter.push(l, operator, (&place, &total), &mut body)?;
+        let mut next = Vec::new();
+        let group = counter.total(l, &mut next);
+        let joined = operator.join(l, &all, &group, &mut next)?;
+        next.extend(groups.iter().zip(joined).map(|(r, e)| Stmt::Assign(*r, e)));
+        let is_last = Expr::binary(BinaryOp::Eq, place, Expr::int(tiles - 1));
+        body.push(Stmt::If(is_last, next, vec![]));
+        out.push(Stmt::Seq(t, Expr::int(0), count, body));
+        Ok(out)
+    }
+
+    /// Writes the code of the tile, given what stands before it, and returns its total, if it is complete.
+    fn body(&self, l: &mut Lower, outer: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let mut block = Vec::new();
         let n = self.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);
-        let counter = Counter::new(l, self.scan, SCAN_TILE / SCAN_ROW, &mut out);
-        let outer = match self.is_scan() {
-            true => {
-                let (_, tile) = l.launch.g.fresh_var(Ty::I64);
-                let roots = self.scan.before(&mut l.launch.g, tile);
-                let values = l.region(&[(tile, self.tile.clone())], &roots, &Expr::int(0), &mut out)?;
-                values.into_iter().map(|e| bind(l, "outer", e, &mut out)).collect()
-            }
-            false => Vec::new(),
-        };
-        let begin = bind(l, "begin", self.tile.clone().times(Expr::int(SCAN_TILE)), &mut out);
-        let end = bind(l, "end", begin.clone().plus(Expr::int(SCAN_TILE)), &mut out);
+        let counter = Counter::new(l, self.scan, SCAN_TILE / SCAN_ROW, out);
+        let begin = bind(l, "begin", self.tile.clone().times(Expr::int(SCAN_TILE)), out);
         let b = l.k.reg("b", Ty::I64);
         let base = bind(l, "base", begin.clone().plus(Expr::Reg(b).times(Expr::int(BLOCK))), &mut block);
         let count = bind(l, "count", n.clone().minus(base.clone()).min(Expr::int(BLOCK)), &mut block);
-        self.block(l, (&counter, &outer), (Expr::Reg(b), &base, &count), &mut block)?;
-        let blocks = n.clone().min(end.clone()).minus(begin).plus(Expr::int(BLOCK - 1));
+        self.block(l, (&counter, outer), (Expr::Reg(b), &base, &count), &mut block)?;
+        let blocks = n.minus(begin).min(Expr::int(SCAN_TILE)).plus(Expr::int(BLOCK - 1));
         let blocks = Expr::binary(BinaryOp::Div, blocks, Expr::int(BLOCK));
         out.push(Stmt::Seq(b, Expr::int(0), blocks, block));
-        if !self.is_scan() {
-            let mut complete = Vec::new();
-            let total = counter.total(l, &mut complete);
-            store(l, self.items, &total, &self.tile, &mut complete);
-            // nothing joins it, but it is read
-            let any: Vec<Expr> = self.scan.types.iter().map(|ty| Expr::Lit(Lit::zero(*ty))).collect();
-            let mut others = Vec::new();
-            store(l, self.items, &any, &self.tile, &mut others);
-            out.push(Stmt::If(Expr::binary(BinaryOp::Le, end, n), complete, others));
-        }
-        Ok(out)
+        Ok(counter.total(l, out))
+    }
+
+    /// Stores the total of the tile. That of one that is not complete is 0: nothing joins it, but it is read.
+    fn store_total(&self, l: &mut Lower, total: &[Expr], out: &mut Vec<Stmt>) {
+        let n = self.scan.length(&mut l.launch.g);
+        let n = l.launch.host(n);
+        let end = self.tile.clone().plus(Expr::int(1)).times(Expr::int(SCAN_TILE));
+        let is_complete = bind(l, "complete", Expr::binary(BinaryOp::Le, end, n), out);
+        let zeros = self.scan.types.iter().map(|ty| Expr::Lit(Lit::zero(*ty)));
+        let total = total.iter().zip(zeros).map(|(e, zero)| is_complete.clone().select(e.clone(), zero));
+        let total: Vec<Expr> = total.collect();
+        store(l, self.items, &total, &self.tile, out);
     }
 
     /// Writes the code of block `b`, which has `count` elements from `base` on.

@@ -41,6 +41,10 @@ type Value = Vec<Expr>;
 /// Returns the variants of a part of a scan; `None` if the group is none.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let scan = Scan::of(&l.g, fused)?;
+    // a whole scan is for one thread of a CPU
+    if l.facts.whole_scan.is_some() {
+        return Some(Vec::new());
+    }
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
     let group = |strided: bool, list: &[(&str, Guards)]| {
         let variant = |(suffix, guards): &(&str, Guards)| Variant {
