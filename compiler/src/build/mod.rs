@@ -17,7 +17,7 @@ pub use outside::Outside;
 pub use pad::Boundary;
 
 use crate::core::equations::Equations;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, Type, axis_of_state};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Type, axis_of_state};
 use crate::core::{simplify, verify};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
@@ -141,7 +141,7 @@ impl Builder {
 
     /// Makes the vector of the partial results of a reduction, or of a component of them.
     pub fn scan(&mut self, join: Lambda, init: NodeId, src: NodeId, which: u32) -> Result<NodeId> {
-        let node = self.node(Op::Scan { join, init, src, which })?;
+        let node = self.node(Op::Scan { part: ScanPart::Whole, join, init, src, which })?;
         verify::scan_is_outside(&self.function.graph, node)?;
         Ok(node)
     }
@@ -263,7 +263,8 @@ impl Builder {
                     None => return count,
                 }
             }
-            Op::Reverse(x, _) | Op::Materialize(x) | Op::Scan { src: x, .. } => (x, axis),
+            Op::Reverse(x, _) | Op::Materialize(x) => (x, axis),
+            Op::Scan { part, src, .. } if part != ScanPart::Totals => (src, axis),
             Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
             Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),
             Op::Spread { src, axis: a, .. } if a != axis => (src, axis - u8::from(axis > a)),

@@ -46,9 +46,9 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         Op::Permute(_, axes) => axes.hash(out),
         Op::Slice { axis, .. } | Op::Pick { axis, .. } | Op::Spread { axis, .. } => axis.hash(out),
         Op::Iterate { step, which, form, .. } => (step, which, form).hash(out),
+        Op::Scan { part, which, .. } => (part, which).hash(out),
         Op::Reduce { which, .. }
         | Op::ReduceOrdered { which, .. }
-        | Op::Scan { which, .. }
         | Op::Fold { which, .. }
         | Op::Loop { which, .. } => which.hash(out),
         _ => {}

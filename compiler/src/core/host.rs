@@ -1,6 +1,6 @@
 //! Host scalars: what the host can compute before any launch (semantics 4.2).
 
-use super::{Graph, NodeId, Op, axis_of_state};
+use super::{Graph, NodeId, Op, ScanPart, axis_of_state};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What is known about the scalars of one graph, so that each is asked about once, however many
@@ -98,6 +98,7 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
     loop {
         match g.op(x) {
             Op::Map(_, srcs) => x = srcs[0],
+            Op::Scan { part: ScanPart::Totals, init, .. } => return vec![*init],
             Op::Reverse(y, _) | Op::Materialize(y) | Op::Scan { src: y, .. } => x = *y,
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(*form, args[*which as usize], axis) {

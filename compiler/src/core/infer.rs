@@ -1,6 +1,6 @@
 //! The type of an operation from its operands: the typing rules of core IR.
 
-use super::{Form, Graph, Lambda, MAX_RANK, NodeId, Op, Type, tuples};
+use super::{Form, Graph, Lambda, MAX_RANK, NodeId, Op, ScanPart, Type, tuples};
 use crate::scalar::Ty;
 
 /// Returns the type of `op`, or what is wrong with it.
@@ -46,8 +46,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         _ => scalar(n, what).map(|ty| vec![ty]),
     };
     // a function from (T, U) to T, whose operands may be tuples; returns the type of a component of T
-    let operator = |l: &Lambda, init: NodeId, second: &[Ty], which: u32, what: &str| {
-        let first = components(init, "the initial value")?;
+    let operator = |l: &Lambda, first: &[Ty], second: &[Ty], which: u32, what: &str| {
         if l.params.iter().map(|p| &p.1).ne(first.iter().chain(second)) {
             let list = first.iter().chain(second).map(|t| t.name()).collect::<Vec<_>>().join(", ");
             return Err(format!("{what}'s function must take ({list})"));
@@ -186,17 +185,20 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             if types != components(*init, "the initial value")? {
                 return Err("initial value and elements differ in type".into());
             }
-            operator(join, *init, &types, *which, "reduce")?
+            operator(join, &types, &types, *which, "reduce")?
         }
-        Op::Scan { join, init, src, which } => {
+        Op::Scan { part, join, init, src, which } => {
             let types = elements(*src, "the operand of scan")?;
             if g.ty(*src).rank != 1 {
                 return Err(format!("scan takes a vector, not {}", g.ty(*src)));
             }
-            if types != components(*init, "the initial value")? {
-                return Err("initial value and elements differ in type".into());
+            match part {
+                ScanPart::Totals => index(*init, "the number of tiles")?,
+                ScanPart::Tiles if elements(*init, "what stands before tiles")? == types => {}
+                ScanPart::Whole | ScanPart::Before if components(*init, "the initial value")? == types => {}
+                _ => return Err("initial value and elements differ in type".into()),
             }
-            Type::vector(operator(join, *init, &types, *which, "scan")?.elem)
+            Type::vector(operator(join, &types, &types, *which, "scan")?.elem)
         }
         Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
             let ty = scalar(*init, "the initial value")?;
@@ -223,7 +225,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         }
         Op::Fold { step, init, src, which } => {
             let types = elements(*src, "the operand of fold")?;
-            operator(step, *init, &types, *which, "fold")?
+            operator(step, &components(*init, "the initial value")?, &types, *which, "fold")?
         }
         Op::Loop { step, which, count, init } => {
             index(*count, "the number of steps")?;

@@ -29,6 +29,7 @@ pub mod recompute;
 pub mod records;
 pub mod rewrite;
 pub mod rules;
+mod scan_part;
 pub mod sequence;
 pub mod simplify;
 mod stencil_hint;
@@ -40,6 +41,7 @@ pub mod verify;
 pub use function::{Function, Output, Param, Require, Rule};
 pub use graph::{Graph, Node};
 pub use operands::Operands;
+pub use scan_part::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
 pub use stencil_hint::StencilHint;
 
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -206,8 +208,9 @@ pub enum Op {
         which: u32,
     },
     /// The vector of the partial results of a reduction of a vector, each with its own element (semantics 5.18);
-    /// otherwise as [`Op::Reduce`]. It depends on no variable.
+    /// otherwise as [`Op::Reduce`]. It depends on no variable. Or a part of a scan.
     Scan {
+        part: ScanPart,
         join: Lambda,
         init: NodeId,
         src: NodeId,

@@ -1,6 +1,6 @@
 //! Access to the operands and lambdas of operations.
 
-use super::{Graph, Lambda, NodeId, Op};
+use super::{Graph, Lambda, NodeId, Op, ScanPart};
 use crate::scalar::Lit;
 
 /// The operands of an operation, without an allocation for up to four.
@@ -173,7 +173,11 @@ impl Op {
     /// Returns whether the value is known only after a launch: a reduction, a scan, a stored array or an
     /// iteration.
     pub fn needs_launch(&self) -> bool {
-        self.is_reduction() || matches!(self, Op::Scan { .. } | Op::Materialize(_) | Op::Iterate { .. })
+        self.is_reduction()
+            || matches!(
+                self,
+                Op::Scan { part: ScanPart::Whole, .. } | Op::Materialize(_) | Op::Iterate { .. }
+            )
     }
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).

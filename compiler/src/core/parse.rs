@@ -2,7 +2,9 @@
 //! that contains the line.
 
 use super::MAX_RANK;
-use super::{Check, Form, Function, Lambda, NodeId, Op, Output, Param, Require, Rule, StencilHint, Type};
+use super::{
+    Check, Form, Function, Lambda, NodeId, Op, Output, Param, Require, Rule, ScanPart, StencilHint, Type,
+};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
@@ -261,7 +263,7 @@ impl Parser<'_> {
                 }
                 Op::Map(self.region(binders)?, srcs)
             }
-            "reduce" | "reduce_ordered" | "scan" | "fold" => {
+            "reduce" | "reduce_ordered" | "fold" | "scan" | "scan_totals" | "scan_before" | "scan_tiles" => {
                 let which = match self.c.peek() {
                     Some(Token::Number(_)) => self.small()?.into(),
                     _ => 0,
@@ -272,8 +274,11 @@ impl Parser<'_> {
                 match word.as_str() {
                     "fold" => Op::Fold { step: lambda, init, src, which },
                     "reduce" => Op::Reduce { join: lambda, init, src, which },
-                    "scan" => Op::Scan { join: lambda, init, src, which },
-                    _ => Op::ReduceOrdered { join: lambda, init, src, which },
+                    "reduce_ordered" => Op::ReduceOrdered { join: lambda, init, src, which },
+                    name => {
+                        let part = ScanPart::parse(name).expect("one of the names");
+                        Op::Scan { part, join: lambda, init, src, which }
+                    }
                 }
             }
             name => {

@@ -185,9 +185,9 @@ impl Printer<'_> {
                     &format!(" from {} over {}", o[0], o[1]),
                 );
             }
-            Op::Scan { join, which, .. } => {
+            Op::Scan { part, join, which, .. } => {
                 return self.lambda(
-                    &format!("scan {}", self.component(op, *which)),
+                    &format!("{} {}", part.name(), self.component(op, *which)),
                     join,
                     &format!(" from {} over {}", o[0], o[1]),
                 );

@@ -7,7 +7,7 @@
 
 use super::linear::{self, Linear, is_i64};
 use super::records::may_record;
-use super::{Graph, NodeId, Op, axis_of_state, rules};
+use super::{Graph, NodeId, Op, ScanPart, axis_of_state, rules};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 /// Returns the simplest node for the operation, whose operands are already simplified.
@@ -115,7 +115,8 @@ pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
 fn length_of(op: &Op, axis: u8) -> Option<(NodeId, u8)> {
     match op {
         Op::Map(_, srcs) => Some((srcs[0], axis)),
-        Op::Reverse(y, _) | Op::Materialize(y) | Op::Scan { src: y, .. } => Some((*y, axis)),
+        Op::Reverse(y, _) | Op::Materialize(y) => Some((*y, axis)),
+        Op::Scan { part, src, .. } if *part != ScanPart::Totals => Some((*src, axis)),
         Op::Iterate { which, form, args, .. } => axis_of_state(*form, args[*which as usize], axis),
         Op::Permute(y, axes) => Some((*y, axes[axis as usize])),
         Op::Pick { src, axis: a, .. } => Some((*src, axis + u8::from(axis >= *a))),
@@ -130,6 +131,7 @@ fn own_extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
     match *g.op(x) {
         Op::Generate(ref extents, _) => extents[axis as usize],
         Op::Iota(n) | Op::Fill(n, _) | Op::Spread { n, .. } | Op::Iterate { count: n, .. } => n,
+        Op::Scan { part: ScanPart::Totals, init: n, .. } => n,
         Op::Slice { start, stop, stride, .. } => {
             let span = linear::sub(g, stop, start);
             if g.as_lit(stride).is_some_and(|l| l.bits == 1) {

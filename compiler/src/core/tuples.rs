@@ -56,7 +56,7 @@ pub fn which(g: &Graph, n: NodeId) -> usize {
 /// Returns another component of a reduction or fold.
 pub fn component(op: &Op, of: u32) -> Op {
     let mut op = op.clone();
-    if let Op::Reduce { which, .. } | Op::Fold { which, .. } = &mut op {
+    if let Op::Reduce { which, .. } | Op::Scan { which, .. } | Op::Fold { which, .. } = &mut op {
         *which = of;
     }
     op
@@ -72,6 +72,10 @@ pub fn are_components(g: &Graph, a: NodeId, b: NodeId) -> bool {
         | (
             Op::Fold { step: f, init, src, .. },
             Op::Fold { step: other, init: other_init, src: other_src, .. },
+        )
+        | (
+            Op::Scan { join: f, init, src, .. },
+            Op::Scan { join: other, init: other_init, src: other_src, .. },
         ) => f == other && init == other_init && src == other_src,
         _ => false,
     }

@@ -19,7 +19,7 @@
 
 use super::graph::FRESH;
 use super::host::HostScalars;
-use super::{Form, Function, Graph, NodeId, Op, Type, tuples};
+use super::{Form, Function, Graph, NodeId, Op, ScanPart, Type, tuples};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
 
@@ -141,6 +141,7 @@ fn lengths(op: &Op) -> Vec<NodeId> {
         Op::Generate(extents, _) => extents.clone(),
         Op::Slice { start, stop, stride, .. } => vec![*start, *stop, *stride],
         Op::Spread { n, .. } | Op::Iota(n) | Op::Fill(n, _) => vec![*n],
+        Op::Scan { part: ScanPart::Totals, init, .. } => vec![*init],
         _ => Vec::new(),
     }
 }
@@ -190,8 +191,9 @@ pub fn is_fused(f: &Function) -> bool {
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
-            Op::ReduceOrdered { .. } | Op::Scan { .. } => false,
-            Op::Materialize(x) => made(*x),
+            Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } => false,
+            Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
+            Op::Materialize(x) => made(*x) || matches!(g.op(*x), Op::Scan { .. }),
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),
             Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),

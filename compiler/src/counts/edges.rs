@@ -44,8 +44,9 @@ impl Walk<'_> {
             Op::Scan { join, init, src, .. } => {
                 let joined = self.joined(n, join, *src);
                 let element = self.element(n, *src);
+                let before = if self.g.ty(*init).is_scalar() { *init } else { self.element(n, *init) };
                 vec![
-                    edge(*init, 1.0, Kind::Value),
+                    edge(before, 1.0, Kind::Value),
                     edge(joined, 1.0, Kind::Element),
                     edge(element, 1.0, Kind::Element),
                 ]

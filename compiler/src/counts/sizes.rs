@@ -2,7 +2,7 @@
 
 use super::model::Size;
 use super::walk::Walk;
-use crate::core::{Form, NodeId, Op};
+use crate::core::{Form, NodeId, Op, ScanPart};
 use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 impl Walk<'_> {
@@ -53,6 +53,7 @@ impl Walk<'_> {
                 Size::Value(_) => Vec::new(),
             },
             Op::Map(_, srcs) => self.extents(srcs[0]),
+            Op::Scan { part: ScanPart::Totals, init, .. } => vec![self.length(init)],
             Op::Reverse(y, _) | Op::Materialize(y) | Op::Scan { src: y, .. } => self.extents(y),
             Op::Iterate { which, form, count, args, .. } => {
                 let each = (form == Form::Each).then(|| self.length(count));

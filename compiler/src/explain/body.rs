@@ -4,7 +4,7 @@
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
 use super::regions::{Reads, Region};
-use crate::core::{Graph, Lambda, NodeId, Op, Var, element_loops, tuples};
+use crate::core::{Graph, Lambda, NodeId, Op, ScanPart, Var, element_loops, tuples};
 use crate::scalar::{Ty, UnaryOp};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -168,8 +168,13 @@ impl Body {
                 self.visit(g, body, at);
             }
             Op::Materialize(x) => self.sequence(g, *x, at),
-            Op::Reduce { join: lambda, src, .. } | Op::Fold { step: lambda, src, .. } => {
+            Op::Reduce { join: lambda, src, .. }
+            | Op::Scan { join: lambda, src, .. }
+            | Op::Fold { step: lambda, src, .. } => {
                 self.sequence(g, *src, at);
+                if let Op::Scan { part: ScanPart::Tiles, init: before, .. } = op {
+                    self.sequence(g, before, at);
+                }
                 let first = g.add(tuples::component(&op, 0));
                 let body = self.function(g, first, lambda, at);
                 self.visit(g, body, at);

@@ -3,7 +3,7 @@
 
 use super::model::Amount;
 use crate::core::linear::Linear;
-use crate::core::{Form, Function, Graph, NodeId, Op, Rule};
+use crate::core::{Form, Function, Graph, NodeId, Op, Rule, ScanPart};
 use crate::plan::{HostOp, Plan};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -70,7 +70,8 @@ impl Formulas {
     pub fn extents(&mut self, array: NodeId) -> Vec<NodeId> {
         match self.g.op(array).clone() {
             Op::Generate(extents, _) => extents,
-            Op::Materialize(x) => self.extents(x),
+            Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![count],
+            Op::Scan { src: x, .. } | Op::Materialize(x) => self.extents(x),
             Op::Iterate { which, form, count, args, .. } => {
                 let each = (form == Form::Each).then_some(count);
                 each.into_iter().chain(self.extents(args[which as usize])).collect()

@@ -9,8 +9,8 @@
 //!                                                               %4 = reduce (..) from 0f32 over %3
 //! ```
 //!
-//! After this pass, parameters, `materialize`, `iterate` and `generate` are the only arrays
-//! (`verify::is_fused`). The translation is demand-driven: intermediate arrays never get a lambda
+//! After this pass, parameters, `materialize`, `iterate`, `generate` and parts of scans, which are stored, are the
+//! only arrays (`verify::is_fused`). The translation is demand-driven: intermediate arrays never get a lambda
 //! of their own, and each pair `(array, index)` is translated once. So the result is linear in the
 //! size of the computation of one element.
 //!
@@ -31,7 +31,7 @@ use crate::core::linear;
 use crate::core::postponed::{self, Opened, Postponed};
 use crate::core::prove::prove;
 use crate::core::simplify::{extent, extents, simplify};
-use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_from};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Var, rewrite::rewrite_from};
 use crate::core::{kept_records, panels, recompute, tuples};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -80,7 +80,7 @@ pub fn run(mut f: Function) -> Result<Function> {
             let (is_first, is_read) = (seen.insert(value), read.contains(&value));
             // a result is stored anyway, so what else needs the array reads the result
             out.results[i].value = match *out.graph.op(value) {
-                Op::Materialize(x) if !is_read => x,
+                Op::Materialize(x) if !is_read && !is_scan(&out.graph, x) => x,
                 Op::Materialize(_) | Op::Iterate { .. } if is_first => value,
                 _ => fuse.generate(&mut out.graph, value),
             };
@@ -205,6 +205,14 @@ impl Fuse {
                 let made = g.add(Op::PanelDot { init, a, b });
                 kept_records::apart(g, made)
             }
+            Op::Scan { part, join, mut init, src, which } => {
+                let src = self.sequence(g, src);
+                if part == ScanPart::Tiles {
+                    init = self.sequence(g, init);
+                }
+                g.add(Op::Scan { part, join, init, src, which })
+            }
+            Op::Materialize(x) if is_scan(g, x) => g.add(Op::Materialize(x)),
             Op::Materialize(x) => self.stored(g, x),
             Op::Iterate { step, which, form, count, args } => {
                 let args = args.into_iter().map(|a| if g.ty(a).is_scalar() { a } else { self.stored(g, a) });
@@ -341,6 +349,11 @@ impl Fuse {
         self.elements.insert(key, e);
         e
     }
+}
+
+/// Whether an array is a part of a scan, which has a strategy of its own.
+fn is_scan(g: &Graph, x: NodeId) -> bool {
+    matches!(g.op(x), Op::Scan { .. })
 }
 
 /// Returns the lambda of a `generate` for arbitrary indices. The reads of its body are proven for

@@ -1,4 +1,8 @@
-//! Writes scans (semantics 5.18) as arrays of partial results, each of which is a `generate`.
+//! Writes scans (semantics 5.18) as parts that have strategies of their own: the totals of tiles, what stands before
+//! each tile, and the tiles' scans behind that ([`ScanPart`]).
+//!
+//! Where the operator or an element may leave an error record, a scan becomes arrays of partial results, each of which
+//! is a `generate`, so that the strategies for elements leave the records.
 //!
 //! ```text
 //! %s = scan (+) from %init over %x
@@ -20,16 +24,11 @@
 //! any value: nothing reads it.
 
 use crate::core::rewrite::rewrite_from;
-use crate::core::simplify::simplify;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, tuples};
+use crate::core::simplify::{extent, simplify};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, tuples};
+use crate::core::{SCAN_CHUNK as CHUNK, SCAN_GROUP as GROUP, SCAN_ROW as ROW, SCAN_TILE as TILE};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
-
-/// The elements of the parts of semantics 5.18.
-const CHUNK: i64 = 4;
-const ROW: i64 = 32 * CHUNK;
-const TILE: i64 = 64 * ROW;
-const GROUP: i64 = 32 * TILE;
 
 /// The blocks between a chunk and a row, a row and a tile, a tile and a group, whose totals are stored as well.
 const CHUNKS: i64 = 4 * CHUNK;
@@ -42,13 +41,53 @@ pub fn run(f: Function) -> Result<Function> {
         return Ok(f);
     }
     Ok(rewrite_from(&f, true, &mut |g, op, old| match op {
-        Op::Scan { join, init, src, which } => {
-            let init = tuples::components(g, init);
+        Op::Scan { part: ScanPart::Whole, join, init, src, which } => {
             let once = f.graph.node(old).once;
+            if !may_record(g, &[join.body, init, src]) {
+                return by_tiles(g, (join, init, src), which, once);
+            }
+            let init = tuples::components(g, init);
             Scan::new(g, join, src, once).results(g, &init)[which as usize]
         }
         op => g.add(op),
     }))
+}
+
+/// Whether a value that is computed here may leave an error record.
+fn may_record(g: &Graph, roots: &[NodeId]) -> bool {
+    let is_known = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
+    let all = g.reachable_until(roots.iter().copied(), is_known);
+    all.into_iter().any(|n| g.op(n).may_record(g))
+}
+
+/// Returns a component of a scan whose tiles are scanned by strategies of their own.
+fn by_tiles(g: &mut Graph, (join, init, src): (Lambda, NodeId, NodeId), which: u32, once: bool) -> NodeId {
+    let count = {
+        let n = extent(g, src, 0);
+        let up = plus(g, n, TILE - 1);
+        quotient(g, up, TILE)
+    };
+    let components = join.params.len() as u32 / 2;
+    let part = |g: &mut Graph, part: ScanPart, (init, src): (NodeId, NodeId), which: u32| {
+        let scan = g.add(Op::Scan { part, join: join.clone(), init, src, which });
+        let stored = g.add(Op::Materialize(scan));
+        if once {
+            g.mark_once(stored);
+        }
+        stored
+    };
+    // the array of a part's components, of one value for each tile
+    let of_tiles = |g: &mut Graph, which: ScanPart, from: (NodeId, NodeId)| {
+        let all: Value = (0..components).map(|c| part(g, which, from, c)).collect();
+        let lambda = g.lambda(&[Ty::I64], |g, tile| {
+            let own = elements(g, &all, tile[0]);
+            tuples::of(g, own)
+        });
+        g.add(Op::Generate(vec![count], lambda))
+    };
+    let totals = of_tiles(g, ScanPart::Totals, (count, src));
+    let before = of_tiles(g, ScanPart::Before, (init, totals));
+    part(g, ScanPart::Tiles, (before, src), which)
 }
 
 /// The components of a value.

@@ -137,8 +137,12 @@ impl Launch {
 
     /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number
     /// of units of work, rows or strips of columns, and the length of these: if there are several units, and one
-    /// for each thread, two levels of the tree serve the length, and it is faster.
+    /// for each thread, two levels of the tree serve the length, and it is faster. One that is computed in order runs if
+    /// there is one thread.
     pub fn runs_instead(&self, units: i64, length: Option<i64>, threads: usize) -> bool {
+        if self.sequential {
+            return threads == 1;
+        }
         let [least, most] = self.lengths.map(i64::from);
         let pays = |n: i64| n <= TILE * TILE && (least..=most).contains(&n);
         units > 1 && units >= threads as i64 && length.is_none_or(pays)

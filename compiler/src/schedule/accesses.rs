@@ -70,6 +70,14 @@ impl Accesses {
         found
     }
 
+    /// Finds the reads of values of an element at its index, and of others beside it, at which no element is read.
+    pub fn of_values(l: &mut LaunchContext, own: Vec<NodeId>, others: &[NodeId], index: NodeId) -> Accesses {
+        let mut found = Accesses::default();
+        found.walk(l, own, &[index]);
+        others.iter().for_each(|n| found.elsewhere_of(&l.g, *n, &[]));
+        found
+    }
+
     /// Adds the reads of a scalar that is computed when all elements are stored.
     pub fn add_scalar(&mut self, g: &Graph, n: NodeId) {
         self.elsewhere_of(g, n, &[]);

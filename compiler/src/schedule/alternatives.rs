@@ -3,11 +3,13 @@
 
 use super::along::Along;
 use super::groups::{self, FusedGroup};
+use super::kernels::KernelVariants;
+use super::scans::Scan;
 use super::scheduler::{Refusal, Scheduler};
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
 use crate::core::{Function, NodeId};
 use crate::error::Result;
-use crate::plan::Step;
+use crate::plan::{Launch, Step};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// What a launch that computes several groups does.
@@ -15,6 +17,8 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub(super) enum Alternative {
     /// Rows or columns, [`resident_segments`].
     Segments(Along),
+    /// The parts of a scan, [`super::scans`].
+    Scan,
     /// A vector, [`resident_vector`].
     Vector,
     /// Nothing: it stores the elements of the columns that it reduces, [`stored_columns`].
@@ -62,7 +66,14 @@ impl Scheduler<'_> {
             Some((last, Alternative::Segments(along))) if along.has_strips() => last + 1,
             Some(_) => return Ok(None),
         };
-        let (groups, scalars, g) = (&fused_groups[first..], &scalars[first..], &self.f.graph);
+        if let Some(found) = self.whole_scan(first, fused_groups, kernel)? {
+            return Ok(Some(found));
+        }
+        let g = &self.f.graph;
+        // a part of a scan is computed by itself
+        let plain = fused_groups[first..end].iter().take_while(|fused| Scan::of(g, fused).is_none()).count();
+        let end = first + plain;
+        let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
         let segments =
             |along| (resident_segments::chain(g, along, groups, scalars), Alternative::Segments(along));
         let chains = [
@@ -92,6 +103,7 @@ impl Scheduler<'_> {
                 let joined = match what {
                     Alternative::Segments(_) => resident_segments::joined(g, chain, &needed),
                     Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),
+                    Alternative::Scan => None,
                     Alternative::Columns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
@@ -107,7 +119,7 @@ impl Scheduler<'_> {
                     Alternative::Columns => "columns",
                     Alternative::RowsAndColumns => "both",
                     Alternative::Stencils | Alternative::StencilsOnCpus => "chain",
-                    Alternative::Segments(Along::Rows) | Alternative::Vector => "rows",
+                    Alternative::Segments(Along::Rows) | Alternative::Vector | Alternative::Scan => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
@@ -117,16 +129,45 @@ impl Scheduler<'_> {
                 let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
                     continue;
                 };
-                self.alloc(&launch);
-                self.plan.steps.push(Step::Instead(0));
-                self.plan.steps.push(Step::Launch(launch));
-                self.kernels.push(variants);
+                self.instead(launch, variants);
                 self.refuse(first, refused);
                 return Ok(Some((first + count - 1, what)));
             }
         }
         self.refuse(first, refused);
         Ok(None)
+    }
+
+    /// Adds the launch of a whole scan, if group `first` and those behind it are its parts and CPUs have code.
+    fn whole_scan(
+        &mut self,
+        first: usize,
+        fused_groups: &[FusedGroup],
+        kernel: u32,
+    ) -> Result<Option<(usize, Alternative)>> {
+        let last = first + 2;
+        let Some(parts) = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()) else {
+            return Ok(None);
+        };
+        let fused = FusedGroup { sequential: true, ..parts[2].clone() };
+        let before = self.previous_arrays.clone();
+        let name = format!("{}_{first}_whole", self.name);
+        let what = (Alternative::Scan, parts, &HashSet::default());
+        let made = self.launch(name, &fused, &[], kernel, Some(what))?;
+        self.previous_arrays = before;
+        let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
+            return Ok(None);
+        };
+        self.instead(launch, variants);
+        Ok(Some((last, Alternative::Scan)))
+    }
+
+    /// Adds a launch that is instead of those that follow.
+    fn instead(&mut self, launch: Launch, variants: KernelVariants) {
+        self.alloc(&launch);
+        self.plan.steps.push(Step::Instead(0));
+        self.plan.steps.push(Step::Launch(launch));
+        self.kernels.push(variants);
     }
 
     /// Notes why a number of groups from the first one on are no chain.

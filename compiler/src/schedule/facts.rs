@@ -4,6 +4,7 @@
 use super::along::Along;
 use super::boundary::interior::Interior;
 use super::groups::{FusedGroup, Item};
+use super::scans::Scan;
 use super::stencil::Stencil;
 use crate::core::NodeId;
 use indexmap::IndexSet;
@@ -30,6 +31,8 @@ pub struct Facts {
     pub resident: Option<Rc<ResidentSegments>>,
     /// The launch as one that reduces rows, and then columns by what follows.
     pub rows_and_columns: Option<Rc<RowsAndColumns>>,
+    /// The launch as a whole scan, which one thread of a CPU computes.
+    pub whole_scan: Option<Scan>,
     /// The launch as a chain of stencils.
     pub stencil_chain: Option<Rc<StencilChain>>,
     /// The length of the rows that elements reduce again and again ([`crate::schedule::thread_rows`]).

@@ -5,12 +5,17 @@ use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
 use super::groups::{FusedGroup, is_store};
 use super::lower::LaunchContext;
+use super::scans::Scan;
 use super::{segments, thread_rows, work};
+use crate::core::{SCAN_TILE, ScanPart};
 use std::rc::Rc;
 
 impl LaunchContext<'_, '_> {
     /// Finds the facts about the fused group.
     pub(super) fn find_facts(&mut self, fused: &FusedGroup) {
+        if let Some(scan) = Scan::of(&self.g, fused) {
+            return self.find_facts_of_scan(&scan);
+        }
         let interior = Interior::of(&mut self.g, fused);
         self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
         self.facts.accesses = Accesses::of(self, fused, &interior.arrays);
@@ -24,6 +29,27 @@ impl LaunchContext<'_, '_> {
             self.facts.length_of_rows = thread_rows::length(self, fused);
         } else if let Some(length) = unrolled_rows::length(self, fused) {
             self.facts.grain = unrolled_rows::grain(length);
+        }
+    }
+
+    /// Finds the facts about a whole scan, given its parts.
+    pub(super) fn find_whole_scan(&mut self, parts: &[FusedGroup]) -> Option<()> {
+        let scan = Scan::whole(&self.g, parts)?;
+        self.find_facts_of_scan(&scan);
+        self.facts.whole_scan = Some(scan);
+        Some(())
+    }
+
+    /// Finds the facts about a part of a scan, whose unit of work is a tile.
+    fn find_facts_of_scan(&mut self, scan: &Scan) {
+        let index = self.g.sample_index(1)[0].1;
+        let sample = scan.sample(&mut self.g, index);
+        let before = scan.before(&mut self.g, index);
+        let of_element = work::of_roots(&mut self.g, vec![sample], &[]).0;
+        self.facts.accesses = Accesses::of_values(self, vec![sample], &before, index);
+        if scan.part != ScanPart::Before {
+            self.facts.cost = of_element.saturating_mul(SCAN_TILE as u32);
+            self.facts.grain = 1;
         }
     }
 }

@@ -4,9 +4,10 @@
 use super::group_order;
 use super::item_loops::KnownLoops;
 pub use super::items::{Item, is_nested, is_store};
+use super::scans::Scan;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::{self, Visited};
-use crate::core::{Form, Function, Graph, NodeId, Op, tuples};
+use crate::core::{Form, Function, Graph, NodeId, Op, ScanPart, tuples};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -51,7 +52,7 @@ pub struct FusedGroup {
     /// The extents of the index space, outermost first; empty for a kernel that has only a `finish`
     /// part.
     pub domain: Vec<NodeId>,
-    /// Whether the elements are visited in order, on one thread (folds).
+    /// Whether the elements are visited in order, on one thread (folds, what stands before the tiles of a scan).
     pub sequential: bool,
     /// The iteration whose states the items are. Such a group is no loop over an index space, but
     /// repeats a function.
@@ -76,7 +77,9 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
             levels.insert(it.node, level);
         }
         let domain = domain(g, it.node);
-        let sequential = matches!(g.op(it.node), Op::Fold { .. });
+        let scan = Scan::of_item(g, &it);
+        let sequential = matches!(g.op(it.node), Op::Fold { .. })
+            || scan.is_some_and(|scan| scan.part == ScanPart::Before);
         let iteration = iteration(g, it.node);
         let with = open.entry((level, domain.clone(), sequential, iteration.clone())).or_default();
         let is_nested = is_store(g, &it) && is_nested(g, &it);
@@ -85,6 +88,9 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
             let p = &mut fused_groups[*i];
+            if !Scan::share(g, &p.1.items[0], &it) {
+                return false;
+            }
             if iteration.is_none() && !loops.fit(g, &p.1.items, &it, is_nested) {
                 return false;
             }
@@ -309,7 +315,11 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     match g.op(item) {
         Op::Generate(extents, _) => extents.clone(),
         Op::Iterate { .. } => Vec::new(),
-        Op::Materialize(x)
+        // the tiles
+        Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![*count],
+        Op::Scan { part: ScanPart::Tiles, init: x, .. }
+        | Op::Scan { src: x, .. }
+        | Op::Materialize(x)
         | Op::Reduce { src: x, .. }
         | Op::Fold { src: x, .. }
         | Op::Dot { a: x, .. }

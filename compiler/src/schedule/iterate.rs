@@ -14,7 +14,7 @@ use super::groups::{FusedGroup, Iteration};
 use super::host::OWN_TURN;
 use super::scheduler::Scheduler;
 use super::{Role, Scheduled, scheduled};
-use crate::core::{Form, Function, NodeId, Op, Output, Type};
+use crate::core::{Form, Function, NodeId, Op, Output, ScanPart, Type};
 use crate::error::Result;
 use crate::plan::{Check, HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::scalar::Ty;
@@ -92,7 +92,8 @@ impl Scheduler<'_> {
         let g = &self.f.graph;
         match g.op(array) {
             Op::Generate(extents, _) => extents.iter().map(|n| self.host.of(g, *n)).collect(),
-            Op::Materialize(x) => self.extents(*x),
+            Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![self.host.of(g, *count)],
+            Op::Scan { src: x, .. } | Op::Materialize(x) => self.extents(*x),
             Op::Iterate { which, form, count, args, .. } => {
                 let each = (*form == Form::Each).then(|| self.host.of(g, *count));
                 each.into_iter().chain(self.extents(args[*which as usize])).collect()

@@ -52,6 +52,7 @@ pub mod resident_segments;
 pub mod resident_vector;
 pub mod rows_and_columns;
 pub mod scalars;
+pub mod scans;
 mod scheduler;
 pub mod segments;
 mod slots;
@@ -262,6 +263,7 @@ impl Scheduler<'_> {
                 let found = match what {
                     Alternative::Segments(along) => c.find_resident_segments(along, chain, fused, needed),
                     Alternative::Vector => c.find_resident_vector(chain, needed),
+                    Alternative::Scan => c.find_whole_scan(chain),
                     Alternative::Columns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {

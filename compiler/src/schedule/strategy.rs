@@ -44,6 +44,8 @@ pub enum Strategy {
     /// A fold in index order. One thread folds; on a GPU the other threads of its block compute the
     /// elements.
     SequentialFold,
+    /// A part of a scan: the totals of its tiles, what stands before each, or their scans behind that.
+    Scan,
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
     TemporalBlocking,
@@ -77,6 +79,7 @@ impl Strategy {
             Strategy::Product => "product",
             Strategy::TensorProduct => "tensor-product",
             Strategy::SequentialFold => "fold",
+            Strategy::Scan => "scan",
             Strategy::TemporalBlocking => "steps",
             Strategy::StencilChain => "stencil-chain",
         }
@@ -89,7 +92,7 @@ impl Strategy {
         match self {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
-            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold
+            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
             | TemporalBlocking | StencilChain => false,
         }
     }
@@ -120,6 +123,7 @@ impl fmt::Display for Strategy {
             Strategy::Product => "matrix product by tiles",
             Strategy::TensorProduct => "matrix product by tensor cores",
             Strategy::SequentialFold => "sequential fold",
+            Strategy::Scan => "scan by tiles",
             Strategy::TemporalBlocking => "temporal blocking in registers",
             Strategy::StencilChain => "chain of stencils, stage by stage",
         })

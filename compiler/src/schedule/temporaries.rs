@@ -30,7 +30,7 @@ impl Scheduler<'_> {
                     self.places.insert(it.node, Place::Result(r));
                     continue;
                 }
-                let extents = fused.domain.iter().map(|n| self.host.of(g, *n)).collect();
+                let extents = self.extents(it.node);
                 let place = self.temp(format!("tmp{}", self.plan.temps.len()), g.ty(it.node), extents);
                 self.places.insert(it.node, place);
             }

@@ -87,7 +87,7 @@ pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (Nod
 /// Returns the number of operations that the values `roots` take inside a loop with the variables
 /// `own`, and the nodes that depend on none of `own`, which are computed before the loop. If `own`
 /// is empty, no node is returned.
-fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>) {
+pub(super) fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>) {
     let (mut sum, mut before, mut seen, mut stack) = (0u32, Vec::new(), HashSet::default(), roots);
     while let Some(n) = stack.pop() {
         if g.is_closed(n) || matches!(g.op(n), Op::Var(..)) || !seen.insert(n) {

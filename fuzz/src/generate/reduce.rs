@@ -2,7 +2,7 @@
 
 use super::Gen;
 use crate::values;
-use arraygpu_compiler::core::{Lambda, NodeId, Op};
+use arraygpu_compiler::core::{Lambda, NodeId, Op, ScanPart};
 use arraygpu_compiler::scalar::{BinaryOp, Ty};
 
 /// The operands of a reduction, scan or fold, and the number of its components.
@@ -103,7 +103,8 @@ impl Gen<'_> {
             let init = self.start(ty);
             OfTuples { joined: self.operator(ty, ty), init, src: x, count: 1 }
         };
-        let component = |which: u32| Op::Scan { join: joined.clone(), init, src, which };
+        let component =
+            |which: u32| Op::Scan { part: ScanPart::Whole, join: joined.clone(), init, src, which };
         if count > 1 && self.rng.one_in(2) {
             let which = self.rng.below(count) as u32;
             let other = self.add(component(which));

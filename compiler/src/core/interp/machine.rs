@@ -9,7 +9,7 @@ use super::env::{Env, Memo};
 use super::moments::Moments;
 use super::values::{Array, Tuple, Val, for_each_index};
 use super::watch::Watch;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, axis_of_state, verify};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, ScanPart, axis_of_state, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -250,6 +250,7 @@ impl<'a> Machine<'a> {
     fn extent(&mut self, x: NodeId, axis: u8, env: &Env) -> i64 {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
+            Op::Scan { part: ScanPart::Totals, init, .. } => self.bound(*init, env),
             Op::Reverse(y, _) | Op::Materialize(y) | Op::Scan { src: y, .. } => self.extent(*y, axis, env),
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(*form, args[*which as usize], axis) {
@@ -332,10 +333,8 @@ impl<'a> Machine<'a> {
                 let x = self.array(*x, env);
                 Array { extents: x.extents.clone(), elements: x.elements.clone() }
             }
-            Op::Scan { join, init, src, which } => {
-                let v = self.tuples(*src, env);
-                let init = self.tuple(*init, env);
-                let all = self.scanned(v, init, &mut |m, a, b| m.apply_to(join, &a, &b, env));
+            Op::Scan { part, join, init, src, which } => {
+                let all = self.scan(*part, join, (*init, *src), env);
                 Array::vector(all.into_iter().map(|v| v[*which as usize]).collect())
             }
             op => unreachable!("verified: {op:?} is no array"),

@@ -167,7 +167,19 @@ impl Decide {
                 Op::Dot { a, b, init } | Op::PanelDot { a, b, init } => {
                     self.launch(n, &[a, b], &[init], true)
                 }
-                Op::Materialize(x) => self.launch(n, &[x], &[], false),
+                Op::Materialize(x) => match *g.op(x) {
+                    Op::Scan { init, src, .. } if g.ty(init).is_scalar() => {
+                        self.launch(n, &[src], &[init], true)
+                    }
+                    Op::Scan { init, src, .. } => {
+                        let before = self.context(&[init], false);
+                        let ready = self.context(&[src], true).max(before);
+                        self.demand.launch(n, ready + 1);
+                    }
+                    _ => self.launch(n, &[x], &[], false),
+                },
+                // what is stored of it has been seen
+                Op::Scan { .. } => {}
                 Op::Iterate { count, args, .. } => {
                     let is_scalar = |a: &NodeId| g.ty(*a).is_scalar();
                     let (mut scalars, arrays): (Vec<NodeId>, Vec<NodeId>) =

@@ -5,7 +5,7 @@
 //! again and again (`thread_rows`), several passes over a row (`resident_rows`) or a strip of columns
 //! (`resident_columns`), several stencils through rolling buffers of rows (`stencil_chain`), matrix products
 //! (`product`), reductions of all pairs of rows and columns in the order of the tree (`contraction`), the fixed tree
-//! (`reduce`), one loop in index order (`fold`), and the code that runs once at the end (`finish`).
+//! (`reduce`), one loop in index order (`fold`), the parts of a scan (`scan`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
 //! in-place and the strided variant are *staged*: the results of a unit of work go to a local
@@ -29,6 +29,7 @@ pub mod resident_columns;
 mod resident_rows;
 mod row_strips;
 mod rows;
+mod scan;
 pub mod segmented_columns;
 mod select;
 mod short_rows;
@@ -66,7 +67,8 @@ pub fn kernels(
     // if no code for CPUs is wanted, one variant is lowered, which determines the kernel's
     // signature
     // a launch that is instead of others leaves arrays with any strides to these
-    let is_alternative = c.facts.resident.is_some() || c.facts.stored_columns.is_some();
+    let is_alternative =
+        c.facts.resident.is_some() || c.facts.stored_columns.is_some() || c.facts.whole_scan.is_some();
     let is_contiguous = is_alternative || c.facts.stencil_chain.as_ref().is_some_and(|c| !c.has_whole);
     let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_contiguous;
     let mut others = None;
@@ -153,6 +155,7 @@ fn build(
 /// Emits the body of one variant.
 fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Result<Vec<Stmt>> {
     Ok(match choice {
+        Choice::Scan(scan) => scan::main(l, fused, scan)?,
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,
         Choice::Product(p) => product::main(l, fused, p)?,

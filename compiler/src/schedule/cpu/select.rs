@@ -12,11 +12,14 @@ use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredCol
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
+use crate::schedule::scans::Scan;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
 /// The chosen strategy of a variant, with everything that was decided about it.
 pub enum Choice {
+    /// A part of a scan.
+    Scan(Scan),
     /// A fold: one loop in index order.
     SequentialFold,
     /// The fixed tree over all elements, with any number of stored arrays.
@@ -54,6 +57,9 @@ pub enum Choice {
 /// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of
 /// a unit of work go through a buffer.
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
+    if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, fused)) {
+        return Choice::Scan(scan);
+    }
     if let Some(kept) = &l.facts.resident {
         return match kept.along {
             Along::Rows => Choice::ResidentRows(kept.clone()),
@@ -117,6 +123,7 @@ impl Choice {
     /// Returns the strategy's name for reports.
     pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
+            Choice::Scan(_) => Strategy::Scan,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,

@@ -24,6 +24,7 @@
 //! | `tensor_product/` | matrix products by tensor cores, where the author allows them |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
+//! | `scan.rs` | the parts of a scan |
 //! | `fold.rs` | folds in index order, by one block |
 
 mod access;
@@ -53,6 +54,7 @@ mod register_window;
 mod resident_columns;
 mod resident_rows;
 mod resident_segments;
+mod scan;
 mod segments;
 mod select;
 mod select_elements;
@@ -274,6 +276,7 @@ fn emit(
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::TensorProduct(params) => tensor_product::emit(l, fused, params)?,
+        Choice::Scan(scan) => scan::main(l, fused, scan, layout)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {

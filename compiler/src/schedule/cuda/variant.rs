@@ -13,6 +13,7 @@ pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
+use crate::schedule::scans::Scan;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
 use crate::schedule::transposed::TiledArray;
@@ -43,6 +44,8 @@ pub enum Choice {
     Product(product::ProductParams),
     /// A matrix product by tensor cores.
     TensorProduct(tensor_product::TensorProductParams),
+    /// A part of a scan.
+    Scan(Scan),
     /// Folds in index order, in one block.
     SequentialFold,
     /// A map with one element per thread, for few elements.
@@ -118,6 +121,7 @@ impl Choice {
             Choice::ResidentColumns(_) => Strategy::ResidentColumns,
             Choice::Product(_) => Strategy::Product,
             Choice::TensorProduct(_) => Strategy::TensorProduct,
+            Choice::Scan(_) => Strategy::Scan,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
             Choice::Reduction | Choice::PackedReduction { .. } => Strategy::Reduction,

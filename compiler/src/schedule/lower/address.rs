@@ -5,7 +5,7 @@ use super::builder::bind;
 use super::{LaunchContext, Lower, Operand, Region};
 use crate::core::index_space::indices;
 use crate::core::linear::{self, Linear};
-use crate::core::{NodeId, Op, axis_of_state};
+use crate::core::{NodeId, Op, ScanPart, axis_of_state};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::plan::ScalarArg;
@@ -287,7 +287,8 @@ impl LaunchContext<'_, '_> {
     /// to it.
     pub fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
         match self.g.op(x).clone() {
-            Op::Materialize(y) => self.extent(y, axis),
+            Op::Scan { part: ScanPart::Totals, init: count, .. } => count,
+            Op::Scan { src: y, .. } | Op::Materialize(y) => self.extent(y, axis),
             Op::Generate(extents, _) => extents[axis as usize],
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(form, args[which as usize], axis) {

@@ -65,6 +65,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 stored_columns: None,
                 resident: None,
                 rows_and_columns: None,
+                whole_scan: None,
                 stencil_chain: None,
                 grain: TILE as u32,
                 length_of_rows: None,

@@ -1,45 +1,133 @@
 //! The fixed order of a scan (semantics 5.18).
 
-use super::Machine;
+use super::{Env, Machine, Tuple};
+use crate::core::{Lambda, NodeId, ScanPart};
 
 /// The elements of a chunk, the chunks of a row, the rows of a tile, and the tiles of a group.
 const PARTS: [usize; 4] = [4, 32, 64, 32];
+/// The elements of a tile.
+const TILE: usize = PARTS[0] * PARTS[1] * PARTS[2];
 
 /// How values are joined, the lower one first.
 type Join<'j, V> = dyn FnMut(&mut Machine, V, V) -> V + 'j;
 
+/// Of elements, chunks and rows: the partial results of the chunk, row and tile that each belongs to.
+struct Inside<V>(Vec<Vec<V>>);
+
+impl<V: Clone> Inside<V> {
+    /// Returns the partial result of what stands before a part in the larger one, if it is not the first there.
+    fn before(&self, level: usize, index: usize) -> Option<V> {
+        let is_first = index.is_multiple_of(PARTS[level]);
+        (!is_first).then(|| self.0[level][index - 1].clone())
+    }
+}
+
 impl Machine<'_> {
-    /// Returns the partial results of `v` behind an initial value.
-    pub(super) fn scanned<V: Clone>(&mut self, v: Vec<V>, init: V, join: &mut Join<V>) -> Vec<V> {
-        // of elements, chunks, rows and tiles: the partial results of the part that each belongs to
-        let (mut levels, mut values) = (Vec::new(), v);
-        for size in PARTS {
-            let inside: Vec<V> = values.chunks(size).flat_map(|part| self.halves(part, size, join)).collect();
-            values = inside.chunks_exact(size).map(|part| part[size - 1].clone()).collect();
-            levels.push(inside);
+    /// Returns a part of a scan.
+    pub(super) fn scan(
+        &mut self,
+        part: ScanPart,
+        join: &Lambda,
+        (init, src): (NodeId, NodeId),
+        env: &Env,
+    ) -> Vec<Tuple> {
+        let v = self.tuples(src, env);
+        let f: &mut Join<Tuple> = &mut |m, a, b| m.apply_to(join, &a, &b, env);
+        match part {
+            ScanPart::Whole => {
+                let init = self.tuple(init, env);
+                self.scanned(v, init, f)
+            }
+            ScanPart::Totals => self.totals_of_tiles(v, f),
+            ScanPart::Before => {
+                let (init, count) = (self.tuple(init, env), v.len());
+                // the total of the last tile, which may be any value, is not joined
+                let all_but_last = v.into_iter().take(count.saturating_sub(1)).collect();
+                self.before_tiles(all_but_last, count, init, f)
+            }
+            ScanPart::Tiles => {
+                let before = self.tuples(init, env);
+                self.scanned_behind(v, &before, f)
+            }
         }
+    }
+
+    /// Returns the partial results of `v` behind an initial value.
+    fn scanned<V: Clone>(&mut self, v: Vec<V>, init: V, join: &mut Join<V>) -> Vec<V> {
+        let count = v.len().div_ceil(TILE);
+        let (inside, totals) = self.tiles(v, join);
+        let before = self.before_tiles(totals, count, init, join);
+        self.behind(&inside, &before, join)
+    }
+
+    /// Returns the totals of the tiles of `v`; that of one that is not complete is any value.
+    fn totals_of_tiles<V: Clone>(&mut self, v: Vec<V>, join: &mut Join<V>) -> Vec<V> {
+        let (count, any) = (v.len().div_ceil(TILE), v.first().cloned());
+        let mut totals = self.tiles(v, join).1;
+        totals.extend(any.filter(|_| totals.len() < count));
+        totals
+    }
+
+    /// Returns the partial results of `v`, each behind what stands before its tile.
+    fn scanned_behind<V: Clone>(&mut self, v: Vec<V>, before: &[V], join: &mut Join<V>) -> Vec<V> {
+        let (inside, _) = self.tiles(v, join);
+        self.behind(&inside, before, join)
+    }
+
+    /// Returns what stands before each of so many tiles, given the totals of all or of all but the last one.
+    fn before_tiles<V: Clone>(
+        &mut self,
+        totals: Vec<V>,
+        count: usize,
+        init: V,
+        join: &mut Join<V>,
+    ) -> Vec<V> {
+        let (inside, groups) = self.halved(totals, PARTS[3], join);
         let mut chain = vec![init];
-        for group in values {
+        for group in groups {
             let all = join(self, chain[chain.len() - 1].clone(), group);
             chain.push(all);
         }
-        let before = |level: usize, index: usize| {
-            let is_first = index.is_multiple_of(PARTS[level]);
-            (!is_first).then(|| levels[level][index - 1].clone())
+        let of_tile = |tile: usize| {
+            let group = chain[tile / PARTS[3]].clone();
+            match tile.is_multiple_of(PARTS[3]) {
+                true => group,
+                false => join(self, group, inside[tile - 1].clone()),
+            }
         };
+        (0..count).map(of_tile).collect()
+    }
+
+    /// Returns what is known inside of tiles, and their totals.
+    fn tiles<V: Clone>(&mut self, v: Vec<V>, join: &mut Join<V>) -> (Inside<V>, Vec<V>) {
+        let (mut levels, mut values) = (Vec::new(), v);
+        for size in &PARTS[..3] {
+            let (inside, totals) = self.halved(values, *size, join);
+            levels.push(inside);
+            values = totals;
+        }
+        (Inside(levels), values)
+    }
+
+    fn behind<V: Clone>(&mut self, inside: &Inside<V>, before: &[V], join: &mut Join<V>) -> Vec<V> {
         let mut both = |m: &mut Self, a: Option<V>, b: Option<V>| match (a, b) {
             (Some(a), Some(b)) => Some(join(m, a, b)),
             (a, b) => a.or(b),
         };
         let element = |(i, own): (usize, &V)| {
-            let [chunk, row, tile] = [4, 128, 8192].map(|size| i / size);
-            let group = Some(chain[tile / PARTS[3]].clone());
-            let outer = both(self, group, before(3, tile));
-            let inner = both(self, before(2, row), before(1, chunk));
-            let outer = both(self, outer, inner);
+            let [chunk, row, tile] = [PARTS[0], PARTS[0] * PARTS[1], TILE].map(|size| i / size);
+            let inner = both(self, inside.before(2, row), inside.before(1, chunk));
+            let outer = both(self, Some(before[tile].clone()), inner);
             both(self, outer, Some(own.clone())).expect("there is an element")
         };
-        levels[0].iter().enumerate().map(element).collect()
+        inside.0[0].iter().enumerate().map(element).collect()
+    }
+
+    /// Returns the partial results of each part of `size` values, and the totals of the parts that are complete.
+    fn halved<V: Clone>(&mut self, v: Vec<V>, size: usize, join: &mut Join<V>) -> (Vec<V>, Vec<V>) {
+        let inside: Vec<V> = v.chunks(size).flat_map(|part| self.halves(part, size, join)).collect();
+        let totals = inside.chunks_exact(size).map(|part| part[size - 1].clone()).collect();
+        (inside, totals)
     }
 
     /// Returns the partial results of at most `size` values, a power of two: of each half, and in the higher one

@@ -1,0 +1,376 @@
+//! Scan: the parts of a scan (semantics 5.18), a tile after the other, in one pass over its elements.
+//!
+//! A tile is gone through by blocks of 16 rows. A loop over chunks scans each; their totals are then transposed, so
+//! that halving them is a loop over rows, which vectorises, and back, for the loop that stores the elements. Of
+//! the rows before a row, the totals of aligned blocks are kept that its number has bits for, as in a binary
+//! counter: what they join to is what halving gives. So no array is longer than a block, and elements are written
+//! behind the reads of their block, so that an output may be an input.
+//!
+//! What stands before each tile is computed by one thread, by such a counter of tiles. A single thread scans each tile as
+//! soon as it knows that, and so reads the elements once.
+
+mod counter;
+
+use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::canonical;
+use crate::schedule::groups::{FusedGroup, Item, domain};
+use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::scans::{Operator, Scan};
+use counter::{Counter, get, read, set};
+
+/// The rows of a block.
+const ROWS: i64 = 16;
+const BLOCK: i64 = ROWS * SCAN_ROW;
+const CHUNKS: i64 = SCAN_ROW / SCAN_CHUNK;
+/// The chunks of a block.
+const OF_BLOCK: i64 = BLOCK / SCAN_CHUNK;
+
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, scan: &Scan) -> Result<Vec<Stmt>> {
+    let items = Scan::items(&l.launch.g, fused);
+    let operator = scan.operator(l);
+    let count = l.launch.count();
+    let t = l.k.reg("t", Ty::I64);
+    let code = Tile { scan, operator: &operator, items: &items, tile: Expr::Reg(t) };
+    if matches!(scan.part, ScanPart::Before | ScanPart::Whole) {
+        return code.in_order(l, t, count);
+    }
+    let mut body = Vec::new();
+    let outer = match scan.part {
+        ScanPart::Tiles => {
+            let (_, tile) = l.launch.g.fresh_var(Ty::I64);
+            let roots = scan.before(&mut l.launch.g, tile);
+            let values = l.region(&[(tile, Expr::Reg(t))], &roots, &Expr::int(0), &mut body)?;
+            values.into_iter().map(|e| bind(l, "outer", e, &mut body)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let total = code.body(l, &outer, &mut body)?;
+    if scan.part == ScanPart::Totals {
+        code.store_total(l, &total, &mut body);
+    }
+    Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd.min(count), body)])
+}
+
+/// The code of a tile.
+struct Tile<'a> {
+    scan: &'a Scan,
+    operator: &'a Operator,
+    items: &'a [(usize, &'a Item)],
+    tile: Expr,
+}
+
+/// The arrays of a block, one for each component.
+struct Block {
+    /// The partial results of elements in their chunks: those of the first elements of all chunks, of the second
+    /// ones, and so on. Of totals, the last ones only.
+    own: Vec<Mem>,
+    /// What chunks have, then what stands before them: that of the first chunks of all rows, of the second ones, and
+    /// so on.
+    chunks: Vec<Mem>,
+    /// What stands before rows in the tile.
+    rows: Vec<Mem>,
+}
+
+impl Tile<'_> {
+    /// Whether elements are stored, and not only totals.
+    fn is_scan(&self) -> bool {
+        matches!(self.scan.part, ScanPart::Tiles | ScanPart::Whole)
+    }
+
+    /// Writes the loop over tiles in order, which knows what stands before each: it stores that, or scans the tile
+    /// behind it.
+    fn in_order(&self, l: &mut Lower, t: Reg, count: Expr) -> Result<Vec<Stmt>> {
+        let (scan, operator, tiles) = (self.scan, self.operator, SCAN_GROUP / SCAN_TILE);
+        let (mut out, mut body) = (Vec::new(), Vec::new());
+        let (_, tile) = l.launch.g.fresh_var(Ty::I64);
+        let init = scan.before(&mut l.launch.g, tile);
+        let init = l.region(&[], &init, &Expr::int(0), &mut out)?;
+        let groups: Vec<Reg> = scan.types.iter().map(|ty| l.k.reg("groups", *ty)).collect();
+        out.extend(groups.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
+        let counter = Counter::new(l, scan, tiles, &mut out);
+        let place = bind(l, "place", rem(self.tile.clone(), tiles), &mut body);
+        let (is_there, inside) = counter.before(l, operator, &place, &mut body)?;
+        let all = read(&groups);
+        let joined = operator.join(l, &all, &inside, &mut body)?;
+        let outer = joined.into_iter().zip(&all).map(|(e, group)| is_there.clone().select(e, group.clone()));
+        let outer: Vec<Expr> = outer.map(|e| bind(l, "outer", e, &mut body)).collect();
+        let total = match self.is_scan() {
+            true => self.body(l, &outer, &mut body)?,
+            false => {
+                store(l, self.items, &outer, &self.tile, &mut body);
+                let roots = scan.elements(&mut l.launch.g, tile);
+                l.region(&[(tile, self.tile.clone())], &roots, &self.tile, &mut body)?
+            }
+        };
+        counter.push(l, operator, (&place, &total), &mut body)?;
+        let mut next = Vec::new();
+        let group = counter.total(l, &mut next);
+        let joined = operator.join(l, &all, &group, &mut next)?;
+        next.extend(groups.iter().zip(joined).map(|(r, e)| Stmt::Assign(*r, e)));
+        let is_last = Expr::binary(BinaryOp::Eq, place, Expr::int(tiles - 1));
+        body.push(Stmt::If(is_last, next, vec![]));
+        out.push(Stmt::Seq(t, Expr::int(0), count, body));
+        Ok(out)
+    }
+
+    /// Writes the code of the tile, given what stands before it, and returns its total, if it is complete.
+    fn body(&self, l: &mut Lower, outer: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let mut block = Vec::new();
+        let n = self.scan.length(&mut l.launch.g);
+        let n = l.launch.host(n);
+        let counter = Counter::new(l, self.scan, SCAN_TILE / SCAN_ROW, out);
+        let begin = bind(l, "begin", self.tile.clone().times(Expr::int(SCAN_TILE)), out);
+        let b = l.k.reg("b", Ty::I64);
+        let base = bind(l, "base", begin.clone().plus(Expr::Reg(b).times(Expr::int(BLOCK))), &mut block);
+        let count = bind(l, "count", n.clone().minus(base.clone()).min(Expr::int(BLOCK)), &mut block);
+        self.block(l, (&counter, outer), (Expr::Reg(b), &base, &count), &mut block)?;
+        let blocks = n.minus(begin).min(Expr::int(SCAN_TILE)).plus(Expr::int(BLOCK - 1));
+        let blocks = Expr::binary(BinaryOp::Div, blocks, Expr::int(BLOCK));
+        out.push(Stmt::Seq(b, Expr::int(0), blocks, block));
+        Ok(counter.total(l, out))
+    }
+
+    /// Stores the total of the tile. That of one that is not complete is 0: nothing joins it, but it is read.
+    fn store_total(&self, l: &mut Lower, total: &[Expr], out: &mut Vec<Stmt>) {
+        let n = self.scan.length(&mut l.launch.g);
+        let n = l.launch.host(n);
+        let end = self.tile.clone().plus(Expr::int(1)).times(Expr::int(SCAN_TILE));
+        let is_complete = bind(l, "complete", Expr::binary(BinaryOp::Le, end, n), out);
+        let zeros = self.scan.types.iter().map(|ty| Expr::Lit(Lit::zero(*ty)));
+        let total = total.iter().zip(zeros).map(|(e, zero)| is_complete.clone().select(e.clone(), zero));
+        let total: Vec<Expr> = total.collect();
+        store(l, self.items, &total, &self.tile, out);
+    }
+
+    /// Writes the code of block `b`, which has `count` elements from `base` on.
+    fn block(
+        &self,
+        l: &mut Lower,
+        (counter, outer): (&Counter, &[Expr]),
+        (b, base, count): (Expr, &Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let arrays = |l: &mut Lower, name, len: i64, out: &mut Vec<Stmt>| -> Vec<Mem> {
+            self.scan.types.iter().map(|ty| l.k.local(name, *ty, len as u32, out)).collect()
+        };
+        let places = if self.is_scan() { SCAN_CHUNK } else { 1 };
+        let block = Block {
+            own: arrays(l, "own", places * OF_BLOCK, out),
+            chunks: arrays(l, "chunks", OF_BLOCK, out),
+            rows: arrays(l, "rows", ROWS, out),
+        };
+        let is_full = bind(l, "full", Expr::binary(BinaryOp::Eq, count.clone(), Expr::int(BLOCK)), out);
+        let full = self.chunks(l, &block, base, None)?;
+        let part = self.chunks(l, &block, base, Some(count))?;
+        out.push(Stmt::If(is_full.clone(), full, part));
+        let totals = &block.own;
+        transposed(l, out, |l, by_row, by_chunk, out| {
+            let at = Expr::int((places - 1) * OF_BLOCK).plus(by_row);
+            let values = get(l, totals, &at, out);
+            out.extend(set(&block.chunks, &by_chunk, &values));
+        });
+        self.halve(l, &block, out)?;
+        self.rows(l, &block, counter, &b, out)?;
+        if self.is_scan() {
+            self.before_chunks(l, &block, outer, &b, out)?;
+            let full = self.elements(l, &block, base)?;
+            let part = self.some_elements(l, &block, (base, count))?;
+            out.push(Stmt::If(is_full, full, part));
+        }
+        Ok(())
+    }
+
+    /// Scans the chunks of a block. If the number of its elements is given, those beyond it are the last one.
+    fn chunks(&self, l: &mut Lower, block: &Block, base: &Expr, count: Option<&Expr>) -> Result<Vec<Stmt>> {
+        let c = l.k.reg("c", Ty::I64);
+        let (mut body, mut x) = (Vec::new(), Vec::new());
+        for k in 0..SCAN_CHUNK {
+            let at = Expr::Reg(c).times(Expr::int(SCAN_CHUNK)).plus(Expr::int(k));
+            let at = match count {
+                Some(count) => at.min(count.clone().minus(Expr::int(1))),
+                None => at,
+            };
+            let i = bind(l, "i", base.clone().plus(at), &mut body);
+            let (_, index) = l.launch.g.fresh_var(Ty::I64);
+            let roots = self.scan.elements(&mut l.launch.g, index);
+            let values = l.region(&[(index, i.clone())], &roots, &i, &mut body)?;
+            x.push(values.into_iter().map(|e| bind(l, "x", e, &mut body)).collect::<Vec<Expr>>());
+        }
+        let low = self.operator.join(l, &x[0], &x[1], &mut body)?;
+        let high = self.operator.join(l, &x[2], &x[3], &mut body)?;
+        let total = self.operator.join(l, &low, &high, &mut body)?;
+        let mut wanted = Vec::new();
+        if self.is_scan() {
+            let third = self.operator.join(l, &low, &x[2], &mut body)?;
+            wanted.extend([x.swap_remove(0), low, third]);
+        }
+        wanted.push(total);
+        for (k, values) in (0..).zip(&wanted) {
+            body.extend(set(&block.own, &Expr::Reg(c).plus(Expr::int(k * OF_BLOCK)), values));
+        }
+        Ok(vec![Stmt::For(c, Expr::int(0), Expr::int(OF_BLOCK), body)])
+    }
+
+    /// Halves the totals of the chunks of each row. Where only the last one is wanted, only those of blocks of
+    /// chunks are computed.
+    fn halve(&self, l: &mut Lower, block: &Block, out: &mut Vec<Stmt>) -> Result<()> {
+        let [level, p, r] = ["level", "p", "r"].map(|name| l.k.reg(name, Ty::I64));
+        let (mut of_level, mut of_pair, mut of_row) = (Vec::new(), Vec::new(), Vec::new());
+        let half =
+            bind(l, "half", Expr::binary(BinaryOp::Shl, Expr::int(1), Expr::Reg(level)), &mut of_level);
+        let last = half.clone().minus(Expr::int(1));
+        let (pair, place, pairs) = match self.is_scan() {
+            true => {
+                let pair = Expr::binary(BinaryOp::Shr, Expr::Reg(p), Expr::Reg(level));
+                (pair, Expr::binary(BinaryOp::And, Expr::Reg(p), last.clone()), Expr::int(CHUNKS / 2))
+            }
+            false => {
+                let pairs = Expr::binary(BinaryOp::Shr, Expr::int(CHUNKS / 2), Expr::Reg(level));
+                (Expr::Reg(p), last.clone(), pairs)
+            }
+        };
+        let begin = bind(l, "begin", pair.times(half.clone()).times(Expr::int(2)), &mut of_pair);
+        let low = bind(l, "low", begin.clone().plus(last).times(Expr::int(ROWS)), &mut of_pair);
+        let high = bind(l, "high", begin.plus(half).plus(place).times(Expr::int(ROWS)), &mut of_pair);
+        let [low, high] = [low, high].map(|at| at.plus(Expr::Reg(r)));
+        let (a, b) = (get(l, &block.chunks, &low, &mut of_row), get(l, &block.chunks, &high, &mut of_row));
+        let joined = self.operator.join(l, &a, &b, &mut of_row)?;
+        of_row.extend(set(&block.chunks, &high, &joined));
+        of_pair.push(Stmt::For(r, Expr::int(0), Expr::int(ROWS), of_row));
+        of_level.push(Stmt::Seq(p, Expr::int(0), pairs, of_pair));
+        out.push(Stmt::Seq(level, Expr::int(0), Expr::int(CHUNKS.ilog2().into()), of_level));
+        Ok(())
+    }
+
+    /// Goes through the rows of block `b`: notes what stands before each in the tile, and counts its total.
+    fn rows(
+        &self,
+        l: &mut Lower,
+        block: &Block,
+        counter: &Counter,
+        b: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let r = l.k.reg("r", Ty::I64);
+        let mut body = Vec::new();
+        let row = bind(l, "row", b.clone().times(Expr::int(ROWS)).plus(Expr::Reg(r)), &mut body);
+        if self.is_scan() {
+            let (_, before) = counter.before(l, self.operator, &row, &mut body)?;
+            body.extend(set(&block.rows, &Expr::Reg(r), &before));
+        }
+        let last = Expr::Reg(r).plus(Expr::int((CHUNKS - 1) * ROWS));
+        let total = get(l, &block.chunks, &last, &mut body);
+        counter.push(l, self.operator, (&row, &total), &mut body)?;
+        out.push(Stmt::Seq(r, Expr::int(0), Expr::int(ROWS), body));
+        Ok(())
+    }
+
+    /// Replaces the halved totals of chunks by what stands before each chunk, from the last chunk of each row on. The
+    /// first row of a tile has nothing before it.
+    fn before_chunks(
+        &self,
+        l: &mut Lower,
+        block: &Block,
+        outer: &[Expr],
+        b: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let [later, r] = ["later", "r"].map(|name| l.k.reg(name, Ty::I64));
+        let (mut of_chunk, mut body) = (Vec::new(), Vec::new());
+        let c = Expr::int(CHUNKS - 1).minus(Expr::Reg(later));
+        let at = bind(l, "at", c.times(Expr::int(ROWS)), &mut of_chunk);
+        let before = bind(l, "before", at.clone().minus(Expr::int(ROWS)), &mut of_chunk);
+        // the first row, alone
+        let first = Expr::binary(BinaryOp::Eq, b.clone(), Expr::int(0));
+        let first = bind(l, "first", first.select(Expr::int(1), Expr::int(0)), out);
+        let chunk = get(l, &block.chunks, &before, &mut of_chunk);
+        let of_first = self.operator.join(l, outer, &chunk, &mut of_chunk)?;
+        let chunk = get(l, &block.chunks, &before.plus(Expr::Reg(r)), &mut body);
+        let rows = get(l, &block.rows, &Expr::Reg(r), &mut body);
+        let inner = self.operator.join(l, &rows, &chunk, &mut body)?;
+        let all = self.operator.join(l, outer, &inner, &mut body)?;
+        body.extend(set(&block.chunks, &at.clone().plus(Expr::Reg(r)), &all));
+        of_chunk.push(Stmt::For(r, Expr::int(0), Expr::int(ROWS), body));
+        let is_first = Expr::binary(BinaryOp::Gt, first.clone(), Expr::int(0));
+        of_chunk.push(Stmt::If(is_first.clone(), set(&block.chunks, &at, &of_first).collect(), vec![]));
+        out.push(Stmt::Seq(later, Expr::int(0), Expr::int(CHUNKS - 1), of_chunk));
+        let r = l.k.reg("r", Ty::I64);
+        let mut body = Vec::new();
+        let rows = get(l, &block.rows, &Expr::Reg(r), &mut body);
+        let all = self.operator.join(l, outer, &rows, &mut body)?;
+        body.extend(set(&block.chunks, &Expr::Reg(r), &all));
+        out.push(Stmt::For(r, first, Expr::int(ROWS), body));
+        out.push(Stmt::If(is_first, set(&block.chunks, &Expr::int(0), outer).collect(), vec![]));
+        Ok(())
+    }
+
+    /// Stores the elements of a block.
+    fn elements(&self, l: &mut Lower, block: &Block, base: &Expr) -> Result<Vec<Stmt>> {
+        let (mut out, mut body, mut stores) = (Vec::new(), Vec::new(), Vec::new());
+        let by_row = self.scan.types.iter().map(|ty| l.k.local("before", *ty, OF_BLOCK as u32, &mut out));
+        let by_row: Vec<Mem> = by_row.collect();
+        transposed(l, &mut out, |l, row, chunk, out| {
+            let values = get(l, &block.chunks, &chunk, out);
+            out.extend(set(&by_row, &row, &values));
+        });
+        let c = l.k.reg("c", Ty::I64);
+        let before = get(l, &by_row, &Expr::Reg(c), &mut body);
+        for k in 0..SCAN_CHUNK {
+            let i = base.clone().plus(Expr::Reg(c).times(Expr::int(SCAN_CHUNK))).plus(Expr::int(k));
+            let own = get(l, &block.own, &Expr::Reg(c).plus(Expr::int(k * OF_BLOCK)), &mut body);
+            let values = self.operator.join(l, &before, &own, &mut body)?;
+            store(l, self.items, &values, &i, &mut stores);
+        }
+        body.append(&mut stores);
+        out.push(Stmt::For(c, Expr::int(0), Expr::int(OF_BLOCK), body));
+        Ok(out)
+    }
+
+    /// Stores some elements of a block, one by one.
+    fn some_elements(
+        &self,
+        l: &mut Lower,
+        block: &Block,
+        (base, count): (&Expr, &Expr),
+    ) -> Result<Vec<Stmt>> {
+        let e = l.k.reg("e", Ty::I64);
+        let mut body = Vec::new();
+        let c = bind(l, "c", Expr::binary(BinaryOp::Div, Expr::Reg(e), Expr::int(SCAN_CHUNK)), &mut body);
+        let at = rem(Expr::Reg(e), SCAN_CHUNK).times(Expr::int(OF_BLOCK)).plus(c.clone());
+        let own = get(l, &block.own, &at, &mut body);
+        let row = Expr::binary(BinaryOp::Div, c.clone(), Expr::int(CHUNKS));
+        let before = get(l, &block.chunks, &rem(c, CHUNKS).times(Expr::int(ROWS)).plus(row), &mut body);
+        let values = self.operator.join(l, &before, &own, &mut body)?;
+        store(l, self.items, &values, &base.clone().plus(Expr::Reg(e)), &mut body);
+        Ok(vec![Stmt::For(e, Expr::int(0), count.clone(), body)])
+    }
+}
+
+/// Writes a loop over the chunks of a block, given their places row by row, and chunk by chunk.
+fn transposed(l: &mut Lower, out: &mut Vec<Stmt>, code: impl FnOnce(&mut Lower, Expr, Expr, &mut Vec<Stmt>)) {
+    let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
+    let by_row = Expr::Reg(r).times(Expr::int(CHUNKS)).plus(Expr::Reg(c));
+    let by_chunk = Expr::Reg(c).times(Expr::int(ROWS)).plus(Expr::Reg(r));
+    let mut body = Vec::new();
+    code(l, by_row, by_chunk, &mut body);
+    let of_row = vec![Stmt::For(c, Expr::int(0), Expr::int(CHUNKS), body)];
+    out.push(Stmt::For(r, Expr::int(0), Expr::int(ROWS), of_row));
+}
+
+fn rem(a: Expr, power: i64) -> Expr {
+    Expr::binary(BinaryOp::And, a, Expr::int(power - 1))
+}
+
+/// Stores the components of a value that are wanted.
+fn store(l: &mut Lower, items: &[(usize, &Item)], values: &[Expr], at: &Expr, out: &mut Vec<Stmt>) {
+    for (which, it) in items {
+        let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+        let extents = domain(&l.launch.g, it.node);
+        let at = l.place(mem, &extents, at);
+        let e = canonical(values[*which].clone(), ty, &mut l.k.kernel, out);
+        out.push(Stmt::Store(mem, at, e));
+    }
+}

@@ -1,0 +1,434 @@
+//! Scan: the parts of a scan (semantics 5.18), each in a launch of its own, by which no block waits for another
+//! (reduce, then scan: D. Merrill, A. Grimshaw, "Parallel scan for stream architectures", 2009). The elements are
+//! read twice and stored once.
+//!
+//! A block has a tile. A lane has a chunk in each of its warp's rows; the warp halves the totals of a row's chunks,
+//! and the first warp those of the tile's rows. Halving has a step for each distance of lanes: the total of the other
+//! half comes from the lane at that distance, and is joined before the partial results of the higher one. What
+//! stands before each tile is computed by one block, by rounds of a group for each warp.
+
+use super::access;
+use super::elements::Elements;
+use super::expressions::{int32, thread, to_i64};
+use super::segments::lane;
+use super::thread_layout::ThreadLayout;
+use super::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::plan::gpu::{Grid, Profit};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::canonical;
+use crate::schedule::groups::{FusedGroup, Item, domain};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::scans::{Operator, Scan};
+use std::rc::Rc;
+
+/// Threads of a block of a tile, and of the block that joins tiles.
+const THREADS: u32 = 512;
+const THREADS_OF_GROUPS: u32 = 1024;
+const ROWS: i64 = SCAN_TILE / SCAN_ROW;
+/// The rows of a warp.
+const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
+
+/// The groups whose totals are loaded before they are joined one after the other.
+const IN_FLIGHT: i64 = 4;
+
+/// The values of the components of something.
+type Value = Vec<Expr>;
+
+/// Returns the variants of a part of a scan; `None` if the group is none.
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
+    let scan = Scan::of(&l.g, fused)?;
+    // a whole scan is for one thread of a CPU
+    if l.facts.whole_scan.is_some() {
+        return Some(Vec::new());
+    }
+    let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
+    let group = |strided: bool, list: &[(&str, Guards)]| {
+        let variant = |(suffix, guards): &(&str, Guards)| Variant {
+            suffix: suffix.to_string(),
+            guards: *guards,
+            profit: Profit::default(),
+            noalias: guards.noalias,
+        };
+        VariantGroup {
+            layout: ThreadLayout {
+                v: if strided { 1 } else { SCAN_CHUNK },
+                strided,
+                threads,
+                ..Default::default()
+            },
+            choice: Choice::Scan(scan.clone()),
+            inner: inner.clone(),
+            variants: list.iter().map(variant).collect(),
+            may_be_left_out: true,
+            stencils: Vec::new(),
+            transposed: Vec::new(),
+        }
+    };
+    let contiguous = Guards::contiguous();
+    let usual =
+        [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
+    let mut all = vec![group(false, &usual)];
+    if l.wanted.is_general() {
+        let strided = Guards::strided();
+        all.push(group(true, &[("_any", strided.narrow()), ("_any_wide", strided)]));
+    }
+    Some(all)
+}
+
+fn threads(part: ScanPart) -> u32 {
+    if part == ScanPart::Before { THREADS_OF_GROUPS } else { THREADS }
+}
+
+/// Writes the code of a thread, and returns it with the grid.
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    scan: &Scan,
+    layout: ThreadLayout,
+) -> Result<(Vec<Stmt>, Grid)> {
+    let mut out = Vec::new();
+    let items = Scan::items(&l.launch.g, fused);
+    let lane = lane(l, WARP, &mut out);
+    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+    let warp = bind(l, "warp", warp, &mut out);
+    let code = Code { operator: scan.operator(l), scan, items: &items, layout, lane, warp };
+    if scan.part == ScanPart::Before {
+        code.before_tiles(l, &mut out)?;
+        return Ok((out, Grid::One));
+    }
+    code.tile(l, &mut out)?;
+    Ok((out, Grid::Segments(1)))
+}
+
+/// What the code of a part knows.
+struct Code<'a> {
+    scan: &'a Scan,
+    operator: Operator,
+    items: &'a [(usize, &'a Item)],
+    layout: ThreadLayout,
+    lane: Expr,
+    warp: Expr,
+}
+
+impl Code<'_> {
+    /// Writes the code of a tile.
+    fn tile(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+        let n = self.scan.length(&mut l.launch.g);
+        let n = l.launch.host(n);
+        let tile = bind(l, "tile", to_i64(Expr::Place(Gpu::Block)), out);
+        let begin = bind(l, "begin", tile.clone().times(Expr::int(SCAN_TILE)), out);
+        let of_warp = to_i64(self.warp.clone()).times(Expr::int(OF_WARP * SCAN_ROW));
+        let of_lane = to_i64(self.lane.clone()).times(Expr::int(SCAN_CHUNK));
+        let base = bind(l, "base", begin.clone().plus(of_warp).plus(of_lane), out);
+        let is_full = Expr::binary(BinaryOp::Le, begin.plus(Expr::int(SCAN_TILE)), n.clone());
+        let is_full = bind(l, "full", is_full, out);
+        let elements = Elements::new(l, base, (0..OF_WARP).map(|j| j * SCAN_ROW).collect(), SCAN_CHUNK);
+        let x = self.load(l, &elements, (&is_full, &n), out)?;
+        // of each row: the partial results of the lane's chunk, and of the chunks up to it
+        let is_scan = self.scan.part == ScanPart::Tiles;
+        let (mut own, mut chunks) = (Vec::new(), Vec::new());
+        let rows = self.share(l, "rows", ROWS);
+        for (x, row) in x.chunks(SCAN_CHUNK as usize).zip(0..) {
+            let low = self.operator.join(l, &x[0], &x[1], out)?;
+            let high = self.operator.join(l, &x[2], &x[3], out)?;
+            let all = self.operator.join(l, &low, &high, out)?;
+            if is_scan {
+                let third = self.operator.join(l, &low, &x[2], out)?;
+                own.push([x[0].clone(), low, third, all.clone()]);
+            }
+            let mut inside = if is_scan { vec![all.clone()] } else { Vec::new() };
+            let total = self.halve(l, all, &mut inside, out)?;
+            chunks.extend(inside);
+            let at = self.row(row);
+            let is_first = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0));
+            out.push(Stmt::If(is_first, store_all(&rows, &at, &total), vec![]));
+        }
+        out.push(Stmt::Barrier);
+        let halved = self.share(l, "halved", ROWS);
+        let mut first = Vec::new();
+        self.rows(l, (&rows, &halved), &tile, &mut first)?;
+        let is_first = Expr::binary(BinaryOp::Eq, self.warp.clone(), int32(0));
+        out.push(Stmt::If(is_first, first, vec![]));
+        if is_scan {
+            out.push(Stmt::Barrier);
+            let before = self.before_chunks(l, &tile, (&halved, chunks), out)?;
+            self.store(l, &elements, (before, own), (is_full, &n), out)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of one of the warp's rows in the tile.
+    fn row(&self, row: i64) -> Expr {
+        self.warp.clone().times(int32(OF_WARP as i32)).plus(int32(row as i32))
+    }
+
+    fn share(&self, l: &mut Lower, name: &'static str, len: i64) -> Vec<Mem> {
+        self.scan.types.iter().map(|ty| l.k.share(name, *ty, len as u32)).collect()
+    }
+
+    /// Loads the elements of a thread. Beyond the last one it has that one again.
+    fn load(
+        &self,
+        l: &mut Lower,
+        elements: &Elements,
+        (is_full, n): (&Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Value>> {
+        let types = &self.scan.types;
+        let mut regs: Vec<Vec<Reg>> = Vec::new();
+        for _ in &elements.indices {
+            let own: Vec<Reg> = types.iter().map(|ty| l.k.reg("own", *ty)).collect();
+            out.extend(own.iter().zip(types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
+            regs.push(own);
+        }
+        let assigned = |own: &[Reg], values: Vec<Expr>| {
+            own.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)).collect::<Vec<Stmt>>()
+        };
+        let (mut full, mut part) = (Vec::new(), Vec::new());
+        if !self.layout.strided {
+            l.in_block(|l| {
+                elements.load(l, &[], &mut full);
+                let values =
+                    elements.values(l, &[], |l, _, i| self.scan.elements(&mut l.launch.g, i), &mut full)?;
+                regs.iter().zip(values).for_each(|(own, values)| full.extend(assigned(own, values)));
+                Ok::<_, crate::error::Error>(())
+            })?;
+        }
+        for (k, own) in regs.iter().enumerate() {
+            let i = elements.at(k).min(n.clone().minus(Expr::int(1)));
+            let i = bind(l, "i", i, &mut part);
+            let (_, index) = l.launch.g.fresh_var(Ty::I64);
+            let roots = self.scan.elements(&mut l.launch.g, index);
+            let values = l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, &mut part))?;
+            part.extend(assigned(own, values));
+        }
+        match self.layout.strided {
+            true => out.append(&mut part),
+            false => out.push(Stmt::If(is_full.clone(), full, part)),
+        }
+        Ok(regs.iter().map(|own| own.iter().map(|r| Expr::Reg(*r)).collect()).collect())
+    }
+
+    /// Halves the values that begin with the lanes' totals: joins what stands before it in the warp to each of a
+    /// lane's partial results. Returns the total of all lanes.
+    fn halve(
+        &self,
+        l: &mut Lower,
+        mut total: Value,
+        inside: &mut [Value],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Value> {
+        let mut distance = 1;
+        while distance < WARP {
+            let other: Value = total
+                .iter()
+                .map(|e| bind(l, "other", Expr::ShuffleXor(Box::new(e.clone()), distance), out))
+                .collect();
+            let bit = Expr::binary(BinaryOp::And, self.lane.clone(), int32(distance as i32));
+            let is_high = bind(l, "high", Expr::binary(BinaryOp::Ne, bit, int32(0)), out);
+            for own in inside.iter_mut() {
+                let joined = self.operator.join(l, &other, own, out)?;
+                *own = chosen(l, &is_high, &joined, own, out);
+            }
+            let low = chosen(l, &is_high, &other, &total, out);
+            let high = chosen(l, &is_high, &total, &other, out);
+            total = self.operator.join(l, &low, &high, out)?;
+            distance *= 2;
+        }
+        Ok(total)
+    }
+
+    /// Halves the totals of the tile's rows, by one warp whose lanes have two rows each; or stores their total.
+    fn rows(
+        &self,
+        l: &mut Lower,
+        (rows, halved): (&[Mem], &[Mem]),
+        tile: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let at = bind(l, "at", self.lane.clone().times(int32(2)), out);
+        let next = at.clone().plus(int32(1));
+        let (even, odd) = (load_all(l, rows, &at, out), load_all(l, rows, &next, out));
+        let both = self.operator.join(l, &even, &odd, out)?;
+        if self.scan.part == ScanPart::Totals {
+            let total = self.halve(l, both, &mut [], out)?;
+            let mut stores = Vec::new();
+            self.store_one(l, &total, tile, &mut stores);
+            out.push(Stmt::If(Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0)), stores, vec![]));
+            return Ok(());
+        }
+        let mut inside = [even, both.clone()];
+        self.halve(l, both, &mut inside, out)?;
+        out.extend(store_all(halved, &at, &inside[0]));
+        out.extend(store_all(halved, &next, &inside[1]));
+        Ok(())
+    }
+
+    /// Returns what stands before the lane's chunk of each row.
+    fn before_chunks(
+        &self,
+        l: &mut Lower,
+        tile: &Expr,
+        (halved, chunks): (&[Mem], Vec<Value>),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Value>> {
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let roots = self.scan.before(&mut l.launch.g, index);
+        let outer = l.region(&[(index, tile.clone())], &roots, &Expr::int(0), out)?;
+        let outer: Value = outer.into_iter().map(|e| bind(l, "outer", e, out)).collect();
+        let has_chunk = Expr::binary(BinaryOp::Gt, self.lane.clone(), int32(0));
+        let has_chunk = bind(l, "later", has_chunk, out);
+        let mut all = Vec::new();
+        for (chunk, row) in chunks.into_iter().zip(0..) {
+            let chunk = shifted(l, &chunk, out);
+            let at = self.row(row);
+            let has_rows = bind(l, "rows", Expr::binary(BinaryOp::Gt, at.clone(), int32(0)), out);
+            let last = Expr::binary(BinaryOp::Max, at.minus(int32(1)), int32(0));
+            let rows = load_all(l, halved, &last, out);
+            let inner = self.operator.join_if(l, (&has_rows, &rows), &chunk, out)?;
+            let inner = chosen(l, &has_chunk, &inner, &rows, out);
+            let both = self.operator.join(l, &outer, &inner, out)?;
+            let is_any = Expr::binary(BinaryOp::Or, has_rows, has_chunk.clone());
+            all.push(chosen(l, &is_any, &both, &outer, out));
+        }
+        Ok(all)
+    }
+
+    /// Stores the elements of a thread.
+    fn store(
+        &self,
+        l: &mut Lower,
+        elements: &Elements,
+        (before, own): (Vec<Value>, Vec<[Value; 4]>),
+        (is_full, n): (Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (mut full, mut part) = (Vec::new(), Vec::new());
+        for (j, (before, own)) in before.iter().zip(&own).enumerate() {
+            let mut values = Vec::new();
+            for own in own {
+                values.push(self.operator.join(l, before, own, out)?);
+            }
+            let first = j * SCAN_CHUNK as usize;
+            for (which, it) in self.items {
+                let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+                let of_item = values.iter().map(|v| canonical(v[*which].clone(), ty, &mut l.k.kernel, out));
+                let of_item: Vec<Expr> = of_item.collect();
+                let of_item: Vec<Expr> = of_item.into_iter().map(|e| bind(l, "y", e, out)).collect();
+                if !self.layout.strided {
+                    access::store(l, mem, of_item.clone(), elements.at(first), &mut full);
+                }
+                for (k, e) in of_item.into_iter().enumerate() {
+                    let i = elements.at(first + k);
+                    let is_inside = Expr::binary(BinaryOp::Lt, i.clone(), n.clone());
+                    part.push(Stmt::If(is_inside, vec![Stmt::Store(mem, i, e)], vec![]));
+                }
+            }
+        }
+        match self.layout.strided {
+            true => out.append(&mut part),
+            false => out.push(Stmt::If(is_full, full, part)),
+        }
+        Ok(())
+    }
+
+    fn store_one(&self, l: &mut Lower, values: &[Expr], at: &Expr, out: &mut Vec<Stmt>) {
+        for (which, it) in self.items {
+            let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+            let extents = domain(&l.launch.g, it.node);
+            let at = l.place(mem, &extents, at);
+            let e = canonical(values[*which].clone(), ty, &mut l.k.kernel, out);
+            out.push(Stmt::Store(mem, at, e));
+        }
+    }
+
+    /// Writes the code of the block that joins what stands before each tile. In a round a warp has a group, of whose
+    /// tiles a lane has one.
+    fn before_tiles(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+        let (groups, tiles) = (i64::from(THREADS_OF_GROUPS / WARP), SCAN_GROUP / SCAN_TILE);
+        let count = l.launch.count();
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let init = self.scan.before(&mut l.launch.g, index);
+        let init = l.region(&[], &init, &Expr::int(0), out)?;
+        // what stands before the groups of the round
+        let before: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("groups", *ty)).collect();
+        out.extend(before.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
+        let shared = self.share(l, "totals", groups);
+        let first = l.k.reg("first", Ty::I64);
+        out.push(Stmt::Var(first, Expr::int(0)));
+        let mut body = Vec::new();
+        let i = bind(l, "i", Expr::Reg(first).plus(to_i64(thread())), &mut body);
+        let roots = self.scan.elements(&mut l.launch.g, index);
+        let load = |l: &mut Lower, i: Expr, out: &mut Vec<Stmt>| {
+            let i = bind(l, "last", i.min(count.clone().minus(Expr::int(1))), out);
+            l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, out))
+        };
+        // the totals of the next round are loaded while this one's are joined
+        let next: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("next", *ty)).collect();
+        let total = load(l, to_i64(thread()), out)?;
+        out.extend(next.iter().zip(total).map(|(r, e)| Stmt::Var(*r, e)));
+        let total: Value = next.iter().map(|r| bind(l, "total", Expr::Reg(*r), &mut body)).collect();
+        let later = load(l, i.clone().plus(Expr::int(groups * tiles)), &mut body)?;
+        body.extend(next.iter().zip(later).map(|(r, e)| Stmt::Assign(*r, e)));
+        let mut inside = [total.clone()];
+        let group = self.halve(l, total, &mut inside, &mut body)?;
+        let is_first = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0));
+        body.push(Stmt::If(is_first, store_all(&shared, &self.warp, &group), vec![]));
+        body.push(Stmt::Barrier);
+        let own: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("own", *ty)).collect();
+        body.extend(own.iter().zip(&before).map(|(own, all)| Stmt::Var(*own, Expr::Reg(*all))));
+        let g = l.k.reg("g", Ty::I32);
+        let mut steps = Vec::new();
+        let at = bind(l, "at", Expr::Reg(g).times(int32(IN_FLIGHT as i32)), &mut steps);
+        let numbers: Vec<Expr> = (0..IN_FLIGHT).map(|k| at.clone().plus(int32(k as i32))).collect();
+        let loaded: Vec<Value> = numbers.iter().map(|at| load_all(l, &shared, at, &mut steps)).collect();
+        let mut all: Value = before.iter().map(|r| Expr::Reg(*r)).collect();
+        for (number, group) in numbers.into_iter().zip(loaded) {
+            let is_own = Expr::binary(BinaryOp::Eq, number, self.warp.clone());
+            let kept = own
+                .iter()
+                .zip(&all)
+                .map(|(own, all)| (own, is_own.clone().select(all.clone(), Expr::Reg(*own))));
+            steps.extend(kept.map(|(own, e)| Stmt::Assign(*own, e)));
+            all = self.operator.join(l, &all, &group, &mut steps)?;
+        }
+        steps.extend(before.iter().zip(all).map(|(r, e)| Stmt::Assign(*r, e)));
+        body.push(Stmt::Seq(g, int32(0), int32((groups / IN_FLIGHT) as i32), steps));
+        let [inside] = &inside;
+        let inside = shifted(l, inside, &mut body);
+        let own: Value = own.iter().map(|r| Expr::Reg(*r)).collect();
+        let joined = self.operator.join(l, &own, &inside, &mut body)?;
+        let is_later = Expr::binary(BinaryOp::Gt, self.lane.clone(), int32(0));
+        let values = chosen(l, &is_later, &joined, &own, &mut body);
+        let mut stores = Vec::new();
+        self.store_one(l, &values, &i, &mut stores);
+        body.push(Stmt::If(Expr::binary(BinaryOp::Lt, i, count.clone()), stores, vec![]));
+        // the next round writes what this one reads
+        body.push(Stmt::Barrier);
+        body.push(Stmt::Assign(first, Expr::Reg(first).plus(Expr::int(groups * tiles))));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(first), count), body));
+        Ok(())
+    }
+}
+
+/// Returns the values of the lane before.
+fn shifted(l: &mut Lower, values: &[Expr], out: &mut Vec<Stmt>) -> Value {
+    values.iter().map(|e| bind(l, "lower", Expr::ShuffleUp(Box::new(e.clone()), 1), out)).collect()
+}
+
+fn chosen(l: &mut Lower, first: &Expr, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Value {
+    let both = a.iter().zip(b).map(|(a, b)| first.clone().select(a.clone(), b.clone()));
+    both.map(|e| bind(l, "chosen", e, out)).collect()
+}
+
+fn load_all(l: &mut Lower, from: &[Mem], at: &Expr, out: &mut Vec<Stmt>) -> Value {
+    from.iter().map(|m| bind(l, "v", Expr::load(*m, at.clone()), out)).collect()
+}
+
+fn store_all(to: &[Mem], at: &Expr, values: &[Expr]) -> Vec<Stmt> {
+    to.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e.clone())).collect()
+}
