@@ -84,8 +84,9 @@ class Ours:
         function = getattr(self.package, name)
 
         def run(*arguments):
-            """The arguments, arrays and f32 numbers, and the results' arrays, the last of which is returned."""
-            given = (ctypes.c_float(x) if isinstance(x, float) else self.view(x) for x in arguments)
+            """The arguments, arrays, f32 numbers and i64, and the results' arrays, the last of which is returned."""
+            numbers = {float: ctypes.c_float, int: ctypes.c_int64}
+            given = (numbers[type(x)](x) if type(x) in numbers else self.view(x) for x in arguments)
             self.check(function(ctypes.byref(call), *given))
             return arguments[-1]
 

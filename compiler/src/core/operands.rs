@@ -39,6 +39,7 @@ macro_rules! operands {
             | Op::Reverse(a, _)
             | Op::Permute(a, _)
             | Op::Iota(a)
+            | Op::Argsort(a)
             | Op::Materialize(a) => $f(a),
             Op::Binary(_, a, b)
             | Op::Within(a, b)
@@ -170,10 +171,11 @@ impl Op {
         self.is_reduction() || matches!(self, Op::Loop { .. })
     }
 
-    /// Returns whether the value is known only after a launch: a reduction, a scan, a stored array or an
-    /// iteration.
+    /// Returns whether the value is known only after a launch: a reduction, a scan, an order, a stored array
+    /// or an iteration.
     pub fn needs_launch(&self) -> bool {
-        self.is_reduction() || matches!(self, Op::Scan { .. } | Op::Materialize(_) | Op::Iterate { .. })
+        self.is_reduction()
+            || matches!(self, Op::Scan { .. } | Op::Argsort(_) | Op::Materialize(_) | Op::Iterate { .. })
     }
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).

@@ -1,5 +1,6 @@
 //! Evaluates nodes on demand, each value once for each binding of its variables.
 
+mod argsort;
 mod components;
 mod scan;
 mod seen;
@@ -250,7 +251,9 @@ impl<'a> Machine<'a> {
     fn extent(&mut self, x: NodeId, axis: u8, env: &Env) -> i64 {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
-            Op::Reverse(y, _) | Op::Materialize(y) | Op::Scan { src: y, .. } => self.extent(*y, axis, env),
+            Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) | Op::Scan { src: y, .. } => {
+                self.extent(*y, axis, env)
+            }
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(*form, args[*which as usize], axis) {
                     Some((state, axis)) => self.extent(state, axis, env),
@@ -338,6 +341,7 @@ impl<'a> Machine<'a> {
                 let all = self.scanned(v, init, &mut |m, a, b| m.apply_to(join, &a, &b, env));
                 Array::vector(all.into_iter().map(|v| v[*which as usize]).collect())
             }
+            Op::Argsort(x) => argsort::argsort(&self.array(*x, env).elements),
             op => unreachable!("verified: {op:?} is no array"),
         }
     }
