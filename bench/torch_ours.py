@@ -84,9 +84,9 @@ class Ours:
         function = getattr(self.package, name)
 
         def run(*arguments):
-            """The arguments, arrays and numbers (of Python's floats f32), and the results' arrays, the last of which is returned."""
-            number = lambda x: ctypes.c_float(x) if isinstance(x, float) else x
-            given = (self.view(x) if isinstance(x, torch.Tensor) else number(x) for x in arguments)
+            """The arguments, arrays and numbers (of Python's floats f32, of its integers i64), and the results' arrays, the last of which is returned."""
+            numbers = {float: ctypes.c_float, int: ctypes.c_int64}
+            given = (numbers[type(x)](x) if type(x) in numbers else self.view(x) if isinstance(x, torch.Tensor) else x for x in arguments)
             self.check(function(ctypes.byref(call), *given))
             return arguments[-1]
 

@@ -7,6 +7,7 @@ mod common;
 #[path = "common/gpu.rs"]
 mod gpu;
 
+use arraygpu_compiler::core::Function;
 use arraygpu_compiler::core::interp::{self, Outcome};
 use arraygpu_compiler::driver::{self, Targets};
 use arraygpu_compiler::kernel::interp::Order;
@@ -30,8 +31,10 @@ fn interpreter() {
         for c in &calls {
             check(&f.name, "nothing", c, interp::run(&f, &c.args));
         }
-        let mut seen = |pass: &str, g: &_| {
-            calls.iter().for_each(|c| check(&f.name, pass, c, interp::run(g, &c.args)));
+        // the step of an iteration has other arguments
+        let mut seen = |pass: &str, g: &Function| {
+            let calls = calls.iter().filter(|_| !g.is_step);
+            calls.for_each(|c| check(&f.name, pass, c, interp::run(g, &c.args)));
         };
         driver::on_big_stack(|| pipeline::run(&f, &mut seen)).unwrap();
     }

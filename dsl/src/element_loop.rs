@@ -12,8 +12,8 @@ use std::panic::Location;
 /// The number of steps after which [`loop_while`] ends in any case: 2^24.
 pub const LOOP_LIMIT: i64 = 1 << 24;
 
-/// The values of a loop: the states, and the number of steps.
-fn looped(
+/// The values of a loop: the states, and the number of steps. A step gives the condition and the next states.
+pub(crate) fn looped(
     at: Place,
     construct: &'static str,
     count: NodeRef,
@@ -124,7 +124,7 @@ fn limited<S: LoopState>(
         [goes_on].into_iter().chain(nodes_of(step(of_nodes(states)))).collect()
     });
     let steps = values.pop().expect("the number of steps");
-    let ends = make(at, Type::scalar(Ty::Bool), Op::Within(steps, count));
+    let ends = node::within(at, steps, count);
     let ended = |value: NodeRef| {
         let nothing = node::constant(at, Lit::zero(value.ty.elem));
         make(at, value.ty, Op::Select(ends, value, nothing))

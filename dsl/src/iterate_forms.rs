@@ -71,7 +71,7 @@ impl<S: States, C: FnOnce(&S) -> SExp<bool>, F: FnOnce(S) -> S> IterateWhile<S, 
         let zero = constant(at, Lit::i64(0));
         let number = make(at, Type::scalar(Ty::I64), Op::At(numbers, vec![zero]));
         // it is -1 if no check has ended the iteration
-        let ended = make(at, Type::scalar(Ty::Bool), Op::Within(number, constant(at, Lit::i64(i64::MAX))));
+        let ended = node::within(at, number, constant(at, Lit::i64(i64::MAX)));
         let known = |value: NodeRef| {
             let nothing = constant(at, Lit::zero(value.ty.elem));
             make(at, value.ty, Op::Select(ended, value, nothing))

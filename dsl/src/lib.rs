@@ -42,7 +42,8 @@
 //! consist of, `rank.rs` and `record.rs` records, `handle.rs` the handles, `ops.rs` and `scalar.rs` the
 //! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
 //! `local_array.rs` small arrays of an element, `axis.rs` and `reduce.rs` those of arrays of every rank,
-//! `scan.rs` scans, `tuples.rs` the same of tuples,
+//! `scan.rs` scans, `sort.rs` orders,
+//! `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` the same of tuples,
 //! `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
 //! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`,
 //! `matrix.rs`, `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs`
@@ -88,9 +89,12 @@ mod results;
 mod scalar;
 mod scalars;
 mod scan;
+mod scatter;
 mod scope;
+mod segments;
 mod sliced;
 mod softmax;
+mod sort;
 mod stage;
 mod states;
 mod stencil;
@@ -130,6 +134,7 @@ pub use reduce::{FirstState, all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
 pub use scalars::LoopState;
+pub use scatter::Destinations;
 pub use sliced::{AxisPart, Index, Parts, Range, Shape};
 pub use stage::{stage, stage_with};
 pub use states::{Collected, States};

@@ -79,7 +79,7 @@ impl<S: Scalars, const N: usize> LocalArray<S> for [S; N] {
 }
 
 fn within(at: Place, i: NodeRef, n: usize) -> NodeRef {
-    make(at, Type::scalar(Ty::Bool), Op::Within(i, constant(at, Lit::i64(n as i64))))
+    node::within(at, i, constant(at, Lit::i64(n as i64)))
 }
 
 fn is(at: Place, i: NodeRef, k: i64) -> NodeRef {

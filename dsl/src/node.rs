@@ -130,6 +130,8 @@ pub(crate) enum Op {
     Len(NodeRef, u8),
     /// The element at these indices, one for each axis.
     At(NodeRef, Vec<NodeRef>),
+    /// The same where the construct knows that the indices are inside.
+    Elem(NodeRef, Vec<NodeRef>),
     Map {
         same_shape: SameShape,
         lambda: Lambda,
@@ -214,6 +216,8 @@ pub(crate) enum Op {
         src: NodeRef,
         which: u32,
     },
+    /// The indices of a vector's elements in ascending order of these: semantics 5.19.
+    Argsort(NodeRef),
     /// The component `which` of a fold.
     Fold {
         lambda: Lambda,
@@ -246,9 +250,9 @@ impl Op {
             | Op::Len(a, _)
             | Op::Trace(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
-            Op::SquaredDeviations(a) => vec![a],
+            Op::SquaredDeviations(a) | Op::Argsort(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),
-            Op::At(a, index) => [&[*a], &index[..]].concat(),
+            Op::At(a, index) | Op::Elem(a, index) => [&[*a], &index[..]].concat(),
             Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],
             Op::Pad { src, margins: [a, b], .. } => vec![src, a, b],
             Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => vec![src, n],
@@ -344,6 +348,11 @@ pub(crate) fn tuple(at: Place, components: &[NodeRef]) -> NodeRef {
         [one] => one,
         all => make(at, Type::scalar(all[0].ty.elem), Op::Tuple(all.to_vec())),
     }
+}
+
+/// Whether 0 <= i < n; leaves an error record if not.
+pub(crate) fn within(at: Place, i: NodeRef, n: NodeRef) -> NodeRef {
+    make(at, Type::scalar(Ty::Bool), Op::Within(i, n))
 }
 
 /// A value that stands for a mistake.

@@ -77,6 +77,7 @@ operations! {
     Op::PanelDot { .. } => "panel_dot" Reads,
     Op::ReduceOrdered { .. } => "reduce_ordered" Reads,
     Op::Scan { .. } => "scan" Both,
+    Op::Argsort(_) => "argsort" Both,
     Op::SquaredDeviations { .. } => "squared_deviations" Reads,
     Op::Fold { .. } => "fold" Reads,
     Op::Iterate { .. } => "iterate" Both,

@@ -28,7 +28,7 @@ fn programs() -> Vec<Case> {
         precise(&mut case.function);
         case
     };
-    (3000..).map(case).filter(|c| c.refused.is_none() && fits(c)).take(PROGRAMS).collect()
+    (3100..).map(case).filter(|c| c.refused.is_none() && fits(c)).take(PROGRAMS).collect()
 }
 
 #[test]

@@ -13,7 +13,7 @@ from scalars import Faults
 UNKNOWN = object()
 
 # what is computed once for the call if it depends on no element, and leaves its records, whether or not an element that uses it is computed (section 6)
-ONCE = ("reduce", "reduce_ordered", "scan", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
+ONCE = ("reduce", "reduce_ordered", "scan", "argsort", "fold", "dot", "panel_dot", "squared_deviations", "materialize", "iterate")
 
 
 def components(value):
@@ -330,6 +330,16 @@ class Machine:
             return arrays.stored((len(found),), found)
 
         return scanned
+
+    def do_argsort(self, node, src):
+        """5.19"""
+
+        def ordered(frame):
+            values = list(src(frame).elements())
+            found = sorted(range(len(values)), key=lambda i: scalars.place(values[i]))
+            return arrays.stored((len(found),), found)
+
+        return ordered
 
     def do_fold(self, node, init, src):
         return self.joined(node, init, src, arrays.fold)

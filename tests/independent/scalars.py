@@ -238,6 +238,13 @@ def mul_add(elem):
     return lambda a, b, c: float(fma(a, b, c))
 
 
+def place(x):
+    """5.19: what a value is ordered by."""
+    if not isinstance(x, float):
+        return (0, x, 0)
+    return (1, 0, 0) if math.isnan(x) else (0, x, math.copysign(1, x))
+
+
 UNARY_EXACT = ("neg", "abs", "not", "sqrt", "floor", "ceil", "trunc", "round", "round_ties_even")
 UNARY_BITS = ("to_bits", "from_bits", "unlikely")
 UNARY_ELEMENTARY = (

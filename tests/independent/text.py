@@ -316,6 +316,8 @@ class FunctionParser:
     def op_iota(self, word):
         return self.node(word, [self.operand()], "i64", 1)
 
+    op_argsort = op_iota
+
     def op_materialize(self, word):
         a = self.operand()
         return self.node(word, [a], a.elem, a.rank)

@@ -142,7 +142,14 @@ impl Builder {
     /// Makes the vector of the partial results of a reduction, or of a component of them.
     pub fn scan(&mut self, join: Lambda, init: NodeId, src: NodeId, which: u32) -> Result<NodeId> {
         let node = self.node(Op::Scan { part: ScanPart::Whole, join, init, src, which })?;
-        verify::scan_is_outside(&self.function.graph, node)?;
+        verify::is_outside(&self.function.graph, node)?;
+        Ok(node)
+    }
+
+    /// Makes the indices of a vector's elements in ascending order of these.
+    pub fn argsort(&mut self, src: NodeId) -> Result<NodeId> {
+        let node = self.node(Op::Argsort(src))?;
+        verify::is_outside(&self.function.graph, node)?;
         Ok(node)
     }
 
@@ -263,7 +270,7 @@ impl Builder {
                     None => return count,
                 }
             }
-            Op::Reverse(x, _) | Op::Materialize(x) => (x, axis),
+            Op::Reverse(x, _) | Op::Materialize(x) | Op::Argsort(x) => (x, axis),
             Op::Scan { part, src, .. } if part != ScanPart::Totals => (src, axis),
             Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
             Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),

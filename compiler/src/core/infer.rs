@@ -200,6 +200,10 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             }
             Type::vector(operator(join, &types, &types, *which, "scan")?.elem)
         }
+        Op::Argsort(x) => match g.ty(*x) {
+            t if t.rank == 1 && !tuples::has_tuples(g, *x) => Type::vector(Ty::I64),
+            t => return Err(format!("argsort takes a vector of scalars, not {t}")),
+        },
         Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
             let ty = scalar(*init, "the initial value")?;
             let (a, b) = (array(*a, "the operand of dot")?, array(*b, "the operand of dot")?);

@@ -216,6 +216,9 @@ pub enum Op {
         src: NodeId,
         which: u32,
     },
+    /// The indices of a vector's elements in ascending order of these, equal ones in the order of their indices
+    /// (semantics 5.19). It depends on no variable.
+    Argsort(NodeId),
     /// An inner product (semantics 5.3).
     Dot {
         init: NodeId,

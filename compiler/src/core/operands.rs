@@ -39,6 +39,7 @@ macro_rules! operands {
             | Op::Reverse(a, _)
             | Op::Permute(a, _)
             | Op::Iota(a)
+            | Op::Argsort(a)
             | Op::Materialize(a) => $f(a),
             Op::Binary(_, a, b)
             | Op::Within(a, b)
@@ -170,13 +171,13 @@ impl Op {
         self.is_reduction() || matches!(self, Op::Loop { .. })
     }
 
-    /// Returns whether the value is known only after a launch: a reduction, a scan, a stored array or an
-    /// iteration.
+    /// Returns whether the value is known only after a launch: a reduction, a scan, an order, a stored array
+    /// or an iteration.
     pub fn needs_launch(&self) -> bool {
         self.is_reduction()
             || matches!(
                 self,
-                Op::Scan { part: ScanPart::Whole, .. } | Op::Materialize(_) | Op::Iterate { .. }
+                Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) | Op::Materialize(_) | Op::Iterate { .. }
             )
     }
 

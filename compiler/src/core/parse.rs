@@ -224,6 +224,7 @@ impl Parser<'_> {
             "pick" => Op::Pick { src: self.operand()?, axis: self.axis()?, index: self.after("at")? },
             "spread" => Op::Spread { src: self.operand()?, axis: self.axis()?, n: self.after("by")? },
             "iota" => Op::Iota(self.operand()?),
+            "argsort" => Op::Argsort(self.operand()?),
             "materialize" => Op::Materialize(self.operand()?),
             "fill" => Op::Fill(self.operand()?, self.after(",")?),
             "slice" => Op::Slice {

@@ -151,6 +151,7 @@ impl Printer<'_> {
             Op::Spread { axis: a, .. } => format!("spread {}{} by {}", o[0], axis(*a), o[1]),
             Op::Iota(_) => format!("iota {}", o[0]),
             Op::Fill(..) => format!("fill {}, {}", o[0], o[1]),
+            Op::Argsort(_) => format!("argsort {}", o[0]),
             Op::Materialize(_) => format!("materialize {}", o[0]),
             Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),

@@ -13,7 +13,7 @@
 //!    part of an element.
 //! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
 //!    author's program.
-//! 7. A scan mentions no variable of a closure; anything else is an error of the author's program, too.
+//! 7. A scan and an order mention no variable of a closure; anything else is an error of the author's program, too.
 //! 8. The steps of iterations are well-formed functions from states, and other arguments, to
 //!    states; their scalars are host scalars. Only steps have the number of a step.
 
@@ -83,8 +83,8 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         {
             return bad(format!("{n:?} is a fresh variable outside any lambda"));
         }
-        if matches!(op, Op::Scan { .. }) {
-            scan_is_outside(g, n)?;
+        if matches!(op, Op::Scan { .. } | Op::Argsort(_)) {
+            is_outside(g, n)?;
         }
         if let Some(what) = misplaced_tuple(g, n) {
             return bad(format!("{n:?} has a tuple as {what}"));
@@ -146,13 +146,21 @@ fn lengths(op: &Op) -> Vec<NodeId> {
     }
 }
 
-/// Refuses a scan inside of a closure: every element of the closure would have one of its own.
-pub fn scan_is_outside(g: &Graph, n: NodeId) -> Result<()> {
+/// Refuses a scan or an order inside of a closure: every element of the closure would have one of its own.
+pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
     if g.is_closed(n) {
         return Ok(());
     }
-    let message = "a scan inside of a closure: each element would have its own, and this version has no scans of \
-                   rows or segments; scan the whole vector outside, and read it at an index";
+    let message = match g.op(n) {
+        Op::Argsort(_) => {
+            "a sort inside of a closure: each element would have its own, and this version does not sort rows or \
+             segments; sort the whole vector outside, and read it at an index"
+        }
+        _ => {
+            "a scan inside of a closure: each element would have its own, and this version has no scans of rows or \
+             segments; scan the whole vector outside, and read it at an index"
+        }
+    };
     Err(Error::limit("E0312", message).at(g.node(n).loc.first()))
 }
 
@@ -191,7 +199,7 @@ pub fn is_fused(f: &Function) -> bool {
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
-            Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } => false,
+            Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) => false,
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
             Op::Materialize(x) => made(*x) || matches!(g.op(*x), Op::Scan { .. }),
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),

@@ -78,7 +78,8 @@ impl Walk<'_> {
             | Op::Reverse(x, _)
             | Op::Permute(x, _)
             | Op::Spread { src: x, .. }
-            | Op::Materialize(x) => vec![edge(*x, 1.0, Kind::Element)],
+            | Op::Materialize(x)
+            | Op::Argsort(x) => vec![edge(*x, 1.0, Kind::Element)],
             Op::Fill(_, x) => vec![edge(*x, 1.0, Kind::Value)],
             Op::Loop { step, count, init, .. } => {
                 let (body, steps) = self.stepped(n, step, *count);

@@ -1,7 +1,7 @@
 //! Goes through the nodes of a function, users before what they need, and counts how often each is
 //! computed.
 
-use super::model::{Counts, Kind, Size, weight};
+use super::model::{ASSUMED_STEPS, Counts, Kind, Size, weight};
 use crate::core::{Function, Graph, NodeId, Op, Var};
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -231,6 +231,14 @@ impl<'a> Walk<'a> {
             Op::Materialize(_) if !self.fused => {
                 counts.loads += demand.read;
                 counts.bytes += 2.0 * most * size;
+                return most;
+            }
+            // merges, each of which searches for the place of every element
+            Op::Argsort(_) => {
+                let searches = most * most.max(2.0).log2().ceil();
+                counts.operations += 12.0 * ASSUMED_STEPS * searches;
+                counts.loads += 2.0 * ASSUMED_STEPS * searches;
+                counts.bytes += 4.0 * size * searches;
                 return most;
             }
             // what stays of an array in a register serves one reader

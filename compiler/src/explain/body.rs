@@ -344,6 +344,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::Reduce { .. } => "reduce",
         Op::ReduceOrdered { .. } => "reduce_ordered",
         Op::Scan { .. } => "scan",
+        Op::Argsort(_) => "argsort",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",
         Op::SquaredDeviations { .. } => "squared_deviations",

@@ -20,6 +20,7 @@ pub mod prove;
 pub mod scans;
 pub mod shapes;
 pub mod simplify;
+pub mod sorts;
 pub mod split;
 pub mod stages;
 pub mod steps;

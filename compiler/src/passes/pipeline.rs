@@ -3,7 +3,7 @@
 
 use super::{
     bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, ordered,
-    panels, prove, scans, shapes, simplify, split, stages, steps, tuples, unroll,
+    panels, prove, scans, shapes, simplify, sorts, split, stages, steps, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -77,7 +77,8 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
 
 fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
     verify::verify(f)?;
-    let mut f = f.clone();
+    // makes steps of iterations
+    let mut f = sorts::run(f).unwrap_or_else(|| f.clone());
     // the steps of iterations are compiled as separate functions
     for step in &mut f.steps {
         let named = |e: Error| e.renamed(&step.name, &format!("{}, a step of its iteration", f.name));

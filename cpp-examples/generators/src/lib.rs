@@ -6,6 +6,7 @@ pub mod double_arr;
 pub mod expression_templates;
 pub mod filters;
 pub mod forward_difference;
+pub mod groups;
 pub mod jacobi;
 pub mod loops;
 pub mod matrices;

@@ -154,6 +154,7 @@ impl Lowering {
             }
             Op::Len(x, axis) => return Ok(self.b.extents(id(x))[usize::from(*axis)]),
             Op::At(x, index) => core::Op::At(id(x), ids(index)),
+            Op::Elem(x, index) => core::Op::Elem(id(x), ids(index)),
             Op::Map { same_shape, lambda, srcs } => {
                 let (srcs, lambda) = (ids(srcs), self.close(lambda));
                 return match same_shape {
@@ -216,6 +217,10 @@ impl Lowering {
                 let (init, src) = (id(init), id(src));
                 let join = self.close(lambda);
                 return self.b.scan(join, init, src, *which);
+            }
+            Op::Argsort(x) => {
+                let x = id(x);
+                return self.b.argsort(x);
             }
             Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));

@@ -40,7 +40,7 @@ fn is_made(maker: &str, rank: usize) -> bool {
         "iota" | "fill" => rank == 1,
         "permute" | "spread" => rank > 1,
         "pick" => rank < MAX_RANK,
-        "scan" => rank == 1,
+        "scan" | "argsort" => rank == 1,
         _ => true,
     }
 }
@@ -50,7 +50,7 @@ fn is_read(reader: &str, rank: usize) -> bool {
     match reader {
         "permute" | "pick" => rank > 1,
         "spread" => rank < MAX_RANK,
-        "scan" => rank == 1,
+        "scan" | "argsort" => rank == 1,
         _ => true,
     }
 }
@@ -59,7 +59,7 @@ fn is_read(reader: &str, rank: usize) -> bool {
 /// Parts of an array depend on a closure only if the array does: bounds are host scalars.
 fn places_of_ranks(maker: &str, reader: &str) -> Vec<Place> {
     let is_element = ["map", "generate"].contains(&maker);
-    let is_stored = ["spread", "materialize", "iterate", "scan"].contains(&maker);
+    let is_stored = ["spread", "materialize", "iterate", "scan", "argsort"].contains(&maker);
     match reader {
         "elem" => vec![Place::Element],
         "at" | "map" | "reduce" | "fold" if is_element => vec![Place::Closed, Place::Element, Place::Nested],
@@ -67,7 +67,7 @@ fn places_of_ranks(maker: &str, reader: &str) -> Vec<Place> {
         "slice" | "reverse" if is_element => vec![Place::Closed, Place::Element],
         "dot" | "panel_dot" if !is_stored => vec![Place::Closed, Place::Element],
         // of floats only, and so of a seventh of all arrays
-        "squared_deviations" if maker == "iota" => Vec::new(),
+        "squared_deviations" if ["iota", "argsort"].contains(&maker) => Vec::new(),
         "squared_deviations" if is_element => vec![Place::Closed, Place::Element],
         "at" | "map" | "pick" | "reduce" | "fold" => vec![Place::Closed, Place::Element],
         _ => vec![Place::Closed],
@@ -75,12 +75,13 @@ fn places_of_ranks(maker: &str, reader: &str) -> Vec<Place> {
 }
 
 fn fits(maker: &str, reader: &str, ty: Ty) -> bool {
-    let no_vectors = ["permute", "pick"].contains(&reader) && ["iota", "fill", "scan"].contains(&maker)
-        || reader == "scan" && ["permute", "spread"].contains(&maker);
+    let no_vectors = ["permute", "pick"].contains(&reader)
+        && ["iota", "fill", "scan", "argsort"].contains(&maker)
+        || ["scan", "argsort"].contains(&reader) && ["permute", "spread"].contains(&maker);
     let product = ["dot", "panel_dot"].contains(&reader) && (ty == Ty::Bool || ty.is_half());
     let no_moments = reader == "squared_deviations" && !matches!(ty, Ty::F32 | Ty::F64);
-    // `iota` is of i64; `elem` needs an extent that an index runs over
-    !no_vectors && !product && !no_moments && (maker != "iota" || ty == Ty::I64)
+    // `iota` and `argsort` are of i64; `elem` needs an extent that an index runs over
+    !no_vectors && !product && !no_moments && (!["iota", "argsort"].contains(&maker) || ty == Ty::I64)
 }
 
 fn places(maker: &str, reader: &str) -> Vec<Place> {
@@ -88,8 +89,10 @@ fn places(maker: &str, reader: &str) -> Vec<Place> {
         (_, "elem") => vec![Place::Element],
         ("param", "at") => vec![Place::Closed, Place::Element, Place::Nested, Place::Operator, Place::Step],
         // stored, repeated and picked arrays are rarely made inside of an element
-        ("spread" | "pick" | "materialize" | "iterate" | "scan", "at") => vec![Place::Closed, Place::Element],
-        ("spread" | "pick" | "materialize" | "iterate" | "scan", _) => vec![Place::Closed],
+        ("spread" | "pick" | "materialize" | "iterate" | "scan" | "argsort", "at") => {
+            vec![Place::Closed, Place::Element]
+        }
+        ("spread" | "pick" | "materialize" | "iterate" | "scan" | "argsort", _) => vec![Place::Closed],
         (_, "at" | "map" | "reduce" | "fold") => vec![Place::Closed, Place::Element, Place::Step],
         (_, "dot" | "panel_dot" | "squared_deviations") => vec![Place::Closed, Place::Element],
         _ => vec![Place::Closed],

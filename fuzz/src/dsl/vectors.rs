@@ -177,6 +177,17 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
         a + b - k.cast()
     }),
     ("scan_backwards", |p| p.x.reverse().scan(0.0, |a, b| a + b).reverse()),
+    ("sort", |p| p.x.sort()),
+    ("sort_descending", |p| (p.x - p.y).sort_descending()),
+    ("sort_by_key", |p| p.k.sort_by_key(p.x).1),
+    ("argsort", |p| p.x.argsort().argsort_descending().cast()),
+    ("segmented_reduce", |p| {
+        let offsets = generate(p.x.len() / 3 + 1, |i| i * 3);
+        p.x.segmented_reduce(offsets, p.s, |a, b| a + b)
+    }),
+    ("scatter", |p| p.x.scatter(p.y.len(), (p.k.cast::<i64>() * 3).ignored(), p.s)),
+    ("scatter_reduce", |p| p.x.scatter_reduce(5, p.k.cast::<i64>().clamped(), 0.0, |a, b| a.max(b))),
+    ("histogram", |p| (p.k.cast::<i64>() & 3).histogram(4).cast()),
     ("argmin_rows", |p| p.a.argmin_rows().cast()),
     ("argmax_cols", |p| p.a.argmax_cols().cast()),
     ("minmax_rows", |p| {

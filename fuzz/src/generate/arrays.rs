@@ -89,11 +89,23 @@ impl Gen<'_> {
             11 => self.stored(x),
             12 => self.iterated(x),
             13 if rank == 1 && self.nest == 0 => self.scanned(x),
+            14 if rank == 1 && self.nest == 0 => self.sorted(x),
             _ => {
                 let ty = self.ty(x).elem;
                 self.map_of(x, ty)
             }
         }
+    }
+
+    /// A vector in order.
+    fn sorted(&mut self, x: NodeId) -> NodeId {
+        let order = self.add(Op::Argsort(x));
+        if !self.affords(order) {
+            return x;
+        }
+        self.keep(order);
+        let lambda = self.b.graph().lambda(&[Ty::I64], |g, i| g.add(Op::At(x, vec![i[0]])));
+        self.add(Op::Map(lambda, vec![order]))
     }
 
     /// The elements of an array in other places, or some of them.

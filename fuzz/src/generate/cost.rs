@@ -24,6 +24,8 @@ impl Gen<'_> {
             Op::Unary(op, _) if op.is_elementary() => 60.0 + sum(self),
             Op::Binary(op, ..) if op.is_elementary() => 90.0 + sum(self),
             Op::Iterate { .. } | Op::Materialize(_) if closed => 1.0,
+            // a step of a merge searches for the place of each element
+            Op::Argsort(_) => 40.0 + sum(self),
             // a few elements of it and of its parts are joined in each place
             Op::Scan { .. } => 20.0 + 4.0 * sum(self) + 12.0 * body.map_or(0.0, |b| self.cost(b)),
             op if op.is_reduction() => {

@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 47] = [
+const DSL: [&str; 50] = [
     "scope",
     "node",
     "elem",
@@ -46,12 +46,15 @@ const DSL: [&str; 47] = [
     "joined",
     "reduce",
     "scan",
+    "sort",
     "tuples",
     "choice",
     "local_array",
     "extremes",
     "array",
     "vector",
+    "segments",
+    "scatter",
     "sliced",
     "matrix",
     "product",

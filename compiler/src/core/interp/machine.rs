@@ -1,5 +1,6 @@
 //! Evaluates nodes on demand, each value once for each binding of its variables.
 
+mod argsort;
 mod components;
 mod scan;
 mod seen;
@@ -251,7 +252,9 @@ impl<'a> Machine<'a> {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
             Op::Scan { part: ScanPart::Totals, init, .. } => self.bound(*init, env),
-            Op::Reverse(y, _) | Op::Materialize(y) | Op::Scan { src: y, .. } => self.extent(*y, axis, env),
+            Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) | Op::Scan { src: y, .. } => {
+                self.extent(*y, axis, env)
+            }
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(*form, args[*which as usize], axis) {
                     Some((state, axis)) => self.extent(state, axis, env),
@@ -337,6 +340,7 @@ impl<'a> Machine<'a> {
                 let all = self.scan(*part, join, (*init, *src), env);
                 Array::vector(all.into_iter().map(|v| v[*which as usize]).collect())
             }
+            Op::Argsort(x) => argsort::argsort(&self.array(*x, env).elements),
             op => unreachable!("verified: {op:?} is no array"),
         }
     }

@@ -53,6 +53,17 @@ fn main() -> arraygpu::Result<()> {
         .doc(filters::BOX_DOC)
         .function("gaussian3", ["m"], "result", filters::gaussian3)
         .doc(filters::GAUSSIAN_DOC)
+        .function(
+            "group_statistics",
+            ["x", "group", "n"],
+            ["counts", "sums", "means"],
+            groups::group_statistics,
+        )
+        .doc(groups::GROUP_STATISTICS_DOC)
+        .function("equalised", ["x"], "result", groups::equalised)
+        .doc(groups::EQUALISED_DOC)
+        .function("csr_by_vector", ["offsets", "columns", "values", "x"], "result", groups::csr_by_vector)
+        .doc(groups::CSR_BY_VECTOR_DOC)
         .function("row_sums", ["m"], "result", matrices::row_sums)
         .doc(matrices::ROW_SUMS_DOC)
         .function("col_sums", ["m"], "result", matrices::col_sums)

@@ -1,8 +1,10 @@
-//! The package `rows`: what `bench/torch_rows.py`, `torch_narrow.py`, `torch_products.py`, `torch_loops.py` and `torch_scans.py` time beside their peers.
+//! The package `rows`: what `bench/torch_rows.py`, `torch_narrow.py`, `torch_products.py`, `torch_loops.py`, `torch_scans.py` and `torch_groups.py` time beside their peers.
 
 use arraygpu::prelude::*;
 use arraygpu::{bf16, f16};
-use arraygpu_examples::{filters, loops, narrow, products, reaction, rof, rows, scans, settle, volumes};
+use arraygpu_examples::{
+    filters, groups, loops, narrow, products, reaction, rof, rows, scans, settle, volumes,
+};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("rows")
@@ -205,6 +207,25 @@ fn main() -> arraygpu::Result<()> {
         .doc(scans::MAP_SCAN_MAP_DOC)
         .function("scan_recurrence", ["a", "b"], "result", scans::recurrence)
         .doc(scans::RECURRENCE_DOC)
+        .function("sort_u32", ["x"], ["sorted", "order"], groups::sorted::<u32>)
+        .doc(groups::SORTED_DOC)
+        .function("sort_f32", ["x"], ["sorted", "order"], groups::sorted::<f32>)
+        .doc(groups::SORTED_DOC)
+        .function("sort_pairs", ["keys", "values"], ["sorted", "moved"], groups::sorted_pairs)
+        .doc(groups::SORTED_PAIRS_DOC)
+        .function("histogram_256", ["x"], "counts", groups::histogram_256)
+        .doc(groups::HISTOGRAM_256_DOC)
+        .function(
+            "group_statistics",
+            ["x", "group", "n"],
+            ["counts", "sums", "means"],
+            groups::group_statistics,
+        )
+        .doc(groups::GROUP_STATISTICS_DOC)
+        .function("segment_sums", ["x", "offsets"], "sums", groups::segment_sums)
+        .doc(groups::SEGMENT_SUMS_DOC)
+        .function("csr_by_vector", ["offsets", "columns", "values", "x"], "result", groups::csr_by_vector)
+        .doc(groups::CSR_BY_VECTOR_DOC)
         .function("mss", ["x"], "result", loops::mss)
         .doc(loops::MSS_DOC)
         .run()

@@ -1,0 +1,270 @@
+//! Writes orders of vectors (semantics 5.19) as iterations that merge runs of twice the length in each step.
+//!
+//! ```text
+//! %order = argsort %x
+//!   ->
+//! %keys = materialize (map %x to integers of the same order)
+//! %order = iterate @merge 1 by (the steps after which one run is left) from %keys, (0, 1, .. n - 1)
+//!
+//! step @merge(%keys, %order) -> (next, order): the runs have 2^turn elements; element i of a pair of runs is found
+//! by a search for how many of the elements before it in the merged run are those of the first run, between the bounds
+//! that the same search has found for every 64th element
+//! ```
+//!
+//! An element of a step reads elements of the step before alone, so that its launch needs neither shared counters nor
+//! an order of its blocks. Keys move with the indices: a search reads neighbouring keys.
+//!
+//! The list of passes does not have it: steps of iterations are compiled before the functions that have them, so
+//! their functions are made before the first pass.
+
+use crate::core::rewrite::rewrite_from;
+use crate::core::simplify::simplify;
+use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use std::sync::Arc;
+
+/// The results of a step whose searches share bounds.
+const BLOCK: i64 = 64;
+
+/// Writes the orders of a function, but not those of the steps of its iterations.
+pub fn run(f: &Function) -> Option<Function> {
+    if !f.needs(|n| matches!(f.graph.op(n), Op::Argsort(_))) {
+        return None;
+    }
+    let mut made: Vec<(Ty, Function)> = Vec::new();
+    let first = f.steps.len();
+    let mut new = rewrite_from(f, true, &mut |g, op, _| match op {
+        Op::Argsort(x) => {
+            let key = key_type(g.ty(x).elem);
+            let known = made.iter().position(|(ty, _)| *ty == key);
+            let step = known.unwrap_or_else(|| {
+                made.push((key, merge(f, key)));
+                made.len() - 1
+            });
+            order(g, x, (first + step) as u32)
+        }
+        op => g.add(op),
+    });
+    new.steps.extend(made.into_iter().map(|(_, step)| Arc::new(step)));
+    Some(new)
+}
+
+/// The integers that stand for elements of a type.
+fn key_type(ty: Ty) -> Ty {
+    match ty {
+        Ty::F64 => Ty::I64,
+        ty if ty.is_float() => Ty::I32,
+        Ty::Bool => Ty::U8,
+        ty => ty,
+    }
+}
+
+/// The iteration that orders the elements of a vector.
+fn order(g: &mut Graph, x: NodeId, step: u32) -> NodeId {
+    let ty = g.ty(x).elem;
+    let n = g.add(Op::Len(x, 0));
+    let lambda = g.lambda(&[ty], |g, v| key(g, v[0], ty));
+    let keys = g.add(Op::Map(lambda, vec![x]));
+    let keys = g.add(Op::Materialize(keys));
+    let indices = g.add(Op::Iota(n));
+    let indices = g.add(Op::Materialize(indices));
+    let count = steps(g, n);
+    g.add(Op::Iterate { step, which: 1, form: Form::Last, count, args: vec![keys, indices] })
+}
+
+/// The steps after which one run is left: the number of binary digits of the last index.
+fn steps(g: &mut Graph, n: NodeId) -> NodeId {
+    let last = with_number(g, BinaryOp::Sub, n, 1);
+    let last = with_number(g, BinaryOp::Max, last, 0);
+    let last = simplify(g, Op::Cast(Ty::F64, last));
+    let digits = simplify(g, Op::Unary(UnaryOp::FrexpExponent, last));
+    simplify(g, Op::Cast(Ty::I64, digits))
+}
+
+/// The integer that stands for a value. Of floats it is that of their bits, with the order of the negative ones
+/// reversed.
+fn key(g: &mut Graph, x: NodeId, ty: Ty) -> NodeId {
+    let to = key_type(ty);
+    if !ty.is_float() {
+        return simplify(g, Op::Cast(to, x));
+    }
+    let wide = if to == Ty::I64 { Ty::F64 } else { Ty::F32 };
+    let x = simplify(g, Op::Cast(wide, x));
+    let bits = g.add(Op::Unary(UnaryOp::ToBits, x));
+    let bits = g.add(Op::Cast(to, bits));
+    let number = |g: &mut Graph, n: i64| g.lit(Lit { ty: to, bits: Lit::from_word(to, n as u64).bits });
+    let zero = number(g, 0);
+    let greatest = g.lit(Lit::greatest(to));
+    let is_below = g.add(Op::Binary(BinaryOp::Lt, bits, zero));
+    let reversed = g.add(Op::Binary(BinaryOp::Xor, bits, greatest));
+    let ordered = g.add(Op::Select(is_below, reversed, bits));
+    let is_number = g.add(Op::Binary(BinaryOp::Eq, x, x));
+    g.add(Op::Select(is_number, ordered, greatest))
+}
+
+/// The step that merges pairs of runs.
+fn merge(f: &Function, key: Ty) -> Function {
+    let param = |name: &str, ty| Param { name: name.into(), ty: Type::vector(ty) };
+    let name = format!("{}__merge_{key}", f.name);
+    let mut step = Function::new(&name, vec![param("keys", key), param("order", Ty::I64)]);
+    step.loc.clone_from(&f.loc);
+    step.is_step = true;
+    let g = &mut step.graph;
+    let [keys, order] = [0, 1].map(NodeId);
+    // made before the elements, so that keys and indices have equal nodes, and share a search
+    let runs = Runs::of(g, keys);
+    let bounds = runs.bounds(g);
+    let mut moved = |array: NodeId| {
+        let lambda = g.lambda(&[Ty::I64], |g, i| {
+            let from = Pair::of(g, &runs, i[0]).source(g, bounds);
+            g.add(Op::Elem(array, vec![from]))
+        });
+        g.add(Op::Generate(vec![runs.n], lambda))
+    };
+    let next =
+        [("keys", keys), ("order", order)].map(|(name, x)| Output { name: name.into(), value: moved(x) });
+    step.results = next.into();
+    step
+}
+
+/// What all elements of a step know.
+struct Runs {
+    keys: NodeId,
+    n: NodeId,
+    /// The elements of a run, and of a pair of runs.
+    length: NodeId,
+    both: NodeId,
+    /// What the number of an element and that of its pair differ in.
+    mask: NodeId,
+    /// The last element of the vector.
+    last: NodeId,
+    /// More steps than a search takes.
+    steps: NodeId,
+}
+
+impl Runs {
+    fn of(g: &mut Graph, keys: NodeId) -> Runs {
+        let n = g.add(Op::Len(keys, 0));
+        let turn = g.add(Op::Turn);
+        let [length, both] = [1, 2].map(|runs| {
+            let runs = g.lit(Lit::i64(runs));
+            binary(g, BinaryOp::Shl, runs, turn)
+        });
+        let mask = with_number(g, BinaryOp::Sub, both, 1);
+        let last = with_number(g, BinaryOp::Sub, n, 1);
+        let steps = with_number(g, BinaryOp::Add, turn, 1);
+        Runs { keys, n, length, both, mask, last, steps }
+    }
+
+    /// For each block of results, and for the end of the last one, the first element of a first run that does not come
+    /// before the block. These numbers ascend, and so bound the searches of a block's elements.
+    fn bounds(&self, g: &mut Graph) -> NodeId {
+        let count = with_number(g, BinaryOp::Add, self.n, 2 * BLOCK - 1);
+        let count = with_number(g, BinaryOp::Div, count, BLOCK);
+        let lambda = g.lambda(&[Ty::I64], |g, block| {
+            let i = with_number(g, BinaryOp::Mul, block[0], BLOCK);
+            let pair = Pair::of(g, self, i);
+            let (least, most) = pair.range(g);
+            pair.search(g, (least, most))
+        });
+        let bounds = g.add(Op::Generate(vec![count], lambda));
+        g.add(Op::Materialize(bounds))
+    }
+}
+
+/// The pair of runs that an element belongs to.
+struct Pair<'r> {
+    runs: &'r Runs,
+    /// The element.
+    i: NodeId,
+    /// The first element of each run, and the end of the second one.
+    first: NodeId,
+    second: NodeId,
+    end: NodeId,
+}
+
+fn binary(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
+    simplify(g, Op::Binary(op, a, b))
+}
+
+fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
+    let n = g.lit(Lit::i64(n));
+    binary(g, op, a, n)
+}
+
+impl Pair<'_> {
+    fn of<'r>(g: &mut Graph, runs: &'r Runs, i: NodeId) -> Pair<'r> {
+        use BinaryOp::{Add, And, Min, Sub};
+        let place = binary(g, And, i, runs.mask);
+        let first = binary(g, Sub, i, place);
+        let [second, end] = [runs.length, runs.both].map(|size| {
+            let end = binary(g, Add, first, size);
+            binary(g, Min, end, runs.n)
+        });
+        Pair { runs, i, first, second, end }
+    }
+
+    /// The element of the runs that comes to the element's place when they are merged.
+    ///
+    /// If the elements of the first run up to `a` come before it, so do those of the second one up to `both - a`.
+    fn source(&self, g: &mut Graph, bounds: NodeId) -> NodeId {
+        use BinaryOp::{Add, And, Ge, Lt, Max, Min, Or, Sub};
+        let (least, most) = self.range(g);
+        let block = with_number(g, BinaryOp::Div, self.i, BLOCK);
+        let next = with_number(g, Add, block, 1);
+        let [from, to] = [block, next].map(|block| g.add(Op::Elem(bounds, vec![block])));
+        let (least, most) = (binary(g, Max, least, from), binary(g, Min, most, to));
+        let a = self.search(g, (least, most));
+        let both = binary(g, Add, self.i, self.second);
+        let b = binary(g, Sub, both, a);
+        let is_before = self.is_before(g, a, b);
+        let [has_a, no_b] = [binary(g, Lt, a, self.second), binary(g, Ge, b, self.end)];
+        let comes = binary(g, Or, no_b, is_before);
+        let takes = binary(g, And, has_a, comes);
+        let from = simplify(g, Op::Select(takes, a, b));
+        binary(g, Min, from, self.runs.last)
+    }
+
+    /// The least and the greatest element of the first run, or its end, that may be the first one which does not come
+    /// before the element's place.
+    fn range(&self, g: &mut Graph) -> (NodeId, NodeId) {
+        use BinaryOp::{Max, Min, Sub};
+        let length = binary(g, Sub, self.end, self.second);
+        let least = binary(g, Sub, self.i, length);
+        (binary(g, Max, self.first, least), binary(g, Min, self.i, self.second))
+    }
+
+    /// The first element of the first run that does not come before the element's place: each that does is not greater
+    /// than the element of the second run which it would leave last.
+    ///
+    /// Nothing in the loop adds what depends on the element to what depends on the step, because the order of such
+    /// operands is not that of another array's element.
+    fn search(&self, g: &mut Graph, (least, most): (NodeId, NodeId)) -> NodeId {
+        use BinaryOp::{Add, Lt, Shr, Sub};
+        let both = binary(g, Add, self.i, self.second);
+        let last = with_number(g, Sub, both, 1);
+        let step = g.lambda(&[Ty::I64; 3], |g, v| {
+            let (low, high) = (v[1], v[2]);
+            let is_open = binary(g, Lt, low, high);
+            let sum = binary(g, Add, low, high);
+            let a = with_number(g, Shr, sum, 1);
+            let b = binary(g, Sub, last, a);
+            let is_before = self.is_before(g, a, b);
+            let above = with_number(g, Add, a, 1);
+            let low = simplify(g, Op::Select(is_before, above, low));
+            let high = simplify(g, Op::Select(is_before, high, a));
+            g.add(Op::Tuple(vec![is_open, low, high]))
+        });
+        g.add(Op::Loop { step, which: 0, count: self.runs.steps, init: vec![least, most] })
+    }
+
+    /// Whether the element `a` of the first run comes before the element `b` of the second one. Either may be past
+    /// the end of the vector, where the answer is not needed.
+    fn is_before(&self, g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
+        let [a, b] = [a, b].map(|i| {
+            let inside = binary(g, BinaryOp::Min, i, self.runs.last);
+            g.add(Op::Elem(self.runs.keys, vec![inside]))
+        });
+        binary(g, BinaryOp::Le, a, b)
+    }
+}

@@ -1,0 +1,70 @@
+//! Sorts and groups: the example `groups`, and what `bench/torch_groups.py` times.
+
+use arraygpu::prelude::*;
+
+/// What the C++ header says of [`sorted`].
+pub const SORTED_DOC: &str = "The elements in ascending order, and the index that each had.";
+
+/// The sorted vector and its order.
+pub fn sorted<T: Elem>(x: VExp<T>) -> (VExp<T>, VExp<i64>) {
+    (x.sort(), x.argsort())
+}
+
+/// What the C++ header says of [`sorted_pairs`].
+pub const SORTED_PAIRS_DOC: &str = "The keys in ascending order, and the value that each had.";
+
+/// Keys and values.
+pub fn sorted_pairs(keys: VExp<u32>, values: VExp<f32>) -> (VExp<u32>, VExp<f32>) {
+    keys.sort_by_key(values)
+}
+
+/// What the C++ header says of [`histogram_256`].
+pub const HISTOGRAM_256_DOC: &str = "How many elements there are of each value.";
+
+/// The histogram of bytes.
+pub fn histogram_256(x: VExp<u8>) -> VExp<i64> {
+    x.cast::<i64>().histogram(256)
+}
+
+/// What the C++ header says of [`group_statistics`].
+pub const GROUP_STATISTICS_DOC: &str =
+    "The number of elements, the sum and the mean of each of n groups; the mean of no elements is NaN.";
+
+/// Sums, means and counts by group.
+pub fn group_statistics(x: VExp<f32>, group: VExp<i64>, n: SExp<i64>) -> (VExp<i64>, VExp<f32>, VExp<f32>) {
+    let counts = group.histogram(n);
+    let sums = x.scatter_reduce(n, group, 0.0, |a, b| a + b);
+    (counts, sums, sums / counts.cast())
+}
+
+/// What the C++ header says of [`equalised`].
+pub const EQUALISED_DOC: &str = "A picture whose shades of grey are spread over all shades evenly.";
+
+/// Histogram equalisation: each shade becomes its place among all pixels.
+pub fn equalised(x: VExp<u8>) -> VExp<u8> {
+    let up_to = histogram_256(x).scan(0, |a, b| a + b);
+    let darkest = up_to.map(|n| cond(n.gt(0), n, i64::MAX)).min();
+    let others = x.len() - darkest;
+    let shades = up_to.map(|n| ((n - darkest) * 255 + others / 2) / others.max(1)).materialize();
+    x.map(|a| shades.at(a.cast()).cast())
+}
+
+/// What the C++ header says of [`segment_sums`].
+pub const SEGMENT_SUMS_DOC: &str =
+    "The sum of each segment, which begins at one offset and ends at the next.";
+
+/// Sums by offsets.
+pub fn segment_sums(x: VExp<f32>, offsets: VExp<i64>) -> VExp<f32> {
+    x.segmented_reduce(offsets, 0.0, |a, b| a + b)
+}
+
+/// What the C++ header says of [`csr_by_vector`].
+pub const CSR_BY_VECTOR_DOC: &str =
+    "A matrix in CSR, of the offsets of its rows, its columns and its values, by a vector.";
+
+/// A sparse matrix by a vector.
+pub fn csr_by_vector(offsets: VExp<i64>, columns: VExp<i64>, values: VExp<f32>, x: VExp<f32>) -> VExp<f32> {
+    // stored, because reads at columns may leave records, which loops around loops pay for
+    let products = (values * x.gather(columns)).materialize();
+    products.segmented_reduce(offsets, 0.0, |a, b| a + b)
+}

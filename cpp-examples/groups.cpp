@@ -1,0 +1,74 @@
+// A table grouped with counts, sums and means, a picture whose histogram is equalised, and a matrix in CSR by a vector.
+#include "common/check.hpp"
+#include "common/data.hpp"
+#include "common/reference.hpp"
+#include <examples.hpp>
+
+template <class T> using device = arraygpu::gpu_vector<T>;
+
+static float sum(const std::vector<float> &v) {
+    return reference::reduce(v, 0.0f, [](float a, float b) { return a + b; });
+}
+
+// Each group is summed as its elements alone would be (docs/semantics.md 5.1).
+static void table(std::size_t n, std::size_t groups) {
+    const auto x = data::uniform(n, 1);
+    std::vector<std::int64_t> group(n), counts(groups);
+    std::vector<std::vector<float>> parts(groups);
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t k = (i * i + i / 7) % groups;
+        group[i] = std::int64_t(k);
+        ++counts[k];
+        parts[k].push_back(x[i]);
+    }
+    std::vector<float> sums, means;
+    for (const auto &part : parts) {
+        sums.push_back(sum(part));
+        means.push_back(part.empty() ? std::nanf("") : sums.back() / float(part.size()));
+    }
+    const auto [c, s, m] = examples::group_statistics(device<float>(x), device<std::int64_t>(group), std::int64_t(groups));
+    CHECK_EXACT(c.to_host(), counts);
+    CHECK_EXACT(s.to_host(), sums);
+    CHECK_EXACT(m.to_host(), means);
+}
+
+// A picture in which a few shades stand for all.
+static void picture(std::size_t n) {
+    std::vector<std::uint8_t> x(n), wanted(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = std::uint8_t(100 + (i * i / 50) % 40);
+    std::vector<std::int64_t> up_to(256);
+    for (const auto a : x) ++up_to[a];
+    for (std::size_t k = 1; k < 256; ++k) up_to[k] += up_to[k - 1];
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto darkest = *std::upper_bound(up_to.begin(), up_to.end(), 0), others = std::int64_t(n) - darkest;
+        wanted[i] = std::uint8_t(((up_to[x[i]] - darkest) * 255 + others / 2) / std::max<std::int64_t>(others, 1));
+    }
+    CHECK_EXACT(examples::equalised(device<std::uint8_t>(x)).to_host(), wanted);
+}
+
+// Rows of very different lengths, one of them longer than a tile of 2048.
+static void sparse(std::size_t rows) {
+    std::vector<std::int64_t> offsets = {0}, columns;
+    for (std::size_t i = 0; i < rows; ++i) offsets.push_back(offsets.back() + (i == 3 ? 5000 : std::int64_t(i * 7 % 19)));
+    const auto count = std::size_t(offsets.back());
+    for (std::size_t j = 0; j < count; ++j) columns.push_back(std::int64_t(j * 31 % rows));
+    const auto values = data::uniform(count, 2), x = data::uniform(rows, 3);
+    std::vector<float> wanted;
+    for (std::size_t i = 0; i < rows; ++i) {
+        std::vector<float> row;
+        for (auto j = std::size_t(offsets[i]); j < std::size_t(offsets[i + 1]); ++j) row.push_back(values[j] * x[std::size_t(columns[j])]);
+        wanted.push_back(sum(row));
+    }
+    const device<std::int64_t> o(offsets), c(columns);
+    CHECK_EXACT(examples::csr_by_vector(o, c, device<float>(values), device<float>(x)).to_host(), wanted);
+}
+
+int main() {
+    for (const std::size_t n : {0, 1, 1000, 20000}) {
+        table(n, 1);
+        table(n, 37);
+        picture(n);
+    }
+    for (const std::size_t rows : {1, 4, 500}) sparse(rows);
+    return check::finish("groups");
+}

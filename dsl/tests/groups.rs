@@ -1,0 +1,114 @@
+//! Segments by offsets, and elements that go to destinations: with the bits of each group alone, everywhere.
+
+mod common;
+
+use arraygpu_compiler::core::interp;
+use arraygpu_dsl::eval;
+use arraygpu_dsl::prelude::*;
+use common::{call, everywhere, lower, recorded, rules, vector};
+
+fn numbers(n: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 7919) % 1009) as f32 * 0.001 - 0.4).collect()
+}
+
+/// The sum of some numbers in the order of semantics 5.1, behind an initial value.
+fn sum_of(v: &[f32], init: f32) -> f32 {
+    eval(|x: VExp<f32>, init: SExp<f32>| x.reduce(init, |a, b| a + b), (v, init)).expect("it runs")
+}
+
+#[test]
+fn segments_have_the_bits_of_their_own_reduction() {
+    let f =
+        |x: VExp<f32>, offsets: VExp<i64>, init: SExp<f32>| x.segmented_reduce(offsets, init, |a, b| a + b);
+    // around the edges of columns, rows of columns and tiles
+    let lengths = [0, 1, 2, 127, 128, 129, 0, 300, 2047, 2048, 2049, 4500, 3];
+    let offsets: Vec<i64> = std::iter::once(0)
+        .chain(lengths.iter().scan(0, |end, n| {
+            *end += n;
+            Some(*end)
+        }))
+        .collect();
+    let x = numbers(offsets[lengths.len()] as usize);
+    let found = eval(f, (&x, &offsets, 0.25)).expect("it runs");
+    for (k, sum) in found.iter().enumerate() {
+        let part = &x[offsets[k] as usize..offsets[k + 1] as usize];
+        assert_eq!(sum.to_bits(), sum_of(part, 0.25).to_bits(), "{} elements", part.len());
+    }
+    let f = lower(["x", "offsets"], "sums", |x: VExp<f32>, offsets: VExp<i64>| {
+        x.segmented_reduce(offsets, 0.0, |a, b| a + b)
+    });
+    everywhere(&f, &[vector(&x[..134]), vector::<i64>(&[0, 3, 3, 134])]);
+    for offsets in [vec![0, 0], vec![5]] {
+        call(&f, &[vector(&x[..134]), vector::<i64>(&offsets)]);
+    }
+}
+
+#[test]
+fn offsets_that_fit_no_segment_leave_a_record() {
+    let f = lower(["x", "offsets"], "sums", |x: VExp<f32>, offsets: VExp<i64>| {
+        x.segmented_reduce(offsets, 0.0, |a, b| a + b)
+    });
+    assert_eq!(rules(&f)[0], "order slice of offsets");
+    let x = vector(&numbers(4));
+    let record = recorded(&f, &[x.clone(), vector::<i64>(&[0, 2, 1, 4])]);
+    assert!(record.contains("element 1"), "{record}");
+    for offsets in [[-1, 2, 3, 4], [0, 2, 3, 5]] {
+        let outcome = interp::run(&f, &[x.clone(), vector::<i64>(&offsets)]);
+        assert!(outcome.expect("it runs").recorded, "{offsets:?}");
+    }
+}
+
+#[test]
+fn groups_are_sums_in_the_order_of_their_elements() {
+    let f = |x: VExp<f32>, i: VExp<i64>| {
+        let sums = x.scatter_reduce(5, i, 0.0, |a, b| a + b);
+        (sums, x.scatter(5, i, -1.0), i.histogram(5))
+    };
+    let x = numbers(60);
+    let i: Vec<i64> = (0..60).map(|i: i64| (i * i + 3) % 11 % 5).collect();
+    let (sums, last, counts) = eval(f, (&x, &i)).expect("it runs");
+    for k in 0..5 {
+        let own: Vec<f32> = x.iter().zip(&i).filter(|(_, i)| **i == k as i64).map(|(x, _)| *x).collect();
+        assert_eq!(counts[k], own.len() as i64, "{k}");
+        assert_eq!(sums[k].to_bits(), sum_of(&own, 0.0).to_bits(), "{k}");
+        assert_eq!(last[k], own.last().copied().unwrap_or(-1.0), "{k}");
+    }
+    let f = lower(["x", "i"], ["sums", "last", "counts"], f);
+    for n in [0, 60] {
+        call(&f, &[vector(&x[..n]), vector(&i[..n])]);
+    }
+    // a sum of groups is a sort and a sum of segments, each of which has been everywhere
+    let g = lower(["x", "i"], "last", |x: VExp<f32>, i: VExp<i64>| x.scatter(5, i, -1.0));
+    everywhere(&g, &[vector(&x), vector(&i)]);
+    assert!(rules(&f).contains(&"same scatter_reduce: i, x".to_string()), "{:?}", rules(&f));
+}
+
+#[test]
+fn destinations_outside_are_recorded_ignored_or_clamped() {
+    let i = [0i64, 3, -1, 2, 7, i64::MIN, i64::MAX];
+    let x = numbers(7);
+    let f = |x: VExp<f32>, i: VExp<i64>| {
+        let ignored = x.scatter_reduce(3, i.ignored(), 0.0, |a, b| a.max(b));
+        (ignored, i.ignored().histogram(3), i.clamped().histogram(3), x.scatter(3, i.clamped(), 0.0))
+    };
+    let (most, ignored, clamped, last) = eval(f, (&x, &i)).expect("it runs");
+    assert_eq!((ignored, clamped), (vec![1, 0, 1], vec![3, 0, 4]));
+    assert_eq!((most[0], last[0], last[2]), (x[0].max(0.0), x[5], x[6]));
+    call(&lower(["x", "i"], ["most", "ignored", "clamped", "last"], f), &[vector(&x), vector(&i)]);
+    let f = lower(["i"], "counts", |i: VExp<i64>| i.histogram(3));
+    let record = recorded(&f, &[vector(&i)]);
+    assert!(record.contains("element 1") && record.contains("groups.rs"), "{record}");
+}
+
+#[test]
+fn records_go_to_groups() {
+    // the mean of each group, in one reduction of pairs
+    let f = |x: VExp<Complex<f64>>, i: VExp<i64>| {
+        let sums = x.scatter_reduce(3, i, Complex::new(0.0, 0.0), |a, b| a + b);
+        (sums, x.scatter(3, i, Complex::new(1.0, 2.0)))
+    };
+    let f = lower(["x", "i"], ["sums", "last"], f);
+    let re: Vec<f64> = (0..9).map(|i| f64::from(i) * 0.1).collect();
+    let i: Vec<i64> = (0..9).map(|i| i % 2 * 2).collect();
+    call(&f, &[vector(&re), vector(&re), vector(&i)]);
+}

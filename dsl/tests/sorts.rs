@@ -1,0 +1,100 @@
+//! Orders of vectors (semantics 5.19): of every type, at every edge of the runs, everywhere.
+
+mod common;
+
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_dsl::eval;
+use arraygpu_dsl::prelude::*;
+use common::{everywhere, lower, recorded, refused, rules, vector};
+
+/// Numbers of which some are equal.
+fn numbers(n: usize) -> Vec<i32> {
+    (0..n as i32).map(|i| (i * 7919) % 61 - 30).collect()
+}
+
+#[test]
+fn equal_elements_keep_their_order_in_both_directions() {
+    let f = |x: VExp<i32>| (x.argsort(), x.argsort_descending(), x.sort());
+    let lowered = lower(["x"], ["up", "down", "sorted"], f);
+    for n in [0, 1, 2, 3, 4, 5, 31, 64, 65, 300] {
+        let x = numbers(n);
+        let (up, down, sorted) = eval(f, (&x,)).expect("it runs");
+        let mut wanted: Vec<i64> = (0..n as i64).collect();
+        wanted.sort_by_key(|i| x[*i as usize]);
+        assert_eq!(up, wanted, "{n}");
+        wanted.sort();
+        wanted.sort_by_key(|i| std::cmp::Reverse(x[*i as usize]));
+        assert_eq!(down, wanted, "{n}");
+        assert!(sorted.is_sorted(), "{n}");
+        everywhere(&lowered, &[vector(&x)]);
+    }
+    let same = vec![7i32; 100];
+    assert_eq!(eval(f, (&same,)).expect("it runs").1, (0..100).collect::<Vec<i64>>());
+}
+
+#[test]
+fn zeros_and_nans_have_places() {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let x = [0.0f32, nan, -0.0, inf, -1.5, -inf, nan, 1e-40, -1e-40];
+    let f = |x: VExp<f32>| {
+        (x.argsort(), x.argsort_descending(), x.cast::<f64>().sort(), x.cast::<f16>().argsort())
+    };
+    let (up, down, ..) = eval(f, (&x,)).expect("it runs");
+    assert_eq!(up, [5, 4, 8, 2, 0, 7, 3, 1, 6]);
+    assert_eq!(down, [3, 7, 0, 2, 8, 4, 5, 1, 6]);
+    everywhere(&lower(["x"], ["up", "down", "wide", "half"], f), &[vector(&x)]);
+}
+
+#[test]
+fn every_type_has_an_order() {
+    let f = |x: VExp<i64>| {
+        let small =
+            (x.cast::<i8>().sort(), x.cast::<u8>().sort(), x.cast::<i16>().sort(), x.cast::<u16>().sort());
+        let large = (x.cast::<u32>().sort(), x.cast::<u64>().sort(), x.sort(), (x % 2).eq(0).argsort());
+        (small, large, x.cast::<bf16>().sort(), x.cast::<f64>().sort_descending())
+    };
+    let names: Vec<String> = (0..10).map(|i| format!("r{i}")).collect();
+    let names: [&str; 10] = std::array::from_fn(|i| names[i].as_str());
+    let x: Vec<i64> = (0..37).map(|i: i64| i.wrapping_mul(0x1e37_79b9_7f4a_7c15) >> (i % 60)).collect();
+    everywhere(&lower(["x"], names, f), &[vector(&x)]);
+    let (_, (_, unsigned, ..), ..) = eval(f, (&x,)).expect("it runs");
+    assert!(unsigned.is_sorted());
+}
+
+#[test]
+fn values_move_with_their_keys() {
+    let f = |keys: VExp<u8>, values: VExp<Complex<f32>>| {
+        let (keys, values) = keys.sort_by_key(values);
+        (keys, values.re, values.im.sum())
+    };
+    let f = lower(["keys", "values"], ["sorted", "re", "sum"], f);
+    let keys: Vec<u8> = (0..77u32).map(|i| (i * 5 % 9) as u8).collect();
+    let re: Vec<f32> = (0..77).map(|i| i as f32).collect();
+    everywhere(&f, &[vector(&keys), vector(&re), vector(&re)]);
+    assert!(rules(&f).contains(&"same sort_by_key: keys, values_re".to_string()), "{:?}", rules(&f));
+}
+
+#[test]
+fn an_order_is_read_like_any_vector() {
+    // ranks, a median, and a step of an iteration that sorts
+    let f = |x: VExp<f32>| {
+        let ranks = x.argsort().argsort();
+        let middle = x.sort().at(x.len() / 2);
+        (ranks, x - middle, x.iterate(2, |x| x.sort_descending() * 0.5))
+    };
+    let x: Vec<f32> = numbers(70).iter().map(|i| *i as f32 * 0.25).collect();
+    everywhere(&lower(["x"], ["ranks", "centred", "halved"], f), &[vector(&x)]);
+}
+
+#[test]
+fn records_and_refusals() {
+    let f = lower(["x", "y"], "r", |x: VExp<i64>, y: VExp<i64>| x.zip_with(y, |a, b| a / b).argsort());
+    let y: Vec<i64> = (0..50).map(|i| i64::from(i != 25 && i != 24)).collect();
+    let record = recorded(&f, &[vector(&y), vector(&y)]);
+    assert!(record.contains("element 24"), "{record}");
+    let empty: [Value; 2] = [vector::<i64>(&[]), vector::<i64>(&[])];
+    everywhere(&f, &empty);
+    let error = refused(["m"], |m: MExp<f32>| m.map_rows(|r| r.sort().at(0)));
+    assert!(error.to_string().contains("a sort inside of a closure"), "{error}");
+    assert!(error.to_string().contains("sorts.rs"), "{error}");
+}
