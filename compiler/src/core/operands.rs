@@ -177,7 +177,10 @@ impl Op {
         self.is_reduction()
             || matches!(
                 self,
-                Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) | Op::Materialize(_) | Op::Iterate { .. }
+                Op::Scan { part: ScanPart::Whole, .. }
+                    | Op::Argsort(_)
+                    | Op::Materialize(_)
+                    | Op::Iterate { .. }
             )
     }
 
