@@ -1,19 +1,22 @@
-//! Modules: plans with the code of their kernels. A module comes from a package, which is parsed
-//! once, or was compiled in this process.
+//! Modules: plans with the code of their kernels. A module comes from a package or was compiled in this process. The
+//! functions of a package are read when they are first called, because a program that calls one of many should not wait
+//! for all their plans.
 
 mod check;
 mod entry;
 pub(crate) mod state;
 
-pub(crate) use entry::{Entry, Function, FunctionText, Read, title};
+pub(crate) use entry::{Entry, title};
 
 use crate::abi::{AgpuArg, AgpuCall, AgpuCpuKernel};
 use crate::cpu::{Blocks, Code, Variant};
 use crate::cuda::Images;
 use crate::error::Result;
 use arraygpu_compiler::plan::Plan;
-use std::sync::Arc;
+use entry::c_string;
+use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A module ready for use. A package's module lives as long as its library, because the package's
 /// state word points at it. A program's module lives as long as the program.
@@ -43,6 +46,57 @@ pub(crate) trait Specialise: Send + Sync {
         args: *const AgpuArg,
         count: i32,
     ) -> Option<Result<()>>;
+}
+
+/// A function of a module, which may not have been read yet.
+pub(crate) struct Function {
+    pub name: CString,
+    /// What a package says of it; empty if it was compiled in this process.
+    pub text: FunctionText,
+    read: OnceLock<Read>,
+}
+
+/// The texts of a function of a package, which stay as long as its library.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FunctionText {
+    pub plan: &'static str,
+    /// The author's function, if it stages scalars.
+    pub staged: Option<&'static str>,
+}
+
+/// What a function's texts say.
+pub(crate) struct Read {
+    pub entry: Arc<Entry>,
+    /// What specialises the function for a call's staged scalars, if it has any.
+    pub staged: Option<Box<dyn Specialise>>,
+}
+
+impl Function {
+    /// Makes a function of a package that is not read yet.
+    pub fn unread(module: &str, name: &str, text: FunctionText) -> Result<Function> {
+        Ok(Function { name: c_string(module, name)?, text, read: OnceLock::new() })
+    }
+
+    /// Makes a function from a plan, which is checked.
+    pub fn of(loaded: &Loaded, plan: Plan) -> Result<Function> {
+        let read = Read { entry: Arc::new(loaded.entry(plan)?), staged: None };
+        Ok(Function { name: read.entry.name.clone(), text: FunctionText::default(), read: read.into() })
+    }
+
+    /// Returns what was read of the function, or reads it. An error is not kept, since memory may have lacked; two
+    /// threads may read at the same time.
+    #[inline]
+    pub fn get_or_read(&self, read: impl FnOnce(&FunctionText) -> Result<Read>) -> Result<&Read> {
+        match self.read.get() {
+            Some(known) => Ok(known),
+            None => read(&self.text).map(|fresh| self.read.get_or_init(|| fresh)),
+        }
+    }
+
+    /// What was read of the function, if it was read.
+    pub fn known(&self) -> Option<&Read> {
+        self.read.get()
+    }
 }
 
 /// Kernels for this processor.
@@ -79,6 +133,14 @@ impl Loaded {
     /// Makes a module without functions.
     pub fn new(name: &str, images: Option<Images>, kernels: Kernels, count: usize) -> Loaded {
         Loaded { id: next_id(), name: name.into(), functions: Vec::new(), images, kernels, count }
+    }
+
+    /// Makes a function of this module from a plan that may be wrong.
+    pub fn entry(&self, plan: Plan) -> Result<Entry> {
+        let has = |kernel, variant| self.has(kernel, variant);
+        let has = self.has_cpu_code().then_some(&has as &dyn Fn(u32, Variant) -> bool);
+        check::check(&format!("{}::{}", self.name, plan.name), &plan, self.count, has)?;
+        Entry::new(&self.name, plan)
     }
 
     /// Returns the function of a module that was compiled in this process.

@@ -9,7 +9,7 @@ use crate::guard::guard;
 use crate::invoke::invoke;
 use crate::level::{Level, level};
 use crate::log::log;
-use crate::module::{Entry, Function, FunctionText, Kernels, Loaded, Read, Specialise, title};
+use crate::module::{Function, FunctionText, Kernels, Loaded, Read, Specialise, title};
 use crate::online;
 use crate::online::staged::Staged;
 use crate::workspace::{self, Workspace};
@@ -195,7 +195,7 @@ fn read_text(loaded: &Loaded, function: &Function, text: &FunctionText) -> Resul
     let title = title(&loaded.name, &function.name.to_string_lossy());
     let plan =
         parse::one(text.plan).map_err(|e| error(MODULE, format!("{title}: its plan cannot be read: {e}")))?;
-    let entry = Entry::checked(loaded, plan)?;
+    let entry = loaded.entry(plan)?;
     let cannot = |why: String| error(MODULE, format!("{title}: what it stages cannot be read: {why}"));
     let staged = match text.staged {
         None => None,

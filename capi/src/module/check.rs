@@ -1,14 +1,18 @@
 //! Checks of plans that need the code of their kernels.
 
-use super::Loaded;
 use crate::cpu::Variant;
 use crate::error::{MODULE, Result, fail};
 use arraygpu_compiler::plan::{Access, Place, Plan, Step};
 
 /// Checks what the parser could not: that all kernels exist, and that each temporary is allocated
-/// once, used, and freed once.
-pub(super) fn check(module: &Loaded, plan: &Plan) -> Result<()> {
-    let title = format!("{}::{}", module.name, plan.name);
+/// once, used, and freed once. There are `count` kernels; `has` says whether one has a variant, if there is code for
+/// this processor.
+pub(super) fn check(
+    title: &str,
+    plan: &Plan,
+    count: usize,
+    has: Option<&dyn Fn(u32, Variant) -> bool>,
+) -> Result<()> {
     #[derive(Clone, Copy, PartialEq)]
     enum Temp {
         Fresh,
@@ -58,7 +62,7 @@ pub(super) fn check(module: &Loaded, plan: &Plan) -> Result<()> {
                 }
             }
             Step::Launch(l) => {
-                if l.kernel as usize >= module.count {
+                if l.kernel as usize >= count {
                     fail!(MODULE, "{title}: there is no kernel {}", l.kernel);
                 }
                 let dead = |p: &Place| matches!(p, Place::Temp(t) if temps[*t as usize] != Temp::Alive);
@@ -73,10 +77,8 @@ pub(super) fn check(module: &Loaded, plan: &Plan) -> Result<()> {
                 }
                 // a launch that is instead of others runs if there is code for the call
                 let is_alternative = at > 0 && matches!(plan.steps[at - 1], Step::Instead(_));
-                if !module.has_cpu_code() || is_alternative {
-                    continue;
-                }
-                let has = |variant| module.has(l.kernel, variant);
+                let Some(has) = has.filter(|_| !is_alternative) else { continue };
+                let has = |variant| has(l.kernel, variant);
                 let main = has(Variant::Contiguous) && has(Variant::InPlace) && has(Variant::Strided);
                 if (!l.domain.is_empty() && !main) || (l.finish && !has(Variant::Finish)) {
                     fail!(MODULE, "{title}: kernel {} lacks code", l.name);

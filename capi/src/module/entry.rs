@@ -1,62 +1,8 @@
-//! Functions of modules. Those of a package are read when they are first called, because a program that calls one
-//! function of many should not wait for all their plans.
+//! What a function of a module is to a call: its plan, and what follows from it.
 
-use super::{Loaded, Specialise, check::check};
 use crate::error::{MODULE, Result, error};
 use arraygpu_compiler::plan::{Launch, Place, Plan, Slot};
 use std::ffi::CString;
-use std::sync::{Arc, OnceLock};
-
-/// A function of a module, which may not have been read yet.
-pub(crate) struct Function {
-    pub name: CString,
-    /// What a package says of it; empty if it was compiled in this process.
-    pub text: FunctionText,
-    read: OnceLock<Read>,
-}
-
-/// The texts of a function of a package, which stay as long as its library.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct FunctionText {
-    pub plan: &'static str,
-    /// The author's function, if it stages scalars.
-    pub staged: Option<&'static str>,
-}
-
-/// What a function's texts say.
-pub(crate) struct Read {
-    pub entry: Arc<Entry>,
-    /// What specialises the function for a call's staged scalars, if it has any.
-    pub staged: Option<Box<dyn Specialise>>,
-}
-
-impl Function {
-    /// Makes a function of a package that is not read yet.
-    pub fn unread(module: &str, name: &str, text: FunctionText) -> Result<Function> {
-        Ok(Function { name: c_string(module, name)?, text, read: OnceLock::new() })
-    }
-
-    /// Makes a function from a plan, which is checked.
-    pub fn of(loaded: &Loaded, plan: Plan) -> Result<Function> {
-        let read = Read { entry: Arc::new(Entry::checked(loaded, plan)?), staged: None };
-        Ok(Function { name: read.entry.name.clone(), text: FunctionText::default(), read: read.into() })
-    }
-
-    /// Returns what was read of the function, or reads it. An error is not kept, since memory may have lacked; two
-    /// threads may read at the same time.
-    #[inline]
-    pub fn get_or_read(&self, read: impl FnOnce(&FunctionText) -> Result<Read>) -> Result<&Read> {
-        match self.read.get() {
-            Some(known) => Ok(known),
-            None => read(&self.text).map(|fresh| self.read.get_or_init(|| fresh)),
-        }
-    }
-
-    /// What was read of the function, if it was read.
-    pub fn known(&self) -> Option<&Read> {
-        self.read.get()
-    }
-}
 
 /// A function of a module.
 pub(crate) struct Entry {
@@ -78,12 +24,6 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Makes the function of a plan that may be wrong.
-    pub fn checked(module: &Loaded, plan: Plan) -> Result<Entry> {
-        check(module, &plan)?;
-        Entry::new(&module.name, plan)
-    }
-
     /// Makes the function of a module from its plan.
     pub fn new(module: &str, plan: Plan) -> Result<Entry> {
         let c_string =
@@ -146,6 +86,7 @@ pub(crate) fn title(module: &str, name: &str) -> String {
     if module.is_empty() { name.into() } else { format!("{module}::{name}") }
 }
 
-fn c_string(module: &str, s: &str) -> Result<CString> {
+/// Returns a text as a C string.
+pub(crate) fn c_string(module: &str, s: &str) -> Result<CString> {
     CString::new(s).map_err(|_| error(MODULE, format!("{module}: a NUL in a name")))
 }

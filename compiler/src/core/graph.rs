@@ -36,6 +36,8 @@ pub struct Node {
     pub height: u32,
     /// Whether the author bound it with `slet`.
     pub bound: bool,
+    /// What is in it and in the nodes below that are not closed.
+    pub inside: Inside,
     /// Whether the node is computed once for the call, and leaves its error records (semantics 6):
     /// in the author's program it depends on no element and already needs a launch of its own. A
     /// compiler pass that stores a node sets this too, after it has checked that the node leaves no
@@ -43,6 +45,15 @@ pub struct Node {
     pub once: bool,
     /// Where it comes from. Not part of its identity.
     pub loc: LocStack,
+}
+
+/// What is in an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Inside {
+    /// Whether there are reductions, folds or other arrays that need a launch.
+    pub reductions: bool,
+    /// Whether there are loops.
+    pub loops: bool,
 }
 
 /// The nodes of a function; equal nodes are stored once.

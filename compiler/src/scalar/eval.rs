@@ -48,6 +48,12 @@ macro_rules! int_unary {
 /// Returns `op x`. The operator must accept the operand's type. Approximations of `fast_math` are
 /// computed precisely, as on every CPU.
 pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
+    eval_known_unary(op, x)
+}
+
+/// Does the same as [`eval_unary`], but is inlined: see [`eval_known_binary`].
+#[inline(always)]
+pub fn eval_known_unary(op: UnaryOp, x: Lit) -> Lit {
     if op == UnaryOp::SqrtNear && !near::sqrt(x.as_f32()) {
         return Lit::float(x.ty, f64::NAN).canonical();
     }
@@ -127,6 +133,7 @@ macro_rules! int_binary {
     }};
 }
 
+#[inline]
 fn compare<T: PartialOrd>(op: BinaryOp, a: T, b: T) -> bool {
     match op {
         BinaryOp::Eq => a == b,
@@ -180,6 +187,7 @@ pub fn eval_known_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
 }
 
 /// Returns `a * b + c`, rounded once (integers wrap).
+#[inline]
 pub fn eval_mul_add(a: Lit, b: Lit, c: Lit) -> Lit {
     match a.ty {
         Ty::F32 => Lit::f32(a.as_f32().mul_add(b.as_f32(), c.as_f32())),

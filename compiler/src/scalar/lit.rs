@@ -14,40 +14,52 @@ pub struct Lit {
 
 #[allow(missing_docs)]
 impl Lit {
+    #[inline]
     pub fn f32(x: f32) -> Lit {
         Lit { ty: Ty::F32, bits: x.to_bits().into() }
     }
+    #[inline]
     pub fn f64(x: f64) -> Lit {
         Lit { ty: Ty::F64, bits: x.to_bits() }
     }
+    #[inline]
     pub fn i32(x: i32) -> Lit {
         Lit { ty: Ty::I32, bits: (x as u32).into() }
     }
+    #[inline]
     pub fn i64(x: i64) -> Lit {
         Lit { ty: Ty::I64, bits: x as u64 }
     }
+    #[inline]
     pub fn u32(x: u32) -> Lit {
         Lit { ty: Ty::U32, bits: x.into() }
     }
+    #[inline]
     pub fn u8(x: u8) -> Lit {
         Lit { ty: Ty::U8, bits: x.into() }
     }
+    #[inline]
     pub fn u64(x: u64) -> Lit {
         Lit { ty: Ty::U64, bits: x }
     }
+    #[inline]
     pub fn i8(x: i8) -> Lit {
         Lit { ty: Ty::I8, bits: (x as u8).into() }
     }
+    #[inline]
     pub fn i16(x: i16) -> Lit {
         Lit { ty: Ty::I16, bits: (x as u16).into() }
     }
+    #[inline]
     pub fn u16(x: u16) -> Lit {
         Lit { ty: Ty::U16, bits: x.into() }
     }
+    #[inline]
     pub fn bool(x: bool) -> Lit {
         Lit { ty: Ty::Bool, bits: x.into() }
     }
     /// Returns the nearest value of a float type.
+    #[inline]
     pub fn float(ty: Ty, x: f64) -> Lit {
         match ty {
             Ty::F32 => Lit::f32(x as f32),
@@ -55,41 +67,53 @@ impl Lit {
             _ => Lit { ty, bits: half::of_f64(ty, x).into() },
         }
     }
+    #[inline]
     pub fn as_f32(self) -> f32 {
         f32::from_bits(self.bits as u32)
     }
+    #[inline]
     pub fn as_f64(self) -> f64 {
         f64::from_bits(self.bits)
     }
+    #[inline]
     pub fn as_i32(self) -> i32 {
         self.bits as u32 as i32
     }
+    #[inline]
     pub fn as_i64(self) -> i64 {
         self.bits as i64
     }
+    #[inline]
     pub fn as_u32(self) -> u32 {
         self.bits as u32
     }
+    #[inline]
     pub fn as_u8(self) -> u8 {
         self.bits as u8
     }
+    #[inline]
     pub fn as_u64(self) -> u64 {
         self.bits
     }
+    #[inline]
     pub fn as_i8(self) -> i8 {
         self.bits as u8 as i8
     }
+    #[inline]
     pub fn as_i16(self) -> i16 {
         self.bits as u16 as i16
     }
+    #[inline]
     pub fn as_u16(self) -> u16 {
         self.bits as u16
     }
+    #[inline]
     pub fn as_bool(self) -> bool {
         self.bits != 0
     }
 
     /// Returns the value of an integer or bool constant, if it fits in i64.
+    #[inline]
     pub fn as_int(self) -> Option<i64> {
         match self.ty {
             Ty::I8 => Some(self.as_i8().into()),
@@ -103,6 +127,7 @@ impl Lit {
     }
 
     /// Returns the value of a float constant.
+    #[inline]
     pub fn as_float(self) -> Option<f64> {
         match self.ty {
             Ty::F32 => Some(self.as_f32().into()),

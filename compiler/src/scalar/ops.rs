@@ -84,6 +84,7 @@ impl UnaryOp {
 
     /// Returns the operator that a GPU's operator stands for: an approximation of `fast_math`, or
     /// one for a part of the numbers.
+    #[inline]
     pub fn precise(self) -> Option<UnaryOp> {
         Some(match self {
             UnaryOp::ApproxSqrt => UnaryOp::Sqrt,
@@ -121,6 +122,7 @@ impl UnaryOp {
     }
 
     /// Returns the type of the result for an operand of type `ty`.
+    #[inline]
     pub fn result(self, ty: Ty) -> Ty {
         match (self, ty) {
             (UnaryOp::ToBits, Ty::F32) => Ty::U32,
@@ -144,6 +146,7 @@ impl BinaryOp {
     }
 
     /// See [`UnaryOp::precise`].
+    #[inline]
     pub fn precise(self) -> Option<BinaryOp> {
         Some(match self {
             BinaryOp::ApproxAdd => BinaryOp::Add,
@@ -189,6 +192,7 @@ impl BinaryOp {
     }
 
     /// Returns the type of the result for operands of type `ty`.
+    #[inline]
     pub fn result(self, ty: Ty) -> Ty {
         if self.is_comparison() { Ty::Bool } else { ty }
     }

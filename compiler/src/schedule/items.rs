@@ -1,6 +1,6 @@
 //! Items: what launches must compute, a stored array, a reduction or a fold each.
 
-use crate::core::graph::marks::Visited;
+use crate::core::graph::Inside;
 use crate::core::{Graph, NodeId, Op};
 
 /// A stored array, a reduction, a fold, or a state of an iteration.
@@ -20,27 +20,17 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
 
 /// Whether the item's elements have reductions, folds or loops of their own.
 pub fn is_nested(g: &Graph, it: &Item) -> bool {
-    any_inside(g, it, |op| op.needs_launch() || op.is_loop())
+    inside(g, it).is_some_and(|inside| inside.reductions || inside.loops)
 }
 
 /// Whether the item's elements have reductions or folds, among them those in loops of their own.
 pub fn has_reductions(g: &Graph, it: &Item) -> bool {
-    any_inside(g, it, Op::needs_launch)
+    inside(g, it).is_some_and(|inside| inside.reductions)
 }
 
-fn any_inside(g: &Graph, it: &Item, is: impl Fn(&Op) -> bool) -> bool {
+/// Returns what is in the item's elements, if these depend on their indices.
+fn inside(g: &Graph, it: &Item) -> Option<Inside> {
     let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
-    let (mut seen, mut stack) = (Visited::begin(), Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
-    while let Some(n) = stack.pop() {
-        if !seen.insert(n.0) || g.is_closed(n) {
-            continue;
-        }
-        let op = g.op(n);
-        if is(op) {
-            return true;
-        }
-        stack.extend(op.operands());
-        stack.extend(op.lambda().filter(|_| matches!(op, Op::Loop { .. })).map(|step| step.body));
-    }
-    false
+    let body = g.op(array).lambda()?.body;
+    (!g.is_closed(body)).then(|| g.node(body).inside)
 }

@@ -1,6 +1,6 @@
 //! Adding nodes: their types are inferred, and equal ones are found.
 
-use super::{Graph, Node};
+use super::{Graph, Inside, Node};
 use crate::budget;
 use crate::core::{NodeId, Op, Var, infer};
 use std::sync::Arc;
@@ -35,9 +35,28 @@ impl Graph {
             self.total |= is_total;
             self.records |= may_record;
             let (free, height) = self.binders(&self.ops[i]);
-            self.info.push(Node { ty, free, height, bound: false, once: false, loc: self.loc.clone() });
+            let inside = self.inside(&self.ops[i]);
+            let loc = self.loc.clone();
+            self.info.push(Node { ty, free, height, bound: false, inside, once: false, loc });
         }
         Ok(NodeId(self.first + i as u32))
+    }
+
+    /// Returns what is in an operation and, as far as they are not closed, in its operands and steps.
+    fn inside(&self, op: &Op) -> Inside {
+        let mut inside = Inside { reductions: op.needs_launch(), loops: op.is_loop() };
+        let mut add = |child: NodeId| {
+            let node = self.node(child);
+            if !node.free.is_empty() {
+                inside.reductions |= node.inside.reductions;
+                inside.loops |= node.inside.loops;
+            }
+        };
+        op.for_operands(&mut add);
+        if let Op::Loop { step, .. } = op {
+            add(step.body);
+        }
+        inside
     }
 
     /// Returns the free variables of an operation and the highest binder in it.

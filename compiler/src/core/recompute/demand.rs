@@ -19,7 +19,7 @@ use crate::core::graph::marks::Visited;
 use crate::core::linear::{self, Linear};
 use crate::core::simplify::extents;
 use crate::core::{COLUMNS, Function, Graph, NodeId, Op, Rule, Var};
-use crate::scalar::{Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use indexmap::IndexSet;
 pub use places::{Index, Places};
 use places::{Needs, Place};
@@ -39,10 +39,15 @@ pub struct Demand {
     closed: HashMap<NodeId, NodeId>,
     /// The indices of an element of a context, and of the loops inside of elements.
     index: Vec<Option<(Var, NodeId)>>,
-    /// The elements that were asked for since an array was last stored; each is known by its number here.
+    /// The elements that were asked for; each is known by its number here.
     elements: IndexSet<Place, FxBuildHasher>,
-    /// What each of these elements needs, where it was evaluated.
+    /// What each of these elements needs, where that is known: what needs an element of an array must be evaluated
+    /// again when the array is stored.
     needs: Vec<Option<Needs>>,
+    /// The elements that need one of an array.
+    readers: HashMap<NodeId, Vec<u32>>,
+    /// Whether what elements need depends on more than the arrays that they read: on what these contain.
+    needs_contents: bool,
     /// The arrays that are stored by decision.
     pub stored: HashSet<NodeId>,
     costs: HashMap<NodeId, f64>,
@@ -58,6 +63,8 @@ pub struct Demand {
     lengths: HashSet<NodeId>,
     /// The linear forms of indices.
     forms: RefCell<reuse::Forms>,
+    /// The normal form of each sum and product of indices, of which most are asked for at every array.
+    normals: HashMap<NodeId, NodeId>,
 }
 
 /// What computing an element of an array includes, that of the arrays that it reads, too.
@@ -105,6 +112,8 @@ impl Demand {
             index: Vec::new(),
             elements: IndexSet::default(),
             needs: Vec::new(),
+            readers: HashMap::default(),
+            needs_contents: false,
             stored: HashSet::default(),
             costs: HashMap::default(),
             contents: HashMap::default(),
@@ -114,6 +123,7 @@ impl Demand {
             equations: Equations::default(),
             lengths: HashSet::default(),
             forms: RefCell::default(),
+            normals: HashMap::default(),
         };
         for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
             let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
@@ -143,8 +153,14 @@ impl Demand {
         let ready = self.places(&[array]).ready;
         self.stored.insert(array);
         self.launch(array, ready + 1);
-        self.elements.clear();
-        self.needs.clear();
+        if std::mem::take(&mut self.needs_contents) {
+            self.elements.clear();
+            self.needs.clear();
+            self.readers.clear();
+        }
+        for reader in self.readers.remove(&array).unwrap_or_default() {
+            self.needs[reader as usize] = None;
+        }
         self.costs.clear();
         self.contents.clear();
         self.shifts.clear();
@@ -161,6 +177,18 @@ impl Demand {
     /// Returns a length in normal form, with lengths that are equal replaced by one of them.
     fn normal(&mut self, n: NodeId) -> NodeId {
         self.equations.resolve(&Linear::of(&self.symbols, n)).node(&mut self.symbols)
+    }
+
+    /// Returns a sum, difference or product of indices in normal form.
+    fn index_op(&mut self, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
+        let n = self.symbols.add(Op::Binary(op, a, b));
+        self.linear(n)
+    }
+
+    /// Returns an index in normal form.
+    fn linear(&mut self, n: NodeId) -> NodeId {
+        let symbols = &mut self.symbols;
+        *self.normals.entry(n).or_insert_with(|| Linear::of(symbols, n).node(symbols))
     }
 
     /// Returns whether an extent is never negative. An array that is only read in a loop may have a
@@ -266,7 +294,7 @@ impl Demand {
         out
     }
 
-    /// Returns the number of an element, which it has until an array is stored.
+    /// Returns the number of an element.
     fn number(&mut self, place: Place) -> u32 {
         let (number, is_new) = self.elements.insert_full(place);
         if is_new {

@@ -61,17 +61,22 @@ pub fn factor(g: &Graph, forms: &mut Forms, places: &[Index]) -> f64 {
     if places.len() <= 1 {
         return places.len() as f64;
     }
-    // places at constant distances
-    let mut near: IndexMap<[u32; MAX_RANK], Neighbours, FxBuildHasher> = IndexMap::default();
-    for place in places {
+    let mut form = |place: &Index| {
         let (mut terms, mut distances) = ([0; MAX_RANK], [0; MAX_RANK]);
         for (axis, i) in place.iter().enumerate() {
             (terms[axis], distances[axis]) = forms.of(g, *i);
         }
-        near.entry(terms).or_default().add(distances);
+        (terms, distances)
+    };
+    // places at constant distances, which mostly are all
+    let (first, mut one) = (form(&places[0]).0, Neighbours::default());
+    let mut near: IndexMap<[u32; MAX_RANK], Neighbours, FxBuildHasher> = IndexMap::default();
+    for place in places {
+        let (terms, distances) = form(place);
+        if terms == first { &mut one } else { near.entry(terms).or_default() }.add(distances);
     }
     let rank = places[0].len();
-    near.values().map(|of| of.together(rank)).sum()
+    near.values().fold(one.together(rank), |sum, of| sum + of.together(rank))
 }
 
 /// Whether all places are at constant distances from `own`, apart from the clamps at edges.

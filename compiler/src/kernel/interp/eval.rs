@@ -3,36 +3,26 @@
 use super::fault::Check;
 use super::lanes::{Lanes, lanes};
 use super::machine::Machine;
+use super::operators;
 use super::warp::Warp;
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
-use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_known_binary, eval_mul_add, eval_unary};
+use crate::scalar::{Lit, Ty};
 
-/// Applies a frequent operator of indices, conditions or f32 to all lanes of `a`, active or not, and
-/// returns whether it is one. The operator is dispatched once for the warp, because dispatching it in
-/// each lane took half of the simulation's time.
-fn frequent(op: BinaryOp, a: &mut Lanes, b: &Lanes) -> bool {
-    macro_rules! of {
-        ($($ty:ident: $($op:ident)*;)*) => {
-            match (a.ty, op) {
-                $($((Ty::$ty, BinaryOp::$op) => {
-                    let lit = |bits| Lit { ty: Ty::$ty, bits };
-                    for (a, b) in a.bits.iter_mut().zip(&b.bits) {
-                        *a = eval_known_binary(BinaryOp::$op, lit(*a), lit(*b)).0.bits;
-                    }
-                })*)*
-                _ => return false,
+/// Returns the values of an expression as a reference: a register's where they are, since copying the values of lanes
+/// took a quarter of the simulation's time, or else in `$room`, a variable without a value.
+macro_rules! operand {
+    ($m:ident, $room:ident, $w:ident, $e:expr, $mask:ident, $at:ident) => {
+        match $e {
+            $crate::kernel::Expr::Reg(r) => &*$w.regs[r.0 as usize],
+            e => {
+                $room = $crate::kernel::interp::lanes::Lanes::none($crate::scalar::Ty::Bool);
+                $m.eval_to(&mut $room, $w, e, $mask, $at)?;
+                &$room
             }
-        };
-    }
-    of! {
-        I32: Add Sub Mul Min Max And Or Xor Shl Shr Eq Ne Lt Le Gt Ge;
-        I64: Add Sub Mul Min Max And Or Xor Shl Shr Eq Ne Lt Le Gt Ge;
-        Bool: And Or Xor Eq Ne;
-        F32: Add Sub Mul;
-    }
-    a.ty = op.result(a.ty);
-    true
+        }
+    };
 }
+pub(super) use operand;
 
 impl<'k> Machine<'k, '_> {
     /// Returns the value of an expression in the lanes of `mask`.
@@ -42,8 +32,7 @@ impl<'k> Machine<'k, '_> {
         Ok(out)
     }
 
-    /// Does the same as [`Machine::eval`], into a place of the caller: the values of lanes are large, and copying
-    /// them took a sixth of the time.
+    /// Does the same as [`Machine::eval`], into a place of the caller.
     pub fn eval_to(
         &mut self,
         out: &mut Lanes,
@@ -53,9 +42,9 @@ impl<'k> Machine<'k, '_> {
         at: &'k Stmt,
     ) -> Check<()> {
         match e {
-            Expr::Lit(l) => *out = Lanes::splat(*l),
-            Expr::Reg(r) => (out.ty, out.bits) = (self.k.regs[r.0 as usize].1, w.regs[r.0 as usize]),
-            Expr::In(i) => *out = Lanes::splat(self.args.ins[*i as usize]),
+            Expr::Lit(l) => out.splat(*l),
+            Expr::Reg(r) => *out = *w.regs[r.0 as usize],
+            Expr::In(i) => out.splat(self.args.ins[*i as usize]),
             Expr::Slot(i) => {
                 out.ty = self.k.slots[*i as usize].ty;
                 for l in lanes(mask) {
@@ -68,45 +57,52 @@ impl<'k> Machine<'k, '_> {
             }
             Expr::LoadIf(m, i, c) => {
                 self.eval_to(out, w, i, mask, at)?;
-                let reads = self.eval(w, c, mask, at)?.and(mask);
+                let mut room;
+                let reads = operand!(self, room, w, &**c, mask, at).and(mask);
                 self.gather(out, w, *m, reads, at)?;
                 lanes(!reads).for_each(|l| out.bits[l] = 0);
             }
             Expr::Unary(op, a) => {
-                self.eval_to(out, w, a, mask, at)?;
-                out.update(op.result(out.ty), mask, |_, a| eval_unary(*op, a));
+                let mut room;
+                let a = operand!(self, room, w, &**a, mask, at);
+                operators::unary(out, *op, a, mask);
             }
             Expr::Binary(op, a, b) => {
-                self.eval_to(out, w, a, mask, at)?;
-                let b = self.eval(w, b, mask, at)?;
-                if !frequent(*op, out, &b) {
-                    out.update(op.result(out.ty), mask, |l, a| eval_binary(*op, a, b.at(l)).0);
-                }
+                let (mut of_a, mut of_b);
+                let a = operand!(self, of_a, w, &**a, mask, at);
+                let b = operand!(self, of_b, w, &**b, mask, at);
+                operators::binary(out, *op, a, b, mask);
             }
             Expr::MulAdd(a, b, c) => {
-                self.eval_to(out, w, a, mask, at)?;
-                let (b, c) = (self.eval(w, b, mask, at)?, self.eval(w, c, mask, at)?);
-                out.update(out.ty, mask, |l, a| eval_mul_add(a, b.at(l), c.at(l)));
+                let (mut of_a, mut of_b, mut of_c);
+                let a = operand!(self, of_a, w, &**a, mask, at);
+                let b = operand!(self, of_b, w, &**b, mask, at);
+                let c = operand!(self, of_c, w, &**c, mask, at);
+                operators::mul_add(out, [a, b, c], mask);
             }
             Expr::Select(c, a, b) => {
-                let c = self.eval(w, c, mask, at)?;
-                self.eval_to(out, w, a, mask, at)?;
-                let b = self.eval(w, b, mask, at)?;
-                out.update(out.ty, u32::MAX, |l, a| if c.bits[l] != 0 { a } else { b.at(l) });
+                let (mut of_a, mut of_b, mut of_c);
+                let c = operand!(self, of_c, w, &**c, mask, at);
+                let a = operand!(self, of_a, w, &**a, mask, at);
+                let b = operand!(self, of_b, w, &**b, mask, at);
+                operators::select(out, c, a, b);
             }
             Expr::Cast(to, a) => {
-                self.eval_to(out, w, a, mask, at)?;
-                out.update(*to, mask, |_, a| eval_cast(*to, a));
+                let mut room;
+                let a = operand!(self, room, w, &**a, mask, at);
+                operators::cast(out, *to, a, mask);
             }
-            Expr::Place(g) => out.update(Ty::I32, mask, |l, _| {
-                let thread = self.thread(w.thread(l));
-                Lit::i32(match g {
-                    Gpu::Thread => thread.thread,
-                    Gpu::Block => thread.block,
-                    Gpu::Blocks => self.grid.blocks,
-                    Gpu::Span => self.grid.span,
-                } as i32)
-            }),
+            Expr::Place(g) => {
+                *out = Lanes::each(Ty::I32, mask, |l| {
+                    let thread = self.thread(w.thread(l));
+                    Lit::i32(match g {
+                        Gpu::Thread => thread.thread,
+                        Gpu::Block => thread.block,
+                        Gpu::Blocks => self.grid.blocks,
+                        Gpu::Span => self.grid.span,
+                    } as i32)
+                })
+            }
             Expr::ShuffleDown(a, by) => {
                 let from = |l: usize| if l + (*by as usize) < WARP as usize { l + *by as usize } else { l };
                 self.shuffled(out, w, (a, &from), mask, at)?;
@@ -136,7 +132,8 @@ impl<'k> Machine<'k, '_> {
         mask: u32,
         at: &'k Stmt,
     ) -> Check<()> {
-        let a = self.eval(w, a, mask, at)?;
+        let mut room;
+        let a = operand!(self, room, w, a, mask, at);
         self.whole_warp(w, mask, at)?;
         *out = Lanes::each(a.ty, mask, |l| a.at(from(l)));
         Ok(())

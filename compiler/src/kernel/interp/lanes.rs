@@ -24,20 +24,24 @@ pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
 
 impl Lanes {
     /// Returns zeros for all lanes, which callers overwrite in active ones.
+    #[inline(always)]
     pub fn none(ty: Ty) -> Lanes {
         Lanes { ty, bits: [0; WARP as usize] }
     }
 
-    /// Returns the same value in each lane.
-    pub fn splat(l: Lit) -> Lanes {
-        Lanes { ty: l.ty, bits: [l.bits; WARP as usize] }
+    /// Puts the same value in each lane.
+    pub fn splat(&mut self, l: Lit) {
+        self.ty = l.ty;
+        self.bits.fill(l.bits);
     }
 
+    #[inline]
     pub fn at(&self, lane: usize) -> Lit {
         Lit { ty: self.ty, bits: self.bits[lane] }
     }
 
     /// Returns the value of a lane as an index, sign-extended.
+    #[inline]
     pub fn index(&self, lane: usize) -> i64 {
         match self.ty {
             Ty::I32 => self.at(lane).as_i32().into(),
@@ -58,19 +62,8 @@ impl Lanes {
     /// Computes a value for each lane of `mask`.
     pub fn each(ty: Ty, mask: u32, mut f: impl FnMut(usize) -> Lit) -> Lanes {
         let mut out = Lanes::none(ty);
-        out.update(ty, mask, |l, _| f(l));
+        lanes(mask).for_each(|l| out.bits[l] = f(l).bits);
         out
-    }
-
-    /// Replaces the value of each lane of `mask` by another one, of this type.
-    pub fn update(&mut self, ty: Ty, mask: u32, mut f: impl FnMut(usize, Lit) -> Lit) {
-        let lit = |bits| Lit { ty: self.ty, bits };
-        if mask == u32::MAX {
-            self.bits.iter_mut().enumerate().for_each(|(l, bits)| *bits = f(l, lit(*bits)).bits);
-        } else {
-            lanes(mask).for_each(|l| self.bits[l] = f(l, lit(self.bits[l])).bits);
-        }
-        self.ty = ty;
     }
 }
 

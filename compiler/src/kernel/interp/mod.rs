@@ -21,6 +21,7 @@ mod lanes;
 mod machine;
 mod matrices;
 mod memory;
+mod operators;
 mod warp;
 
 pub use args::{Args, ArrayArg, Grid};

@@ -5,6 +5,7 @@
 //! others waits until they have finished it; this is one of the orders that a GPU may choose.
 //! Faults do not depend on the choice, because the lanes' clocks are separate.
 
+use super::eval::operand;
 use super::fault::{Check, FaultKind};
 use super::lanes::{Bits, Lanes, lanes, packed};
 use super::machine::{Machine, Who};
@@ -45,7 +46,9 @@ pub(super) struct Warp<'k> {
     /// The number in the grid of lane 0's thread.
     first: u32,
     shared: Id,
-    pub regs: Vec<Bits>,
+    pub regs: Vec<Box<Lanes>>,
+    /// Room for the next value of a register.
+    spare: Option<Box<Lanes>>,
     /// The elements of each local array; `None` for those that nothing wrote.
     locals: Vec<Vec<[Option<u64>; WARP as usize]>>,
     stack: Vec<Frame<'k>>,
@@ -59,7 +62,8 @@ impl<'k> Warp<'k> {
         let mut w = Warp {
             first,
             shared,
-            regs: vec![[0; WARP as usize]; k.regs.len()],
+            regs: k.regs.iter().map(|r| Box::new(Lanes::none(r.1))).collect(),
+            spare: None,
             locals: k.locals.iter().map(|l| vec![[None; WARP as usize]; l.2 as usize]).collect(),
             stack: Vec::new(),
             state: State::Running,
@@ -116,7 +120,7 @@ impl<'k> Warp<'k> {
     }
 
     fn set(&mut self, r: Reg, values: &Bits, mask: u32) {
-        let reg = &mut self.regs[r.0 as usize];
+        let reg = &mut self.regs[r.0 as usize].bits;
         if mask == u32::MAX {
             *reg = *values;
         } else {
@@ -140,20 +144,30 @@ impl<'k> Machine<'k, '_> {
         f.at += 1;
         match s {
             Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
-                let mut value = Lanes::none(Ty::Bool);
+                let mut value = w.spare.take().unwrap_or_else(|| Box::new(Lanes::none(Ty::Bool)));
                 self.eval_to(&mut value, w, e, mask, s)?;
-                w.set(*r, &value.bits, mask);
+                match mask {
+                    // values of all lanes are not copied
+                    u32::MAX => std::mem::swap(&mut w.regs[r.0 as usize], &mut value),
+                    _ => w.set(*r, &value.bits, mask),
+                }
+                w.spare = Some(value);
             }
             Stmt::Store(m, i, e) => {
-                let (index, value) = (self.eval(w, i, mask, s)?, self.eval(w, e, mask, s)?);
-                for l in lanes(mask) {
-                    if let Mem::Local(array) = m {
+                if let Mem::Local(array) = m {
+                    let (index, value) = (self.eval(w, i, mask, s)?, self.eval(w, e, mask, s)?);
+                    for l in lanes(mask) {
                         match w.local_mut(*array, index.index(l), l) {
                             Some(element) => *element = Some(value.bits[l]),
                             None => return self.beyond_local(w.who(l, s), *m, index.index(l)),
                         }
-                        continue;
                     }
+                    return Ok(());
+                }
+                let (mut of_index, mut of_value);
+                let index = operand!(self, of_index, w, i, mask, s);
+                let value = operand!(self, of_value, w, e, mask, s);
+                for l in lanes(mask) {
                     self.store(w.who(l, s), *m, index.index(l), &[value.bits[l]])?;
                 }
             }
@@ -168,25 +182,30 @@ impl<'k> Machine<'k, '_> {
                 let mut values = vec![0; regs.len()];
                 for l in lanes(mask) {
                     self.load(w.who(l, s), *m, index.index(l), &mut values)?;
-                    regs.iter().zip(&values).for_each(|(r, v)| w.regs[r.0 as usize][l] = *v);
+                    regs.iter().zip(&values).for_each(|(r, v)| w.regs[r.0 as usize].bits[l] = *v);
                 }
             }
             Stmt::StoreVec(m, i, values) => {
-                let index = self.eval(w, i, mask, s)?;
+                let mut room;
+                let index = operand!(self, room, w, i, mask, s);
                 let values: Vec<Lanes> =
                     values.iter().map(|e| self.eval(w, e, mask, s)).collect::<Check<_>>()?;
+                let mut row = Vec::with_capacity(values.len());
                 for l in lanes(mask) {
-                    let values: Vec<u64> = values.iter().map(|v| v.bits[l]).collect();
-                    self.store(w.who(l, s), *m, index.index(l), &values)?;
+                    row.clear();
+                    row.extend(values.iter().map(|v| v.bits[l]));
+                    self.store(w.who(l, s), *m, index.index(l), &row)?;
                 }
             }
             Stmt::If(c, then, otherwise) => {
-                let taken = self.eval(w, c, mask, s)?.and(mask);
+                let mut room;
+                let taken = operand!(self, room, w, c, mask, s).and(mask);
                 w.enter(s, otherwise, mask & !taken, Turn::Once);
                 w.enter(s, then, taken, Turn::Once);
             }
             Stmt::While(c, body) => {
-                let taken = self.eval(w, c, mask, s)?.and(mask);
+                let mut room;
+                let taken = operand!(self, room, w, c, mask, s).and(mask);
                 if body.is_empty() && taken != 0 {
                     return self.fault(FaultKind::Endless, w.thread(0), s, "a loop without a body".into());
                 }
@@ -209,7 +228,7 @@ impl<'k> Machine<'k, '_> {
                 order(&mut arriving);
                 for l in arriving {
                     let last = self.arrive(w.who(l, s), at.index(l), count.index(l))?;
-                    w.regs[r.0 as usize][l] = last.into();
+                    w.regs[r.0 as usize].bits[l] = last.into();
                 }
             }
             Stmt::StoreTo(m, i, rank, e) => {
@@ -266,13 +285,12 @@ impl<'k> Machine<'k, '_> {
             Turn::Once => 0,
             Turn::While(c) => self.eval(w, c, f.mask, f.of)?.and(f.mask),
             Turn::Seq(r, hi) => {
-                let mut i = Lanes { bits: w.regs[r.0 as usize], ty: hi.ty };
+                let i = &mut w.regs[r.0 as usize];
                 for l in lanes(f.mask) {
                     // the index is below the end, so the sum does not overflow
                     let next = i.index(l) + 1;
                     i.bits[l] = if hi.ty == Ty::I32 { u64::from(next as u32) } else { next as u64 };
                 }
-                w.regs[r.0 as usize] = i.bits;
                 i.below(hi, f.mask)
             }
         };

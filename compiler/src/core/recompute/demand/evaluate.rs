@@ -36,11 +36,11 @@ impl Demand {
             return;
         }
         let place = self.elements[number as usize];
-        let mut scope: Vec<Var> = place.1.iter().flat_map(|i| self.symbols.node(*i).free.to_vec()).collect();
+        let free = place.1.iter().flat_map(|i| self.symbols.node(*i).free.iter());
+        let mut scope: Vec<(Var, Option<i64>)> = free.map(|v| (*v, None)).collect();
         scope.sort_unstable();
         scope.dedup();
         let of_element = scope.len();
-        let scope = scope.into_iter().map(|v| (v, None)).collect();
         let mut element =
             Element { demand: self, needs: Needs::default(), scope, of_element, in_product: false };
         element.of(place.0, &place.1, &mut Env::default());
@@ -49,6 +49,9 @@ impl Demand {
             let mut seen = Visited::begin();
             needs.elements.sort_by(|a, b| b.1.total_cmp(&a.1));
             needs.elements.retain(|of| seen.insert(of.0));
+        }
+        for (of, _) in &needs.elements {
+            self.readers.entry(self.elements[*of as usize].0).or_default().push(number);
         }
         self.needs[number as usize] = Some(needs);
     }
@@ -141,6 +144,7 @@ impl Element<'_> {
         if !self.scope[self.of_element..].iter().any(is_loop) {
             return false;
         }
+        self.demand.needs_contents = true;
         let content = self.demand.content(array);
         content.records && (content.loops || self.in_product || self.repeated(index) > 0.0)
     }
@@ -184,7 +188,9 @@ impl Element<'_> {
                     let symbols: Vec<NodeId> = index.iter().map(|i| self.symbol(*i, env)).collect();
                     // a loop over total reads is what no strategy serves
                     let is_total = matches!(op, Op::At(..)) && self.demand.g.is_closed(*x);
-                    if is_total && !self.demand.is_leaf(*x) && self.demand.content(*x).loops {
+                    let may_loop = is_total && !self.demand.is_leaf(*x);
+                    self.demand.needs_contents |= may_loop;
+                    if may_loop && self.demand.content(*x).loops {
                         let element = self.demand.number((*x, Index::from(&symbols[..])));
                         self.needs.elements.push((element, f64::INFINITY));
                     } else {
@@ -255,18 +261,16 @@ impl Element<'_> {
             Op::Slice { src, axis, start, stride, .. } => {
                 let [start, stride] = [start, stride].map(|n| self.symbol(n, env));
                 let i = &mut index[usize::from(axis)];
-                let s = &mut self.demand.symbols;
-                let step = linear::mul(s, *i, stride);
-                *i = linear::add(s, start, step);
+                let step = self.demand.index_op(BinaryOp::Mul, *i, stride);
+                *i = self.demand.index_op(BinaryOp::Add, start, step);
                 src
             }
             Op::Reverse(src, axis) => {
                 let n = self.extent(src, axis, env);
-                let s = &mut self.demand.symbols;
-                let one = s.lit(Lit::i64(1));
-                let last = linear::sub(s, n, one);
+                let one = self.demand.symbols.lit(Lit::i64(1));
+                let last = self.demand.index_op(BinaryOp::Sub, n, one);
                 let i = &mut index[usize::from(axis)];
-                *i = linear::sub(s, last, *i);
+                *i = self.demand.index_op(BinaryOp::Sub, last, *i);
                 src
             }
             Op::Permute(src, axes) => {
@@ -332,7 +336,7 @@ impl Element<'_> {
                 let is_sum = matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub, ..));
                 let made = self.demand.symbol_of(op, &operands);
                 match is_sum && linear::is_i64(&self.demand.symbols, made) {
-                    true => linear::Linear::of(&self.demand.symbols, made).node(&mut self.demand.symbols),
+                    true => self.demand.linear(made),
                     false => made,
                 }
             }
