@@ -52,7 +52,7 @@ pub(crate) trait Specialise: Send + Sync {
 pub(crate) struct Function {
     pub name: CString,
     /// What a package says of it; empty if it was compiled in this process.
-    pub text: FunctionText,
+    text: FunctionText,
     read: OnceLock<Read>,
 }
 

@@ -26,8 +26,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// Makes the function of a module from its plan.
     pub fn new(module: &str, plan: Plan) -> Result<Entry> {
-        let c_string =
-            |s: &str| CString::new(s).map_err(|_| error(MODULE, format!("{module}: a NUL in a name")));
+        let c_string = |s: &str| c_string(module, s);
         let params = plan.params.len();
         let in_place =
             (0..plan.results.len() * params).map(|i| plan.may_be_in_place(i / params, i % params)).collect();

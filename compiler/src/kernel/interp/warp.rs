@@ -42,6 +42,7 @@ struct Frame<'k> {
 }
 
 /// The state of a warp.
+#[allow(clippy::vec_box, reason = "a register's new value takes its place without a copy")]
 pub(super) struct Warp<'k> {
     /// The number in the grid of lane 0's thread.
     first: u32,
