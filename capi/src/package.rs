@@ -6,6 +6,7 @@ use crate::abi::{
 use crate::cuda::Images;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, aligned, error, fail};
 use crate::guard::guard;
+use crate::guards;
 use crate::invoke::invoke;
 use crate::level::{Level, level};
 use crate::log::log;
@@ -155,7 +156,21 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
         },
         if loaded.images.is_some() { ", code for GPUs" } else { "" }
     );
+    if guards::is_on() {
+        read_all(&loaded)?;
+    }
     Ok(loaded)
+}
+
+/// Reads what first calls would read, so that a damaged function is found before it is called.
+fn read_all(loaded: &Loaded) -> Result<()> {
+    for function in &loaded.functions {
+        read(loaded, function)?;
+    }
+    match &loaded.images {
+        Some(images) => images.read_all(),
+        None => Ok(()),
+    }
 }
 
 /// # Safety

@@ -145,42 +145,37 @@ pub struct Block<'t> {
 }
 
 /// Finds the blocks of a text without reading them. Each begins on a line of its own with the keyword and its
-/// name, and ends with a brace, which stands below the keyword if there are several lines. Nothing else about
-/// them is checked.
+/// name, and ends with a brace: on the same line, or on the first one that has nothing else and stands below the
+/// keyword. Between blocks are empty lines and comments only, so that damage is no part of a neighbour. What is in a
+/// block is not checked.
 pub fn blocks<'t>(text: &'t str, keyword: &str) -> Result<Vec<Block<'t>>> {
-    let bad = |at: usize, what: &str| {
-        let line = 1 + text[..at].matches('\n').count();
-        Error::user("E0102", format!("line {line}: {what}"))
-    };
-    let named = |line: &'t str| line.trim_start().strip_prefix(keyword)?.strip_prefix(" @");
+    let bad = |number: usize, what: &str| Error::user("E0102", format!("line {number}: {what}"));
     let mut out: Vec<Block> = Vec::new();
-    let (mut at, mut begin) = (0, 0);
-    let end = |out: &mut Vec<Block<'t>>, begin: usize, at: usize| -> Result<()> {
-        let whole = text[begin..at].trim_end();
-        let margin = &whole[..whole.len() - whole.trim_start().len()];
-        let ends = match whole.rsplit_once('\n') {
-            Some((_, last)) => last.strip_prefix(margin) == Some("}"),
-            None => whole.ends_with('}'),
-        };
-        match out.last_mut() {
-            Some(block) if ends => block.text = whole,
-            None if whole.trim_start().is_empty() => {}
-            None => return Err(bad(begin, &format!("expected `{keyword}`"))),
-            Some(block) => return Err(bad(begin, &format!("@{} does not end", block.name))),
-        }
-        Ok(())
-    };
-    for line in text.split_inclusive('\n') {
-        if let Some(rest) = named(line) {
-            end(&mut out, begin, at)?;
-            begin = at;
+    // of the block that has not ended: where it begins, the number of its line, and its margin
+    let mut open: Option<(usize, usize, &str)> = None;
+    let mut at = 0;
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        let (written, bare) = (line.trim_end(), line.trim());
+        let end = at + written.len();
+        if let Some((begin, _, margin)) = open {
+            if written.strip_prefix(margin) == Some("}") {
+                out.last_mut().expect("a block is open").text = &text[begin..end];
+                open = None;
+            }
+        } else if let Some(rest) = bare.strip_prefix(keyword).and_then(|rest| rest.strip_prefix(" @")) {
             let name = rest.find(|c: char| !c.is_alphanumeric() && c != '_').map_or(rest, |n| &rest[..n]);
-            out.push(Block { name, text: line });
+            out.push(Block { name, text: &text[at..end] });
+            let margin = &written[..written.len() - bare.len()];
+            open = (!bare.ends_with('}')).then_some((at, number, margin));
+        } else if !bare.is_empty() && !bare.starts_with(';') {
+            return Err(bad(number, &format!("expected `{keyword}`")));
         }
         at += line.len();
     }
-    end(&mut out, begin, at)?;
-    Ok(out)
+    match (open, out.last()) {
+        (Some((_, number, _)), Some(block)) => Err(bad(number, &format!("@{} does not end", block.name))),
+        _ => Ok(out),
+    }
 }
 
 /// A position in a token list.
@@ -357,6 +352,34 @@ impl Cursor {
                 self.expect(close)?;
                 return Ok(out);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "; two plans\nplan @a {\n  step {\n  }\n}\n\n; the other\n  plan @b { }\n";
+
+    #[test]
+    fn blocks_stand_between_empty_lines_and_comments() {
+        let found = blocks(TWO, "plan").unwrap();
+        let found: Vec<_> = found.iter().map(|b| (b.name, b.text)).collect();
+        assert_eq!(found, [("a", "plan @a {\n  step {\n  }\n}"), ("b", "  plan @b { }")]);
+        assert_eq!(blocks("", "plan").unwrap(), []);
+    }
+
+    #[test]
+    fn damage_between_blocks_is_no_part_of_one() {
+        for (damaged, message) in [
+            (TWO.replace("plan @b", "pl@n @b"), "line 8: expected `plan`"),
+            (TWO.replace("\n}\n", "\n}}\n"), "line 2: @a does not end"),
+            (TWO.replace("; the", "the"), "line 7: expected `plan`"),
+            (TWO.replace("plan @a {", "plan"), "line 2: expected `plan`"),
+        ] {
+            let error = blocks(&damaged, "plan").unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
         }
     }
 }

@@ -226,6 +226,14 @@ impl Images {
         }
     }
 
+    /// Reads how all kernels are launched.
+    pub fn read_all(&self) -> Result<()> {
+        self.kernels.iter().zip(0..).try_for_each(|(kernel, number)| match kernel.read.get() {
+            Some(_) => Ok(()),
+            None => kernel.read(number).map(drop),
+        })
+    }
+
     /// The number of kernels that were read.
     #[cfg(test)]
     pub fn read_kernels(&self) -> usize {

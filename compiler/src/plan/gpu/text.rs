@@ -93,8 +93,8 @@ pub fn parse_one(text: &str, entries: &[&str]) -> Result<GpuKernel> {
 
 /// Returns the entries of the variants of a kernel, each of which has a line, without reading the rest of its text.
 pub fn entries(text: &str) -> Vec<&str> {
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with("absent "));
-    lines.filter_map(|line| line.split_once("version ")?.1.split_whitespace().next()).collect()
+    let versions = text.lines().filter_map(|line| line.trim_start().strip_prefix("version "));
+    versions.filter_map(|version| version.split_whitespace().next()).collect()
 }
 
 fn kernel(c: &mut Cursor) -> Result<GpuKernel> {
