@@ -3,7 +3,7 @@
 use super::expr::Printer;
 use super::types::{ctype, is_read_only, memtype};
 use crate::kernel::index::split;
-use crate::kernel::{Expr, Kernel, Mem, Reg};
+use crate::kernel::{Expr, Mem, Reg};
 use crate::scalar::Ty;
 use std::fmt::Write;
 
