@@ -4,7 +4,7 @@ use super::{Code, THREADS_OF_GROUPS, Value, chosen, load_all, shifted, store_all
 use crate::core::{SCAN_GROUP, SCAN_TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt, WARP};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::lower::{Lower, named as bind};
 
@@ -35,8 +35,13 @@ impl Code<'_> {
         };
         // the totals of the next round are loaded while this one's are joined
         let next: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("next", *ty)).collect();
-        let total = load(l, to_i64(thread()), out)?;
-        out.extend(next.iter().zip(total).map(|(r, e)| Stmt::Var(*r, e)));
+        let types = next.iter().zip(&self.scan.types);
+        out.extend(types.map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
+        let mut begin = Vec::new();
+        let total = load(l, to_i64(thread()), &mut begin)?;
+        begin.extend(next.iter().zip(total).map(|(r, e)| Stmt::Assign(*r, e)));
+        // of no elements there is no tile
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, Expr::int(0), count.clone()), begin, vec![]));
         let total: Value = next.iter().map(|r| bind(l, "total", Expr::Reg(*r), &mut body)).collect();
         let later = load(l, i.clone().plus(Expr::int(groups * tiles)), &mut body)?;
         body.extend(next.iter().zip(later).map(|(r, e)| Stmt::Assign(*r, e)));
