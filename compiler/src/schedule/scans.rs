@@ -34,7 +34,7 @@ impl Scan {
             && totals.src == tiles.src
             && totals.join == tiles.join
             && before.join == tiles.join;
-        is_one.then(|| Scan { part: ScanPart::Whole, init: before.init, ..tiles })
+        is_one.then_some(Scan { part: ScanPart::Whole, init: before.init, ..tiles })
     }
 
     /// Returns the part of a scan that a fused group is.
