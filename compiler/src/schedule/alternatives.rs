@@ -71,7 +71,8 @@ impl Scheduler<'_> {
         }
         let g = &self.f.graph;
         // a part of a scan is computed by itself
-        let plain = fused_groups[first..end].iter().take_while(|fused| Scan::of(g, fused).is_none()).count();
+        let plain =
+            fused_groups[first..end].iter().take_while(|fused| Scan::of(g, &fused.items).is_none()).count();
         let end = first + plain;
         let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
         let segments =

@@ -13,7 +13,7 @@ use std::rc::Rc;
 impl LaunchContext<'_, '_> {
     /// Finds the facts about the fused group.
     pub(super) fn find_facts(&mut self, fused: &FusedGroup) {
-        if let Some(scan) = Scan::of(&self.g, fused) {
+        if let Some(scan) = Scan::of(&self.g, &fused.items) {
             return self.find_facts_of_scan(&scan);
         }
         let interior = Interior::of(&mut self.g, fused);
@@ -34,7 +34,8 @@ impl LaunchContext<'_, '_> {
 
     /// Finds the facts about a whole scan, given its parts.
     pub(super) fn find_whole_scan(&mut self, parts: &[FusedGroup]) -> Option<()> {
-        let scan = Scan::whole(&self.g, parts)?;
+        let [totals, before, tiles] = parts else { return None };
+        let scan = Scan::whole(&self.g, [totals, before, tiles].map(|fused| &fused.items[..]))?;
         self.find_facts_of_scan(&scan);
         self.facts.whole_scan = Some(scan);
         Some(())

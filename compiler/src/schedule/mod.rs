@@ -52,6 +52,7 @@ pub mod resident_segments;
 pub mod resident_vector;
 pub mod rows_and_columns;
 pub mod scalars;
+pub mod scan_operator;
 pub mod scans;
 mod scheduler;
 pub mod segments;

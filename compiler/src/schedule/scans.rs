@@ -1,12 +1,9 @@
 //! The parts of a scan (semantics 5.18) as launches: a fused group has the components of one part, and nothing else.
 
 use super::element::element;
-use super::groups::{FusedGroup, Item};
-use super::lower::{Lower, Surroundings, named};
+use super::items::Item;
 use crate::core::simplify::extent;
 use crate::core::{Graph, Lambda, NodeId, Op, ScanPart, tuples};
-use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 
 /// A part of a scan.
@@ -30,20 +27,19 @@ impl Scan {
     }
 
     /// Returns the whole of which these groups are the parts, one behind the other, if they are.
-    pub fn whole(g: &Graph, groups: &[FusedGroup]) -> Option<Scan> {
-        let [totals, before, tiles] = groups else { return None };
+    pub fn whole(g: &Graph, [totals, before, tiles]: [&[Item]; 3]) -> Option<Scan> {
         let [totals, before, tiles] = [Scan::of(g, totals)?, Scan::of(g, before)?, Scan::of(g, tiles)?];
         let parts = [totals.part, before.part, tiles.part];
         let is_one = parts == [ScanPart::Totals, ScanPart::Before, ScanPart::Tiles]
             && totals.src == tiles.src
             && totals.join == tiles.join
             && before.join == tiles.join;
-        is_one.then(|| Scan { part: ScanPart::Whole, init: before.init, ..tiles })
+        is_one.then_some(Scan { part: ScanPart::Whole, init: before.init, ..tiles })
     }
 
     /// Returns the part of a scan that a fused group is.
-    pub fn of(g: &Graph, fused: &FusedGroup) -> Option<Scan> {
-        fused.items.first().and_then(|it| Scan::of_item(g, it))
+    pub fn of(g: &Graph, group: &[Item]) -> Option<Scan> {
+        group.first().and_then(|it| Scan::of_item(g, it))
     }
 
     /// Whether two items may share a group as far as scans are concerned: neither is a part of a scan, or both are
@@ -75,12 +71,12 @@ impl Scan {
     }
 
     /// Returns each stored item with the number of its component.
-    pub fn items<'f>(g: &Graph, fused: &'f FusedGroup) -> Vec<(usize, &'f Item)> {
+    pub fn items<'i>(g: &Graph, group: &'i [Item]) -> Vec<(usize, &'i Item)> {
         let which = |it: &Item| match *g.op(it.node) {
             Op::Materialize(x) => tuples::which(g, x),
             _ => 0,
         };
-        fused.items.iter().map(|it| (which(it), it)).collect()
+        group.iter().map(|it| (which(it), it)).collect()
     }
 
     /// Returns a value of an element that depends on all that a scan of it needs, for estimates.
@@ -89,40 +85,10 @@ impl Scan {
         g.open(&self.join, &[&own[..], &own].concat())
     }
 
-    /// Returns the operator, ready to be written.
-    pub fn operator(&self, l: &mut Lower) -> Operator {
-        let g = &mut l.launch.g;
+    /// Returns the operator, with the components of both operands.
+    pub fn opened(&self, g: &mut Graph) -> (Vec<NodeId>, Vec<NodeId>) {
         let vars: Vec<NodeId> = self.join.params.iter().map(|p| g.fresh_var(p.1).1).collect();
         let body = g.open(&self.join, &vars);
-        Operator { roots: tuples::components(g, body), vars }
-    }
-}
-
-/// The operator of a scan.
-pub struct Operator {
-    /// The components of both operands.
-    vars: Vec<NodeId>,
-    roots: Vec<NodeId>,
-}
-
-impl Operator {
-    /// Writes the join of a part with the one behind it.
-    pub fn join(&self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-        let known: Vec<(NodeId, Expr)> = self.vars.iter().copied().zip(a.iter().chain(b).cloned()).collect();
-        let values = Surroundings::NONE.values(l, &known, &self.roots, out)?;
-        Ok(values.into_iter().map(|e| named(l, "joined", e, out)).collect())
-    }
-
-    /// Writes the join of a value that may be missing with the one behind it.
-    pub fn join_if(
-        &self,
-        l: &mut Lower,
-        (is_there, a): (&Expr, &[Expr]),
-        b: &[Expr],
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Expr>> {
-        let both = self.join(l, a, b, out)?;
-        let chosen = both.into_iter().zip(b).map(|(both, b)| is_there.clone().select(both, b.clone()));
-        Ok(chosen.map(|e| named(l, "joined", e, out)).collect())
+        (tuples::components(g, body), vars)
     }
 }

@@ -18,7 +18,8 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::{FusedGroup, Item, domain};
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::scans::{Operator, Scan};
+use crate::schedule::scan_operator::Operator;
+use crate::schedule::scans::Scan;
 use counter::{Counter, get, read, set};
 
 /// The rows of a block.
@@ -29,8 +30,8 @@ const CHUNKS: i64 = SCAN_ROW / SCAN_CHUNK;
 const OF_BLOCK: i64 = BLOCK / SCAN_CHUNK;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, scan: &Scan) -> Result<Vec<Stmt>> {
-    let items = Scan::items(&l.launch.g, fused);
-    let operator = scan.operator(l);
+    let items = Scan::items(&l.launch.g, &fused.items);
+    let operator = Operator::of(l, scan);
     let count = l.launch.count();
     let t = l.k.reg("t", Ty::I64);
     let code = Tile { scan, operator: &operator, items: &items, tile: Expr::Reg(t) };

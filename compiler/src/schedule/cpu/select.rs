@@ -57,7 +57,7 @@ pub enum Choice {
 /// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of
 /// a unit of work go through a buffer.
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
-    if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, fused)) {
+    if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
     }
     if let Some(kept) = &l.facts.resident {

@@ -24,8 +24,7 @@
 //! | `tensor_product/` | matrix products by tensor cores, where the author allows them |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
-//! | `scan.rs` | the parts of a scan |
-//! | `fold.rs` | folds in index order, by one block |
+//! | `fold.rs`, `scan.rs` | folds in index order, by one block; the parts of a scan |
 
 mod access;
 mod boundary_blocks;
@@ -90,8 +89,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use variant::{Choice, Guards, Variant, VariantGroup};
 
-/// The maximum number of parameters of a kernel. Every supported device takes 4096 bytes of
-/// parameters, and each of ours has 8 bytes.
+/// The maximum number of parameters of a kernel. Every supported device takes 4096 bytes, and each of ours has 8.
 const MAX_PARAMETERS: usize = 4096 / 8;
 
 /// Writes all variants of the kernel of one fused group.
@@ -360,9 +358,8 @@ fn emit(
     Ok((k, grid))
 }
 
-/// The number of operations of a function's kernels above which further fused groups get no
-/// variants of their own for 32-bit indices or for outputs that overlap nothing: these save little
-/// of a long body.
+/// The number of operations of a function's kernels above which further fused groups get no variants of their own for
+/// 32-bit indices or for outputs that overlap nothing: these save little of a long body.
 const MAX_VARIANT_OPERATIONS: usize = 24_000;
 /// The number of operations of a body above which, in such a function, there is no variant for
 /// contiguous arrays either.

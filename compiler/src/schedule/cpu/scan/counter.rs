@@ -5,7 +5,8 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::scans::{Operator, Scan};
+use crate::schedule::scan_operator::Operator;
+use crate::schedule::scans::Scan;
 
 /// The totals of the aligned blocks of parts before a part of a larger one, by its number's bits.
 pub(super) struct Counter {
