@@ -7,7 +7,8 @@
 //! %order = iterate @merge 1 by (the steps after which one run is left) from %keys, (0, 1, .. n - 1)
 //!
 //! step @merge(%keys, %order) -> (next, order): the runs have 2^turn elements; element i of a pair of runs is found
-//! by a search for how many of the elements before it in the merged run are those of the first run
+//! by a search for how many of the elements before it in the merged run are those of the first run, between the bounds
+//! that the same search has found for every 64th element
 //! ```
 //!
 //! An element of a step reads elements of the step before alone, so that its launch needs neither shared counters nor
@@ -21,6 +22,9 @@ use crate::core::simplify::simplify;
 use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::sync::Arc;
+
+/// The results of a step whose searches share bounds.
+const BLOCK: i64 = 64;
 
 /// Writes the orders of a function, but not those of the steps of its iterations.
 pub fn run(f: &Function) -> Option<Function> {
@@ -109,9 +113,10 @@ fn merge(f: &Function, key: Ty) -> Function {
     let [keys, order] = [0, 1].map(NodeId);
     // made before the elements, so that keys and indices have equal nodes, and share a search
     let runs = Runs::of(g, keys);
+    let bounds = runs.bounds(g);
     let mut moved = |array: NodeId| {
         let lambda = g.lambda(&[Ty::I64], |g, i| {
-            let from = Pair::of(g, &runs, i[0]).source(g);
+            let from = Pair::of(g, &runs, i[0]).source(g, bounds);
             g.add(Op::Elem(array, vec![from]))
         });
         g.add(Op::Generate(vec![runs.n], lambda))
@@ -150,6 +155,21 @@ impl Runs {
         let steps = with_number(g, BinaryOp::Add, turn, 1);
         Runs { keys, n, length, both, mask, last, steps }
     }
+
+    /// For each block of results, and for the end of the last one, the first element of a first run that does not come
+    /// before the block. These numbers ascend, and so bound the searches of a block's elements.
+    fn bounds(&self, g: &mut Graph) -> NodeId {
+        let count = with_number(g, BinaryOp::Add, self.n, 2 * BLOCK - 1);
+        let count = with_number(g, BinaryOp::Div, count, BLOCK);
+        let lambda = g.lambda(&[Ty::I64], |g, block| {
+            let i = with_number(g, BinaryOp::Mul, block[0], BLOCK);
+            let pair = Pair::of(g, self, i);
+            let (least, most) = pair.range(g);
+            pair.search(g, (least, most))
+        });
+        let bounds = g.add(Op::Generate(vec![count], lambda));
+        g.add(Op::Materialize(bounds))
+    }
 }
 
 /// The pair of runs that an element belongs to.
@@ -187,14 +207,15 @@ impl Pair<'_> {
     /// The element of the runs that comes to the element's place when they are merged.
     ///
     /// If the elements of the first run up to `a` come before it, so do those of the second one up to `both - a`.
-    fn source(&self, g: &mut Graph) -> NodeId {
+    fn source(&self, g: &mut Graph, bounds: NodeId) -> NodeId {
         use BinaryOp::{Add, And, Ge, Lt, Max, Min, Or, Sub};
+        let (least, most) = self.range(g);
+        let block = with_number(g, BinaryOp::Div, self.i, BLOCK);
+        let next = with_number(g, Add, block, 1);
+        let [from, to] = [block, next].map(|block| g.add(Op::Elem(bounds, vec![block])));
+        let (least, most) = (binary(g, Max, least, from), binary(g, Min, most, to));
+        let a = self.search(g, (least, most));
         let both = binary(g, Add, self.i, self.second);
-        let length = binary(g, Sub, self.end, self.second);
-        let least = binary(g, Sub, self.i, length);
-        let least = binary(g, Max, self.first, least);
-        let most = binary(g, Min, self.i, self.second);
-        let a = self.search(g, both, (least, most));
         let b = binary(g, Sub, both, a);
         let is_before = self.is_before(g, a, b);
         let [has_a, no_b] = [binary(g, Lt, a, self.second), binary(g, Ge, b, self.end)];
@@ -204,13 +225,23 @@ impl Pair<'_> {
         binary(g, Min, from, self.runs.last)
     }
 
+    /// The least and the greatest element of the first run, or its end, that may be the first one which does not come
+    /// before the element's place.
+    fn range(&self, g: &mut Graph) -> (NodeId, NodeId) {
+        use BinaryOp::{Max, Min, Sub};
+        let length = binary(g, Sub, self.end, self.second);
+        let least = binary(g, Sub, self.i, length);
+        (binary(g, Max, self.first, least), binary(g, Min, self.i, self.second))
+    }
+
     /// The first element of the first run that does not come before the element's place: each that does is not greater
     /// than the element of the second run which it would leave last.
     ///
     /// Nothing in the loop adds what depends on the element to what depends on the step, because the order of such
     /// operands is not that of another array's element.
-    fn search(&self, g: &mut Graph, both: NodeId, (least, most): (NodeId, NodeId)) -> NodeId {
+    fn search(&self, g: &mut Graph, (least, most): (NodeId, NodeId)) -> NodeId {
         use BinaryOp::{Add, Lt, Shr, Sub};
+        let both = binary(g, Add, self.i, self.second);
         let last = with_number(g, Sub, both, 1);
         let step = g.lambda(&[Ty::I64; 3], |g, v| {
             let (low, high) = (v[1], v[2]);

@@ -64,5 +64,7 @@ pub const CSR_BY_VECTOR_DOC: &str =
 
 /// A sparse matrix by a vector.
 pub fn csr_by_vector(offsets: VExp<i64>, columns: VExp<i64>, values: VExp<f32>, x: VExp<f32>) -> VExp<f32> {
-    (values * x.gather(columns)).segmented_reduce(offsets, 0.0, |a, b| a + b)
+    // stored, because reads at columns may leave records, which loops around loops pay for
+    let products = (values * x.gather(columns)).materialize();
+    products.segmented_reduce(offsets, 0.0, |a, b| a + b)
 }
