@@ -70,7 +70,7 @@ fn tile<T: Item>(
             if level + 1 < LEVELS {
                 block = cond(goes_on & waits, join(before, block), block);
             }
-            goes_on = goes_on & waits;
+            goes_on &= waits;
         }
         (own, waiting)
     });
@@ -81,7 +81,7 @@ fn tile<T: Item>(
             let waits = ((columns >> level as i64) & 1).ne(0);
             let both = cond(any, join(block, result), block);
             result = cond(waits, both, result);
-            any = any | waits;
+            any |= waits;
         }
         (result, waiting)
     })
@@ -136,7 +136,8 @@ impl<T: Item> VExp<T> {
     /// it, or past the end, leaves an error record, and its segment counts as empty.
     ///
     /// Cost: a scan of the segments' numbers of tiles of 2048 elements, and two launches, of which the first goes over
-    /// the tiles and the second over the segments. A tile is reduced by one thread, a long segment by many.
+    /// the tiles and the second over the segments. A tile is reduced by one thread, and the results of a segment's
+    /// tiles are joined by one. A segment has at most 2^33 elements.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

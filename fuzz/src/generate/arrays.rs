@@ -88,7 +88,7 @@ impl Gen<'_> {
             10 => self.weighted(x),
             11 => self.stored(x),
             12 => self.iterated(x),
-            13 if rank == 1 && self.nest == 0 => self.scanned(x),
+            13 | 17 if rank == 1 && self.nest == 0 => self.scanned(x),
             14 if rank == 1 && self.nest == 0 => self.sorted(x),
             _ => {
                 let ty = self.ty(x).elem;
