@@ -42,7 +42,7 @@ pub const EQUALISED_DOC: &str = "A picture whose shades of grey are spread over 
 
 /// Histogram equalisation: each shade becomes its place among all pixels.
 pub fn equalised(x: VExp<u8>) -> VExp<u8> {
-    let up_to = histogram_256(x).scan(0, |a, b| a + b);
+    let up_to = histogram_256(x).scan(0, |a, b| a + b).materialize();
     let darkest = up_to.map(|n| cond(n.gt(0), n, i64::MAX)).min();
     let others = x.len() - darkest;
     let shades = up_to.map(|n| ((n - darkest) * 255 + others / 2) / others.max(1)).materialize();
