@@ -3,9 +3,11 @@
 mod common;
 
 use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_dsl::eval;
 use arraygpu_dsl::prelude::*;
-use common::{everywhere, lower, recorded, refused, vector};
+use common::{everywhere, gpu, lower, recorded, refused, vector};
 
 /// The lengths around the edges of chunks, rows and tiles, and one of several tiles.
 const LENGTHS: [usize; 12] = [0, 1, 3, 4, 5, 127, 128, 129, 640, 8191, 8193, 40000];
@@ -157,4 +159,27 @@ fn records_and_refusals() {
     let error = refused(["m"], |m: MExp<f32>| m.map_rows(|r| r.scan(0.0, |a, b| a + b).max()));
     assert!(error.to_string().contains("a scan inside of a closure"), "{error}");
     assert!(error.to_string().contains("scans.rs"), "{error}");
+}
+
+/// More tiles than a group has, on a simulated GPU: maps of u32 compose exactly, so that a loop gives every bit. Longer
+/// ones run on CPUs (`tests/long_scans.rs`).
+#[test]
+fn groups_go_on_where_the_group_before_ends() {
+    let f = |x: VExp<u32>| {
+        let (a, b) = (x * 2 + 1, x + 3).scan((1, 0), |(a, b), (c, d)| (a * c, b * c + d));
+        a ^ b
+    };
+    let x: Vec<u32> = (0..33 * 8192 + 129u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect();
+    let (mut a, mut b) = (1u32, 0u32);
+    let wanted = x.iter().map(|x| {
+        let (c, d) = (x.wrapping_mul(2).wrapping_add(1), x.wrapping_add(3));
+        (a, b) = (a.wrapping_mul(c), b.wrapping_mul(c).wrapping_add(d));
+        a ^ b
+    });
+    let wanted = vector(&wanted.collect::<Vec<u32>>());
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = driver::compile_for("t", vec![lower(["x"], "r", f)], targets).expect("it compiles");
+    let how = gpu::How { layout: gpu::Layout::ALL[0], version: None, span: 1, order: Order::Ascending };
+    let found = gpu::call(&compiled, 0, &[vector(&x)], how).expect("it runs");
+    assert!(found.record.is_none() && found.results == [wanted]);
 }

@@ -69,12 +69,15 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         }
     };
     let contiguous = Guards::contiguous();
+    // totals are stored for each tile, so that only an array of elements says how many elements there are
+    let has_length = scan.part != ScanPart::Totals || l.facts.accesses.pointwise().next().is_some();
+    let skipped = if has_length { 0 } else { 2 };
     let usual =
         [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
-    let mut all = vec![group(false, &usual)];
+    let mut all = vec![group(false, &usual[skipped..])];
     if l.wanted.is_general() {
         let strided = Guards::strided();
-        all.push(group(true, &[("_any", strided.narrow()), ("_any_wide", strided)]));
+        all.push(group(true, &[("_any", strided.narrow()), ("_any_wide", strided)][skipped / 2..]));
     }
     Some(all)
 }
@@ -150,7 +153,7 @@ impl Code<'_> {
         out.push(Stmt::Barrier);
         let halved = self.share(l, "halved", ROWS);
         let mut first = Vec::new();
-        self.rows(l, (&rows, &halved), &tile, &mut first)?;
+        self.rows(l, (&rows, &halved), (&tile, &is_full), &mut first)?;
         let is_first = Expr::binary(BinaryOp::Eq, self.warp.clone(), int32(0));
         out.push(Stmt::If(is_first, first, vec![]));
         if is_scan {
@@ -247,7 +250,7 @@ impl Code<'_> {
         &self,
         l: &mut Lower,
         (rows, halved): (&[Mem], &[Mem]),
-        tile: &Expr,
+        (tile, is_full): (&Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let at = bind(l, "at", self.lane.clone().times(int32(2)), out);
@@ -256,6 +259,9 @@ impl Code<'_> {
         let both = self.operator.join(l, &even, &odd, out)?;
         if self.scan.part == ScanPart::Totals {
             let total = self.halve(l, both, &mut [], out)?;
+            // nothing joins that of a tile that is not complete: no number that was never asked for is in memory
+            let none: Value = self.scan.types.iter().map(|ty| Expr::Lit(Lit::zero(*ty))).collect();
+            let total = chosen(l, is_full, &total, &none, out);
             let mut stores = Vec::new();
             self.store_one(l, &total, tile, &mut stores);
             out.push(Stmt::If(Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0)), stores, vec![]));
