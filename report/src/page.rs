@@ -35,6 +35,7 @@ pub fn page(rows: &Rows, causes: &Causes) -> Result<Vec<Block>, String> {
     blocks.extend(calls(rows));
     blocks.extend(processors(rows, causes)?);
     blocks.extend(compiler::compilation(rows)?);
+    blocks.extend(compiler::nvcc(rows));
     blocks.extend(compiler::predictions(rows)?);
     blocks.extend(compiler::history(rows)?);
     blocks.extend(everything(&gpu));

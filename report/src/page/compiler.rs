@@ -34,6 +34,29 @@ pub fn compilation(rows: &Rows) -> Result<Vec<Block>, String> {
     Ok(blocks)
 }
 
+/// Our PTX beside nvcc's code of the same kernels, printed as CUDA C++.
+pub fn nvcc(rows: &Rows) -> Vec<Block> {
+    let Some((run, functions)) = rows.nvcc.last() else { return Vec::new() };
+    let mut ratios: Vec<_> =
+        functions.iter().map(|(name, ours, nvcc)| (nvcc / ours, name, *ours, *nvcc)).collect();
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut table = Table::new(["function", "nvcc / ours", "ours, ms", "nvcc, ms"]);
+    for (ratio, name, ours, nvcc) in &ratios {
+        table.row([(*name).clone(), format!("{ratio:.2}"), time(*ours), time(*nvcc)]);
+    }
+    let text = format!(
+        "The kernels of {} functions, printed as CUDA C++ (`--emit cuda`) and compiled by nvcc -O3, beside our PTX (`{}`): the geometric mean of nvcc's time over ours is {:.3}.",
+        ratios.len(),
+        run.file,
+        crate::compare::mean(ratios.iter().map(|r| r.0))
+    );
+    vec![
+        Block::Heading("The same kernels by nvcc"),
+        Block::Text(text),
+        Block::Folded { title: "Every function".to_owned(), table },
+    ]
+}
+
 pub fn predictions(rows: &Rows) -> Result<Vec<Block>, String> {
     let Some((run, programs)) = rows.predictions.last() else { return Ok(Vec::new()) };
     let close = programs.iter().filter(|p| (p.predicted / p.measured - 1.0).abs() <= 0.15).count();
