@@ -110,5 +110,5 @@ fn headers_are_short() {
     let [plain, expressions, views] =
         ["arraygpu.hpp", "arraygpu/expr.hpp", "arraygpu/views.hpp"].map(|h| lines(folder.path(), h));
     println!("arraygpu.hpp {plain} lines, with expr.hpp {expressions}, with views.hpp {views}");
-    assert!(expressions - plain < 3500 && views - plain < 4400, "{plain} {expressions} {views}");
+    assert!(expressions - plain < 3600 && views - plain < 4500, "{plain} {expressions} {views}");
 }

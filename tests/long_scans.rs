@@ -24,7 +24,8 @@ fn vector(v: &[u32]) -> Value {
 #[test]
 fn parts_join_in_order_whatever_threads_there_are() {
     let package = Package::new("t").function("f", ["x"], ["a", "b"], maps);
-    let compiled = compile_for("t", package.functions().unwrap(), Targets { cpu: true, cuda: false }).unwrap();
+    let compiled =
+        compile_for("t", package.functions().unwrap(), Targets { cpu: true, cuda: false }).unwrap();
     let loaded = load_highest(&compiled);
     for n in [GROUP - 1, GROUP, GROUP + 1, GROUP + TILE + 129, 1024 * TILE + 1] {
         let x: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect();

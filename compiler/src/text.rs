@@ -168,7 +168,10 @@ pub fn blocks<'t>(text: &'t str, keyword: &str) -> Result<Vec<Block<'t>>> {
             let margin = &written[..written.len() - bare.len()];
             open = (!bare.ends_with('}')).then_some((at, number, margin));
         } else if !bare.is_empty() && !bare.starts_with(';') {
-            return Err(bad(number, &format!("expected `{keyword}`")));
+            return Err(match bare.starts_with(keyword) {
+                true => bad(number, "expected an @name"),
+                false => bad(number, &format!("expected `{keyword}`")),
+            });
         }
         at += line.len();
     }
@@ -376,7 +379,7 @@ mod tests {
             (TWO.replace("plan @b", "pl@n @b"), "line 8: expected `plan`"),
             (TWO.replace("\n}\n", "\n}}\n"), "line 2: @a does not end"),
             (TWO.replace("; the", "the"), "line 7: expected `plan`"),
-            (TWO.replace("plan @a {", "plan"), "line 2: expected `plan`"),
+            (TWO.replace("plan @a {", "plan"), "line 2: expected an @name"),
         ] {
             let error = blocks(&damaged, "plan").unwrap_err().to_string();
             assert!(error.contains(message), "{error}");

@@ -64,8 +64,8 @@ static void counted() {
     CHECK(same(gpu_vector<float>(map([&](auto v) { return get<2>(loop_for(8, from(v), around)); }, table)).to_host(), {11, 12, 13}));
     const auto nested = [](auto v) { return std::make_tuple(std::make_tuple(v, v + 1), std::array{v + 2, v + 3}, std::make_tuple(v + 4)); };
     const auto turned = [](auto, const auto &s) {
-        const auto [a, b, c] = s;
-        return std::make_tuple(std::make_tuple(get<1>(a), b[0]), std::array{b[1], get<0>(c)}, std::make_tuple(get<0>(a)));
+        const auto [pair, two, one] = s;
+        return std::make_tuple(std::make_tuple(get<1>(pair), two[0]), std::array{two[1], get<0>(one)}, std::make_tuple(get<0>(pair)));
     };
     CHECK(same(gpu_vector<float>(map([&](auto v) { return get<1>(loop_for(3, nested(v), turned))[1]; }, table)).to_host(), {2, 3, 4}));
 }

@@ -6,7 +6,6 @@
 #include <arraygpu/expr/arrays.hpp>
 #include <arraygpu/field.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -27,7 +26,7 @@ template <class S> struct compound<S, true> {
         const std::string all(record<S>::agpu_names);
         for (std::size_t begin = 0;;) {
             begin = all.find_first_not_of(", ", begin);
-            const std::size_t end = std::min(all.find_first_of(", ", begin), all.size());
+            const std::size_t found = all.find_first_of(", ", begin), end = found == std::string::npos ? all.size() : found;
             if (field-- == 0) return all.substr(begin, end - begin - std::strlen("_agpu_"));
             begin = end;
         }

@@ -93,7 +93,12 @@ pub fn parse_one(text: &str, entries: &[&str]) -> Result<GpuKernel> {
 
 /// Returns the entries of the variants of a kernel, each of which has a line, without reading the rest of its text.
 pub fn entries(text: &str) -> Vec<&str> {
-    let versions = text.lines().filter_map(|line| line.trim_start().strip_prefix("version "));
+    // the first one may stand behind the kernel's name
+    let lines = text.lines().map(|line| match line.trim_start().strip_prefix("gpu @") {
+        Some(head) => head.split_once('{').map_or("", |(_, rest)| rest).trim_start(),
+        None => line.trim_start(),
+    });
+    let versions = lines.filter_map(|line| line.strip_prefix("version "));
     versions.filter_map(|version| version.split_whitespace().next()).collect()
 }
 
