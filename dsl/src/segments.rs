@@ -5,6 +5,7 @@
 //! many of them as many short ones; the tiles of a segment are joined by an element of the result.
 
 use crate::axis::generate;
+use crate::elem::Elem;
 use crate::element_loop::{loop_for, looped};
 use crate::handle::{SExp, VExp};
 use crate::item::Item;
@@ -127,7 +128,7 @@ pub(crate) fn reduced<T: Item>(
     })
 }
 
-impl<T: Item> VExp<T> {
+impl<T: Elem> VExp<T> {
     /// The reduction of each segment of the vector by `f`, beginning with `init`: segment k has the elements from
     /// `offsets[k]` up to, not including, `offsets[k + 1]`, so that there is one offset more than there are segments;
     /// a matrix in CSR has such offsets of its rows. Each segment is reduced in the order of `docs/semantics.md` 5.1
@@ -137,7 +138,8 @@ impl<T: Item> VExp<T> {
     ///
     /// Cost: a scan of the segments' numbers of tiles of 2048 elements, and two launches, of which the first goes over
     /// the tiles and the second over the segments. A tile is reduced by one thread, and the results of a segment's
-    /// tiles are joined by one. A segment has at most 2^33 elements.
+    /// tiles are joined by one. A segment has at most 2^33 elements. Of complex numbers and structs, reduce each field:
+    /// in one reduction of tuples the joins of two tiles would be written for each of its components again.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -70,7 +70,7 @@ fn messages(package: &Path, (folder, library): &(PathBuf, PathBuf), program: &Pa
 }
 
 /// The messages without what changes when a line is added to the library: numbers and texts of its lines, and how far
-/// all lines are indented for them.
+/// all lines are indented for them; and without the files to which long names of types are written.
 fn plain(text: &str) -> String {
     let counts = ["error: aborting due to", "For more information about", "Some errors have detailed"];
     let (mut out, mut in_program) = (String::new(), true);
@@ -87,6 +87,10 @@ fn plain(text: &str) -> String {
             if in_program {
                 out += &format!("{number:>3} {rest}\n");
             }
+        } else if rest.starts_with("= note: the full name for the type")
+            || rest.starts_with("= note: consider using `--verbose`")
+        {
+            // a file of this run
         } else if rest.starts_with("= ") {
             out += &format!("    {rest}\n");
         } else if !rest.starts_with("...") {

@@ -101,14 +101,15 @@ fn destinations_outside_are_recorded_ignored_or_clamped() {
 }
 
 #[test]
-fn records_go_to_groups() {
-    // the mean of each group, in one reduction of pairs
+fn records_go_to_places() {
     let f = |x: VExp<Complex<f64>>, i: VExp<i64>| {
-        let sums = x.scatter_reduce(3, i, Complex::new(0.0, 0.0), |a, b| a + b);
-        (sums, x.scatter(3, i, Complex::new(1.0, 2.0)))
+        let sums =
+            (x.re.scatter_reduce(3, i, 0.0, |a, b| a + b), x.im.scatter_reduce(3, i, 0.0, |a, b| a + b));
+        (x.scatter(3, i, Complex::new(1.0, 2.0)), sums)
     };
-    let f = lower(["x", "i"], ["sums", "last"], f);
+    let f = lower(["x", "i"], ["last", "re", "im"], f);
     let re: Vec<f64> = (0..9).map(|i| f64::from(i) * 0.1).collect();
     let i: Vec<i64> = (0..9).map(|i| i % 2 * 2).collect();
-    call(&f, &[vector(&re), vector(&re), vector(&i)]);
+    let found = call(&f, &[vector(&re), vector(&re), vector(&i)]);
+    assert_eq!(found[0], vector(&[re[8], 1.0, re[7]]), "the highest index of each place");
 }
