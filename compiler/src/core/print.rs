@@ -187,8 +187,10 @@ impl Printer<'_> {
                 );
             }
             Op::Scan { part, join, which, .. } => {
+                // what a part begins with need not be a tuple
+                let which = if join.params.len() > 2 { format!("{which} ") } else { String::new() };
                 return self.lambda(
-                    &format!("{} {}", part.name(), self.component(op, *which)),
+                    &format!("{} {which}", part.name()),
                     join,
                     &format!(" from {} over {}", o[0], o[1]),
                 );
