@@ -133,10 +133,10 @@ static void strided() {
         return b;
     };
     // every second one in place, by an iteration; the others stay as they are
-    const auto step = [&](auto all) {
-        all.x = 0.5f * all.x;
-        all.n[1] = all.n[1] + all.n[0];
-        return all;
+    const auto step = [](auto b) {
+        b.x = 0.5f * b.x;
+        b.n[1] = b.n[1] + b.n[0];
+        return b;
     };
     subview(all, 1, 8, 2) = gpu::iterate(3, subview(all, 1, 8, 2), step);
     for (std::size_t i = 0; i < 8; ++i) {
