@@ -21,7 +21,7 @@ AGPU_RECORD(light, bright, on)
 AGPU_RECORD(body, x, v, l, z, n)
 
 // names that stand for something else around the description
-static const float limit = 4;
+static const float fields = 4;
 struct names {
     float R, Rank, fields, S, all, limit;
 };
@@ -230,7 +230,7 @@ static void any_names() {
         o.fields = o.R + o.Rank * o.limit;
         return o;
     }, v);
-    CHECK(changed.to_host()[2].fields == 13 && changed.to_host()[2].all == 5 && changed.to_host()[2].limit > limit);
+    CHECK(changed.to_host()[2].fields == 13 && changed.to_host()[2].all == 5 && changed.to_host()[2].limit > fields);
 }
 
 int main() {
