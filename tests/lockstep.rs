@@ -26,7 +26,7 @@ fn check(text: &str, ty: Ty, calls: &[Vec<Value>]) {
     check_compiled(&c, &calls);
 }
 
-/// The same of a compiled program. Beside the arguments of each call stands what the message of its record says.
+/// Calls a compiled program as [`check`] does. Each call has the words that the message of its error record must contain.
 fn check_compiled(c: &Compiled, calls: &[(Vec<Value>, &str)]) {
     let text = &c.functions[0].source;
     assert!(c.emit("kernel").unwrap().contains("for %q"), "nothing is in lockstep\n{text}");

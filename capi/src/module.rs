@@ -1,6 +1,6 @@
-//! Modules: plans with the code of their kernels. A module comes from a package or was compiled in this process. The
-//! functions of a package are read when they are first called, because a program that calls one of many should not wait
-//! for all their plans.
+//! Modules: plans with the code of their kernels. A module comes from a package or was compiled in this
+//! process. The functions of a package are read when they are first called, because a program that calls one
+//! of many should not wait for all their plans.
 
 mod check;
 mod entry;
@@ -139,7 +139,7 @@ impl Loaded {
     pub fn entry(&self, plan: Plan) -> Result<Entry> {
         let has = |kernel, variant| self.has(kernel, variant);
         let has = self.has_cpu_code().then_some(&has as &dyn Fn(u32, Variant) -> bool);
-        check::check(&format!("{}::{}", self.name, plan.name), &plan, self.count, has)?;
+        check::check(&title(&self.name, &plan.name), &plan, self.count, has)?;
         Entry::new(&self.name, plan)
     }
 

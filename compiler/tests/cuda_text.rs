@@ -1,6 +1,6 @@
-//! Every kernel of the file tests can be printed as CUDA C++, and a C++ compiler takes the text, its types included, with
-//! the words of CUDA declared in `common/cuda_words.hpp`: short kernels, and of the others another part each day.
-//! `bench/nvcc_package.py` compiles with nvcc.
+//! Every kernel of the file tests can be printed as CUDA C++, and a C++ compiler takes the text, its types
+//! included, with the words of CUDA declared in `common/cuda_words.hpp`: short kernels, and of the others
+//! another part each day. `bench/nvcc_package.py` compiles with nvcc.
 
 use arraygpu_compiler::backend::cuda;
 use arraygpu_compiler::core::{Function, parse};

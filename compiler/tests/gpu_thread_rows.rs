@@ -49,7 +49,7 @@ fn nearest(ty: Ty) -> String {
     extreme(ty, "lt", "9T")
 }
 
-/// The same of the row that `better` says, beginning with the distance `worst`.
+/// Finds the row with the most extreme distance by the comparison `better`, beginning with the distance `worst`.
 fn extreme(ty: Ty, better: &str, worst: &str) -> String {
     let is_float = "        %10 = ne %a, %a
         %11 = ne %b, %b

@@ -213,9 +213,10 @@ impl Package {
     }
 
     /// Makes the records of the function exported last structs for its callers; before the first function,
-    /// those of all functions of the package. In C a record `Body` of the package `sky` is `sky_body`, in
-    /// C++ `sky::body`, and a vector, matrix or volume of it an array of these, `gpu_vector<sky::body>`. (Without it a
-    /// record is one parameter or result a field.) Complex numbers of f32 and f64 are `std::complex` in C++.
+    /// those of all functions of the package. In C a record `Body` of the package `sky` is `sky_body`, in C++
+    /// `sky::body`, and a vector, matrix or volume of it an array of these, `gpu_vector<sky::body>`. (Without
+    /// it a record is one parameter or result a field.) Complex numbers of f32 and f64 are `std::complex` in
+    /// C++.
     ///
     /// Cost: nothing is copied; each field is read and written with the stride of a struct, so that memory moves all
     /// fields of a struct where a function needs one of them. An array a field moves what is needed.

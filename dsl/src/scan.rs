@@ -28,8 +28,9 @@ impl<T: Item> VExp<T> {
     /// commutative. From the last element on it is `x.reverse().scan(init, f).reverse()`. A scan stands outside of
     /// closures.
     ///
-    /// Cost: three launches, which compute each element twice, or store it first where that costs more, and store
-    /// the result; on one thread of a CPU one launch, which computes each element once. If the operator or an element may leave an error record, up to twelve launches.
+    /// Cost: three launches, which compute each element twice, or store it first where that costs more, and
+    /// store the result; on one thread of a CPU one launch, which computes each element once. If the operator
+    /// or an element may leave an error record, up to twelve launches.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -50,8 +50,8 @@ impl VExp<i64> {
         Destinations { indices: self, outside: Outside::Ignored }
     }
 
-    /// These indices as destinations of `scatter` and its kin; what is below 0 goes to the first element of the result,
-    /// what is past the end to the last one.
+    /// These indices as destinations of `scatter` and its kin; what is below 0 goes to the first element of
+    /// the result, what is past the end to the last one.
     ///
     /// Cost: none.
     ///
@@ -123,8 +123,8 @@ impl<T: Item> VExp<T> {
     /// function runs. An index outside of the result leaves an error record; see [`VExp::ignored`] and
     /// [`VExp::clamped`].
     ///
-    /// Cost: [`VExp::argsort`] of the destinations, a search for each element of the result, and a read of the elements
-    /// that are there.
+    /// Cost: [`VExp::argsort`] of the destinations, a search for each element of the result, and a read of
+    /// the elements that are there.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -149,12 +149,12 @@ impl<T: Item> VExp<T> {
         })
     }
 
-    /// A vector of n elements, of which element k is the reduction by `f` of the elements of this one whose destination
-    /// is k, beginning with `init`: they are joined in the order of `docs/semantics.md` 5.1, of the sequence of their
-    /// indices, so that group sums have the bits of [`VExp::reduce`] of each group alone. Both vectors have one length,
-    /// which is checked before the function runs. An index outside of the result leaves an error record; see
-    /// [`VExp::ignored`] and [`VExp::clamped`]. `f` must be associative and commutative up to rounding, and is called
-    /// several times.
+    /// A vector of n elements, of which element k is the reduction by `f` of the elements of this one whose
+    /// destination is k, beginning with `init`: they are joined in the order of `docs/semantics.md` 5.1, of
+    /// the sequence of their indices, so that group sums have the bits of [`VExp::reduce`] of each group
+    /// alone. Both vectors have one length, which is checked before the function runs. An index outside of
+    /// the result leaves an error record; see [`VExp::ignored`] and [`VExp::clamped`]. `f` must be
+    /// associative and commutative up to rounding, and is called several times.
     ///
     /// Cost: [`VExp::argsort`] of the destinations, a search for each element of the result, and
     /// [`VExp::segmented_reduce`] of the elements in that order.

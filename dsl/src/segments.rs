@@ -1,8 +1,9 @@
-//! Reductions of segments of a vector that begin at offsets which are data, each in the order of semantics 5.1 from its
-//! own start.
+//! Reductions of segments of a vector that begin at offsets which are data, each in the order of semantics
+//! 5.1 from its own start.
 //!
-//! Segments are cut into tiles of 2048 elements. Every tile is an element of an array, so that one long segment has as
-//! many of them as many short ones; the tiles of a segment are joined by an element of the result.
+//! Segments are cut into tiles of 2048 elements. Every tile is an element of an array, so that one long
+//! segment has as many of them as many short ones; the tiles of a segment are joined by an element of the
+//! result.
 
 use crate::axis::generate;
 use crate::elem::Elem;
@@ -136,10 +137,10 @@ impl<T: Elem> VExp<T> {
     /// associative and commutative up to rounding, and is called several times. An offset below 0 or the one before
     /// it, or past the end, leaves an error record, and its segment counts as empty.
     ///
-    /// Cost: a scan of the segments' numbers of tiles of 2048 elements, and two launches, of which the first goes over
-    /// the tiles and the second over the segments. A tile is reduced by one thread, and the results of a segment's
-    /// tiles are joined by one. A segment has at most 2^33 elements. Of complex numbers and structs, reduce each field:
-    /// in one reduction of tuples the joins of two tiles would be written for each of its components again.
+    /// Cost: a scan of the segments' numbers of tiles of 2048 elements, and two launches, of which the first
+    /// goes over the tiles and the second over the segments. A tile is reduced by one thread, and the results
+    /// of a segment's tiles are joined by one. A segment has at most 2^33 elements. Elements are scalars in this
+    /// version: of complex numbers and structs, reduce each field.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

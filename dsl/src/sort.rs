@@ -15,7 +15,7 @@ fn argsort(at: Place, x: NodeRef) -> NodeRef {
     make(at, Type::vector(Ty::I64), Op::Argsort(x))
 }
 
-/// The same in descending order: that of numbers which fall where the elements rise. `-x` is as much a NaN as `x`.
+/// The keys of a descending sort: they fall where the elements rise. `-x` is as much a NaN as `x`.
 fn argsort_descending(at: Place, construct: &'static str, x: NodeRef) -> NodeRef {
     let falling = if x.ty.elem.is_float() { UnaryOp::Neg } else { UnaryOp::Not };
     argsort(at, node::map_one(at, construct, &[x], |v| node::unary(at, falling, v[0])))
@@ -36,9 +36,9 @@ impl<T: Elem> VExp<T> {
     /// The indices of the elements in ascending order of these: -0 before +0, NaNs last, false before true, and
     /// equal elements in the order of their indices. A sort stands outside of closures.
     ///
-    /// Cost: two launches for each time that the number of elements can be halved, 40 for a million. A short one finds
-    /// where every 64th element comes from; in the other one each element searches between two of these places, and
-    /// keys and indices move.
+    /// Cost: two launches for each time that the number of elements can be halved, 40 for a million. A short
+    /// one finds where every 64th element comes from; in the other one each element searches between two of
+    /// these places, and keys and indices move.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

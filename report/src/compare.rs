@@ -74,7 +74,8 @@ fn is_a_users(row: &Row) -> bool {
     ["", "options", "options_tails", "options_fast", "staged", "device"].contains(&way.as_str())
 }
 
-/// How exact a way is: approximate functions, reciprocals for quotients, or Black-Scholes with exact tails, compare with their like.
+/// How exact a way is: approximate functions, reciprocals for quotients, or Black-Scholes with exact tails,
+/// compare with their like.
 fn accuracy(row: &Row) -> &'static str {
     let (By::Ours(way) | By::Peer(way)) = &row.by else { return "" };
     match () {

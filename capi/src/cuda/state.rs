@@ -130,7 +130,7 @@ unsafe impl Send for Stream {}
 // SAFETY: the reason is the same as above.
 unsafe impl Sync for Stream {}
 
-/// The number of this library's kernels: fills, copies and conversions to bool, for elements of 1,
-/// 2, 4 and 8 bytes, along one axis or three; copies along four, and fills of bytes; and one that takes words of 8 bytes
+/// The number of this library's kernels: fills, copies and conversions to bool, for elements of 1, 2, 4 and 8
+/// bytes, along one axis or three; copies along four, and fills of bytes; and one that takes words of 8 bytes
 /// along one axis.
 pub(super) const KERNELS: usize = 30;

@@ -1,5 +1,5 @@
-//! What of a package is read when. Its texts are written by hand; there are launches for GPUs and no code, so that any
-//! machine runs this.
+//! What of a package is read when. Its texts are written by hand; there are launches for GPUs and no code, so
+//! that any machine runs this.
 
 use super::*;
 use crate::guard::agpu_last_error_message;

@@ -26,9 +26,9 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The most known conditions that are combined to prove one form.
 const MOST_STEPS: u32 = 4;
-/// The most nodes that are visited, and made anew in closures, for each node of a function: once for each condition.
+/// The most nodes that are visited for each node of a function: a node is visited once for each
+/// condition under which it is needed.
 const MOST_VISITS: usize = 8;
-const MOST_OPENED: usize = 32;
 
 /// Proves reads in all results of a function, with the help of its shape rules.
 pub fn prove_guarded(f: &mut Function, rules: &Equations) {
@@ -36,18 +36,21 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
     let mut leads = HashSet::default();
     for n in &order {
         let op = f.graph.op(*n);
-        let below = |o: NodeId| leads.contains(&o);
-        if is_wanted(&f.graph, op) || op.operands().any(below) || op.lambda().is_some_and(|l| below(l.body)) {
+        let below = |o: &NodeId| leads.contains(o);
+        if is_wanted(&f.graph, op)
+            || op.operands().any(|o| below(&o))
+            || op.lambda().is_some_and(|l| below(&l.body))
+        {
             leads.insert(*n);
         }
     }
     if leads.is_empty() {
         return;
     }
-    let (visits, opened) = (MOST_VISITS * order.len(), MOST_OPENED * order.len());
+    let visits = MOST_VISITS * order.len();
     let closed = HashMap::default();
     let mut guards =
-        Guards { rules, indices: vec![], conditions: vec![], leads, visits, opened, closed, steps: None };
+        Guards { rules, indices: vec![], conditions: vec![], leads, visits, closed, steps: None };
     for r in &mut f.results {
         r.value = guards.node(&mut f.graph, r.value, &mut HashMap::default());
     }
@@ -71,8 +74,7 @@ pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], 
     });
     let indices = indices.collect();
     let (leads, closed) = (HashSet::default(), HashMap::default());
-    let guards =
-        Guards { rules, indices, conditions: vec![], leads, visits: 0, opened: 0, closed, steps: None };
+    let guards = Guards { rules, indices, conditions: vec![], leads, visits: 0, closed, steps: None };
     inside.into_iter().all(|n| match g.op(n).clone() {
         Op::Elem(x, index) => guards.clamped(g, x, &index).is_some_and(|made| made == index),
         _ => true,
@@ -102,16 +104,16 @@ struct Guards<'a> {
     /// The nodes through which a total read, or a division that leaves a record, is reached.
     leads: HashSet<NodeId>,
     visits: usize,
-    opened: usize,
     /// The nodes for those that depend on no index.
     closed: HashMap<NodeId, NodeId>,
-    /// The last loop of an element with its new step, which all of its values have.
+    /// The last loop of an element, by its step, its count and what was known around it, with its new step: all of
+    /// its values have the same.
     steps: Option<(Steps, Lambda)>,
 }
 
 impl Guards<'_> {
     fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
-        if !self.leads.contains(&n) || self.visits == 0 || self.opened == 0 {
+        if !self.leads.contains(&n) || self.visits == 0 {
             return n;
         }
         if g.is_closed(n) && !(self.indices.is_empty() && self.conditions.is_empty()) {
@@ -199,9 +201,7 @@ impl Guards<'_> {
     /// Notes the nodes of an opened body through which something to be proven is reached.
     fn lead(&mut self, g: &Graph, body: NodeId) {
         // what depends on no index is known already, and so is what is below a lead
-        let inside = g.reachable_until([body], |n| g.is_closed(n) || self.leads.contains(&n));
-        self.opened = self.opened.saturating_sub(inside.len());
-        for n in inside {
+        for n in g.reachable_until([body], |n| g.is_closed(n) || self.leads.contains(&n)) {
             let op = g.op(n);
             let below = |o: NodeId| self.leads.contains(&o);
             if is_wanted(g, op) || op.operands().any(below) || op.lambda().is_some_and(|l| below(l.body)) {

@@ -23,6 +23,13 @@ pub fn may_record(g: &Graph, n: NodeId) -> bool {
     false
 }
 
+/// Returns whether computing these values, with the elements of nested operations in them, may leave an error record;
+/// what another launch has computed leaves none here.
+pub fn may_record_here(g: &Graph, roots: impl IntoIterator<Item = NodeId>) -> bool {
+    let is_known = |n: NodeId| g.is_closed(n) && g.op(n).needs_launch();
+    g.reachable_until(roots, is_known).into_iter().any(|n| g.op(n).may_record(g))
+}
+
 /// Returns what an error record of a node says, where it is that a loop or an iteration does not end.
 pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
     let Op::Within(steps, _) = *g.op(n) else { return None };

@@ -47,8 +47,8 @@ const GCC_FLAGS: [&str; 3] = [
     // functions then vectorise worse, by a tenth to a third, and for some of them GCC 13 runs out
     // of memory.
     "-fno-thread-jumps",
-    // The optimisation computes a maximum of a maximum by branches, which then become eight comparisons in place of two
-    // instructions (GCC 12).
+    // The optimisation computes a maximum of a maximum by branches, which then become eight comparisons in
+    // place of two instructions (GCC 12).
     "-fno-tree-partial-pre",
 ];
 

@@ -31,7 +31,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "bounds", run: bounds::run },
     // comes before everything that knows reductions: writes those in order as reductions of tiles
     Pass { name: "ordered", run: ordered::run },
-    // comes before everything that knows arrays: writes scans as parts that are stored, or as arrays of partial results
+    // comes before everything that knows arrays: writes scans as parts that are stored, or as arrays of
+    // partial results
     Pass { name: "scans", run: scans::run },
     // comes early, so that equal sizes become equal nodes
     Pass { name: "simplify", run: simplify::run },

@@ -1,8 +1,8 @@
 //! Writes scans (semantics 5.18) as parts that have strategies of their own: the totals of tiles, what stands before
 //! each tile, and the tiles' scans behind that ([`ScanPart`]).
 //!
-//! Where the operator or an element may leave an error record, a scan becomes arrays of partial results, each of which
-//! is a `generate`, so that the strategies for elements leave the records.
+//! Where the operator or an element may leave an error record, a scan becomes arrays of partial results, each
+//! of which is a `generate`, so that the strategies for elements leave the records.
 //!
 //! ```text
 //! %s = scan (+) from %init over %x
@@ -23,6 +23,7 @@
 //! its operator may leave error records, which it then leaves once. The total of a part that is not complete is
 //! any value: nothing reads it.
 
+use crate::core::records::may_record_here;
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, tuples};
@@ -43,7 +44,7 @@ pub fn run(f: Function) -> Result<Function> {
     Ok(rewrite_from(&f, true, &mut |g, op, old| match op {
         Op::Scan { part: ScanPart::Whole, join, init, src, which } => {
             let once = f.graph.node(old).once;
-            if !may_record(g, &[join.body, init, src]) {
+            if !may_record_here(g, [join.body, init, src]) {
                 return by_tiles(g, (join, init, src), which, once);
             }
             let init = tuples::components(g, init);
@@ -51,13 +52,6 @@ pub fn run(f: Function) -> Result<Function> {
         }
         op => g.add(op),
     }))
-}
-
-/// Whether a value that is computed here may leave an error record.
-fn may_record(g: &Graph, roots: &[NodeId]) -> bool {
-    let is_known = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
-    let all = g.reachable_until(roots.iter().copied(), is_known);
-    all.into_iter().any(|n| g.op(n).may_record(g))
 }
 
 /// Returns a component of a scan whose tiles are scanned by strategies of their own.

@@ -6,9 +6,9 @@
 //! %keys = materialize (map %x to integers of the same order)
 //! %order = iterate @merge 1 by (the steps after which one run is left) from %keys, (0, 1, .. n - 1)
 //!
-//! step @merge(%keys, %order) -> (next, order): the runs have 2^turn elements; element i of a pair of runs is found
-//! by a search for how many of the elements before it in the merged run are those of the first run, between the bounds
-//! that the same search has found for every 64th element
+//! step @merge(%keys, %order) -> (next, order): the runs have 2^turn elements; element i of a pair of runs is
+//! found by a search for how many of the elements before it in the merged run are those of the first run,
+//! between the bounds that the same search has found for every 64th element
 //! ```
 //!
 //! An element of a step reads elements of the step before alone, so that its launch needs neither shared counters nor
@@ -156,8 +156,8 @@ impl Runs {
         Runs { keys, n, length, both, mask, last, steps }
     }
 
-    /// For each block of results, and for the end of the last one, the first element of a first run that does not come
-    /// before the block. These numbers ascend, and so bound the searches of a block's elements.
+    /// For each block of results, and for the end of the last one, the first element of a first run that does
+    /// not come before the block. These numbers ascend, and so bound the searches of a block's elements.
     fn bounds(&self, g: &mut Graph) -> NodeId {
         let count = with_number(g, BinaryOp::Add, self.n, 2 * BLOCK - 1);
         let count = with_number(g, BinaryOp::Div, count, BLOCK);
@@ -234,8 +234,8 @@ impl Pair<'_> {
         (binary(g, Max, self.first, least), binary(g, Min, self.i, self.second))
     }
 
-    /// The first element of the first run that does not come before the element's place: each that does is not greater
-    /// than the element of the second run which it would leave last.
+    /// The first element of the first run that does not come before the element's place: each that does is
+    /// not greater than the element of the second run which it would leave last.
     ///
     /// Nothing in the loop adds what depends on the element to what depends on the step, because the order of such
     /// operands is not that of another array's element.

@@ -135,10 +135,10 @@ impl Launch {
         i64::from(self.grain).saturating_mul(of_element.max(1))
     }
 
-    /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number
-    /// of units of work, rows or strips of columns, and the length of these: if there are several units, and one
-    /// for each thread, two levels of the tree serve the length, and it is faster. One that is computed in order runs if
-    /// there is one thread.
+    /// Whether a CPU runs the launch instead of the steps behind it ([`Step::Instead`]), given its number of
+    /// units of work, rows or strips of columns, and the length of these: if there are several units, and one
+    /// for each thread, two levels of the tree serve the length, and it is faster. One that is computed in
+    /// order runs if there is one thread.
     pub fn runs_instead(&self, units: i64, length: Option<i64>, threads: usize) -> bool {
         if self.sequential {
             return threads == 1;

@@ -1,10 +1,11 @@
 //! Loops of one element (`Op::Loop`, semantics 5.16): a loop that ends when the element decides.
 //!
-//! All values of a loop have the same operands, so the first one that is needed emits the loop, and the others read
-//! its registers. What does not depend on a step is computed before the loop. Nothing is unrolled. A condition that
-//! takes no statements and reads nothing in each step is the loop's own; otherwise a flag says whether the loop goes on. What the
-//! condition and the step both compute of the states is computed once, with the condition of the next step, and kept
-//! in registers (loop inversion): assemblers compute it again behind the branch.
+//! All values of a loop have the same operands, so the first one that is needed emits the loop, and the
+//! others read its registers. What does not depend on a step is computed before the loop. Nothing is
+//! unrolled. A condition that takes no statements and reads nothing in each step is the loop's own; otherwise
+//! a flag says whether the loop goes on. What the condition and the step both compute of the states is
+//! computed once, with the condition of the next step, and kept in registers (loop inversion): assemblers
+//! compute it again behind the branch.
 
 use super::lower::{Lower, Region, Surroundings, named};
 use super::nested_loop::{assign, invariant_nodes, reads};
@@ -207,9 +208,9 @@ struct Step<'a> {
     shared: Vec<NodeId>,
 }
 
-/// Returns the largest values of the states that both the condition and the next states need. There are none if
-/// the condition reads in each step or has loops: it is computed once more behind the last step here. What was computed
-/// before the steps is known.
+/// Returns the largest values of the states that both the condition and the next states need. There are none
+/// if the condition reads in each step or has loops: it is computed once more behind the last step here. What
+/// was computed before the steps is known.
 fn shared(
     l: &Lower,
     condition: NodeId,

@@ -7,6 +7,7 @@ pub use super::items::{Item, is_nested, is_store};
 use super::scans::Scan;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::{self, Visited};
+use crate::core::records::may_record_here;
 use crate::core::{Form, Function, Graph, NodeId, Op, ScanPart, tuples};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -199,9 +200,7 @@ fn may_record(g: &Graph, fused: &FusedGroup) -> bool {
         let op = g.op(it.node);
         op.operands().chain(op.lambda().map(|l| l.body)).collect::<Vec<NodeId>>()
     };
-    let is_other = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
-    let all = g.reachable_until(fused.items.iter().flat_map(parts), is_other);
-    all.into_iter().any(|n| g.op(n).may_record(g))
+    may_record_here(g, fused.items.iter().flat_map(parts))
 }
 
 /// Returns the number of items, where one with several accumulators counts as that many, and all

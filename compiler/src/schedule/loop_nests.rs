@@ -15,6 +15,7 @@ use super::identity::commutative;
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
 pub use super::unlikely::is_unlikely;
+use crate::core::records::may_record_here;
 use crate::core::{Graph, NodeId, Op, Var, tuples};
 use crate::scalar::Ty;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -78,7 +79,7 @@ pub struct Nest {
 /// over the inner index. What another launch has computed is a load here, whatever it was computed
 /// from.
 pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
-    if may_record(&l.g, roots) {
+    if may_record_here(&l.g, roots.iter().copied()) {
         return None;
     }
     let nest = find_any(l, roots)?;
@@ -86,13 +87,6 @@ pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     let in_loops: Vec<NodeId> = nest.loops.iter().flat_map(Loop::roots).collect();
     let found = g.reachable_until(in_loops, |n| g.is_closed(n)).into_iter().any(|n| is_unlikely(g, n));
     (!found).then_some(nest)
-}
-
-/// Whether computing these values, and the elements of nested operations in them, may leave an error
-/// record.
-pub fn may_record(g: &Graph, roots: &[NodeId]) -> bool {
-    let needed = g.reachable_until(roots.iter().copied(), |n| is_known(g, n));
-    needed.into_iter().any(|n| g.op(n).may_record(g))
 }
 
 /// Whether another launch has computed a value.

@@ -64,7 +64,8 @@ fn is_free(g: &Graph, join: &Lambda, joined: &[NodeId], at: usize) -> bool {
     }
 }
 
-/// If two components are an extreme element and its number, returns the comparison by which an element is more extreme.
+/// If two components are an extreme element and its number, returns the comparison by which an element is
+/// more extreme.
 fn place(g: &mut Graph, join: &Lambda, joined: &[NodeId], [value, number]: [usize; 2]) -> Option<BinaryOp> {
     let var = |g: &mut Graph, at: usize| g.add(Op::Var(join.params[at].0, join.params[at].1));
     let n = joined.len();
@@ -79,9 +80,9 @@ fn place(g: &mut Graph, join: &Lambda, joined: &[NodeId], [value, number]: [usiz
     })
 }
 
-/// Returns the operator of a reduction whose order is free, for the elements one after another in their order. An extreme
-/// element stays if no later one is more extreme; the first one takes the place of the initial value, than which nothing
-/// is less extreme.
+/// Returns the operator of a reduction whose order is free, for the elements one after another in their
+/// order. An extreme element stays if no later one is more extreme; the first one takes the place of the
+/// initial value, than which nothing is less extreme.
 pub fn in_order(g: &mut Graph, node: NodeId) -> Option<Lambda> {
     let Op::Reduce { join, init, .. } = g.op(node).clone() else { return None };
     let joined = tuples::components(g, join.body);
@@ -112,8 +113,8 @@ pub fn in_order(g: &mut Graph, node: NodeId) -> Option<Lambda> {
     }))
 }
 
-/// Whether an element y takes the place of x, which came before it or is the initial value: it is the first one, or more
-/// extreme. The first NaN is the most extreme.
+/// Whether an element y takes the place of x, which came before it or is the initial value: it is the first
+/// one, or more extreme. The first NaN is the most extreme.
 fn takes_later(g: &mut Graph, better: BinaryOp, x: NodeId, y: NodeId, number: NodeId) -> NodeId {
     let binary = |g: &mut Graph, op, a, b| g.add(Op::Binary(op, a, b));
     let zero = g.lit(Lit::i64(0));

@@ -56,7 +56,8 @@ pub struct Column<'a> {
 }
 
 impl Column<'_> {
-    /// Emits the column's step, which computes `roots` of `vars`, or only the values of `conditions` if there are any.
+    /// Emits the column's step, which computes `roots` of `vars`, or only the values of `conditions` if there
+    /// are any.
     pub fn step(
         &self,
         l: &mut Lower,

@@ -6,8 +6,8 @@
 //! counter: what they join to is what halving gives. So no array is longer than a block, and elements are written
 //! behind the reads of their block, so that an output may be an input.
 //!
-//! What stands before each tile is computed by one thread, by such a counter of tiles. A single thread scans each tile as
-//! soon as it knows that, and so reads the elements once.
+//! What stands before each tile is computed by one thread, by such a counter of tiles. A single thread scans
+//! each tile as soon as it knows that, and so reads the elements once.
 
 mod counter;
 

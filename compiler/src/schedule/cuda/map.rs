@@ -33,8 +33,9 @@ pub const THREADS: u32 = 256;
 /// Words of memory that a thread keeps in flight: at full occupancy, one access of 16 bytes covers
 /// the latency (measured: more is slower).
 const WORDS_IN_FLIGHT: i64 = 4;
-/// The words that an element reads of different arrays from which on a thread has one element. Measured on a D2Q9 step,
-/// nine arrays: 0.615 ms with 32 registers, in place of 0.624 ms with two elements and 48 registers.
+/// The words that an element reads of different arrays from which on a thread has one element. Measured on a
+/// D2Q9 step, nine arrays: 0.615 ms with 32 registers, in place of 0.624 ms with two elements and 48
+/// registers.
 const MANY_WORDS: i64 = 8;
 /// The maximum number of elements of a thread. Each element takes registers of its own, however few
 /// bytes it has.

@@ -25,11 +25,13 @@ use crate::schedule::{thread_rows, unroll_and_jam};
 const LONGEST_OF_TWO: u32 = 16;
 /// The most nodes of the straight code.
 const MOST_NODES: usize = 2048;
-/// Threads of a block. The assignment of points of 16 dimensions to 8 centres takes 0.0892 ms with 128, 0.0921 with 256.
+/// Threads of a block. The assignment of points of 16 dimensions to 8 centres takes 0.0892 ms with 128,
+/// 0.0921 with 256.
 pub const THREADS: u32 = 128;
-/// The words of a thread's rows up to which eight blocks are resident at least, with 64 registers a thread, and of rows
-/// whose code has no loops. In blocks of 256 threads the assignment above took 0.098 ms with as many threads, 0.101 with
-/// three quarters and 0.102 with half of them; with a staged number of centres 0.120, 0.126 and 0.131.
+/// The words of a thread's rows up to which eight blocks are resident at least, with 64 registers a thread,
+/// and of rows whose code has no loops. In blocks of 256 threads the assignment above took 0.098 ms with as
+/// many threads, 0.101 with three quarters and 0.102 with half of them; with a staged number of centres
+/// 0.120, 0.126 and 0.131.
 const WORDS_OF_EIGHT: usize = 32;
 const WORDS_OF_EIGHT_STRAIGHT: usize = 16;
 

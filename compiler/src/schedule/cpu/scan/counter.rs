@@ -1,5 +1,5 @@
-//! What stands before a part, from the totals of the parts before it: those of aligned blocks are kept that the part's
-//! number has bits for, as in a binary counter.
+//! What stands before a part, from the totals of the parts before it: those of aligned blocks are kept that
+//! the part's number has bits for, as in a binary counter.
 
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

@@ -1,6 +1,7 @@
 //! Recognises contractions, and chooses their tiles.
 
 use super::params::{ContractionParams, ROWS, SIDE_THREADS, Side, THREADS};
+use crate::core::records::may_record_here;
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::WARP;
 use crate::schedule::element::opened;
@@ -39,7 +40,7 @@ pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<ContractionPara
     if !nest.loops.is_empty() || of.order != Order::Tree {
         return None;
     }
-    let may_record = loop_nests::may_record(&l.g, &roots);
+    let may_record = may_record_here(&l.g, roots.iter().copied());
     let sides = sides(&l.g, &index, k, &of)?;
     let mut params = ContractionParams { index, k, of, roots, sides, staged: 0, unrolled: 0, may_record };
     (choose_tiles(&l.g, &mut params) && !has_unlikely(&l.g, &params)).then_some(params)
