@@ -199,6 +199,13 @@ pub fn eval_mul_add(a: Lit, b: Lit, c: Lit) -> Lit {
 
 /// Returns `x as to`, by the rules of semantics 2.6 (which are Rust's, extended to bool).
 pub fn eval_cast(to: Ty, x: Lit) -> Lit {
+    eval_known_cast(to, x)
+}
+
+/// Does the same as [`eval_cast`], but is inlined: if the caller's types are constants, only one
+/// instruction is left.
+#[inline(always)]
+pub fn eval_known_cast(to: Ty, x: Lit) -> Lit {
     if to.is_half() {
         let bits = match x.as_float() {
             Some(x) => half::of_f64(to, x),

@@ -12,7 +12,8 @@ pub mod near;
 pub mod ops;
 
 pub use eval::{
-    Fault, eval_binary, eval_cast, eval_known_binary, eval_known_unary, eval_mul_add, eval_unary,
+    Fault, eval_binary, eval_cast, eval_known_binary, eval_known_cast, eval_known_unary, eval_mul_add,
+    eval_unary,
 };
 pub use lit::Lit;
 pub use ops::{BinaryOp, UnaryOp};

@@ -13,7 +13,7 @@ use crate::scalar::{Lit, Ty};
 macro_rules! operand {
     ($m:ident, $room:ident, $w:ident, $e:expr, $mask:ident, $at:ident) => {
         match $e {
-            $crate::kernel::Expr::Reg(r) => &*$w.regs[r.0 as usize],
+            $crate::kernel::Expr::Reg(r) => $w.regs.get(*r),
             e => {
                 $room = $crate::kernel::interp::lanes::Lanes::none($crate::scalar::Ty::Bool);
                 $m.eval_to(&mut $room, $w, e, $mask, $at)?;
@@ -43,7 +43,7 @@ impl<'k> Machine<'k, '_> {
     ) -> Check<()> {
         match e {
             Expr::Lit(l) => out.splat(*l),
-            Expr::Reg(r) => *out = *w.regs[r.0 as usize],
+            Expr::Reg(r) => *out = *w.regs.get(*r),
             Expr::In(i) => out.splat(self.args.ins[*i as usize]),
             Expr::Slot(i) => {
                 out.ty = self.k.slots[*i as usize].ty;

@@ -30,7 +30,7 @@ impl<'k> Machine<'k, '_> {
             // the element of 16 bits in a row and column of this matrix
             let element =
                 |row: usize, column: usize| rows[8 * m + row][column / 2] >> (16 * (column % 2)) & 0xffff;
-            w.regs[r.0 as usize].bits = array::from_fn(|l| match transposed {
+            w.regs.get_mut(*r).bits = array::from_fn(|l| match transposed {
                 false => rows[8 * m + l / 4][l % 4],
                 true => element(2 * (l % 4), l / 4) | element(2 * (l % 4) + 1, l / 4) << 16,
             });
@@ -71,11 +71,11 @@ impl<'k> Machine<'k, '_> {
         for (s, r) in sums.iter().enumerate() {
             let sum = |l: usize| {
                 let (i, j) = (l / 4 + 8 * (s / 2), 2 * (l % 4) + s % 2);
-                let before = f32::from_bits(w.regs[r.0 as usize].bits[l] as u32);
+                let before = f32::from_bits(w.regs.get(*r).bits[l] as u32);
                 let pairs = a[i * depth..][..depth].iter().zip(&b[j * depth..][..depth]);
                 u64::from(pairs.fold(before, |sum, (a, b)| a.mul_add(*b, sum)).to_bits())
             };
-            w.regs[r.0 as usize].bits = array::from_fn(sum);
+            w.regs.get_mut(*r).bits = array::from_fn(sum);
         }
         Ok(())
     }

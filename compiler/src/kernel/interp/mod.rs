@@ -22,6 +22,7 @@ mod machine;
 mod matrices;
 mod memory;
 mod operators;
+mod registers;
 mod warp;
 
 pub use args::{Args, ArrayArg, Grid};
@@ -103,9 +104,9 @@ impl<'k> Block<'k> {
         Block { number, warps: warps.collect(), waits: false }
     }
 
-    /// Returns the warps that can run.
-    fn running(&self) -> Vec<usize> {
-        (0..self.warps.len()).filter(|w| self.warps[*w].state == State::Running).collect()
+    /// Returns the numbers of the warps that can run.
+    fn running(&self) -> impl DoubleEndedIterator<Item = usize> + Clone {
+        (0..self.warps.len()).filter(|w| self.warps[*w].state == State::Running)
     }
 
     fn go_on(&mut self) {
@@ -202,6 +203,18 @@ impl Schedule {
         }
     }
 
+    /// Chooses the number of a block or warp among those that can run.
+    fn choose(&mut self, mut ready: impl DoubleEndedIterator<Item = usize> + Clone) -> Option<usize> {
+        match self.order {
+            Order::Ascending => ready.next(),
+            Order::Descending => ready.next_back(),
+            Order::Random(_) => match ready.clone().count() {
+                0 => None,
+                count => ready.nth(self.below(count)),
+            },
+        }
+    }
+
     fn run<'k>(&mut self, m: &mut Machine<'k, '_>) -> Check<()> {
         let size = m.k.cluster.max(1);
         let window = if let Order::Random(_) = self.order { RESIDENT.div_ceil(size as usize) } else { 1 };
@@ -213,15 +226,8 @@ impl Schedule {
             {
                 blocks.extend((number * size..(number + 1) * size).map(|number| Block::start(m, number)));
             }
-            let ready: Vec<usize> = (0..blocks.len()).filter(|b| !blocks[*b].waits).collect();
-            let b = match self.order {
-                _ if ready.is_empty() => return Ok(()),
-                Order::Ascending => ready[0],
-                Order::Descending => ready[ready.len() - 1],
-                Order::Random(_) => ready[self.below(ready.len())],
-            };
-            let running = blocks[b].running();
-            if running.is_empty() {
+            let Some(b) = self.choose((0..blocks.len()).filter(|b| !blocks[*b].waits)) else { return Ok(()) };
+            let Some(w) = self.choose(blocks[b].running()) else {
                 let number = blocks[b].number;
                 let met = blocks[b].meet(m)?;
                 if let Met::Ended = met {
@@ -231,12 +237,8 @@ impl Schedule {
                     meet_cluster(&mut blocks, number / size, m)?;
                 }
                 continue;
-            }
-            let (w, turn) = match self.order {
-                Order::Ascending => (running[0], u64::MAX),
-                Order::Descending => (running[running.len() - 1], u64::MAX),
-                Order::Random(_) => (running[self.below(running.len())], 1 + self.below(16) as u64),
             };
+            let turn = if let Order::Random(_) = self.order { 1 + self.below(16) as u64 } else { u64::MAX };
             let warp = &mut blocks[b].warps[w];
             let mut left = turn;
             while warp.state == State::Running && left > 0 {

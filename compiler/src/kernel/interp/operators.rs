@@ -4,8 +4,8 @@
 use super::lanes::{Bits, Lanes, lanes};
 use crate::kernel::WARP;
 use crate::scalar::{
-    BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_cast, eval_known_binary, eval_known_unary, eval_mul_add,
-    eval_unary,
+    BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_cast, eval_known_binary, eval_known_cast, eval_known_unary,
+    eval_mul_add, eval_unary,
 };
 
 /// Writes the value of each lane of `mask`, computed from its bits.
@@ -48,8 +48,8 @@ pub(super) fn binary(out: &mut Lanes, op: BinaryOp, a: &Lanes, b: &Lanes, mask: 
             match (a.ty, op) {
                 $($((Ty::$ty, BinaryOp::$op) => {
                     let lit = |bits| Lit { ty: Ty::$ty, bits };
-                    for (out, (a, b)) in out.bits.iter_mut().zip(a.bits.iter().zip(&b.bits)) {
-                        *out = eval_known_binary(BinaryOp::$op, lit(*a), lit(*b)).0.bits;
+                    for l in 0..WARP as usize {
+                        out.bits[l] = eval_known_binary(BinaryOp::$op, lit(a.bits[l]), lit(b.bits[l])).0.bits;
                     }
                 })*)*
                 _ => each(&mut out.bits, mask, |l| eval_binary(op, a.at(l), b.at(l)).0),
@@ -89,24 +89,26 @@ pub(super) fn mul_add(out: &mut Lanes, [a, b, c]: [&Lanes; 3], mask: u32) {
 /// Returns `a as to` in the lanes of `mask`.
 pub(super) fn cast(out: &mut Lanes, to: Ty, a: &Lanes, mask: u32) {
     macro_rules! frequent {
-        ($($from:ident $to:ident $convert:expr;)*) => {
+        ($($from:ident: $($to:ident)*;)*) => {
             match (a.ty, to) {
-                $((Ty::$from, Ty::$to) => {
-                    for (out, a) in out.bits.iter_mut().zip(&a.bits) {
-                        *out = $convert(Lit { ty: Ty::$from, bits: *a }).bits;
+                $($((Ty::$from, Ty::$to) => {
+                    for l in 0..WARP as usize {
+                        out.bits[l] = eval_known_cast(Ty::$to, Lit { ty: Ty::$from, bits: a.bits[l] }).bits;
                     }
-                })*
+                })*)*
                 _ => each(&mut out.bits, mask, |l| eval_cast(to, a.at(l))),
             }
         };
     }
     frequent! {
-        I32 I64 |a: Lit| Lit::i64(a.as_i32().into());
-        I64 I32 |a: Lit| Lit::i32(a.as_i64() as i32);
-        I32 U32 |a: Lit| Lit::u32(a.as_u32());
-        U32 I32 |a: Lit| Lit::i32(a.as_i32());
-        F32 F64 |a: Lit| Lit::f64(a.as_f32().into());
-        F64 F32 |a: Lit| Lit::f32(a.as_f64() as f32);
+        I32: I64 U32 U64 F32 F64;
+        U32: I32 I64 U64 F32;
+        I64: I32 U32 U64 F32 F64;
+        U64: I32 U32 I64;
+        F32: F64 I32;
+        F64: F32;
+        U8: I32 U32 F32;
+        Bool: I32 U32 I64;
     }
     out.ty = to;
 }

@@ -7,9 +7,10 @@
 
 use super::eval::operand;
 use super::fault::{Check, FaultKind};
-use super::lanes::{Bits, Lanes, lanes, packed};
+use super::lanes::{Lanes, lanes, packed};
 use super::machine::{Machine, Who};
 use super::memory::Id;
+use super::registers::Registers;
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
 use crate::scalar::Ty;
 
@@ -42,14 +43,11 @@ struct Frame<'k> {
 }
 
 /// The state of a warp.
-#[allow(clippy::vec_box, reason = "a register's new value takes its place without a copy")]
 pub(super) struct Warp<'k> {
     /// The number in the grid of lane 0's thread.
     first: u32,
     shared: Id,
-    pub regs: Vec<Box<Lanes>>,
-    /// Room for the next value of a register.
-    spare: Option<Box<Lanes>>,
+    pub regs: Registers<'k>,
     /// The elements of each local array; `None` for those that nothing wrote.
     locals: Vec<Vec<[Option<u64>; WARP as usize]>>,
     stack: Vec<Frame<'k>>,
@@ -63,8 +61,7 @@ impl<'k> Warp<'k> {
         let mut w = Warp {
             first,
             shared,
-            regs: k.regs.iter().map(|r| Box::new(Lanes::none(r.1))).collect(),
-            spare: None,
+            regs: Registers::new(k),
             locals: k.locals.iter().map(|l| vec![[None; WARP as usize]; l.2 as usize]).collect(),
             stack: Vec::new(),
             state: State::Running,
@@ -119,15 +116,6 @@ impl<'k> Warp<'k> {
         let at = usize::try_from(index).ok()?;
         Some(&mut self.locals[array as usize].get_mut(at)?[lane])
     }
-
-    fn set(&mut self, r: Reg, values: &Bits, mask: u32) {
-        let reg = &mut self.regs[r.0 as usize].bits;
-        if mask == u32::MAX {
-            *reg = *values;
-        } else {
-            lanes(mask).for_each(|l| reg[l] = values[l]);
-        }
-    }
 }
 
 impl<'k> Machine<'k, '_> {
@@ -145,14 +133,9 @@ impl<'k> Machine<'k, '_> {
         f.at += 1;
         match s {
             Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
-                let mut value = w.spare.take().unwrap_or_else(|| Box::new(Lanes::none(Ty::Bool)));
+                let mut value = w.regs.room();
                 self.eval_to(&mut value, w, e, mask, s)?;
-                match mask {
-                    // values of all lanes are not copied
-                    u32::MAX => std::mem::swap(&mut w.regs[r.0 as usize], &mut value),
-                    _ => w.set(*r, &value.bits, mask),
-                }
-                w.spare = Some(value);
+                w.regs.put(*r, value, mask);
             }
             Stmt::Store(m, i, e) => {
                 if let Mem::Local(array) = m {
@@ -183,7 +166,7 @@ impl<'k> Machine<'k, '_> {
                 let mut values = vec![0; regs.len()];
                 for l in lanes(mask) {
                     self.load(w.who(l, s), *m, index.index(l), &mut values)?;
-                    regs.iter().zip(&values).for_each(|(r, v)| w.regs[r.0 as usize].bits[l] = *v);
+                    regs.iter().zip(&values).for_each(|(r, v)| w.regs.get_mut(*r).bits[l] = *v);
                 }
             }
             Stmt::StoreVec(m, i, values) => {
@@ -214,7 +197,7 @@ impl<'k> Machine<'k, '_> {
             }
             Stmt::Seq(r, lo, hi, body) => {
                 let (lo, hi) = (self.eval(w, lo, mask, s)?, self.eval(w, hi, mask, s)?);
-                w.set(*r, &lo.bits, mask);
+                w.regs.set(*r, &lo.bits, mask);
                 let taken = lo.below(&hi, mask);
                 w.enter(s, body, taken, Turn::Seq(*r, Box::new(hi)));
             }
@@ -229,7 +212,7 @@ impl<'k> Machine<'k, '_> {
                 order(&mut arriving);
                 for l in arriving {
                     let last = self.arrive(w.who(l, s), at.index(l), count.index(l))?;
-                    w.regs[r.0 as usize].bits[l] = last.into();
+                    w.regs.get_mut(*r).bits[l] = last.into();
                 }
             }
             Stmt::StoreTo(m, i, rank, e) => {
@@ -249,7 +232,7 @@ impl<'k> Machine<'k, '_> {
             Stmt::Pack(r, values) => {
                 let values: Vec<Lanes> =
                     values.iter().map(|e| self.eval(w, e, mask, s)).collect::<Check<_>>()?;
-                w.set(*r, &packed(&values), mask);
+                w.regs.set(*r, &packed(&values), mask);
             }
             Stmt::CopyGroup => lanes(mask).for_each(|l| self.copy_group(w.thread(l))),
             Stmt::CopyWait(n) => lanes(mask).try_for_each(|l| self.copy_wait(w.thread(l), *n))?,
@@ -286,7 +269,7 @@ impl<'k> Machine<'k, '_> {
             Turn::Once => 0,
             Turn::While(c) => self.eval(w, c, f.mask, f.of)?.and(f.mask),
             Turn::Seq(r, hi) => {
-                let i = &mut w.regs[r.0 as usize];
+                let i = w.regs.get_mut(*r);
                 for l in lanes(f.mask) {
                     // the index is below the end, so the sum does not overflow
                     let next = i.index(l) + 1;
