@@ -39,7 +39,10 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
             return bad(format!("result {} is a tuple", r.name));
         }
         if is_part_of_scan(g, r.value) {
-            return bad(format!("result {} is a part of a scan that is not stored: `materialize` it", r.name));
+            return bad(format!(
+                "result {} is a part of a scan that is not stored: `materialize` it",
+                r.name
+            ));
         }
         if !g.is_closed(r.value) {
             return bad(format!("result {} has free variables", r.name));
@@ -92,7 +95,9 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         if !matches!(op, Op::Materialize(_))
             && let Some(part) = op.operands().find(|o| is_part_of_scan(g, *o))
         {
-            return bad(format!("{n:?} needs the part {part:?} of a scan, which is not stored: `materialize` it"));
+            return bad(format!(
+                "{n:?} needs the part {part:?} of a scan, which is not stored: `materialize` it"
+            ));
         }
         if let Some(what) = misplaced_tuple(g, n) {
             return bad(format!("{n:?} has a tuple as {what}"));
