@@ -1,7 +1,7 @@
 //! Operations, loads and bytes: what programs ask for, and what their launches make.
 
 use arraygpu_compiler::core::{Function, parse};
-use arraygpu_compiler::counts::{Counts, Size, asked, launched};
+use arraygpu_compiler::counts::{Counts, Size, asked, launched, law};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::Lit;
 
@@ -184,4 +184,42 @@ fn loops_of_elements_make_as_many_steps_as_they_say() {
     // where data end a loop, 64 steps are assumed, but no more than its limit
     of("1000i64", while_less, 3.0 * 64_000.0);
     of("10i64", while_less, 30_000.0);
+}
+
+/// A sort is charged what its merges do, so that a sum over all elements for each of them is seen beside one.
+#[test]
+fn a_sort_is_charged_what_it_does() {
+    let sort = "func @f(%x: [f32]) -> (order: [i64], r: [f32]) {
+  %0 = argsort %x
+  %n = len %x
+  %1 = generate %n (%i: i64) {
+    %a = at %x, %i
+    VALUE
+    yield %r
+  }
+  return %0, %1
+}
+";
+    let plain = sort.replace("VALUE", "%r = mul %a, 2f32");
+    for n in [100, 3000, 1 << 20] {
+        let (asked, launched) =
+            (of_program(&plain, &[vector(n)]).operations, of_launches(&plain, &[vector(n)]).operations);
+        assert!((0.8..1.25).contains(&(launched / asked)), "{n}: {launched} launched, {asked} asked for");
+    }
+    let sums = sort.replace(
+        "VALUE",
+        "%2 = generate %n (%j: i64) {
+      %b = at %x, %j
+      %3 = mul %a, %b
+      yield %3
+    }
+    %r = reduce (%p: f32, %q: f32) from 0f32 over %2 {
+      %s = add %p, %q
+      yield %s
+    }",
+    );
+    let of = |text: &str| driver::fuse(&function(text)).unwrap_or_else(|e| panic!("{e}"));
+    let found = law::excess(&function(&plain), &of(&sums)).unwrap();
+    assert!(found.is_some_and(|text| text.contains("extents of 16384")));
+    assert_eq!(law::excess(&function(&plain), &of(&plain)).unwrap(), None);
 }

@@ -5,6 +5,8 @@
 
 #[path = "common/growth.rs"]
 mod growth;
+#[path = "common/growth_nested.rs"]
+mod growth_nested;
 
 use arraygpu_compiler::budget::{self, Budget};
 use arraygpu_compiler::core::graph::marks;
@@ -70,13 +72,18 @@ fn is_stored_early(kind: Growth) -> bool {
 }
 
 fn measured(kind: Growth, n: usize) -> Stages {
+    stages(&format!("{kind:?} {n}"), is_stored_early(kind), || kind.program(n))
+}
+
+/// What each stage takes for a program; what comes from the pass `split` on is left out unless arrays are stored early.
+fn stages(name: &str, is_stored_early: bool, program: impl FnOnce() -> Function + Send) -> Stages {
     let mut m = Stages::default();
     let done = on_big_stack(|| {
-        let f = m.stage("build", || kind.program(n));
+        let f = m.stage("build", program);
         m.stage("verify", || verify::verify(&f))?;
         let text = m.stage("print", || print::print(&f, true));
         m.stage("parse", || parse::parse(&text).map(drop))?;
-        if is_stored_early(kind) {
+        if is_stored_early {
             let both = Targets { cpu: true, cuda: true };
             let compiled = compile_within(Budget::default(), "grown", vec![f.clone()], both)?;
             m.stage("explain", || compiled.explain(&Options::default(), Format::Text).map(drop))?;
@@ -84,7 +91,7 @@ fn measured(kind: Growth, n: usize) -> Stages {
         let mut f: Function = f;
         m.stage("mark", || passes::guard::mark(&mut f));
         for pass in PASSES {
-            if pass.name == "split" && !is_stored_early(kind) {
+            if pass.name == "split" && !is_stored_early {
                 return Ok(());
             }
             f = m.stage(&format!("pass {}", pass.name), || (pass.run)(f))?;
@@ -104,7 +111,7 @@ fn measured(kind: Growth, n: usize) -> Stages {
         }
         Ok(())
     });
-    done.unwrap_or_else(|e| panic!("{kind:?} {n}: {e}"));
+    done.unwrap_or_else(|e| panic!("{name}: {e}"));
     m
 }
 
@@ -130,6 +137,34 @@ fn linear(kinds: &[Growth]) {
                 let (before, now, least) = (before[i], of[i], SMALL[i]);
                 if now > least && now as f64 > MOST[i] * before.max(least / 8) as f64 {
                     bad.push(format!("{kind:?}: {stage} {what} {before} for {n}, {now} for {}", 4 * n));
+                }
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// Closures inside of closures cost no more than the program's text times their depth: a pass opens each of them
+/// once, and what is in it with it.
+#[test]
+fn closures_in_closures_cost_their_text_at_each_level() {
+    // four times as much for twice the depth
+    const MOST: [f64; 3] = [4.4, 4.4, 5.0];
+    const SMALL: Counts = [1_000, 1_000, 200_000];
+    let mut bad = Vec::new();
+    for kind in growth_nested::ALL {
+        let at = |depth: usize| stages(&format!("{kind:?} {depth}"), true, || kind.program(depth));
+        let depths = [4, 8, 16].map(|depth| (depth, at(depth)));
+        for ([(_, before), (depth, now)], i) in
+            depths.array_windows().flat_map(|pair| [(pair, 0), (pair, 1), (pair, 2)])
+        {
+            for (stage, of) in &now.0 {
+                let before = before.0.get(stage).map_or(0, |of| of[i]);
+                if of[i] > SMALL[i] && of[i] as f64 > MOST[i] * before as f64 {
+                    bad.push(format!(
+                        "{kind:?}: {stage} {i}: {before} for half of {depth}, {} for it",
+                        of[i]
+                    ));
                 }
             }
         }

@@ -3,7 +3,6 @@
 //! A destination's elements are found by sorting the destinations; equal ones keep the order of the elements.
 
 use crate::axis::generate;
-use crate::elem::Elem;
 use crate::handle::{IntoScalar, SExp, VExp};
 use crate::item::Item;
 use crate::node;
@@ -114,8 +113,6 @@ impl Destinations {
         (order, firsts.materialize())
     }
 }
-
-impl<T: Elem> VExp<T> {}
 
 impl<T: Item> VExp<T> {
     /// A vector of n elements, of which `destinations[i]` is element i of this one, and the others are `default`: of

@@ -6,7 +6,6 @@
 //! result.
 
 use crate::axis::generate;
-use crate::elem::Elem;
 use crate::element_loop::{loop_for, looped};
 use crate::handle::{SExp, VExp};
 use crate::item::Item;
@@ -129,7 +128,7 @@ pub(crate) fn reduced<T: Item>(
     })
 }
 
-impl<T: Elem> VExp<T> {
+impl<T: Item> VExp<T> {
     /// The reduction of each segment of the vector by `f`, beginning with `init`: segment k has the elements from
     /// `offsets[k]` up to, not including, `offsets[k + 1]`, so that there is one offset more than there are segments;
     /// a matrix in CSR has such offsets of its rows. Each segment is reduced in the order of `docs/semantics.md` 5.1
@@ -139,8 +138,7 @@ impl<T: Elem> VExp<T> {
     ///
     /// Cost: a scan of the segments' numbers of tiles of 2048 elements, and two launches, of which the first
     /// goes over the tiles and the second over the segments. A tile is reduced by one thread, and the results
-    /// of a segment's tiles are joined by one. A segment has at most 2^33 elements. Elements are scalars in this
-    /// version: of complex numbers and structs, reduce each field.
+    /// of a segment's tiles are joined by one. A segment has at most 2^33 elements.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

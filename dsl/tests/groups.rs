@@ -102,14 +102,15 @@ fn destinations_outside_are_recorded_ignored_or_clamped() {
 
 #[test]
 fn records_go_to_places() {
-    let f = |x: VExp<Complex<f64>>, i: VExp<i64>| {
-        let sums =
-            (x.re.scatter_reduce(3, i, 0.0, |a, b| a + b), x.im.scatter_reduce(3, i, 0.0, |a, b| a + b));
-        (x.scatter(3, i, Complex::new(1.0, 2.0)), sums)
+    let f = |x: VExp<Complex<f64>>, i: VExp<i64>, offsets: VExp<i64>| {
+        let zero = Complex::new(0.0, 0.0);
+        let sums = x.scatter_reduce(3, i, zero, |a, b| a + b);
+        let products = x.segmented_reduce(offsets, Complex::new(1.0, 0.0), |a, b| a * b);
+        (x.scatter(3, i, Complex::new(1.0, 2.0)), sums, products)
     };
-    let f = lower(["x", "i"], ["last", "re", "im"], f);
+    let f = lower(["x", "i", "offsets"], ["last", "sums", "products"], f);
     let re: Vec<f64> = (0..9).map(|i| f64::from(i) * 0.1).collect();
     let i: Vec<i64> = (0..9).map(|i| i % 2 * 2).collect();
-    let found = call(&f, &[vector(&re), vector(&re), vector(&i)]);
+    let found = call(&f, &[vector(&re), vector(&re), vector(&i), vector::<i64>(&[0, 2, 2, 3])]);
     assert_eq!(found[0], vector(&[re[8], 1.0, re[7]]), "the highest index of each place");
 }

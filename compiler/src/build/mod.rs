@@ -17,7 +17,8 @@ pub use outside::Outside;
 pub use pad::Boundary;
 
 use crate::core::equations::Equations;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Type, axis_of_state};
+use crate::core::length::Length;
+use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Type};
 use crate::core::{simplify, verify};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
@@ -262,21 +263,10 @@ impl Builder {
     }
 
     fn extent(&mut self, array: NodeId, axis: u8) -> NodeId {
-        let (of, axis) = match *self.function.graph.op(array) {
-            Op::Map(_, ref srcs) => (srcs[0], axis),
-            Op::Iterate { which, form, count, ref args, .. } => {
-                match axis_of_state(form, args[which as usize], axis) {
-                    Some(found) => found,
-                    None => return count,
-                }
-            }
-            Op::Reverse(x, _) | Op::Materialize(x) | Op::Argsort(x) => (x, axis),
-            Op::Scan { part, src, .. } if part != ScanPart::Totals => (src, axis),
-            Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
-            Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),
-            Op::Spread { src, axis: a, .. } if a != axis => (src, axis - u8::from(axis > a)),
-            Op::Slice { src, axis: a, .. } if a != axis => (src, axis),
-            // These extents are expressions over parameters, or over the operands of the node.
+        // other extents are expressions over parameters, or over the operands of the node
+        let (of, axis) = match Length::of(self.function.graph.op(array), axis) {
+            Length::Of(of, axis) => (of, axis),
+            Length::Is(n) => return n,
             _ => return simplify::extent(&mut self.function.graph, array, axis),
         };
         self.extents[&of][usize::from(axis)]

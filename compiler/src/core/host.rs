@@ -1,6 +1,7 @@
 //! Host scalars: what the host can compute before any launch (semantics 4.2).
 
-use super::{Graph, NodeId, Op, ScanPart, axis_of_state};
+use super::length::Length;
+use super::{Graph, NodeId, Op};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What is known about the scalars of one graph, so that each is asked about once, however many
@@ -96,27 +97,11 @@ fn records(g: &Graph, n: NodeId) -> bool {
 /// Returns the scalars that determine an array's length.
 fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
     loop {
-        match g.op(x) {
-            Op::Map(_, srcs) => x = srcs[0],
-            Op::Scan { part: ScanPart::Totals, init, .. } => return vec![*init],
-            Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) | Op::Scan { src: y, .. } => x = *y,
-            Op::Iterate { which, form, count, args, .. } => {
-                match axis_of_state(*form, args[*which as usize], axis) {
-                    Some(found) => (x, axis) = found,
-                    None => return vec![*count],
-                }
-            }
-            Op::Generate(extents, _) => return vec![extents[axis as usize]],
-            Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
-            Op::Slice { axis: a, start, stop, stride, .. } if *a == axis => {
-                return vec![*start, *stop, *stride];
-            }
-            Op::Slice { src, .. } => x = *src,
-            Op::Permute(y, axes) => (x, axis) = (*y, axes[axis as usize]),
-            Op::Spread { axis: a, n, .. } if *a == axis => return vec![*n],
-            Op::Spread { src, axis: a, .. } => (x, axis) = (*src, axis - u8::from(axis > *a)),
-            Op::Pick { src, axis: a, .. } => (x, axis) = (*src, axis + u8::from(axis >= *a)),
-            _ => return vec![],
+        match Length::of(g.op(x), axis) {
+            Length::Of(array, of) => (x, axis) = (array, of),
+            Length::Is(n) => return vec![n],
+            Length::Span { start, stop, stride } => return vec![start, stop, stride],
+            Length::Own => return vec![],
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod index_space;
 pub mod infer;
 pub mod interp;
 pub mod kept_records;
+pub mod length;
 pub mod linear;
 mod operands;
 pub mod panels;

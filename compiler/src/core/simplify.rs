@@ -5,9 +5,10 @@
 //! The algebra of scalars is in `core/rules`. Each rule keeps the bits for all operands, NaN
 //! payloads aside (semantics 2.4), and leaves no new error record.
 
+use super::length::Length;
 use super::linear::{self, Linear, is_i64};
 use super::records::may_record;
-use super::{Graph, NodeId, Op, ScanPart, axis_of_state, rules};
+use super::{Graph, NodeId, Op, rules};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 /// Returns the simplest node for the operation, whose operands are already simplified.
@@ -100,9 +101,11 @@ pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
         if let Some(n) = g.kept_length(at.0, at.1) {
             break n;
         }
-        match length_of(g.op(at.0), at.1) {
-            Some(next) => path.push(std::mem::replace(&mut at, next)),
-            None => break own_extent(g, at.0, at.1),
+        match Length::of(g.op(at.0), at.1) {
+            Length::Of(x, axis) => path.push(std::mem::replace(&mut at, (x, axis))),
+            Length::Is(n) => break n,
+            Length::Span { start, stop, stride } => break span(g, (start, stop), stride),
+            Length::Own => break g.add(Op::Len(at.0, at.1)),
         }
     };
     if path.len() > NEAR {
@@ -111,44 +114,21 @@ pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
     n
 }
 
-/// Returns the array and the axis that has the same length as this operation's array along an axis.
-fn length_of(op: &Op, axis: u8) -> Option<(NodeId, u8)> {
-    match op {
-        Op::Map(_, srcs) => Some((srcs[0], axis)),
-        Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) => Some((*y, axis)),
-        Op::Scan { part, src, .. } if *part != ScanPart::Totals => Some((*src, axis)),
-        Op::Iterate { which, form, args, .. } => axis_of_state(*form, args[*which as usize], axis),
-        Op::Permute(y, axes) => Some((*y, axes[axis as usize])),
-        Op::Pick { src, axis: a, .. } => Some((*src, axis + u8::from(axis >= *a))),
-        Op::Spread { src, axis: a, .. } if *a != axis => Some((*src, axis - u8::from(axis > *a))),
-        Op::Slice { src, axis: a, .. } if *a != axis => Some((*src, axis)),
-        _ => None,
+/// Returns the number of indices from `start` to below `stop` by steps of `stride`.
+fn span(g: &mut Graph, (start, stop): (NodeId, NodeId), stride: NodeId) -> NodeId {
+    let span = linear::sub(g, stop, start);
+    if g.as_lit(stride).is_some_and(|l| l.bits == 1) {
+        return span;
     }
-}
-
-/// Returns the length along an axis of an array that has no other array's.
-fn own_extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
-    match *g.op(x) {
-        Op::Generate(ref extents, _) => extents[axis as usize],
-        Op::Iota(n) | Op::Fill(n, _) | Op::Spread { n, .. } | Op::Iterate { count: n, .. } => n,
-        Op::Scan { part: ScanPart::Totals, init: n, .. } => n,
-        Op::Slice { start, stop, stride, .. } => {
-            let span = linear::sub(g, stop, start);
-            if g.as_lit(stride).is_some_and(|l| l.bits == 1) {
-                return span;
-            }
-            // ceil(span / stride) for span >= 0, without overflow: 0 or (span - 1) / stride + 1
-            let one = g.lit(Lit::i64(1));
-            let zero = g.lit(Lit::i64(0));
-            let divisor = simplify(g, Op::Binary(BinaryOp::Max, stride, one));
-            let last = linear::sub(g, span, one);
-            let quotient = simplify(g, Op::Binary(BinaryOp::Div, last, divisor));
-            let count = linear::add(g, quotient, one);
-            let some = simplify(g, Op::Binary(BinaryOp::Gt, span, zero));
-            simplify(g, Op::Select(some, count, zero))
-        }
-        _ => g.add(Op::Len(x, axis)),
-    }
+    // ceil(span / stride) for span >= 0, without overflow: 0 or (span - 1) / stride + 1
+    let one = g.lit(Lit::i64(1));
+    let zero = g.lit(Lit::i64(0));
+    let divisor = simplify(g, Op::Binary(BinaryOp::Max, stride, one));
+    let last = linear::sub(g, span, one);
+    let quotient = simplify(g, Op::Binary(BinaryOp::Div, last, divisor));
+    let count = linear::add(g, quotient, one);
+    let some = simplify(g, Op::Binary(BinaryOp::Gt, span, zero));
+    simplify(g, Op::Select(some, count, zero))
 }
 
 /// Returns the simplest node for an operation whose operands are final. Operands that commute are

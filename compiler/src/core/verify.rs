@@ -38,6 +38,12 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         if matches!(g.op(r.value), Op::Tuple(_)) || tuples::has_tuples(g, r.value) {
             return bad(format!("result {} is a tuple", r.name));
         }
+        if is_part_of_scan(g, r.value) {
+            return bad(format!(
+                "result {} is a part of a scan that is not stored: `materialize` it",
+                r.name
+            ));
+        }
         if !g.is_closed(r.value) {
             return bad(format!("result {} has free variables", r.name));
         }
@@ -86,6 +92,13 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         if matches!(op, Op::Scan { .. } | Op::Argsort(_)) {
             is_outside(g, n)?;
         }
+        if !matches!(op, Op::Materialize(_))
+            && let Some(part) = op.operands().find(|o| is_part_of_scan(g, *o))
+        {
+            return bad(format!(
+                "{n:?} needs the part {part:?} of a scan, which is not stored: `materialize` it"
+            ));
+        }
         if let Some(what) = misplaced_tuple(g, n) {
             return bad(format!("{n:?} has a tuple as {what}"));
         }
@@ -123,6 +136,11 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
         Form::Last | Form::Each => is_state,
     };
     checked && gets(step) && given.starts_with(&states) && states.iter().all(|ty| !ty.is_scalar())
+}
+
+/// Whether a node is a part of a scan, which has a launch of its own and so is stored wherever it is needed.
+fn is_part_of_scan(g: &Graph, n: NodeId) -> bool {
+    matches!(g.op(n), Op::Scan { part, .. } if *part != ScanPart::Whole)
 }
 
 /// Returns where an operation has a tuple that is no element, initial value or result of an operator of a

@@ -11,7 +11,7 @@
 //! out, a multiply-add as two, without arithmetic and choices by indices and without rare branches.
 //! A load of the program is a read of a parameter, or a further read of an array. The length
 //! of a loop that depends on an index is taken in the middle of that index's range; that of a loop that data end
-//! is taken for 64 steps, or for its limit if that is less.
+//! is taken for 64 steps, or for its limit if that is less. Of an iteration's steps that in the middle is counted.
 
 pub mod copies;
 mod edges;
@@ -25,27 +25,34 @@ pub use model::{Counts, Size};
 use crate::core::{Check, Form, Function, NodeId, Op};
 use crate::error::Result;
 use crate::passes::{elementary, half, loops, simplify, stages};
+use crate::scalar::Lit;
 use crate::schedule::groups;
 use std::sync::Arc;
 use walk::Walk;
 
 /// Counts what a function asks for, as its author wrote it.
 pub fn asked(source: &Function, sizes: &[Size]) -> Result<Counts> {
-    of_source(&prepared(source)?, sizes)
+    of_source(&prepared(source)?, sizes, None)
 }
 
 /// Counts what the launches of a function in fused form make. `bytes` is 0: the plan knows it.
 pub fn launched(fused: &Function, sizes: &[Size]) -> Result<Counts> {
+    launched_in(fused, sizes, None)
+}
+
+/// Counts what the launches make where the number of the step around them is `turn`.
+fn launched_in(fused: &Function, sizes: &[Size], turn: Option<Lit>) -> Result<Counts> {
     let mut all = Counts::default();
     for group in groups::fused_groups(fused)? {
-        let mut walk = Walk::new(fused, sizes, true);
+        let mut walk = Walk::new(fused, sizes, true).in_step(turn);
         match &group.iteration {
             Some((step, form, count, args)) => {
                 let (times, of_args) = (walk.count(*count), walk.sizes(args));
+                let of_step = |step: u32| launched_in(&fused.steps[step as usize], &of_args, middle(times));
                 if let Form::Until(check) = form {
-                    all.add(launched(&fused.steps[check.step as usize], &of_args)?, checks(*check, times));
+                    all.add(of_step(check.step)?, checks(*check, times));
                 }
-                all.add(launched(&fused.steps[*step as usize], &of_args)?, times);
+                all.add(of_step(*step)?, times);
             }
             None => {
                 let items: Vec<NodeId> = group.items.iter().map(|it| it.node).collect();
@@ -54,6 +61,11 @@ pub fn launched(fused: &Function, sizes: &[Size]) -> Result<Counts> {
         }
     }
     Ok(all)
+}
+
+/// Returns the number of the step in the middle of so many, by which all of them are counted.
+fn middle(steps: f64) -> Option<Lit> {
+    Some(Lit::i64((steps / 2.0) as i64))
 }
 
 /// Returns how often an iteration of so many steps is checked.
@@ -81,8 +93,8 @@ fn prepared(source: &Function) -> Result<Function> {
     Ok(f)
 }
 
-fn of_source(f: &Function, sizes: &[Size]) -> Result<Counts> {
-    let mut walk = Walk::new(f, sizes, false);
+fn of_source(f: &Function, sizes: &[Size], turn: Option<Lit>) -> Result<Counts> {
+    let mut walk = Walk::new(f, sizes, false).in_step(turn);
     let mut all = walk.results();
     let mut done: Vec<(u32, Form, NodeId, Vec<NodeId>)> = Vec::new();
     for n in walk.order.clone() {
@@ -92,10 +104,11 @@ fn of_source(f: &Function, sizes: &[Size]) -> Result<Counts> {
             continue;
         }
         let (times, of_args) = (walk.count(count), walk.sizes(&args));
+        let of_step = |step: u32| of_source(&f.steps[step as usize], &of_args, middle(times));
         if let Form::Until(check) = form {
-            all.add(of_source(&f.steps[check.step as usize], &of_args)?, checks(check, times));
+            all.add(of_step(check.step)?, checks(check, times));
         }
-        all.add(of_source(&f.steps[step as usize], &of_args)?, times);
+        all.add(of_step(step)?, times);
         done.push(key);
     }
     Ok(all)

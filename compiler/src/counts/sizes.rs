@@ -2,7 +2,8 @@
 
 use super::model::Size;
 use super::walk::Walk;
-use crate::core::{Form, NodeId, Op, ScanPart};
+use crate::core::length::Length;
+use crate::core::{NodeId, Op};
 use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 impl Walk<'_> {
@@ -20,6 +21,7 @@ impl Walk<'_> {
                 Size::Extents(_) => None,
             },
             Op::Len(x, axis) => self.extents(x).get(axis as usize).map(|n| Lit::i64(*n)),
+            Op::Turn => self.turn,
             Op::Stage(a) => self.value(a),
             Op::Unary(op, a) => self.value(a).map(|a| eval_unary(op, a)),
             Op::Binary(op, a, b) => self.value(a).zip(self.value(b)).map(|(a, b)| eval_binary(op, a, b).0),
@@ -47,44 +49,23 @@ impl Walk<'_> {
 
     /// Returns the extents of an array.
     pub fn extents(&mut self, x: NodeId) -> Vec<i64> {
-        match self.g.op(x).clone() {
-            Op::Param(p) => match &self.sizes_of_params[p as usize] {
-                Size::Extents(extents) => extents.clone(),
-                Size::Value(_) => Vec::new(),
-            },
-            Op::Map(_, srcs) => self.extents(srcs[0]),
-            Op::Scan { part: ScanPart::Totals, init, .. } => vec![self.length(init)],
-            Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) | Op::Scan { src: y, .. } => {
-                self.extents(y)
-            }
-            Op::Iterate { which, form, count, args, .. } => {
-                let each = (form == Form::Each).then(|| self.length(count));
-                each.into_iter().chain(self.extents(args[which as usize])).collect()
-            }
-            Op::Generate(extents, _) => extents.iter().map(|n| self.length(*n)).collect(),
-            Op::Iota(n) | Op::Fill(n, _) => vec![self.length(n)],
-            Op::Permute(y, axes) => {
-                let of = self.extents(y);
-                axes.iter().map(|axis| of[*axis as usize]).collect()
-            }
-            Op::Pick { src, axis, .. } => {
-                let mut of = self.extents(src);
-                of.remove(axis.into());
-                of
-            }
-            Op::Spread { src, axis, n } => {
-                let mut of = self.extents(src);
-                of.insert(axis.into(), self.length(n));
-                of
-            }
-            Op::Slice { src, axis, start, stop, stride } => {
-                let mut of = self.extents(src);
+        (0..self.g.ty(x).rank).map(|axis| self.extent(x, axis)).collect()
+    }
+
+    fn extent(&mut self, x: NodeId, axis: u8) -> i64 {
+        match (Length::of(self.g.op(x), axis), self.g.op(x)) {
+            (Length::Of(x, axis), _) => self.extent(x, axis),
+            (Length::Is(n), _) => self.length(n),
+            (Length::Span { start, stop, stride }, _) => {
                 let [start, stop, stride] = [start, stop, stride].map(|n| self.length(n));
                 let stride = stride.max(1);
-                of[axis as usize] = ((stop - start).max(0) + stride - 1) / stride;
-                of
+                ((stop - start).max(0) + stride - 1) / stride
             }
-            _ => Vec::new(),
+            (Length::Own, Op::Param(p)) => match &self.sizes_of_params[*p as usize] {
+                Size::Extents(extents) => extents.get(axis as usize).copied().unwrap_or(1),
+                Size::Value(_) => 1,
+            },
+            (Length::Own, _) => 1,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Goes through the nodes of a function, users before what they need, and counts how often each is
 //! computed.
 
-use super::model::{ASSUMED_STEPS, Counts, Kind, Size, weight};
+use super::model::{Counts, Kind, MERGED, SEARCH_STEP, Size, weight};
 use crate::core::{Function, Graph, NodeId, Op, Var};
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -18,6 +18,8 @@ pub struct Walk<'a> {
     pub sizes_of_params: &'a [Size],
     /// Whether the function is in fused form, and one group of it is counted.
     pub fused: bool,
+    /// The number of the step, if the function is one.
+    pub turn: Option<Lit>,
     /// The items of the group.
     pub own: HashSet<NodeId>,
     /// The lengths of all axes of all loops.
@@ -63,6 +65,7 @@ impl<'a> Walk<'a> {
             g: f.graph.clone(),
             sizes_of_params,
             fused,
+            turn: None,
             own: HashSet::default(),
             lengths: Vec::new(),
             of_var: HashMap::default(),
@@ -75,6 +78,11 @@ impl<'a> Walk<'a> {
             order: Vec::new(),
             reads: Vec::new(),
         }
+    }
+
+    /// The same, of a step with this number.
+    pub fn in_step(self, turn: Option<Lit>) -> Walk<'a> {
+        Walk { turn, ..self }
     }
 
     /// Makes an axis of this length.
@@ -233,12 +241,14 @@ impl<'a> Walk<'a> {
                 counts.bytes += 2.0 * most * size;
                 return most;
             }
-            // merges, each of which searches for the place of every element
+            // merges, in each of which every element searches for its place among those of its run, which in the
+            // middle one is as long as the root of the number of all, and in which key and index move
             Op::Argsort(_) => {
-                let searches = most * most.max(2.0).log2().ceil();
-                counts.operations += 12.0 * ASSUMED_STEPS * searches;
-                counts.loads += 2.0 * ASSUMED_STEPS * searches;
-                counts.bytes += 4.0 * size * searches;
+                let merges = most.max(1.0).log2().ceil();
+                let steps = (merges / 2.0).floor() + 1.0;
+                counts.operations += most * merges * (SEARCH_STEP * steps + MERGED);
+                counts.loads += most * merges * (2.0 * steps + 6.0);
+                counts.bytes += most * merges * 4.0 * size;
                 return most;
             }
             // what stays of an array in a register serves one reader

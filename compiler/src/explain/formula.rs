@@ -3,7 +3,8 @@
 
 use super::model::Amount;
 use crate::core::linear::Linear;
-use crate::core::{Form, Function, Graph, NodeId, Op, Rule, ScanPart};
+use crate::core::simplify::extent;
+use crate::core::{Function, Graph, NodeId, Op, Rule};
 use crate::plan::{HostOp, Plan};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -68,17 +69,7 @@ impl Formulas {
 
     /// Returns the extents of a stored array.
     pub fn extents(&mut self, array: NodeId) -> Vec<NodeId> {
-        match self.g.op(array).clone() {
-            Op::Generate(extents, _) => extents,
-            Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![count],
-            Op::Scan { src: x, .. } | Op::Materialize(x) => self.extents(x),
-            Op::Iterate { which, form, count, args, .. } => {
-                let each = (form == Form::Each).then_some(count);
-                each.into_iter().chain(self.extents(args[which as usize])).collect()
-            }
-            Op::Param(_) => (0..self.g.ty(array).rank).map(|axis| self.g.add(Op::Len(array, axis))).collect(),
-            _ => Vec::new(),
-        }
+        (0..self.g.ty(array).rank).map(|axis| extent(&mut self.g, array, axis)).collect()
     }
 
     /// Returns the host scalars of the function's plan.

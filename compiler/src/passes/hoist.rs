@@ -255,6 +255,10 @@ impl Hoist {
 /// the indices replaced by these variables. Returns `None` if the value depends on all indices or
 /// on other variables.
 fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Around, Var)>, NodeId)> {
+    let is_needed = |a: &Around| matches!(g.op(a.index), Op::Var(v, _) if g.node(n).free.contains(v));
+    if around.iter().all(is_needed) {
+        return None;
+    }
     // derived indices come first: if the value uses a row, it does not need the variable of that
     // row
     let mut order: Vec<Around> = around.to_vec();
@@ -291,8 +295,14 @@ fn everything(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Aroun
 fn by_variables(g: &mut Graph, n: NodeId, indices: Vec<Around>) -> (Vec<(Around, Var)>, NodeId) {
     let (mut needed, mut value) = (Vec::new(), n);
     for a in indices {
+        if !g.node(a.index).free.iter().all(|v| g.node(value).free.contains(v)) {
+            continue;
+        }
         let (var, node) = g.fresh_var(Ty::I64);
-        let with = replaced(g, value, a.index, node, &mut HashMap::default());
+        let with = match *g.op(a.index) {
+            Op::Var(old, _) => g.substitute(value, &HashMap::from_iter([(old, node)])),
+            _ => replaced(g, value, a.index, node, &mut HashMap::default()),
+        };
         if with != value {
             needed.push((a, var));
             value = with;

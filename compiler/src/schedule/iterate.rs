@@ -14,7 +14,8 @@ use super::groups::{FusedGroup, Iteration};
 use super::host::OWN_TURN;
 use super::scheduler::Scheduler;
 use super::{Role, Scheduled, scheduled};
-use crate::core::{Form, Function, NodeId, Op, Output, ScanPart, Type};
+use crate::core::length::Length;
+use crate::core::{Form, Function, NodeId, Op, Output, Type};
 use crate::error::Result;
 use crate::plan::{Check, HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::scalar::Ty;
@@ -89,19 +90,16 @@ fn copy_of(step: &Function) -> Function {
 impl Scheduler<'_> {
     /// Returns the extents of a stored array.
     pub(super) fn extents(&mut self, array: NodeId) -> Vec<HostId> {
+        (0..self.f.graph.ty(array).rank).map(|axis| self.extent(array, axis)).collect()
+    }
+
+    fn extent(&mut self, array: NodeId, axis: u8) -> HostId {
         let g = &self.f.graph;
-        match g.op(array) {
-            Op::Generate(extents, _) => extents.iter().map(|n| self.host.of(g, *n)).collect(),
-            Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![self.host.of(g, *count)],
-            Op::Scan { src: x, .. } | Op::Materialize(x) => self.extents(*x),
-            Op::Iterate { which, form, count, args, .. } => {
-                let each = (*form == Form::Each).then(|| self.host.of(g, *count));
-                each.into_iter().chain(self.extents(args[*which as usize])).collect()
-            }
-            Op::Param(p) => {
-                (0..g.ty(array).rank).map(|axis| self.host.add(HostOp::Len(*p, axis), Ty::I64)).collect()
-            }
-            _ => Vec::new(),
+        match (Length::of(g.op(array), axis), g.op(array)) {
+            (Length::Of(x, axis), _) => self.extent(x, axis),
+            (Length::Is(n), _) => self.host.of(g, n),
+            (_, Op::Param(p)) => self.host.add(HostOp::Len(*p, axis), Ty::I64),
+            (_, op) => unreachable!("{op:?} is no stored array"),
         }
     }
 

@@ -55,3 +55,12 @@ pub(super) fn heavier(a: SExp<Particle>, b: SExp<Particle>) -> SExp<Particle> {
 pub(super) fn numbers(p: In) -> VExp<Complex<f32>> {
     p.x.zip_with(p.y, |re, im| complex(re, im))
 }
+
+/// Sums of complex numbers by destinations, and products of parts of these.
+pub(super) fn in_groups(p: In) -> VExp<f32> {
+    let sums =
+        numbers(p).scatter_reduce(5, p.k.cast::<i64>().clamped(), Complex::new(0.0, 0.0), |a, b| a + b);
+    let offsets = generate(4, |i| i + i / 3);
+    let products = sums.segmented_reduce(offsets, Complex::new(1.0, 0.5), |a, b| a * b);
+    products.map(|z| z.re - z.im)
+}

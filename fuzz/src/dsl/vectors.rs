@@ -187,6 +187,7 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     }),
     ("scatter", |p| p.x.scatter(p.y.len(), (p.k.cast::<i64>() * 3).ignored(), p.s)),
     ("scatter_reduce", |p| p.x.scatter_reduce(5, p.k.cast::<i64>().clamped(), 0.0, |a, b| a.max(b))),
+    ("records_in_groups", records::in_groups),
     ("histogram", |p| (p.k.cast::<i64>() & 3).histogram(4).cast()),
     ("argmin_rows", |p| p.a.argmin_rows().cast()),
     ("argmax_cols", |p| p.a.argmax_cols().cast()),

@@ -63,10 +63,10 @@ impl Graph {
     }
 
     /// Replaces variables with an explicit stack of operands, so that deep bodies do not overflow
-    /// the stack of a thread.
+    /// the stack of a thread. Bodies of lambdas are operands, too, where their binders stay: then one
+    /// table serves all of them, and what several lambdas share is replaced once.
     fn subst(&mut self, n: NodeId, env: &Bindings) -> NodeId {
-        let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| env.iter().any(|e| e.0 == *v));
-        if !depends(self, n) {
+        if !self.depends(n, env) {
             return n;
         }
         let mut memo = Memo::take();
@@ -84,20 +84,37 @@ impl Graph {
             }
             stack.push((n, true));
             let waiting = stack.len();
-            self.op(n).for_operands(|operand| {
+            let mut wait = |operand: NodeId| {
                 if memo.get(operand).is_none() {
-                    match depends(self, operand) {
+                    match self.depends(operand, env) {
                         true => stack.push((operand, false)),
                         false => memo.insert(operand, operand),
                     }
                 }
-            });
+            };
+            self.op(n).for_operands(&mut wait);
+            if let Some(lambda) = self.op(n).lambda().filter(|l| self.keeps_binders(l, env)) {
+                wait(lambda.body);
+            }
             // the first operand is popped first
             stack[waiting..].reverse();
         }
         let made = memo.get(n).unwrap_or(n);
         memo.give_back();
         made
+    }
+
+    /// Whether a node has one of the variables.
+    fn depends(&self, n: NodeId, env: &Bindings) -> bool {
+        self.node(n).free.iter().any(|v| env.iter().any(|e| e.0 == *v))
+    }
+
+    /// Whether a lambda has the same binders after the substitution: what replaces variables in its body has no
+    /// lambdas, so that the body keeps its height.
+    fn keeps_binders(&self, lambda: &Lambda, env: &Bindings) -> bool {
+        let body = self.node(lambda.body);
+        lambda.params.first().is_none_or(|p| p.0.0 == body.height + 1)
+            && env.iter().all(|(v, by)| self.node(*by).height == 0 || !body.free.contains(v))
     }
 
     /// Returns the node with replaced operands.
@@ -108,14 +125,11 @@ impl Graph {
         let mut op = self.op(n).clone();
         op.each_operand(|c| *c = memo.get(*c).unwrap_or(*c));
         if let Some(lambda) = op.lambda_mut() {
-            // the body may contain higher binders now: it is opened with fresh variables and closed
-            // again
-            let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
-            let mut inner = env.clone();
-            inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
-            let body = self.subst(lambda.body, &inner);
-            let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
-            *lambda = self.close(&vars, body);
+            if self.keeps_binders(lambda, env) {
+                lambda.body = memo.get(lambda.body).unwrap_or(lambda.body);
+            } else {
+                self.subst_in_lambda(lambda, env);
+            }
         }
         let loc = self.node(n).loc.within(&self.loc);
         let before = self.set_loc(loc);
@@ -128,5 +142,16 @@ impl Graph {
             self.names(n).to_vec().iter().for_each(|name| self.name(new, name));
         }
         new
+    }
+
+    /// Replaces variables in a lambda whose body may contain higher binders then: it is opened with fresh variables
+    /// and closed again.
+    fn subst_in_lambda(&mut self, lambda: &mut Lambda, env: &Bindings) {
+        let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
+        let mut inner = env.clone();
+        inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
+        let body = self.subst(lambda.body, &inner);
+        let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+        *lambda = self.close(&vars, body);
     }
 }

@@ -10,7 +10,8 @@ use super::env::{Env, Memo};
 use super::moments::Moments;
 use super::values::{Array, Tuple, Val, for_each_index};
 use super::watch::Watch;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, ScanPart, axis_of_state, verify};
+use crate::core::length::Length;
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -249,30 +250,14 @@ impl<'a> Machine<'a> {
 
     /// Returns a length without computing the elements, which might leave records.
     fn extent(&mut self, x: NodeId, axis: u8, env: &Env) -> i64 {
-        match self.g.op(x) {
-            Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
-            Op::Scan { part: ScanPart::Totals, init, .. } => self.bound(*init, env),
-            Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) | Op::Scan { src: y, .. } => {
-                self.extent(*y, axis, env)
-            }
-            Op::Iterate { which, form, count, args, .. } => {
-                match axis_of_state(*form, args[*which as usize], axis) {
-                    Some((state, axis)) => self.extent(state, axis, env),
-                    None => self.bound(*count, env),
-                }
-            }
-            Op::Generate(extents, _) => self.bound(extents[axis as usize], env),
-            Op::Iota(n) | Op::Fill(n, _) => self.bound(*n, env),
-            Op::Permute(y, axes) => self.extent(*y, axes[axis as usize], env),
-            Op::Pick { src, axis: a, .. } => self.extent(*src, axis + u8::from(axis >= *a), env),
-            Op::Spread { axis: a, n, .. } if *a == axis => self.bound(*n, env),
-            Op::Spread { src, axis: a, .. } => self.extent(*src, axis - u8::from(axis > *a), env),
-            Op::Slice { src, axis: a, .. } if *a != axis => self.extent(*src, axis, env),
-            Op::Slice { start, stop, stride, .. } => {
-                let [start, stop, stride] = [start, stop, stride].map(|n| self.bound(*n, env));
+        match Length::of(self.g.op(x), axis) {
+            Length::Of(x, axis) => self.extent(x, axis, env),
+            Length::Is(n) => self.bound(n, env),
+            Length::Span { start, stop, stride } => {
+                let [start, stop, stride] = [start, stop, stride].map(|n| self.bound(n, env));
                 if stop > start { (stop - start - 1) / stride.max(1) + 1 } else { 0 }
             }
-            _ => self.array(x, env).extents[axis as usize],
+            Length::Own => self.array(x, env).extents[axis as usize],
         }
     }
 

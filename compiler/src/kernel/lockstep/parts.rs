@@ -36,7 +36,15 @@ pub struct Parts {
 impl Parts {
     /// Returns the parts of a loop's body, if its loops can go through their steps in lockstep, and gain from it.
     pub fn of(k: &Kernel, counter: Reg, body: &[Stmt], variables: &[bool]) -> Option<Parts> {
-        let mut find = Find { k, counter, variables, varying: HashSet::default(), affine: IndexMap::new() };
+        let mut find = Find {
+            k,
+            counter,
+            variables,
+            varying: HashSet::default(),
+            affine: IndexMap::new(),
+            shared: HashSet::default(),
+        };
+        find.find_shared(body);
         find.varying.insert(counter);
         while find.mark(body, false) {}
         let all = find.parts(body, false)?;
@@ -63,9 +71,35 @@ struct Find<'a> {
     variables: &'a [bool],
     varying: HashSet<Reg>,
     affine: IndexMap<Reg, Expr>,
+    /// The local arrays of which an element reads or writes other places than the one of its own number.
+    shared: HashSet<u32>,
 }
 
 impl Find<'_> {
+    fn find_shared(&mut self, body: &[Stmt]) {
+        for s in body {
+            if let Stmt::Store(m, at, _) = s {
+                self.access(m, at);
+            }
+            s.expressions(&mut |e| self.accesses(e));
+            s.blocks().into_iter().for_each(|b| self.find_shared(b));
+        }
+    }
+
+    fn accesses(&mut self, e: &Expr) {
+        if let Expr::Load(m, at) | Expr::LoadIf(m, at, _) = e {
+            self.access(m, at);
+        }
+        e.children(|child| self.accesses(child));
+    }
+
+    fn access(&mut self, m: &Mem, at: &Expr) {
+        match m {
+            Mem::Local(m) if *at != Expr::Reg(self.counter) => drop(self.shared.insert(*m)),
+            _ => {}
+        }
+    }
+
     /// Marks the registers that depend on the element, of statements that run for some elements only if `partly`.
     /// Returns whether there was a new one.
     fn mark(&mut self, body: &[Stmt], partly: bool) -> bool {
@@ -117,6 +151,10 @@ impl Find<'_> {
                     out.push(is_plain.then(|| Part::Record(s.clone()))?);
                 }
                 Stmt::Store(Mem::Array(_), ..) | Stmt::Record(..) if !in_loop => {
+                    self.each(s, in_loop, &mut out)?
+                }
+                // the column of an element in a tile of a reduction
+                Stmt::Store(Mem::Local(m), ..) if !in_loop && !self.shared.contains(m) => {
                     self.each(s, in_loop, &mut out)?
                 }
                 Stmt::If(c, a, b) if !self.varies(c) => {

@@ -4,8 +4,9 @@
 use super::builder::bind;
 use super::{LaunchContext, Lower, Operand, Region};
 use crate::core::index_space::indices;
+use crate::core::length::Length;
 use crate::core::linear::{self, Linear};
-use crate::core::{NodeId, Op, ScanPart, axis_of_state};
+use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::plan::ScalarArg;
@@ -286,16 +287,9 @@ impl LaunchContext<'_, '_> {
     /// Returns the length of an array along an axis, by the node that stands for all lengths equal
     /// to it.
     pub fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
-        match self.g.op(x).clone() {
-            Op::Scan { part: ScanPart::Totals, init: count, .. } => count,
-            Op::Scan { src: y, .. } | Op::Materialize(y) => self.extent(y, axis),
-            Op::Generate(extents, _) => extents[axis as usize],
-            Op::Iterate { which, form, count, args, .. } => {
-                match axis_of_state(form, args[which as usize], axis) {
-                    Some((state, axis)) => self.extent(state, axis),
-                    None => count,
-                }
-            }
+        match Length::of(self.g.op(x), axis) {
+            Length::Of(y, axis) => self.extent(y, axis),
+            Length::Is(n) => n,
             _ => {
                 let len = self.g.add(Op::Len(x, axis));
                 let form = self.scheduler.equations.resolve(&Linear::of(&self.g, len));
