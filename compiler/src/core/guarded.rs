@@ -125,6 +125,9 @@ impl<'a> Guards<'a> {
         if let Some(known) = self.made.nodes.get(&key) {
             return *known;
         }
+        if let Some(made) = self.without_conditions(g, n) {
+            return made;
+        }
         self.visits -= 1;
         let before = g.set_loc(g.node(n).loc.clone());
         let made = match g.op(n).clone() {

@@ -1,8 +1,8 @@
 //! Closures are opened once for all conditions around them, and what was made of a node serves wherever as much is
-//! known. A node under conditions about other indices than its own becomes the same as without them: otherwise a
-//! closure in closures would be made anew for each choice of conditions around each of these.
+//! known. A node under conditions about other indices than its own, and one that needs none of them, becomes the same
+//! as without them: otherwise a closure in closures would be made anew for each choice of conditions around each of these.
 
-use super::Guards;
+use super::{Guards, is_wanted};
 use crate::core::linear::Linear;
 use crate::core::{Graph, Lambda, NodeId, Var};
 use crate::scalar::Ty;
@@ -25,11 +25,25 @@ pub(super) struct Made {
     pub(super) nodes: HashMap<(NodeId, Known), NodeId>,
     /// The variables and bodies of closures, by their body, the indices around them and the extents of their own.
     opened: HashMap<(NodeId, Known, Vec<NodeId>), (Vars, NodeId)>,
+    /// Whether something in a node is still to be proven.
+    open: HashMap<NodeId, bool>,
     /// The new steps of loops of elements, by their old ones and their counts: all values of a loop have the same.
     pub(super) steps: HashMap<(NodeId, NodeId, Known), Lambda>,
 }
 
 impl Made {
+    /// Whether something in a node is still to be proven.
+    fn is_open(&mut self, g: &Graph, n: NodeId) -> bool {
+        if let Some(known) = self.open.get(&n) {
+            return *known;
+        }
+        let op = g.op(n);
+        let mut inside = op.operands().chain(op.lambda().map(|l| l.body));
+        let is_open = is_wanted(g, op) || inside.any(|o| self.is_open(g, o));
+        self.open.insert(n, is_open);
+        is_open
+    }
+
     fn number(&mut self, around: Around) -> Known {
         let next = self.known.len() as Known;
         *self.known.entry(around).or_insert(next)
@@ -64,6 +78,16 @@ impl Guards<'_> {
         };
         let all = self.conditions.iter().all(|known| is_about(&known));
         (!all).then(|| self.conditions.iter().filter(is_about).cloned().collect())
+    }
+
+    /// Returns what a node becomes without the conditions, if that proves all that is to be proven: then no condition
+    /// changes it, because it only decides whether a read is clamped, and not how.
+    pub(super) fn without_conditions(&mut self, g: &mut Graph, n: NodeId) -> Option<NodeId> {
+        if self.conditions.is_empty() {
+            return None;
+        }
+        let made = self.within(self.indices.clone(), vec![], |own| own.node(g, n));
+        (!self.made.is_open(g, made)).then_some(made)
     }
 
     /// Runs `f` where these indices and conditions are known.
