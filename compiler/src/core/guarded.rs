@@ -14,6 +14,7 @@
 //! index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and an
 //! integer division whose divisor is proven to be positive leaves no error record.
 
+mod known;
 mod once;
 mod quotients;
 mod steps;

@@ -1,8 +1,5 @@
-//! Closures are opened once for all conditions around them, and what was made of a node serves wherever as much is
-//! known. A node under conditions about other indices than its own, and one that needs none of them, becomes the same
-//! as without them: otherwise a closure in closures would be made anew for each choice of conditions around each of these.
+//! What was made of nodes and closures, by what was known around them.
 
-use super::{Guards, is_wanted};
 use crate::core::linear::Linear;
 use crate::core::{Graph, Lambda, NodeId, Var};
 use crate::scalar::Ty;
@@ -11,7 +8,7 @@ use rustc_hash::FxHashMap as HashMap;
 /// The variables of an opened closure.
 pub(super) type Vars = Vec<(Var, NodeId)>;
 /// The number of a set of indices and conditions around a node.
-type Known = u32;
+pub(super) type Known = u32;
 /// The indices around a node, with their extents, and the conditions.
 type Around = (Vec<(NodeId, NodeId, usize)>, Vec<Linear>);
 
@@ -24,100 +21,18 @@ pub(super) struct Made {
     pub(super) here: Option<Known>,
     pub(super) nodes: HashMap<(NodeId, Known), NodeId>,
     /// The variables and bodies of closures, by their body, the indices around them and the extents of their own.
-    opened: HashMap<(NodeId, Known, Vec<NodeId>), (Vars, NodeId)>,
+    pub(super) opened: HashMap<(NodeId, Known, Vec<NodeId>), (Vars, NodeId)>,
     /// Whether something in a node is still to be proven.
-    open: HashMap<NodeId, bool>,
+    pub(super) open: HashMap<NodeId, bool>,
     /// The new steps of loops of elements, by their old ones and their counts: all values of a loop have the same.
     pub(super) steps: HashMap<(NodeId, NodeId, Known), Lambda>,
 }
 
 impl Made {
-    /// Whether something in a node is still to be proven.
-    fn is_open(&mut self, g: &Graph, n: NodeId) -> bool {
-        if let Some(known) = self.open.get(&n) {
-            return *known;
-        }
-        let op = g.op(n);
-        let mut inside = op.operands().chain(op.lambda().map(|l| l.body));
-        let is_open = is_wanted(g, op) || inside.any(|o| self.is_open(g, o));
-        self.open.insert(n, is_open);
-        is_open
-    }
-
-    fn number(&mut self, around: Around) -> Known {
+    /// Returns the number of what is known.
+    pub(super) fn number(&mut self, around: Around) -> Known {
         let next = self.known.len() as Known;
         *self.known.entry(around).or_insert(next)
-    }
-}
-
-impl Guards<'_> {
-    /// Returns the number of what is known here.
-    pub(super) fn known(&mut self) -> Known {
-        if let Some(here) = self.made.here {
-            return here;
-        }
-        let here = self.made.number((self.indices.clone(), self.conditions.clone()));
-        self.made.here = Some(here);
-        here
-    }
-
-    /// Goes back to so many indices and conditions.
-    pub(super) fn forget(&mut self, indices: usize, conditions: usize) {
-        self.indices.truncate(indices);
-        self.conditions.truncate(conditions);
-        self.made.here = None;
-    }
-
-    /// Returns the conditions that may say something about what a node needs, those about its indices and those about
-    /// lengths alone, if there are others.
-    pub(super) fn fewer_conditions(&self, g: &Graph, n: NodeId) -> Option<Vec<Linear>> {
-        let free = &g.node(n).free;
-        let is_about = |known: &&Linear| {
-            let mut vars = known.terms.keys().flat_map(|t| g.node(*t).free.iter()).peekable();
-            vars.peek().is_none() || vars.any(|v| free.contains(v))
-        };
-        let all = self.conditions.iter().all(|known| is_about(&known));
-        (!all).then(|| self.conditions.iter().filter(is_about).cloned().collect())
-    }
-
-    /// Returns what a node becomes without the conditions, if that proves all that is to be proven: then no condition
-    /// changes it, because it only decides whether a read is clamped, and not how.
-    pub(super) fn without_conditions(&mut self, g: &mut Graph, n: NodeId) -> Option<NodeId> {
-        if self.conditions.is_empty() {
-            return None;
-        }
-        let made = self.within(self.indices.clone(), vec![], |own| own.node(g, n));
-        (!self.made.is_open(g, made)).then_some(made)
-    }
-
-    /// Runs `f` where these indices and conditions are known.
-    pub(super) fn within<T>(
-        &mut self,
-        indices: Vec<(NodeId, NodeId, usize)>,
-        conditions: Vec<Linear>,
-        f: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        let indices = std::mem::replace(&mut self.indices, indices);
-        let conditions = std::mem::replace(&mut self.conditions, conditions);
-        let here = self.made.here.take();
-        let made = f(self);
-        (self.indices, self.conditions, self.made.here) = (indices, conditions, here);
-        made
-    }
-
-    /// Returns the variables of a closure, and its body with these.
-    pub(super) fn opened(&mut self, g: &mut Graph, lambda: &Lambda, extents: &[NodeId]) -> (Vars, NodeId) {
-        let around = self.made.number((self.indices.clone(), vec![]));
-        let key = (lambda.body, around, extents.to_vec());
-        if let Some(known) = self.made.opened.get(&key) {
-            return known.clone();
-        }
-        let vars: Vars = lambda.params.iter().map(|p| g.fresh_var(p.1)).collect();
-        let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
-        let body = g.open(lambda, &nodes);
-        self.lead(g, body);
-        self.made.opened.insert(key, (vars.clone(), body));
-        (vars, body)
     }
 }
 
