@@ -42,8 +42,8 @@ impl Nesting {
         if k > depth {
             return line(format!("%v{k} = mul %g{k}, %s{outer}"));
         }
-        let is_reduced =
-            matches!(self, Nesting::Reductions | Nesting::Conditions) || self == Nesting::Mixed && k % 3 == 0;
+        let is_reduced = matches!(self, Nesting::Reductions | Nesting::Conditions)
+            || self == Nesting::Mixed && k.is_multiple_of(3);
         let is_chosen = self == Nesting::Selects || self == Nesting::Mixed && k % 3 == 1;
         let inner = k + 1;
         if is_reduced {
