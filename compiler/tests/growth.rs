@@ -10,14 +10,15 @@ mod growth_nested;
 
 use arraygpu_compiler::budget::{self, Budget};
 use arraygpu_compiler::core::graph::marks;
-use arraygpu_compiler::core::{Function, parse, print, verify};
+use arraygpu_compiler::core::{Function, Op, parse, print, verify};
 use arraygpu_compiler::counts::copies;
-use arraygpu_compiler::driver::{Targets, compile_within, on_big_stack};
+use arraygpu_compiler::driver::{self, Targets, compile_within, on_big_stack};
 use arraygpu_compiler::explain::{Format, Options};
 use arraygpu_compiler::passes::pipeline::PASSES;
 use arraygpu_compiler::schedule::{self, Scope, groups};
 use arraygpu_compiler::{backend, passes, plan};
 use growth::Growth;
+use growth_nested::Nesting;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -170,6 +171,17 @@ fn closures_in_closures_cost_their_text_at_each_level() {
         }
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// Each condition proves its reads, however many closures with conditions of their own stand around it.
+#[test]
+fn reads_in_closures_in_closures_are_proven() {
+    for kind in [Nesting::Reductions, Nesting::Conditions] {
+        let f = on_big_stack(|| driver::fuse(&kind.program(8))).unwrap_or_else(|e| panic!("{kind:?}: {e}"));
+        let all = f.graph.reachable(f.results.iter().map(|r| r.value));
+        let reads = all.into_iter().filter(|n| matches!(f.graph.op(*n), Op::At(..))).count();
+        assert_eq!(reads, 0, "{kind:?}");
+    }
 }
 
 #[test]

@@ -14,6 +14,8 @@
 //! index may also be a quotient or a remainder of such a sum (`guarded/quotients.rs`), and an
 //! integer division whose divisor is proven to be positive leaves no error record.
 
+mod known;
+mod once;
 mod quotients;
 mod steps;
 
@@ -22,12 +24,13 @@ use super::linear::{self, Linear, is_i64};
 use super::simplify::{settle, simplify};
 use super::{Function, Graph, Lambda, NodeId, Op, Var};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use once::{Made, closed};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The most known conditions that are combined to prove one form.
 const MOST_STEPS: u32 = 4;
-/// The most nodes that are visited for each node of a function: a node is visited once for each
-/// condition under which it is needed.
+/// The most nodes that are visited for each node of a function: a node is visited once for all
+/// conditions about other indices than its own.
 const MOST_VISITS: usize = 8;
 
 /// Proves reads in all results of a function, with the help of its shape rules.
@@ -48,11 +51,9 @@ pub fn prove_guarded(f: &mut Function, rules: &Equations) {
         return;
     }
     let visits = MOST_VISITS * order.len();
-    let closed = HashMap::default();
-    let mut guards =
-        Guards { rules, indices: vec![], conditions: vec![], leads, visits, closed, steps: None };
+    let mut guards = Guards { leads, visits, ..Guards::of(rules, vec![]) };
     for r in &mut f.results {
-        r.value = guards.node(&mut f.graph, r.value, &mut HashMap::default());
+        r.value = guards.node(&mut f.graph, r.value);
     }
 }
 
@@ -73,8 +74,7 @@ pub fn reads_in_bounds(g: &mut Graph, element: NodeId, loops: &[(Var, NodeId)], 
         _ => None,
     });
     let indices = indices.collect();
-    let (leads, closed) = (HashSet::default(), HashMap::default());
-    let guards = Guards { rules, indices, conditions: vec![], leads, visits: 0, closed, steps: None };
+    let guards = Guards::of(rules, indices);
     inside.into_iter().all(|n| match g.op(n).clone() {
         Op::Elem(x, index) => guards.clamped(g, x, &index).is_some_and(|made| made == index),
         _ => true,
@@ -91,9 +91,6 @@ fn may_divide_by_zero(g: &Graph, op: &Op) -> bool {
     matches!(op, Op::Binary(BinaryOp::Div | BinaryOp::Rem, a, _) if is_i64(g, *a)) && op.may_record(g)
 }
 
-/// A loop of an element: its step, its count, the number of indices and the conditions around it.
-type Steps = (Lambda, NodeId, usize, Vec<Linear>);
-
 struct Guards<'a> {
     /// The equations between lengths that follow from the shape rules.
     rules: &'a Equations,
@@ -104,41 +101,51 @@ struct Guards<'a> {
     /// The nodes through which a total read, or a division that leaves a record, is reached.
     leads: HashSet<NodeId>,
     visits: usize,
-    /// The nodes for those that depend on no index.
-    closed: HashMap<NodeId, NodeId>,
-    /// The last loop of an element, by its step, its count and what was known around it, with its new step: all of
-    /// its values have the same.
-    steps: Option<(Steps, Lambda)>,
+    /// What was made of nodes and closures, by what was known around them.
+    made: Made,
 }
 
-impl Guards<'_> {
-    fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
+impl<'a> Guards<'a> {
+    fn of(rules: &'a Equations, indices: Vec<(NodeId, NodeId, usize)>) -> Guards<'a> {
+        let (leads, made) = (HashSet::default(), Made::default());
+        Guards { rules, indices, conditions: vec![], leads, visits: 0, made }
+    }
+
+    fn node(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
         if !self.leads.contains(&n) || self.visits == 0 {
             return n;
         }
         if g.is_closed(n) && !(self.indices.is_empty() && self.conditions.is_empty()) {
-            return self.apart(g, n);
+            // the conditions around it are about other elements
+            return self.within(vec![], vec![], |own| own.node(g, n));
         }
-        if let Some(known) = memo.get(&n).or_else(|| self.closed.get(&n)) {
+        if let Some(kept) = self.fewer_conditions(g, n) {
+            return self.within(self.indices.clone(), kept, |own| own.node(g, n));
+        }
+        let key = (n, self.known());
+        if let Some(known) = self.made.nodes.get(&key) {
             return *known;
+        }
+        if let Some(made) = self.without_conditions(g, n) {
+            return made;
         }
         self.visits -= 1;
         let before = g.set_loc(g.node(n).loc.clone());
         let made = match g.op(n).clone() {
             Op::Generate(..) => self.inside(g, n),
             Op::Select(c, a, b) => {
-                let made = self.node(g, c, memo);
-                let (a, b) = (self.arm(g, c, true, a, memo), self.arm(g, c, false, b, memo));
+                let made = self.node(g, c);
+                let (a, b) = (self.arm(g, c, true, a), self.arm(g, c, false, b));
                 settle(g, Op::Select(made, a, b))
             }
             op @ Op::Loop { .. } => {
-                let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
+                let operands: Vec<_> = op.operands().map(|o| self.node(g, o)).collect();
                 let lambda = op.lambda().map(|step| self.steps(g, step, operands[0]));
                 settle(g, op.with(&operands, lambda))
             }
             op => {
-                let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
-                let lambda = op.lambda().map(|lambda| self.function(g, lambda, memo));
+                let operands: Vec<_> = op.operands().map(|o| self.node(g, o)).collect();
+                let lambda = op.lambda().map(|lambda| self.function(g, lambda));
                 match op.with(&operands, lambda) {
                     Op::At(x, index) => match self.clamped(g, x, &index) {
                         Some(index) => g.add(Op::Elem(x, index)),
@@ -155,47 +162,31 @@ impl Guards<'_> {
         g.set_loc(before);
         let (bound, once) = (g.node(n).bound, g.node(n).once);
         g.keep_marks(bound, once, made);
-        match g.is_closed(n) {
-            true => self.closed.insert(n, made),
-            false => memo.insert(n, made),
-        };
-        made
-    }
-
-    /// Returns the node for one that depends on no index: the conditions around it are about other
-    /// elements.
-    fn apart(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
-        let (indices, conditions) = (std::mem::take(&mut self.indices), std::mem::take(&mut self.conditions));
-        let made = self.node(g, n, &mut HashMap::default());
-        (self.indices, self.conditions) = (indices, conditions);
+        self.made.nodes.insert(key, made);
         made
     }
 
     /// Proves reads in a `generate` inside the current scope.
     fn inside(&mut self, g: &mut Graph, generate: NodeId) -> NodeId {
         let Op::Generate(extents, lambda) = g.op(generate).clone() else { return generate };
+        let (vars, body) = self.opened(g, &lambda, &extents);
         let outer = self.indices.len();
-        let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, i| {
-            self.indices.extend(i.iter().zip(&extents).map(|(i, n)| (*i, *n, outer)));
-            let body = g.open(&lambda, i);
-            self.lead(g, body);
-            self.node(g, body, &mut HashMap::default())
-        });
-        self.indices.truncate(outer);
+        self.indices.extend(vars.iter().zip(&extents).map(|(v, n)| (v.1, *n, outer)));
+        self.made.here = None;
+        let body = self.node(g, body);
+        self.forget(outer, self.conditions.len());
+        let lambda = closed(g, &lambda, &vars, body);
         g.add(Op::Generate(extents, lambda))
     }
 
     /// Proves reads that a function of elements needs, such as those of a value around it.
-    fn function(&mut self, g: &mut Graph, lambda: &Lambda, memo: &mut HashMap<NodeId, NodeId>) -> Lambda {
+    fn function(&mut self, g: &mut Graph, lambda: &Lambda) -> Lambda {
         if !self.leads.contains(&lambda.body) {
             return lambda.clone();
         }
-        let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
-        g.lambda(&types, |g, arguments| {
-            let body = g.open(lambda, arguments);
-            self.lead(g, body);
-            self.node(g, body, memo)
-        })
+        let (vars, body) = self.opened(g, lambda, &[]);
+        let body = self.node(g, body);
+        closed(g, lambda, &vars, body)
     }
 
     /// Notes the nodes of an opened body through which something to be proven is reached.
@@ -211,23 +202,13 @@ impl Guards<'_> {
     }
 
     /// Returns the arm of a `select` that is needed if the condition has the value `holds`.
-    fn arm(
-        &mut self,
-        g: &mut Graph,
-        condition: NodeId,
-        holds: bool,
-        arm: NodeId,
-        memo: &mut HashMap<NodeId, NodeId>,
-    ) -> NodeId {
+    fn arm(&mut self, g: &mut Graph, condition: NodeId, holds: bool, arm: NodeId) -> NodeId {
         let before = self.conditions.len();
         if self.leads.contains(&arm) {
             self.learn(g, condition, holds);
         }
-        if self.conditions.len() == before {
-            return self.node(g, arm, memo);
-        }
-        let made = self.node(g, arm, &mut HashMap::default());
-        self.conditions.truncate(before);
+        let made = self.node(g, arm);
+        self.forget(self.indices.len(), before);
         made
     }
 
@@ -250,6 +231,7 @@ impl Guards<'_> {
         if !is_i64(g, a) {
             return;
         }
+        self.made.here = None;
         let Some([a, b]) = self.exact(g, [a, b]) else { return };
         let less = |a: &Linear, b: &Linear, by: i64| {
             let form = b.minus(a);

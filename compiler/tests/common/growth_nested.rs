@@ -13,7 +13,7 @@ pub enum Nesting {
     Selects,
     /// Reductions of arrays in the elements of arrays.
     Reductions,
-    /// Loops that two choices and the value behind them need, each under a condition of its own.
+    /// Reductions that two choices, each under a condition of its own, and the value behind them need.
     Conditions,
     /// A loop in a choice, a loop and a reduction in turn.
     Mixed,
@@ -42,34 +42,33 @@ impl Nesting {
         if k > depth {
             return line(format!("%v{k} = mul %g{k}, %s{outer}"));
         }
-        let is_reduced = self == Nesting::Reductions || self == Nesting::Mixed && k % 3 == 0;
+        let is_reduced = matches!(self, Nesting::Reductions | Nesting::Conditions)
+            || self == Nesting::Mixed && k.is_multiple_of(3);
         let is_chosen = self == Nesting::Selects || self == Nesting::Mixed && k % 3 == 1;
+        let inner = k + 1;
         if is_reduced {
             line(format!(
                 "%e{k} = generate %n (%i{k}: i64) {{\n%y{k} = at %x, %i{k}\n%s{k} = add %y{k}, %g{k}"
             ));
-            self.level(text, k + 1, depth);
+            self.level(text, inner, depth);
             text.push_str(&format!(
-                "yield %v{inner}\n}}\n%v{k} = reduce (%p{k}: f32, %q{k}: f32) from 0f32 over %e{k} {{\n\
-                 %z{k} = add %p{k}, %q{k}\nyield %z{k}\n}}\n",
-                inner = k + 1
+                "yield %v{inner}\n}}\n%l{k} = reduce (%p{k}: f32, %q{k}: f32) from 0f32 over %e{k} {{\n\
+                 %z{k} = add %p{k}, %q{k}\nyield %z{k}\n}}\n"
             ));
         } else {
             line(format!("%l{k} = loop 0 (%i{k}: i64, %s{k}: f32) by 4i64 from %g{k} {{"));
-            self.level(text, k + 1, depth);
-            let end = match self {
-                Nesting::Conditions => format!(
-                    "%h{k} = gt %i{outer}, 0i64\n%b{k} = select %h{k}, %l{k}, %g{k}\n\
-                     %o{k} = select %c{k}, %l{k}, %s{outer}\n%d{k} = add %b{k}, %o{k}\n%v{k} = add %d{k}, %l{k}"
-                ),
-                _ if is_chosen => format!("%v{k} = select %c{k}, %l{k}, %g{k}"),
-                _ => format!("%v{k} = add %l{k}, %s{outer}"),
-            };
+            self.level(text, inner, depth);
             text.push_str(&format!(
-                "%m{k} = le %i{k}, %i{outer}\n%w{k} = add %v{inner}, %s{k}\n%t{k} = tuple %m{k}, %w{k}\nyield %t{k}\n}}\n\
-                 {end}\n",
-                inner = k + 1
+                "%m{k} = le %i{k}, %i{outer}\n%w{k} = add %v{inner}, %s{k}\n%t{k} = tuple %m{k}, %w{k}\nyield %t{k}\n}}\n"
             ));
         }
+        text.push_str(&match self {
+            Nesting::Conditions => format!(
+                "%h{k} = gt %i{outer}, 0i64\n%b{k} = select %h{k}, %l{k}, %g{k}\n\
+                 %o{k} = select %c{k}, %l{k}, %s{outer}\n%d{k} = add %b{k}, %o{k}\n%v{k} = add %d{k}, %l{k}\n"
+            ),
+            _ if is_chosen => format!("%v{k} = select %c{k}, %l{k}, %g{k}\n"),
+            _ => format!("%v{k} = add %l{k}, %s{outer}\n"),
+        });
     }
 }

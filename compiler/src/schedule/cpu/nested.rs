@@ -125,8 +125,8 @@ fn columns_of(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Vec<Mem> {
     r.each().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, out)).collect()
 }
 
-/// Emits the same as [`tile`] for elements that have loops of their own. Loops over such elements
-/// do not vectorise, so the code of an element is emitted once.
+/// Emits the same as [`tile`] for elements that have loops of their own. Their code is emitted once: vectors have
+/// these elements only where they go through their loops in lockstep (`kernel/lockstep`).
 pub fn tile_by_loops(l: &mut Lower, tile: &Tile, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
     let Tile { r, place, base, count } = tile;
     let columns = columns_of(l, r, out);
@@ -156,7 +156,7 @@ pub fn rows_by_loops(l: &mut Lower, count: &Expr, out: &mut Vec<Stmt>, visit: &m
     let in_tile = named(l, "at", start.plus(Expr::Reg(c)), &mut of_column);
     let is_first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
     visit(l, in_tile, Expr::Reg(c), &is_first, &mut of_column)?;
-    of_row.push(Stmt::Seq(c, Expr::int(0), left, of_column));
+    of_row.push(Stmt::For(c, Expr::int(0), left, of_column));
     out.push(Stmt::Seq(row, Expr::int(0), rows, of_row));
     Ok(())
 }

@@ -1,0 +1,92 @@
+//! What is known around a node. Closures are opened once for all conditions around them, and what was made of a node
+//! serves wherever as much is known. A node under conditions about other indices than its own, and one that needs none
+//! of them, becomes the same as without them: otherwise a closure in closures would be made anew for each choice of
+//! conditions around each of these.
+
+use super::once::{Known, Vars};
+use super::{Guards, is_wanted};
+use crate::core::linear::Linear;
+use crate::core::{Graph, Lambda, NodeId};
+
+impl Guards<'_> {
+    /// Returns the number of what is known here.
+    pub(super) fn known(&mut self) -> Known {
+        if let Some(here) = self.made.here {
+            return here;
+        }
+        let here = self.made.number((self.indices.clone(), self.conditions.clone()));
+        self.made.here = Some(here);
+        here
+    }
+
+    /// Goes back to so many indices and conditions.
+    pub(super) fn forget(&mut self, indices: usize, conditions: usize) {
+        self.indices.truncate(indices);
+        self.conditions.truncate(conditions);
+        self.made.here = None;
+    }
+
+    /// Returns the conditions that may say something about what a node needs, those about its indices and those about
+    /// lengths alone, if there are others.
+    pub(super) fn fewer_conditions(&self, g: &Graph, n: NodeId) -> Option<Vec<Linear>> {
+        let free = &g.node(n).free;
+        let is_about = |known: &&Linear| {
+            let mut vars = known.terms.keys().flat_map(|t| g.node(*t).free.iter()).peekable();
+            vars.peek().is_none() || vars.any(|v| free.contains(v))
+        };
+        let all = self.conditions.iter().all(|known| is_about(&known));
+        (!all).then(|| self.conditions.iter().filter(is_about).cloned().collect())
+    }
+
+    /// Returns what a node becomes without the conditions, if that proves all that is to be proven: then no condition
+    /// changes it, because it only decides whether a read is clamped, and not how.
+    pub(super) fn without_conditions(&mut self, g: &mut Graph, n: NodeId) -> Option<NodeId> {
+        if self.conditions.is_empty() {
+            return None;
+        }
+        let made = self.within(self.indices.clone(), vec![], |own| own.node(g, n));
+        (!self.is_open(g, made)).then_some(made)
+    }
+
+    /// Runs `f` where these indices and conditions are known.
+    pub(super) fn within<T>(
+        &mut self,
+        indices: Vec<(NodeId, NodeId, usize)>,
+        conditions: Vec<Linear>,
+        f: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let indices = std::mem::replace(&mut self.indices, indices);
+        let conditions = std::mem::replace(&mut self.conditions, conditions);
+        let here = self.made.here.take();
+        let made = f(self);
+        (self.indices, self.conditions, self.made.here) = (indices, conditions, here);
+        made
+    }
+
+    /// Returns the variables of a closure, and its body with these.
+    pub(super) fn opened(&mut self, g: &mut Graph, lambda: &Lambda, extents: &[NodeId]) -> (Vars, NodeId) {
+        let around = self.made.number((self.indices.clone(), vec![]));
+        let key = (lambda.body, around, extents.to_vec());
+        if let Some(known) = self.made.opened.get(&key) {
+            return known.clone();
+        }
+        let vars: Vars = lambda.params.iter().map(|p| g.fresh_var(p.1)).collect();
+        let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
+        let body = g.open(lambda, &nodes);
+        self.lead(g, body);
+        self.made.opened.insert(key, (vars.clone(), body));
+        (vars, body)
+    }
+
+    /// Whether something in a node is still to be proven.
+    fn is_open(&mut self, g: &Graph, n: NodeId) -> bool {
+        if let Some(known) = self.made.open.get(&n) {
+            return *known;
+        }
+        let op = g.op(n);
+        let mut inside = op.operands().chain(op.lambda().map(|l| l.body));
+        let is_open = is_wanted(g, op) || inside.any(|o| self.is_open(g, o));
+        self.made.open.insert(n, is_open);
+        is_open
+    }
+}

@@ -1,0 +1,43 @@
+//! What was made of nodes and closures, by what was known around them.
+
+use crate::core::linear::Linear;
+use crate::core::{Graph, Lambda, NodeId, Var};
+use crate::scalar::Ty;
+use rustc_hash::FxHashMap as HashMap;
+
+/// The variables of an opened closure.
+pub(super) type Vars = Vec<(Var, NodeId)>;
+/// The number of a set of indices and conditions around a node.
+pub(super) type Known = u32;
+/// The indices around a node, with their extents, and the conditions.
+type Around = (Vec<(NodeId, NodeId, usize)>, Vec<Linear>);
+
+/// What was made so far.
+#[derive(Default)]
+pub(super) struct Made {
+    /// The numbers of what may be known.
+    known: HashMap<Around, Known>,
+    /// That of what is known at the current node, once it was asked for.
+    pub(super) here: Option<Known>,
+    pub(super) nodes: HashMap<(NodeId, Known), NodeId>,
+    /// The variables and bodies of closures, by their body, the indices around them and the extents of their own.
+    pub(super) opened: HashMap<(NodeId, Known, Vec<NodeId>), (Vars, NodeId)>,
+    /// Whether something in a node is still to be proven.
+    pub(super) open: HashMap<NodeId, bool>,
+    /// The new steps of loops of elements, by their old ones and their counts: all values of a loop have the same.
+    pub(super) steps: HashMap<(NodeId, NodeId, Known), Lambda>,
+}
+
+impl Made {
+    /// Returns the number of what is known.
+    pub(super) fn number(&mut self, around: Around) -> Known {
+        let next = self.known.len() as Known;
+        *self.known.entry(around).or_insert(next)
+    }
+}
+
+/// Returns the closure with another body.
+pub(super) fn closed(g: &mut Graph, lambda: &Lambda, vars: &Vars, body: NodeId) -> Lambda {
+    let vars: Vec<(Var, Ty)> = vars.iter().zip(&lambda.params).map(|(v, p)| (v.0, p.1)).collect();
+    g.close(&vars, body)
+}
