@@ -96,7 +96,7 @@ impl BlockTile {
             TileSide { size: 32, threads: 32, skinny: false },
             TileSide { size: short, threads: 1, skinny: true },
         ];
-        BlockTile { stages: 4, ..BlockTile::of(sides, 16 * v, v) }
+        BlockTile { stages: 4, clamped: true, ..BlockTile::of(sides, 16 * v, v) }
     }
 
     /// Returns the skinny block tile whose rows are copied by 512 bytes each, one step ahead. Memory is

@@ -21,6 +21,9 @@ const SPLIT_K_MAX_BLOCKS: u32 = 200;
 const SPLIT_K_MIN_LENGTH: u32 = 1024;
 /// The minimum inner length for which skinny block tiles are the fastest.
 const SKINNY_MIN_LENGTH: u32 = 64;
+/// The minimum inner length for which copies of 512 bytes of a row are the fastest: with fewer steps the
+/// first one, which nothing hides, counts for more.
+const DEEP_MIN_LENGTH: u32 = 256;
 /// The maximum number of skinny block tiles for split-K: of few columns, and of few rows.
 const SPLIT_K_MAX_SKINNY_BLOCKS: [u32; 2] = [640, 256];
 /// The length of the short side of a skinny block tile.
@@ -75,7 +78,6 @@ pub fn variants(
     let mut groups = Vec::new();
     for (suffix, tile, split_k_max_blocks, profit) in list {
         let short = tile.sides[1].size;
-        // only the last panel may have a partial step, so all panels take the deeper tile
         let deep = Some(BlockTile::skinny_copied_by_512(short, v))
             .filter(|deep| tile == BlockTile::skinny_copied(short, v) && copied(*deep));
         let l2_prefetch = match () {
@@ -108,10 +110,11 @@ pub fn variants(
             min_inner_length: Some(SPLIT_K_MIN_LENGTH),
             ..profit
         };
-        add("_panels", Part::Panel, (deep.unwrap_or(tile), 0), of_panels);
+        add("_panels", Part::Panel, (tile, 0), of_panels);
         add("_sums", Part::Sum, (tile, 0), Profit::default());
         if let Some(deep) = deep {
-            add("_deep", Part::Whole, (deep, deep.depth), profit);
+            let long = Profit { min_inner_length: Some(DEEP_MIN_LENGTH), ..profit };
+            add("_deep", Part::Whole, (deep, deep.depth), long);
         }
         if tile.sides.iter().any(|s| s.skinny) {
             add("", Part::Whole, (tile, 0), profit);
