@@ -122,6 +122,10 @@ fn vectors() {
             let entries = check(&c, &args, k > 300, &format!("{m} by {k} of {ty}"));
             let tiled = entries.iter().any(|e| e.contains("_column"));
             assert!(k < 64 || k % 4 > 0 || ty == Ty::I16 || tiled, "{m} by {k} of {ty}: {entries:?}");
+            // rows of whole steps of 512 bytes
+            let deep = entries.iter().any(|e| e.contains("_column_deep"));
+            let of_512 = k > 1 && k * ty.size() % 512 == 0 && ty != Ty::I16;
+            assert_eq!(deep, of_512, "{m} by {k} of {ty}: {entries:?}");
         }
     }
 }
@@ -146,11 +150,17 @@ fn batches() {
 /// Without one of its barriers or waits for copies a product is a race, or reads what is not there yet.
 #[test]
 fn barriers() {
+    for (name, k) in [("_column", 328), ("_column_deep", 384)] {
+        barriers_of(name, k);
+    }
+}
+
+fn barriers_of(name: &str, k: usize) {
     let mut rng = Rng::new(4);
-    let args = [numbers(Ty::F32, &[64, 328], &mut rng), numbers(Ty::F32, &[328], &mut rng)];
+    let args = [numbers(Ty::F32, &[64, k], &mut rng), numbers(Ty::F32, &[k], &mut rng)];
     let mut c = compiled(VECTOR, Ty::F32);
     let variants = c.kernels[0].gpu_variants();
-    let at = variants.iter().position(|v| v.kernel.name.ends_with("_column")).expect("a skinny tile");
+    let at = variants.iter().position(|v| v.kernel.name.ends_with(name)).expect("a skinny tile");
     let mutants = mutants::of(&variants[at].kernel);
     let (mut found, mut seen) = (0, Vec::new());
     for (what, kernel) in mutants {

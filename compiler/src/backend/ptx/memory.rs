@@ -119,13 +119,21 @@ impl<'a> Emitter<'a> {
         byte
     }
 
+    /// Returns how many bytes an access of global memory brings into the L2 cache, as its suffix.
+    pub fn fetch(&self) -> String {
+        match self.k.fetch {
+            0 => String::new(),
+            bytes => format!(".L2::{bytes}B"),
+        }
+    }
+
     /// Loads neighbouring elements in one access. Elements of one and two bytes are loaded packed
     /// into words.
     pub fn load_vec(&mut self, regs: &[Reg], m: Mem, index: &Expr) {
         let (address, ty) = (self.address(m, index), self.k.mem(m).1);
         let mut load = self.load_from(m).to_string();
-        if let (Mem::Array(_), 1..) = (m, self.k.fetch) {
-            load += &format!(".L2::{}B", self.k.fetch);
+        if let Mem::Array(_) = m {
+            load += &self.fetch();
         }
         let names: Vec<Operand> = regs.iter().map(|r| self.regs.of(*r)).collect();
         if ty.size() >= 4 {

@@ -39,8 +39,10 @@ impl<'a> Emitter<'a> {
             Stmt::CopyAsync { bytes, to, at, from, index } => {
                 let (to, from) = (self.address(*to, at), self.address(*from, index));
                 // only 16 bytes may leave out the first cache
-                let cache = if *bytes as usize == COPY_BYTES { "cg" } else { "ca" };
-                code!(self, "cp.async.{cache}.shared.global {to}, {from}, {bytes};");
+                let is_whole = *bytes as usize == COPY_BYTES;
+                let cache = if is_whole { "cg" } else { "ca" };
+                let fetch = if is_whole { self.fetch() } else { String::new() };
+                code!(self, "cp.async.{cache}.shared.global{fetch} {to}, {from}, {bytes};");
             }
             Stmt::Pack(r, values) => self.pack(*r, values),
             Stmt::CopyGroup => code!(self, "cp.async.commit_group;"),

@@ -96,7 +96,13 @@ impl BlockTile {
             TileSide { size: 32, threads: 32, skinny: false },
             TileSide { size: short, threads: 1, skinny: true },
         ];
-        BlockTile { stages: 4, ..BlockTile::of(sides, 16 * v, v) }
+        BlockTile { stages: 4, clamped: true, ..BlockTile::of(sides, 16 * v, v) }
+    }
+
+    /// Returns the skinny block tile whose rows are copied by 512 bytes each, one step ahead. Memory is
+    /// read faster by it, but the last, partial step, which is read by elements, may be twice as long.
+    pub fn skinny_copied_by_512(short: i64, v: i64) -> BlockTile {
+        BlockTile { stages: 2, depth: 32 * v, ..BlockTile::skinny_copied(short, v) }
     }
 
     /// Returns the block tile for arrays of any strides and alignment. Addresses of single elements take registers, so

@@ -11,6 +11,7 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Order;
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 /// The maximum number of block tiles of 64 x 64 for which panels are computed by different blocks:
@@ -20,6 +21,9 @@ const SPLIT_K_MAX_BLOCKS: u32 = 200;
 const SPLIT_K_MIN_LENGTH: u32 = 1024;
 /// The minimum inner length for which skinny block tiles are the fastest.
 const SKINNY_MIN_LENGTH: u32 = 64;
+/// The minimum inner length for which copies of 512 bytes of a row are the fastest: with fewer steps the
+/// first one, which nothing hides, counts for more.
+const DEEP_MIN_LENGTH: u32 = 256;
 /// The maximum number of skinny block tiles for split-K: of few columns, and of few rows.
 const SPLIT_K_MAX_SKINNY_BLOCKS: [u32; 2] = [640, 256];
 /// The length of the short side of a skinny block tile.
@@ -40,15 +44,17 @@ pub fn variants(
     let v = 16 / staged(l, p).0.max(4) as i64;
     let has_8x8 = (v, staged(l, p).1) == (4, 2);
     let square = if has_8x8 { BlockTile::square_8x8_per_thread(v) } else { BlockTile::square(64, v) };
+    let copied =
+        |tile: BlockTile| !strided && p.sides[0].along_k && staged(l, p).1 <= 2 && can_copy(&l.g, p, tile, 0);
     let skinny = |long: usize, short: i64| {
         if strided {
             // lanes side by side load single elements, without conflicts of banks
             let (v, depth) = if long == 0 { (v, 32) } else { (1, 4 * v) };
             return BlockTile::skinny(long, short, v, depth);
         }
-        let copied = BlockTile::skinny_copied(short, v);
-        if long == 0 && p.sides[0].along_k && staged(l, p).1 <= 2 && can_copy(&l.g, p, copied, 0) {
-            return copied;
+        let tile = BlockTile::skinny_copied(short, v);
+        if long == 0 && copied(tile) {
+            return tile;
         }
         let depth = if long == 0 { 32 } else { 16 };
         BlockTile::skinny(long, short, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
@@ -71,19 +77,24 @@ pub fn variants(
     };
     let mut groups = Vec::new();
     for (suffix, tile, split_k_max_blocks, profit) in list {
-        // rows are loaded by 64 or 128 bytes each: the prefetch brings what follows
+        let short = tile.sides[1].size;
+        let deep = Some(BlockTile::skinny_copied_by_512(short, v))
+            .filter(|deep| tile == BlockTile::skinny_copied(short, v) && copied(*deep));
         let l2_prefetch = match () {
+            _ if deep.is_some() => 128,
+            // rows are loaded by 64 or 128 bytes each: the prefetch brings what follows
             _ if tile.sides[1].skinny && p.sides[0].along_k => 256,
             _ if tile.sides[0].skinny || !p.sides[0].along_k => 0,
             _ => 128,
         };
-        let mut add = |what: &str, part: Part, profit: Profit| {
+        let mut add = |what: &str, part: Part, (tile, multiple): (BlockTile, i64), profit: Profit| {
             let l2_prefetch = if part == Part::Sum { 0 } else { l2_prefetch };
             let params =
                 ProductParams { product: p.clone(), tile, part, l2_prefetch, min_resident_blocks: 0 };
             // panels are stored to scratch, which overlaps no array
             let guards = if strided { Guards::strided() } else { Guards::contiguous() };
-            let guards = Guards { noalias: part == Part::Whole, ..guards.narrow() };
+            let multiple = NonZeroU32::new(multiple as u32);
+            let guards = Guards { noalias: part == Part::Whole, multiple, ..guards.narrow() };
             let any = if strided { "_any" } else { "" };
             let (suffix, noalias) = (format!("{any}{suffix}{what}"), part != Part::Sum);
             let variant = Variant { suffix, guards, profit, noalias };
@@ -94,18 +105,19 @@ pub fn variants(
                 variant,
             ));
         };
-        add(
-            "_panels",
-            Part::Panel,
-            Profit {
-                max_blocks: Some(split_k_max_blocks),
-                min_inner_length: Some(SPLIT_K_MIN_LENGTH),
-                ..profit
-            },
-        );
-        add("_sums", Part::Sum, Profit::default());
+        let of_panels = Profit {
+            max_blocks: Some(split_k_max_blocks),
+            min_inner_length: Some(SPLIT_K_MIN_LENGTH),
+            ..profit
+        };
+        add("_panels", Part::Panel, (tile, 0), of_panels);
+        add("_sums", Part::Sum, (tile, 0), Profit::default());
+        if let Some(deep) = deep {
+            let long = Profit { min_inner_length: Some(DEEP_MIN_LENGTH), ..profit };
+            add("_deep", Part::Whole, (deep, deep.depth), long);
+        }
         if tile.sides.iter().any(|s| s.skinny) {
-            add("", Part::Whole, profit);
+            add("", Part::Whole, (tile, 0), profit);
         }
     }
     groups
