@@ -99,7 +99,11 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
         match g.op(x) {
             Op::Map(_, srcs) => x = srcs[0],
             Op::Scan { part: ScanPart::Totals, init, .. } => return vec![*init],
-            Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) | Op::Scan { src: y, .. } => x = *y,
+            Op::Reverse(y, _)
+            | Op::Materialize(y)
+            | Op::Argsort(y)
+            | Op::Scan { src: y, .. }
+            | Op::Place { src: y, .. } => x = *y,
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(*form, args[*which as usize], axis) {
                     Some(found) => (x, axis) = found,

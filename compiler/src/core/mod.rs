@@ -219,6 +219,12 @@ pub enum Op {
     /// The indices of a vector's elements in ascending order of these, equal ones in the order of their indices
     /// (semantics 5.19). It depends on no variable.
     Argsort(NodeId),
+    /// The elements of a vector in other places: element i of `src` is element `at[i]` of the result. The places, i64,
+    /// are all indices of the vector in some order. Only passes make it, and it is stored (`materialize`).
+    Place {
+        at: NodeId,
+        src: NodeId,
+    },
     /// An inner product (semantics 5.3).
     Dot {
         init: NodeId,

@@ -116,6 +116,7 @@ fn length_of(op: &Op, axis: u8) -> Option<(NodeId, u8)> {
     match op {
         Op::Map(_, srcs) => Some((srcs[0], axis)),
         Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) => Some((*y, axis)),
+        Op::Place { src, .. } => Some((*src, axis)),
         Op::Scan { part, src, .. } if *part != ScanPart::Totals => Some((*src, axis)),
         Op::Iterate { which, form, args, .. } => axis_of_state(*form, args[*which as usize], axis),
         Op::Permute(y, axes) => Some((*y, axes[axis as usize])),

@@ -54,9 +54,11 @@ impl Walk<'_> {
             },
             Op::Map(_, srcs) => self.extents(srcs[0]),
             Op::Scan { part: ScanPart::Totals, init, .. } => vec![self.length(init)],
-            Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) | Op::Scan { src: y, .. } => {
-                self.extents(y)
-            }
+            Op::Reverse(y, _)
+            | Op::Materialize(y)
+            | Op::Argsort(y)
+            | Op::Scan { src: y, .. }
+            | Op::Place { src: y, .. } => self.extents(y),
             Op::Iterate { which, form, count, args, .. } => {
                 let each = (form == Form::Each).then(|| self.length(count));
                 each.into_iter().chain(self.extents(args[which as usize])).collect()

@@ -71,7 +71,7 @@ impl Formulas {
         match self.g.op(array).clone() {
             Op::Generate(extents, _) => extents,
             Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![count],
-            Op::Scan { src: x, .. } | Op::Materialize(x) => self.extents(x),
+            Op::Scan { src: x, .. } | Op::Place { src: x, .. } | Op::Materialize(x) => self.extents(x),
             Op::Iterate { which, form, count, args, .. } => {
                 let each = (form == Form::Each).then_some(count);
                 each.into_iter().chain(self.extents(args[which as usize])).collect()

@@ -19,7 +19,7 @@
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;
-use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
+use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, ScanPart, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::sync::Arc;
 
@@ -34,6 +34,7 @@ pub fn run(f: &Function) -> Option<Function> {
     let mut made: Vec<(Ty, Function)> = Vec::new();
     let first = f.steps.len();
     let mut new = rewrite_from(f, true, &mut |g, op, _| match op {
+        Op::Argsort(x) if g.ty(x).elem == Ty::Bool => by_one_bit(g, x),
         Op::Argsort(x) => {
             let key = key_type(g.ty(x).elem);
             let known = made.iter().position(|(ty, _)| *ty == key);
@@ -54,7 +55,6 @@ fn key_type(ty: Ty) -> Ty {
     match ty {
         Ty::F64 => Ty::I64,
         ty if ty.is_float() => Ty::I32,
-        Ty::Bool => Ty::U8,
         ty => ty,
     }
 }
@@ -70,6 +70,31 @@ fn order(g: &mut Graph, x: NodeId, step: u32) -> NodeId {
     let indices = g.add(Op::Materialize(indices));
     let count = steps(g, n);
     g.add(Op::Iterate { step, which: 1, form: Form::Last, count, args: vec![keys, indices] })
+}
+
+/// The order of truth values: a scan counts how many are false up to each element, which says where that goes.
+fn by_one_bit(g: &mut Graph, x: NodeId) -> NodeId {
+    let n = g.add(Op::Len(x, 0));
+    let keys = g.add(Op::Materialize(x));
+    let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
+    let lambda = g.lambda(&[Ty::Bool], |g, key| simplify(g, Op::Select(key[0], zero, one)));
+    let src = g.add(Op::Map(lambda, vec![keys]));
+    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
+    let scan = g.add(Op::Scan { part: ScanPart::Whole, join, init: zero, src, which: 0 });
+    let falses = g.add(Op::Materialize(scan));
+    let last = with_number(g, BinaryOp::Sub, n, 1);
+    let lambda = g.lambda(&[Ty::I64], |g, i| {
+        let (own, all) = (g.add(Op::Elem(falses, vec![i[0]])), g.add(Op::Elem(falses, vec![last])));
+        let is_true = g.add(Op::Elem(keys, vec![i[0]]));
+        let before = with_number(g, BinaryOp::Sub, own, 1);
+        let trues = binary(g, BinaryOp::Sub, i[0], own);
+        let behind = binary(g, BinaryOp::Add, all, trues);
+        simplify(g, Op::Select(is_true, behind, before))
+    });
+    let at = g.add(Op::Generate(vec![n], lambda));
+    let src = g.add(Op::Iota(n));
+    let placed = g.add(Op::Place { at, src });
+    g.add(Op::Materialize(placed))
 }
 
 /// The steps after which one run is left: the number of binary digits of the last index.

@@ -3,7 +3,7 @@
 
 use super::group_order;
 use super::item_loops::KnownLoops;
-pub use super::items::{Item, is_nested, is_store};
+pub use super::items::{Item, is_nested, is_store, may_share};
 use super::scans::Scan;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::{self, Visited};
@@ -89,7 +89,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
             let p = &mut fused_groups[*i];
-            if !Scan::share(g, &p.1.items[0], &it) {
+            if !may_share(g, &p.1.items[0], &it) {
                 return false;
             }
             if iteration.is_none() && !loops.fit(g, &p.1.items, &it, is_nested) {
@@ -318,6 +318,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![*count],
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }
+        | Op::Place { src: x, .. }
         | Op::Materialize(x)
         | Op::Reduce { src: x, .. }
         | Op::Fold { src: x, .. }

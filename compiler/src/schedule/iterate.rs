@@ -93,7 +93,7 @@ impl Scheduler<'_> {
         match g.op(array) {
             Op::Generate(extents, _) => extents.iter().map(|n| self.host.of(g, *n)).collect(),
             Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![self.host.of(g, *count)],
-            Op::Scan { src: x, .. } | Op::Materialize(x) => self.extents(*x),
+            Op::Scan { src: x, .. } | Op::Place { src: x, .. } | Op::Materialize(x) => self.extents(*x),
             Op::Iterate { which, form, count, args, .. } => {
                 let each = (*form == Form::Each).then(|| self.host.of(g, *count));
                 each.into_iter().chain(self.extents(args[*which as usize])).collect()

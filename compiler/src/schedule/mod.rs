@@ -46,6 +46,7 @@ pub mod lower;
 mod needed_reductions;
 pub mod nested_loop;
 pub mod order_free;
+pub mod placed;
 pub mod products;
 pub mod reduction;
 pub mod resident_segments;

@@ -42,14 +42,6 @@ impl Scan {
         group.first().and_then(|it| Scan::of_item(g, it))
     }
 
-    /// Whether two items may share a group as far as scans are concerned: neither is a part of a scan, or both are
-    /// components of one.
-    pub fn share(g: &Graph, a: &Item, b: &Item) -> bool {
-        let array = |it: &Item| if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
-        let is_scan = |it: &Item| matches!(g.op(array(it)), Op::Scan { .. });
-        (!is_scan(a) && !is_scan(b)) || tuples::are_components(g, array(a), array(b))
-    }
-
     /// Returns the number of elements, as a node.
     pub fn length(&self, g: &mut Graph) -> NodeId {
         extent(g, self.src, 0)

@@ -252,9 +252,11 @@ impl<'a> Machine<'a> {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
             Op::Scan { part: ScanPart::Totals, init, .. } => self.bound(*init, env),
-            Op::Reverse(y, _) | Op::Materialize(y) | Op::Argsort(y) | Op::Scan { src: y, .. } => {
-                self.extent(*y, axis, env)
-            }
+            Op::Reverse(y, _)
+            | Op::Materialize(y)
+            | Op::Argsort(y)
+            | Op::Scan { src: y, .. }
+            | Op::Place { src: y, .. } => self.extent(*y, axis, env),
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(*form, args[*which as usize], axis) {
                     Some((state, axis)) => self.extent(state, axis, env),
@@ -339,6 +341,15 @@ impl<'a> Machine<'a> {
             Op::Scan { part, join, init, src, which } => {
                 let all = self.scan(*part, join, (*init, *src), env);
                 Array::vector(all.into_iter().map(|v| v[*which as usize]).collect())
+            }
+            Op::Place { at, src } => {
+                let (at, src) = (self.array(*at, env), self.array(*src, env));
+                let mut placed: Vec<Option<Lit>> = vec![None; src.elements.len()];
+                for (i, x) in at.elements.iter().zip(&src.elements) {
+                    let before = placed[i.as_i64() as usize].replace(*x);
+                    assert!(before.is_none(), "two elements at {}", i.as_i64());
+                }
+                Array::vector(placed.into_iter().map(|x| x.expect("every place has an element")).collect())
             }
             Op::Argsort(x) => argsort::argsort(&self.array(*x, env).elements),
             op => unreachable!("verified: {op:?} is no array"),

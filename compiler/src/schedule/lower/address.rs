@@ -288,7 +288,7 @@ impl LaunchContext<'_, '_> {
     pub fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
         match self.g.op(x).clone() {
             Op::Scan { part: ScanPart::Totals, init: count, .. } => count,
-            Op::Scan { src: y, .. } | Op::Materialize(y) => self.extent(y, axis),
+            Op::Scan { src: y, .. } | Op::Place { src: y, .. } | Op::Materialize(y) => self.extent(y, axis),
             Op::Generate(extents, _) => extents[axis as usize],
             Op::Iterate { which, form, count, args, .. } => {
                 match axis_of_state(form, args[which as usize], axis) {
