@@ -98,3 +98,14 @@ fn records_and_refusals() {
     assert!(error.to_string().contains("a sort inside of a closure"), "{error}");
     assert!(error.to_string().contains("sorts.rs"), "{error}");
 }
+
+#[test]
+fn long_vectors_are_sorted_by_digits() {
+    // bytes from 2^14 on, with two whole tiles and a part
+    let f = |x: VExp<i8>| x.argsort();
+    let x: Vec<i8> = (0..17_000i64).map(|i| ((i * 7919) ^ (i >> 3)) as i8).collect();
+    let mut wanted: Vec<i64> = (0..x.len() as i64).collect();
+    wanted.sort_by_key(|i| x[*i as usize]);
+    assert_eq!(eval(f, (&x,)).expect("it runs"), wanted);
+    everywhere(&lower(["x"], "order", f), &[vector(&x)]);
+}

@@ -29,7 +29,7 @@ pub mod recompute;
 pub mod records;
 pub mod rewrite;
 pub mod rules;
-mod scan_part;
+pub mod scan_part;
 pub mod sequence;
 pub mod simplify;
 mod stencil_hint;

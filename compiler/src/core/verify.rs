@@ -203,6 +203,7 @@ pub fn is_fused(f: &Function) -> bool {
             Op::Place { at, src } => made(*at) && made(*src),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
             Op::Materialize(x) => made(*x) || g.op(*x).is_stored_apart(),
+            Op::Elem(x, _) if matches!(g.op(*x), Op::Scan { part: ScanPart::Tiles, .. }) => true,
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),
             Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),

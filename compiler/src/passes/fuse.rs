@@ -300,6 +300,8 @@ impl Fuse {
         g.set_loc(loc);
         let mut index = index.to_vec();
         let e = match g.op(x).clone() {
+            // the launch that scans the tiles stores what reads them
+            Op::Scan { .. } => g.add(Op::Elem(x, index)),
             Op::Param(_) | Op::Materialize(_) | Op::Iterate { .. } => {
                 g.add(if proven { Op::Elem(x, index) } else { Op::At(x, index) })
             }

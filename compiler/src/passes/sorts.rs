@@ -1,4 +1,5 @@
-//! Writes orders of vectors (semantics 5.19) as iterations that merge runs of twice the length in each step.
+//! Writes orders of vectors (semantics 5.19) as iterations that merge runs of twice the length in each step; of long
+//! vectors, as iterations over the digits of keys ([`digits`]); of truth values, as one scan.
 //!
 //! ```text
 //! %order = argsort %x
@@ -17,9 +18,12 @@
 //! The list of passes does not have it: steps of iterations are compiled before the functions that have them, so
 //! their functions are made before the first pass.
 
+mod digits;
+
 use crate::core::rewrite::rewrite_from;
+use crate::core::scan_part::by_tiles;
 use crate::core::simplify::simplify;
-use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, ScanPart, Type};
+use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::sync::Arc;
 
@@ -31,22 +35,22 @@ pub fn run(f: &Function) -> Option<Function> {
     if !f.needs(|n| matches!(f.graph.op(n), Op::Argsort(_))) {
         return None;
     }
-    let mut made: Vec<(Ty, Function)> = Vec::new();
+    let mut made: Vec<(Ty, [Function; 2])> = Vec::new();
     let first = f.steps.len();
     let mut new = rewrite_from(f, true, &mut |g, op, _| match op {
         Op::Argsort(x) if g.ty(x).elem == Ty::Bool => by_one_bit(g, x),
         Op::Argsort(x) => {
             let key = key_type(g.ty(x).elem);
             let known = made.iter().position(|(ty, _)| *ty == key);
-            let step = known.unwrap_or_else(|| {
-                made.push((key, merge(f, key)));
+            let own = known.unwrap_or_else(|| {
+                made.push((key, [merge(f, key), digits::step(f, key)]));
                 made.len() - 1
             });
-            order(g, x, (first + step) as u32)
+            order(g, x, (first + 2 * own) as u32)
         }
         op => g.add(op),
     });
-    new.steps.extend(made.into_iter().map(|(_, step)| Arc::new(step)));
+    new.steps.extend(made.into_iter().flat_map(|(_, steps)| steps).map(Arc::new));
     Some(new)
 }
 
@@ -59,8 +63,9 @@ fn key_type(ty: Ty) -> Ty {
     }
 }
 
-/// The iteration that orders the elements of a vector.
-fn order(g: &mut Graph, x: NodeId, step: u32) -> NodeId {
+/// The iterations that order the elements of a vector, of which one has no steps: that by the step `merge` or, if there
+/// are enough elements, that by the step behind it.
+fn order(g: &mut Graph, x: NodeId, merge: u32) -> NodeId {
     let ty = g.ty(x).elem;
     let n = g.add(Op::Len(x, 0));
     let lambda = g.lambda(&[ty], |g, v| key(g, v[0], ty));
@@ -68,8 +73,15 @@ fn order(g: &mut Graph, x: NodeId, step: u32) -> NodeId {
     let keys = g.add(Op::Materialize(keys));
     let indices = g.add(Op::Iota(n));
     let indices = g.add(Op::Materialize(indices));
-    let count = steps(g, n);
-    g.add(Op::Iterate { step, which: 1, form: Form::Last, count, args: vec![keys, indices] })
+    let [least, digits, zero] =
+        [digits::least(g.ty(keys).elem), digits::digits(g.ty(keys).elem), 0].map(|n| g.lit(Lit::i64(n)));
+    let is_long = binary(g, BinaryOp::Ge, n, least);
+    let merges = steps(g, n);
+    let counts = [(digits, zero), (zero, merges)];
+    let [digits, merges] = counts.map(|(long, short)| simplify(g, Op::Select(is_long, long, short)));
+    let iterate = |step, which, count, args| Op::Iterate { step, which, form: Form::Last, count, args };
+    let states = [0, 1].map(|which| g.add(iterate(merge + 1, which, digits, vec![keys, indices])));
+    g.add(iterate(merge, 1, merges, states.to_vec()))
 }
 
 /// The order of truth values: a scan counts how many are false up to each element, which says where that goes.
@@ -78,13 +90,13 @@ fn by_one_bit(g: &mut Graph, x: NodeId) -> NodeId {
     let keys = g.add(Op::Materialize(x));
     let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
     let lambda = g.lambda(&[Ty::Bool], |g, key| simplify(g, Op::Select(key[0], zero, one)));
-    let src = g.add(Op::Map(lambda, vec![keys]));
+    let [own, src] = [x, keys].map(|x| g.add(Op::Map(lambda.clone(), vec![x])));
     let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
-    let scan = g.add(Op::Scan { part: ScanPart::Whole, join, init: zero, src, which: 0 });
-    let falses = g.add(Op::Materialize(scan));
-    let last = with_number(g, BinaryOp::Sub, n, 1);
+    // shares the launch that stores the keys
+    let all = g.add(Op::Reduce { join: join.clone(), init: zero, src: own, which: 0 });
+    let falses = by_tiles(g, (join, zero, src), 0, true);
     let lambda = g.lambda(&[Ty::I64], |g, i| {
-        let (own, all) = (g.add(Op::Elem(falses, vec![i[0]])), g.add(Op::Elem(falses, vec![last])));
+        let own = g.add(Op::Elem(falses, vec![i[0]]));
         let is_true = g.add(Op::Elem(keys, vec![i[0]]));
         let before = with_number(g, BinaryOp::Sub, own, 1);
         let trues = binary(g, BinaryOp::Sub, i[0], own);

@@ -72,8 +72,9 @@ impl Scheduler<'_> {
         }
         let g = &self.f.graph;
         // what is stored apart is computed by itself
-        let is_apart =
-            |fused: &&FusedGroup| Scan::of(g, &fused.items).is_some() || Placed::of(g, fused).is_some();
+        let is_apart = |fused: &&FusedGroup| {
+            Scan::of(g, &fused.items).is_some() || Placed::of(g, &fused.items).is_some()
+        };
         let plain = fused_groups[first..end].iter().take_while(|fused| !is_apart(fused)).count();
         let end = first + plain;
         let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);

@@ -4,6 +4,7 @@
 use super::group_order;
 use super::item_loops::KnownLoops;
 pub use super::items::{Item, is_nested, is_store, may_share};
+use super::placed::Placed;
 use super::scans::Scan;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::{self, Visited};
@@ -316,6 +317,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         Op::Iterate { .. } => Vec::new(),
         // the tiles
         Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![*count],
+        Op::Place { at, .. } if let Some(scan) = Placed::scan(g, *at) => domain(g, scan),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }
         | Op::Place { src: x, .. }

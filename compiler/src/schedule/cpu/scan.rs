@@ -11,13 +11,14 @@
 
 mod counter;
 
-use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
+use crate::core::{NodeId, SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::{FusedGroup, Item, domain};
 use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::placed;
 use crate::schedule::scan_operator::Operator;
 use crate::schedule::scans::Scan;
 use counter::{Counter, get, read, set};
@@ -34,7 +35,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, scan: &Scan) -> Result<Vec
     let operator = Operator::of(l, scan);
     let count = l.launch.count();
     let t = l.k.reg("t", Ty::I64);
-    let code = Tile { scan, operator: &operator, items: &items, tile: Expr::Reg(t) };
+    let code = Tile { scan, operator: &operator, items: &items, fused, tile: Expr::Reg(t) };
     if matches!(scan.part, ScanPart::Before | ScanPart::Whole) {
         return code.in_order(l, t, count);
     }
@@ -60,6 +61,7 @@ struct Tile<'a> {
     scan: &'a Scan,
     operator: &'a Operator,
     items: &'a [(usize, &'a Item)],
+    fused: &'a FusedGroup,
     tile: Expr,
 }
 
@@ -323,11 +325,33 @@ impl Tile<'_> {
             let i = base.clone().plus(Expr::Reg(c).times(Expr::int(SCAN_CHUNK))).plus(Expr::int(k));
             let own = get(l, &block.own, &Expr::Reg(c).plus(Expr::int(k * OF_BLOCK)), &mut body);
             let values = self.operator.join(l, &before, &own, &mut body)?;
-            store(l, self.items, &values, &i, &mut stores);
+            self.store_element(l, &values, &i, (&mut body, &mut stores))?;
         }
         body.append(&mut stores);
         out.push(Stmt::For(c, Expr::int(0), Expr::int(OF_BLOCK), body));
         Ok(out)
+    }
+
+    /// Writes the stores of an element's partial results, or of what they are stored for.
+    fn store_element(
+        &self,
+        l: &mut Lower,
+        values: &[Expr],
+        i: &Expr,
+        (out, to): (&mut Vec<Stmt>, &mut Vec<Stmt>),
+    ) -> Result<()> {
+        if self.scan.placed.is_none() {
+            store(l, self.items, values, i, to);
+            return Ok(());
+        }
+        let i = bind(l, "i", i.clone(), out);
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let vars: Vec<NodeId> = self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
+        let roots = self.scan.of_element(&mut l.launch.g, &self.fused.items, index, &vars);
+        let known = vars.into_iter().zip(values.iter().cloned()).chain([(index, i.clone())]);
+        let values = l.region(&known.collect::<Vec<_>>(), &roots, &i, out)?;
+        to.extend(placed::stores(l, &self.fused.items, values, out));
+        Ok(())
     }
 
     /// Stores some elements of a block, one by one.
@@ -345,7 +369,9 @@ impl Tile<'_> {
         let row = Expr::binary(BinaryOp::Div, c.clone(), Expr::int(CHUNKS));
         let before = get(l, &block.chunks, &rem(c, CHUNKS).times(Expr::int(ROWS)).plus(row), &mut body);
         let values = self.operator.join(l, &before, &own, &mut body)?;
-        store(l, self.items, &values, &base.clone().plus(Expr::Reg(e)), &mut body);
+        let mut stores = Vec::new();
+        self.store_element(l, &values, &base.clone().plus(Expr::Reg(e)), (&mut body, &mut stores))?;
+        body.append(&mut stores);
         Ok(vec![Stmt::For(e, Expr::int(0), count.clone(), body)])
     }
 }

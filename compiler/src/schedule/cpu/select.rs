@@ -63,7 +63,7 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
     }
-    if let Some(placed) = Placed::of(&l.g, fused) {
+    if let Some(placed) = Placed::of(&l.g, &fused.items) {
         return Choice::Placed(placed);
     }
     if let Some(kept) = &l.facts.resident {

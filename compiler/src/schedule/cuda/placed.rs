@@ -10,10 +10,9 @@ use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::element::canonical;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
-use crate::schedule::placed::Placed;
+use crate::schedule::placed::{Placed, stores};
 use std::rc::Rc;
 
 const THREADS: u32 = 256;
@@ -22,7 +21,7 @@ const EACH: u32 = 4;
 
 /// Returns the variants; `None` if the group stores its elements in their own places.
 pub fn variants(l: &LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
-    let placed = Placed::of(&l.g, fused)?;
+    let placed = Placed::of(&l.g, &fused.items)?;
     let inner = Rc::new(Interior::whole(fused));
     let group = |strided: bool, list: &[(&str, Guards)]| {
         let variant = |(suffix, guards): &(&str, Guards)| Variant {
@@ -64,10 +63,11 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, placed: Placed) -> Result<(Vec<St
         let all = elements.values(
             l,
             &[],
-            |l, _, index| placed.of_element(&mut l.launch.g, fused, index),
+            |l, _, index| placed.of_element(&mut l.launch.g, &fused.items, index),
             &mut full,
         )?;
-        let stores: Vec<_> = all.into_iter().map(|values| stores(l, fused, values, &mut full)).collect();
+        let stores: Vec<_> =
+            all.into_iter().map(|values| stores(l, &fused.items, values, &mut full)).collect();
         full.extend(stores.concat());
         Ok::<_, crate::error::Error>(())
     })?;
@@ -77,9 +77,9 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, placed: Placed) -> Result<(Vec<St
         let mut one = Vec::new();
         l.in_block(|l| {
             let index = l.launch.index();
-            let roots = placed.of_element(&mut l.launch.g, fused, index);
+            let roots = placed.of_element(&mut l.launch.g, &fused.items, index);
             let values = l.region(&[(index, i.clone())], &roots, &i, &mut one)?;
-            let stores = stores(l, fused, values, &mut one);
+            let stores = stores(l, &fused.items, values, &mut one);
             one.extend(stores);
             Ok::<_, crate::error::Error>(())
         })?;
@@ -88,17 +88,4 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, placed: Placed) -> Result<(Vec<St
     let is_full = Expr::binary(BinaryOp::Le, start.plus(Expr::int(block.into())), n);
     out.push(Stmt::If(is_full, full, part));
     Ok((out, Grid::Elements(block)))
-}
-
-/// Returns the stores of an element's values, of which the first is the place.
-fn stores(l: &mut Lower, fused: &FusedGroup, values: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Stmt> {
-    let mut values = values.into_iter();
-    let to = bind(l, "to", values.next().expect("the place"), out);
-    let mut all = Vec::new();
-    for (it, e) in fused.items.iter().zip(values) {
-        let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
-        let e = bind(l, "value", e, out);
-        all.push(Stmt::Store(mem, to.clone(), canonical(e, ty, &mut l.k.kernel, out)));
-    }
-    all
 }

@@ -8,6 +8,7 @@
 //! stands before each tile is computed by one block, by rounds of a group for each warp.
 
 mod before;
+mod place;
 
 use super::access;
 use super::elements::Elements;
@@ -74,7 +75,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let skipped = if has_length { 0 } else { 2 };
     let usual =
         [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
-    let mut all = vec![group(false, &usual[skipped..])];
+    let usual = usual.iter().filter(|(suffix, _)| scan.placed.is_none() || *suffix != "_in_place");
+    let usual: Vec<(&str, Guards)> = usual.skip(skipped).copied().collect();
+    let mut all = vec![group(false, &usual)];
     if l.wanted.is_general() {
         let strided = Guards::strided();
         all.push(group(true, &[("_any", strided.narrow()), ("_any_wide", strided)][skipped / 2..]));
@@ -98,7 +101,7 @@ pub fn main(
     let lane = lane(l, WARP, &mut out);
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
-    let code = Code { operator: Operator::of(l, scan), scan, items: &items, layout, lane, warp };
+    let code = Code { operator: Operator::of(l, scan), scan, items: &items, fused, layout, lane, warp };
     if scan.part == ScanPart::Before {
         code.before_tiles(l, &mut out)?;
         return Ok((out, Grid::One));
@@ -112,6 +115,7 @@ struct Code<'a> {
     scan: &'a Scan,
     operator: Operator,
     items: &'a [(usize, &'a Item)],
+    fused: &'a FusedGroup,
     layout: ThreadLayout,
     lane: Expr,
     warp: Expr,
@@ -313,6 +317,9 @@ impl Code<'_> {
         (is_full, n): (Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
+        if self.scan.placed.is_some() {
+            return self.place(l, elements, (before, own), (is_full, n), out);
+        }
         let (mut full, mut part) = (Vec::new(), Vec::new());
         for (j, (before, own)) in before.iter().zip(&own).enumerate() {
             let mut values = Vec::new();

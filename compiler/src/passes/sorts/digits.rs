@@ -1,0 +1,196 @@
+//! The step that orders keys by one more digit, from the lowest to the highest (radix sort: least significant digit
+//! first). Elements with equal digits keep their order.
+//!
+//! ```text
+//! step @digits(%keys, %order) -> (next, order):
+//!   %totals = scan_totals (+) of each key's counters       how often each digit occurs in a tile
+//!   %ends = scan (+) over %totals, digit by digit          how many keys stand before each tile's, by digit
+//!   next, order = place %keys, %order at %ends + scan_tiles (+) of each key's counters
+//! ```
+//!
+//! The counters of a tile, 16 bits for each digit, lie in two words, so that one scan counts all digits: a tile has
+//! less than 2^16 elements.
+
+use super::{binary, with_number as with};
+use crate::core::scan_part::{self, ScanPart};
+use crate::core::simplify::simplify;
+use crate::core::{Function, Graph, Lambda, NodeId, Op, Output, Param, SCAN_TILE, Type};
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+/// The bits of a digit.
+const BITS: i64 = 3;
+const DIGITS: i64 = 1 << BITS;
+/// The bits of a counter, and the counters of a word.
+const WIDTH: i64 = 16;
+const OF_WORD: i64 = 64 / WIDTH;
+
+/// The number of digits of a key.
+pub fn digits(key: Ty) -> i64 {
+    (8 * key.size() as i64 + BITS - 1) / BITS
+}
+
+/// The number of elements from which on digits are faster than merges: a short vector takes as long as its launches
+/// (`bench/NOTES.md`, "Sorts").
+pub fn least(key: Ty) -> i64 {
+    1 << (13 + key.size())
+}
+
+/// The step of the digit that has the number of the step.
+pub fn step(f: &Function, key: Ty) -> Function {
+    let param = |name: &str, ty| Param { name: name.into(), ty: Type::vector(ty) };
+    let name = format!("{}__digits_{key}", f.name);
+    let mut step = Function::new(&name, vec![param("keys", key), param("order", Ty::I64)]);
+    step.loc.clone_from(&f.loc);
+    step.is_step = true;
+    let g = &mut step.graph;
+    let [keys, order] = [0, 1].map(NodeId);
+    let places = places(g, keys);
+    let mut placed = |name: &str, src: NodeId| {
+        let placed = g.add(Op::Place { at: places, src });
+        Output { name: name.into(), value: g.add(Op::Materialize(placed)) }
+    };
+    let next = placed("keys", keys);
+    step.results = vec![next, placed("order", order)];
+    step
+}
+
+/// Where each key goes.
+fn places(g: &mut Graph, keys: NodeId) -> NodeId {
+    use BinaryOp::{Add, Div, Max, Mul, Sub};
+    let n = g.add(Op::Len(keys, 0));
+    let tiles = scan_part::tiles(g, keys);
+    let totals = totals(g, (keys, n), tiles);
+    let counts = {
+        let divisor = with(g, Max, tiles, 1);
+        let count = with(g, Mul, tiles, DIGITS);
+        let lambda = g.lambda(&[Ty::I64], |g, i| {
+            let digit = binary(g, Div, i[0], divisor);
+            let tile = binary(g, BinaryOp::Rem, i[0], divisor);
+            let words = [0, 1].map(|which| g.add(Op::Elem(totals[which], vec![tile])));
+            counter(g, words, digit)
+        });
+        g.add(Op::Generate(vec![count], lambda))
+    };
+    let zero = g.lit(Lit::i64(0));
+    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(Add, v[0], v[1])));
+    let ends = Op::Scan { part: ScanPart::Whole, join, init: zero, src: counts, which: 0 };
+    let ends = g.add(ends);
+    let inside = in_tiles(g, keys, tiles);
+    let lambda = g.lambda(&[Ty::I64], |g, i| {
+        let key = g.add(Op::Elem(keys, vec![i[0]]));
+        let digit = digit(g, key);
+        let words = inside.map(|x| g.add(Op::Elem(x, vec![i[0]])));
+        let tile = with(g, Div, i[0], SCAN_TILE);
+        let own = {
+            let of_digit = binary(g, Mul, digit, tiles);
+            binary(g, Add, of_digit, tile)
+        };
+        let is_first = with(g, BinaryOp::Eq, own, 0);
+        let before = with(g, Sub, own, 1);
+        let before = with(g, Max, before, 0);
+        let before = g.add(Op::Elem(ends, vec![before]));
+        let before = simplify(g, Op::Select(is_first, zero, before));
+        // the scan counts the key itself
+        let up_to = counter(g, words, digit);
+        let place = binary(g, Add, before, up_to);
+        with(g, Sub, place, 1)
+    });
+    g.add(Op::Generate(vec![n], lambda))
+}
+
+/// The counters of each tile. The last tile is filled up with elements that count nothing.
+fn totals(g: &mut Graph, (keys, n): (NodeId, NodeId), tiles: NodeId) -> [NodeId; 2] {
+    let filled = with(g, BinaryOp::Mul, tiles, SCAN_TILE);
+    let last = with(g, BinaryOp::Sub, n, 1);
+    let lambda = g.lambda(&[Ty::I64], |g, i| {
+        let is_inside = binary(g, BinaryOp::Lt, i[0], n);
+        let inside = binary(g, BinaryOp::Min, i[0], last);
+        let key = g.add(Op::Elem(keys, vec![inside]));
+        let zero = g.lit(Lit::zero(Ty::U64));
+        let words = counters(g, key).map(|word| simplify(g, Op::Select(is_inside, word, zero)));
+        g.add(Op::Tuple(words.to_vec()))
+    });
+    let src = g.add(Op::Generate(vec![filled], lambda));
+    let join = join(g);
+    [0, 1].map(|which| {
+        let part = Op::Scan { part: ScanPart::Totals, join: join.clone(), init: tiles, src, which };
+        let part = g.add(part);
+        g.add(Op::Materialize(part))
+    })
+}
+
+/// The counters of the keys of a tile up to each key.
+fn in_tiles(g: &mut Graph, keys: NodeId, tiles: NodeId) -> [NodeId; 2] {
+    let ty = g.ty(keys).elem;
+    let lambda = g.lambda(&[ty], |g, key| {
+        let words = counters(g, key[0]);
+        g.add(Op::Tuple(words.to_vec()))
+    });
+    let src = g.add(Op::Map(lambda, vec![keys]));
+    let lambda = g.lambda(&[Ty::I64], |g, _| {
+        let zero = g.lit(Lit::zero(Ty::U64));
+        g.add(Op::Tuple(vec![zero, zero]))
+    });
+    let init = g.add(Op::Generate(vec![tiles], lambda));
+    let join = join(g);
+    [0, 1].map(|which| g.add(Op::Scan { part: ScanPart::Tiles, join: join.clone(), init, src, which }))
+}
+
+/// The sums of the counters of two parts.
+fn join(g: &mut Graph) -> Lambda {
+    g.lambda(&[Ty::U64; 4], |g, v| {
+        let sums = [0, 1].map(|which| g.add(Op::Binary(BinaryOp::Add, v[which], v[which + 2])));
+        g.add(Op::Tuple(sums.to_vec()))
+    })
+}
+
+/// The digit of a key that has the number of the step, i64. Of signed keys the sign is reversed, so that negative
+/// ones come first.
+fn digit(g: &mut Graph, key: NodeId) -> NodeId {
+    use BinaryOp::{And, Mul, Shr, Xor};
+    let ty = g.ty(key).elem;
+    let width = 8 * ty.size() as u32;
+    let word = |g: &mut Graph, bits: u64| g.lit(Lit::from_word(Ty::U64, bits));
+    let mut bits = simplify(g, Op::Cast(Ty::U64, key));
+    if ty.is_signed() {
+        let sign = word(g, 1 << (width - 1));
+        bits = binary(g, Xor, bits, sign);
+        let all = word(g, u64::MAX >> (64 - width));
+        bits = binary(g, And, bits, all);
+    }
+    let turn = g.add(Op::Turn);
+    let shift = with(g, Mul, turn, BITS);
+    let shift = simplify(g, Op::Cast(Ty::U64, shift));
+    let shifted = binary(g, Shr, bits, shift);
+    let most = word(g, DIGITS as u64 - 1);
+    let digit = binary(g, And, shifted, most);
+    simplify(g, Op::Cast(Ty::I64, digit))
+}
+
+/// The counters of one key.
+fn counters(g: &mut Graph, key: NodeId) -> [NodeId; 2] {
+    let digit = digit(g, key);
+    let shift = shift(g, digit);
+    let [zero, one] = [0, 1].map(|n| g.lit(Lit::from_word(Ty::U64, n)));
+    let count = binary(g, BinaryOp::Shl, one, shift);
+    let is_low = with(g, BinaryOp::Lt, digit, OF_WORD);
+    [(count, zero), (zero, count)].map(|(low, high)| simplify(g, Op::Select(is_low, low, high)))
+}
+
+/// The counter of a digit, i64.
+fn counter(g: &mut Graph, [low, high]: [NodeId; 2], digit: NodeId) -> NodeId {
+    let is_low = with(g, BinaryOp::Lt, digit, OF_WORD);
+    let word = simplify(g, Op::Select(is_low, low, high));
+    let shift = shift(g, digit);
+    let shifted = binary(g, BinaryOp::Shr, word, shift);
+    let most = g.lit(Lit::from_word(Ty::U64, (1 << WIDTH) - 1));
+    let count = binary(g, BinaryOp::And, shifted, most);
+    simplify(g, Op::Cast(Ty::I64, count))
+}
+
+/// Where the counter of a digit begins in its word.
+fn shift(g: &mut Graph, digit: NodeId) -> NodeId {
+    let number = with(g, BinaryOp::And, digit, OF_WORD - 1);
+    let shift = with(g, BinaryOp::Mul, number, WIDTH);
+    simplify(g, Op::Cast(Ty::U64, shift))
+}
