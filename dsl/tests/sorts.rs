@@ -101,11 +101,18 @@ fn records_and_refusals() {
 
 #[test]
 fn long_vectors_are_sorted_by_digits() {
-    // bytes from 2^14 on, with two whole tiles and a part
+    // bytes have three digits; one whole tile and a part
     let f = |x: VExp<i8>| x.argsort();
-    let x: Vec<i8> = (0..17_000i64).map(|i| ((i * 7919) ^ (i >> 3)) as i8).collect();
+    let x: Vec<i8> = (0..9300i64).map(|i| ((i * 7919) ^ (i >> 3)) as i8).collect();
     let mut wanted: Vec<i64> = (0..x.len() as i64).collect();
     wanted.sort_by_key(|i| x[*i as usize]);
     assert_eq!(eval(f, (&x,)).expect("it runs"), wanted);
     everywhere(&lower(["x"], "order", f), &[vector(&x)]);
+    // numbers that are clamped to 6 have one digit
+    let clamped = |x: VExp<i64>| x.map(|a| a.min(6).max(0)).argsort();
+    let x: Vec<i64> = (0..1200).map(|i: i64| (i * 7919) % 11 - 2).collect();
+    let mut wanted: Vec<i64> = (0..x.len() as i64).collect();
+    wanted.sort_by_key(|i| x[*i as usize].clamp(0, 6));
+    assert_eq!(eval(clamped, (&x,)).expect("it runs"), wanted);
+    everywhere(&lower(["x"], "order", clamped), &[vector(&x)]);
 }

@@ -73,9 +73,9 @@ fn order(g: &mut Graph, x: NodeId, merge: u32) -> NodeId {
     let keys = g.add(Op::Materialize(keys));
     let indices = g.add(Op::Iota(n));
     let indices = g.add(Op::Materialize(indices));
-    let [least, digits, zero] =
-        [digits::least(g.ty(keys).elem), digits::digits(g.ty(keys).elem), 0].map(|n| g.lit(Lit::i64(n)));
-    let is_long = binary(g, BinaryOp::Ge, n, least);
+    let zero = g.lit(Lit::i64(0));
+    let digits = digits::count(g, x, keys);
+    let is_long = digits::are_faster(g, digits, n);
     let merges = steps(g, n);
     let counts = [(digits, zero), (zero, merges)];
     let [digits, merges] = counts.map(|(long, short)| simplify(g, Op::Select(is_long, long, short)));
@@ -112,9 +112,14 @@ fn by_one_bit(g: &mut Graph, x: NodeId) -> NodeId {
 /// The steps after which one run is left: the number of binary digits of the last index.
 fn steps(g: &mut Graph, n: NodeId) -> NodeId {
     let last = with_number(g, BinaryOp::Sub, n, 1);
-    let last = with_number(g, BinaryOp::Max, last, 0);
-    let last = simplify(g, Op::Cast(Ty::F64, last));
-    let digits = simplify(g, Op::Unary(UnaryOp::FrexpExponent, last));
+    binary_digits(g, last)
+}
+
+/// The number of binary digits of an integer, or one more; 0 of one that is not positive.
+fn binary_digits(g: &mut Graph, n: NodeId) -> NodeId {
+    let n = with_number(g, BinaryOp::Max, n, 0);
+    let n = simplify(g, Op::Cast(Ty::F64, n));
+    let digits = simplify(g, Op::Unary(UnaryOp::FrexpExponent, n));
     simplify(g, Op::Cast(Ty::I64, digits))
 }
 

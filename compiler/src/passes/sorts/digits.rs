@@ -11,9 +11,10 @@
 //! The counters of a tile, 16 bits for each digit, lie in two words, so that one scan counts all digits: a tile has
 //! less than 2^16 elements.
 
-use super::{binary, with_number as with};
+use super::{binary, binary_digits, with_number as with};
 use crate::core::scan_part::{self, ScanPart};
 use crate::core::simplify::simplify;
+use crate::core::verify::is_host;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Output, Param, SCAN_TILE, Type};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
@@ -24,15 +25,40 @@ const DIGITS: i64 = 1 << BITS;
 const WIDTH: i64 = 16;
 const OF_WORD: i64 = 64 / WIDTH;
 
-/// The number of digits of a key.
-pub fn digits(key: Ty) -> i64 {
-    (8 * key.size() as i64 + BITS - 1) / BITS
+/// The number of digits of the keys of a vector. Where an i64 is clamped to 0 .. m, and the host knows m, it has
+/// as many as m.
+pub fn count(g: &mut Graph, x: NodeId, keys: NodeId) -> NodeId {
+    let bits = g.lit(Lit::i64(8 * g.ty(keys).elem.size() as i64));
+    let bits = match greatest(g, x) {
+        Some(greatest) => {
+            let own = binary_digits(g, greatest);
+            binary(g, BinaryOp::Min, own, bits)
+        }
+        None => bits,
+    };
+    let up = with(g, BinaryOp::Add, bits, BITS - 1);
+    with(g, BinaryOp::Div, up, BITS)
 }
 
-/// The number of elements from which on digits are faster than merges: a short vector takes as long as its launches
-/// (`bench/NOTES.md`, "Sorts").
-pub fn least(key: Ty) -> i64 {
-    1 << (13 + key.size())
+/// The number to which the elements of a vector are clamped from above, if they are clamped from below to 0.
+fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
+    let body = match g.op(x) {
+        Op::Materialize(x) => return greatest(g, *x),
+        Op::Map(l, _) | Op::Generate(_, l) => l.body,
+        _ => return None,
+    };
+    let Op::Binary(BinaryOp::Max, inner, zero) = *g.op(body) else { return None };
+    let Op::Binary(BinaryOp::Min, _, most) = *g.op(inner) else { return None };
+    let is_clamped = g.as_lit(zero).is_some_and(|l| l.ty == Ty::I64 && l.bits == 0);
+    (is_clamped && g.is_closed(most) && is_host(g, most)).then_some(most)
+}
+
+/// Whether so many digits are ordered faster than runs are merged: a digit takes six launches, a merge two, which is
+/// what counts for short vectors; of long ones a digit takes half the time of a merge (`bench/NOTES.md`).
+pub fn are_faster(g: &mut Graph, digits: NodeId, n: NodeId) -> NodeId {
+    let square = binary(g, BinaryOp::Mul, digits, digits);
+    let least = with(g, BinaryOp::Mul, square, 1024);
+    binary(g, BinaryOp::Ge, n, least)
 }
 
 /// The step of the digit that has the number of the step.
