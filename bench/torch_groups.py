@@ -108,17 +108,17 @@ def check_filters(ours, n):
     for kind, x in dict(half=torch.rand(n, device=DEV) - 0.5, all=torch.ones(n, device=DEV), none=-torch.ones(n, device=DEV)).items():
         out, count = torch.full_like(x, 7.0), torch.empty(1, dtype=torch.int64, device=DEV)
         kept, others = x[x > 0], x[x <= 0]
-        ours("rows_positive")(x, out, count)
+        ours("rows_positive_device")(x, out, count)
         row[f"filter_{kind}"] = int(count) == len(kept) and same(out, torch.cat([kept, torch.zeros_like(others)]))
-        ours("rows_positive_first")(x, out, count)
+        ours("rows_positive_first_device")(x, out, count)
         row[f"partition_{kind}"] = int(count) == len(kept) and same(out, torch.cat([kept, others]))
         total = torch.empty(1, device=DEV)
-        ours("rows_positive_sum")(x, total)
+        ours("rows_positive_sum_device")(x, total)
         row[f"sum_{kind}"] = same(total, sum_of(kept).view(1) if len(kept) else torch.zeros(1, device=DEV))
         ours.forget()
     x = torch.repeat_interleave(torch.randint(0, 3, (n,), device=DEV), torch.randint(1, 9, (n,), device=DEV))[:n].to(torch.uint8)
     values, lengths = torch.empty_like(x), torch.empty(n, dtype=torch.int64, device=DEV)
-    ours("rows_run_lengths")(x, values, lengths, count)
+    ours("rows_run_lengths_device")(x, values, lengths, count)
     wanted = torch.unique_consecutive(x, return_counts=True)
     runs = int(count)
     row["run_lengths"] = runs == len(wanted[0]) and bool((values[:runs] == wanted[0]).all() and (lengths[:runs] == wanted[1]).all() and (lengths[runs:] == 0).all())
@@ -130,7 +130,7 @@ def time_filters(ours, n):
     out, count, total = torch.empty_like(x[0]), torch.empty(1, dtype=torch.int64, device=DEV), torch.empty(1, device=DEV)
     runs = torch.repeat_interleave(torch.randint(0, 3, (n // 4,), device=DEV), 4).to(torch.uint8)
     values, lengths = torch.empty_like(runs), torch.empty(len(runs), dtype=torch.int64, device=DEV)
-    positive, first, sum_of_positive, run_lengths = (ours(f"rows_{name}") for name in ("positive", "positive_first", "positive_sum", "run_lengths"))
+    positive, first, sum_of_positive, run_lengths = (ours(f"rows_{name}_device") for name in ("positive", "positive_first", "positive_sum", "run_lengths"))
     times = dict(
         filter=lambda i: positive(x[i % 2], out, count),
         partition=lambda i: first(x[i % 2], out, count),

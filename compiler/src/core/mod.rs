@@ -220,7 +220,8 @@ pub enum Op {
     /// (semantics 5.19). It depends on no variable.
     Argsort(NodeId),
     /// The elements of a vector in other places: element i of `src` is element `at[i]` of the result. The places, i64,
-    /// are all indices of the vector in some order. Only passes make it, and it is stored (`materialize`).
+    /// are all indices of the vector in some order, and depend on a scan. Only passes make it, and it is stored
+    /// (`materialize`).
     Place {
         at: NodeId,
         src: NodeId,

@@ -107,3 +107,10 @@ pub fn stored(g: &mut Graph, x: NodeId, once: bool) -> NodeId {
     }
     stored
 }
+
+/// Returns a component of the scan on which places ([`Op::Place`]) depend.
+pub fn scan_of_places(g: &Graph, at: NodeId) -> Option<NodeId> {
+    let body = g.op(at).lambda()?.body;
+    let is_known = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
+    g.reachable_until([body], is_known).into_iter().find(|n| matches!(g.op(*n), Op::Scan { .. }))
+}

@@ -19,6 +19,7 @@
 
 use super::graph::FRESH;
 use super::host::HostScalars;
+use super::scan_part::scan_of_places;
 use super::{Form, Function, Graph, NodeId, Op, ScanPart, Type, tuples};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
@@ -200,7 +201,7 @@ pub fn is_fused(f: &Function) -> bool {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
             Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) => false,
-            Op::Place { at, src } => made(*at) && made(*src),
+            Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at).is_some(),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
             Op::Materialize(x) => made(*x) || g.op(*x).is_stored_apart(),
             Op::Elem(x, _) if matches!(g.op(*x), Op::Scan { part: ScanPart::Tiles, .. }) => true,

@@ -47,7 +47,6 @@ pub fn unrolled(strategy: Strategy) -> (usize, &'static str) {
         Strategy::Contraction | Strategy::Product | Strategy::TensorProduct => {
             (16_000, "a thread's results, and the steps of a panel between two barriers, are straight code")
         }
-        Strategy::Placed => (3000, "a thread has several elements, once more at the end"),
         Strategy::Scan => (16_000, "a thread's chunks lie in registers, and each level has its operator"),
         Strategy::ResidentRows | Strategy::ResidentColumns => {
             (16_000, "a thread's part of a row or strip lies in registers, in each pass over it")

@@ -75,8 +75,8 @@ fn order(g: &mut Graph, x: NodeId, merge: u32) -> NodeId {
     let indices = g.add(Op::Materialize(indices));
     let zero = g.lit(Lit::i64(0));
     let digits = digits::count(g, x, keys);
-    let is_long = digits::are_faster(g, digits, n);
     let merges = steps(g, n);
+    let is_long = digits::are_faster(g, digits, merges);
     let counts = [(digits, zero), (zero, merges)];
     let [digits, merges] = counts.map(|(long, short)| simplify(g, Op::Select(is_long, long, short)));
     let iterate = |step, which, count, args| Op::Iterate { step, which, form: Form::Last, count, args };

@@ -4,7 +4,6 @@
 use super::along::Along;
 use super::groups::{self, FusedGroup};
 use super::kernels::KernelVariants;
-use super::placed::Placed;
 use super::scans::Scan;
 use super::scheduler::{Refusal, Scheduler};
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
@@ -71,11 +70,9 @@ impl Scheduler<'_> {
             return Ok(Some(found));
         }
         let g = &self.f.graph;
-        // what is stored apart is computed by itself
-        let is_apart = |fused: &&FusedGroup| {
-            Scan::of(g, &fused.items).is_some() || Placed::of(g, &fused.items).is_some()
-        };
-        let plain = fused_groups[first..end].iter().take_while(|fused| !is_apart(fused)).count();
+        // a part of a scan is computed by itself
+        let plain =
+            fused_groups[first..end].iter().take_while(|fused| Scan::of(g, &fused.items).is_none()).count();
         let end = first + plain;
         let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
         let segments =

@@ -5,7 +5,6 @@ use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
-use super::placed::Placed;
 use super::scans::Scan;
 use super::{segments, thread_rows, work};
 use crate::core::{NodeId, SCAN_TILE, ScanPart};
@@ -16,9 +15,6 @@ impl LaunchContext<'_, '_> {
     pub(super) fn find_facts(&mut self, fused: &FusedGroup) {
         if let Some(scan) = Scan::of(&self.g, &fused.items) {
             return self.find_facts_of_scan(&scan, &fused.items);
-        }
-        if let Some(placed) = Placed::of(&self.g, &fused.items) {
-            return self.find_facts_of_placed(fused, placed);
         }
         let interior = Interior::of(&mut self.g, fused);
         self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
@@ -34,15 +30,6 @@ impl LaunchContext<'_, '_> {
         } else if let Some(length) = unrolled_rows::length(self, fused) {
             self.facts.grain = unrolled_rows::grain(length);
         }
-    }
-
-    /// Finds the facts about elements in other places. What they read may be no output, as if it was read anywhere.
-    fn find_facts_of_placed(&mut self, fused: &FusedGroup, placed: Placed) {
-        let index = self.g.sample_index(1)[0].1;
-        let all = placed.of_element(&mut self.g, &fused.items, index);
-        self.facts.accesses = Accesses::of_values(self, Vec::new(), &all, index);
-        self.facts.cost = work::of_roots(&mut self.g, all, &[]).0;
-        self.facts.may_record = fused.items.iter().any(|it| self.may_record_inside(it.node));
     }
 
     /// Finds the facts about a whole scan, given its parts.

@@ -317,10 +317,9 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         Op::Iterate { .. } => Vec::new(),
         // the tiles
         Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![*count],
-        Op::Place { at, .. } if let Some(scan) = Placed::scan(g, *at) => domain(g, scan),
+        Op::Place { at, .. } => domain(g, Placed::scan(g, *at)),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }
-        | Op::Place { src: x, .. }
         | Op::Materialize(x)
         | Op::Reduce { src: x, .. }
         | Op::Fold { src: x, .. }

@@ -1,15 +1,12 @@
-//! Elements in other places ([`Op::Place`]) as a launch: a fused group has arrays whose elements go to the same places,
-//! and nothing else.
+//! Elements in other places ([`Op::Place`]), which depend on a scan, each on the partial result at its own index: the last
+//! launch of the scan ([`super::scans`]) stores them in place of partial results.
 //!
-//! Elements may depend on a scan, each on the partial result at its own index. Then the launch is the scan's last part
-//! ([`super::scans`]), which stores them in place of partial results.
-//!
-//! An element of the index space is one of the source. Because places differ, no thread waits for another one, and
-//! because they are all indices of the result, nothing is stored beforehand. An output is never an input: another thread
-//! may have stored an element before it is read.
+//! Because places differ, no thread waits for another one, and because they are all indices of the result, nothing is
+//! stored beforehand. An output is never an input: another thread may have stored an element before it is read.
 
 use super::element::element;
 use super::items::Item;
+use crate::core::scan_part::scan_of_places;
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Stmt};
 use crate::schedule::element::canonical;
@@ -30,16 +27,9 @@ impl Placed {
         Some(Placed { at })
     }
 
-    /// Returns where the elements of a fused group go, if it has such arrays.
-    pub fn of(g: &Graph, items: &[Item]) -> Option<Placed> {
-        items.first().and_then(|it| Placed::of_item(g, it))
-    }
-
-    /// Returns a component of the scan on which places depend, if they do.
-    pub fn scan(g: &Graph, at: NodeId) -> Option<NodeId> {
-        let body = g.op(at).lambda()?.body;
-        let is_known = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
-        g.reachable_until([body], is_known).into_iter().find(|n| matches!(g.op(*n), Op::Scan { .. }))
+    /// Returns a component of the scan on which places depend.
+    pub fn scan(g: &Graph, at: NodeId) -> NodeId {
+        scan_of_places(g, at).expect("verified: places depend on a scan")
     }
 
     /// Returns the place of the element at an index of the source, and behind it its value in each array.

@@ -29,7 +29,7 @@ impl Scan {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
         let placed = Placed::of_item(g, it);
         let x = match *g.op(x) {
-            Op::Place { at, .. } => Placed::scan(g, at)?,
+            Op::Place { at, .. } => Placed::scan(g, at),
             _ => x,
         };
         let Op::Scan { part, ref join, init, src, .. } = *g.op(x) else { return None };

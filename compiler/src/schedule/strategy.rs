@@ -46,8 +46,6 @@ pub enum Strategy {
     SequentialFold,
     /// A part of a scan: the totals of its tiles, what stands before each, or their scans behind that.
     Scan,
-    /// Elements that are stored in other places than their own.
-    Placed,
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
     TemporalBlocking,
@@ -82,7 +80,6 @@ impl Strategy {
             Strategy::TensorProduct => "tensor-product",
             Strategy::SequentialFold => "fold",
             Strategy::Scan => "scan",
-            Strategy::Placed => "place",
             Strategy::TemporalBlocking => "steps",
             Strategy::StencilChain => "stencil-chain",
         }
@@ -96,7 +93,7 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
-            | Placed | TemporalBlocking | StencilChain => false,
+            | TemporalBlocking | StencilChain => false,
         }
     }
 }
@@ -127,7 +124,6 @@ impl fmt::Display for Strategy {
             Strategy::TensorProduct => "matrix product by tensor cores",
             Strategy::SequentialFold => "sequential fold",
             Strategy::Scan => "scan by tiles",
-            Strategy::Placed => "stores in computed places",
             Strategy::TemporalBlocking => "temporal blocking in registers",
             Strategy::StencilChain => "chain of stencils, stage by stage",
         })

@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! step @digits(%keys, %order) -> (next, order):
-//!   %totals = scan_totals (+) of each key's counters       how often each digit occurs in a tile
+//!   %totals = scan_totals (+) of each key's counter        how often each digit occurs in a tile
 //!   %ends = scan (+) over %totals, digit by digit          how many keys stand before each tile's, by digit
-//!   next, order = place %keys, %order at %ends + scan_tiles (+) of each key's counters
+//!   next, order = place %keys, %order at %ends + scan_tiles (+) of each key's counter
 //! ```
 //!
-//! The counters of a tile, 16 bits for each digit, lie in two words, so that one scan counts all digits: a tile has
+//! The counters of a tile, 16 bits for each digit, lie in one word, so that one scan counts all digits: a tile has
 //! less than 2^16 elements.
 
 use super::{binary, binary_digits, with_number as with};
@@ -19,11 +19,10 @@ use crate::core::{Function, Graph, Lambda, NodeId, Op, Output, Param, SCAN_TILE,
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The bits of a digit.
-const BITS: i64 = 3;
+const BITS: i64 = 2;
 const DIGITS: i64 = 1 << BITS;
-/// The bits of a counter, and the counters of a word.
-const WIDTH: i64 = 16;
-const OF_WORD: i64 = 64 / WIDTH;
+/// The bits of a counter.
+const WIDTH: i64 = 64 / DIGITS;
 
 /// The number of digits of the keys of a vector. Where an i64 is clamped to 0 .. m, and the host knows m, it has
 /// as many as m.
@@ -53,12 +52,11 @@ fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
     (is_clamped && g.is_closed(most) && is_host(g, most)).then_some(most)
 }
 
-/// Whether so many digits are ordered faster than runs are merged: a digit takes six launches, a merge two, which is
-/// what counts for short vectors; of long ones a digit takes half the time of a merge (`bench/NOTES.md`).
-pub fn are_faster(g: &mut Graph, digits: NodeId, n: NodeId) -> NodeId {
-    let square = binary(g, BinaryOp::Mul, digits, digits);
-    let least = with(g, BinaryOp::Mul, square, 1024);
-    binary(g, BinaryOp::Ge, n, least)
+/// Whether so many digits are ordered faster than runs are merged `merges` times: a digit takes six launches, a merge
+/// two, which is what counts for short vectors (`bench/NOTES.md`, "Places").
+pub fn are_faster(g: &mut Graph, digits: NodeId, merges: NodeId) -> NodeId {
+    let most = with(g, BinaryOp::Sub, merges, 10);
+    binary(g, BinaryOp::Le, digits, most)
 }
 
 /// The step of the digit that has the number of the step.
@@ -92,8 +90,8 @@ fn places(g: &mut Graph, keys: NodeId) -> NodeId {
         let lambda = g.lambda(&[Ty::I64], |g, i| {
             let digit = binary(g, Div, i[0], divisor);
             let tile = binary(g, BinaryOp::Rem, i[0], divisor);
-            let words = [0, 1].map(|which| g.add(Op::Elem(totals[which], vec![tile])));
-            counter(g, words, digit)
+            let word = g.add(Op::Elem(totals, vec![tile]));
+            counter(g, word, digit)
         });
         g.add(Op::Generate(vec![count], lambda))
     };
@@ -105,7 +103,7 @@ fn places(g: &mut Graph, keys: NodeId) -> NodeId {
     let lambda = g.lambda(&[Ty::I64], |g, i| {
         let key = g.add(Op::Elem(keys, vec![i[0]]));
         let digit = digit(g, key);
-        let words = inside.map(|x| g.add(Op::Elem(x, vec![i[0]])));
+        let word = g.add(Op::Elem(inside, vec![i[0]]));
         let tile = with(g, Div, i[0], SCAN_TILE);
         let own = {
             let of_digit = binary(g, Mul, digit, tiles);
@@ -117,7 +115,7 @@ fn places(g: &mut Graph, keys: NodeId) -> NodeId {
         let before = g.add(Op::Elem(ends, vec![before]));
         let before = simplify(g, Op::Select(is_first, zero, before));
         // the scan counts the key itself
-        let up_to = counter(g, words, digit);
+        let up_to = counter(g, word, digit);
         let place = binary(g, Add, before, up_to);
         with(g, Sub, place, 1)
     });
@@ -125,49 +123,37 @@ fn places(g: &mut Graph, keys: NodeId) -> NodeId {
 }
 
 /// The counters of each tile. The last tile is filled up with elements that count nothing.
-fn totals(g: &mut Graph, (keys, n): (NodeId, NodeId), tiles: NodeId) -> [NodeId; 2] {
+fn totals(g: &mut Graph, (keys, n): (NodeId, NodeId), tiles: NodeId) -> NodeId {
     let filled = with(g, BinaryOp::Mul, tiles, SCAN_TILE);
     let last = with(g, BinaryOp::Sub, n, 1);
     let lambda = g.lambda(&[Ty::I64], |g, i| {
         let is_inside = binary(g, BinaryOp::Lt, i[0], n);
         let inside = binary(g, BinaryOp::Min, i[0], last);
         let key = g.add(Op::Elem(keys, vec![inside]));
+        let word = counted(g, key);
         let zero = g.lit(Lit::zero(Ty::U64));
-        let words = counters(g, key).map(|word| simplify(g, Op::Select(is_inside, word, zero)));
-        g.add(Op::Tuple(words.to_vec()))
+        simplify(g, Op::Select(is_inside, word, zero))
     });
     let src = g.add(Op::Generate(vec![filled], lambda));
     let join = join(g);
-    [0, 1].map(|which| {
-        let part = Op::Scan { part: ScanPart::Totals, join: join.clone(), init: tiles, src, which };
-        let part = g.add(part);
-        g.add(Op::Materialize(part))
-    })
+    let part = g.add(Op::Scan { part: ScanPart::Totals, join, init: tiles, src, which: 0 });
+    g.add(Op::Materialize(part))
 }
 
 /// The counters of the keys of a tile up to each key.
-fn in_tiles(g: &mut Graph, keys: NodeId, tiles: NodeId) -> [NodeId; 2] {
+fn in_tiles(g: &mut Graph, keys: NodeId, tiles: NodeId) -> NodeId {
     let ty = g.ty(keys).elem;
-    let lambda = g.lambda(&[ty], |g, key| {
-        let words = counters(g, key[0]);
-        g.add(Op::Tuple(words.to_vec()))
-    });
+    let lambda = g.lambda(&[ty], |g, key| counted(g, key[0]));
     let src = g.add(Op::Map(lambda, vec![keys]));
-    let lambda = g.lambda(&[Ty::I64], |g, _| {
-        let zero = g.lit(Lit::zero(Ty::U64));
-        g.add(Op::Tuple(vec![zero, zero]))
-    });
-    let init = g.add(Op::Generate(vec![tiles], lambda));
+    let zero = g.lit(Lit::zero(Ty::U64));
+    let init = g.add(Op::Fill(tiles, zero));
     let join = join(g);
-    [0, 1].map(|which| g.add(Op::Scan { part: ScanPart::Tiles, join: join.clone(), init, src, which }))
+    g.add(Op::Scan { part: ScanPart::Tiles, join, init, src, which: 0 })
 }
 
 /// The sums of the counters of two parts.
 fn join(g: &mut Graph) -> Lambda {
-    g.lambda(&[Ty::U64; 4], |g, v| {
-        let sums = [0, 1].map(|which| g.add(Op::Binary(BinaryOp::Add, v[which], v[which + 2])));
-        g.add(Op::Tuple(sums.to_vec()))
-    })
+    g.lambda(&[Ty::U64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])))
 }
 
 /// The digit of a key that has the number of the step, i64. Of signed keys the sign is reversed, so that negative
@@ -194,19 +180,15 @@ fn digit(g: &mut Graph, key: NodeId) -> NodeId {
 }
 
 /// The counters of one key.
-fn counters(g: &mut Graph, key: NodeId) -> [NodeId; 2] {
+fn counted(g: &mut Graph, key: NodeId) -> NodeId {
     let digit = digit(g, key);
     let shift = shift(g, digit);
-    let [zero, one] = [0, 1].map(|n| g.lit(Lit::from_word(Ty::U64, n)));
-    let count = binary(g, BinaryOp::Shl, one, shift);
-    let is_low = with(g, BinaryOp::Lt, digit, OF_WORD);
-    [(count, zero), (zero, count)].map(|(low, high)| simplify(g, Op::Select(is_low, low, high)))
+    let one = g.lit(Lit::from_word(Ty::U64, 1));
+    binary(g, BinaryOp::Shl, one, shift)
 }
 
 /// The counter of a digit, i64.
-fn counter(g: &mut Graph, [low, high]: [NodeId; 2], digit: NodeId) -> NodeId {
-    let is_low = with(g, BinaryOp::Lt, digit, OF_WORD);
-    let word = simplify(g, Op::Select(is_low, low, high));
+fn counter(g: &mut Graph, word: NodeId, digit: NodeId) -> NodeId {
     let shift = shift(g, digit);
     let shifted = binary(g, BinaryOp::Shr, word, shift);
     let most = g.lit(Lit::from_word(Ty::U64, (1 << WIDTH) - 1));
@@ -214,9 +196,8 @@ fn counter(g: &mut Graph, [low, high]: [NodeId; 2], digit: NodeId) -> NodeId {
     simplify(g, Op::Cast(Ty::I64, count))
 }
 
-/// Where the counter of a digit begins in its word.
+/// Where the counter of a digit begins in the word.
 fn shift(g: &mut Graph, digit: NodeId) -> NodeId {
-    let number = with(g, BinaryOp::And, digit, OF_WORD - 1);
-    let shift = with(g, BinaryOp::Mul, number, WIDTH);
+    let shift = with(g, BinaryOp::Mul, digit, WIDTH);
     simplify(g, Op::Cast(Ty::U64, shift))
 }

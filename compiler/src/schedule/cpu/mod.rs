@@ -6,7 +6,7 @@
 //! a row (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling
 //! buffers of rows (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and
 //! columns in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index order
-//! (`fold`), the parts of a scan (`scan`), elements in computed places (`placed`), and the code that runs once at the end (`finish`).
+//! (`fold`), the parts of a scan (`scan`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
 //! in-place and the strided variant are *staged*: the results of a unit of work go to a local
@@ -23,7 +23,6 @@ mod in_order;
 mod map;
 pub mod nested;
 mod pairwise;
-mod placed;
 mod product;
 mod ranges;
 mod reduce;
@@ -158,7 +157,6 @@ fn build(
 fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Result<Vec<Stmt>> {
     Ok(match choice {
         Choice::Scan(scan) => scan::main(l, fused, scan)?,
-        Choice::Placed(placed) => placed::main(l, fused, *placed)?,
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,
         Choice::Product(p) => product::main(l, fused, p)?,

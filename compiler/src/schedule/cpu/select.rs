@@ -11,7 +11,6 @@ use crate::schedule::along::Along;
 use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
-use crate::schedule::placed::Placed;
 use crate::schedule::products::{self, Product};
 use crate::schedule::scans::Scan;
 use crate::schedule::strategy::Strategy;
@@ -21,8 +20,6 @@ use std::rc::Rc;
 pub enum Choice {
     /// A part of a scan.
     Scan(Scan),
-    /// Elements in other places.
-    Placed(Placed),
     /// A fold: one loop in index order.
     SequentialFold,
     /// The fixed tree over all elements, with any number of stored arrays.
@@ -62,9 +59,6 @@ pub enum Choice {
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
-    }
-    if let Some(placed) = Placed::of(&l.g, &fused.items) {
-        return Choice::Placed(placed);
     }
     if let Some(kept) = &l.facts.resident {
         return match kept.along {
@@ -130,7 +124,6 @@ impl Choice {
     pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
             Choice::Scan(_) => Strategy::Scan,
-            Choice::Placed(_) => Strategy::Placed,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,

@@ -25,7 +25,6 @@
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
 //! | `fold.rs`, `scan.rs` | folds in index order, by one block; the parts of a scan |
-//! | `placed.rs` | elements that are stored in computed places |
 
 mod access;
 mod boundary_blocks;
@@ -42,7 +41,6 @@ mod line_sums;
 mod map;
 mod packed_reduction;
 mod paths;
-mod placed;
 mod plane_steps;
 mod plane_stream;
 mod plane_variants;
@@ -276,8 +274,10 @@ fn emit(
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::TensorProduct(params) => tensor_product::emit(l, fused, params)?,
-        Choice::Scan(scan) => scan::main(l, fused, scan, layout)?,
-        Choice::Placed(placed) => placed::main(l, fused, *placed)?,
+        Choice::Scan(scan) => {
+            l.k.kernel.min_resident_blocks = scan::min_resident_blocks(scan);
+            scan::main(l, fused, scan, layout)?
+        }
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {

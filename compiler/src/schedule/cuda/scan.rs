@@ -89,6 +89,12 @@ fn threads(part: ScanPart) -> u32 {
     if part == ScanPart::Before { THREADS_OF_GROUPS } else { THREADS }
 }
 
+/// Blocks that store elements in other places wait for what they read there as well, so that two of them share a
+/// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone.
+pub fn min_resident_blocks(scan: &Scan) -> u32 {
+    if scan.placed.is_some() { 2 } else { 0 }
+}
+
 /// Writes the code of a thread, and returns it with the grid.
 pub fn main(
     l: &mut Lower,

@@ -13,7 +13,6 @@ pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::placed::Placed;
 use crate::schedule::scans::Scan;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
@@ -47,8 +46,6 @@ pub enum Choice {
     TensorProduct(tensor_product::TensorProductParams),
     /// A part of a scan.
     Scan(Scan),
-    /// Elements in other places.
-    Placed(Placed),
     /// Folds in index order, in one block.
     SequentialFold,
     /// A map with one element per thread, for few elements.
@@ -125,7 +122,6 @@ impl Choice {
             Choice::Product(_) => Strategy::Product,
             Choice::TensorProduct(_) => Strategy::TensorProduct,
             Choice::Scan(_) => Strategy::Scan,
-            Choice::Placed(_) => Strategy::Placed,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
             Choice::Reduction | Choice::PackedReduction { .. } => Strategy::Reduction,
