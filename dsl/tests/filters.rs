@@ -37,6 +37,25 @@ fn filters_and_partitions_keep_the_order() {
 }
 
 #[test]
+fn filters_go_on_from_tile_to_tile() {
+    let f = |x: VExp<f32>, bound: SExp<f32>| {
+        let (parts, _) = x.partition(|v| v.gt(bound));
+        (x.filter(|v| v.gt(bound)).filled(-7.0), parts)
+    };
+    let lowered = lower(["x", "bound"], ["kept", "parts"], f);
+    for n in [8191usize, 8192, 8193, 20_000] {
+        let x = numbers(n);
+        for bound in [0.1f32, 9.0, -9.0] {
+            let (yes, no): (Vec<f32>, Vec<f32>) = x.iter().partition(|v| **v > bound);
+            let filled = [&yes[..], &vec![-7.0; no.len()]].concat();
+            let wanted = [vector(&filled), vector(&[yes, no].concat())];
+            assert_eq!(call(&lowered, &[vector(&x), common::scalar(bound)]), wanted, "{n} {bound}");
+        }
+    }
+    everywhere(&lowered, &[vector(&numbers(8193)), common::scalar(0.1f32)]);
+}
+
+#[test]
 fn a_reduction_has_the_bits_of_what_is_kept() {
     let f = |x: VExp<f32>| x.filter(|v| v.gt(-0.3)).map(|v| v * 1.7).reduce(0.25, |a, b| a + b);
     let lowered = lower(["x"], "sum", f);
@@ -105,7 +124,7 @@ fn records_are_filtered_whole() {
 fn filters_stand_outside_of_closures_and_in_steps() {
     let inside = |x: VExp<f32>, y: VExp<f32>| x.map(|a| y.filter(|b| b.gt(a)).reduce(0.0, |a, b| a + b));
     let error = refused(["x", "y"], inside).to_string();
-    assert!(error.contains("filters.rs") && error.contains("inside of a closure"), "{error}");
+    assert!(error.contains("filters.rs") && error.contains("a filter inside of a closure"), "{error}");
     // each step moves what is above the mean to the front
     let f = lower(["x"], "sorted", |x: VExp<f32>| {
         iterate(3, x, |x: VExp<f32>| {

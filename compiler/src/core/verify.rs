@@ -154,8 +154,8 @@ pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
     }
     let message = match g.op(n) {
         Op::Argsort(_) | Op::Place { .. } => {
-            "a sort inside of a closure: each element would have its own, and this version does not sort rows or \
-             segments; sort the whole vector outside, and read it at an index"
+            "a sort or a filter inside of a closure: each element would have its own, and this version does not sort \
+             or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
         }
         _ => {
             "a scan inside of a closure: each element would have its own, and this version has no scans of rows or \
@@ -204,7 +204,9 @@ pub fn is_fused(f: &Function) -> bool {
             Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at).is_some(),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
             Op::Materialize(x) => made(*x) || g.op(*x).is_stored_apart(),
-            Op::Elem(x, _) if matches!(g.op(*x), Op::Scan { part: ScanPart::Tiles, .. }) => true,
+            Op::Elem(x, i) if matches!(g.op(*x), Op::Scan { part: ScanPart::Tiles, .. }) => {
+                i.iter().all(|i| matches!(g.op(*i), Op::Var(..)))
+            }
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),
             Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),

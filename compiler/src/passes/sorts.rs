@@ -35,23 +35,33 @@ pub fn run(f: &Function) -> Option<Function> {
     if !f.needs(|n| matches!(f.graph.op(n), Op::Argsort(_))) {
         return None;
     }
-    let mut made: Vec<(Ty, [Function; 2])> = Vec::new();
-    let first = f.steps.len();
+    let mut steps = Steps { f, made: Vec::new() };
     let mut new = rewrite_from(f, true, &mut |g, op, _| match op {
         Op::Argsort(x) if g.ty(x).elem == Ty::Bool => by_one_bit(g, x),
-        Op::Argsort(x) => {
-            let key = key_type(g.ty(x).elem);
-            let known = made.iter().position(|(ty, _)| *ty == key);
-            let own = known.unwrap_or_else(|| {
-                made.push((key, [merge(f, key), digits::step(f, key)]));
-                made.len() - 1
-            });
-            order(g, x, (first + 2 * own) as u32)
-        }
+        Op::Argsort(x) => order(g, x, &mut steps),
         op => g.add(op),
     });
-    new.steps.extend(made.into_iter().flat_map(|(_, steps)| steps).map(Arc::new));
+    new.steps.extend(steps.made.into_iter().map(|(.., step)| Arc::new(step)));
     Some(new)
+}
+
+/// The steps that orders need, each once: by merges or by digits of keys of a type.
+struct Steps<'f> {
+    f: &'f Function,
+    made: Vec<(Ty, bool, Function)>,
+}
+
+impl Steps<'_> {
+    /// The number of a step among those of the function.
+    fn number(&mut self, key: Ty, by_digits: bool) -> u32 {
+        let known = self.made.iter().position(|(ty, digits, _)| (*ty, *digits) == (key, by_digits));
+        let own = known.unwrap_or_else(|| {
+            let step = if by_digits { digits::step(self.f, key) } else { merge(self.f, key) };
+            self.made.push((key, by_digits, step));
+            self.made.len() - 1
+        });
+        (self.f.steps.len() + own) as u32
+    }
 }
 
 /// The integers that stand for elements of a type.
@@ -63,9 +73,9 @@ fn key_type(ty: Ty) -> Ty {
     }
 }
 
-/// The iterations that order the elements of a vector, of which one has no steps: that by the step `merge` or, if there
-/// are enough elements, that by the step behind it.
-fn order(g: &mut Graph, x: NodeId, merge: u32) -> NodeId {
+/// The iterations that order the elements of a vector, of which one has no steps: that by merges or, if there are enough
+/// elements, that by digits.
+fn order(g: &mut Graph, x: NodeId, steps: &mut Steps) -> NodeId {
     let ty = g.ty(x).elem;
     let n = g.add(Op::Len(x, 0));
     let lambda = g.lambda(&[ty], |g, v| key(g, v[0], ty));
@@ -73,15 +83,19 @@ fn order(g: &mut Graph, x: NodeId, merge: u32) -> NodeId {
     let keys = g.add(Op::Materialize(keys));
     let indices = g.add(Op::Iota(n));
     let indices = g.add(Op::Materialize(indices));
-    let zero = g.lit(Lit::i64(0));
-    let digits = digits::count(g, x, keys);
-    let merges = steps(g, n);
-    let is_long = digits::are_faster(g, digits, merges);
-    let counts = [(digits, zero), (zero, merges)];
-    let [digits, merges] = counts.map(|(long, short)| simplify(g, Op::Select(is_long, long, short)));
+    let key = g.ty(keys).elem;
     let iterate = |step, which, count, args| Op::Iterate { step, which, form: Form::Last, count, args };
-    let states = [0, 1].map(|which| g.add(iterate(merge + 1, which, digits, vec![keys, indices])));
-    g.add(iterate(merge, 1, merges, states.to_vec()))
+    let (mut states, mut merges) = (vec![keys, indices], merges(g, n));
+    if let Some(digits) = digits::count(g, x, key) {
+        let zero = g.lit(Lit::i64(0));
+        let is_long = digits::are_faster(g, digits, merges);
+        let counts = [(digits, zero), (zero, merges)];
+        let [digits, others] = counts.map(|(long, short)| simplify(g, Op::Select(is_long, long, short)));
+        let step = steps.number(key, true);
+        states = (0..2).map(|which| g.add(iterate(step, which, digits, states.clone()))).collect();
+        merges = others;
+    }
+    g.add(iterate(steps.number(key, false), 1, merges, states))
 }
 
 /// The order of truth values: a scan counts how many are false up to each element, which says where that goes.
@@ -110,7 +124,7 @@ fn by_one_bit(g: &mut Graph, x: NodeId) -> NodeId {
 }
 
 /// The steps after which one run is left: the number of binary digits of the last index.
-fn steps(g: &mut Graph, n: NodeId) -> NodeId {
+fn merges(g: &mut Graph, n: NodeId) -> NodeId {
     let last = with_number(g, BinaryOp::Sub, n, 1);
     binary_digits(g, last)
 }

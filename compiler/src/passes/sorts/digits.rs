@@ -24,10 +24,17 @@ const DIGITS: i64 = 1 << BITS;
 /// The bits of a counter.
 const WIDTH: i64 = 64 / DIGITS;
 
-/// The number of digits of the keys of a vector. Where an i64 is clamped to 0 .. m, and the host knows m, it has
-/// as many as m.
-pub fn count(g: &mut Graph, x: NodeId, keys: NodeId) -> NodeId {
-    let bits = g.lit(Lit::i64(8 * g.ty(keys).elem.size() as i64));
+/// More digits than that are never faster: no vector in memory has so many elements.
+const MOST: i64 = 30;
+
+/// The number of digits of the keys of a vector, if they may be faster than merges. Where an i64 is clamped to 0 .. m,
+/// and the host knows m, it has as many as m.
+pub fn count(g: &mut Graph, x: NodeId, key: Ty) -> Option<NodeId> {
+    let bits = 8 * key.size() as i64;
+    if bits > MOST * BITS && greatest(g, x).is_none() {
+        return None;
+    }
+    let bits = g.lit(Lit::i64(bits));
     let bits = match greatest(g, x) {
         Some(greatest) => {
             let own = binary_digits(g, greatest);
@@ -36,7 +43,7 @@ pub fn count(g: &mut Graph, x: NodeId, keys: NodeId) -> NodeId {
         None => bits,
     };
     let up = with(g, BinaryOp::Add, bits, BITS - 1);
-    with(g, BinaryOp::Div, up, BITS)
+    Some(with(g, BinaryOp::Div, up, BITS))
 }
 
 /// The number to which the elements of a vector are clamped from above, if they are clamped from below to 0.
@@ -200,4 +207,47 @@ fn counter(g: &mut Graph, word: NodeId, digit: NodeId) -> NodeId {
 fn shift(g: &mut Graph, digit: NodeId) -> NodeId {
     let shift = with(g, BinaryOp::Mul, digit, WIDTH);
     simplify(g, Op::Cast(Ty::U64, shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BITS, step};
+    use crate::core::interp::{Value, run};
+    use crate::core::{Form, Function, Op, Output, Param, Type};
+    use crate::scalar::{Lit, Ty};
+    use std::sync::Arc;
+
+    /// The order of keys by all of their digits, whatever their number is.
+    fn ordered(ty: Ty, keys: &[Lit]) -> Vec<i64> {
+        let mut f = Function::new("f", vec![Param { name: "x".into(), ty: Type::vector(ty) }]);
+        f.steps = vec![Arc::new(step(&f, ty))];
+        let g = &mut f.graph;
+        let x = g.add(Op::Param(0));
+        let n = g.add(Op::Len(x, 0));
+        let indices = g.add(Op::Iota(n));
+        let count = g.lit(Lit::i64((8 * ty.size() as u64).div_ceil(BITS as u64) as i64));
+        let args = vec![x, indices];
+        let value = g.add(Op::Iterate { step: 0, which: 1, form: Form::Last, count, args });
+        f.results = vec![Output { name: "order".into(), value }];
+        let found = run(&f, &[Value::Vector(keys.to_vec())]).expect("it runs").results.remove(0);
+        let Value::Vector(order) = found else { panic!("a vector") };
+        order.into_iter().map(Lit::as_i64).collect()
+    }
+
+    #[test]
+    fn keys_of_every_type_and_sign_are_ordered() {
+        for ty in [Ty::I8, Ty::U8, Ty::I16, Ty::U16, Ty::I32, Ty::U32, Ty::I64, Ty::U64] {
+            let keys = (0..40u64).map(|i| i.wrapping_mul(0x1e37_79b9_7f4a_7c15).rotate_left(i as u32 * 7));
+            let keys: Vec<Lit> = keys
+                .chain([0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 0])
+                .map(|w| Lit::from_word(ty, w))
+                .collect();
+            let mut wanted: Vec<i64> = (0..keys.len() as i64).collect();
+            wanted.sort_by_key(|i| {
+                let key = keys[*i as usize];
+                if ty.is_signed() { key.as_int().expect("signed").into() } else { i128::from(key.bits) }
+            });
+            assert_eq!(ordered(ty, &keys), wanted, "{ty}");
+        }
+    }
 }

@@ -36,6 +36,9 @@ const ROWS: i64 = SCAN_TILE / SCAN_ROW;
 /// The rows of a warp.
 const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
 
+/// The most arrays whose elements such a bound is for.
+const MOST_BOUND: usize = 3;
+
 /// The values of the components of something.
 type Value = Vec<Expr>;
 
@@ -90,9 +93,10 @@ fn threads(part: ScanPart) -> u32 {
 }
 
 /// Blocks that store elements in other places wait for what they read there as well, so that two of them share a
-/// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone.
-pub fn min_resident_blocks(scan: &Scan) -> u32 {
-    if scan.placed.is_some() { 2 } else { 0 }
+/// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone. The
+/// values of more arrays would not stay in the registers that are then left.
+pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup) -> u32 {
+    if scan.placed.is_some() && fused.items.len() <= MOST_BOUND { 2 } else { 0 }
 }
 
 /// Writes the code of a thread, and returns it with the grid.
