@@ -85,7 +85,7 @@ static void filters(std::size_t n) {
     const auto [v, l, runs] = examples::run_lengths(device<std::uint8_t>(bytes));
     const auto values = v.to_host();
     const auto lengths = l.to_host();
-    for (std::int64_t k = 0; k < runs; ++k) decoded.insert(decoded.end(), std::size_t(lengths[k]), values[k]);
+    for (std::size_t k = 0; k < std::size_t(runs); ++k) decoded.insert(decoded.end(), std::size_t(lengths[k]), values[k]);
     CHECK_EXACT(decoded, bytes);
 }
 

@@ -275,7 +275,7 @@ fn emit(
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::TensorProduct(params) => tensor_product::emit(l, fused, params)?,
         Choice::Scan(scan) => {
-            l.k.kernel.min_resident_blocks = scan::min_resident_blocks(scan, fused);
+            l.k.kernel.min_resident_blocks = scan::min_resident_blocks(scan, fused, layout);
             scan::main(l, fused, scan, layout)?
         }
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),

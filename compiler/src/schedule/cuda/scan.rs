@@ -78,8 +78,15 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let skipped = if has_length { 0 } else { 2 };
     let usual =
         [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
-    let usual = usual.iter().filter(|(suffix, _)| scan.placed.is_none() || *suffix != "_in_place");
-    let usual: Vec<(&str, Guards)> = usual.skip(skipped).copied().collect();
+    // no output is an input of a launch that stores elsewhere, and indices of 64 bits take more registers than its straight
+    // code leaves: the code for any strides serves them
+    let is_left_out = |suffix: &str| match suffix {
+        "_in_place" => scan.placed.is_some(),
+        "_wide" => scan.placed.is_some() && l.wanted.is_general(),
+        _ => false,
+    };
+    let usual: Vec<(&str, Guards)> =
+        usual.into_iter().filter(|(suffix, _)| !is_left_out(suffix)).skip(skipped).collect();
     let mut all = vec![group(false, &usual)];
     if l.wanted.is_general() {
         let strided = Guards::strided();
@@ -95,8 +102,9 @@ fn threads(part: ScanPart) -> u32 {
 /// Blocks that store elements in other places wait for what they read there as well, so that two of them share a
 /// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone. The
 /// values of more arrays would not stay in the registers that are then left.
-pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup) -> u32 {
-    if scan.placed.is_some() && fused.items.len() <= MOST_BOUND { 2 } else { 0 }
+pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
+    let is_bound = scan.placed.is_some() && fused.items.len() <= MOST_BOUND && !layout.strided;
+    if is_bound { 2 } else { 0 }
 }
 
 /// Writes the code of a thread, and returns it with the grid.
