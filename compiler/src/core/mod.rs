@@ -5,7 +5,9 @@
 //! nodes like any other (`len %x`, `sub %n, 14i64`). Bound variables are canonical (see [`graph`]),
 //! so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
+pub mod arithmetic;
 pub mod deviations;
+pub mod digits;
 pub mod element_loops;
 pub mod elementary;
 pub mod encode;
@@ -30,6 +32,7 @@ pub mod records;
 pub mod rewrite;
 pub mod rules;
 pub mod scan_part;
+pub mod scan_stages;
 pub mod sequence;
 pub mod simplify;
 mod stencil_hint;

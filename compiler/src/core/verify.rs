@@ -19,7 +19,7 @@
 
 use super::graph::FRESH;
 use super::host::HostScalars;
-use super::scan_part::scan_of_places;
+use super::scan_stages::scan_of_places;
 use super::{Form, Function, Graph, NodeId, Op, ScanPart, Type, tuples};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;

@@ -23,9 +23,10 @@
 //! its operator may leave error records, which it then leaves once. The total of a part that is not complete is
 //! any value: nothing reads it.
 
+use crate::core::arithmetic::with_number;
 use crate::core::records::may_record_here;
 use crate::core::rewrite::rewrite_from;
-use crate::core::scan_part::{by_tiles, stored};
+use crate::core::scan_stages::{by_tiles, stored};
 use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, tuples};
 use crate::core::{SCAN_CHUNK as CHUNK, SCAN_GROUP as GROUP, SCAN_ROW as ROW, SCAN_TILE as TILE};
@@ -291,11 +292,6 @@ fn elements(g: &mut Graph, arrays: &[NodeId], index: NodeId) -> Value {
 
 fn selected(g: &mut Graph, condition: NodeId, a: &[NodeId], b: &[NodeId]) -> Value {
     a.iter().zip(b).map(|(a, b)| simplify(g, Op::Select(condition, *a, *b))).collect()
-}
-
-fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
-    let n = g.lit(Lit::i64(n));
-    simplify(g, Op::Binary(op, a, n))
 }
 
 fn plus(g: &mut Graph, a: NodeId, n: i64) -> NodeId {

@@ -1,5 +1,5 @@
 //! Writes orders of vectors (semantics 5.19) as iterations that merge runs of twice the length in each step; of long
-//! vectors, as iterations over the digits of keys ([`digits`]); of truth values, as one scan.
+//! vectors, as iterations over the digits of keys ([`crate::core::digits`]); of truth values, as one scan.
 //!
 //! ```text
 //! %order = argsort %x
@@ -18,10 +18,10 @@
 //! The list of passes does not have it: steps of iterations are compiled before the functions that have them, so
 //! their functions are made before the first pass.
 
-mod digits;
-
+use crate::core::arithmetic::{binary, binary_digits, with_number};
+use crate::core::digits;
 use crate::core::rewrite::rewrite_from;
-use crate::core::scan_part::by_tiles;
+use crate::core::scan_stages::by_tiles;
 use crate::core::simplify::simplify;
 use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -129,14 +129,6 @@ fn merges(g: &mut Graph, n: NodeId) -> NodeId {
     binary_digits(g, last)
 }
 
-/// The number of binary digits of an integer, or one more; 0 of one that is not positive.
-fn binary_digits(g: &mut Graph, n: NodeId) -> NodeId {
-    let n = with_number(g, BinaryOp::Max, n, 0);
-    let n = simplify(g, Op::Cast(Ty::F64, n));
-    let digits = simplify(g, Op::Unary(UnaryOp::FrexpExponent, n));
-    simplify(g, Op::Cast(Ty::I64, digits))
-}
-
 /// The integer that stands for a value. Of floats it is that of their bits, with the order of the negative ones
 /// reversed.
 fn key(g: &mut Graph, x: NodeId, ty: Ty) -> NodeId {
@@ -237,15 +229,6 @@ struct Pair<'r> {
     first: NodeId,
     second: NodeId,
     end: NodeId,
-}
-
-fn binary(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
-    simplify(g, Op::Binary(op, a, b))
-}
-
-fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
-    let n = g.lit(Lit::i64(n));
-    binary(g, op, a, n)
 }
 
 impl Pair<'_> {

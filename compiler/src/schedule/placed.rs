@@ -6,11 +6,8 @@
 
 use super::element::element;
 use super::items::Item;
-use crate::core::scan_part::scan_of_places;
+use crate::core::scan_stages::scan_of_places;
 use crate::core::{Graph, NodeId, Op};
-use crate::kernel::{Expr, Stmt};
-use crate::schedule::element::canonical;
-use crate::schedule::lower::{Lower, named as bind};
 
 /// Elements in other places.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,17 +35,4 @@ impl Placed {
         all.extend(items.iter().map(|it| element(g, it.node, index)));
         all
     }
-}
-
-/// Returns the stores of an element's values, of which the first is the place.
-pub fn stores(l: &mut Lower, items: &[Item], values: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Stmt> {
-    let mut values = values.into_iter();
-    let to = bind(l, "to", values.next().expect("the place"), out);
-    let mut all = Vec::new();
-    for (it, e) in items.iter().zip(values) {
-        let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
-        let e = bind(l, "value", e, out);
-        all.push(Stmt::Store(mem, to.clone(), canonical(e, ty, &mut l.k.kernel, out)));
-    }
-    all
 }

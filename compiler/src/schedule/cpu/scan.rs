@@ -10,15 +10,15 @@
 //! each tile as soon as it knows that, and so reads the elements once.
 
 mod counter;
+mod elements;
 
-use crate::core::{NodeId, SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
+use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
 use crate::schedule::groups::{FusedGroup, Item, domain};
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::placed;
 use crate::schedule::scan_operator::Operator;
 use crate::schedule::scans::Scan;
 use counter::{Counter, get, read, set};
@@ -308,71 +308,6 @@ impl Tile<'_> {
         out.push(Stmt::For(r, first, Expr::int(ROWS), body));
         out.push(Stmt::If(is_first, set(&block.chunks, &Expr::int(0), outer).collect(), vec![]));
         Ok(())
-    }
-
-    /// Stores the elements of a block.
-    fn elements(&self, l: &mut Lower, block: &Block, base: &Expr) -> Result<Vec<Stmt>> {
-        let (mut out, mut body, mut stores) = (Vec::new(), Vec::new(), Vec::new());
-        let by_row = self.scan.types.iter().map(|ty| l.k.local("before", *ty, OF_BLOCK as u32, &mut out));
-        let by_row: Vec<Mem> = by_row.collect();
-        transposed(l, &mut out, |l, row, chunk, out| {
-            let values = get(l, &block.chunks, &chunk, out);
-            out.extend(set(&by_row, &row, &values));
-        });
-        let c = l.k.reg("c", Ty::I64);
-        let before = get(l, &by_row, &Expr::Reg(c), &mut body);
-        for k in 0..SCAN_CHUNK {
-            let i = base.clone().plus(Expr::Reg(c).times(Expr::int(SCAN_CHUNK))).plus(Expr::int(k));
-            let own = get(l, &block.own, &Expr::Reg(c).plus(Expr::int(k * OF_BLOCK)), &mut body);
-            let values = self.operator.join(l, &before, &own, &mut body)?;
-            self.store_element(l, &values, &i, (&mut body, &mut stores))?;
-        }
-        body.append(&mut stores);
-        out.push(Stmt::For(c, Expr::int(0), Expr::int(OF_BLOCK), body));
-        Ok(out)
-    }
-
-    /// Writes the stores of an element's partial results, or of what they are stored for.
-    fn store_element(
-        &self,
-        l: &mut Lower,
-        values: &[Expr],
-        i: &Expr,
-        (out, to): (&mut Vec<Stmt>, &mut Vec<Stmt>),
-    ) -> Result<()> {
-        if self.scan.placed.is_none() {
-            store(l, self.items, values, i, to);
-            return Ok(());
-        }
-        let i = bind(l, "i", i.clone(), out);
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let vars: Vec<NodeId> = self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
-        let roots = self.scan.of_element(&mut l.launch.g, &self.fused.items, index, &vars);
-        let known = vars.into_iter().zip(values.iter().cloned()).chain([(index, i.clone())]);
-        let values = l.region(&known.collect::<Vec<_>>(), &roots, &i, out)?;
-        to.extend(placed::stores(l, &self.fused.items, values, out));
-        Ok(())
-    }
-
-    /// Stores some elements of a block, one by one.
-    fn some_elements(
-        &self,
-        l: &mut Lower,
-        block: &Block,
-        (base, count): (&Expr, &Expr),
-    ) -> Result<Vec<Stmt>> {
-        let e = l.k.reg("e", Ty::I64);
-        let mut body = Vec::new();
-        let c = bind(l, "c", Expr::binary(BinaryOp::Div, Expr::Reg(e), Expr::int(SCAN_CHUNK)), &mut body);
-        let at = rem(Expr::Reg(e), SCAN_CHUNK).times(Expr::int(OF_BLOCK)).plus(c.clone());
-        let own = get(l, &block.own, &at, &mut body);
-        let row = Expr::binary(BinaryOp::Div, c.clone(), Expr::int(CHUNKS));
-        let before = get(l, &block.chunks, &rem(c, CHUNKS).times(Expr::int(ROWS)).plus(row), &mut body);
-        let values = self.operator.join(l, &before, &own, &mut body)?;
-        let mut stores = Vec::new();
-        self.store_element(l, &values, &base.clone().plus(Expr::Reg(e)), (&mut body, &mut stores))?;
-        body.append(&mut stores);
-        Ok(vec![Stmt::For(e, Expr::int(0), count.clone(), body)])
     }
 }
 

@@ -7,7 +7,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::elements::Elements;
 use crate::schedule::lower::{Lower, named as bind};
-use crate::schedule::placed::stores;
+use crate::schedule::placed_stores::stores;
 
 impl Code<'_> {
     /// Stores what depends on the partial results of a thread's elements where it goes. All of it is computed before the

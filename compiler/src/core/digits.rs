@@ -11,11 +11,11 @@
 //! The counters of a tile, 16 bits for each digit, lie in one word, so that one scan counts all digits: a tile has
 //! less than 2^16 elements.
 
-use super::{binary, binary_digits, with_number as with};
-use crate::core::scan_part::{self, ScanPart};
-use crate::core::simplify::simplify;
-use crate::core::verify::is_host;
-use crate::core::{Function, Graph, Lambda, NodeId, Op, Output, Param, SCAN_TILE, Type};
+use super::arithmetic::{binary, binary_digits, with_number as with};
+use super::scan_stages::tiles;
+use super::simplify::simplify;
+use super::verify::is_host;
+use super::{Function, Graph, Lambda, NodeId, Op, Output, Param, SCAN_TILE, ScanPart, Type};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The bits of a digit.
@@ -89,7 +89,7 @@ pub fn step(f: &Function, key: Ty) -> Function {
 fn places(g: &mut Graph, keys: NodeId) -> NodeId {
     use BinaryOp::{Add, Div, Max, Mul, Sub};
     let n = g.add(Op::Len(keys, 0));
-    let tiles = scan_part::tiles(g, keys);
+    let tiles = tiles(g, keys);
     let totals = totals(g, (keys, n), tiles);
     let counts = {
         let divisor = with(g, Max, tiles, 1);
@@ -240,7 +240,7 @@ mod tests {
             let keys = (0..40u64).map(|i| i.wrapping_mul(0x1e37_79b9_7f4a_7c15).rotate_left(i as u32 * 7));
             let keys: Vec<Lit> = keys
                 .chain([0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 0])
-                .map(|w| Lit::from_word(ty, w))
+                .map(|w| Lit::from_word(ty, w & (u64::MAX >> (64 - 8 * ty.size() as u32))))
                 .collect();
             let mut wanted: Vec<i64> = (0..keys.len() as i64).collect();
             wanted.sort_by_key(|i| {
