@@ -1,5 +1,5 @@
-"""Sorts, groups and segments (cpp-examples/generators/src/groups.rs) on one GPU: first their results at the edges of runs and tiles, sums against the order of
-docs/semantics.md, 5.1, then times in ms beside PyTorch's (CUB's sort, `bincount`, `index_add_`, cuSPARSE).
+"""Filters, sorts, groups and segments (cpp-examples/generators/src/groups.rs) on one GPU: first their results at the edges of runs and tiles, sums against the order of
+docs/semantics.md, 5.1, then times in ms beside PyTorch's (`masked_select` and `unique_consecutive`, which are CUB's and wait for the number of results, CUB's sort, `bincount`, `index_add_`, cuSPARSE).
 
     python3 torch_groups.py LIBRARY PACKAGE > groups.jsonl
 
@@ -103,6 +103,45 @@ def check_segments(ours):
     return dict(segments=same(sums, torch.stack([sum_of(p) if len(p) else torch.zeros(()) for p in parts]).to(DEV)))
 
 
+def check_filters(ours, n):
+    row = dict(n=n)
+    for kind, x in dict(half=torch.rand(n, device=DEV) - 0.5, all=torch.ones(n, device=DEV), none=-torch.ones(n, device=DEV)).items():
+        out, count = torch.full_like(x, 7.0), torch.empty(1, dtype=torch.int64, device=DEV)
+        kept, others = x[x > 0], x[x <= 0]
+        ours("rows_positive_device")(x, out, count)
+        row[f"filter_{kind}"] = int(count) == len(kept) and same(out, torch.cat([kept, torch.zeros_like(others)]))
+        ours("rows_positive_first_device")(x, out, count)
+        row[f"partition_{kind}"] = int(count) == len(kept) and same(out, torch.cat([kept, others]))
+        total = torch.empty(1, device=DEV)
+        ours("rows_positive_sum_device")(x, total)
+        row[f"sum_{kind}"] = same(total, sum_of(kept).view(1) if len(kept) else torch.zeros(1, device=DEV))
+        ours.forget()
+    x = torch.repeat_interleave(torch.randint(0, 3, (n,), device=DEV), torch.randint(1, 9, (n,), device=DEV))[:n].to(torch.uint8)
+    values, lengths = torch.empty_like(x), torch.empty(n, dtype=torch.int64, device=DEV)
+    ours("rows_run_lengths_device")(x, values, lengths, count)
+    wanted = torch.unique_consecutive(x, return_counts=True)
+    runs = int(count)
+    row["run_lengths"] = runs == len(wanted[0]) and bool((values[:runs] == wanted[0]).all() and (lengths[:runs] == wanted[1]).all() and (lengths[runs:] == 0).all())
+    return row
+
+
+def time_filters(ours, n):
+    x = [torch.rand(n, device=DEV) - 0.5 for _ in range(2)]
+    out, count, total = torch.empty_like(x[0]), torch.empty(1, dtype=torch.int64, device=DEV), torch.empty(1, device=DEV)
+    runs = torch.repeat_interleave(torch.randint(0, 3, (n // 4,), device=DEV), 4).to(torch.uint8)
+    values, lengths = torch.empty_like(runs), torch.empty(len(runs), dtype=torch.int64, device=DEV)
+    positive, first, sum_of_positive, run_lengths = (ours(f"rows_{name}_device") for name in ("positive", "positive_first", "positive_sum", "run_lengths"))
+    times = dict(
+        filter=lambda i: positive(x[i % 2], out, count),
+        partition=lambda i: first(x[i % 2], out, count),
+        filtered_sum=lambda i: sum_of_positive(x[i % 2], total),
+        run_lengths=lambda i: run_lengths(runs, values, lengths, count),
+        masked_select=lambda i: x[i % 2][x[i % 2] > 0],
+        unique_consecutive=lambda i: torch.unique_consecutive(runs, return_counts=True),
+    )
+    return dict(n=n) | {name: round(timed(f, 5), 4) for name, f in times.items()}
+
+
 def time_sorts(ours, n):
     k = [torch.randint(0, 1 << 31, (n,), device=DEV).to(torch.int32) for _ in range(2)]
     x = [torch.rand(n, device=DEV) - 0.5 for _ in range(2)]
@@ -180,11 +219,13 @@ def main():
 
     show(dict(device=torch.cuda.get_device_name(0)))
     for n in SIZES:
+        show(check_filters(ours, n))
         show(check_sorts(ours, n))
     for n, groups in ((1, 3), (5000, 7), (1 << 20, 2), (1 << 20, 300)):
         show(check_groups(ours, n, groups))
     show(check_segments(ours))
     for n in (1 << 16, 1 << 20, 1 << 26):
+        show(time_filters(ours, n))
         show(time_sorts(ours, n))
         show(time_groups(ours, n))
         show(time_segments(ours, n))

@@ -1,4 +1,4 @@
-// A table grouped with counts, sums and means, a picture whose histogram is equalised, and a matrix in CSR by a vector.
+// A table grouped with counts, sums and means, a picture whose histogram is equalised, a matrix in CSR by a vector, and what filters keep.
 #include "common/check.hpp"
 #include "common/data.hpp"
 #include "common/reference.hpp"
@@ -63,11 +63,38 @@ static void sparse(std::size_t rows) {
     CHECK_EXACT(examples::csr_by_vector(o, c, device<float>(values), device<float>(x)).to_host(), wanted);
 }
 
+// What a condition keeps, the sum of that, and runs of equal bytes.
+static void filters(std::size_t n) {
+    std::vector<float> x = data::uniform(n, 5), kept, others;
+    for (float &v : x) v -= 0.4f;
+    for (const float v : x) (v > 0 ? kept : others).push_back(v);
+    auto filled = kept, parts = kept;
+    filled.resize(n, 0.0f);
+    parts.insert(parts.end(), others.begin(), others.end());
+    const device<float> d(x);
+    const auto [y, count] = examples::positive(d);
+    CHECK_EXACT(y.to_host(), filled);
+    CHECK_EXACT_VALUE(count, std::int64_t(kept.size()));
+    const auto [p, split] = examples::positive_first(d);
+    CHECK_EXACT(p.to_host(), parts);
+    CHECK_EXACT_VALUE(split, std::int64_t(kept.size()));
+    CHECK_EXACT_VALUE(examples::positive_sum(d), sum(kept));
+
+    std::vector<std::uint8_t> bytes(n), decoded;
+    for (std::size_t i = 0; i < n; ++i) bytes[i] = std::uint8_t(i * i / 4000 % 3);
+    const auto [v, l, runs] = examples::run_lengths(device<std::uint8_t>(bytes));
+    const auto values = v.to_host();
+    const auto lengths = l.to_host();
+    for (std::size_t k = 0; k < std::size_t(runs); ++k) decoded.insert(decoded.end(), std::size_t(lengths[k]), values[k]);
+    CHECK_EXACT(decoded, bytes);
+}
+
 int main() {
     for (const std::size_t n : {0, 1, 1000, 20000}) {
         table(n, 1);
         table(n, 37);
         picture(n);
+        filters(n);
     }
     for (const std::size_t rows : {1, 4, 500}) sparse(rows);
     return check::finish("groups");

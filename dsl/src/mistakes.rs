@@ -36,9 +36,6 @@ absent! {
     HasZip zip(_other: A)
         "arrays have no `zip`" "write `x.zip_with(y, |a, b| ..)`"
         "elements of several arrays are joined by `zip_with`, `zip3` .. `zip6`, and reduced together by `(x, y).reduce(init, f)`";
-    HasFilter filter(_f: A)
-        "arrays have no `filter`: lengths do not depend on data" "write `cond`, or a weight"
-        "sum only some elements: `x.map(|a| cond(a.gt(0.0), a, 0.0)).sum()`";
     HasEnumerate enumerate()
         "arrays have no `enumerate`" "write `x.zip_with(iota(x.len()), |a, i| ..)`"
         "or compute from the index: `generate(x.len(), |i| .. x.at(i) ..)`";
@@ -66,6 +63,17 @@ absent! {
 pub trait HasScan {}
 absent!(@of MExp [HasScan scan _init A _f B]);
 absent!(@of TExp [HasScan scan _init A _f B]);
+
+/// Filters of what is no vector.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "only vectors have a `filter`: what is kept of a matrix is no matrix",
+    label = "write `cond`, or a weight",
+    note = "sum only some elements: `m.map(|a| cond(a.gt(0.0), a, 0.0)).sum()`; `m.row(i).filter(f)` and `m.col(i).filter(f)` are vectors"
+)]
+pub trait HasFilter {}
+absent!(@of MExp [HasFilter filter _f A]);
+absent!(@of TExp [HasFilter filter _f A]);
 
 /// Indices in brackets.
 #[doc(hidden)]

@@ -106,7 +106,8 @@ impl Destinations {
             Outside::Ignored => cond(i.ge(0) & i.lt(n), i, n),
             Outside::Clamped => i.min(n - 1).max(0),
         });
-        let keys = keys.materialize();
+        // they are all between 0 and n; where it is written so, the sort knows how many digits they have
+        let keys = keys.map(|i| i.min(n).max(0)).materialize();
         let order = keys.argsort();
         let sorted = keys.gather(order).materialize();
         let firsts = generate(n + 1, |k| first_where(sorted.len(), |i| inside(sorted, i).ge(k)));

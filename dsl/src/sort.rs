@@ -36,9 +36,11 @@ impl<T: Elem> VExp<T> {
     /// The indices of the elements in ascending order of these: -0 before +0, NaNs last, false before true, and
     /// equal elements in the order of their indices. A sort stands outside of closures.
     ///
-    /// Cost: two launches for each time that the number of elements can be halved, 40 for a million. A short
-    /// one finds where every 64th element comes from; in the other one each element searches between two of
-    /// these places, and keys and indices move.
+    /// Cost: six launches for each two bits of a key, 16 times for 32 bits: they count how often each of 4 digits
+    /// occurs in each part of the vector, and store keys and indices where they go by that digit. Integers that are
+    /// clamped to 0 .. n by `.min(n).max(0)` have as many bits as n. Of fewer elements, so that their number
+    /// can be halved less than 10 times more often than keys have digits, it takes two launches for each such halving, in
+    /// which each element searches for its place in a merged run. Truth values have one scan.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

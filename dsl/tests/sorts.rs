@@ -5,7 +5,7 @@ mod common;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_dsl::eval;
 use arraygpu_dsl::prelude::*;
-use common::{everywhere, lower, recorded, refused, rules, vector};
+use common::{call, everywhere, lower, recorded, refused, rules, vector};
 
 /// Numbers of which some are equal.
 fn numbers(n: usize) -> Vec<i32> {
@@ -95,6 +95,23 @@ fn records_and_refusals() {
     let empty: [Value; 2] = [vector::<i64>(&[]), vector::<i64>(&[])];
     everywhere(&f, &empty);
     let error = refused(["m"], |m: MExp<f32>| m.map_rows(|r| r.sort().at(0)));
-    assert!(error.to_string().contains("a sort inside of a closure"), "{error}");
+    assert!(error.to_string().contains("a sort or a filter inside of a closure"), "{error}");
     assert!(error.to_string().contains("sorts.rs"), "{error}");
+}
+
+#[test]
+fn long_vectors_are_sorted_by_digits() {
+    // numbers that are clamped to 6 have two digits; one whole tile and a part
+    let f = |x: VExp<i64>| x.map(|a| a.min(6).max(0)).argsort();
+    let x: Vec<i64> = (0..9300).map(|i: i64| (i * 7919) % 11 - 2).collect();
+    let mut wanted: Vec<i64> = (0..x.len() as i64).collect();
+    wanted.sort_by_key(|i| x[*i as usize].clamp(0, 6));
+    assert_eq!(eval(f, (&x,)).expect("it runs"), wanted);
+    everywhere(&lower(["x"], "order", f), &[vector(&x)]);
+    // bytes have four digits
+    let f = |x: VExp<i8>| x.argsort();
+    let x: Vec<i8> = (0..16_400i64).map(|i| ((i * 7919) ^ (i >> 3)) as i8).collect();
+    let mut wanted: Vec<i64> = (0..x.len() as i64).collect();
+    wanted.sort_by_key(|i| x[*i as usize]);
+    assert_eq!(call(&lower(["x"], "order", f), &[vector(&x)]), [vector(&wanted)]);
 }

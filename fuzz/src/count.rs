@@ -77,7 +77,8 @@ operations! {
     Op::PanelDot { .. } => "panel_dot" Reads,
     Op::ReduceOrdered { .. } => "reduce_ordered" Reads,
     Op::Scan { .. } => "scan" Both,
-    Op::Argsort(_) => "argsort" Both,
+    // the passes write orders by places, and nobody else does
+    Op::Argsort(_) | Op::Place { .. } => "argsort" Both,
     Op::SquaredDeviations { .. } => "squared_deviations" Reads,
     Op::Fold { .. } => "fold" Reads,
     Op::Iterate { .. } => "iterate" Both,

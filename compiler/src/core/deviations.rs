@@ -4,6 +4,7 @@
 //! Counts are numbers of the elements' type. Where they are constants, so are the factors that are
 //! made of them: the code of a full tile has no division.
 
+use super::arithmetic::binary;
 use super::simplify::simplify;
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
@@ -69,8 +70,4 @@ pub fn join_present(g: &mut Graph, a: Moments, b: Moments) -> Moments {
     let scaled = binary(g, BinaryOp::Mul, d, scale);
     let sum = binary(g, BinaryOp::Add, a[2], b[2]);
     [count, mean, simplify(g, Op::MulAdd(d, scaled, sum))]
-}
-
-fn binary(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
-    simplify(g, Op::Binary(op, a, b))
 }

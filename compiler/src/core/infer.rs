@@ -204,6 +204,13 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             t if t.rank == 1 && !tuples::has_tuples(g, *x) => Type::vector(Ty::I64),
             t => return Err(format!("argsort takes a vector of scalars, not {t}")),
         },
+        Op::Place { at, src } => {
+            same(array(*at, "the places")?.elem, Ty::I64, "places and indices")?;
+            match (g.ty(*at).rank, g.ty(*src)) {
+                (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => t,
+                (_, t) => return Err(format!("place takes vectors, not {t}")),
+            }
+        }
         Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
             let ty = scalar(*init, "the initial value")?;
             let (a, b) = (array(*a, "the operand of dot")?, array(*b, "the operand of dot")?);

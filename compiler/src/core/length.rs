@@ -23,9 +23,11 @@ impl Length {
         match op {
             Op::Map(_, srcs) => Length::Of(srcs[0], axis),
             Op::Scan { part: ScanPart::Totals, init: count, .. } => Length::Is(*count),
-            Op::Reverse(x, _) | Op::Materialize(x) | Op::Argsort(x) | Op::Scan { src: x, .. } => {
-                Length::Of(*x, axis)
-            }
+            Op::Reverse(x, _)
+            | Op::Materialize(x)
+            | Op::Argsort(x)
+            | Op::Scan { src: x, .. }
+            | Op::Place { src: x, .. } => Length::Of(*x, axis),
             Op::Iterate { which, form, count, args, .. } => {
                 let state = axis_of_state(*form, args[*which as usize], axis);
                 state.map_or(Length::Is(*count), |(state, axis)| Length::Of(state, axis))

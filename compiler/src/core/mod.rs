@@ -5,7 +5,9 @@
 //! nodes like any other (`len %x`, `sub %n, 14i64`). Bound variables are canonical (see [`graph`]),
 //! so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
+pub mod arithmetic;
 pub mod deviations;
+pub mod digits;
 pub mod element_loops;
 pub mod elementary;
 pub mod encode;
@@ -30,7 +32,8 @@ pub mod recompute;
 pub mod records;
 pub mod rewrite;
 pub mod rules;
-mod scan_part;
+pub mod scan_part;
+pub mod scan_stages;
 pub mod sequence;
 pub mod simplify;
 mod stencil_hint;
@@ -220,6 +223,13 @@ pub enum Op {
     /// The indices of a vector's elements in ascending order of these, equal ones in the order of their indices
     /// (semantics 5.19). It depends on no variable.
     Argsort(NodeId),
+    /// The elements of a vector in other places: element i of `src` is element `at[i]` of the result. The places, i64,
+    /// are all indices of the vector in some order, and depend on a scan. Only passes make it, and it is stored
+    /// (`materialize`).
+    Place {
+        at: NodeId,
+        src: NodeId,
+    },
     /// An inner product (semantics 5.3).
     Dot {
         init: NodeId,

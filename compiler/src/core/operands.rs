@@ -49,6 +49,7 @@ macro_rules! operands {
             | Op::Reduce { init: a, src: b, .. }
             | Op::ReduceOrdered { init: a, src: b, .. }
             | Op::Scan { init: a, src: b, .. }
+            | Op::Place { at: a, src: b }
             | Op::SquaredDeviations { init: a, src: b }
             | Op::Fold { init: a, src: b, .. } => {
                 $f(a);
@@ -182,6 +183,12 @@ impl Op {
                     | Op::Materialize(_)
                     | Op::Iterate { .. }
             )
+    }
+
+    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan, or elements
+    /// in other places.
+    pub fn is_stored_apart(&self) -> bool {
+        matches!(self, Op::Scan { .. } | Op::Place { .. })
     }
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).

@@ -152,6 +152,7 @@ impl Printer<'_> {
             Op::Iota(_) => format!("iota {}", o[0]),
             Op::Fill(..) => format!("fill {}, {}", o[0], o[1]),
             Op::Argsort(_) => format!("argsort {}", o[0]),
+            Op::Place { .. } => format!("place {} at {}", o[1], o[0]),
             Op::Materialize(_) => format!("materialize {}", o[0]),
             Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),

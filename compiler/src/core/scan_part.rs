@@ -1,12 +1,4 @@
 //! The parts of a scan (semantics 5.18), as operations and as numbers of elements.
-//!
-//! ```text
-//! %s = scan (+) from %init over %x
-//!   ->
-//! %totals = scan_totals (+) from %tiles over %x          the total of each of so many tiles
-//! %before = scan_before (+) from %init over %totals      what stands before each tile
-//! %s = scan_tiles (+) from %before over %x               the scan of each tile behind that
-//! ```
 
 /// The elements of a chunk.
 pub const SCAN_CHUNK: i64 = 4;
@@ -17,7 +9,9 @@ pub const SCAN_TILE: i64 = 64 * SCAN_ROW;
 /// The elements of a group.
 pub const SCAN_GROUP: i64 = 32 * SCAN_TILE;
 
-/// What a scan computes. All but the whole are stored (`materialize`), and nothing else may need them.
+/// What a scan computes. All but the whole are stored (`materialize`), and nothing else may need them; but elements that
+/// are stored in other places ([`Op::Place`]) may read the tiles at their own index, and the launch which scans these
+/// stores them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScanPart {
     /// The partial results of a vector behind an initial value.

@@ -19,6 +19,7 @@
 
 use super::graph::FRESH;
 use super::host::HostScalars;
+use super::scan_stages::scan_of_places;
 use super::{Form, Function, Graph, NodeId, Op, ScanPart, Type, tuples};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
@@ -89,7 +90,7 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         {
             return bad(format!("{n:?} is a fresh variable outside any lambda"));
         }
-        if matches!(op, Op::Scan { .. } | Op::Argsort(_)) {
+        if matches!(op, Op::Scan { .. } | Op::Argsort(_) | Op::Place { .. }) {
             is_outside(g, n)?;
         }
         if !matches!(op, Op::Materialize(_))
@@ -170,9 +171,9 @@ pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
         return Ok(());
     }
     let message = match g.op(n) {
-        Op::Argsort(_) => {
-            "a sort inside of a closure: each element would have its own, and this version does not sort rows or \
-             segments; sort the whole vector outside, and read it at an index"
+        Op::Argsort(_) | Op::Place { .. } => {
+            "a sort or a filter inside of a closure: each element would have its own, and this version does not sort \
+             or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
         }
         _ => {
             "a scan inside of a closure: each element would have its own, and this version has no scans of rows or \
@@ -218,8 +219,12 @@ pub fn is_fused(f: &Function) -> bool {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
             Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) => false,
+            Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at).is_some(),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
-            Op::Materialize(x) => made(*x) || matches!(g.op(*x), Op::Scan { .. }),
+            Op::Materialize(x) => made(*x) || g.op(*x).is_stored_apart(),
+            Op::Elem(x, i) if matches!(g.op(*x), Op::Scan { part: ScanPart::Tiles, .. }) => {
+                i.iter().all(|i| matches!(g.op(*i), Op::Var(..)))
+            }
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),
             Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),

@@ -51,6 +51,10 @@ impl Walk<'_> {
                     edge(element, 1.0, Kind::Element),
                 ]
             }
+            Op::Place { at, src } => {
+                let each = [*at, *src].map(|x| self.element(n, x));
+                each.into_iter().map(|x| edge(x, 1.0, Kind::Element)).collect()
+            }
             Op::SquaredDeviations { init, src } => {
                 let length = self.elements(*src);
                 let element = self.element(n, *src);

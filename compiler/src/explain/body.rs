@@ -168,6 +168,10 @@ impl Body {
                 self.visit(g, body, at);
             }
             Op::Materialize(x) => self.sequence(g, *x, at),
+            Op::Place { at: places, src } => {
+                self.sequence(g, *places, at);
+                self.sequence(g, *src, at);
+            }
             Op::Reduce { join: lambda, src, .. }
             | Op::Scan { join: lambda, src, .. }
             | Op::Fold { step: lambda, src, .. } => {
@@ -345,6 +349,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::ReduceOrdered { .. } => "reduce_ordered",
         Op::Scan { .. } => "scan",
         Op::Argsort(_) => "argsort",
+        Op::Place { .. } => "place",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",
         Op::SquaredDeviations { .. } => "squared_deviations",

@@ -80,7 +80,7 @@ pub fn run(mut f: Function) -> Result<Function> {
             let (is_first, is_read) = (seen.insert(value), read.contains(&value));
             // a result is stored anyway, so what else needs the array reads the result
             out.results[i].value = match *out.graph.op(value) {
-                Op::Materialize(x) if !is_read && !is_scan(&out.graph, x) => x,
+                Op::Materialize(x) if !is_read && !out.graph.op(x).is_stored_apart() => x,
                 Op::Materialize(_) | Op::Iterate { .. } if is_first => value,
                 _ => fuse.generate(&mut out.graph, value),
             };
@@ -212,7 +212,11 @@ impl Fuse {
                 }
                 g.add(Op::Scan { part, join, init, src, which })
             }
-            Op::Materialize(x) if is_scan(g, x) => g.add(Op::Materialize(x)),
+            Op::Place { at, src } => {
+                let (at, src) = (self.generate(g, at), self.generate(g, src));
+                g.add(Op::Place { at, src })
+            }
+            Op::Materialize(x) if g.op(x).is_stored_apart() => g.add(Op::Materialize(x)),
             Op::Materialize(x) => self.stored(g, x),
             Op::Iterate { step, which, form, count, args } => {
                 let args = args.into_iter().map(|a| if g.ty(a).is_scalar() { a } else { self.stored(g, a) });
@@ -296,6 +300,8 @@ impl Fuse {
         g.set_loc(loc);
         let mut index = index.to_vec();
         let e = match g.op(x).clone() {
+            // the launch that scans the tiles stores what reads them
+            Op::Scan { .. } => g.add(Op::Elem(x, index)),
             Op::Param(_) | Op::Materialize(_) | Op::Iterate { .. } => {
                 g.add(if proven { Op::Elem(x, index) } else { Op::At(x, index) })
             }
@@ -349,11 +355,6 @@ impl Fuse {
         self.elements.insert(key, e);
         e
     }
-}
-
-/// Whether an array is a part of a scan, which has a strategy of its own.
-fn is_scan(g: &Graph, x: NodeId) -> bool {
-    matches!(g.op(x), Op::Scan { .. })
 }
 
 /// Returns the lambda of a `generate` for arbitrary indices. The reads of its body are proven for

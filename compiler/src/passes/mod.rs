@@ -13,6 +13,7 @@ pub mod half;
 pub mod hoist;
 pub mod lengths;
 pub mod loops;
+pub mod moved;
 pub mod ordered;
 mod panels;
 pub mod pipeline;

@@ -2,7 +2,7 @@
 //! after the last one only.
 
 use super::{
-    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, ordered,
+    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, moved, ordered,
     panels, prove, scans, shapes, simplify, sorts, split, stages, steps, tuples, unroll,
 };
 use crate::budget::{self, Budget};
@@ -51,6 +51,8 @@ pub const PASSES: &[Pass] = &[
     // every length is one of a parameter now: gives equal ones one name, and simplifies what fusion
     // composed
     Pass { name: "lengths", run: lengths::run },
+    // comes behind `lengths`, which makes the lengths of orders equal nodes
+    Pass { name: "moved", run: moved::run },
     // unrolls short loops inside of elements, after which their reads may be provably inside
     Pass { name: "unroll", run: unroll::run },
     Pass { name: "prove", run: prove::run },

@@ -23,9 +23,11 @@
 //! its operator may leave error records, which it then leaves once. The total of a part that is not complete is
 //! any value: nothing reads it.
 
+use crate::core::arithmetic::with_number;
 use crate::core::records::may_record_here;
 use crate::core::rewrite::rewrite_from;
-use crate::core::simplify::{extent, simplify};
+use crate::core::scan_stages::{by_tiles, stored};
+use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, tuples};
 use crate::core::{SCAN_CHUNK as CHUNK, SCAN_GROUP as GROUP, SCAN_ROW as ROW, SCAN_TILE as TILE};
 use crate::error::Result;
@@ -45,43 +47,14 @@ pub fn run(f: Function) -> Result<Function> {
         Op::Scan { part: ScanPart::Whole, join, init, src, which } => {
             let once = f.graph.node(old).once;
             if !may_record_here(g, [join.body, init, src]) {
-                return by_tiles(g, (join, init, src), which, once);
+                let tiles = by_tiles(g, (join, init, src), which, once);
+                return stored(g, tiles, once);
             }
             let init = tuples::components(g, init);
             Scan::new(g, join, src, once).results(g, &init)[which as usize]
         }
         op => g.add(op),
     }))
-}
-
-/// Returns a component of a scan whose tiles are scanned by strategies of their own.
-fn by_tiles(g: &mut Graph, (join, init, src): (Lambda, NodeId, NodeId), which: u32, once: bool) -> NodeId {
-    let count = {
-        let n = extent(g, src, 0);
-        let up = plus(g, n, TILE - 1);
-        quotient(g, up, TILE)
-    };
-    let components = join.params.len() as u32 / 2;
-    let part = |g: &mut Graph, part: ScanPart, (init, src): (NodeId, NodeId), which: u32| {
-        let scan = g.add(Op::Scan { part, join: join.clone(), init, src, which });
-        let stored = g.add(Op::Materialize(scan));
-        if once {
-            g.mark_once(stored);
-        }
-        stored
-    };
-    // the array of a part's components, of one value for each tile
-    let of_tiles = |g: &mut Graph, which: ScanPart, from: (NodeId, NodeId)| {
-        let all: Value = (0..components).map(|c| part(g, which, from, c)).collect();
-        let lambda = g.lambda(&[Ty::I64], |g, tile| {
-            let own = elements(g, &all, tile[0]);
-            tuples::of(g, own)
-        });
-        g.add(Op::Generate(vec![count], lambda))
-    };
-    let totals = of_tiles(g, ScanPart::Totals, (count, src));
-    let before = of_tiles(g, ScanPart::Before, (init, totals));
-    part(g, ScanPart::Tiles, (before, src), which)
 }
 
 /// The components of a value.
@@ -319,11 +292,6 @@ fn elements(g: &mut Graph, arrays: &[NodeId], index: NodeId) -> Value {
 
 fn selected(g: &mut Graph, condition: NodeId, a: &[NodeId], b: &[NodeId]) -> Value {
     a.iter().zip(b).map(|(a, b)| simplify(g, Op::Select(condition, *a, *b))).collect()
-}
-
-fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
-    let n = g.lit(Lit::i64(n));
-    simplify(g, Op::Binary(op, a, n))
 }
 
 fn plus(g: &mut Graph, a: NodeId, n: i64) -> NodeId {

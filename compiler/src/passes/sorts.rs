@@ -1,4 +1,5 @@
-//! Writes orders of vectors (semantics 5.19) as iterations that merge runs of twice the length in each step.
+//! Writes orders of vectors (semantics 5.19) as iterations that merge runs of twice the length in each step; of long
+//! vectors, as iterations over the digits of keys ([`crate::core::digits`]); of truth values, as one scan.
 //!
 //! ```text
 //! %order = argsort %x
@@ -17,7 +18,10 @@
 //! The list of passes does not have it: steps of iterations are compiled before the functions that have them, so
 //! their functions are made before the first pass.
 
+use crate::core::arithmetic::{binary, binary_digits, with_number};
+use crate::core::digits;
 use crate::core::rewrite::rewrite_from;
+use crate::core::scan_stages::by_tiles;
 use crate::core::simplify::simplify;
 use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -31,22 +35,33 @@ pub fn run(f: &Function) -> Option<Function> {
     if !f.needs(|n| matches!(f.graph.op(n), Op::Argsort(_))) {
         return None;
     }
-    let mut made: Vec<(Ty, Function)> = Vec::new();
-    let first = f.steps.len();
+    let mut steps = Steps { f, made: Vec::new() };
     let mut new = rewrite_from(f, true, &mut |g, op, _| match op {
-        Op::Argsort(x) => {
-            let key = key_type(g.ty(x).elem);
-            let known = made.iter().position(|(ty, _)| *ty == key);
-            let step = known.unwrap_or_else(|| {
-                made.push((key, merge(f, key)));
-                made.len() - 1
-            });
-            order(g, x, (first + step) as u32)
-        }
+        Op::Argsort(x) if g.ty(x).elem == Ty::Bool => by_one_bit(g, x),
+        Op::Argsort(x) => order(g, x, &mut steps),
         op => g.add(op),
     });
-    new.steps.extend(made.into_iter().map(|(_, step)| Arc::new(step)));
+    new.steps.extend(steps.made.into_iter().map(|(.., step)| Arc::new(step)));
     Some(new)
+}
+
+/// The steps that orders need, each once: by merges or by digits of keys of a type.
+struct Steps<'f> {
+    f: &'f Function,
+    made: Vec<(Ty, bool, Function)>,
+}
+
+impl Steps<'_> {
+    /// The number of a step among those of the function.
+    fn number(&mut self, key: Ty, by_digits: bool) -> u32 {
+        let known = self.made.iter().position(|(ty, digits, _)| (*ty, *digits) == (key, by_digits));
+        let own = known.unwrap_or_else(|| {
+            let step = if by_digits { digits::step(self.f, key) } else { merge(self.f, key) };
+            self.made.push((key, by_digits, step));
+            self.made.len() - 1
+        });
+        (self.f.steps.len() + own) as u32
+    }
 }
 
 /// The integers that stand for elements of a type.
@@ -54,13 +69,13 @@ fn key_type(ty: Ty) -> Ty {
     match ty {
         Ty::F64 => Ty::I64,
         ty if ty.is_float() => Ty::I32,
-        Ty::Bool => Ty::U8,
         ty => ty,
     }
 }
 
-/// The iteration that orders the elements of a vector.
-fn order(g: &mut Graph, x: NodeId, step: u32) -> NodeId {
+/// The iterations that order the elements of a vector, of which one has no steps: that by merges or, if there are enough
+/// elements, that by digits.
+fn order(g: &mut Graph, x: NodeId, steps: &mut Steps) -> NodeId {
     let ty = g.ty(x).elem;
     let n = g.add(Op::Len(x, 0));
     let lambda = g.lambda(&[ty], |g, v| key(g, v[0], ty));
@@ -68,17 +83,50 @@ fn order(g: &mut Graph, x: NodeId, step: u32) -> NodeId {
     let keys = g.add(Op::Materialize(keys));
     let indices = g.add(Op::Iota(n));
     let indices = g.add(Op::Materialize(indices));
-    let count = steps(g, n);
-    g.add(Op::Iterate { step, which: 1, form: Form::Last, count, args: vec![keys, indices] })
+    let key = g.ty(keys).elem;
+    let iterate = |step, which, count, args| Op::Iterate { step, which, form: Form::Last, count, args };
+    let (mut states, mut merges) = (vec![keys, indices], merges(g, n));
+    if let Some(digits) = digits::count(g, x, key) {
+        let zero = g.lit(Lit::i64(0));
+        let is_long = digits::are_faster(g, digits, merges);
+        let counts = [(digits, zero), (zero, merges)];
+        let [digits, others] = counts.map(|(long, short)| simplify(g, Op::Select(is_long, long, short)));
+        let step = steps.number(key, true);
+        states = (0..2).map(|which| g.add(iterate(step, which, digits, states.clone()))).collect();
+        merges = others;
+    }
+    g.add(iterate(steps.number(key, false), 1, merges, states))
+}
+
+/// The order of truth values: a scan counts how many are false up to each element, which says where that goes.
+fn by_one_bit(g: &mut Graph, x: NodeId) -> NodeId {
+    let n = g.add(Op::Len(x, 0));
+    let keys = g.add(Op::Materialize(x));
+    let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
+    let lambda = g.lambda(&[Ty::Bool], |g, key| simplify(g, Op::Select(key[0], zero, one)));
+    let [own, src] = [x, keys].map(|x| g.add(Op::Map(lambda.clone(), vec![x])));
+    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
+    // shares the launch that stores the keys
+    let all = g.add(Op::Reduce { join: join.clone(), init: zero, src: own, which: 0 });
+    let falses = by_tiles(g, (join, zero, src), 0, true);
+    let lambda = g.lambda(&[Ty::I64], |g, i| {
+        let own = g.add(Op::Elem(falses, vec![i[0]]));
+        let is_true = g.add(Op::Elem(keys, vec![i[0]]));
+        let before = with_number(g, BinaryOp::Sub, own, 1);
+        let trues = binary(g, BinaryOp::Sub, i[0], own);
+        let behind = binary(g, BinaryOp::Add, all, trues);
+        simplify(g, Op::Select(is_true, behind, before))
+    });
+    let at = g.add(Op::Generate(vec![n], lambda));
+    let src = g.add(Op::Iota(n));
+    let placed = g.add(Op::Place { at, src });
+    g.add(Op::Materialize(placed))
 }
 
 /// The steps after which one run is left: the number of binary digits of the last index.
-fn steps(g: &mut Graph, n: NodeId) -> NodeId {
+fn merges(g: &mut Graph, n: NodeId) -> NodeId {
     let last = with_number(g, BinaryOp::Sub, n, 1);
-    let last = with_number(g, BinaryOp::Max, last, 0);
-    let last = simplify(g, Op::Cast(Ty::F64, last));
-    let digits = simplify(g, Op::Unary(UnaryOp::FrexpExponent, last));
-    simplify(g, Op::Cast(Ty::I64, digits))
+    binary_digits(g, last)
 }
 
 /// The integer that stands for a value. Of floats it is that of their bits, with the order of the negative ones
@@ -181,15 +229,6 @@ struct Pair<'r> {
     first: NodeId,
     second: NodeId,
     end: NodeId,
-}
-
-fn binary(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
-    simplify(g, Op::Binary(op, a, b))
-}
-
-fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
-    let n = g.lit(Lit::i64(n));
-    binary(g, op, a, n)
 }
 
 impl Pair<'_> {

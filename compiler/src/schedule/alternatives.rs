@@ -2,7 +2,7 @@
 //! code that serves the call ([`crate::plan::Step::Instead`]).
 
 use super::along::Along;
-use super::groups::{self, FusedGroup};
+use super::groups::{self, FusedGroup, needs_of_item};
 use super::kernels::KernelVariants;
 use super::scans::Scan;
 use super::scheduler::{Refusal, Scheduler};
@@ -150,6 +150,12 @@ impl Scheduler<'_> {
         let Some(parts) = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()) else {
             return Ok(None);
         };
+        // the totals, and what stands before tiles, are not stored then
+        let is_left_out = |n: &NodeId| parts[..2].iter().any(|p| p.items.iter().any(|it| it.node == *n));
+        let others = fused_groups[last + 1..].iter().flat_map(|fused| &fused.items);
+        if others.flat_map(|it| needs_of_item(&self.f.graph, it)).any(|n| is_left_out(&n)) {
+            return Ok(None);
+        }
         let fused = FusedGroup { sequential: true, ..parts[2].clone() };
         let before = self.previous_arrays.clone();
         let name = format!("{}_{first}_whole", self.name);

@@ -3,18 +3,18 @@
 use super::boundary::interior::Interior;
 use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
-use super::groups::{FusedGroup, is_store};
+use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::scans::Scan;
 use super::{segments, thread_rows, work};
-use crate::core::{SCAN_TILE, ScanPart};
+use crate::core::{NodeId, SCAN_TILE, ScanPart};
 use std::rc::Rc;
 
 impl LaunchContext<'_, '_> {
     /// Finds the facts about the fused group.
     pub(super) fn find_facts(&mut self, fused: &FusedGroup) {
         if let Some(scan) = Scan::of(&self.g, &fused.items) {
-            return self.find_facts_of_scan(&scan);
+            return self.find_facts_of_scan(&scan, &fused.items);
         }
         let interior = Interior::of(&mut self.g, fused);
         self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
@@ -36,18 +36,25 @@ impl LaunchContext<'_, '_> {
     pub(super) fn find_whole_scan(&mut self, parts: &[FusedGroup]) -> Option<()> {
         let [totals, before, tiles] = parts else { return None };
         let scan = Scan::whole(&self.g, [totals, before, tiles].map(|fused| &fused.items[..]))?;
-        self.find_facts_of_scan(&scan);
+        self.find_facts_of_scan(&scan, &tiles.items);
         self.facts.whole_scan = Some(scan);
         Some(())
     }
 
     /// Finds the facts about a part of a scan, whose unit of work is a tile.
-    fn find_facts_of_scan(&mut self, scan: &Scan) {
+    fn find_facts_of_scan(&mut self, scan: &Scan, items: &[Item]) {
         let index = self.g.sample_index(1)[0].1;
         let sample = scan.sample(&mut self.g, index);
         let before = scan.before(&mut self.g, index);
-        let of_element = work::of_roots(&mut self.g, vec![sample], &[]).0;
-        self.facts.accesses = Accesses::of_values(self, vec![sample], &before, index);
+        let (mut own, mut others) = (vec![sample], before);
+        if scan.placed.is_some() {
+            let vars: Vec<NodeId> = scan.types.iter().map(|ty| self.g.fresh_var(*ty).1).collect();
+            own.extend(scan.of_element(&mut self.g, items, index, &vars));
+            // elements go anywhere, so that no output may be an input
+            others.extend(&own);
+        }
+        let of_element = work::of_roots(&mut self.g, own.clone(), &[]).0;
+        self.facts.accesses = Accesses::of_values(self, own, &others, index);
         if scan.part != ScanPart::Before {
             self.facts.cost = of_element.saturating_mul(SCAN_TILE as u32);
             self.facts.grain = 1;

@@ -3,7 +3,8 @@
 
 use super::group_order;
 use super::item_loops::KnownLoops;
-pub use super::items::{Item, is_nested, is_store};
+pub use super::items::{Item, is_nested, is_store, may_share};
+use super::placed::Placed;
 use super::scans::Scan;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::{self, Visited};
@@ -89,7 +90,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let mut own: Option<Size> = None;
         let mut fits = |i: &usize| {
             let p = &mut fused_groups[*i];
-            if !Scan::share(g, &p.1.items[0], &it) {
+            if !may_share(g, &p.1.items[0], &it) {
                 return false;
             }
             if iteration.is_none() && !loops.fit(g, &p.1.items, &it, is_nested) {
@@ -316,6 +317,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         Op::Iterate { .. } => Vec::new(),
         // the tiles
         Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![*count],
+        Op::Place { at, .. } => domain(g, Placed::scan(g, *at)),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }
         | Op::Materialize(x)

@@ -1,7 +1,7 @@
 //! Items: what launches must compute, a stored array, a reduction or a fold each.
 
 use crate::core::graph::Inside;
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, NodeId, Op, tuples};
 
 /// A stored array, a reduction, a fold, or a state of an iteration.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +16,19 @@ pub struct Item {
 /// Whether the item is a stored array, and not a reduction, a fold or a state.
 pub fn is_store(g: &Graph, it: &Item) -> bool {
     matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
+}
+
+/// Whether two items may share a group as far as what is stored apart is concerned: neither is, or both are
+/// components of one part of a scan, or their elements go to the same places.
+pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
+    let array = |it: &Item| if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+    match (g.op(array(a)), g.op(array(b))) {
+        (Op::Place { at: a, .. }, Op::Place { at: b, .. }) => a == b,
+        (a_op, b_op) if a_op.is_stored_apart() || b_op.is_stored_apart() => {
+            tuples::are_components(g, array(a), array(b))
+        }
+        _ => true,
+    }
 }
 
 /// Whether the item's elements have reductions, folds or loops of their own.

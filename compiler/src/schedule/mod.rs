@@ -46,6 +46,8 @@ pub mod lower;
 mod needed_reductions;
 pub mod nested_loop;
 pub mod order_free;
+pub mod placed;
+mod placed_stores;
 pub mod products;
 pub mod reduction;
 pub mod resident_segments;

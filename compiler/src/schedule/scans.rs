@@ -2,9 +2,12 @@
 
 use super::element::element;
 use super::items::Item;
+use super::placed::Placed;
+use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::extent;
 use crate::core::{Graph, Lambda, NodeId, Op, ScanPart, tuples};
 use crate::scalar::Ty;
+use rustc_hash::FxHashMap as HashMap;
 
 /// A part of a scan.
 #[derive(Clone)]
@@ -13,6 +16,8 @@ pub struct Scan {
     pub part: ScanPart,
     /// The types of the components.
     pub types: Vec<Ty>,
+    /// What is stored in other places, in place of the partial results.
+    pub placed: Option<Placed>,
     join: Lambda,
     init: NodeId,
     src: NodeId,
@@ -22,8 +27,13 @@ impl Scan {
     /// Returns the part of a scan that an item is, if it is one.
     pub fn of_item(g: &Graph, it: &Item) -> Option<Scan> {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
+        let placed = Placed::of_item(g, it);
+        let x = match *g.op(x) {
+            Op::Place { at, .. } => Placed::scan(g, at),
+            _ => x,
+        };
         let Op::Scan { part, ref join, init, src, .. } = *g.op(x) else { return None };
-        Some(Scan { part, types: tuples::types_of_elements(g, src), join: join.clone(), init, src })
+        Some(Scan { part, types: tuples::types_of_elements(g, src), placed, join: join.clone(), init, src })
     }
 
     /// Returns the whole of which these groups are the parts, one behind the other, if they are.
@@ -40,14 +50,6 @@ impl Scan {
     /// Returns the part of a scan that a fused group is.
     pub fn of(g: &Graph, group: &[Item]) -> Option<Scan> {
         group.first().and_then(|it| Scan::of_item(g, it))
-    }
-
-    /// Whether two items may share a group as far as scans are concerned: neither is a part of a scan, or both are
-    /// components of one.
-    pub fn share(g: &Graph, a: &Item, b: &Item) -> bool {
-        let array = |it: &Item| if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
-        let is_scan = |it: &Item| matches!(g.op(array(it)), Op::Scan { .. });
-        (!is_scan(a) && !is_scan(b)) || tuples::are_components(g, array(a), array(b))
     }
 
     /// Returns the number of elements, as a node.
@@ -68,6 +70,30 @@ impl Scan {
             _ => self.init,
         };
         tuples::components(g, value)
+    }
+
+    /// Returns the place of an element and its values, as [`Placed::of_element`] does, given its partial results.
+    pub fn of_element(
+        &self,
+        g: &mut Graph,
+        items: &[Item],
+        index: NodeId,
+        results: &[NodeId],
+    ) -> Vec<NodeId> {
+        let Some(placed) = self.placed else { return Vec::new() };
+        let roots = placed.of_element(g, items, index);
+        let result = |g: &Graph, n: NodeId| match g.op(n) {
+            Op::Elem(x, at) if at[..] == [index] && matches!(g.op(*x), Op::Scan { .. }) => {
+                Some(results[tuples::which(g, *x)])
+            }
+            _ => None,
+        };
+        let mut memo = HashMap::default();
+        let mut replaced = |n| {
+            let find = &mut |g: &mut Graph, n: NodeId| Found::of(g, n, result(g, n));
+            replaced_by(g, n, find, &mut |g, op| g.add(op), &mut memo)
+        };
+        roots.into_iter().map(&mut replaced).collect()
     }
 
     /// Returns each stored item with the number of its component.

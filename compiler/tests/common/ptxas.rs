@@ -203,6 +203,8 @@ fn allowed(name: &str) -> u32 {
         // rows of any strides that are divided by their deviations; nine loads of bytes at once, on sm_80 only
         n if n.starts_with("whole_rows.core") && n.contains("_rows_2048_any") => 160,
         n if n.starts_with("windows_sum.core") => 80,
+        // two values of 16 elements in the registers of two resident blocks
+        n if n.contains("run_lengths_3") => 96,
         // reads of other rows, with any strides
         n if n.contains("records_0_any_w") => 96,
         _ => 64,

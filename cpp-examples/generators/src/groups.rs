@@ -18,6 +18,42 @@ pub fn sorted_pairs(keys: VExp<u32>, values: VExp<f32>) -> (VExp<u32>, VExp<f32>
     keys.sort_by_key(values)
 }
 
+/// What the C++ header says of [`positive`].
+pub const POSITIVE_DOC: &str = "The positive elements, then zeros, and how many positive ones there are.";
+
+/// The elements that a condition keeps.
+pub fn positive(x: VExp<f32>) -> (VExp<f32>, SExp<i64>) {
+    let kept = x.filter(|v| v.gt(0.0));
+    (kept.filled(0.0), kept.len())
+}
+
+/// What the C++ header says of [`positive_first`].
+pub const POSITIVE_FIRST_DOC: &str =
+    "The positive elements, then the others, both in their order, and how many positive ones there are.";
+
+/// A stable partition.
+pub fn positive_first(x: VExp<f32>) -> (VExp<f32>, SExp<i64>) {
+    x.partition(|v| v.gt(0.0))
+}
+
+/// What the C++ header says of [`positive_sum`].
+pub const POSITIVE_SUM_DOC: &str = "The sum of the positive elements, as of a vector of these alone.";
+
+/// The reduction of what is kept.
+pub fn positive_sum(x: VExp<f32>) -> SExp<f32> {
+    x.filter(|v| v.gt(0.0)).reduce(0.0, |a, b| a + b)
+}
+
+/// What the C++ header says of [`run_lengths`].
+pub const RUN_LENGTHS_DOC: &str =
+    "The value and the length of each run of equal elements, then zeros, and the number of runs.";
+
+/// Run-length encoding.
+pub fn run_lengths(x: VExp<u8>) -> (VExp<u8>, VExp<i64>, SExp<i64>) {
+    let (values, lengths) = x.run_lengths();
+    (values.filled(0), lengths.filled(0), values.len())
+}
+
 /// What the C++ header says of [`histogram_256`].
 pub const HISTOGRAM_256_DOC: &str = "How many elements there are of each value.";
 

@@ -180,6 +180,15 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("sort", |p| p.x.sort()),
     ("sort_descending", |p| (p.x - p.y).sort_descending()),
     ("sort_by_key", |p| p.k.sort_by_key(p.x).1),
+    ("filter", |p| {
+        let kept = p.x.filter(|v| v.gt(0.25)).map(|v| v * 3.0);
+        kept.filled(0.5) + kept.reduce(0.0, |a, b| a + b)
+    }),
+    ("partition", |p| p.x.partition(|v| v.le(0.25)).0),
+    ("run_lengths", |p| {
+        let (values, lengths) = p.k.run_lengths();
+        lengths.filled(0).cast::<f32>() + values.len().cast::<f32>()
+    }),
     ("argsort", |p| p.x.argsort().argsort_descending().cast()),
     ("segmented_reduce", |p| {
         let offsets = generate(p.x.len() / 3 + 1, |i| i * 3);

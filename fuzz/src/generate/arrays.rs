@@ -97,9 +97,10 @@ impl Gen<'_> {
         }
     }
 
-    /// A vector in order.
+    /// A vector in order, or one with the elements first for which a condition does not hold.
     fn sorted(&mut self, x: NodeId) -> NodeId {
-        let order = self.add(Op::Argsort(x));
+        let keys = if self.rng.one_in(2) { self.map_of(x, Ty::Bool) } else { x };
+        let order = self.add(Op::Argsort(keys));
         if !self.affords(order) {
             return x;
         }

@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 50] = [
+const DSL: [&str; 51] = [
     "scope",
     "node",
     "elem",
@@ -55,6 +55,7 @@ const DSL: [&str; 50] = [
     "vector",
     "segments",
     "scatter",
+    "filter",
     "sliced",
     "matrix",
     "product",

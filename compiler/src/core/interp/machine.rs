@@ -325,6 +325,15 @@ impl<'a> Machine<'a> {
                 let all = self.scan(*part, join, (*init, *src), env);
                 Array::vector(all.into_iter().map(|v| v[*which as usize]).collect())
             }
+            Op::Place { at, src } => {
+                let (at, src) = (self.array(*at, env), self.array(*src, env));
+                let mut placed: Vec<Option<Lit>> = vec![None; src.elements.len()];
+                for (i, x) in at.elements.iter().zip(&src.elements) {
+                    let before = placed[i.as_i64() as usize].replace(*x);
+                    assert!(before.is_none(), "two elements at {}", i.as_i64());
+                }
+                Array::vector(placed.into_iter().map(|x| x.expect("every place has an element")).collect())
+            }
             Op::Argsort(x) => argsort::argsort(&self.array(*x, env).elements),
             op => unreachable!("verified: {op:?} is no array"),
         }

@@ -10,6 +10,7 @@
 //! each tile as soon as it knows that, and so reads the elements once.
 
 mod counter;
+mod elements;
 
 use crate::core::{SCAN_CHUNK, SCAN_GROUP, SCAN_ROW, SCAN_TILE, ScanPart};
 use crate::error::Result;
@@ -34,7 +35,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, scan: &Scan) -> Result<Vec
     let operator = Operator::of(l, scan);
     let count = l.launch.count();
     let t = l.k.reg("t", Ty::I64);
-    let code = Tile { scan, operator: &operator, items: &items, tile: Expr::Reg(t) };
+    let code = Tile { scan, operator: &operator, items: &items, fused, tile: Expr::Reg(t) };
     if matches!(scan.part, ScanPart::Before | ScanPart::Whole) {
         return code.in_order(l, t, count);
     }
@@ -60,6 +61,7 @@ struct Tile<'a> {
     scan: &'a Scan,
     operator: &'a Operator,
     items: &'a [(usize, &'a Item)],
+    fused: &'a FusedGroup,
     tile: Expr,
 }
 
@@ -306,47 +308,6 @@ impl Tile<'_> {
         out.push(Stmt::For(r, first, Expr::int(ROWS), body));
         out.push(Stmt::If(is_first, set(&block.chunks, &Expr::int(0), outer).collect(), vec![]));
         Ok(())
-    }
-
-    /// Stores the elements of a block.
-    fn elements(&self, l: &mut Lower, block: &Block, base: &Expr) -> Result<Vec<Stmt>> {
-        let (mut out, mut body, mut stores) = (Vec::new(), Vec::new(), Vec::new());
-        let by_row = self.scan.types.iter().map(|ty| l.k.local("before", *ty, OF_BLOCK as u32, &mut out));
-        let by_row: Vec<Mem> = by_row.collect();
-        transposed(l, &mut out, |l, row, chunk, out| {
-            let values = get(l, &block.chunks, &chunk, out);
-            out.extend(set(&by_row, &row, &values));
-        });
-        let c = l.k.reg("c", Ty::I64);
-        let before = get(l, &by_row, &Expr::Reg(c), &mut body);
-        for k in 0..SCAN_CHUNK {
-            let i = base.clone().plus(Expr::Reg(c).times(Expr::int(SCAN_CHUNK))).plus(Expr::int(k));
-            let own = get(l, &block.own, &Expr::Reg(c).plus(Expr::int(k * OF_BLOCK)), &mut body);
-            let values = self.operator.join(l, &before, &own, &mut body)?;
-            store(l, self.items, &values, &i, &mut stores);
-        }
-        body.append(&mut stores);
-        out.push(Stmt::For(c, Expr::int(0), Expr::int(OF_BLOCK), body));
-        Ok(out)
-    }
-
-    /// Stores some elements of a block, one by one.
-    fn some_elements(
-        &self,
-        l: &mut Lower,
-        block: &Block,
-        (base, count): (&Expr, &Expr),
-    ) -> Result<Vec<Stmt>> {
-        let e = l.k.reg("e", Ty::I64);
-        let mut body = Vec::new();
-        let c = bind(l, "c", Expr::binary(BinaryOp::Div, Expr::Reg(e), Expr::int(SCAN_CHUNK)), &mut body);
-        let at = rem(Expr::Reg(e), SCAN_CHUNK).times(Expr::int(OF_BLOCK)).plus(c.clone());
-        let own = get(l, &block.own, &at, &mut body);
-        let row = Expr::binary(BinaryOp::Div, c.clone(), Expr::int(CHUNKS));
-        let before = get(l, &block.chunks, &rem(c, CHUNKS).times(Expr::int(ROWS)).plus(row), &mut body);
-        let values = self.operator.join(l, &before, &own, &mut body)?;
-        store(l, self.items, &values, &base.clone().plus(Expr::Reg(e)), &mut body);
-        Ok(vec![Stmt::For(e, Expr::int(0), count.clone(), body)])
     }
 }
 

@@ -29,6 +29,7 @@
 mod access;
 mod boundary_blocks;
 mod boundary_elements;
+mod code_size;
 mod contraction;
 mod cooperative_nest;
 mod coordinates;
@@ -74,7 +75,6 @@ use super::groups::FusedGroup;
 use super::kernels::{Draft, GpuVariants};
 use super::lower::{KernelBuilder, LaunchContext, Lower, Signature, Target};
 use super::scalars;
-use super::scheduler::Scope;
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::interrupt;
@@ -82,6 +82,7 @@ use crate::kernel::parts::operations;
 use crate::kernel::{Expr, Stmt, WARP, dce};
 use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use crate::scalar::BinaryOp;
+use code_size::is_left_out;
 use expressions::{int32, thread};
 use resident_segments::Demand;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -274,7 +275,10 @@ fn emit(
         }
         Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::TensorProduct(params) => tensor_product::emit(l, fused, params)?,
-        Choice::Scan(scan) => scan::main(l, fused, scan, layout)?,
+        Choice::Scan(scan) => {
+            l.k.kernel.min_resident_blocks = scan::min_resident_blocks(scan, fused, layout);
+            scan::main(l, fused, scan, layout)?
+        }
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {
@@ -356,27 +360,6 @@ fn emit(
     let mut k = lower.k;
     dce::run(&mut k.kernel);
     Ok((k, grid))
-}
-
-/// The number of operations of a function's kernels above which further fused groups get no variants of their own for
-/// 32-bit indices or for outputs that overlap nothing: these save little of a long body.
-const MAX_VARIANT_OPERATIONS: usize = 24_000;
-/// The number of operations of a body above which, in such a function, there is no variant for
-/// contiguous arrays either.
-const LONG_BODY: usize = 3_000;
-
-/// Whether a variant with a body of `size` operations is left out because the function, whose other groups have
-/// `before` operations, would get too much code. Variants with fewer guards serve its calls then. The variant of most
-/// calls stays if it fits by itself.
-fn is_left_out(size: usize, before: usize, c: &Guards, scope: Scope) -> bool {
-    let so_far = before + 4 * size;
-    let is_usual = c.contiguous && c.narrow && c.noalias;
-    if is_usual && before + size <= MAX_VARIANT_OPERATIONS {
-        return false;
-    }
-    let has_conditions = c.narrow || c.noalias;
-    let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);
-    !is_last && so_far > MAX_VARIANT_OPERATIONS && (has_conditions || size > LONG_BODY)
 }
 
 /// Returns why a fused group has no code for GPUs: it takes too many parameters.

@@ -8,6 +8,7 @@
 //! stands before each tile is computed by one block, by rounds of a group for each warp.
 
 mod before;
+mod place;
 
 use super::access;
 use super::elements::Elements;
@@ -34,6 +35,9 @@ const THREADS_OF_GROUPS: u32 = 1024;
 const ROWS: i64 = SCAN_TILE / SCAN_ROW;
 /// The rows of a warp.
 const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
+
+/// The most arrays whose elements such a bound is for.
+const MOST_BOUND: usize = 3;
 
 /// The values of the components of something.
 type Value = Vec<Expr>;
@@ -74,7 +78,16 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let skipped = if has_length { 0 } else { 2 };
     let usual =
         [("", contiguous.narrow().noalias()), ("_in_place", contiguous.narrow()), ("_wide", contiguous)];
-    let mut all = vec![group(false, &usual[skipped..])];
+    // no output is an input of a launch that stores elsewhere, and indices of 64 bits take more registers than its straight
+    // code leaves: the code for any strides serves them
+    let is_left_out = |suffix: &str| match suffix {
+        "_in_place" => scan.placed.is_some(),
+        "_wide" => scan.placed.is_some() && l.wanted.is_general(),
+        _ => false,
+    };
+    let usual: Vec<(&str, Guards)> =
+        usual.into_iter().filter(|(suffix, _)| !is_left_out(suffix)).skip(skipped).collect();
+    let mut all = vec![group(false, &usual)];
     if l.wanted.is_general() {
         let strided = Guards::strided();
         all.push(group(true, &[("_any", strided.narrow()), ("_any_wide", strided)][skipped / 2..]));
@@ -84,6 +97,14 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
 
 fn threads(part: ScanPart) -> u32 {
     if part == ScanPart::Before { THREADS_OF_GROUPS } else { THREADS }
+}
+
+/// Blocks that store elements in other places wait for what they read there as well, so that two of them share a
+/// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone. The
+/// values of more arrays would not stay in the registers that are then left.
+pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
+    let is_bound = scan.placed.is_some() && fused.items.len() <= MOST_BOUND && !layout.strided;
+    if is_bound { 2 } else { 0 }
 }
 
 /// Writes the code of a thread, and returns it with the grid.
@@ -98,7 +119,7 @@ pub fn main(
     let lane = lane(l, WARP, &mut out);
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
-    let code = Code { operator: Operator::of(l, scan), scan, items: &items, layout, lane, warp };
+    let code = Code { operator: Operator::of(l, scan), scan, items: &items, fused, layout, lane, warp };
     if scan.part == ScanPart::Before {
         code.before_tiles(l, &mut out)?;
         return Ok((out, Grid::One));
@@ -112,6 +133,7 @@ struct Code<'a> {
     scan: &'a Scan,
     operator: Operator,
     items: &'a [(usize, &'a Item)],
+    fused: &'a FusedGroup,
     layout: ThreadLayout,
     lane: Expr,
     warp: Expr,
@@ -313,6 +335,9 @@ impl Code<'_> {
         (is_full, n): (Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
+        if self.scan.placed.is_some() {
+            return self.place(l, elements, (before, own), (is_full, n), out);
+        }
         let (mut full, mut part) = (Vec::new(), Vec::new());
         for (j, (before, own)) in before.iter().zip(&own).enumerate() {
             let mut values = Vec::new();

@@ -1,0 +1,24 @@
+//! Operations on scalars, in short.
+
+use super::simplify::simplify;
+use super::{Graph, NodeId, Op};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+
+/// Returns the node of an operation on two values.
+pub fn binary(g: &mut Graph, op: BinaryOp, a: NodeId, b: NodeId) -> NodeId {
+    simplify(g, Op::Binary(op, a, b))
+}
+
+/// Returns the node of an operation on an i64 and a constant.
+pub fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
+    let n = g.lit(Lit::i64(n));
+    binary(g, op, a, n)
+}
+
+/// Returns the number of binary digits of an integer, or one more; 0 of one that is not positive.
+pub fn binary_digits(g: &mut Graph, n: NodeId) -> NodeId {
+    let n = with_number(g, BinaryOp::Max, n, 0);
+    let n = simplify(g, Op::Cast(Ty::F64, n));
+    let digits = simplify(g, Op::Unary(UnaryOp::FrexpExponent, n));
+    simplify(g, Op::Cast(Ty::I64, digits))
+}

@@ -1,0 +1,89 @@
+//! Stores elements where they go, in place of reading them where they come from: an order that a scan made
+//! ([`Op::Place`]) need not be stored for that, nor read.
+//!
+//! ```text
+//! %order = materialize (place (generate %n (%j) { %j }) at %places)
+//! %y = generate %n (%i) { select(%i < %count, %x[%order[%i]], 0) }
+//!   ->
+//! %y = materialize (place (generate %n (%j) { select(%places[%j] < %count, %x[%j], 0) }) at %places)
+//! ```
+//!
+//! Nothing else may be read at the element's own index, which neighbours would then read far apart, and no element may
+//! leave a record, which names its index.
+
+use crate::core::graph::replace::replaced;
+use crate::core::rewrite::rewrite_from;
+use crate::core::{Function, Graph, NodeId, Op};
+use crate::error::Result;
+use crate::scalar::Ty;
+use rustc_hash::FxHashMap as HashMap;
+
+/// Runs the pass.
+pub fn run(f: Function) -> Result<Function> {
+    if !f.needs(|n| places(&f.graph, n).is_some()) {
+        return Ok(f);
+    }
+    let mut f = rewrite_from(&f, true, &mut |g, op, _| match op {
+        Op::Materialize(x) => {
+            let x = moved(g, x).unwrap_or(x);
+            g.add(Op::Materialize(x))
+        }
+        op => g.add(op),
+    });
+    for r in &mut f.results {
+        if let Some(x) = moved(&mut f.graph, r.value) {
+            r.value = f.graph.add(Op::Materialize(x));
+        }
+    }
+    Ok(f)
+}
+
+/// Returns the length and the places of an array that is the inverse of these: of the indices, each stored where its
+/// element goes.
+fn places(g: &Graph, order: NodeId) -> Option<(NodeId, NodeId)> {
+    let Op::Materialize(x) = *g.op(order) else { return None };
+    let Op::Place { at, src } = *g.op(x) else { return None };
+    let Op::Generate(extents, lambda) = g.op(src) else { return None };
+    let is_index = matches!(*g.op(lambda.body), Op::Var(v, _) if v == lambda.params[0].0);
+    is_index.then_some((extents[0], at))
+}
+
+/// Returns the array whose elements are stored where they go, if they are read in such an order.
+fn moved(g: &mut Graph, x: NodeId) -> Option<NodeId> {
+    let Op::Generate(extents, lambda) = g.op(x).clone() else { return None };
+    let [n] = extents[..] else { return None };
+    let (var, i) = g.fresh_var(Ty::I64);
+    let body = g.open(&lambda, &[i]);
+    let own = |g: &Graph| {
+        let all = g.reachable_until([body], |n| g.is_closed(n));
+        all.into_iter().filter(|n| !g.is_closed(*n)).collect::<Vec<NodeId>>()
+    };
+    let (read, order) = own(g).into_iter().find_map(|n| match g.op(n) {
+        Op::Elem(order, at) if at[..] == [i] && places(g, *order).is_some() => Some((n, *order)),
+        _ => None,
+    })?;
+    let (length, at) = places(g, order)?;
+    let Op::Generate(_, goes) = g.op(at).clone() else { return None };
+    let is_plain = |n: NodeId| {
+        let reads_at_own = match g.op(n) {
+            Op::Elem(_, index) => n != read && index.iter().any(|k| mentions(g, *k, i, read)),
+            _ => false,
+        };
+        !reads_at_own && g.op(n).lambda().is_none() && !g.op(n).may_record(g)
+    };
+    if length != n || !own(g).into_iter().all(is_plain) {
+        return None;
+    }
+    let lambda = g.lambda(&[Ty::I64], |g, j| {
+        let body = replaced(g, body, read, j[0], &mut HashMap::default());
+        let place = g.open(&goes, j);
+        g.substitute(body, &[(var, place)].into_iter().collect())
+    });
+    let src = g.add(Op::Generate(vec![n], lambda));
+    Some(g.add(Op::Place { at, src }))
+}
+
+/// Whether a value depends on a variable in another way than through `known`.
+fn mentions(g: &Graph, n: NodeId, variable: NodeId, known: NodeId) -> bool {
+    g.reachable_until([n], |m| m == known).into_iter().any(|m| m == variable)
+}

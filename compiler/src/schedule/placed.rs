@@ -1,0 +1,38 @@
+//! Elements in other places ([`Op::Place`]), which depend on a scan, each on the partial result at its own index: the last
+//! launch of the scan ([`super::scans`]) stores them in place of partial results.
+//!
+//! Because places differ, no thread waits for another one, and because they are all indices of the result, nothing is
+//! stored beforehand. An output is never an input: another thread may have stored an element before it is read.
+
+use super::element::element;
+use super::items::Item;
+use crate::core::scan_stages::scan_of_places;
+use crate::core::{Graph, NodeId, Op};
+
+/// Elements in other places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Placed {
+    /// The array of the places.
+    at: NodeId,
+}
+
+impl Placed {
+    /// Returns where the elements of an item go, if it is such an array.
+    pub fn of_item(g: &Graph, it: &Item) -> Option<Placed> {
+        let Op::Materialize(x) = *g.op(it.node) else { return None };
+        let Op::Place { at, .. } = *g.op(x) else { return None };
+        Some(Placed { at })
+    }
+
+    /// Returns a component of the scan on which places depend.
+    pub fn scan(g: &Graph, at: NodeId) -> NodeId {
+        scan_of_places(g, at).expect("verified: places depend on a scan")
+    }
+
+    /// Returns the place of the element at an index of the source, and behind it its value in each array.
+    pub fn of_element(self, g: &mut Graph, items: &[Item], index: NodeId) -> Vec<NodeId> {
+        let mut all = vec![element(g, self.at, index)];
+        all.extend(items.iter().map(|it| element(g, it.node, index)));
+        all
+    }
+}

@@ -1,0 +1,19 @@
+//! The stores of elements in other places ([`super::placed`]).
+
+use super::element::canonical;
+use super::items::Item;
+use super::lower::{Lower, named as bind};
+use crate::kernel::{Expr, Stmt};
+
+/// Returns the stores of an element's values, of which the first is the place.
+pub fn stores(l: &mut Lower, items: &[Item], values: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Stmt> {
+    let mut values = values.into_iter();
+    let to = bind(l, "to", values.next().expect("the place"), out);
+    let mut all = Vec::new();
+    for (it, e) in items.iter().zip(values) {
+        let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
+        let e = bind(l, "value", e, out);
+        all.push(Stmt::Store(mem, to.clone(), canonical(e, ty, &mut l.k.kernel, out)));
+    }
+    all
+}
