@@ -99,7 +99,7 @@ impl Gen<'_> {
 
     /// A vector in order, or one with the elements first for which a condition does not hold.
     fn sorted(&mut self, x: NodeId) -> NodeId {
-        let keys = if self.rng.one_in(2) { self.map_of(x, Ty::Bool) } else { x };
+        let keys = if self.rng.one_in(4) { self.map_of(x, Ty::Bool) } else { x };
         let order = self.add(Op::Argsort(keys));
         if !self.affords(order) {
             return x;
