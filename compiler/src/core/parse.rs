@@ -225,6 +225,10 @@ impl Parser<'_> {
             "spread" => Op::Spread { src: self.operand()?, axis: self.axis()?, n: self.after("by")? },
             "iota" => Op::Iota(self.operand()?),
             "argsort" => Op::Argsort(self.operand()?),
+            "place" => {
+                let src = self.operand()?;
+                Op::Place { at: self.after("at")?, src }
+            }
             "materialize" => Op::Materialize(self.operand()?),
             "fill" => Op::Fill(self.operand()?, self.after(",")?),
             "slice" => Op::Slice {

@@ -23,10 +23,22 @@ use super::scan_stages::scan_of_places;
 use super::{Form, Function, Graph, NodeId, Op, ScanPart, Type, tuples};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Checks laws 1 to 4 and 6 to 8.
 pub fn verify(f: &Function) -> Result<()> {
     well_formed(f, f.is_step)
+}
+
+/// Refuses a function that stores at computed places before any pass: passes know that no two elements go to
+/// one place, and nothing checks that of a text.
+pub fn has_no_places(f: &Function) -> Result<()> {
+    let place = f.graph.reachable(f.roots()).into_iter().find(|n| matches!(f.graph.op(*n), Op::Place { .. }));
+    if let Some(n) = place {
+        let message = format!("@{}: {n:?} is a `place`, which only passes make", f.name);
+        return Err(Error::bug("E0301", message));
+    }
+    f.steps.iter().try_for_each(|step| has_no_places(step))
 }
 
 fn well_formed(f: &Function, is_step: bool) -> Result<()> {
@@ -63,6 +75,9 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
     for step in &f.steps {
         well_formed(step, true)?;
     }
+    // the launch that scans tiles stores the places which depend on them
+    let apart: HashSet<NodeId> =
+        g.reachable_until(f.roots(), |n| matches!(g.op(n), Op::Place { .. })).into_iter().collect();
     for n in g.reachable(f.roots()) {
         let op = g.op(n);
         if matches!(op, Op::Turn) && !is_step {
@@ -93,9 +108,8 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         if matches!(op, Op::Scan { .. } | Op::Argsort(_) | Op::Place { .. }) {
             is_outside(g, n)?;
         }
-        if !matches!(op, Op::Materialize(_))
-            && let Some(part) = op.operands().find(|o| is_part_of_scan(g, *o))
-        {
+        let stores = matches!(op, Op::Materialize(_)) || matches!(op, Op::Elem(..)) && !apart.contains(&n);
+        if !stores && let Some(part) = op.operands().find(|o| is_part_of_scan(g, *o)) {
             return bad(format!(
                 "{n:?} needs the part {part:?} of a scan, which is not stored: `materialize` it"
             ));
