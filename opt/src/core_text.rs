@@ -33,6 +33,7 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
         records: Vec::new(),
     };
     let mut functions = parse::parse(text)?;
+    functions.iter().try_for_each(verify::has_no_places)?;
     if !a.stage.is_empty() {
         for f in &mut functions {
             *f = driver::on_big_stack(|| specialised(f, &a.stage))?;

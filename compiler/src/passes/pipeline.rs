@@ -80,9 +80,6 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
 
 fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
     verify::verify(f)?;
-    if !f.is_step {
-        verify::has_no_places(f)?;
-    }
     // makes steps of iterations
     let mut f = sorts::run(f).unwrap_or_else(|| f.clone());
     // the steps of iterations are compiled as separate functions
