@@ -136,6 +136,8 @@ fn products() {
             (3, 70, 1),
             (1, 300, 513),
             (2, 2, 1030),
+            // whole steps of 512 bytes of a row
+            (33, 1, 256),
         ] {
             let extents: Vec<Vec<i64>> = match f.name.as_str() {
                 "product" | "unlikely" | "unlikely_f64" => vec![vec![m, k], vec![k, n]],
