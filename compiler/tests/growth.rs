@@ -76,7 +76,8 @@ fn measured(kind: Growth, n: usize) -> Stages {
     stages(&format!("{kind:?} {n}"), is_stored_early(kind), || kind.program(n))
 }
 
-/// What each stage takes for a program; what comes from the pass `split` on is left out unless arrays are stored early.
+/// What each stage takes for a program; what comes from the pass `split` on is left out unless arrays are
+/// stored early.
 fn stages(name: &str, is_stored_early: bool, program: impl FnOnce() -> Function + Send) -> Stages {
     let mut m = Stages::default();
     let done = on_big_stack(|| {

@@ -7,9 +7,9 @@ use crate::scalar::{BinaryOp, Lit, UnaryOp};
 /// of one whose count is data. Both sides of a comparison take it.
 pub const ASSUMED_STEPS: f64 = 64.0;
 
-/// The operations of a step of a search in a merge, and what an element of a merge takes beside its search; arithmetic
-/// of indices does not count.
+/// The operations of a step of a search in a merge; arithmetic of indices does not count.
 pub const SEARCH_STEP: f64 = 7.0;
+/// The operations that an element of a merge takes beside its search.
 pub const MERGED: f64 = 2.0;
 
 /// What is counted.

@@ -18,6 +18,9 @@ const LENGTHS: [usize; 8] = [0, 1, 2, 3, 7, 16, 33, 130];
 /// How many of [`SIZES`] where every element goes over others, and of [`LENGTHS`] where there are planes.
 const NESTED_SIZES: usize = 7;
 const CUBE_LENGTHS: usize = 6;
+/// Files whose programs are not well-formed.
+const REFUSED: [&str; 5] =
+    ["bad_syntax", "wrong_type", "wrong_initial_value", "stage_device", "scan_part_not_stored"];
 /// Calls of a program from a file, and how often arguments are tried for one that is not refused.
 const CALLS: usize = 4;
 const TRIES: usize = 40;
@@ -69,9 +72,7 @@ fn from_files() -> io::Result<Vec<Program>> {
     for path in files {
         let text = std::fs::read_to_string(&path)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let refused =
-            ["bad_syntax", "wrong_type", "wrong_initial_value", "stage_device"].contains(&name.as_str());
-        if refused {
+        if REFUSED.contains(&name.as_str()) {
             continue;
         }
         for ty in types(&text) {

@@ -1,7 +1,7 @@
-//! What is known around a node. Closures are opened once for all conditions around them, and what was made of a node
-//! serves wherever as much is known. A node under conditions about other indices than its own, and one that needs none
-//! of them, becomes the same as without them: otherwise a closure in closures would be made anew for each choice of
-//! conditions around each of these.
+//! What is known around a node. Closures are opened once for all conditions around them, and what was made
+//! of a node serves wherever as much is known. A node under conditions about other indices than its own, and
+//! one that needs none of them, becomes the same as without them: otherwise a closure in closures would be made
+//! anew for each choice of conditions around each of these.
 
 use super::once::{Known, Vars};
 use super::{Guards, is_wanted};

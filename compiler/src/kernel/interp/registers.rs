@@ -6,7 +6,7 @@ use crate::scalar::Ty;
 use std::cell::RefCell;
 
 thread_local! {
-    /// Room that ended warps gave back: most launches of tests are short, and allocation took a third of their time.
+    /// Room that earlier values had: most launches of tests are short, and allocation took a third of their time.
     #[allow(clippy::vec_box, reason = "a room moves between registers without a copy")]
     static ROOMS: RefCell<Vec<Box<Lanes>>> = const { RefCell::new(Vec::new()) };
 }
@@ -16,13 +16,11 @@ thread_local! {
 pub(super) struct Registers<'k> {
     k: &'k Kernel,
     values: Vec<Option<Box<Lanes>>>,
-    /// Room for the next value of a register.
-    spare: Option<Box<Lanes>>,
 }
 
 impl<'k> Registers<'k> {
     pub fn new(k: &'k Kernel) -> Registers<'k> {
-        Registers { k, values: vec![None; k.regs.len()], spare: None }
+        Registers { k, values: vec![None; k.regs.len()] }
     }
 
     pub fn get(&self, r: Reg) -> &Lanes {
@@ -34,7 +32,7 @@ impl<'k> Registers<'k> {
 
     pub fn get_mut(&mut self, r: Reg) -> &mut Lanes {
         self.values[r.0 as usize].get_or_insert_with(|| {
-            let mut room = take();
+            let mut room = room();
             *room = Lanes::none(self.k.regs[r.0 as usize].1);
             room
         })
@@ -50,32 +48,30 @@ impl<'k> Registers<'k> {
         }
     }
 
-    /// Returns room for a value that [`Registers::put`] gives to a register.
-    pub fn room(&mut self) -> Box<Lanes> {
-        self.spare.take().unwrap_or_else(take)
-    }
-
-    /// Sets the lanes of `mask`, without a copy if these are all.
+    /// Sets the lanes of `mask` to a value in [`room`], without a copy if these are all.
     pub fn put(&mut self, r: Reg, value: Box<Lanes>, mask: u32) {
         if mask == u32::MAX {
-            self.spare = self.values[r.0 as usize].replace(value);
+            give_back(self.values[r.0 as usize].replace(value));
         } else {
             self.set(r, &value.bits, mask);
-            self.spare = Some(value);
+            give_back([value]);
         }
     }
 }
 
 impl Drop for Registers<'_> {
     fn drop(&mut self) {
-        let values = self.values.drain(..).flatten().chain(self.spare.take());
-        // a thread that ends has no room for later warps any more
-        let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().extend(values));
+        give_back(self.values.drain(..).flatten());
     }
 }
 
+/// Keeps room for later values; a thread that ends keeps none.
+fn give_back(values: impl IntoIterator<Item = Box<Lanes>>) {
+    let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().extend(values));
+}
+
 /// Returns room for the values of lanes, whatever they were.
-fn take() -> Box<Lanes> {
+pub(super) fn room() -> Box<Lanes> {
     let known = ROOMS.try_with(|rooms| rooms.borrow_mut().pop()).ok().flatten();
     known.unwrap_or_else(|| Box::new(Lanes::none(Ty::Bool)))
 }

@@ -10,7 +10,7 @@ use super::fault::{Check, FaultKind};
 use super::lanes::{Lanes, lanes, packed};
 use super::machine::{Machine, Who};
 use super::memory::Id;
-use super::registers::Registers;
+use super::registers::{Registers, room};
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
 use crate::scalar::Ty;
 
@@ -133,7 +133,7 @@ impl<'k> Machine<'k, '_> {
         f.at += 1;
         match s {
             Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
-                let mut value = w.regs.room();
+                let mut value = room();
                 self.eval_to(&mut value, w, e, mask, s)?;
                 w.regs.put(*r, value, mask);
             }

@@ -13,7 +13,8 @@
 //! for %q to 32 { out[add(%at, %q)] = x[%q] }
 //! ```
 //!
-//! Elements that are reduced are joined with their columns of a tile, in a local array, which are places of their own.
+//! Elements that are reduced are joined with their columns of a tile, in a local array, where each has a place of
+//! its own.
 //!
 //! Such a loop may read anywhere, as a search does: a lane that has left it reads nothing. Whether a step leaves a
 //! record is kept for each lane, and left behind the loop.
