@@ -223,14 +223,7 @@ pub fn main(
     });
     let full = and(full).expect("a long side");
     let full = bind(l, "full", full, &mut out);
-    let (mut inside, mut border) = (Vec::new(), Vec::new());
-    b.k_loop(l, &results, true, &mut inside)?;
-    if tile.clamped {
-        out.append(&mut inside);
-    } else {
-        b.k_loop(l, &results, false, &mut border)?;
-        out.push(Stmt::If(full.clone(), inside, border));
-    }
+    b.k_loops(l, &results, &full, &mut out)?;
     if let Some(panel) = &b.panel {
         b.store_panel(l, panel, &results, &mut out);
         return Ok(out);
@@ -250,6 +243,24 @@ impl ProductBlock<'_> {
     /// first.
     fn index(&self, side: usize, offset: Expr) -> Expr {
         self.origin[side].clone().plus(to_i64(self.thread_origin[side].clone())).plus(offset)
+    }
+
+    /// Writes the loop over all inner indices: one for blocks inside of the matrix and one for those at its edges, or a
+    /// clamped one for all. Skinny tiles that copy rows have both and clamp at the edges, because loads are all that they
+    /// wait for, and clamped addresses take registers and instructions.
+    fn k_loops(&mut self, l: &mut Lower, results: &Results, full: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let clamped = self.tile.clamped;
+        let is_skinny = self.tile.sides.iter().any(|s| s.skinny);
+        if clamped && (self.tile.any_strides || !is_skinny) {
+            return self.k_loop(l, results, true, out);
+        }
+        let (mut inside, mut edge) = (Vec::new(), Vec::new());
+        self.tile.clamped = false;
+        self.k_loop(l, results, true, &mut inside)?;
+        self.tile.clamped = clamped;
+        self.k_loop(l, results, clamped, &mut edge)?;
+        out.push(Stmt::If(full.clone(), inside, edge));
+        Ok(())
     }
 
     /// Returns the shared memory of each part of a side, with all buffers.
