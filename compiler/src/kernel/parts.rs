@@ -105,6 +105,23 @@ pub fn find_variables(body: &[Stmt], out: &mut [bool]) {
     }
 }
 
+/// Marks the registers whose values are cast to floats.
+pub fn find_cast_to_floats(body: &[Stmt], out: &mut [bool]) {
+    fn of(e: &Expr, out: &mut [bool]) {
+        if let Expr::Cast(ty, from) = e
+            && ty.is_float()
+            && let Expr::Reg(r) = **from
+        {
+            out[r.0 as usize] = true;
+        }
+        e.children(|child| of(child, out));
+    }
+    for s in body {
+        s.expressions(&mut |e| of(e, out));
+        s.blocks().into_iter().for_each(|b| find_cast_to_floats(b, out));
+    }
+}
+
 /// Returns the number of operations, loads and stores in a block and its inner blocks.
 pub fn operations(body: &[Stmt]) -> usize {
     fn of(e: &Expr) -> usize {

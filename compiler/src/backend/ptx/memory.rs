@@ -3,7 +3,7 @@
 
 use super::Emitter;
 use super::address::Address;
-use super::regs::{List, Operand, class, memory_type};
+use super::regs::{List, Operand, class, memory_type, operation_type};
 use crate::kernel::{Expr, Mem, Reg};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
@@ -150,14 +150,17 @@ impl<'a> Emitter<'a> {
         // A 16-bit load fills a 32-bit register with zeros.
         let access = format!("{load}{}", packed(words.len(), each * bits));
         code!(self, "{access} {}, {address};", list(&words));
-        for (i, name) in names.iter().enumerate() {
+        for (i, (r, name)) in regs.iter().zip(&names).enumerate() {
             let (word, at) = (&words[i / each], i % each);
+            let shift = bits * at;
             if ty == Ty::Bool {
                 let byte = self.regs.fresh(Ty::U32);
-                code!(self, "bfe.u32 {byte}, {word}, {}, 8;", bits * at);
+                code!(self, "bfe.u32 {byte}, {word}, {shift}, 8;");
                 code!(self, "setp.ne.u32 {name}, {byte}, 0;");
-            } else {
+            } else if ty.is_int() && self.cast_to_floats[r.0 as usize] {
                 code!(self, "prmt.b32 {name}, {word}, 0, {};", extension(ty, at));
+            } else {
+                code!(self, "bfe.{} {name}, {word}, {shift}, {bits};", operation_type(ty));
             }
         }
     }
@@ -259,15 +262,15 @@ fn list(words: &[Operand]) -> String {
     if let [one] = words { one.to_string() } else { format!("{{{}}}", List(words)) }
 }
 
-/// The selector of `prmt.b32` that extends element `at` of a word of elements of one or two bytes to 32 bits, beside 0
-/// as the other operand: its bytes, and then zeros, or copies of its sign. `bfe` does the same, but ptxas makes a
-/// conversion to a float of it and of its byte a single instruction (`I2F.U8`), of which a multiprocessor has a quarter of
-/// the rate of a permutation and a conversion of 32 bits.
+/// The selector of `prmt.b32` that extends an integer of one or two bytes, element `at` of a word, to 32 bits, beside 0 as
+/// the other operand: its bytes, and then zeros, or copies of its sign. `bfe` does the same, but ptxas joins it and a
+/// conversion to a float to one instruction (`I2F.U8`), of which a multiprocessor has a quarter of the rate of a
+/// permutation and a conversion of 32 bits.
 fn extension(ty: Ty, at: usize) -> u32 {
     const ZERO: u32 = 4;
     const SIGN: u32 = 8;
     let size = ty.size();
     let byte = |k: usize| (at * size + k) as u32;
-    let above = if ty.is_int() && ty.is_signed() { byte(size - 1) | SIGN } else { ZERO };
+    let above = if ty.is_signed() { byte(size - 1) | SIGN } else { ZERO };
     (0..4).rev().fold(0, |all, k| all << 4 | if k < size { byte(k) } else { above })
 }

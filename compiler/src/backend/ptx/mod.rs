@@ -46,12 +46,14 @@ pub fn emit(k: &Kernel) -> String {
         depth: 1,
         labels: 0,
         vars: vec![false; k.regs.len()],
+        cast_to_floats: vec![false; k.regs.len()],
         addresses: vec![Vec::new()],
         line: None,
         params,
     };
     let body = k.main.as_deref().unwrap_or_default();
     parts::find_variables(body, &mut e.vars);
+    parts::find_cast_to_floats(body, &mut e.cast_to_floats);
     e.parameters();
     e.guard();
     e.places();
@@ -115,6 +117,8 @@ struct Emitter<'a> {
     labels: u32,
     /// Whether the value of each register changes.
     vars: Vec<bool>,
+    /// Whether the value of each register is cast to a float.
+    cast_to_floats: Vec<bool>,
     /// The addresses computed so far, one list for each open block.
     addresses: Vec<Vec<Known<'a>>>,
     /// The author's source line that the last comment named.
