@@ -246,3 +246,20 @@ fn several_filters_are_several_results() {
         everywhere(&f, &[vector(&x), vector(&numbers(n))]);
     }
 }
+
+/// The examples of docs/language.md.
+#[test]
+fn examples_of_the_documentation() {
+    let shares = |x: VExp<u32>| {
+        let (values, counts) = x.sort().run_lengths();
+        let n = x.len();
+        (values.filled(0), counts.filled(0), counts.map(|k| k.cast::<f32>() / n.cast()).filled(0.0))
+    };
+    let f = lower(["x"], ["values", "counts", "shares"], shares);
+    let found = everywhere(&f, &[vector(&[7u32, 3, 7, 9])]);
+    let wanted = [vector(&[3u32, 7, 9, 0]), vector(&[1i64, 2, 1, 0]), vector(&[0.25f32, 0.5, 0.25, 0.0])];
+    assert_eq!(found, wanted);
+    let weighted = |x: VExp<f32>, w: VExp<f32>| x.filter(|v| v.gt(0.0)).with_len(w.len()).dot(w);
+    let f = lower(["x", "w"], "sum", weighted);
+    assert_eq!(everywhere(&f, &[vector(&[2.0f32, -1.0, 3.0]), vector(&[10.0f32, 1.0])]), [scalar(23.0f32)]);
+}
