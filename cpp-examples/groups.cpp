@@ -1,8 +1,10 @@
-// A table grouped with counts, sums and means, a picture whose histogram is equalised, a matrix in CSR by a vector, and what filters keep.
+// A table grouped with counts, sums and means, a picture whose histogram is equalised, a matrix in CSR by a vector, what filters keep, and where groups of keys begin.
 #include "common/check.hpp"
 #include "common/data.hpp"
 #include "common/reference.hpp"
+#include <algorithm>
 #include <examples.hpp>
+#include <string>
 
 template <class T> using device = arraygpu::gpu_vector<T>;
 
@@ -87,6 +89,39 @@ static void filters(std::size_t n) {
     const auto lengths = l.to_host();
     for (std::size_t k = 0; k < std::size_t(runs); ++k) decoded.insert(decoded.end(), std::size_t(lengths[k]), values[k]);
     CHECK_EXACT(decoded, bytes);
+
+    std::vector<std::uint32_t> keys(n);
+    for (std::size_t i = 0; i < n; ++i) keys[i] = std::uint32_t(i * i / 900000) * 61;
+    auto occurring = keys;
+    occurring.erase(std::unique(occurring.begin(), occurring.end()), occurring.end());
+    const auto groups = std::int64_t(occurring.size());
+    std::vector<std::int64_t> begins;
+    for (const auto key : occurring) begins.push_back(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin());
+    occurring.resize(n), begins.resize(n, std::int64_t(n));
+    const auto [k, b, found] = examples::group_begins(device<std::uint32_t>(keys));
+    CHECK_EXACT(k.to_host(), occurring);
+    CHECK_EXACT(b.to_host(), begins);
+    CHECK_EXACT_VALUE(found, groups);
+
+    const auto w = data::uniform(kept.size(), 6);
+    auto weighted = kept;
+    for (std::size_t i = 0; i < w.size(); ++i) weighted[i] *= w[i];
+    CHECK_EXACT(examples::weighted_positive(d, device<float>(w)).to_host(), weighted);
+}
+
+// As many weights as there are positive elements, and no other number of them.
+static void wrong_number() {
+    const device<float> x(std::vector<float>{1, -1, 2, -2, 3});
+    for (const std::size_t n : {0, 2, 4}) {
+        bool refused = false;
+        try {
+            (void)examples::weighted_positive(x, device<float>(std::vector<float>(n, 1.0f)));
+            arraygpu::synchronize();
+        } catch (const arraygpu::error &e) {
+            refused = std::string(e.what()).find("groups.rs") != std::string::npos;
+        }
+        CHECK(refused);
+    }
 }
 
 int main() {
@@ -97,5 +132,6 @@ int main() {
         filters(n);
     }
     for (const std::size_t rows : {1, 4, 500}) sparse(rows);
+    wrong_number();
     return check::finish("groups");
 }

@@ -4,119 +4,15 @@
 
 use crate::axis::generate;
 use crate::elem::Elem;
+use crate::filtered::Filtered;
 use crate::handle::{SExp, VExp};
-use crate::item::{Item, leaves_of_item};
-use crate::joined::{self, Order};
-use crate::node;
-use crate::reduce::FirstState;
+use crate::item::Item;
 use crate::results::{nodes_of, of_nodes};
 use crate::scalar::cond;
+use crate::scope::Place;
 use crate::segments::inside;
 use crate::sort::ordered;
-use arraygpu_compiler::scalar::Lit;
 use std::panic::Location;
-
-/// Elements of a vector that a condition keeps, in their order. The host knows how many there may be, the device how
-/// many there are: so their number is a scalar like any other, and no length.
-///
-/// A function returns them as a vector of as many elements as there may be and their number:
-/// `(kept.filled(0.0), kept.len())`.
-#[derive(Clone, Copy, Debug)]
-pub struct Filtered<T: Item> {
-    /// As many as the vector has, of which the first `count` are kept.
-    values: VExp<T>,
-    /// Where they stand in the vector.
-    order: VExp<i64>,
-    count: SExp<i64>,
-}
-
-impl<T: Item> Filtered<T> {
-    /// Their number.
-    ///
-    /// Cost: a reduction of the condition, computed once.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).len();
-    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [scalar(2i64)]);
-    /// ```
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(self) -> SExp<i64> {
-        self.count
-    }
-
-    /// A vector as long as the one that they come from: the elements, and then `default`.
-    ///
-    /// Cost: fused; a read of the element's index in the vector, and one of the element there.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).filled(-1.0);
-    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [vector(&[1.0f32, 3.0, -1.0])]);
-    /// ```
-    #[track_caller]
-    pub fn filled(self, default: impl FirstState<T>) -> VExp<T> {
-        let default = SExp::of(default.state_at(Location::caller()));
-        generate(self.values.len(), |i| cond(i.lt(self.count), inside(self.values, i), default))
-    }
-
-    /// The indices that the elements have in the vector which they come from.
-    ///
-    /// Cost: none.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).indices().filled(-1);
-    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [vector(&[0i64, 2, -1])]);
-    /// ```
-    pub fn indices(self) -> Filtered<i64> {
-        Filtered { values: self.order, order: self.order, count: self.count }
-    }
-
-    /// `f` of each element. It is not computed of what is left out, and leaves no error records there.
-    ///
-    /// Cost: fused; the operations of `f` for each element.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: VExp<i64>| x.filter(|v| v.ne(0)).map(|v| 12 / v).filled(0);
-    /// assert_eq!(call(f, [vector(&[4i64, 0, 3])]), [vector(&[3i64, 4, 0])]);
-    /// ```
-    #[track_caller]
-    pub fn map<U: Item>(self, f: impl FnOnce(SExp<T>) -> SExp<U>) -> Filtered<U> {
-        let at = Location::caller();
-        let zeros = leaves_of_item::<U>().into_iter().map(|leaf| node::constant(at, Lit::zero(leaf.ty)));
-        let zero: SExp<U> = of_nodes(&zeros.collect::<Vec<_>>());
-        let values = generate(self.values.len(), |i| cond(i.lt(self.count), f(inside(self.values, i)), zero));
-        Filtered { values, order: self.order, count: self.count }
-    }
-
-    /// The reduction of the elements by `f`, beginning with `init`, with the bits of [`VExp::reduce`] of a vector of
-    /// these elements alone. `f` must be associative and commutative up to rounding.
-    ///
-    /// Cost: a reduction of as many elements as the vector has.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).reduce(0.0, |a, b| a + b);
-    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [scalar(4.0f32)]);
-    /// ```
-    #[track_caller]
-    pub fn reduce(self, init: impl FirstState<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> SExp<T> {
-        let at = Location::caller();
-        let init = init.state_at(at);
-        let is_kept = generate(self.values.len(), |i| i.lt(self.count));
-        let srcs = [vec![is_kept.node()], nodes_of(self.values)].concat();
-        let first = [&[node::constant(at, Lit::bool(true))], T::split(&init)].concat();
-        // every join has elements that stand before the others; what is kept stands before what is not
-        let all = joined::reduce(at, "reduce", Order::Reduce, &first, &srcs, |a, b| {
-            let (before, behind): (SExp<T>, SExp<T>) = (of_nodes(&a[1..]), of_nodes(&b[1..]));
-            let value = cond(SExp::of(b[0]), f(before, behind), before);
-            [vec![a[0]], nodes_of(value)].concat()
-        });
-        of_nodes(&all[1..])
-    }
-}
 
 /// An order of the elements of a vector in which those that are kept come first, and how many these are.
 #[track_caller]
@@ -141,8 +37,7 @@ impl<T: Item> VExp<T> {
     /// ```
     #[track_caller]
     pub fn filter(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> Filtered<T> {
-        let (values, count, order) = self.kept_first("filter", condition);
-        Filtered { values, order, count }
+        kept(Location::caller(), "filter", self, self.map(condition))
     }
 
     /// The elements for which the condition holds, then the others, both in their order; and the number of the
@@ -157,20 +52,67 @@ impl<T: Item> VExp<T> {
     /// ```
     #[track_caller]
     pub fn partition(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> (VExp<T>, SExp<i64>) {
-        let (values, count, _) = self.kept_first("partition", condition);
-        (values, count)
+        let parts = kept(Location::caller(), "partition", self, self.map(condition));
+        (parts.values, parts.count)
+    }
+}
+
+impl<T: Item> Filtered<T> {
+    /// Those of the kept elements for which another condition holds. It is not computed of what is left out.
+    ///
+    /// Cost: that of [`VExp::filter`] of a vector as long as the one that they come from; one condition of both is cheaper.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<i64>| x.filter(|v| v.ne(0)).filter(|v| (12 / v).lt(4)).filled(0);
+    /// assert_eq!(call(f, [vector(&[4i64, 0, 3, 6])]), [vector(&[4i64, 6, 0, 0])]);
+    /// ```
+    #[track_caller]
+    pub fn filter(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> Filtered<T> {
+        let at = Location::caller();
+        self.among("filter", kept(at, "filter", self.values, self.map(condition).values))
     }
 
+    /// What is kept of these elements, given what is kept of the vector of them.
     #[track_caller]
-    fn kept_first(
-        self,
-        construct: &'static str,
-        condition: impl FnOnce(SExp<T>) -> SExp<bool>,
-    ) -> (VExp<T>, SExp<i64>, VExp<i64>) {
-        let at = Location::caller();
-        let (order, count) = kept_first(self.map(condition));
-        (of_nodes(&ordered(at, construct, order.node(), &nodes_of(self))), count, order)
+    fn among<U: Item>(self, construct: &'static str, kept: Filtered<U>) -> Filtered<U> {
+        let order = ordered(Location::caller(), construct, kept.order.node(), &[self.order.node()]);
+        Filtered { order: of_nodes(&order), ..kept }
     }
+}
+
+/// What is kept of a vector.
+#[track_caller]
+fn kept<T: Item>(at: Place, construct: &'static str, values: VExp<T>, is_kept: VExp<bool>) -> Filtered<T> {
+    let (order, count) = kept_first(is_kept);
+    let values = of_nodes(&ordered(at, construct, order.node(), &nodes_of(values)));
+    Filtered { values, order, count }
+}
+
+/// The first elements of the runs of a vector, or of the elements of it for which `is_there` holds, which stand first.
+#[track_caller]
+fn runs<T: Elem>(
+    construct: &'static str,
+    x: VExp<T>,
+    is_there: impl FnOnce(SExp<i64>, SExp<bool>) -> SExp<bool>,
+) -> Filtered<T> {
+    let begins = generate(x.len(), |i| {
+        let before = inside(x, (i - 1).max(0));
+        is_there(i, i.eq(0) | inside(x, i).ne(before))
+    });
+    kept(Location::caller(), construct, x, begins)
+}
+
+/// The lengths of runs of so many elements.
+#[track_caller]
+fn lengths<T: Elem>(runs: Filtered<T>, count: SExp<i64>) -> Filtered<i64> {
+    let n = runs.order.len();
+    let values = generate(n, |k| {
+        let has_next = (k + 1).lt(runs.count);
+        let end = cond(has_next, inside(runs.order, (k + 1).min(n - 1)), count);
+        end - inside(runs.order, k)
+    });
+    Filtered { values, order: runs.order, count: runs.count }
 }
 
 impl<T: Elem> VExp<T> {
@@ -186,14 +128,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn unique(self) -> Filtered<T> {
-        let at = Location::caller();
-        let begins = generate(self.len(), |i| {
-            let before = inside(self, (i - 1).max(0));
-            i.eq(0) | inside(self, i).ne(before)
-        });
-        let (order, count) = kept_first(begins);
-        let values = of_nodes(&ordered(at, "unique", order.node(), &[self.node()]));
-        Filtered { values, order, count }
+        runs("unique", self, |_, begins| begins)
     }
 
     /// The first element of each run of equal ones, as [`VExp::unique`] finds them, and how many elements each run has:
@@ -213,12 +148,38 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn run_lengths(self) -> (Filtered<T>, Filtered<i64>) {
         let runs = self.unique();
-        let n = self.len();
-        let lengths = generate(n, |k| {
-            let has_next = (k + 1).lt(runs.count);
-            let end = cond(has_next, inside(runs.order, (k + 1).min(n - 1)), n);
-            end - inside(runs.order, k)
-        });
-        (runs, Filtered { values: lengths, order: runs.order, count: runs.count })
+        (runs, lengths(runs, self.len()))
+    }
+}
+
+impl<T: Elem> Filtered<T> {
+    /// The first element of each run of equal ones among the kept elements, as [`VExp::unique`] finds them.
+    ///
+    /// Cost: that of [`VExp::filter`] of a vector as long as the one that they come from.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<i32>| x.filter(|v| v.ne(0)).unique().filled(0);
+    /// assert_eq!(call(f, [vector(&[5i32, 0, 5, 7])]), [vector(&[5i32, 7, 0, 0])]);
+    /// ```
+    #[track_caller]
+    pub fn unique(self) -> Filtered<T> {
+        self.run_lengths().0
+    }
+
+    /// The first element of each run of equal ones among the kept elements, and how many kept elements each run has.
+    ///
+    /// Cost: that of [`Filtered::unique`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<i32>| x.filter(|v| v.ne(0)).run_lengths().1.filled(0);
+    /// assert_eq!(call(f, [vector(&[5i32, 0, 5, 7])]), [vector(&[2i64, 1, 0, 0])]);
+    /// ```
+    #[track_caller]
+    pub fn run_lengths(self) -> (Filtered<T>, Filtered<i64>) {
+        let runs = runs("run_lengths", self.values, |i, begins| i.lt(self.count) & begins);
+        let lengths = lengths(runs, self.count);
+        (self.among("run_lengths", runs), self.among("run_lengths", lengths))
     }
 }

@@ -42,7 +42,7 @@
 //! consist of, `rank.rs` and `record.rs` records, `handle.rs` the handles, `ops.rs` and `scalar.rs` the
 //! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
 //! `local_array.rs` small arrays of an element, `axis.rs` and `reduce.rs` those of arrays of every rank,
-//! `scan.rs` scans, `sort.rs` orders, `filter.rs` filters,
+//! `scan.rs` scans, `sort.rs` orders, `filter.rs` filters, `filtered.rs` what they keep,
 //! `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` the same of tuples,
 //! `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
 //! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`,
@@ -67,6 +67,7 @@ mod eval;
 pub mod example;
 mod extremes;
 mod filter;
+mod filtered;
 mod handle;
 mod item;
 mod iterate;
@@ -121,7 +122,7 @@ pub use error::{Error, Result};
 pub use eval::eval;
 #[doc(hidden)]
 pub use eval::{Call, call_of};
-pub use filter::Filtered;
+pub use filtered::Filtered;
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use item::Item;
 pub use iterate::{iterate, iterate_indexed};

@@ -47,6 +47,8 @@ fn the_tables_are_complete() {
         "sort",
         "segments",
         "scatter",
+        "filter",
+        "filtered",
         "moments",
         "softmax",
         "stencil",

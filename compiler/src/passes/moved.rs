@@ -10,9 +10,20 @@
 //!
 //! Nothing else may be read at the element's own index, which neighbours would then read far apart, and no element may
 //! leave a record, which names its index.
+//!
+//! What is left reads stored arrays in such an order. These are stored in it, so that they are read where they
+//! are needed, and often nothing reads the order:
+//!
+//! ```text
+//! %sum = reduce (+) from 0 over generate %n (%i) { select(%i < %count, %x[%order[%i]], 0) }
+//!   ->
+//! %y = materialize (place (generate %n (%j) { %x[%j] }) at %places)
+//! %sum = reduce (+) from 0 over generate %n (%i) { select(%i < %count, %y[%i], 0) }
+//! ```
 
 use crate::core::graph::replace::replaced;
 use crate::core::rewrite::rewrite_from;
+use crate::core::simplify::extent;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::Result;
 use crate::scalar::Ty;
@@ -35,7 +46,22 @@ pub fn run(f: Function) -> Result<Function> {
             r.value = f.graph.add(Op::Materialize(x));
         }
     }
-    Ok(f)
+    Ok(rewrite_from(&f, true, &mut |g, op, _| in_order(g, &op).unwrap_or_else(|| g.add(op))))
+}
+
+/// Returns a read of a stored array in an order as one of the array that is stored in it.
+fn in_order(g: &mut Graph, op: &Op) -> Option<NodeId> {
+    let Op::Elem(x, index) = op else { return None };
+    let Op::Elem(order, at_order) = g.op(*index.first()?).clone() else { return None };
+    let (length, at) = places(g, order)?;
+    if !g.is_stored(*x) || extent(g, *x, 0) != length {
+        return None;
+    }
+    let lambda = g.lambda(&[Ty::I64], |g, j| g.add(Op::Elem(*x, j.to_vec())));
+    let src = g.add(Op::Generate(vec![length], lambda));
+    let placed = g.add(Op::Place { at, src });
+    let stored = g.add(Op::Materialize(placed));
+    Some(g.add(Op::Elem(stored, at_order)))
 }
 
 /// Returns the length and the places of an array that is the inverse of these: of the indices, each stored where its

@@ -2,7 +2,7 @@
 //! code that serves the call ([`crate::plan::Step::Instead`]).
 
 use super::along::Along;
-use super::groups::{self, FusedGroup, needs_of_item};
+use super::groups::{self, FusedGroup};
 use super::kernels::KernelVariants;
 use super::scans::Scan;
 use super::scheduler::{Refusal, Scheduler};
@@ -147,13 +147,15 @@ impl Scheduler<'_> {
         kernel: u32,
     ) -> Result<Option<(usize, Alternative)>> {
         let last = first + 2;
-        let Some(parts) = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()) else {
-            return Ok(None);
+        let is_one = |parts: &&[FusedGroup]| {
+            let [totals, before, tiles] = parts else { return false };
+            Scan::whole(&self.f.graph, [totals, before, tiles].map(|fused| &fused.items[..])).is_some()
         };
+        let found = fused_groups.get(first..=last).filter(|_| self.scope.has_cpu()).filter(is_one);
+        let Some(parts) = found else { return Ok(None) };
         // the totals, and what stands before tiles, are not stored then
-        let is_left_out = |n: &NodeId| parts[..2].iter().any(|p| p.items.iter().any(|it| it.node == *n));
-        let others = fused_groups[last + 1..].iter().flat_map(|fused| &fused.items);
-        if others.flat_map(|it| needs_of_item(&self.f.graph, it)).any(|n| is_left_out(&n)) {
+        let mut left_out = parts[..2].iter().flat_map(|part| &part.items);
+        if left_out.any(|it| self.last_readers.get(&it.node).is_some_and(|i| *i > last)) {
             return Ok(None);
         }
         let fused = FusedGroup { sequential: true, ..parts[2].clone() };

@@ -54,6 +54,24 @@ pub fn run_lengths(x: VExp<u8>) -> (VExp<u8>, VExp<i64>, SExp<i64>) {
     (values.filled(0), lengths.filled(0), values.len())
 }
 
+/// What the C++ header says of [`group_begins`].
+pub const GROUP_BEGINS_DOC: &str = "The keys that occur in an ascending vector, the index of the first element of each, and how many keys there are; behind them zeros, and the length.";
+
+/// Where the groups of sorted keys begin.
+pub fn group_begins(keys: VExp<u32>) -> (VExp<u32>, VExp<i64>, SExp<i64>) {
+    let kept = keys.unique();
+    (kept.filled(0), kept.indices().filled(keys.len()), kept.len())
+}
+
+/// What the C++ header says of [`weighted_positive`].
+pub const WEIGHTED_POSITIVE_DOC: &str =
+    "The positive elements times weights, of which there are as many: anything else is an error of the call.";
+
+/// What is kept as a vector of a length that the host knows.
+pub fn weighted_positive(x: VExp<f32>, w: VExp<f32>) -> VExp<f32> {
+    x.filter(|v| v.gt(0.0)).with_len(w.len()) * w
+}
+
 /// What the C++ header says of [`histogram_256`].
 pub const HISTOGRAM_256_DOC: &str = "How many elements there are of each value.";
 

@@ -184,10 +184,30 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
         let kept = p.x.filter(|v| v.gt(0.25)).map(|v| v * 3.0);
         kept.filled(0.5) + kept.reduce(0.0, |a, b| a + b)
     }),
+    ("filter_of_a_filter", |p| {
+        let kept = p.x.filter(|v| v.lt(1.5)).filter(|v| v.gt(-2.0));
+        kept.zip_with(kept.scan(p.s, |a, b| a * 0.5 + b), |v, s| v - s).filled(0.25)
+            + kept.len().cast::<f32>()
+    }),
+    ("filter_of_records", |p| {
+        let kept = particles(p).filter(|b| b.at[0].lt(b.at[1]));
+        kept.map(records::moved).filled(records::NONE).map(records::number)
+    }),
+    ("filter_of_a_step", |p| p.x.iterate(2, |x| x.filter(|v| v.gt(-1.0)).map(|v| v * 0.5).filled(0.25))),
+    ("places_of_a_filter", |p| p.x.filter(|v| v.gt(p.s)).indices().map(|i| p.y.at(i)).filled(-1.0)),
+    ("with_len", |p| {
+        let all = iota(p.x.len() * 2).filter(|i| (i & 1).eq(0)).with_len(p.x.len());
+        all.map(|i| p.x.at(i / 2))
+    }),
     ("partition", |p| p.x.partition(|v| v.le(0.25)).0),
+    ("unique", |p| p.x.sort().unique().filled(p.s)),
     ("run_lengths", |p| {
         let (values, lengths) = p.k.run_lengths();
         lengths.filled(0).cast::<f32>() + values.len().cast::<f32>()
+    }),
+    ("run_lengths_of_a_filter", |p| {
+        let (values, lengths) = p.k.filter(|k| k.ne(1)).run_lengths();
+        values.zip_with(lengths, |v, n| v * n).filled(3).cast()
     }),
     ("argsort", |p| p.x.argsort().argsort_descending().cast()),
     ("segmented_reduce", |p| {
@@ -375,6 +395,25 @@ pub(super) const READERS: Readers<VExp<f32>> = &[
         Reader::Vector(|v, p| {
             p.k.map(|k| loop_while_at_most(5, (k, 0.0f32), |(i, _)| i.ge(0), |(i, s)| (i - 2, s + v.at(i))).1)
         }),
+    ),
+    (
+        "filter",
+        Reader::Two(|v, p| {
+            let kept = v.filter(|a| a.lt(p.s));
+            (kept.map(|a| a * 0.5).reduce(p.s, |a, b| a.max(b)), kept.filled(-1.0))
+        }),
+    ),
+    ("partition", Reader::Vector(|v, p| v.partition(|a| a.ge(p.s)).0)),
+    ("runs", Reader::Vector(|v, _| v.run_lengths().1.filled(0).cast())),
+    ("scan", Reader::Vector(|v, p| v.scan(p.s, |a, b| a * 0.5 + b))),
+    ("sort", Reader::Vector(|v, _| v.sort_descending())),
+    (
+        "scatter_reduce",
+        Reader::Vector(|v, _| v.scatter_reduce(3, generate(v.len(), |i| i % 4).ignored(), 0.5, |a, b| a + b)),
+    ),
+    (
+        "segmented_reduce",
+        Reader::Vector(|v, _| v.segmented_reduce(generate(3, |i| i * v.len() / 2), 0.5, |a, b| a + b)),
     ),
     ("product", Reader::Scalar(|v, _| (v * 0.5).product())),
     ("sum_in_order", Reader::Scalar(|v, _| v.sum_in_order())),

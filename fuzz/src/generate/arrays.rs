@@ -89,6 +89,7 @@ impl Gen<'_> {
             11 => self.stored(x),
             12 => self.iterated(x),
             13 | 17 if rank == 1 && self.nest == 0 => self.scanned(x),
+            14 if rank == 1 && self.nest == 0 && self.rng.one_in(3) => self.filtered(x),
             14 if rank == 1 && self.nest == 0 => self.sorted(x),
             _ => {
                 let ty = self.ty(x).elem;

@@ -8,6 +8,7 @@
 mod arrays;
 mod calls;
 mod cost;
+mod filters;
 mod host;
 mod iterate;
 mod loops;
@@ -30,7 +31,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// What a program may be made of that is more than one operation, or that the compiler must refuse.
-pub const CONSTRUCTS: [&str; 33] = [
+pub const CONSTRUCTS: [&str; 34] = [
     "a chain of scalars",
     "a condition of a reduction",
     "a condition of an iteration",
@@ -46,6 +47,7 @@ pub const CONSTRUCTS: [&str; 33] = [
     "E0209: a bound of data",
     "E0310: a slice that never fits",
     "E0401: a stored part of an element",
+    "filter",
     "fold to another type",
     "fold of tuples",
     "gather",

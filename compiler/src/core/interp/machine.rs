@@ -2,6 +2,7 @@
 
 mod argsort;
 mod components;
+mod place;
 mod scan;
 mod seen;
 mod tree;
@@ -31,7 +32,7 @@ pub(super) struct Machine<'a> {
     pub(super) spare: Vec<Memo>,
     pub(super) recorded: bool,
     pub(super) watch: Option<&'a Watch>,
-    /// The first rule of a step that does not hold.
+    /// The first rule of a step that does not hold, or the first place that is no index.
     pub(super) failed: Option<Error>,
 }
 
@@ -327,12 +328,10 @@ impl<'a> Machine<'a> {
             }
             Op::Place { at, src } => {
                 let (at, src) = (self.array(*at, env), self.array(*src, env));
-                let mut placed: Vec<Option<Lit>> = vec![None; src.elements.len()];
-                for (i, x) in at.elements.iter().zip(&src.elements) {
-                    let before = placed[i.as_i64() as usize].replace(*x);
-                    assert!(before.is_none(), "two elements at {}", i.as_i64());
-                }
-                Array::vector(placed.into_iter().map(|x| x.expect("every place has an element")).collect())
+                place::placed(&self.f.name, &at, &src).unwrap_or_else(|e| {
+                    self.failed.get_or_insert(e);
+                    Array { extents: src.extents.clone(), elements: src.elements.clone() }
+                })
             }
             Op::Argsort(x) => argsort::argsort(&self.array(*x, env).elements),
             op => unreachable!("verified: {op:?} is no array"),

@@ -1,0 +1,230 @@
+//! What a filter keeps of a vector ([`Filtered`]): as many elements as the device finds (semantics 5.22).
+
+use crate::axis::{generate, slice};
+use crate::handle::{IntoScalar, SExp, VExp};
+use crate::item::{Item, leaves_of_item};
+use crate::joined::{self, Order};
+use crate::node::{self, NodeRef};
+use crate::reduce::FirstState;
+use crate::results::{leafwise, nodes_of, of_nodes};
+use crate::scalar::cond;
+use crate::scope::Place;
+use crate::segments::inside;
+use arraygpu_compiler::Error;
+use arraygpu_compiler::loc::Loc;
+use arraygpu_compiler::scalar::Lit;
+use std::panic::Location;
+
+/// Elements of a vector that a condition keeps, in their order. The host knows how many there may be, the device how
+/// many there are: so their number is a scalar like any other, and no length.
+///
+/// A function returns them as a vector of as many elements as there may be and their number:
+/// `(kept.filled(0.0), kept.len())`.
+#[derive(Debug)]
+pub struct Filtered<T: Item> {
+    /// As many as the vector has, of which the first `count` are kept.
+    pub(crate) values: VExp<T>,
+    /// Where they stand in the vector.
+    pub(crate) order: VExp<i64>,
+    pub(crate) count: SExp<i64>,
+}
+
+impl<T: Item> Clone for Filtered<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T: Item> Copy for Filtered<T> {}
+
+impl<T: Item> Filtered<T> {
+    /// Their number.
+    ///
+    /// Cost: a reduction of the condition, computed once.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).len();
+    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [scalar(2i64)]);
+    /// ```
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(self) -> SExp<i64> {
+        self.count
+    }
+
+    /// A vector as long as the one that they come from: the elements, and then `default`.
+    ///
+    /// Cost: fused; a read of the element's index in the vector, and one of the element there.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).filled(-1.0);
+    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [vector(&[1.0f32, 3.0, -1.0])]);
+    /// ```
+    #[track_caller]
+    pub fn filled(self, default: impl FirstState<T>) -> VExp<T> {
+        let default = SExp::of(default.state_at(Location::caller()));
+        self.each(|i| inside(self.values, i), default).values
+    }
+
+    /// The indices that the elements have in the vector which they come from.
+    ///
+    /// Cost: none.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).indices().filled(-1);
+    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [vector(&[0i64, 2, -1])]);
+    /// ```
+    pub fn indices(self) -> Filtered<i64> {
+        Filtered { values: self.order, order: self.order, count: self.count }
+    }
+
+    /// `f` of each element. It is not computed of what is left out, and leaves no error records there.
+    ///
+    /// Cost: fused; the operations of `f` for each element.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<i64>| x.filter(|v| v.ne(0)).map(|v| 12 / v).filled(0);
+    /// assert_eq!(call(f, [vector(&[4i64, 0, 3])]), [vector(&[3i64, 4, 0])]);
+    /// ```
+    #[track_caller]
+    pub fn map<U: Item>(self, f: impl FnOnce(SExp<T>) -> SExp<U>) -> Filtered<U> {
+        let at = Location::caller();
+        self.each(|i| f(inside(self.values, i)), zero(at))
+    }
+
+    /// `f` of each element and of that at the same place of another `Filtered`, which must come from the same
+    /// filter: then both have as many. `kept.map(..)`, `kept.scan(..)` and `kept.indices()` do, and so do both results
+    /// of [`VExp::run_lengths`].
+    ///
+    /// Cost: fused; the operations of `f` for each element.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<i64>| {
+    ///     let kept = x.filter(|v| v.gt(0));
+    ///     kept.zip_with(kept.indices(), |v, i| v * 10 + i).filled(-1)
+    /// };
+    /// assert_eq!(call(f, [vector(&[1i64, -2, 3])]), [vector(&[10i64, 32, -1])]);
+    /// ```
+    #[track_caller]
+    pub fn zip_with<U: Item, V: Item>(
+        self,
+        other: Filtered<U>,
+        f: impl FnOnce(SExp<T>, SExp<U>) -> SExp<V>,
+    ) -> Filtered<V> {
+        let at = Location::caller();
+        let joined = self.each(|i| f(inside(self.values, i), inside(other.values, i)), zero(at));
+        if std::ptr::eq(self.count.node(), other.count.node()) {
+            return joined;
+        }
+        let message = "zip_with: these elements are kept by two filters, and may differ in number: filter one vector \
+                       of both elements, or read the second one at `kept.indices()`";
+        let error = Error::user("E0212", message).at(Some(&Loc::caller(at)));
+        Filtered { values: leafwise(joined.values, |x| node::invalid(at, x.ty, error.clone())), ..joined }
+    }
+
+    /// What `f` gives at each index of a kept element, and `default` behind these.
+    #[track_caller]
+    fn each<U: Item>(self, f: impl FnOnce(SExp<i64>) -> SExp<U>, default: SExp<U>) -> Filtered<U> {
+        let values = generate(self.values.len(), |i| cond(i.lt(self.count), f(i), default));
+        Filtered { values, order: self.order, count: self.count }
+    }
+
+    /// The reduction of the elements by `f`, beginning with `init`, with the bits of [`VExp::reduce`] of a vector of
+    /// these elements alone. `f` must be associative and commutative up to rounding.
+    ///
+    /// Cost: a reduction of as many elements as the vector has.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).reduce(0.0, |a, b| a + b);
+    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [scalar(4.0f32)]);
+    /// ```
+    #[track_caller]
+    pub fn reduce(self, init: impl FirstState<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> SExp<T> {
+        let at = Location::caller();
+        of_nodes(&self.joined(init.state_at(at), f, |first, srcs, join| {
+            joined::reduce(at, "reduce", Order::Reduce, first, srcs, join)
+        }))
+    }
+
+    /// The partial results of that reduction of the kept elements alone: [`VExp::scan`] of a vector of these.
+    ///
+    /// Cost: that of the scan of a vector as long as the one that they come from.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.filter(|v| v.gt(0.0)).scan(0.0, |a, b| a + b).filled(-1.0);
+    /// assert_eq!(call(f, [vector(&[1.0f32, -2.0, 3.0])]), [vector(&[1.0f32, 4.0, -1.0])]);
+    /// ```
+    #[track_caller]
+    pub fn scan(self, init: impl FirstState<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> Filtered<T> {
+        let at = Location::caller();
+        let values = of_nodes(&self.joined(init.state_at(at), f, |first, srcs, join| {
+            joined::scan(at, "scan", false, first, srcs, join)
+        }));
+        Filtered { values, ..self }
+    }
+
+    /// Whether each element is kept.
+    #[track_caller]
+    fn is_kept(self) -> VExp<bool> {
+        generate(self.values.len(), |i| i.lt(self.count))
+    }
+
+    /// Joins the kept elements, as `by` does all elements; the values of its components, without that which says whether
+    /// an element is kept.
+    #[track_caller]
+    fn joined(
+        self,
+        init: NodeRef,
+        f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+        by: impl FnOnce(&[NodeRef], &[NodeRef], Join) -> Vec<NodeRef>,
+    ) -> Vec<NodeRef> {
+        let yes = node::constant(Location::caller(), Lit::bool(true));
+        let srcs = [vec![self.is_kept().node()], nodes_of(self.values)].concat();
+        let first = [&[yes], T::split(&init)].concat();
+        // every join has elements that stand before the others; what is kept stands before what is not
+        let join = Box::new(|a: &[NodeRef], b: &[NodeRef]| {
+            let (before, behind): (SExp<T>, SExp<T>) = (of_nodes(&a[1..]), of_nodes(&b[1..]));
+            let value = cond(SExp::of(b[0]), f(before, behind), before);
+            [vec![a[0]], nodes_of(value)].concat()
+        });
+        by(&first, &srcs, join).split_off(1)
+    }
+
+    /// A vector of n elements, which are all that are kept. The host knows n and checks that the vector from which they
+    /// come has as many; the device checks that exactly n are kept, and leaves an error record if not. So what is
+    /// kept has a length, and joins vectors of that length. n is made of lengths, constants and scalar parameters.
+    ///
+    /// Cost: fused, as [`Filtered::filled`], and a launch of one element that checks the number.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>, y: VExp<f32>| x.filter(|v| v.gt(0.0)).with_len(y.len()) + y;
+    /// let (x, y) = (vector(&[1.0f32, -2.0, 3.0]), vector(&[0.5f32, 0.25]));
+    /// assert_eq!(call(f, [x, y]), [vector(&[1.5f32, 3.25])]);
+    /// ```
+    #[track_caller]
+    pub fn with_len(self, n: impl IntoScalar<i64>) -> VExp<T> {
+        let at = Location::caller();
+        let n = SExp::<i64>::of(n.scalar_at(at));
+        let [none, one] = [0, 1].map(|n| node::constant(at, Lit::i64(n)));
+        let front: VExp<T> = leafwise(self.values, |x| slice(at, "with_len", (x, 0), [none, n.node()], None));
+        // stored, so that it is computed even where n is 0
+        let fits = generate(1, |_| SExp::<bool>::of(node::within(at, (self.count - n).node(), one)));
+        let fits = fits.materialize();
+        front.map(|v| cond(inside(fits, SExp::of(none)), v, zero(at)))
+    }
+}
+
+/// An operator of the components of two parts.
+type Join<'f> = Box<dyn FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef> + 'f>;
+
+/// 0 in each field.
+fn zero<T: Item>(at: Place) -> SExp<T> {
+    let leaves = leaves_of_item::<T>();
+    of_nodes(&leaves.iter().map(|leaf| node::constant(at, Lit::zero(leaf.ty))).collect::<Vec<_>>())
+}
