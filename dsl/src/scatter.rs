@@ -102,7 +102,9 @@ impl Destinations {
         let at = Location::caller();
         let n = SExp::of(n.scalar_at(at));
         let ones = self.indices.map(|_| lit(1i64));
-        VExp::of(self.joined(("histogram", BinaryOp::Add), n, ones.node(), lit(0i64).node()))
+        let counts: VExp<i64> =
+            VExp::of(self.joined(("histogram", BinaryOp::Add), n, ones.node(), lit(0i64).node()));
+        counts.materialize()
     }
 
     /// The reductions of elements into `n` bins, by an operator whose order is free.
@@ -218,7 +220,8 @@ impl<T: Item> VExp<T> {
         if let Some(operators) = exact(at, &srcs, &f) {
             let leaves = srcs.into_iter().zip(nodes_of(init)).zip(operators);
             let all = leaves.map(|((src, init), op)| destinations.joined(("scatter_reduce", op), n, src, init));
-            return of_nodes(&all.collect::<Vec<_>>());
+            let all: VExp<T> = of_nodes(&all.collect::<Vec<_>>());
+            return all.materialize();
         }
         let (order, firsts) = destinations.sorted(n);
         let values: VExp<T> = of_nodes(&ordered(at, "scatter_reduce", order.node(), &srcs));
