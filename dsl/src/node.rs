@@ -218,6 +218,15 @@ pub(crate) enum Op {
     },
     /// The indices of a vector's elements in ascending order of these: semantics 5.19.
     Argsort(NodeRef),
+    /// The reductions of elements into `count` bins, by an operator whose order is free: semantics 5.21.
+    Bins {
+        construct: &'static str,
+        op: BinaryOp,
+        count: NodeRef,
+        at: NodeRef,
+        src: NodeRef,
+        init: NodeRef,
+    },
     /// The component `which` of a fold.
     Fold {
         lambda: Lambda,
@@ -251,6 +260,7 @@ impl Op {
             | Op::Trace(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
             Op::SquaredDeviations(a) | Op::Argsort(a) => vec![a],
+            Op::Bins { count, at, src, init, .. } => vec![count, at, src, init],
             Op::Generate { extents, .. } => extents.clone(),
             Op::At(a, index) | Op::Elem(a, index) => [&[*a], &index[..]].concat(),
             Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],

@@ -1,16 +1,22 @@
 //! Elements that go to destinations which are data: `scatter`, `scatter_reduce`, `histogram`.
 //!
-//! A destination's elements are found by sorting the destinations; equal ones keep the order of the elements.
+//! Where the order of an operator is free, elements are joined in bins, one for each destination; `scatter` joins their
+//! indices so. Elsewhere a destination's elements are found by sorting the destinations; equal ones keep the order of the
+//! elements.
 
 use crate::axis::generate;
 use crate::handle::{IntoScalar, SExp, VExp};
 use crate::item::Item;
-use crate::node;
+use crate::node::{self, NodeRef, Op};
 use crate::reduce::FirstState;
 use crate::results::{nodes_of, of_nodes};
-use crate::scalar::cond;
+use crate::scalar::{cond, lit};
+use crate::scope::Place;
 use crate::segments::{first_where, inside, reduced};
 use crate::sort::ordered;
+use crate::vector::iota;
+use arraygpu_compiler::core::{Type, bins};
+use arraygpu_compiler::scalar::{BinaryOp, Ty};
 use std::panic::Location;
 
 /// What happens to elements whose destination is outside of the result.
@@ -66,7 +72,9 @@ impl VExp<i64> {
     /// How many of these indices are 0, 1, .. n - 1. An index outside of that leaves an error record; see
     /// [`VExp::ignored`] and [`VExp::clamped`].
     ///
-    /// Cost: [`VExp::argsort`] of the indices, and a search for each element of the result.
+    /// Cost: one launch that reads what the indices are computed from, and joins each to a bin of its part of the
+    /// vector, in shared memory if there are up to 12288; and one that joins the parts, of which there are at most 1024.
+    /// Together they have at most a sixteenth as many bins as the vector has elements, or those of one part.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -91,9 +99,35 @@ impl Destinations {
     /// ```
     #[track_caller]
     pub fn histogram(self, n: impl IntoScalar<i64>) -> VExp<i64> {
-        let n = SExp::of(n.scalar_at(Location::caller()));
-        let (_, firsts) = self.sorted(n);
-        generate(n, |k| inside(firsts, k + 1) - inside(firsts, k))
+        let at = Location::caller();
+        let n = SExp::of(n.scalar_at(at));
+        let ones = self.indices.map(|_| lit(1i64));
+        let counts: VExp<i64> =
+            VExp::of(self.joined(("histogram", BinaryOp::Add), n, ones.node(), lit(0i64).node()));
+        counts.materialize()
+    }
+
+    /// The reductions of elements into `n` bins, by an operator whose order is free.
+    #[track_caller]
+    fn joined(
+        self,
+        (construct, op): (&'static str, BinaryOp),
+        n: SExp<i64>,
+        src: NodeRef,
+        init: NodeRef,
+    ) -> NodeRef {
+        let at = Location::caller();
+        let bins = match self.outside {
+            Outside::Recorded => {
+                let inside = |i: SExp<i64>| SExp::of(node::within(at, i.node(), n.node()));
+                self.indices.map(|i| cond(inside(i), i, -1))
+            }
+            Outside::Ignored => self.indices,
+            Outside::Clamped => self.indices.map(|i| i.min(n - 1).max(0)),
+        };
+        let (count, bins) = (n.node(), bins.node());
+        let ty = Type::vector(src.ty.elem);
+        node::make(at, ty, Op::Bins { construct, op, count, at: bins, src, init })
     }
 
     /// The indices of the elements in the order of their destinations, those outside of the result behind all others,
@@ -121,7 +155,7 @@ impl<T: Item> VExp<T> {
     /// function runs. An index outside of the result leaves an error record; see [`VExp::ignored`] and
     /// [`VExp::clamped`].
     ///
-    /// Cost: [`VExp::argsort`] of the destinations, a search for each element of the result, and a read of
+    /// Cost: [`VExp::histogram`] of the destinations, where the highest index takes the place of the count, and a read of
     /// the elements that are there.
     ///
     /// ```
@@ -139,11 +173,18 @@ impl<T: Item> VExp<T> {
     ) -> VExp<T> {
         let at = Location::caller();
         let (n, default) = (SExp::of(n.scalar_at(at)), SExp::of(default.state_at(at)));
-        let (order, firsts) = destinations.into().sorted(n);
-        let values: VExp<T> = of_nodes(&ordered(at, "scatter", order.node(), &nodes_of(self)));
+        let destinations = destinations.into();
+        // the highest index of each destination, or -1
+        let indices = iota(destinations.indices.len());
+        let none = lit(-1i64);
+        let last = destinations.joined(("scatter", BinaryOp::Max), n, indices.node(), none.node());
+        let last = VExp::<i64>::of(last);
+        // both have one length
+        let both = [vec![destinations.indices.node()], nodes_of(self)].concat();
+        let values: VExp<T> = of_nodes(&node::map(at, "scatter", &both, |v| v[1..].to_vec()));
         generate(n, |k| {
-            let end = inside(firsts, k + 1);
-            cond(end.gt(inside(firsts, k)), values.at(end - 1), default)
+            let i = inside(last, k);
+            cond(i.ge(0), values.at(i), default)
         })
     }
 
@@ -154,8 +195,9 @@ impl<T: Item> VExp<T> {
     /// the result leaves an error record; see [`VExp::ignored`] and [`VExp::clamped`]. `f` must be
     /// associative and commutative up to rounding, and is called several times.
     ///
-    /// Cost: [`VExp::argsort`] of the destinations, a search for each element of the result, and
-    /// [`VExp::segmented_reduce`] of the elements in that order.
+    /// Cost: that of [`VExp::histogram`] for each leaf, if `f` is `+` of integers, or `min`, `max`, `&`, `|` or `^`, whose
+    /// order is free, and nothing else. Otherwise [`VExp::argsort`] of the destinations, a search for each element of the
+    /// result, and [`VExp::segmented_reduce`] of the elements in that order.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -172,11 +214,43 @@ impl<T: Item> VExp<T> {
         f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
         let at = Location::caller();
-        let (n, init) = (SExp::of(n.scalar_at(at)), SExp::of(init.state_at(at)));
-        let (order, firsts) = destinations.into().sorted(n);
-        let values: VExp<T> = of_nodes(&ordered(at, "scatter_reduce", order.node(), &nodes_of(self)));
+        let (n, init): (_, SExp<T>) = (SExp::of(n.scalar_at(at)), SExp::of(init.state_at(at)));
+        let destinations = destinations.into();
+        let srcs = nodes_of(self);
+        if let Some(operators) = exact(at, &srcs, &f) {
+            let leaves = srcs.into_iter().zip(nodes_of(init)).zip(operators);
+            let all = leaves.map(|((src, init), op)| destinations.joined(("scatter_reduce", op), n, src, init));
+            let all: VExp<T> = of_nodes(&all.collect::<Vec<_>>());
+            return all.materialize();
+        }
+        let (order, firsts) = destinations.sorted(n);
+        let values: VExp<T> = of_nodes(&ordered(at, "scatter_reduce", order.node(), &srcs));
         let begins = firsts.slice(0, n);
         let lengths = firsts.slice(1, n + 1) - begins;
         reduced(values, (begins, lengths), init, &f)
     }
+}
+
+/// The operator of each leaf, if the leaves do not depend on one another and the order of each is free.
+fn exact<T: Item>(
+    at: Place,
+    srcs: &[NodeRef],
+    f: &impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
+) -> Option<Vec<BinaryOp>> {
+    let types: Vec<Ty> = srcs.iter().chain(srcs).map(|x| x.ty.elem).collect();
+    let lambdas = node::bind(at, "scatter_reduce", &types, |v| {
+        let (a, b) = v.split_at(srcs.len());
+        nodes_of(f(of_nodes(a), of_nodes(b)))
+    });
+    let is = |a: NodeRef, b: NodeRef| std::ptr::eq(a, b);
+    let operator = |(leaf, lambda): (usize, &node::Lambda)| {
+        let [a, b] = [leaf, leaf + srcs.len()].map(|i| lambda.vars[i]);
+        match lambda.body.op {
+            Op::Binary(op, x, y) if is(x, a) && is(y, b) || is(x, b) && is(y, a) => {
+                bins::is_exact(op, a.ty.elem).then_some(op)
+            }
+            _ => None,
+        }
+    };
+    lambdas.iter().enumerate().map(operator).collect()
 }

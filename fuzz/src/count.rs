@@ -79,6 +79,8 @@ operations! {
     Op::Scan { .. } => "scan" Both,
     // the passes write orders by places, and nobody else does
     Op::Argsort(_) | Op::Place { .. } => "argsort" Both,
+    // what makes it stores it, and reads it by columns
+    Op::Bins { .. } => "bins" Leaf,
     Op::SquaredDeviations { .. } => "squared_deviations" Reads,
     Op::Fold { .. } => "fold" Reads,
     Op::Iterate { .. } => "iterate" Both,

@@ -341,6 +341,27 @@ class Machine:
 
         return ordered
 
+    def do_bins(self, node, parts, count, src, at):
+        """5.21, of each part of the elements: these are cut at multiples of 4096."""
+        operator = scalars.exact_binary(node.extra, node.elem)
+        parts, count = (self.host(n, node.home) for n in node.operands[:2])
+        least, greatest = scalars.bounds(node.elem)
+        identity = {"min": greatest, "max": least, "and": scalars.wrap(node.elem, -1)}.get(node.extra, 0)
+
+        def binned(frame):
+            many, bins = max(parts(frame), 0), max(count(frame), 0)
+            values, places = list(src(frame).elements()), list(at(frame).elements())
+            cuts = -(-len(values) // 4096)
+            each = 4096 * -(-cuts // max(many, 1))
+            found = [identity] * (many * bins)
+            for i, (value, place) in enumerate(zip(values, places)):
+                if 0 <= place < bins:
+                    k = i // each * bins + place
+                    found[k] = operator(found[k], value)
+            return arrays.stored((many, bins), found)
+
+        return binned
+
     def do_fold(self, node, init, src):
         return self.joined(node, init, src, arrays.fold)
 

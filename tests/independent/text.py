@@ -318,6 +318,13 @@ class FunctionParser:
 
     op_argsort = op_iota
 
+    def op_bins(self, word):
+        operator = self.p.take("word")
+        self.p.expect("of")
+        parts, count = self.operand(), self.after(",")
+        src, at = self.after("over"), self.after("at")
+        return self.node(word, [parts, count, src, at], src.elem, 2, extra=operator)
+
     def op_materialize(self, word):
         a = self.operand()
         return self.node(word, [a], a.elem, a.rank)

@@ -16,6 +16,7 @@ mod steps;
 pub use outside::Outside;
 pub use pad::Boundary;
 
+use crate::core::bins::Bins;
 use crate::core::equations::Equations;
 use crate::core::length::Length;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Type};
@@ -152,6 +153,16 @@ impl Builder {
         let node = self.node(Op::Argsort(src))?;
         verify::is_outside(&self.function.graph, node)?;
         Ok(node)
+    }
+
+    /// Makes the vector of the reductions of elements into bins.
+    pub fn bins(&mut self, construct: &str, bins: &Bins) -> Result<NodeId> {
+        self.made(construct, bins.count)?;
+        self.same(construct, &[bins.at, bins.src])?;
+        let of_parts = bins.of_parts(&mut self.function.graph);
+        verify::is_outside(&self.function.graph, of_parts)?;
+        let joined = bins.joined(&mut self.function.graph, of_parts);
+        self.node(joined)
     }
 
     /// Makes an array as a function of its indices.

@@ -1,5 +1,6 @@
 //! The type of an operation from its operands: the typing rules of core IR.
 
+use super::bins;
 use super::{Form, Graph, Lambda, MAX_RANK, NodeId, Op, ScanPart, Type, tuples};
 use crate::scalar::Ty;
 
@@ -209,6 +210,20 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             match (g.ty(*at).rank, g.ty(*src)) {
                 (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => t,
                 (_, t) => return Err(format!("place takes vectors, not {t}")),
+            }
+        }
+        Op::Bins { op, parts, count, at, src } => {
+            index(*parts, "the number of parts")?;
+            index(*count, "the number of bins")?;
+            same(array(*at, "the destinations")?.elem, Ty::I64, "destinations and indices")?;
+            match (g.ty(*at).rank, g.ty(*src)) {
+                (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => {
+                    if !bins::is_joined(t.elem) || !bins::is_exact(*op, t.elem) {
+                        return Err(format!("bins do not join {} by {op}", t.elem));
+                    }
+                    Type::array(t.elem, 2)
+                }
+                (_, t) => return Err(format!("bins take vectors, not {t}")),
             }
         }
         Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {

@@ -23,6 +23,7 @@ impl Length {
         match op {
             Op::Map(_, srcs) => Length::Of(srcs[0], axis),
             Op::Scan { part: ScanPart::Totals, init: count, .. } => Length::Is(*count),
+            Op::Bins { parts, count, .. } => Length::Is(if axis == 0 { *parts } else { *count }),
             Op::Reverse(x, _)
             | Op::Materialize(x)
             | Op::Argsort(x)

@@ -6,6 +6,7 @@
 //! so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
 pub mod arithmetic;
+pub mod bins;
 pub mod deviations;
 pub mod digits;
 pub mod element_loops;
@@ -227,6 +228,17 @@ pub enum Op {
     /// are all indices of the vector in some order, and depend on a scan. Only passes make it, and it is stored
     /// (`materialize`).
     Place {
+        at: NodeId,
+        src: NodeId,
+    },
+    /// The partial results of a reduction into bins (semantics 5.21; [`bins`]), a matrix of `parts` rows and `count`
+    /// columns: element (p, k) joins those elements of part p of `src` whose destination `at`, i64, is k, by an
+    /// operator whose order is free, beginning with its identity. Elements with other destinations are left out. It
+    /// depends on no variable, and is stored (`materialize`).
+    Bins {
+        op: BinaryOp,
+        parts: NodeId,
+        count: NodeId,
         at: NodeId,
         src: NodeId,
     },

@@ -63,6 +63,12 @@ macro_rules! operands {
                 $f(b);
                 $f(c);
             }
+            Op::Bins { parts, count, at, src, .. } => {
+                $f(parts);
+                $f(count);
+                $f(at);
+                $f(src);
+            }
             Op::Slice { src, start, stop, stride, .. } => {
                 $f(src);
                 $f(start);
@@ -185,10 +191,10 @@ impl Op {
             )
     }
 
-    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan, or elements
-    /// in other places.
+    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan, elements
+    /// in other places, or bins.
     pub fn is_stored_apart(&self) -> bool {
-        matches!(self, Op::Scan { .. } | Op::Place { .. })
+        matches!(self, Op::Scan { .. } | Op::Place { .. } | Op::Bins { .. })
     }
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).

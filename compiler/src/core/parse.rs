@@ -229,6 +229,7 @@ impl Parser<'_> {
                 let src = self.operand()?;
                 Op::Place { at: self.after("at")?, src }
             }
+            "bins" => self.bins()?,
             "materialize" => Op::Materialize(self.operand()?),
             "fill" => Op::Fill(self.operand()?, self.after(",")?),
             "slice" => Op::Slice {
@@ -296,6 +297,15 @@ impl Parser<'_> {
                 }
             }
         })
+    }
+
+    /// Reads `bins add of %parts, %count over %x at %i`.
+    fn bins(&mut self) -> Result<Op> {
+        let name = self.c.word()?;
+        let op = BinaryOp::parse(&name).ok_or_else(|| self.c.error(format!("`{name}` is no operator")))?;
+        let (parts, count) = (self.after("of")?, self.after(",")?);
+        let (src, at) = (self.after("over")?, self.after("at")?);
+        Ok(Op::Bins { op, parts, count, at, src })
     }
 
     /// Reads the name of a step of the function.

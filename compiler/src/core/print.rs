@@ -153,6 +153,7 @@ impl Printer<'_> {
             Op::Fill(..) => format!("fill {}, {}", o[0], o[1]),
             Op::Argsort(_) => format!("argsort {}", o[0]),
             Op::Place { .. } => format!("place {} at {}", o[1], o[0]),
+            Op::Bins { op, .. } => format!("bins {op} of {}, {} over {} at {}", o[0], o[1], o[3], o[2]),
             Op::Materialize(_) => format!("materialize {}", o[0]),
             Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),

@@ -13,7 +13,7 @@
 //!    part of an element.
 //! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
 //!    author's program.
-//! 7. A scan and an order mention no variable of a closure; anything else is an error of the author's program, too.
+//! 7. A scan, an order and bins mention no variable of a closure; anything else is an error of the author's program, too.
 //! 8. The steps of iterations are well-formed functions from states, and other arguments, to
 //!    states; their scalars are host scalars. Only steps have the number of a step.
 
@@ -51,11 +51,8 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         if matches!(g.op(r.value), Op::Tuple(_)) || tuples::has_tuples(g, r.value) {
             return bad(format!("result {} is a tuple", r.name));
         }
-        if is_part_of_scan(g, r.value) {
-            return bad(format!(
-                "result {} is a part of a scan that is not stored: `materialize` it",
-                r.name
-            ));
+        if is_part(g, r.value) {
+            return bad(format!("result {} is {} that is not stored: `materialize` it", r.name, part_name(g, r.value)));
         }
         if !g.is_closed(r.value) {
             return bad(format!("result {} has free variables", r.name));
@@ -105,13 +102,14 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         {
             return bad(format!("{n:?} is a fresh variable outside any lambda"));
         }
-        if matches!(op, Op::Scan { .. } | Op::Argsort(_) | Op::Place { .. }) {
+        if matches!(op, Op::Scan { .. } | Op::Argsort(_) | Op::Place { .. } | Op::Bins { .. }) {
             is_outside(g, n)?;
         }
         let stores = matches!(op, Op::Materialize(_)) || matches!(op, Op::Elem(..)) && !apart.contains(&n);
-        if !stores && let Some(part) = op.operands().find(|o| is_part_of_scan(g, *o)) {
+        if !stores && let Some(part) = op.operands().find(|o| is_part(g, *o)) {
             return bad(format!(
-                "{n:?} needs the part {part:?} of a scan, which is not stored: `materialize` it"
+                "{n:?} needs {part:?}, {} that is not stored: `materialize` it",
+                part_name(g, part)
             ));
         }
         if let Some(what) = misplaced_tuple(g, n) {
@@ -153,9 +151,17 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
     checked && gets(step) && given.starts_with(&states) && states.iter().all(|ty| !ty.is_scalar())
 }
 
-/// Whether a node is a part of a scan, which has a launch of its own and so is stored wherever it is needed.
-fn is_part_of_scan(g: &Graph, n: NodeId) -> bool {
-    matches!(g.op(n), Op::Scan { part, .. } if *part != ScanPart::Whole)
+/// Whether a node is a part of a scan, or bins, which have a launch of their own and so are stored wherever they are
+/// needed.
+fn is_part(g: &Graph, n: NodeId) -> bool {
+    match g.op(n) {
+        Op::Scan { part, .. } => *part != ScanPart::Whole,
+        op => matches!(op, Op::Bins { .. }),
+    }
+}
+
+fn part_name(g: &Graph, n: NodeId) -> &'static str {
+    if matches!(g.op(n), Op::Bins { .. }) { "an array of bins" } else { "a part of a scan" }
 }
 
 /// Returns where an operation has a tuple that is no element, initial value or result of an operator of a
@@ -175,6 +181,7 @@ fn lengths(op: &Op) -> Vec<NodeId> {
         Op::Slice { start, stop, stride, .. } => vec![*start, *stop, *stride],
         Op::Spread { n, .. } | Op::Iota(n) | Op::Fill(n, _) => vec![*n],
         Op::Scan { part: ScanPart::Totals, init, .. } => vec![*init],
+        Op::Bins { parts, count, .. } => vec![*parts, *count],
         _ => Vec::new(),
     }
 }
@@ -185,6 +192,10 @@ pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
         return Ok(());
     }
     let message = match g.op(n) {
+        Op::Bins { .. } => {
+            "a scatter or a histogram inside of a closure: each element would have its own, and this version has none \
+             of rows or segments; scatter the whole vector outside, and read it at an index"
+        }
         Op::Argsort(_) | Op::Place { .. } => {
             "a sort or a filter inside of a closure: each element would have its own, and this version does not sort \
              or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
@@ -233,6 +244,7 @@ pub fn is_fused(f: &Function) -> bool {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
             Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) => false,
+            Op::Bins { at, src, .. } => made(*at) && made(*src),
             Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at).is_some(),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
             Op::Materialize(x) => made(*x) || g.op(*x).is_stored_apart(),

@@ -51,7 +51,7 @@ impl Walk<'_> {
                     edge(element, 1.0, Kind::Element),
                 ]
             }
-            Op::Place { at, src } => {
+            Op::Place { at, src } | Op::Bins { at, src, .. } => {
                 let each = [*at, *src].map(|x| self.element(n, x));
                 each.into_iter().map(|x| edge(x, 1.0, Kind::Element)).collect()
             }

@@ -251,6 +251,12 @@ impl<'a> Walk<'a> {
                 counts.bytes += most * merges * 4.0 * size;
                 return most;
             }
+            // each element is joined to a bin
+            Op::Bins { src, .. } => {
+                let elements = self.elements(*src);
+                counts.operations += elements;
+                return elements;
+            }
             // what stays of an array in a register serves one reader
             Op::Map(..) | Op::Generate(..) if !self.fused => {
                 counts.loads += (demand.all - most).max(0.0);

@@ -4,6 +4,7 @@
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
 use super::regions::{Reads, Region};
+use crate::core::simplify::extent;
 use crate::core::{Graph, Lambda, NodeId, Op, ScanPart, Var, element_loops, tuples};
 use crate::scalar::{Ty, UnaryOp};
 use indexmap::IndexMap;
@@ -168,6 +169,13 @@ impl Body {
                 self.visit(g, body, at);
             }
             Op::Materialize(x) => self.sequence(g, *x, at),
+            // an element is joined to a bin; there are other elements than bins
+            Op::Bins { at: places, src, .. } => {
+                let n = extent(g, *src, 0);
+                let own = self.enter(g, None, &[n]);
+                self.sequence(g, *places, own);
+                self.sequence(g, *src, own);
+            }
             Op::Place { at: places, src } => {
                 self.sequence(g, *places, at);
                 self.sequence(g, *src, at);
@@ -350,6 +358,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::Scan { .. } => "scan",
         Op::Argsort(_) => "argsort",
         Op::Place { .. } => "place",
+        Op::Bins { .. } => "bins",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",
         Op::SquaredDeviations { .. } => "squared_deviations",

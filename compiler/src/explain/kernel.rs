@@ -11,6 +11,7 @@ use super::variants;
 use crate::core::{NodeId, Op, verify};
 use crate::driver::Compiled;
 use crate::plan::{Access, Place};
+use crate::schedule::bins::Bins;
 use crate::schedule::groups::{self, FusedGroup, Item};
 
 /// A kernel and what its launches move.
@@ -225,6 +226,10 @@ fn extents(
     body: &Body,
 ) -> Vec<Vec<NodeId>> {
     let node = scope.stored.get(place).copied();
+    // the bins of all parts
+    if let (Access::Write, Some(bins)) = (access, Bins::of(&scope.f.graph, &fused.items)) {
+        return vec![vec![fused.domain[0], bins.count]];
+    }
     match (access, node) {
         (Access::Pointwise | Access::Write, _) | (_, None) => vec![fused.domain.clone()],
         (_, Some(node)) => {

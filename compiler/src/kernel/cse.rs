@@ -137,7 +137,7 @@ impl CommonSubexpressions<'_> {
                 self.index(*to, at, out);
                 self.index(*from, index, out);
             }
-            Stmt::Store(m, i, e) => {
+            Stmt::Store(m, i, e) | Stmt::Update(_, m, i, e) => {
                 self.expr(e, out);
                 self.index(*m, i, out);
             }

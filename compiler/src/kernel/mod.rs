@@ -104,6 +104,10 @@ pub enum Stmt {
     Var(Reg, Expr),
     Assign(Reg, Expr),
     Store(Mem, Expr, Expr),
+    /// Joins a value to an element of a memory: `m[i] = op(m[i], value)`, by an operator whose order is free, on
+    /// integers of 32 or 64 bits. On a GPU it is one operation of the memory, so that several threads may join
+    /// values to one element without a barrier between them.
+    Update(BinaryOp, Mem, Expr, Expr),
     /// A store to a slot.
     StoreSlot(u32, Expr),
     /// A loop whose iterations are independent of each other.

@@ -95,7 +95,7 @@ impl Narrow<'_> {
                     }
                 }
                 Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => self.indices(e),
-                Stmt::Store(_, i, e) => {
+                Stmt::Store(_, i, e) | Stmt::Update(_, _, i, e) => {
                     self.indices(e);
                     self.index(i);
                 }

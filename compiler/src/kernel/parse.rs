@@ -238,6 +238,15 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             c.expect("and")?;
             Stmt::MultiplyMatrices { ty, sums, rows, columns: list(c, k)? }
         }
+        "update" => {
+            let at = c.position();
+            let name = c.word()?;
+            let op = BinaryOp::parse(&name);
+            let op = op.ok_or_else(|| Cursor::error_at(at, format!("`{name}` is no operator")))?;
+            let (m, i) = element(c, k)?;
+            c.expect("by")?;
+            Stmt::Update(op, m, i, expr(c, k)?)
+        }
         "arrive" => {
             let r = define(c, k, Some(Ty::Bool))?;
             c.expect("=")?;

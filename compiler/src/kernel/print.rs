@@ -91,6 +91,9 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
             Stmt::Var(r, e) => writeln!(f, "{pad}var {}: {} = {}", reg(r), ty(r), expr(k, e))?,
             Stmt::Assign(r, e) => writeln!(f, "{pad}{} = {}", reg(r), expr(k, e))?,
             Stmt::Store(m, i, e) => writeln!(f, "{pad}{}[{}] = {}", mem(k, *m), expr(k, i), expr(k, e))?,
+            Stmt::Update(op, m, i, e) => {
+                writeln!(f, "{pad}update {op} {}[{}] by {}", mem(k, *m), expr(k, i), expr(k, e))?;
+            }
             Stmt::StoreSlot(i, e) => writeln!(f, "{pad}{} = {}", k.slots[*i as usize].name, expr(k, e))?,
             Stmt::For(r, a, b, body) | Stmt::Seq(r, a, b, body) => {
                 let word = if matches!(s, Stmt::For(..)) { "for" } else { "seq" };

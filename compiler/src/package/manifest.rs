@@ -102,6 +102,8 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         Grid::Sums { rows, columns: cols } => json!({ "sums": [rows, cols] }),
         Grid::Parts(n) => json!({ "parts": n }),
         Grid::Joins(n) => json!({ "joins": n }),
+        Grid::Fills(n) => json!({ "fills": n }),
+        Grid::Shares(n) => json!({ "shares": n }),
         Grid::One => json!({ "blocks": 1 }),
     };
     // a manifest says 0 where there is none

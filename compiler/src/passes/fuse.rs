@@ -216,6 +216,10 @@ impl Fuse {
                 let (at, src) = (self.generate(g, at), self.generate(g, src));
                 g.add(Op::Place { at, src })
             }
+            Op::Bins { op, parts, count, at, src } => {
+                let (at, src) = (self.generate(g, at), self.generate(g, src));
+                g.add(Op::Bins { op, parts, count, at, src })
+            }
             Op::Materialize(x) if g.op(x).is_stored_apart() => g.add(Op::Materialize(x)),
             Op::Materialize(x) => self.stored(g, x),
             Op::Iterate { step, which, form, count, args } => {

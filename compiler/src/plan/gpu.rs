@@ -110,6 +110,12 @@ pub enum Grid {
     /// A block joins the parts of this many neighbouring places of segments. Launched only behind a variant
     /// whose grid is `Parts`.
     Joins(u32),
+    /// A block fills this many of the bins of all parts, which are segments. The next variant in the list, whose grid is
+    /// `Shares`, is launched behind this one.
+    Fills(u32),
+    /// Blocks share the elements of a part: as many as it has times this number of bins. Launched only behind a variant
+    /// whose grid is `Fills`.
+    Shares(u32),
     /// One block.
     One,
 }
@@ -126,6 +132,8 @@ impl Grid {
             | Grid::Parts(_)
             | Grid::Joins(_) => true,
             Grid::One
+            | Grid::Fills(_)
+            | Grid::Shares(_)
             | Grid::Elements(_)
             | Grid::Plane { .. }
             | Grid::Volume { .. }
@@ -179,18 +187,20 @@ impl Grid {
             }
             Grid::Parts(columns) => n.div_ceil(TILE as u64) * (COLUMNS as u64 / u64::from(columns)),
             Grid::Joins(each) => segment.div_ceil(each.into()),
+            Grid::Fills(each) => n.saturating_mul(segment).div_ceil(each.into()),
+            Grid::Shares(each) => n.saturating_mul(segment.div_ceil(each.into())),
             Grid::One => 1,
         }
     }
 
-    /// Whether another kernel is launched behind the variant, to join what it leaves in scratch.
+    /// Whether another kernel is launched behind the variant, to join what it leaves in scratch or join to what it fills.
     pub fn leaves_parts(&self) -> bool {
-        matches!(self, Grid::Panels { .. } | Grid::Parts(_))
+        matches!(self, Grid::Panels { .. } | Grid::Parts(_) | Grid::Fills(_))
     }
 
     /// Whether the variant is launched behind another one only.
     pub fn follows(&self) -> bool {
-        matches!(self, Grid::Sums { .. } | Grid::Joins(_))
+        matches!(self, Grid::Sums { .. } | Grid::Joins(_) | Grid::Shares(_))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Finds the facts about a fused group ([`super::facts`]).
 
+use super::bins::Bins;
 use super::boundary::interior::Interior;
 use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
@@ -10,11 +11,18 @@ use super::{segments, thread_rows, work};
 use crate::core::{NodeId, SCAN_TILE, ScanPart};
 use std::rc::Rc;
 
+/// The elements of a part of so many bins as [`crate::plan::GUESSED_LENGTH`], for estimates. A part has 16 for each
+/// bin, but not fewer than 4096, so that this is more where there are many bins, and fewer where there are few.
+pub(super) const OF_PART: u32 = 1 << 18;
+
 impl LaunchContext<'_, '_> {
     /// Finds the facts about the fused group.
     pub(super) fn find_facts(&mut self, fused: &FusedGroup) {
         if let Some(scan) = Scan::of(&self.g, &fused.items) {
             return self.find_facts_of_scan(&scan, &fused.items);
+        }
+        if let Some(bins) = Bins::of(&self.g, &fused.items) {
+            return self.find_facts_of_bins(&bins);
         }
         let interior = Interior::of(&mut self.g, fused);
         self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
@@ -30,6 +38,17 @@ impl LaunchContext<'_, '_> {
         } else if let Some(length) = unrolled_rows::length(self, fused) {
             self.facts.grain = unrolled_rows::grain(length);
         }
+    }
+
+    /// Finds the facts about bins, whose unit of work is a part.
+    fn find_facts_of_bins(&mut self, bins: &Bins) {
+        let index = self.g.sample_index(1)[0].1;
+        let own = bins.element(&mut self.g, index);
+        let of_element = work::of_roots(&mut self.g, own.clone(), &[]).0;
+        // elements go anywhere, so that no output may be an input
+        self.facts.accesses = Accesses::of_values(self, own.clone(), &own, index);
+        self.facts.cost = of_element.saturating_mul(OF_PART);
+        self.facts.grain = 1;
     }
 
     /// Finds the facts about a whole scan, given its parts.

@@ -317,6 +317,8 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         Op::Iterate { .. } => Vec::new(),
         // the tiles
         Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![*count],
+        // the parts
+        Op::Bins { parts, .. } => vec![*parts],
         Op::Place { at, .. } => domain(g, Placed::scan(g, *at)),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }

@@ -19,11 +19,12 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
 }
 
 /// Whether two items may share a group as far as what is stored apart is concerned: neither is, or both are
-/// components of one part of a scan, or their elements go to the same places.
+/// components of one part of a scan, or their elements go to the same places. Bins are alone.
 pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
     let array = |it: &Item| if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
     match (g.op(array(a)), g.op(array(b))) {
         (Op::Place { at: a, .. }, Op::Place { at: b, .. }) => a == b,
+        (Op::Bins { .. }, _) | (_, Op::Bins { .. }) => false,
         (a_op, b_op) if a_op.is_stored_apart() || b_op.is_stored_apart() => {
             tuples::are_components(g, array(a), array(b))
         }

@@ -46,6 +46,8 @@ pub enum Strategy {
     SequentialFold,
     /// A part of a scan: the totals of its tiles, what stands before each, or their scans behind that.
     Scan,
+    /// Bins of parts of the elements, each joined to one of them.
+    Bins,
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
     TemporalBlocking,
@@ -80,6 +82,7 @@ impl Strategy {
             Strategy::TensorProduct => "tensor-product",
             Strategy::SequentialFold => "fold",
             Strategy::Scan => "scan",
+            Strategy::Bins => "bins",
             Strategy::TemporalBlocking => "steps",
             Strategy::StencilChain => "stencil-chain",
         }
@@ -92,7 +95,7 @@ impl Strategy {
         match self {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
-            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
+            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan | Bins
             | TemporalBlocking | StencilChain => false,
         }
     }
@@ -124,6 +127,7 @@ impl fmt::Display for Strategy {
             Strategy::TensorProduct => "matrix product by tensor cores",
             Strategy::SequentialFold => "sequential fold",
             Strategy::Scan => "scan by tiles",
+            Strategy::Bins => "bins of parts",
             Strategy::TemporalBlocking => "temporal blocking in registers",
             Strategy::StencilChain => "chain of stencils, stage by stage",
         })

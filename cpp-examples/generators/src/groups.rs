@@ -80,6 +80,40 @@ pub fn histogram_256(x: VExp<u8>) -> VExp<i64> {
     x.cast::<i64>().histogram(256)
 }
 
+/// What the C++ header says of [`histogram_of_reals`].
+pub const HISTOGRAM_OF_REALS_DOC: &str =
+    "How many elements there are in each of 256 intervals between 0 and 1; those outside count for the next one.";
+
+/// The histogram of what is computed from the elements.
+pub fn histogram_of_reals(x: VExp<f32>) -> VExp<i64> {
+    (x * 256.0).floor().cast::<i64>().clamped().histogram(256)
+}
+
+/// What the C++ header says of [`histogram_of_words`].
+pub const HISTOGRAM_OF_WORDS_DOC: &str = "How many elements there are of each number below n.";
+
+/// The histogram of as many values as the call says.
+pub fn histogram_of_words(x: VExp<u32>, n: SExp<i64>) -> VExp<i64> {
+    x.cast::<i64>().ignored().histogram(n)
+}
+
+/// What the C++ header says of [`group_totals`].
+pub const GROUP_TOTALS_DOC: &str = "The sum of each of n groups, and its greatest element.";
+
+/// Reductions whose order is free.
+pub fn group_totals(x: VExp<i32>, group: VExp<i64>, n: SExp<i64>) -> (VExp<i32>, VExp<i32>) {
+    let totals = x.scatter_reduce(n, group, 0, |a, b| a + b);
+    (totals, x.scatter_reduce(n, group, i32::MIN, |a, b| a.max(b)))
+}
+
+/// What the C++ header says of [`scattered`].
+pub const SCATTERED_DOC: &str = "The last element of each group, or -1.";
+
+/// A scatter.
+pub fn scattered(x: VExp<f32>, group: VExp<i64>, n: SExp<i64>) -> VExp<f32> {
+    x.scatter(n, group, -1.0)
+}
+
 /// What the C++ header says of [`group_statistics`].
 pub const GROUP_STATISTICS_DOC: &str =
     "The number of elements, the sum and the mean of each of n groups; the mean of no elements is NaN.";

@@ -15,6 +15,7 @@ use crate::item::Described;
 use crate::node::{Lambda, Node, NodeRef, Op, SameShape};
 use crate::scope::Place;
 use arraygpu_compiler::build::Boundary;
+use arraygpu_compiler::core::bins::Bins;
 use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Rule, StencilHint};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::{Error, Result};
@@ -221,6 +222,10 @@ impl Lowering {
             Op::Argsort(x) => {
                 let x = id(x);
                 return self.b.argsort(x);
+            }
+            Op::Bins { construct, op, count, at, src, init } => {
+                let [count, at, src, init] = [count, at, src, init].map(id);
+                return self.b.bins(construct, &Bins { op: *op, count, at, src, init });
             }
             Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));

@@ -19,13 +19,15 @@ const LENGTHS: [usize; 8] = [0, 1, 2, 3, 7, 16, 33, 130];
 const NESTED_SIZES: usize = 7;
 const CUBE_LENGTHS: usize = 6;
 /// Files whose programs are not well-formed.
-const REFUSED: [&str; 6] = [
+const REFUSED: [&str; 8] = [
     "bad_syntax",
     "wrong_type",
     "wrong_initial_value",
     "stage_device",
     "scan_part_not_stored",
     "place_of_text",
+    "bins_not_exact",
+    "bins_not_stored",
 ];
 /// Calls of a program from a file, and how often arguments are tried for one that is not refused.
 const CALLS: usize = 4;

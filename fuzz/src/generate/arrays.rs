@@ -2,8 +2,9 @@
 
 use super::{Gen, MOST_ELEMENTS, ok};
 use crate::values;
+use arraygpu_compiler::core::bins::{self, Bins};
 use arraygpu_compiler::core::{MAX_RANK, NodeId, Op};
-use arraygpu_compiler::scalar::{BinaryOp, Ty};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 
 impl Gen<'_> {
     /// A new array with elements of that type, which is in scope from now on; none if the budget
@@ -90,12 +91,42 @@ impl Gen<'_> {
             12 => self.iterated(x),
             13 | 17 if rank == 1 && self.nest == 0 => self.scanned(x),
             14 if rank == 1 && self.nest == 0 && self.rng.one_in(3) => self.filtered(x),
+            14 if rank == 1 && self.nest == 0 && self.rng.one_in(2) => self.binned(x),
             14 if rank == 1 && self.nest == 0 => self.sorted(x),
             _ => {
                 let ty = self.ty(x).elem;
                 self.map_of(x, ty)
             }
         }
+    }
+
+    /// The reductions of a vector's elements into a few bins.
+    fn binned(&mut self, x: NodeId) -> NodeId {
+        use BinaryOp::{Add, And, Max, Min, Or, Xor};
+        let ty = self.ty(x).elem;
+        let operators: Vec<BinaryOp> =
+            [Add, And, Max, Min, Or, Xor].into_iter().filter(|op| bins::is_exact(*op, ty)).collect();
+        if operators.is_empty() {
+            return x;
+        }
+        let op = operators[self.rng.below(operators.len())];
+        let count = 1 + self.rng.below(9) as i64;
+        let at = self.map_of(x, Ty::I64);
+        let g = self.b.graph();
+        let count = g.lit(Lit::i64(count));
+        // some destinations are outside
+        let lambda = g.lambda(&[Ty::I64], |g, i| {
+            let mask = g.lit(Lit::i64(15));
+            let place = g.add(Op::Binary(And, i[0], mask));
+            let one = g.lit(Lit::i64(1));
+            g.add(Op::Binary(BinaryOp::Sub, place, one))
+        });
+        let at = ok(self.b.map("map", lambda, vec![at]));
+        if !self.affords(at) {
+            return x;
+        }
+        let init = self.b.graph().lit(Lit::zero(ty));
+        ok(self.b.bins("scatter_reduce", &Bins { op, count, at, src: x, init }))
     }
 
     /// A vector in order, or one with the elements first for which a condition does not hold.

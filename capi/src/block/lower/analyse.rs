@@ -75,7 +75,7 @@ fn expressions<'s>(body: &'s [Stmt], f: &mut dyn FnMut(&'s Expr)) {
     for s in body {
         match s {
             Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => f(e),
-            Stmt::Store(_, a, b) | Stmt::Record(_, a, b) => [a, b].into_iter().for_each(&mut *f),
+            Stmt::Store(_, a, b) | Stmt::Update(_, _, a, b) | Stmt::Record(_, a, b) => [a, b].into_iter().for_each(&mut *f),
             Stmt::For(_, a, b, body) | Stmt::Seq(_, a, b, body) => {
                 [a, b].into_iter().for_each(&mut *f);
                 expressions(body, f);
@@ -140,7 +140,7 @@ impl Stored {
 pub(super) fn collect(body: &[Stmt], out: &mut Vec<Mem>) {
     for s in body {
         match s {
-            Stmt::Store(m, ..) => out.push(*m),
+            Stmt::Store(m, ..) | Stmt::Update(_, m, ..) => out.push(*m),
             Stmt::For(.., b) | Stmt::Seq(.., b) | Stmt::While(_, b) => collect(b, out),
             Stmt::If(_, a, b) => [a, b].iter().for_each(|b| collect(b, out)),
             _ => {}
@@ -181,7 +181,7 @@ fn pending(k: &Kernel, body: &[Stmt], loaded: &mut Vec<(Reg, Mem, bool)>, out: &
                 let named = loaded.iter().find(|l| in_expr(e, l.0) > 0).copied();
                 loaded.extend(named.filter(|_| element(e).is_none()).map(|l| (*r, l.1, l.2)));
             }
-            Stmt::Store(m, ..) => store(k, *m, loaded),
+            Stmt::Store(m, ..) | Stmt::Update(_, m, ..) => store(k, *m, loaded),
             Stmt::If(_, yes, no) => [yes, no].iter().for_each(|b| pending(k, b, loaded, out)),
             Stmt::Seq(.., b) | Stmt::For(.., b) | Stmt::While(_, b) => {
                 // what one iteration stores, the next one loads

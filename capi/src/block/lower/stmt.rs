@@ -37,6 +37,10 @@ impl Lower<'_> {
             Stmt::Var(r, e) => self.var(*r, e),
             Stmt::Assign(r, e) => self.assign(*r, e),
             Stmt::Store(m, i, e) => self.store(*m, i, e),
+            Stmt::Update(op, m, i, e) => {
+                let before = Expr::load(*m, i.clone());
+                self.store(*m, i, &Expr::binary(*op, before, e.clone()));
+            }
             Stmt::StoreSlot(i, e) => {
                 let v = self.value(e);
                 let place = self.place_of_slot(*i);

@@ -122,6 +122,13 @@ impl<'a> Printer<'a> {
                 self.out.push_str("] = ");
                 self.expr(v, ";");
             }
+            Stmt::Update(op, m, i, v) => {
+                let _ = write!(self.out, "{}[", k.mem(*m).0);
+                self.exprs().index(*m, i);
+                self.out.push_str("] = ");
+                let before = Expr::load(*m, i.clone());
+                self.expr(&Expr::binary(*op, before, v.clone()), ";");
+            }
             Stmt::StoreSlot(i, v) => {
                 let _ = write!(self.out, "{}[0] = ", k.slots[*i as usize].name);
                 self.expr(v, ";");

@@ -4,7 +4,7 @@ use super::expr::Printer;
 use super::types::{ctype, is_read_only, memtype};
 use crate::kernel::index::split;
 use crate::kernel::{Expr, Mem, Reg};
-use crate::scalar::Ty;
+use crate::scalar::{BinaryOp, Ty};
 use std::fmt::Write;
 
 /// The words of an access to neighbours: their type, their number, and how many elements each has.
@@ -109,6 +109,30 @@ impl Printer<'_> {
         self.out.push_str(" = ");
         self.expr(e);
         self.out.push(';');
+    }
+
+    /// Prints a join of a value to an element.
+    pub fn update(&mut self, op: BinaryOp, m: Mem, index: &Expr, e: &Expr) {
+        let ty = self.k.mem(m).1;
+        let (name, is_signed) = match op {
+            BinaryOp::Add => ("Add", false),
+            BinaryOp::Min => ("Min", ty.is_signed()),
+            BinaryOp::Max => ("Max", ty.is_signed()),
+            BinaryOp::And => ("And", false),
+            BinaryOp::Or => ("Or", false),
+            _ => ("Xor", false),
+        };
+        let of = match (is_signed, ty.size()) {
+            (true, 4) => "int",
+            (true, _) => "long long",
+            (false, 4) => "unsigned",
+            (false, _) => "unsigned long long",
+        };
+        let _ = write!(self.out, "atomic{name}(({of} *)&");
+        self.element(m, index);
+        let _ = write!(self.out, ", ({of})(");
+        self.expr(e);
+        self.out.push_str("));");
     }
 
     /// Prints a load of neighbours. With a hint how much of them comes into the cache it is inline PTX.

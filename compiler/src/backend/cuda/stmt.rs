@@ -54,6 +54,7 @@ impl<'a> Printer<'a> {
                 let _ = write!(self.out, "__align__(16) {} {name}[{len}];", memtype(*ty));
             }
             Stmt::Store(m, i, v) => self.exprs().store(*m, i, v),
+            Stmt::Update(op, m, i, v) => self.exprs().update(*op, *m, i, v),
             Stmt::StoreSlot(i, v) => {
                 let _ = write!(self.out, "*{} = ", k.slots[*i as usize].name);
                 self.expr(v, ";");

@@ -85,6 +85,21 @@ impl<'a> Emitter<'a> {
         self.store_at(store, ty, address, value);
     }
 
+    /// Joins a value to an element, by an operation of the memory that returns nothing.
+    pub fn update(&mut self, op: BinaryOp, m: Mem, index: &Expr, e: &Expr) {
+        let value = self.value(e);
+        let (address, ty) = (self.address(m, index), self.k.mem(m).1);
+        let space = if matches!(m, Mem::Shared(_)) { "shared" } else { "global" };
+        let is_wide = ty.size() == 8;
+        let of = match op {
+            // sums that wrap are the same of both signs, and only one of them has 64 bits
+            BinaryOp::Add => if is_wide { "u64" } else { "u32" },
+            BinaryOp::Min | BinaryOp::Max => memory_type(ty),
+            _ => if is_wide { "b64" } else { "b32" },
+        };
+        code!(self, "red.{space}.{op}.{of} {address}, {value};");
+    }
+
     /// Stores to the shared memory of a block of the cluster.
     pub fn store_to_block(&mut self, m: Mem, index: &Expr, rank: &Expr, e: &Expr) {
         let value = self.value(e);

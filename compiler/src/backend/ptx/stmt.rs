@@ -20,6 +20,7 @@ impl<'a> Emitter<'a> {
             }
             Stmt::Var(r, e) | Stmt::Assign(r, e) => self.assign(*r, e),
             Stmt::Store(m, i, e) => self.store(*m, i, e),
+            Stmt::Update(op, m, i, e) => self.update(*op, *m, i, e),
             Stmt::StoreSlot(i, e) => self.store_slot(*i, e),
             Stmt::LoadVec(regs, m, i) => self.load_vec(regs, *m, i),
             Stmt::StoreVec(m, i, values) => self.store_vec(*m, i, values),

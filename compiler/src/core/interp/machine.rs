@@ -11,6 +11,7 @@ use super::env::{Env, Memo};
 use super::moments::Moments;
 use super::values::{Array, Tuple, Val, for_each_index};
 use super::watch::Watch;
+use crate::core::bins;
 use crate::core::length::Length;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, verify};
 use crate::error::{Error, Result};
@@ -332,6 +333,20 @@ impl<'a> Machine<'a> {
                     self.failed.get_or_insert(e);
                     Array { extents: src.extents.clone(), elements: src.elements.clone() }
                 })
+            }
+            Op::Bins { op, parts, count, at, src } => {
+                let [parts, count] = [parts, count].map(|n| self.bound(*n, env).max(0));
+                let (at, src) = (self.array(*at, env), self.array(*src, env));
+                let of_part = bins::part(src.elements.len() as i64, parts).max(1);
+                let identity = bins::identity(*op, self.g.ty(n).elem);
+                let mut elements = vec![identity; (parts * count) as usize];
+                for ((i, k), x) in (0..).zip(&at.elements).zip(&src.elements) {
+                    if (0..count).contains(&k.as_i64()) {
+                        let bin = &mut elements[(i / of_part * count + k.as_i64()) as usize];
+                        *bin = eval_binary(*op, *bin, *x).0;
+                    }
+                }
+                Array { extents: vec![parts, count], elements }
             }
             Op::Argsort(x) => argsort::argsort(&self.array(*x, env).elements),
             op => unreachable!("verified: {op:?} is no array"),

@@ -171,7 +171,9 @@ impl Decide {
                     Op::Scan { init, src, .. } if g.ty(init).is_scalar() => {
                         self.launch(n, &[src], &[init], true)
                     }
-                    Op::Place { at, src } => self.launch(n, &[at, src], &[], false),
+                    Op::Place { at, src } | Op::Bins { at, src, .. } => {
+                        self.launch(n, &[at, src], &[], false);
+                    }
                     Op::Scan { init, src, .. } => {
                         let before = self.context(&[init], false);
                         let ready = self.context(&[src], true).max(before);
@@ -180,7 +182,7 @@ impl Decide {
                     _ => self.launch(n, &[x], &[], false),
                 },
                 // what is stored of it has been seen
-                Op::Scan { .. } | Op::Place { .. } => {}
+                Op::Scan { .. } | Op::Place { .. } | Op::Bins { .. } => {}
                 Op::Iterate { count, args, .. } => {
                     let is_scalar = |a: &NodeId| g.ty(*a).is_scalar();
                     let (mut scalars, arrays): (Vec<NodeId>, Vec<NodeId>) =

@@ -180,6 +180,9 @@ pub(super) struct Cell<'k> {
     write: Option<Access<'k>>,
     /// The reads since the last write that no later read has seen, one of each thread, by thread.
     reads: Vec<Access<'k>>,
+    /// The joins of values since the last write, the last one of each thread, by thread. They race with reads and
+    /// writes, but not with one another.
+    updates: Vec<Access<'k>>,
 }
 
 impl<'k> Cell<'k> {
@@ -188,6 +191,9 @@ impl<'k> Cell<'k> {
         let thread = new.epoch.thread;
         if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
             return Some(w);
+        }
+        if let Some(update) = clocks.first_unseen(thread, &self.updates) {
+            return Some(update);
         }
         match &mut self.reads[..] {
             [old] if clocks.has_seen(thread, old.epoch) => *old = new,
@@ -204,23 +210,44 @@ impl<'k> Cell<'k> {
         if let Some(w) = self.write.filter(|w| !clocks.has_seen(new.epoch.thread, w.epoch)) {
             return Some((w, true));
         }
+        if let Some(update) = clocks.first_unseen(new.epoch.thread, &self.updates) {
+            return Some((update, true));
+        }
         let racing = clocks.first_unseen(new.epoch.thread, &self.reads);
         if racing.is_none() {
             self.write = Some(new);
             self.reads.clear();
+            self.updates.clear();
         }
         racing.map(|r| (r, false))
+    }
+
+    /// Records that a value is joined. Returns the access that races with it, if any, and whether that is a write.
+    pub fn update(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
+        let thread = new.epoch.thread;
+        if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
+            return Some((w, true));
+        }
+        if let Some(read) = clocks.first_unseen(thread, &self.reads) {
+            return Some((read, false));
+        }
+        match self.updates.binary_search_by_key(&thread, |u| u.epoch.thread) {
+            Ok(at) => self.updates[at] = new,
+            Err(at) => self.updates.insert(at, new),
+        }
+        None
     }
 
     /// Forgets all accesses.
     pub fn clear(&mut self) {
         self.write = None;
         self.reads.clear();
+        self.updates.clear();
     }
 
     /// Returns the accesses that nothing has followed.
     pub fn last(&self) -> impl Iterator<Item = &Access<'k>> {
-        self.write.iter().chain(&self.reads)
+        self.write.iter().chain(&self.reads).chain(&self.updates)
     }
 
     /// Returns the last write, or else a read, through another memory than `through`. If
@@ -228,6 +255,8 @@ impl<'k> Cell<'k> {
     pub fn through_other(&self, through: Target, only_writes: bool) -> Option<Access<'k>> {
         let other = |a: &Access| a.through != through;
         let read = || self.reads.iter().copied().find(other);
-        self.write.filter(other).or_else(|| if only_writes { None } else { read() })
+        let update = || self.updates.iter().copied().find(other);
+        let written = self.write.filter(other).or_else(update);
+        written.or_else(|| if only_writes { None } else { read() })
     }
 }

@@ -6,7 +6,7 @@ use super::copies::Copies;
 use super::fault::{Check, Fault, FaultKind, Place, Thread};
 use super::memory::{Id, Memory};
 use crate::kernel::{Kernel, Mem, Stmt};
-use crate::scalar::{Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, eval_binary};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The origin of an access: a thread by its number in the grid, the shared memory of its block, and
@@ -223,6 +223,30 @@ impl<'k, 'm> Machine<'k, 'm> {
             let at = first.wrapping_add_signed(i as isize * stride);
             self.store_one(who, Target::Mem(m), id, at, index + i as i64, *v)?;
         }
+        Ok(())
+    }
+
+    /// Joins a value to an element, which several threads may do without a barrier between them.
+    pub fn update(&mut self, who: Who<'k>, op: BinaryOp, m: Mem, index: i64, value: u64) -> Check<()> {
+        let (id, at, _) = self.locate(who, m, index, 1)?;
+        let through = Target::Mem(m);
+        let access = Access { epoch: self.clocks.now(who.thread), at: who.at, through };
+        let cell = &mut self.cells[id.0 as usize][at];
+        let alias = cell.through_other(through, false);
+        if let Some((other, write)) = cell.update(&self.clocks, access) {
+            return self.race(access, "joined to", other, if write { "written" } else { "read" }, index);
+        }
+        if let Some(other) = alias {
+            self.check_alias(access, other, index)?;
+        }
+        let memory = self.memory.at(id);
+        if !memory.written[at] && self.unwritten.is_none() {
+            let what = format!("element {index} of {}", self.name(through));
+            self.unwritten = self.fault::<()>(FaultKind::Unwritten, who.thread, who.at, what).err();
+        }
+        let ty = memory.ty;
+        let [before, value] = [memory.bits[at], value].map(|bits| Lit { ty, bits });
+        self.memory.set(id, at, eval_binary(op, before, value).0);
         Ok(())
     }
 

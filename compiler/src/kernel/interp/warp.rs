@@ -155,6 +155,12 @@ impl<'k> Machine<'k, '_> {
                     self.store(w.who(l, s), *m, index.index(l), &[value.bits[l]])?;
                 }
             }
+            Stmt::Update(op, m, i, e) => {
+                let (index, value) = (self.eval(w, i, mask, s)?, self.eval(w, e, mask, s)?);
+                for l in lanes(mask) {
+                    self.update(w.who(l, s), *op, *m, index.index(l), value.bits[l])?;
+                }
+            }
             Stmt::StoreSlot(slot, e) => {
                 let value = self.eval(w, e, mask, s)?;
                 for l in lanes(mask) {

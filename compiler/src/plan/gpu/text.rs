@@ -38,6 +38,8 @@ impl Display for GpuKernel {
                 Grid::Sums { rows, columns } => write!(f, " sums {rows} by {columns}")?,
                 Grid::Parts(n) => write!(f, " parts {n}")?,
                 Grid::Joins(n) => write!(f, " joins {n}")?,
+                Grid::Fills(n) => write!(f, " fills {n}")?,
+                Grid::Shares(n) => write!(f, " shares {n}")?,
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
@@ -119,10 +121,11 @@ fn kernel(c: &mut Cursor) -> Result<GpuKernel> {
         let belongs = match v.grid {
             Grid::Sums { .. } => matches!(before, Some(Grid::Panels { .. })),
             Grid::Joins(_) => matches!(before, Some(Grid::Parts(_))),
+            Grid::Shares(_) => matches!(before, Some(Grid::Fills(_))),
             _ => !before.is_some_and(|grid| grid.leaves_parts()),
         };
         if !belongs || (v.grid.leaves_parts() && at + 1 == k.variants.len()) {
-            return Err(c.error("sums belong behind panels, joins behind parts"));
+            return Err(c.error("sums belong behind panels, joins behind parts, shares behind fills"));
         }
     }
     Ok(k)
@@ -187,12 +190,15 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
         }
         "parts" => Grid::Parts(c.u32()?),
         "joins" => Grid::Joins(c.u32()?),
+        "fills" => Grid::Fills(c.u32()?),
+        "shares" => Grid::Shares(c.u32()?),
         "one" => Grid::One,
         w => return Err(c.error(format!("`{w}` is no grid"))),
     };
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) | Grid::Joins(n) => n > 0,
+        Grid::Fills(n) | Grid::Shares(n) => n > 0,
         Grid::Parts(n) => n.is_power_of_two() && n <= COLUMNS as u32,
         Grid::Clusters { blocks, segments } => matches!(blocks, 2 | 4 | 8) && segments > 0,
         Grid::Plane { rows, columns } | Grid::Panels { rows, columns } | Grid::Sums { rows, columns } => {

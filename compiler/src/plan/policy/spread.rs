@@ -96,6 +96,8 @@ impl GpuVariant {
             }
             Grid::Joins(_) => Spread { span: Some(1), ..none },
             Grid::One
+            | Grid::Fills(_)
+            | Grid::Shares(_)
             | Grid::Elements(_)
             | Grid::Plane { .. }
             | Grid::Volume { .. }

@@ -6,12 +6,13 @@
 //! a row (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling
 //! buffers of rows (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and
 //! columns in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index order
-//! (`fold`), the parts of a scan (`scan`), and the code that runs once at the end (`finish`).
+//! (`fold`), the parts of a scan (`scan`), bins (`bins`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
 //! in-place and the strided variant are *staged*: the results of a unit of work go to a local
 //! buffer and are copied to the outputs when the unit is done, so that an output may be an input.
 
+mod bins;
 mod boundary;
 mod column_tree;
 mod contraction;
@@ -156,6 +157,7 @@ fn build(
 /// Emits the body of one variant.
 fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Result<Vec<Stmt>> {
     Ok(match choice {
+        Choice::Bins(bins) => bins::main(l, fused, bins)?,
         Choice::Scan(scan) => scan::main(l, fused, scan)?,
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,

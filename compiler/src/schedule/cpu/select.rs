@@ -8,6 +8,7 @@ use super::thread_rows::{self, ThreadRows};
 use super::unrolled_rows::{self, UnrolledRows};
 use crate::schedule::accesses::needs_indices;
 use crate::schedule::along::Along;
+use crate::schedule::bins::Bins;
 use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredColumns, Strips};
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
@@ -18,6 +19,8 @@ use std::rc::Rc;
 
 /// The chosen strategy of a variant, with everything that was decided about it.
 pub enum Choice {
+    /// Bins of parts of the elements.
+    Bins(Bins),
     /// A part of a scan.
     Scan(Scan),
     /// A fold: one loop in index order.
@@ -59,6 +62,9 @@ pub enum Choice {
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
+    }
+    if let Some(bins) = Bins::of(&l.g, &fused.items) {
+        return Choice::Bins(bins);
     }
     if let Some(kept) = &l.facts.resident {
         return match kept.along {
@@ -123,6 +129,7 @@ impl Choice {
     /// Returns the strategy's name for reports.
     pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
+            Choice::Bins(_) => Strategy::Bins,
             Choice::Scan(_) => Strategy::Scan,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,

@@ -25,8 +25,10 @@
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
 //! | `fold.rs`, `scan.rs` | folds in index order, by one block; the parts of a scan |
+//! | `bins.rs` | reductions into bins, in shared memory or in the result |
 
 mod access;
+mod bins;
 mod boundary_blocks;
 mod boundary_elements;
 mod code_size;
@@ -279,6 +281,7 @@ fn emit(
             l.k.kernel.min_resident_blocks = scan::min_resident_blocks(scan, fused, layout);
             scan::main(l, fused, scan, layout)?
         }
+        Choice::Bins(bins, place) => bins::main(l, fused, (bins, *place), layout)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {

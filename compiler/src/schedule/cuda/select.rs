@@ -14,7 +14,7 @@ use super::select_elements;
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
-    contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_steps, plane_stream,
+    bins, contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_steps, plane_stream,
     plane_walk, product, register_tiling, resident_columns, resident_rows, scan, small_map, stencil_chain,
     stencil_cost, temporal_blocking, tensor_product, thread_rows, transposed_tile,
 };
@@ -50,6 +50,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     }
     if let Some(scan) = scan::variants(l, fused) {
         return scan;
+    }
+    if let Some(bins) = bins::variants(l, fused) {
+        return bins;
     }
     if let Some(resident) = resident_rows::variants(l, fused) {
         return resident;

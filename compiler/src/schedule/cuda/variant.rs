@@ -4,13 +4,14 @@
 use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
-    contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product, register_tiling,
+    bins, contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product, register_tiling,
     resident_columns, resident_rows, stencil_chain, temporal_blocking, tensor_product, thread_rows,
     transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
+use crate::schedule::bins::Bins;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::scans::Scan;
@@ -44,6 +45,8 @@ pub enum Choice {
     Product(product::ProductParams),
     /// A matrix product by tensor cores.
     TensorProduct(tensor_product::TensorProductParams),
+    /// Bins of parts of the elements.
+    Bins(Bins, bins::Place),
     /// A part of a scan.
     Scan(Scan),
     /// Folds in index order, in one block.
@@ -121,6 +124,7 @@ impl Choice {
             Choice::ResidentColumns(_) => Strategy::ResidentColumns,
             Choice::Product(_) => Strategy::Product,
             Choice::TensorProduct(_) => Strategy::TensorProduct,
+            Choice::Bins(..) => Strategy::Bins,
             Choice::Scan(_) => Strategy::Scan,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,

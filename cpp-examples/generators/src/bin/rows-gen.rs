@@ -223,6 +223,14 @@ fn main() -> arraygpu::Result<()> {
         .doc(groups::RUN_LENGTHS_DOC)
         .function("histogram_256", ["x"], "counts", groups::histogram_256)
         .doc(groups::HISTOGRAM_256_DOC)
+        .function("histogram_of_reals", ["x"], "counts", groups::histogram_of_reals)
+        .doc(groups::HISTOGRAM_OF_REALS_DOC)
+        .function("histogram_of_words", ["x", "n"], "counts", groups::histogram_of_words)
+        .doc(groups::HISTOGRAM_OF_WORDS_DOC)
+        .function("group_totals", ["x", "group", "n"], ["sums", "most"], groups::group_totals)
+        .doc(groups::GROUP_TOTALS_DOC)
+        .function("scattered", ["x", "group", "n"], "last", groups::scattered)
+        .doc(groups::SCATTERED_DOC)
         .function(
             "group_statistics",
             ["x", "group", "n"],

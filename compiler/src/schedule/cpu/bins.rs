@@ -1,0 +1,40 @@
+//! Bins: the unit of work is a part of the elements, whose bins no other thread has. They are a row of the result, and the
+//! elements are joined there one after another. The rows are joined by the launch behind this one.
+
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::bins::Bins;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::{Lower, named as bind};
+
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, bins: &Bins) -> Result<Vec<Stmt>> {
+    let mem = l.launch.output(&fused.items[0]);
+    let [n, of_part] = bins.lengths(&mut l.launch.g).map(|n| l.launch.host(n));
+    let count = l.launch.host(bins.count);
+    let [part, k, i] = ["part", "k", "i"].map(|name| l.k.reg(name, Ty::I64));
+    let mut body = Vec::new();
+    let begin = bind(l, "begin", Expr::Reg(part).times(of_part.clone()), &mut body);
+    let end = bind(l, "end", begin.clone().plus(of_part).min(n), &mut body);
+    let empty = Stmt::Store(mem, bin(l, mem, part, &Expr::Reg(k)), Expr::Lit(bins.identity()));
+    body.push(Stmt::For(k, Expr::int(0), count.clone(), vec![empty]));
+    let (_, index) = l.launch.g.fresh_var(Ty::I64);
+    let roots = bins.element(&mut l.launch.g, index);
+    let mut of_element = Vec::new();
+    let mut values = l.region(&[(index, Expr::Reg(i))], &roots, &Expr::Reg(i), &mut of_element)?;
+    let value = values.pop().expect("the element");
+    let at = bind(l, "at", values.pop().expect("its destination"), &mut of_element);
+    let update = Stmt::Update(bins.op, mem, bin(l, mem, part, &at), value);
+    of_element.push(Stmt::If(is_inside(&at, &count), vec![update], vec![]));
+    body.push(Stmt::Seq(i, begin, end, of_element));
+    Ok(vec![Stmt::For(part, Expr::TileBegin, Expr::TileEnd.min(l.launch.count()), body)])
+}
+
+fn bin(l: &mut Lower, mem: Mem, part: crate::kernel::Reg, k: &Expr) -> Expr {
+    l.place_at(mem, &[Expr::Reg(part), k.clone()])
+}
+
+fn is_inside(at: &Expr, count: &Expr) -> Expr {
+    let from = Expr::binary(BinaryOp::Ge, at.clone(), Expr::Lit(Lit::i64(0)));
+    Expr::binary(BinaryOp::And, from, Expr::binary(BinaryOp::Lt, at.clone(), count.clone()))
+}

@@ -1,0 +1,322 @@
+//! Bins: partial results of reductions into bins, by operations of the memory that join a value to an element (atomics).
+//! The order in which they arrive is free, because the operators are exact.
+//!
+//! Few bins lie in shared memory: a block has a part of the elements, joins them there, and stores its bins as the part's row
+//! of the result. Up to 256 bins have a copy for each warp, so that fewer lanes meet at one. Counts are of 32 bits there:
+//! a part has fewer elements, and processors join ones to one 32-bit word in one step. More bins lie in the result: a first
+//! kernel fills it, and the blocks of a second one share a part.
+//!
+//! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. Rows are joined by the launch behind.
+
+use super::elements::Elements;
+use super::expressions::{int32, thread, to_i64};
+use super::thread_layout::ThreadLayout;
+use super::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::plan::gpu::{Grid, Profit};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::bins::Bins;
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::find_facts::OF_PART;
+use crate::schedule::groups::{FusedGroup, domain};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use std::rc::Rc;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+/// The bins of which each warp has a copy.
+const OF_WARP: u32 = 256;
+/// The bytes of the bins of a block, which are as many as a kernel may declare.
+const SHARED: u32 = 48 << 10;
+/// The elements that a block goes through at once, at most; parts are cut at multiples of it.
+const CHUNK: i64 = crate::core::bins::CUT;
+/// The most operations of a thread's unrolled elements.
+const MOST_OPERATIONS: i64 = 512;
+/// The bins of the result that a block fills, and those for which a part has one more block.
+const FILLED: u32 = 4096;
+const FOR_BLOCK: u32 = 1024;
+
+/// Where a block joins its elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In shared memory, which holds so many bins, in so many copies.
+    Shared { bins: u32, copies: u32, ty: Ty },
+    /// In the result, which it fills before that.
+    Filled,
+    /// In the result, which is filled.
+    Result,
+}
+
+/// Returns the variants of bins; `None` if the group is none.
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
+    let bins = Bins::of(&l.g, &fused.items)?;
+    let inner = Rc::new(Interior::whole(fused));
+    let mut all = Vec::new();
+    // only an array of elements says that there are not more than indices of 32 bits count
+    if let Some(v) = vector_width(l) {
+        let layout = ThreadLayout { v, threads: THREADS, ..ThreadLayout::default() };
+        let guards = Guards::contiguous().narrow().noalias();
+        list(&mut all, &bins, bins.is_count(&l.g), ("", layout, guards), &inner);
+    }
+    let strided = l.wanted.is_general();
+    if strided || all.is_empty() {
+        let layout = ThreadLayout { v: 1, threads: THREADS, strided, ..ThreadLayout::default() };
+        let (suffix, guards) =
+            if strided { ("_any", Guards::strided()) } else { ("_wide", Guards::contiguous()) };
+        list(&mut all, &bins, false, (suffix, layout, guards), &inner);
+    }
+    Some(all)
+}
+
+/// Adds the variants for few bins, more and many.
+fn list(
+    all: &mut Vec<VariantGroup>,
+    bins: &Bins,
+    is_count: bool,
+    (suffix, layout, guards): (&str, ThreadLayout, Guards),
+    inner: &Rc<Interior>,
+) {
+    let ty = if is_count { Ty::U32 } else { bins.ty };
+    let most = SHARED / ty.size() as u32;
+    let places = [
+        (Place::Shared { bins: OF_WARP, copies: THREADS / WARP, ty }, "_few", Some(OF_WARP)),
+        (Place::Shared { bins: most, copies: 1, ty }, "_some", Some(most)),
+        (Place::Filled, "_filled", None),
+        (Place::Result, "", None),
+    ];
+    for (place, own, longest) in places {
+        let variant = Variant {
+            suffix: format!("{suffix}{own}"),
+            guards: Guards { longest, ..guards },
+            profit: Profit::default(),
+            noalias: guards.noalias,
+        };
+        all.push(VariantGroup::of((Choice::Bins(*bins, place), Vec::new()), layout, inner, variant));
+    }
+}
+
+/// Returns how many neighbours have 16 bytes in the widest array that is read by elements, or fewer if their code is too
+/// long to be repeated.
+fn vector_width(l: &LaunchContext) -> Option<i64> {
+    let widest = l.facts.accesses.pointwise().map(|x| l.g.ty(*x).elem.size()).max()?;
+    let affordable = (MOST_OPERATIONS / of_element(l)).max(1);
+    Some((16 / widest as i64).min(1 << affordable.ilog2()))
+}
+
+/// Returns the operations of an element.
+fn of_element(l: &LaunchContext) -> i64 {
+    i64::from(l.facts.cost / OF_PART).max(1)
+}
+
+impl Place {
+    /// The blocks of the kernel.
+    fn grid(self) -> Grid {
+        match self {
+            Place::Shared { .. } => Grid::Segments(1),
+            Place::Filled => Grid::Fills(FILLED),
+            Place::Result => Grid::Shares(FOR_BLOCK),
+        }
+    }
+}
+
+/// Writes the code of a thread, and returns it with the grid.
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    (bins, place): (&Bins, Place),
+    layout: ThreadLayout,
+) -> Result<(Vec<Stmt>, Grid)> {
+    let (mem, count) = (l.launch.output(&fused.items[0]), l.launch.host(bins.count));
+    let code = Code { bins, mem, count, layout };
+    let body = match place {
+        Place::Shared { bins, copies, ty } => code.in_shared(l, (bins, copies, ty))?,
+        Place::Filled => code.filled(l, fused),
+        Place::Result => code.in_result(l)?,
+    };
+    Ok((body, place.grid()))
+}
+
+/// What the code knows.
+struct Code<'a> {
+    bins: &'a Bins,
+    mem: Mem,
+    count: Expr,
+    layout: ThreadLayout,
+}
+
+/// The elements of a block: those of a part from `begin` to `end`, by chunks of which the block has every so many.
+struct Share {
+    begin: Expr,
+    end: Expr,
+    number: Expr,
+    blocks: Expr,
+}
+
+impl Code<'_> {
+    /// Joins a part in shared memory.
+    fn in_shared(&self, l: &mut Lower, (bins, copies, ty): (u32, u32, Ty)) -> Result<Vec<Stmt>> {
+        let mut out = Vec::new();
+        let own = l.k.share("bins", ty, bins * copies);
+        let part = bind(l, "part", to_i64(Expr::Place(Gpu::Block)), &mut out);
+        let identity = Expr::Lit(if ty == self.bins.ty { self.bins.identity() } else { Lit::zero(ty) });
+        let all = if copies > 1 { Expr::int((bins * copies).into()) } else { self.count.clone() };
+        each(l, (to_i64(thread()), all), &mut out, |_, k, body| {
+            body.push(Stmt::Store(own, k, identity.clone()));
+            Ok(())
+        })?;
+        out.push(Stmt::Barrier);
+        let share = self.share(l, &part, (Expr::int(0), Expr::int(1)), &mut out);
+        let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+        let first = if copies > 1 { to_i64(warp.times(int32(bins as i32))) } else { Expr::int(0) };
+        let first = bind(l, "first", first, &mut out);
+        let op = self.bins.op;
+        self.elements(l, &share, &mut out, &|_, at, value| {
+            let value = if ty == self.bins.ty { value } else { Expr::Lit(Lit::u32(1)) };
+            Stmt::Update(op, own, if copies > 1 { first.clone().plus(at) } else { at }, value)
+        })?;
+        out.push(Stmt::Barrier);
+        each(l, (to_i64(thread()), self.count.clone()), &mut out, |l, k, body| {
+            let copy = |c: u32| Expr::load(own, k.clone().plus(Expr::int((c * bins).into())));
+            let joined = (1..copies).fold(Expr::load(own, k.clone()), |all, c| Expr::binary(op, all, copy(c)));
+            let joined = bind(l, "joined", joined, body);
+            let value = if ty == self.bins.ty { joined } else { Expr::Cast(self.bins.ty, Box::new(joined)) };
+            let to = l.place_at(self.mem, &[part.clone(), k]);
+            body.push(Stmt::Store(self.mem, to, value));
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// Fills the result with what bins begin with.
+    fn filled(&self, l: &mut Lower, fused: &FusedGroup) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        let extents = [domain(&l.launch.g, fused.items[0].node)[0], self.bins.count];
+        let all = l.launch.count().times(self.count.clone());
+        let all = bind(l, "all", all, &mut out);
+        let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(FILLED.into())).plus(to_i64(thread()));
+        let begin = bind(l, "begin", begin, &mut out);
+        for k in 0..FILLED / THREADS {
+            let at = begin.clone().plus(Expr::int((k * THREADS).into()));
+            let to = l.place(self.mem, &extents, &at);
+            let store = Stmt::Store(self.mem, to, Expr::Lit(self.bins.identity()));
+            out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, all.clone()), vec![store], vec![]));
+        }
+        out
+    }
+
+    /// Joins a block's share of a part in the result.
+    fn in_result(&self, l: &mut Lower) -> Result<Vec<Stmt>> {
+        let mut out = Vec::new();
+        let each = Expr::int(FOR_BLOCK.into());
+        let up = self.count.clone().plus(Expr::int(i64::from(FOR_BLOCK) - 1));
+        let blocks = bind(l, "blocks", Expr::binary(BinaryOp::Div, up, each), &mut out);
+        let block = bind(l, "block", to_i64(Expr::Place(Gpu::Block)), &mut out);
+        let part = bind(l, "part", Expr::binary(BinaryOp::Div, block.clone(), blocks.clone()), &mut out);
+        let number = bind(l, "number", Expr::binary(BinaryOp::Rem, block, blocks.clone()), &mut out);
+        let share = self.share(l, &part, (number, blocks), &mut out);
+        let (op, mem) = (self.bins.op, self.mem);
+        self.elements(l, &share, &mut out, &|l, at, value| {
+            Stmt::Update(op, mem, l.place_at(mem, &[part.clone(), at]), value)
+        })?;
+        Ok(out)
+    }
+
+    fn share(
+        &self,
+        l: &mut Lower,
+        part: &Expr,
+        (number, blocks): (Expr, Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Share {
+        let [n, of_part] = self.bins.lengths(&mut l.launch.g).map(|n| l.launch.host(n));
+        let begin = bind(l, "begin", part.clone().times(of_part.clone()), out);
+        let end = bind(l, "end", begin.clone().plus(of_part).min(n), out);
+        Share { begin, end, number, blocks }
+    }
+
+    /// Writes the loops over a block's elements: whole chunks, several elements of a thread at once, and the last chunk,
+    /// which may have fewer, one by one.
+    fn elements(
+        &self,
+        l: &mut Lower,
+        share: &Share,
+        out: &mut Vec<Stmt>,
+        update: &dyn Fn(&mut Lower, Expr, Expr) -> Stmt,
+    ) -> Result<()> {
+        let (v, threads) = (self.layout.v, i64::from(THREADS));
+        let groups = self.groups(l);
+        let chunk = threads * v * groups;
+        let u = l.k.reg("u", Ty::I64);
+        let first = share.number.clone().times(Expr::int(chunk));
+        out.push(Stmt::Var(u, share.begin.clone().plus(first)));
+        let mut full = Vec::new();
+        l.in_block(|l| {
+            let own = Expr::Reg(u).plus(to_i64(thread()).times(Expr::int(v)));
+            let base = bind(l, "base", own, &mut full);
+            let elements = Elements::new(l, base, (0..groups).map(|g| g * threads * v).collect(), v);
+            if !self.layout.strided {
+                elements.load(l, &[], &mut full);
+            }
+            let of = |l: &mut Lower, _, i| self.bins.element(&mut l.launch.g, i);
+            let values = elements.values(l, &[], of, &mut full)?;
+            values.into_iter().for_each(|own| self.one(l, own, update, &mut full));
+            Ok::<_, crate::error::Error>(())
+        })?;
+        let next = Expr::Reg(u).plus(share.blocks.clone().times(Expr::int(chunk)));
+        full.push(Stmt::Assign(u, next));
+        let is_whole = Expr::binary(BinaryOp::Le, Expr::Reg(u).plus(Expr::int(chunk)), share.end.clone());
+        out.push(Stmt::While(is_whole, full));
+        let from = Expr::Reg(u).plus(to_i64(thread()));
+        each(l, (from, share.end.clone()), out, |l, i, body| {
+            l.k.kernel.in_space.push(i.clone());
+            let (_, index) = l.launch.g.fresh_var(Ty::I64);
+            let roots = self.bins.element(&mut l.launch.g, index);
+            let values = l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, body))?;
+            self.one(l, values, update, body);
+            Ok(())
+        })
+    }
+
+    /// Returns how many groups of neighbours a thread has at once.
+    fn groups(&self, l: &Lower) -> i64 {
+        let most = CHUNK / (i64::from(THREADS) * self.layout.v);
+        let affordable = MOST_OPERATIONS / (of_element(l.launch) * self.layout.v);
+        1 << most.min(affordable).clamp(1, 4).ilog2()
+    }
+
+    /// Joins an element to its bin, if it has one.
+    fn one(
+        &self,
+        l: &mut Lower,
+        values: Vec<Expr>,
+        update: &dyn Fn(&mut Lower, Expr, Expr) -> Stmt,
+        out: &mut Vec<Stmt>,
+    ) {
+        let mut values = values.into_iter();
+        let at = bind(l, "at", values.next().expect("the destination"), out);
+        let value = values.next().expect("the element");
+        let from = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(0));
+        let is_inside =
+            Expr::binary(BinaryOp::And, from, Expr::binary(BinaryOp::Lt, at.clone(), self.count.clone()));
+        let update = update(l, at, value);
+        out.push(Stmt::If(is_inside, vec![update], vec![]));
+    }
+}
+
+/// Writes a loop of the block's threads from a first index, the thread's own, up to an end.
+fn each(
+    l: &mut Lower,
+    (from, end): (Expr, Expr),
+    out: &mut Vec<Stmt>,
+    body: impl FnOnce(&mut Lower, Expr, &mut Vec<Stmt>) -> Result<()>,
+) -> Result<()> {
+    let next: Reg = l.k.reg("next", Ty::I64);
+    out.push(Stmt::Var(next, from));
+    let mut inner = Vec::new();
+    let at = bind(l, "k", Expr::Reg(next), &mut inner);
+    body(l, at, &mut inner)?;
+    inner.push(Stmt::Assign(next, Expr::Reg(next).plus(Expr::int(THREADS.into()))));
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(next), end), inner));
+    Ok(())
+}
