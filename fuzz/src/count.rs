@@ -77,8 +77,8 @@ operations! {
     Op::PanelDot { .. } => "panel_dot" Reads,
     Op::ReduceOrdered { .. } => "reduce_ordered" Reads,
     Op::Scan { .. } => "scan" Both,
-    // the passes write orders by places, and nobody else does
-    Op::Argsort(_) | Op::Place { .. } => "argsort" Both,
+    // the passes write orders by places and digits, and nobody else does
+    Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => "argsort" Both,
     Op::SquaredDeviations { .. } => "squared_deviations" Reads,
     Op::Fold { .. } => "fold" Reads,
     Op::Iterate { .. } => "iterate" Both,

@@ -58,10 +58,17 @@ macro_rules! operands {
             Op::MulAdd(a, b, c)
             | Op::Select(a, b, c)
             | Op::Dot { init: a, a: b, b: c }
-            | Op::PanelDot { init: a, a: b, b: c } => {
+            | Op::PanelDot { init: a, a: b, b: c }
+            | Op::DigitCounts { count: a, tiles: b, digits: c } => {
                 $f(a);
                 $f(b);
                 $f(c);
+            }
+            Op::ByDigit { tiles, digits, begins, src } => {
+                $f(tiles);
+                $f(digits);
+                $f(begins);
+                $f(src);
             }
             Op::Slice { src, start, stop, stride, .. } => {
                 $f(src);
@@ -185,10 +192,15 @@ impl Op {
             )
     }
 
-    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan, or elements
-    /// in other places.
+    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan or of a sort,
+    /// or elements in other places.
     pub fn is_stored_apart(&self) -> bool {
-        matches!(self, Op::Scan { .. } | Op::Place { .. })
+        matches!(self, Op::Scan { .. } | Op::Place { .. }) || self.is_step_of_sort()
+    }
+
+    /// Returns whether the operation is a step of a radix sort.
+    pub fn is_step_of_sort(&self) -> bool {
+        matches!(self, Op::DigitCounts { .. } | Op::ByDigit { .. })
     }
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).

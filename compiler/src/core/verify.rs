@@ -33,9 +33,14 @@ pub fn verify(f: &Function) -> Result<()> {
 /// Refuses a function that stores at computed places before any pass: passes know that no two elements go to
 /// one place, and nothing checks that of a text.
 pub fn has_no_places(f: &Function) -> Result<()> {
-    let place = f.graph.reachable(f.roots()).into_iter().find(|n| matches!(f.graph.op(*n), Op::Place { .. }));
+    let is_place = |op: &Op| matches!(op, Op::Place { .. }) || op.is_step_of_sort();
+    let place = f.graph.reachable(f.roots()).into_iter().find(|n| is_place(f.graph.op(*n)));
     if let Some(n) = place {
-        let message = format!("@{}: {n:?} is a `place`, which only passes make", f.name);
+        let what = match f.graph.op(n) {
+            Op::Place { .. } => "a `place`",
+            _ => "a step of a sort",
+        };
+        let message = format!("@{}: {n:?} is {what}, which only passes make", f.name);
         return Err(Error::bug("E0301", message));
     }
     f.steps.iter().try_for_each(|step| has_no_places(step))
@@ -105,7 +110,7 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         {
             return bad(format!("{n:?} is a fresh variable outside any lambda"));
         }
-        if matches!(op, Op::Scan { .. } | Op::Argsort(_) | Op::Place { .. }) {
+        if op.is_stored_apart() || matches!(op, Op::Argsort(_)) {
             is_outside(g, n)?;
         }
         let stores = matches!(op, Op::Materialize(_)) || matches!(op, Op::Elem(..)) && !apart.contains(&n);
@@ -155,7 +160,10 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
 
 /// Whether a node is a part of a scan, which has a launch of its own and so is stored wherever it is needed.
 fn is_part_of_scan(g: &Graph, n: NodeId) -> bool {
-    matches!(g.op(n), Op::Scan { part, .. } if *part != ScanPart::Whole)
+    match g.op(n) {
+        Op::Scan { part, .. } => *part != ScanPart::Whole,
+        op => op.is_step_of_sort(),
+    }
 }
 
 /// Returns where an operation has a tuple that is no element, initial value or result of an operator of a
@@ -175,6 +183,8 @@ fn lengths(op: &Op) -> Vec<NodeId> {
         Op::Slice { start, stop, stride, .. } => vec![*start, *stop, *stride],
         Op::Spread { n, .. } | Op::Iota(n) | Op::Fill(n, _) => vec![*n],
         Op::Scan { part: ScanPart::Totals, init, .. } => vec![*init],
+        Op::DigitCounts { count, tiles, .. } => vec![*count, *tiles],
+        Op::ByDigit { tiles, .. } => vec![*tiles],
         _ => Vec::new(),
     }
 }
@@ -185,7 +195,7 @@ pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
         return Ok(());
     }
     let message = match g.op(n) {
-        Op::Argsort(_) | Op::Place { .. } => {
+        Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => {
             "a sort or a filter inside of a closure: each element would have its own, and this version does not sort \
              or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
         }
@@ -234,6 +244,8 @@ pub fn is_fused(f: &Function) -> bool {
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
             Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) => false,
             Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at).is_some(),
+            Op::DigitCounts { digits, .. } => made(*digits),
+            Op::ByDigit { digits, begins, src, .. } => [digits, begins, src].into_iter().all(|x| made(*x)),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
             Op::Materialize(x) => made(*x) || g.op(*x).is_stored_apart(),
             Op::Elem(x, i) if matches!(g.op(*x), Op::Scan { part: ScanPart::Tiles, .. }) => {

@@ -317,6 +317,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         Op::Iterate { .. } => Vec::new(),
         // the tiles
         Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![*count],
+        Op::DigitCounts { tiles, .. } | Op::ByDigit { tiles, .. } => vec![*tiles],
         Op::Place { at, .. } => domain(g, Placed::scan(g, *at)),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }

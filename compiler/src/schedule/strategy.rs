@@ -46,6 +46,8 @@ pub enum Strategy {
     SequentialFold,
     /// A part of a scan: the totals of its tiles, what stands before each, or their scans behind that.
     Scan,
+    /// A step of a radix sort: the counts of digits in each tile, or the moves of its elements.
+    RadixSort,
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
     TemporalBlocking,
@@ -80,6 +82,7 @@ impl Strategy {
             Strategy::TensorProduct => "tensor-product",
             Strategy::SequentialFold => "fold",
             Strategy::Scan => "scan",
+            Strategy::RadixSort => "radix-sort",
             Strategy::TemporalBlocking => "steps",
             Strategy::StencilChain => "stencil-chain",
         }
@@ -93,7 +96,7 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
-            | TemporalBlocking | StencilChain => false,
+            | RadixSort | TemporalBlocking | StencilChain => false,
         }
     }
 }
@@ -124,6 +127,7 @@ impl fmt::Display for Strategy {
             Strategy::TensorProduct => "matrix product by tensor cores",
             Strategy::SequentialFold => "sequential fold",
             Strategy::Scan => "scan by tiles",
+            Strategy::RadixSort => "radix sort by tiles",
             Strategy::TemporalBlocking => "temporal blocking in registers",
             Strategy::StencilChain => "chain of stencils, stage by stage",
         })

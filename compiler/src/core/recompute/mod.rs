@@ -172,6 +172,10 @@ impl Decide {
                         self.launch(n, &[src], &[init], true)
                     }
                     Op::Place { at, src } => self.launch(n, &[at, src], &[], false),
+                    Op::DigitCounts { digits, .. } => self.launch(n, &[digits], &[], false),
+                    Op::ByDigit { digits, begins, src, .. } => {
+                        self.launch(n, &[digits, begins, src], &[], false);
+                    }
                     Op::Scan { init, src, .. } => {
                         let before = self.context(&[init], false);
                         let ready = self.context(&[src], true).max(before);
@@ -180,7 +184,7 @@ impl Decide {
                     _ => self.launch(n, &[x], &[], false),
                 },
                 // what is stored of it has been seen
-                Op::Scan { .. } | Op::Place { .. } => {}
+                ref op if op.is_stored_apart() => {}
                 Op::Iterate { count, args, .. } => {
                     let is_scalar = |a: &NodeId| g.ty(*a).is_scalar();
                     let (mut scalars, arrays): (Vec<NodeId>, Vec<NodeId>) =

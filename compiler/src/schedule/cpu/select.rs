@@ -12,6 +12,7 @@ use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredCol
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
+use crate::schedule::radix::RadixStep;
 use crate::schedule::scans::Scan;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
@@ -20,6 +21,8 @@ use std::rc::Rc;
 pub enum Choice {
     /// A part of a scan.
     Scan(Scan),
+    /// A step of a radix sort.
+    RadixSort(RadixStep),
     /// A fold: one loop in index order.
     SequentialFold,
     /// The fixed tree over all elements, with any number of stored arrays.
@@ -59,6 +62,9 @@ pub enum Choice {
 pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if let Some(scan) = l.facts.whole_scan.clone().or_else(|| Scan::of(&l.g, &fused.items)) {
         return Choice::Scan(scan);
+    }
+    if let Some(step) = RadixStep::of(&l.g, &fused.items) {
+        return Choice::RadixSort(step);
     }
     if let Some(kept) = &l.facts.resident {
         return match kept.along {
@@ -124,6 +130,7 @@ impl Choice {
     pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
             Choice::Scan(_) => Strategy::Scan,
+            Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,

@@ -13,6 +13,7 @@ pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
+use crate::schedule::radix::RadixStep;
 use crate::schedule::scans::Scan;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
@@ -46,6 +47,8 @@ pub enum Choice {
     TensorProduct(tensor_product::TensorProductParams),
     /// A part of a scan.
     Scan(Scan),
+    /// A step of a radix sort.
+    RadixSort(RadixStep),
     /// Folds in index order, in one block.
     SequentialFold,
     /// A map with one element per thread, for few elements.
@@ -122,6 +125,7 @@ impl Choice {
             Choice::Product(_) => Strategy::Product,
             Choice::TensorProduct(_) => Strategy::TensorProduct,
             Choice::Scan(_) => Strategy::Scan,
+            Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
             Choice::Reduction | Choice::PackedReduction { .. } => Strategy::Reduction,
