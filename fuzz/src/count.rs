@@ -77,8 +77,8 @@ operations! {
     Op::PanelDot { .. } => "panel_dot" Reads,
     Op::ReduceOrdered { .. } => "reduce_ordered" Reads,
     Op::Scan { .. } => "scan" Both,
-    // the passes write orders by places, and nobody else does
-    Op::Argsort(_) | Op::Place { .. } => "argsort" Both,
+    // the passes write orders by places and digits, and nobody else does
+    Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => "argsort" Both,
     // what makes it stores it, and reads it by columns
     Op::Bins { .. } => "bins" Leaf,
     Op::SquaredDeviations { .. } => "squared_deviations" Reads,

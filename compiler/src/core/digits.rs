@@ -1,40 +1,40 @@
-//! The step that orders keys by one more digit, from the lowest to the highest (radix sort: least significant digit
-//! first). Elements with equal digits keep their order.
+//! The step that orders keys by one more digit of 8 bits, from the lowest to the highest (radix sort: least significant
+//! digit first). Elements with equal digits keep their order.
 //!
 //! ```text
 //! step @digits(%keys, %order) -> (next, order):
-//!   %totals = scan_totals (+) of each key's counter        how often each digit occurs in a tile
-//!   %ends = scan (+) over %totals, digit by digit          how many keys stand before each tile's, by digit
-//!   next, order = place %keys, %order at %ends + scan_tiles (+) of each key's counter
+//!   %digits = map %keys                                     digit number `turn` of each key
+//!   %counts = digit_counts (256 %tiles) of %tiles by %digits     how often each digit occurs in each tile
+//!   %ends = scan (+) over %counts                           digit by digit, so that all tiles of a digit are neighbours
+//!   %begins = 0 and all of %ends but the last
+//!   next, order = by_digit %keys, %order of %tiles by %digits at %begins
 //! ```
 //!
-//! The counters of a tile, 16 bits for each digit, lie in one word, so that one scan counts all digits: a tile has
-//! less than 2^16 elements.
+//! A step has five launches: the counts, the scan's three parts, and the moves. The counts are a matrix of digits and
+//! tiles, so that what the scan has at digit d of tile t is how many elements come before that tile's elements of the digit:
+//! all of smaller digits, and those of the same digit in the tiles before. A tile orders its own elements
+//! (`schedule/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort for vector
+//! multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream architectures", 2010).
 
 use super::arithmetic::{binary, binary_digits, with_number as with};
-use super::scan_stages::tiles;
-use super::simplify::simplify;
+use super::simplify::{extent, simplify};
 use super::verify::is_host;
-use super::{Function, Graph, Lambda, NodeId, Op, Output, Param, SCAN_TILE, ScanPart, Type};
+use super::{Function, Graph, NodeId, Op, Output, Param, ScanPart, Type};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The bits of a digit.
-const BITS: i64 = 2;
-const DIGITS: i64 = 1 << BITS;
-/// The bits of a counter.
-const WIDTH: i64 = 64 / DIGITS;
+const BITS: i64 = 8;
+/// The values of a digit.
+pub const DIGITS: i64 = 1 << BITS;
+/// The type of the indices that move with keys.
+pub const INDEX: Ty = Ty::U32;
+/// The elements of a tile.
+pub const DIGIT_TILE: i64 = 8192;
 
-/// More digits than that are never faster: no vector in memory has so many elements.
-const MOST: i64 = 30;
-
-/// The number of digits of the keys of a vector, if they may be faster than merges. Where an i64 is clamped to 0 .. m,
-/// and the host knows m, it has as many as m.
-pub fn count(g: &mut Graph, x: NodeId, key: Ty) -> Option<NodeId> {
-    let bits = 8 * key.size() as i64;
-    if bits > MOST * BITS && greatest(g, x).is_none() {
-        return None;
-    }
-    let bits = g.lit(Lit::i64(bits));
+/// The number of digits of the keys of a vector. Where an i64 is clamped to 0 .. m, and the host knows m, it has as many
+/// as m.
+pub fn count(g: &mut Graph, x: NodeId, key: Ty) -> NodeId {
+    let bits = g.lit(Lit::i64(8 * key.size() as i64));
     let bits = match greatest(g, x) {
         Some(greatest) => {
             let own = binary_digits(g, greatest);
@@ -43,7 +43,7 @@ pub fn count(g: &mut Graph, x: NodeId, key: Ty) -> Option<NodeId> {
         None => bits,
     };
     let up = with(g, BinaryOp::Add, bits, BITS - 1);
-    Some(with(g, BinaryOp::Div, up, BITS))
+    with(g, BinaryOp::Div, up, BITS)
 }
 
 /// The number to which the elements of a vector are clamped from above, if they are clamped from below to 0.
@@ -59,159 +59,85 @@ fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
     (is_clamped && g.is_closed(most) && is_host(g, most)).then_some(most)
 }
 
-/// Whether so many digits are ordered faster than runs are merged `merges` times: a digit takes six launches, a merge
-/// two, which is what counts for short vectors (`bench/NOTES.md`, "Places").
-pub fn are_faster(g: &mut Graph, digits: NodeId, merges: NodeId) -> NodeId {
-    let most = with(g, BinaryOp::Sub, merges, 10);
-    binary(g, BinaryOp::Le, digits, most)
+/// Whether so many digits are ordered faster than runs of `n` elements are merged `merges` times, and indices have room:
+/// a digit takes five launches, a merge two, which is what counts for short vectors (`bench/NOTES.md`, "Radix sort").
+pub fn are_faster(g: &mut Graph, n: NodeId, digits: NodeId, merges: NodeId) -> NodeId {
+    let launches = with(g, BinaryOp::Mul, digits, 5);
+    let most = with(g, BinaryOp::Mul, merges, 2);
+    let are_fewer = binary(g, BinaryOp::Le, launches, most);
+    let have_room = with(g, BinaryOp::Le, n, 1 << (8 * INDEX.size()));
+    binary(g, BinaryOp::And, are_fewer, have_room)
 }
 
 /// The step of the digit that has the number of the step.
 pub fn step(f: &Function, key: Ty) -> Function {
     let param = |name: &str, ty| Param { name: name.into(), ty: Type::vector(ty) };
     let name = format!("{}__digits_{key}", f.name);
-    let mut step = Function::new(&name, vec![param("keys", key), param("order", Ty::I64)]);
+    let mut step = Function::new(&name, vec![param("keys", key), param("order", INDEX)]);
     step.loc.clone_from(&f.loc);
     step.is_step = true;
     let g = &mut step.graph;
     let [keys, order] = [0, 1].map(NodeId);
-    let places = places(g, keys);
-    let mut placed = |name: &str, src: NodeId| {
-        let placed = g.add(Op::Place { at: places, src });
-        Output { name: name.into(), value: g.add(Op::Materialize(placed)) }
+    let lambda = g.lambda(&[key], |g, key| digit(g, key[0]));
+    let digits = g.add(Op::Map(lambda, vec![keys]));
+    let n = extent(g, keys, 0);
+    let up = with(g, BinaryOp::Add, n, DIGIT_TILE - 1);
+    let tiles = with(g, BinaryOp::Div, up, DIGIT_TILE);
+    let begins = begins(g, digits, tiles);
+    let mut moved = |name: &str, src: NodeId| {
+        let moved = g.add(Op::ByDigit { tiles, digits, begins, src });
+        Output { name: name.into(), value: g.add(Op::Materialize(moved)) }
     };
-    let next = placed("keys", keys);
-    step.results = vec![next, placed("order", order)];
+    let next = moved("keys", keys);
+    step.results = vec![next, moved("order", order)];
     step
 }
 
-/// Where each key goes.
-fn places(g: &mut Graph, keys: NodeId) -> NodeId {
-    use BinaryOp::{Add, Div, Max, Mul, Sub};
-    let n = g.add(Op::Len(keys, 0));
-    let tiles = tiles(g, keys);
-    let totals = totals(g, (keys, n), tiles);
-    let counts = {
-        let divisor = with(g, Max, tiles, 1);
-        let count = with(g, Mul, tiles, DIGITS);
-        let lambda = g.lambda(&[Ty::I64], |g, i| {
-            let digit = binary(g, Div, i[0], divisor);
-            let tile = binary(g, BinaryOp::Rem, i[0], divisor);
-            let word = g.add(Op::Elem(totals, vec![tile]));
-            counter(g, word, digit)
-        });
-        g.add(Op::Generate(vec![count], lambda))
-    };
+/// Where the elements of each tile and digit go.
+fn begins(g: &mut Graph, digits: NodeId, tiles: NodeId) -> NodeId {
+    let count = with(g, BinaryOp::Mul, tiles, DIGITS);
+    let counts = g.add(Op::DigitCounts { count, tiles, digits });
+    let counts = g.add(Op::Materialize(counts));
+    let wide = g.lambda(&[Ty::I32], |g, n| simplify(g, Op::Cast(Ty::I64, n[0])));
+    let src = g.add(Op::Map(wide, vec![counts]));
+    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
     let zero = g.lit(Lit::i64(0));
-    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(Add, v[0], v[1])));
-    let ends = Op::Scan { part: ScanPart::Whole, join, init: zero, src: counts, which: 0 };
-    let ends = g.add(ends);
-    let inside = in_tiles(g, keys, tiles);
+    let ends = g.add(Op::Scan { part: ScanPart::Whole, join, init: zero, src, which: 0 });
     let lambda = g.lambda(&[Ty::I64], |g, i| {
-        let key = g.add(Op::Elem(keys, vec![i[0]]));
-        let digit = digit(g, key);
-        let word = g.add(Op::Elem(inside, vec![i[0]]));
-        let tile = with(g, Div, i[0], SCAN_TILE);
-        let own = {
-            let of_digit = binary(g, Mul, digit, tiles);
-            binary(g, Add, of_digit, tile)
-        };
-        let is_first = with(g, BinaryOp::Eq, own, 0);
-        let before = with(g, Sub, own, 1);
-        let before = with(g, Max, before, 0);
+        let is_first = with(g, BinaryOp::Eq, i[0], 0);
+        let before = with(g, BinaryOp::Sub, i[0], 1);
+        let before = with(g, BinaryOp::Max, before, 0);
         let before = g.add(Op::Elem(ends, vec![before]));
-        let before = simplify(g, Op::Select(is_first, zero, before));
-        // the scan counts the key itself
-        let up_to = counter(g, word, digit);
-        let place = binary(g, Add, before, up_to);
-        with(g, Sub, place, 1)
+        simplify(g, Op::Select(is_first, zero, before))
     });
-    g.add(Op::Generate(vec![n], lambda))
+    g.add(Op::Generate(vec![count], lambda))
 }
 
-/// The counters of each tile. The last tile is filled up with elements that count nothing.
-fn totals(g: &mut Graph, (keys, n): (NodeId, NodeId), tiles: NodeId) -> NodeId {
-    let filled = with(g, BinaryOp::Mul, tiles, SCAN_TILE);
-    let last = with(g, BinaryOp::Sub, n, 1);
-    let lambda = g.lambda(&[Ty::I64], |g, i| {
-        let is_inside = binary(g, BinaryOp::Lt, i[0], n);
-        let inside = binary(g, BinaryOp::Min, i[0], last);
-        let key = g.add(Op::Elem(keys, vec![inside]));
-        let word = counted(g, key);
-        let zero = g.lit(Lit::zero(Ty::U64));
-        simplify(g, Op::Select(is_inside, word, zero))
-    });
-    let src = g.add(Op::Generate(vec![filled], lambda));
-    let join = join(g);
-    let part = g.add(Op::Scan { part: ScanPart::Totals, join, init: tiles, src, which: 0 });
-    g.add(Op::Materialize(part))
-}
-
-/// The counters of the keys of a tile up to each key.
-fn in_tiles(g: &mut Graph, keys: NodeId, tiles: NodeId) -> NodeId {
-    let ty = g.ty(keys).elem;
-    let lambda = g.lambda(&[ty], |g, key| counted(g, key[0]));
-    let src = g.add(Op::Map(lambda, vec![keys]));
-    let zero = g.lit(Lit::zero(Ty::U64));
-    let init = g.add(Op::Fill(tiles, zero));
-    let join = join(g);
-    g.add(Op::Scan { part: ScanPart::Tiles, join, init, src, which: 0 })
-}
-
-/// The sums of the counters of two parts.
-fn join(g: &mut Graph) -> Lambda {
-    g.lambda(&[Ty::U64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])))
-}
-
-/// The digit of a key that has the number of the step, i64. Of signed keys the sign is reversed, so that negative
+/// The digit of a key that has the number of the step, i32. Of signed keys the sign is reversed, so that negative
 /// ones come first.
 fn digit(g: &mut Graph, key: NodeId) -> NodeId {
     use BinaryOp::{And, Mul, Shr, Xor};
     let ty = g.ty(key).elem;
     let width = 8 * ty.size() as u32;
-    let word = |g: &mut Graph, bits: u64| g.lit(Lit::from_word(Ty::U64, bits));
-    let mut bits = simplify(g, Op::Cast(Ty::U64, key));
+    let wide = if width > 32 { Ty::U64 } else { Ty::U32 };
+    let word = |g: &mut Graph, bits: u64| g.lit(Lit::from_word(wide, bits));
+    let mut bits = simplify(g, Op::Cast(wide, key));
     if ty.is_signed() {
         let sign = word(g, 1 << (width - 1));
         bits = binary(g, Xor, bits, sign);
-        let all = word(g, u64::MAX >> (64 - width));
-        bits = binary(g, And, bits, all);
     }
     let turn = g.add(Op::Turn);
     let shift = with(g, Mul, turn, BITS);
-    let shift = simplify(g, Op::Cast(Ty::U64, shift));
+    let shift = simplify(g, Op::Cast(wide, shift));
     let shifted = binary(g, Shr, bits, shift);
     let most = word(g, DIGITS as u64 - 1);
     let digit = binary(g, And, shifted, most);
-    simplify(g, Op::Cast(Ty::I64, digit))
-}
-
-/// The counters of one key.
-fn counted(g: &mut Graph, key: NodeId) -> NodeId {
-    let digit = digit(g, key);
-    let shift = shift(g, digit);
-    let one = g.lit(Lit::from_word(Ty::U64, 1));
-    binary(g, BinaryOp::Shl, one, shift)
-}
-
-/// The counter of a digit, i64.
-fn counter(g: &mut Graph, word: NodeId, digit: NodeId) -> NodeId {
-    let shift = shift(g, digit);
-    let shifted = binary(g, BinaryOp::Shr, word, shift);
-    let most = g.lit(Lit::from_word(Ty::U64, (1 << WIDTH) - 1));
-    let count = binary(g, BinaryOp::And, shifted, most);
-    simplify(g, Op::Cast(Ty::I64, count))
-}
-
-/// Where the counter of a digit begins in the word.
-fn shift(g: &mut Graph, digit: NodeId) -> NodeId {
-    let shift = with(g, BinaryOp::Mul, digit, WIDTH);
-    simplify(g, Op::Cast(Ty::U64, shift))
+    simplify(g, Op::Cast(Ty::I32, digit))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BITS, step};
+    use super::{BITS, INDEX, step};
     use crate::core::interp::{Value, run};
     use crate::core::{Form, Function, Op, Output, Param, Type};
     use crate::scalar::{Lit, Ty};
@@ -224,14 +150,15 @@ mod tests {
         let g = &mut f.graph;
         let x = g.add(Op::Param(0));
         let n = g.add(Op::Len(x, 0));
-        let indices = g.add(Op::Iota(n));
+        let narrow = g.lambda(&[Ty::I64], |g, i| g.add(Op::Cast(INDEX, i[0])));
+        let indices = g.add(Op::Generate(vec![n], narrow));
         let count = g.lit(Lit::i64((8 * ty.size() as u64).div_ceil(BITS as u64) as i64));
         let args = vec![x, indices];
         let value = g.add(Op::Iterate { step: 0, which: 1, form: Form::Last, count, args });
         f.results = vec![Output { name: "order".into(), value }];
         let found = run(&f, &[Value::Vector(keys.to_vec())]).expect("it runs").results.remove(0);
         let Value::Vector(order) = found else { panic!("a vector") };
-        order.into_iter().map(Lit::as_i64).collect()
+        order.into_iter().map(|i| i.bits as i64).collect()
     }
 
     #[test]

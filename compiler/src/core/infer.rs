@@ -19,6 +19,10 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         t if t.rank > 0 => Ok(t),
         t => Err(format!("{what} must be an array, not {t}")),
     };
+    let digits = |n: NodeId| match g.ty(n) {
+        t if t == Type::vector(Ty::I32) => Ok(()),
+        t => Err(format!("the digits must be a vector of i32, not {t}")),
+    };
     let axis = |n: NodeId, axis: u8, what: &str| match array(n, what)? {
         t if axis < t.rank => Ok(t),
         t => Err(format!("{what} has no axis {axis}: it is {t}")),
@@ -224,6 +228,21 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
                     Type::array(t.elem, 2)
                 }
                 (_, t) => return Err(format!("bins take vectors, not {t}")),
+            }
+        }
+        Op::DigitCounts { count, tiles, digits: list } => {
+            index(*count, "the number of counters")?;
+            index(*tiles, "the number of tiles")?;
+            digits(*list)?;
+            Type::vector(Ty::I32)
+        }
+        Op::ByDigit { tiles, digits: list, begins, src } => {
+            index(*tiles, "the number of tiles")?;
+            digits(*list)?;
+            same(array(*begins, "the places")?.elem, Ty::I64, "places and indices")?;
+            match (g.ty(*begins).rank, g.ty(*src)) {
+                (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => t,
+                (_, t) => return Err(format!("by_digit takes vectors, not {t}")),
             }
         }
         Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {

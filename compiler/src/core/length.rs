@@ -28,7 +28,9 @@ impl Length {
             | Op::Materialize(x)
             | Op::Argsort(x)
             | Op::Scan { src: x, .. }
-            | Op::Place { src: x, .. } => Length::Of(*x, axis),
+            | Op::Place { src: x, .. }
+            | Op::ByDigit { src: x, .. } => Length::Of(*x, axis),
+            Op::DigitCounts { count, .. } => Length::Is(*count),
             Op::Iterate { which, form, count, args, .. } => {
                 let state = axis_of_state(*form, args[*which as usize], axis);
                 state.map_or(Length::Is(*count), |(state, axis)| Length::Of(state, axis))

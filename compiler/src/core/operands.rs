@@ -58,7 +58,8 @@ macro_rules! operands {
             Op::MulAdd(a, b, c)
             | Op::Select(a, b, c)
             | Op::Dot { init: a, a: b, b: c }
-            | Op::PanelDot { init: a, a: b, b: c } => {
+            | Op::PanelDot { init: a, a: b, b: c }
+            | Op::DigitCounts { count: a, tiles: b, digits: c } => {
                 $f(a);
                 $f(b);
                 $f(c);
@@ -67,6 +68,12 @@ macro_rules! operands {
                 $f(parts);
                 $f(count);
                 $f(at);
+                $f(src);
+            }
+            Op::ByDigit { tiles, digits, begins, src } => {
+                $f(tiles);
+                $f(digits);
+                $f(begins);
                 $f(src);
             }
             Op::Slice { src, start, stop, stride, .. } => {
@@ -191,10 +198,15 @@ impl Op {
             )
     }
 
-    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan, elements
-    /// in other places, or bins.
+    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan or of a sort,
+    /// elements in other places, or bins.
     pub fn is_stored_apart(&self) -> bool {
-        matches!(self, Op::Scan { .. } | Op::Place { .. } | Op::Bins { .. })
+        matches!(self, Op::Scan { .. } | Op::Place { .. } | Op::Bins { .. }) || self.is_step_of_sort()
+    }
+
+    /// Returns whether the operation is a step of a radix sort.
+    pub fn is_step_of_sort(&self) -> bool {
+        matches!(self, Op::DigitCounts { .. } | Op::ByDigit { .. })
     }
 
     /// Returns whether evaluating the operation may leave an error record (semantics section 6).

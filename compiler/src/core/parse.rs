@@ -230,6 +230,16 @@ impl Parser<'_> {
                 Op::Place { at: self.after("at")?, src }
             }
             "bins" => self.bins()?,
+            "digit_counts" => Op::DigitCounts {
+                count: self.operand()?,
+                tiles: self.after("of")?,
+                digits: self.after("by")?,
+            },
+            "by_digit" => {
+                let src = self.operand()?;
+                let (tiles, digits) = (self.after("of")?, self.after("by")?);
+                Op::ByDigit { tiles, digits, begins: self.after("at")?, src }
+            }
             "materialize" => Op::Materialize(self.operand()?),
             "fill" => Op::Fill(self.operand()?, self.after(",")?),
             "slice" => Op::Slice {

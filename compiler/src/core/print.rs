@@ -154,6 +154,8 @@ impl Printer<'_> {
             Op::Argsort(_) => format!("argsort {}", o[0]),
             Op::Place { .. } => format!("place {} at {}", o[1], o[0]),
             Op::Bins { op, .. } => format!("bins {op} of {}, {} over {} at {}", o[0], o[1], o[3], o[2]),
+            Op::DigitCounts { .. } => format!("digit_counts {} of {} by {}", o[0], o[1], o[2]),
+            Op::ByDigit { .. } => format!("by_digit {} of {} by {} at {}", o[3], o[0], o[1], o[2]),
             Op::Materialize(_) => format!("materialize {}", o[0]),
             Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),

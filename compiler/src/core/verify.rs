@@ -33,9 +33,14 @@ pub fn verify(f: &Function) -> Result<()> {
 /// Refuses a function that stores at computed places before any pass: passes know that no two elements go to
 /// one place, and nothing checks that of a text.
 pub fn has_no_places(f: &Function) -> Result<()> {
-    let place = f.graph.reachable(f.roots()).into_iter().find(|n| matches!(f.graph.op(*n), Op::Place { .. }));
+    let is_place = |op: &Op| matches!(op, Op::Place { .. }) || op.is_step_of_sort();
+    let place = f.graph.reachable(f.roots()).into_iter().find(|n| is_place(f.graph.op(*n)));
     if let Some(n) = place {
-        let message = format!("@{}: {n:?} is a `place`, which only passes make", f.name);
+        let what = match f.graph.op(n) {
+            Op::Place { .. } => "a `place`",
+            _ => "a step of a sort",
+        };
+        let message = format!("@{}: {n:?} is {what}, which only passes make", f.name);
         return Err(Error::bug("E0301", message));
     }
     f.steps.iter().try_for_each(|step| has_no_places(step))
@@ -102,7 +107,7 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
         {
             return bad(format!("{n:?} is a fresh variable outside any lambda"));
         }
-        if matches!(op, Op::Scan { .. } | Op::Argsort(_) | Op::Place { .. } | Op::Bins { .. }) {
+        if op.is_stored_apart() || matches!(op, Op::Argsort(_)) {
             is_outside(g, n)?;
         }
         let stores = matches!(op, Op::Materialize(_)) || matches!(op, Op::Elem(..)) && !apart.contains(&n);
@@ -151,12 +156,12 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
     checked && gets(step) && given.starts_with(&states) && states.iter().all(|ty| !ty.is_scalar())
 }
 
-/// Whether a node is a part of a scan, or bins, which have a launch of their own and so are stored wherever they are
-/// needed.
+/// Whether a node is a part of a scan or a sort, or bins, which have a launch of their own and so are stored wherever they
+/// are needed.
 fn is_part(g: &Graph, n: NodeId) -> bool {
     match g.op(n) {
         Op::Scan { part, .. } => *part != ScanPart::Whole,
-        op => matches!(op, Op::Bins { .. }),
+        op => op.is_step_of_sort() || matches!(op, Op::Bins { .. }),
     }
 }
 
@@ -182,6 +187,8 @@ fn lengths(op: &Op) -> Vec<NodeId> {
         Op::Spread { n, .. } | Op::Iota(n) | Op::Fill(n, _) => vec![*n],
         Op::Scan { part: ScanPart::Totals, init, .. } => vec![*init],
         Op::Bins { parts, count, .. } => vec![*parts, *count],
+        Op::DigitCounts { count, tiles, .. } => vec![*count, *tiles],
+        Op::ByDigit { tiles, .. } => vec![*tiles],
         _ => Vec::new(),
     }
 }
@@ -196,7 +203,7 @@ pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
             "a scatter or a histogram inside of a closure: each element would have its own, and this version has none \
              of rows or segments; scatter the whole vector outside, and read it at an index"
         }
-        Op::Argsort(_) | Op::Place { .. } => {
+        Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => {
             "a sort or a filter inside of a closure: each element would have its own, and this version does not sort \
              or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
         }
@@ -246,6 +253,8 @@ pub fn is_fused(f: &Function) -> bool {
             Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) => false,
             Op::Bins { at, src, .. } => made(*at) && made(*src),
             Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at).is_some(),
+            Op::DigitCounts { digits, .. } => made(*digits),
+            Op::ByDigit { digits, begins, src, .. } => [digits, begins, src].into_iter().all(|x| made(*x)),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),
             Op::Materialize(x) => made(*x) || g.op(*x).is_stored_apart(),
             Op::Elem(x, i) if matches!(g.op(*x), Op::Scan { part: ScanPart::Tiles, .. }) => {

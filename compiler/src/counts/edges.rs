@@ -2,6 +2,7 @@
 
 use super::model::{ASSUMED_STEPS, Edge, Kind, is_rare};
 use super::walk::Walk;
+use crate::core::digits::{DIGIT_TILE, DIGITS};
 use crate::core::{Lambda, NodeId, Op, Var, element_loops, tuples};
 use crate::scalar::Ty;
 
@@ -54,6 +55,15 @@ impl Walk<'_> {
             Op::Place { at, src } | Op::Bins { at, src, .. } => {
                 let each = [*at, *src].map(|x| self.element(n, x));
                 each.into_iter().map(|x| edge(x, 1.0, Kind::Element)).collect()
+            }
+            Op::DigitCounts { digits, .. } => {
+                let digit = self.element(n, *digits);
+                vec![edge(digit, DIGIT_TILE as f64 / DIGITS as f64, Kind::Element)]
+            }
+            Op::ByDigit { digits, begins, src, .. } => {
+                let each = [*digits, *src].map(|x| self.element(n, x));
+                let begin = self.element(n, *begins);
+                each.into_iter().chain([begin]).map(|x| edge(x, 1.0, Kind::Element)).collect()
             }
             Op::SquaredDeviations { init, src } => {
                 let length = self.elements(*src);

@@ -180,6 +180,12 @@ impl Body {
                 self.sequence(g, *places, at);
                 self.sequence(g, *src, at);
             }
+            Op::DigitCounts { digits, .. } => self.sequence(g, *digits, at),
+            Op::ByDigit { digits, begins, src, .. } => {
+                for x in [digits, begins, src] {
+                    self.sequence(g, *x, at);
+                }
+            }
             Op::Reduce { join: lambda, src, .. }
             | Op::Scan { join: lambda, src, .. }
             | Op::Fold { step: lambda, src, .. } => {
@@ -359,6 +365,8 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::Argsort(_) => "argsort",
         Op::Place { .. } => "place",
         Op::Bins { .. } => "bins",
+        Op::DigitCounts { .. } => "digit_counts",
+        Op::ByDigit { .. } => "by_digit",
         Op::Dot { .. } => "dot",
         Op::PanelDot { .. } => "panel_dot",
         Op::SquaredDeviations { .. } => "squared_deviations",

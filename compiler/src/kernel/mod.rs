@@ -140,6 +140,10 @@ pub enum Stmt {
     /// register is true for the last arrival. Its thread then sees everything that the other
     /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
+    /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other, in
+    /// ascending order, gets the element and adds 1 to it. Each lane may count at another one. Before it, the
+    /// accesses of memory are ordered as by a broadcast.
+    Count(Reg, Mem, Expr),
     /// GPU: a barrier of all blocks of the cluster, all of which have begun after it. Unless it is
     /// `relaxed`, everything that their threads wrote before is visible to all of them after it.
     ClusterBarrier {

@@ -216,6 +216,12 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             c.expect("=")?;
             Stmt::Pack(r, list(c, k)?)
         }
+        "count" => {
+            let r = define(c, k, Some(Ty::U32))?;
+            c.expect("=")?;
+            let (m, i) = element(c, k)?;
+            Stmt::Count(r, m, i)
+        }
         "copy_group" => Stmt::CopyGroup,
         "copy_wait" => Stmt::CopyWait(u32::try_from(c.number()?).map_err(|_| c.error("too many groups"))?),
         "load_matrices" => {

@@ -220,6 +220,14 @@ impl Fuse {
                 let (at, src) = (self.generate(g, at), self.generate(g, src));
                 g.add(Op::Bins { op, parts, count, at, src })
             }
+            Op::DigitCounts { count, tiles, digits } => {
+                let digits = self.generate(g, digits);
+                g.add(Op::DigitCounts { count, tiles, digits })
+            }
+            Op::ByDigit { tiles, digits, begins, src } => {
+                let [digits, begins, src] = [digits, begins, src].map(|x| self.generate(g, x));
+                g.add(Op::ByDigit { tiles, digits, begins, src })
+            }
             Op::Materialize(x) if g.op(x).is_stored_apart() => g.add(Op::Materialize(x)),
             Op::Materialize(x) => self.stored(g, x),
             Op::Iterate { step, which, form, count, args } => {

@@ -73,29 +73,46 @@ fn key_type(ty: Ty) -> Ty {
     }
 }
 
-/// The iterations that order the elements of a vector, of which one has no steps: that by merges or, if there are enough
-/// elements, that by digits.
+/// The order of a vector's elements by an iteration over digits, if there are enough elements, or else by one that merges.
+/// Both stand in the program. That of the two which a call does not need has one element and no steps.
+///
+/// Indices move as u32 while there are digits: twice as many elements then have room in a tile's shared memory.
 fn order(g: &mut Graph, x: NodeId, steps: &mut Steps) -> NodeId {
     let ty = g.ty(x).elem;
     let n = g.add(Op::Len(x, 0));
-    let lambda = g.lambda(&[ty], |g, v| key(g, v[0], ty));
-    let keys = g.add(Op::Map(lambda, vec![x]));
-    let keys = g.add(Op::Materialize(keys));
-    let indices = g.add(Op::Iota(n));
-    let indices = g.add(Op::Materialize(indices));
-    let key = g.ty(keys).elem;
-    let iterate = |step, which, count, args| Op::Iterate { step, which, form: Form::Last, count, args };
-    let (mut states, mut merges) = (vec![keys, indices], merges(g, n));
-    if let Some(digits) = digits::count(g, x, key) {
-        let zero = g.lit(Lit::i64(0));
-        let is_long = digits::are_faster(g, digits, merges);
-        let counts = [(digits, zero), (zero, merges)];
-        let [digits, others] = counts.map(|(long, short)| simplify(g, Op::Select(is_long, long, short)));
-        let step = steps.number(key, true);
-        states = (0..2).map(|which| g.add(iterate(step, which, digits, states.clone()))).collect();
-        merges = others;
-    }
-    g.add(iterate(steps.number(key, false), 1, merges, states))
+    let (merges, digits) = (merges(g, n), digits::count(g, x, key_type(ty)));
+    let is_long = digits::are_faster(g, n, digits, merges);
+    let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
+    let few = binary(g, BinaryOp::Min, n, one);
+    let mut order = |by_digits: bool, count: NodeId| {
+        let of = |g: &mut Graph, all: NodeId, none: NodeId| {
+            let (long, short) = if by_digits { (all, none) } else { (none, all) };
+            simplify(g, Op::Select(is_long, long, short))
+        };
+        let (length, count) = (of(g, n, few), of(g, count, zero));
+        let lambda = g.lambda(&[Ty::I64], |g, i| {
+            let x = g.add(Op::Elem(x, vec![i[0]]));
+            key(g, x, ty)
+        });
+        let keys = g.add(Op::Generate(vec![length], lambda));
+        let index = if by_digits { digits::INDEX } else { Ty::I64 };
+        let lambda = g.lambda(&[Ty::I64], |g, i| simplify(g, Op::Cast(index, i[0])));
+        let indices = g.add(Op::Generate(vec![length], lambda));
+        let args = [keys, indices].map(|x| g.add(Op::Materialize(x))).to_vec();
+        let step = steps.number(key_type(ty), by_digits);
+        (length, g.add(Op::Iterate { step, which: 1, form: Form::Last, count, args }))
+    };
+    let both = [order(true, digits), order(false, merges)];
+    let lambda = g.lambda(&[Ty::I64], |g, i| {
+        let [long, short] = both.map(|(length, order)| {
+            let last = with_number(g, BinaryOp::Sub, length, 1);
+            let i = binary(g, BinaryOp::Min, i[0], last);
+            let index = g.add(Op::Elem(order, vec![i]));
+            simplify(g, Op::Cast(Ty::I64, index))
+        });
+        simplify(g, Op::Select(is_long, long, short))
+    });
+    g.add(Op::Generate(vec![n], lambda))
 }
 
 /// The order of truth values: a scan counts how many are false up to each element, which says where that goes.

@@ -6,8 +6,10 @@ use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
+use super::radix::RadixStep;
 use super::scans::Scan;
 use super::{segments, thread_rows, work};
+use crate::core::digits::DIGIT_TILE;
 use crate::core::{NodeId, SCAN_TILE, ScanPart};
 use std::rc::Rc;
 
@@ -23,6 +25,9 @@ impl LaunchContext<'_, '_> {
         }
         if let Some(bins) = Bins::of(&self.g, &fused.items) {
             return self.find_facts_of_bins(&bins);
+        }
+        if let Some(step) = RadixStep::of(&self.g, &fused.items) {
+            return self.find_facts_of_sort(&step, &fused.items);
         }
         let interior = Interior::of(&mut self.g, fused);
         self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
@@ -78,5 +83,17 @@ impl LaunchContext<'_, '_> {
             self.facts.cost = of_element.saturating_mul(SCAN_TILE as u32);
             self.facts.grain = 1;
         }
+    }
+
+    /// Finds the facts about a step of a radix sort, whose unit of work is a tile.
+    fn find_facts_of_sort(&mut self, step: &RadixStep, items: &[Item]) {
+        let index = self.g.sample_index(1)[0].1;
+        let own = step.sample(&mut self.g, items, index);
+        let of_element = work::of_roots(&mut self.g, own.clone(), &[]).0;
+        // elements go anywhere, so that no output may be an input
+        let others: Vec<NodeId> = own.iter().copied().chain(step.begin(&mut self.g, index)).collect();
+        self.facts.accesses = Accesses::of_values(self, own, &others, index);
+        self.facts.cost = of_element.saturating_mul(DIGIT_TILE as u32);
+        self.facts.grain = 1;
     }
 }

@@ -319,6 +319,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         Op::Scan { part: ScanPart::Totals, init: count, .. } => vec![*count],
         // the parts
         Op::Bins { parts, .. } => vec![*parts],
+        Op::DigitCounts { tiles, .. } | Op::ByDigit { tiles, .. } => vec![*tiles],
         Op::Place { at, .. } => domain(g, Placed::scan(g, *at)),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }

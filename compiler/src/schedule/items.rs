@@ -25,6 +25,10 @@ pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
     match (g.op(array(a)), g.op(array(b))) {
         (Op::Place { at: a, .. }, Op::Place { at: b, .. }) => a == b,
         (Op::Bins { .. }, _) | (_, Op::Bins { .. }) => false,
+        (
+            Op::ByDigit { digits, begins, .. },
+            Op::ByDigit { digits: other_digits, begins: other_begins, .. },
+        ) => (digits, begins) == (other_digits, other_begins),
         (a_op, b_op) if a_op.is_stored_apart() || b_op.is_stored_apart() => {
             tuples::are_components(g, array(a), array(b))
         }

@@ -50,6 +50,7 @@ pub mod order_free;
 pub mod placed;
 mod placed_stores;
 pub mod products;
+pub mod radix;
 pub mod reduction;
 pub mod resident_segments;
 pub mod resident_vector;

@@ -48,6 +48,8 @@ pub enum Strategy {
     Scan,
     /// Bins of parts of the elements, each joined to one of them.
     Bins,
+    /// A step of a radix sort: the counts of digits in each tile, or the moves of its elements.
+    RadixSort,
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
     /// steps.
     TemporalBlocking,
@@ -83,6 +85,7 @@ impl Strategy {
             Strategy::SequentialFold => "fold",
             Strategy::Scan => "scan",
             Strategy::Bins => "bins",
+            Strategy::RadixSort => "radix-sort",
             Strategy::TemporalBlocking => "steps",
             Strategy::StencilChain => "stencil-chain",
         }
@@ -96,7 +99,7 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan | Bins
-            | TemporalBlocking | StencilChain => false,
+            | RadixSort | TemporalBlocking | StencilChain => false,
         }
     }
 }
@@ -128,6 +131,7 @@ impl fmt::Display for Strategy {
             Strategy::SequentialFold => "sequential fold",
             Strategy::Scan => "scan by tiles",
             Strategy::Bins => "bins of parts",
+            Strategy::RadixSort => "radix sort by tiles",
             Strategy::TemporalBlocking => "temporal blocking in registers",
             Strategy::StencilChain => "chain of stencils, stage by stage",
         })

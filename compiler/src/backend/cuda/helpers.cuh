@@ -238,6 +238,21 @@ __device__ inline bool agpu_arrive(unsigned *counter, unsigned total)
 	return true;
 }
 
+// Counts at an element of shared memory that the index names, one lane of the warp after the other.
+__device__ inline unsigned agpu_count(unsigned *element, int index)
+{
+	unsigned peers, before;
+	asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(peers) : "r"(index));
+	asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before));
+	const unsigned rank = (unsigned)__popc(peers & before);
+	__syncwarp();
+	const unsigned old = *element;
+	__syncwarp();
+	if (rank == 0)
+		*element = old + (unsigned)__popc(peers);
+	return old + rank;
+}
+
 __device__ inline void agpu_prefetch(const void *at)
 {
 	asm volatile("prefetch.global.L2 [%0];" :: "l"(at));

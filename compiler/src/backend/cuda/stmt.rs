@@ -104,6 +104,12 @@ impl<'a> Printer<'a> {
                 self.exprs().atom(total);
                 self.out.push_str(");");
             }
+            Stmt::Count(r, m, i) => {
+                let _ = write!(self.out, "const unsigned {} = agpu_count(&", k.regs[r.0 as usize].0);
+                self.exprs().element(*m, i);
+                self.out.push_str(", ");
+                self.expr(i, ");");
+            }
             Stmt::Barrier => self.out.push_str("__syncthreads();"),
             Stmt::ClusterBarrier { relaxed } => {
                 let order = if *relaxed { "_relaxed" } else { "" };

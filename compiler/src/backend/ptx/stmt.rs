@@ -3,7 +3,7 @@
 use super::Emitter;
 use super::address::Address;
 use super::regs::{Operand, operation_type};
-use crate::kernel::{COPY_BYTES, Expr, Gpu, Reg, Stmt};
+use crate::kernel::{COPY_BYTES, Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 
 impl<'a> Emitter<'a> {
@@ -37,6 +37,7 @@ impl<'a> Emitter<'a> {
             }
             Stmt::StoreTo(m, i, rank, e) => self.store_to_block(*m, i, rank, e),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
+            Stmt::Count(r, m, i) => self.count(*r, *m, i),
             Stmt::CopyAsync { bytes, to, at, from, index } => {
                 let (to, from) = (self.address(*to, at), self.address(*from, index));
                 // only 16 bytes may leave out the first cache
@@ -177,6 +178,28 @@ impl<'a> Emitter<'a> {
         code!(self, "@!{dest} bra {end};");
         code!(self, "fence.acq_rel.gpu;");
         code!(self, "{end}:");
+    }
+
+    /// Counts at elements of shared memory, one lane after the other: the lanes of one element add their number, and the
+    /// first of them stores the sum.
+    fn count(&mut self, r: Reg, m: Mem, i: &Expr) {
+        let (index, address, dest) = (self.value(i), self.address(m, i), self.regs.of(r));
+        let [peers, before, lower, all] = [Ty::U32; 4].map(|ty| self.regs.fresh(ty));
+        let (rank, old) = (self.regs.fresh(Ty::U32), self.regs.fresh(Ty::U32));
+        let is_first = self.regs.fresh(Ty::Bool);
+        code!(self, "match.any.sync.b32 {peers}, {index}, 0xffffffff;");
+        code!(self, "mov.u32 {before}, %lanemask_lt;");
+        code!(self, "and.b32 {lower}, {peers}, {before};");
+        code!(self, "popc.b32 {rank}, {lower};");
+        code!(self, "popc.b32 {all}, {peers};");
+        code!(self, "bar.warp.sync 0xffffffff;");
+        code!(self, "ld.shared.u32 {old}, {address};");
+        code!(self, "add.u32 {dest}, {old}, {rank};");
+        code!(self, "add.u32 {all}, {old}, {all};");
+        code!(self, "setp.eq.u32 {is_first}, {rank}, 0;");
+        // every lane has read before one writes
+        code!(self, "bar.warp.sync 0xffffffff;");
+        code!(self, "@{is_first} st.shared.u32 {address}, {all};");
     }
 
     /// Reads the special registers that the kernel uses.

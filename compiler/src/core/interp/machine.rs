@@ -2,6 +2,7 @@
 
 mod argsort;
 mod components;
+mod digits;
 mod place;
 mod scan;
 mod seen;
@@ -347,6 +348,15 @@ impl<'a> Machine<'a> {
                     }
                 }
                 Array { extents: vec![parts, count], elements }
+            }
+            Op::DigitCounts { count, tiles, digits } => {
+                let [count, tiles] = [*count, *tiles].map(|n| self.scalar(n, env).as_i64() as usize);
+                Array::vector(digits::counts(&self.array(*digits, env).elements, count, tiles))
+            }
+            Op::ByDigit { tiles, digits, begins, src } => {
+                let tiles = self.scalar(*tiles, env).as_i64() as usize;
+                let [digits, begins, src] = [*digits, *begins, *src].map(|x| self.array(x, env));
+                Array::vector(digits::moved(&src.elements, (&digits.elements, tiles), &begins.elements))
             }
             Op::Argsort(x) => argsort::argsort(&self.array(*x, env).elements),
             op => unreachable!("verified: {op:?} is no array"),

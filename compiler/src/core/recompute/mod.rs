@@ -174,6 +174,10 @@ impl Decide {
                     Op::Place { at, src } | Op::Bins { at, src, .. } => {
                         self.launch(n, &[at, src], &[], false);
                     }
+                    Op::DigitCounts { digits, .. } => self.launch(n, &[digits], &[], false),
+                    Op::ByDigit { digits, begins, src, .. } => {
+                        self.launch(n, &[digits, begins, src], &[], false);
+                    }
                     Op::Scan { init, src, .. } => {
                         let before = self.context(&[init], false);
                         let ready = self.context(&[src], true).max(before);
@@ -182,7 +186,7 @@ impl Decide {
                     _ => self.launch(n, &[x], &[], false),
                 },
                 // what is stored of it has been seen
-                Op::Scan { .. } | Op::Place { .. } | Op::Bins { .. } => {}
+                ref op if op.is_stored_apart() => {}
                 Op::Iterate { count, args, .. } => {
                     let is_scalar = |a: &NodeId| g.ty(*a).is_scalar();
                     let (mut scalars, arrays): (Vec<NodeId>, Vec<NodeId>) =

@@ -15,6 +15,7 @@ mod args;
 mod asynchronous;
 mod clock;
 mod copies;
+mod counters;
 mod eval;
 mod fault;
 mod lanes;

@@ -1,4 +1,4 @@
-//! The statements of tensor cores and asynchronous copies.
+//! The statements of tensor cores, counts of a warp and asynchronous copies.
 
 use super::{Check, Check1, Scope};
 use crate::kernel::{Array, COPY_BYTES, Mem, Stmt};
@@ -21,6 +21,14 @@ impl Check<'_> {
                 self.index(index, scope)?;
                 let found = array && matches!(to, Mem::Shared(_));
                 if found { Ok(()) } else { Err(format!("a copy from {from:?} to {to:?}")) }
+            }
+            Stmt::Count(r, m, i) => {
+                if !matches!(m, Mem::Shared(_)) || self.mem(*m, scope)? != Ty::U32 {
+                    return Err(format!("a count at {m:?}, which is no u32 of shared memory"));
+                }
+                self.want(i, Ty::I32, scope)?;
+                let fresh = self.reg(*r)? == Ty::U32 && scope.define(*r, false);
+                if fresh { Ok(()) } else { Err(format!("{r:?} is no fresh u32")) }
             }
             Stmt::Pack(r, values) => {
                 let types: Vec<Ty> =

@@ -25,6 +25,7 @@ mod map;
 pub mod nested;
 mod pairwise;
 mod product;
+mod radix_sort;
 mod ranges;
 mod reduce;
 pub mod resident_columns;
@@ -159,6 +160,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
     Ok(match choice {
         Choice::Bins(bins) => bins::main(l, fused, bins)?,
         Choice::Scan(scan) => scan::main(l, fused, scan)?,
+        Choice::RadixSort(step) => radix_sort::main(l, fused, step)?,
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,
         Choice::Product(p) => product::main(l, fused, p)?,

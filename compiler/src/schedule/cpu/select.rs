@@ -13,6 +13,7 @@ use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredCol
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
+use crate::schedule::radix::RadixStep;
 use crate::schedule::scans::Scan;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
@@ -23,6 +24,8 @@ pub enum Choice {
     Bins(Bins),
     /// A part of a scan.
     Scan(Scan),
+    /// A step of a radix sort.
+    RadixSort(RadixStep),
     /// A fold: one loop in index order.
     SequentialFold,
     /// The fixed tree over all elements, with any number of stored arrays.
@@ -65,6 +68,9 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     }
     if let Some(bins) = Bins::of(&l.g, &fused.items) {
         return Choice::Bins(bins);
+    }
+    if let Some(step) = RadixStep::of(&l.g, &fused.items) {
+        return Choice::RadixSort(step);
     }
     if let Some(kept) = &l.facts.resident {
         return match kept.along {
@@ -131,6 +137,7 @@ impl Choice {
         match self {
             Choice::Bins(_) => Strategy::Bins,
             Choice::Scan(_) => Strategy::Scan,
+            Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::Reduction => Strategy::Reduction,
             Choice::Product(_) => Strategy::Product,

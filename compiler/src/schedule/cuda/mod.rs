@@ -49,6 +49,7 @@ mod plane_stream;
 mod plane_variants;
 mod plane_walk;
 mod product;
+mod radix_sort;
 mod reduce;
 mod register_pressure;
 mod register_tiling;
@@ -282,6 +283,10 @@ fn emit(
             scan::main(l, fused, scan, layout)?
         }
         Choice::Bins(bins, place) => bins::main(l, fused, (bins, *place), layout)?,
+        Choice::RadixSort(step) => {
+            l.k.kernel.min_resident_blocks = radix_sort::min_resident_blocks(layout);
+            radix_sort::main(l, fused, step, layout)?
+        }
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {

@@ -15,8 +15,8 @@ use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     bins, contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_steps, plane_stream,
-    plane_walk, product, register_tiling, resident_columns, resident_rows, scan, small_map, stencil_chain,
-    stencil_cost, temporal_blocking, tensor_product, thread_rows, transposed_tile,
+    plane_walk, product, radix_sort, register_tiling, resident_columns, resident_rows, scan, small_map,
+    stencil_chain, stencil_cost, temporal_blocking, tensor_product, thread_rows, transposed_tile,
 };
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
@@ -47,6 +47,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
             &Rc::new(Interior::whole(fused)),
             variant,
         )];
+    }
+    if let Some(step) = radix_sort::variants(l, fused) {
+        return step;
     }
     if let Some(scan) = scan::variants(l, fused) {
         return scan;

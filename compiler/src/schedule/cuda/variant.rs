@@ -14,6 +14,7 @@ use crate::plan::gpu::Profit;
 use crate::schedule::bins::Bins;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
+use crate::schedule::radix::RadixStep;
 use crate::schedule::scans::Scan;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
@@ -49,6 +50,8 @@ pub enum Choice {
     Bins(Bins, bins::Place),
     /// A part of a scan.
     Scan(Scan),
+    /// A step of a radix sort.
+    RadixSort(RadixStep),
     /// Folds in index order, in one block.
     SequentialFold,
     /// A map with one element per thread, for few elements.
@@ -126,6 +129,7 @@ impl Choice {
             Choice::TensorProduct(_) => Strategy::TensorProduct,
             Choice::Bins(..) => Strategy::Bins,
             Choice::Scan(_) => Strategy::Scan,
+            Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,
             Choice::SmallMap => Strategy::Map,
             Choice::Reduction | Choice::PackedReduction { .. } => Strategy::Reduction,

@@ -1,0 +1,342 @@
+//! The steps of a radix sort, a block for each tile.
+//!
+//! A warp has 512 neighbours of the tile, and its lanes count them row by row, one lane after the other
+//! ([`Stmt::Count`]), at a counter of the warp for each digit. What a lane gets is how many elements with its digit come
+//! before its own in the warp, so that elements with equal digits keep their order. The sums of the warps' counters are
+//! the tile's counts.
+//!
+//! To move the tile's elements, what stands before each warp's counters is added: the place of each element in the order
+//! of the tile. Elements are stored there in shared memory, array by array, and from there where they go, so that
+//! neighbouring threads store to neighbouring addresses but where a digit ends (D. Merrill, A. Grimshaw, "High performance
+//! and scalable radix sorting", 2011). Places behind the last element have the last digit: they come behind all elements
+//! of their tile, and are not stored.
+
+use super::elements::Elements;
+use super::expressions::{int32, thread, to_i64};
+use super::segments::lane;
+use super::thread_layout::ThreadLayout;
+use super::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::core::NodeId;
+use crate::core::digits::{DIGIT_TILE, DIGITS};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::plan::gpu::{Grid, Profit};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::boundary::interior::Interior;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::radix::{RadixStep, moved};
+use std::rc::Rc;
+
+const THREADS: u32 = 512;
+const WARPS: i64 = (THREADS / WARP) as i64;
+/// The elements of a thread, and of a warp.
+const OF_THREAD: i64 = DIGIT_TILE / THREADS as i64;
+const OF_WARP: i64 = DIGIT_TILE / WARPS;
+/// The bits of the number of a warp's element, and more.
+const RANK_BITS: i32 = 16;
+/// The warps of which each thread has a digit.
+const DIGIT_WARPS: i64 = DIGITS / WARP as i64;
+
+/// Returns the variants of a step of a radix sort; `None` if the group is none.
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
+    let step = RadixStep::of(&l.g, &fused.items)?;
+    let inner = Rc::new(Interior::whole(fused));
+    let group = |strided: bool, list: &[(&str, Guards)]| {
+        let variant = |(suffix, guards): &(&str, Guards)| Variant {
+            suffix: suffix.to_string(),
+            guards: *guards,
+            profit: Profit::default(),
+            noalias: guards.noalias,
+        };
+        VariantGroup {
+            layout: ThreadLayout { v: 1, strided, threads: THREADS, ..Default::default() },
+            choice: Choice::RadixSort(step),
+            inner: inner.clone(),
+            variants: list.iter().map(variant).collect(),
+            may_be_left_out: true,
+            stencils: Vec::new(),
+            transposed: Vec::new(),
+        }
+    };
+    let contiguous = Guards::contiguous();
+    let mut all = vec![group(false, &[("", contiguous.narrow().noalias())])];
+    if l.wanted.is_general() {
+        let strided = Guards::strided();
+        all.push(group(true, &[("_any", strided.narrow()), ("_any_wide", strided)]));
+    }
+    Some(all)
+}
+
+/// Two blocks share a multiprocessor: one of them ranks or stores while the other one loads. Addresses of any strides
+/// take more registers.
+pub fn min_resident_blocks(layout: ThreadLayout) -> u32 {
+    if layout.strided { 1 } else { 2 }
+}
+
+/// Writes the code of a thread, and returns it with the grid.
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    step: &RadixStep,
+    layout: ThreadLayout,
+) -> Result<(Vec<Stmt>, Grid)> {
+    let mut out = Vec::new();
+    let lane = lane(l, WARP, &mut out);
+    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+    let warp = bind(l, "warp", warp, &mut out);
+    let n = step.length(&mut l.launch.g);
+    let (n, tiles) = (l.launch.host(n), l.launch.host(step.tiles()));
+    let tile = bind(l, "tile", to_i64(Expr::Place(Gpu::Block)), &mut out);
+    let begin = bind(l, "begin", tile.clone().times(Expr::int(DIGIT_TILE)), &mut out);
+    let in_tile = n.clone().minus(begin.clone()).min(Expr::int(DIGIT_TILE));
+    let in_tile = bind(l, "inside", Expr::Cast(Ty::I32, Box::new(in_tile)), &mut out);
+    let counters = l.k.share("counters", Ty::U32, (WARPS * DIGITS) as u32);
+    let of_warp = bind(l, "own", warp.clone().times(int32(DIGITS as i32)), &mut out);
+    let number = to_i64(thread()).times(tiles).plus(tile);
+    let number = bind(l, "number", number, &mut out);
+    let is_full = Expr::binary(BinaryOp::Eq, in_tile.clone(), int32(DIGIT_TILE as i32));
+    let is_full = bind(l, "full", is_full, &mut out);
+    let base = to_i64(warp.clone().times(int32(OF_WARP as i32)).plus(lane.clone()));
+    let base = bind(l, "base", begin.plus(base), &mut out);
+    let elements = Elements::new(l, base, (0..OF_THREAD).map(|k| k * WARP as i64).collect(), 1);
+    let code =
+        Code { fused, step, layout, elements, lane, warp, n, in_tile, is_full, counters, of_warp, number };
+    code.clear(&mut out);
+    let ranks = code.ranks(l, &mut out)?;
+    out.push(Stmt::Barrier);
+    let total = code.sum_warps(l, &mut out);
+    if step.moves() {
+        let places = code.places(l, &ranks, &total, &mut out)?;
+        code.store(l, &places, &mut out)?;
+    } else {
+        code.store_counts(l, &total, &mut out);
+    }
+    Ok((out, Grid::Segments(1)))
+}
+
+/// What the code of a thread knows.
+struct Code<'a> {
+    fused: &'a FusedGroup,
+    step: &'a RadixStep,
+    lane: Expr,
+    warp: Expr,
+    layout: ThreadLayout,
+    elements: Elements,
+    /// The number of all elements and of the tile's, and whether the tile is full.
+    n: Expr,
+    in_tile: Expr,
+    is_full: Expr,
+    /// The counters of each warp, and the first one of the thread's.
+    counters: Mem,
+    of_warp: Expr,
+    /// The number of the digit that is the thread's own, in this tile, among all digits of all tiles.
+    number: Expr,
+}
+
+impl Code<'_> {
+    /// Returns whether a digit is the thread's own.
+    fn has_digit(&self) -> Expr {
+        Expr::binary(BinaryOp::Lt, thread(), int32(DIGITS as i32))
+    }
+
+    /// Sets the counters of the warp to 0. No other warp counts at them before the barrier.
+    fn clear(&self, out: &mut Vec<Stmt>) {
+        for k in 0..DIGIT_WARPS {
+            let at = self.of_warp.clone().plus(self.lane.clone()).plus(int32(k as i32 * WARP as i32));
+            out.push(Stmt::Store(self.counters, at, Expr::Lit(Lit::zero(Ty::U32))));
+        }
+    }
+
+    /// Returns the values of some nodes of each of the thread's elements. Beyond the last element it has that one again.
+    fn load(
+        &self,
+        l: &mut Lower,
+        types: &[Ty],
+        mut roots: impl FnMut(&mut Lower, NodeId) -> Vec<NodeId>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let mut regs: Vec<Vec<Reg>> = Vec::new();
+        for _ in 0..OF_THREAD {
+            let own: Vec<Reg> = types.iter().map(|ty| l.k.reg("x", *ty)).collect();
+            out.extend(own.iter().zip(types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
+            regs.push(own);
+        }
+        let assigned = |own: &[Reg], values: Vec<Expr>| {
+            own.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)).collect::<Vec<Stmt>>()
+        };
+        let (mut full, mut part) = (Vec::new(), Vec::new());
+        let elements = &self.elements;
+        if !self.layout.strided {
+            l.in_block(|l| {
+                let values = elements.values(l, &[], |l, _, i| roots(l, i), &mut full)?;
+                regs.iter().zip(values).for_each(|(own, values)| full.extend(assigned(own, values)));
+                Ok::<_, crate::error::Error>(())
+            })?;
+        }
+        for (k, own) in regs.iter().enumerate() {
+            let i = elements.at(k).min(self.n.clone().minus(Expr::int(1)));
+            let i = bind(l, "i", i, &mut part);
+            let (_, index) = l.launch.g.fresh_var(Ty::I64);
+            let roots = roots(l, index);
+            let values = l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, &mut part))?;
+            part.extend(assigned(own, values));
+        }
+        match self.layout.strided {
+            true => out.append(&mut part),
+            false => out.push(Stmt::If(self.is_full.clone(), full, part)),
+        }
+        Ok(regs.iter().map(|own| own.iter().map(|r| Expr::Reg(*r)).collect()).collect())
+    }
+
+    /// Counts the digits of the thread's elements. Returns of each its digit, from [`RANK_BITS`] on, and how many elements
+    /// with that digit come before it in the warp: one register for both.
+    fn ranks(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let digits = self.load(l, &[Ty::I32], |l, i| vec![self.step.digit(&mut l.launch.g, i)], out)?;
+        let mut ranks = Vec::new();
+        let of_lane = self.warp.clone().times(int32(OF_WARP as i32)).plus(self.lane.clone());
+        for (digit, k) in digits.concat().into_iter().zip(0..) {
+            let in_tile = of_lane.clone().plus(int32(k * WARP as i32));
+            let is_inside = Expr::binary(BinaryOp::Lt, in_tile, self.in_tile.clone());
+            let digit = bind(l, "digit", is_inside.select(digit, int32(DIGITS as i32 - 1)), out);
+            let rank = l.k.reg("rank", Ty::U32);
+            out.push(Stmt::Count(rank, self.counters, self.of_warp.clone().plus(digit.clone())));
+            let high = Expr::binary(BinaryOp::Shl, digit, int32(RANK_BITS));
+            let both = high.plus(Expr::Cast(Ty::I32, Box::new(Expr::Reg(rank))));
+            ranks.push(bind(l, "both", both, out));
+        }
+        Ok(ranks)
+    }
+
+    /// Replaces the warps' counters by what stands before each in the tile. Returns the total of the thread's digit, or 0
+    /// if it has none.
+    fn sum_warps(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
+        let total = l.k.reg("total", Ty::U32);
+        out.push(Stmt::Var(total, Expr::Lit(Lit::zero(Ty::U32))));
+        let mut sums = Vec::new();
+        for w in 0..WARPS {
+            let at = thread().plus(int32((w * DIGITS) as i32));
+            let own = bind(l, "count", Expr::load(self.counters, at.clone()), &mut sums);
+            if self.step.moves() {
+                sums.push(Stmt::Store(self.counters, at, Expr::Reg(total)));
+            }
+            sums.push(Stmt::Assign(total, Expr::Reg(total).plus(own)));
+        }
+        out.push(Stmt::If(self.has_digit(), sums, vec![]));
+        Expr::Reg(total)
+    }
+
+    /// Stores the counts of the tile, without the places behind the last element.
+    fn store_counts(&self, l: &mut Lower, total: &Expr, out: &mut Vec<Stmt>) {
+        let is_last = Expr::binary(BinaryOp::Eq, thread(), int32(DIGITS as i32 - 1));
+        let behind = is_last.select(int32(DIGIT_TILE as i32).minus(self.in_tile.clone()), int32(0));
+        let total = Expr::Cast(Ty::I32, Box::new(total.clone())).minus(behind);
+        for it in &self.fused.items {
+            let mem = l.launch.output(it);
+            let store = Stmt::Store(mem, self.number.clone(), total.clone());
+            out.push(Stmt::If(self.has_digit(), vec![store], vec![]));
+        }
+    }
+
+    /// Returns the place of each of the thread's elements in the order of the tile, and the arrays that say where the
+    /// elements of a place go: the digit of each place, and for each digit the distance from the places to where they go.
+    fn places(&self, l: &mut Lower, ranks: &[Expr], total: &Expr, out: &mut Vec<Stmt>) -> Result<Places> {
+        let sums = l.k.share("sums", Ty::U32, WARPS as u32);
+        let up_to = self.scan_warp(l, total, out);
+        let is_last = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(WARP as i32 - 1));
+        out.push(Stmt::If(is_last, vec![Stmt::Store(sums, self.warp.clone(), up_to.clone())], vec![]));
+        out.push(Stmt::Barrier);
+        let firsts = l.k.share("firsts", Ty::U32, DIGITS as u32);
+        let distances = l.k.share("distances", Ty::I64, DIGITS as u32);
+        let mut of_digit = Vec::new();
+        let mut first = up_to.minus(total.clone());
+        for w in 0..DIGIT_WARPS - 1 {
+            let sum = Expr::load(sums, int32(w as i32));
+            let is_before = Expr::binary(BinaryOp::Lt, int32(w as i32), self.warp.clone());
+            first = first.plus(is_before.select(sum, Expr::Lit(Lit::zero(Ty::U32))));
+        }
+        let first = bind(l, "first", first, &mut of_digit);
+        of_digit.push(Stmt::Store(firsts, thread(), first.clone()));
+        let (_, var) = l.launch.g.fresh_var(Ty::I64);
+        let roots: Vec<NodeId> = self.step.begin(&mut l.launch.g, var).into_iter().collect();
+        let known = [(var, self.number.clone())];
+        let begins = l.in_block(|l| l.region(&known, &roots, &self.number, &mut of_digit))?;
+        for begin in begins {
+            let begin = bind(l, "to", begin, &mut of_digit);
+            of_digit.push(Stmt::Store(distances, thread(), begin.minus(to_i64(first.clone()))));
+        }
+        out.push(Stmt::If(self.has_digit(), of_digit, vec![]));
+        out.push(Stmt::Barrier);
+        let digit_of = l.k.share("digits", Ty::U8, DIGIT_TILE as u32);
+        let mut own = Vec::new();
+        for both in ranks {
+            let digit = Expr::binary(BinaryOp::Shr, both.clone(), int32(RANK_BITS));
+            let digit = bind(l, "digit", digit, out);
+            let rank = Expr::binary(BinaryOp::And, both.clone(), int32((1 << RANK_BITS) - 1));
+            let before = Expr::load(self.counters, self.of_warp.clone().plus(digit.clone()));
+            let before = before.plus(Expr::load(firsts, digit.clone()));
+            let place = rank.plus(Expr::Cast(Ty::I32, Box::new(before)));
+            let place = bind(l, "place", place, out);
+            out.push(Stmt::Store(digit_of, place.clone(), Expr::Cast(Ty::U8, Box::new(digit))));
+            own.push(place);
+        }
+        Ok(Places { own, digit_of, distances })
+    }
+
+    /// Returns the sum of the lanes' values up to each lane.
+    fn scan_warp(&self, l: &mut Lower, value: &Expr, out: &mut Vec<Stmt>) -> Expr {
+        let (mut sum, mut distance) = (value.clone(), 1);
+        while distance < WARP {
+            let lower = bind(l, "lower", Expr::ShuffleUp(Box::new(sum.clone()), distance), out);
+            let has_lower = Expr::binary(BinaryOp::Ge, self.lane.clone(), int32(distance as i32));
+            let zero = Expr::Lit(Lit::zero(Ty::U32));
+            sum = bind(l, "sum", sum.plus(has_lower.select(lower, zero)), out);
+            distance *= 2;
+        }
+        sum
+    }
+
+    /// Stores the elements of the tile where they go, array by array.
+    fn store(&self, l: &mut Lower, places: &Places, out: &mut Vec<Stmt>) -> Result<()> {
+        let types: Vec<Ty> = self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem).collect();
+        // keys and indices are integers; one array has them in turn
+        debug_assert!(types.iter().all(|ty| ty.is_int()), "{types:?}");
+        let of_stage = if types.iter().any(|ty| ty.size() == 8) { Ty::U64 } else { Ty::U32 };
+        let stage = l.k.share("stage", of_stage, DIGIT_TILE as u32);
+        for (it, ty) in self.fused.items.iter().zip(types) {
+            let values = self.load(l, &[ty], |l, i| vec![moved(&mut l.launch.g, it, i)], out)?;
+            for (place, value) in places.own.iter().zip(values.concat()) {
+                out.push(Stmt::Store(stage, place.clone(), cast(value, ty, of_stage)));
+            }
+            out.push(Stmt::Barrier);
+            let mem = l.launch.output(it);
+            for k in 0..OF_THREAD {
+                let from = thread().plus(int32(k as i32 * THREADS as i32));
+                let is_inside = Expr::binary(BinaryOp::Lt, from.clone(), self.in_tile.clone());
+                let mut stores = Vec::new();
+                let digit = Expr::Cast(Ty::I32, Box::new(Expr::load(places.digit_of, from.clone())));
+                let to = Expr::load(places.distances, digit).plus(to_i64(from.clone()));
+                let to = bind(l, "to", to, &mut stores);
+                stores.push(Stmt::Store(mem, to, cast(Expr::load(stage, from), of_stage, ty)));
+                out.push(Stmt::If(is_inside, stores, vec![]));
+            }
+            // the next array takes the place of this one
+            out.push(Stmt::Barrier);
+        }
+        Ok(())
+    }
+}
+
+fn cast(e: Expr, from: Ty, to: Ty) -> Expr {
+    if from == to { e } else { Expr::Cast(to, Box::new(e)) }
+}
+
+/// Where the elements of a tile go.
+struct Places {
+    /// The place of each of the thread's elements in the order of the tile.
+    own: Vec<Expr>,
+    /// The digit of each place.
+    digit_of: Mem,
+    /// What is added to a place for where its element goes, for each digit.
+    distances: Mem,
+}
