@@ -64,7 +64,7 @@ fn runs(x: VExp<u8>, least: SExp<u8>) -> Runs {
 
 fn wanted_of_runs(x: &[u8], least: u8) -> Vec<Value> {
     let n = x.len();
-    let (mut all, mut some): (Vec<(u8, i64)>, Vec<(u8, i64)>) = (Vec::new(), Vec::new());
+    let [mut all, mut some] = [const { Vec::<(u8, i64)>::new() }; 2];
     for (i, v) in (0..).zip(x.iter().copied()) {
         match all.last_mut() {
             Some(run) if run.0 == v => run.1 += 1,

@@ -24,8 +24,8 @@ fn kept_first(is_kept: VExp<bool>) -> (VExp<i64>, SExp<i64>) {
 impl<T: Item> VExp<T> {
     /// The elements for which the condition holds, in their order. A filter stands outside of closures.
     ///
-    /// Cost: the condition for each element, which is stored, and a scan. Where `filled` is stored, the last launch of
-    /// the scan stores the elements themselves; other readers read them by stored indices.
+    /// Cost: the condition for each element, which is stored, and a scan, whose last launch stores the elements in their
+    /// order.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -53,7 +53,7 @@ impl<T: Item> Filtered<T> {
 
     /// A vector as long as the one that they come from: the elements, and then `default`.
     ///
-    /// Cost: fused; a read of the element's index in the vector, and one of the element there.
+    /// Cost: fused; the last launch of the filter stores the elements, which others read.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

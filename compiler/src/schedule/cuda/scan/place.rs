@@ -1,17 +1,21 @@
 //! The elements of a scan's tile that are stored in other places than their own.
 
-use super::{Code, Value};
-use crate::core::NodeId;
+use super::{Code, OF_WARP, THREADS, Value, load_all, store_all};
+use crate::core::{NodeId, SCAN_CHUNK, SCAN_ROW};
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::elements::Elements;
+use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::placed_stores::stores;
 
+/// A row in shared memory has a gap behind each of so many elements, so that chunks of eight bytes lie in different banks.
+const SKIP: i64 = 16;
+const ROOM: i64 = SCAN_ROW + SCAN_ROW / SKIP;
+
 impl Code<'_> {
-    /// Stores what depends on the partial results of a thread's elements where it goes. All of it is computed before the
-    /// first store, if the tile is full.
+    /// Stores what depends on the partial results of a thread's elements where it goes.
     pub(super) fn place(
         &self,
         l: &mut Lower,
@@ -33,16 +37,7 @@ impl Code<'_> {
         }
         let (mut full, mut part) = (Vec::new(), Vec::new());
         if !self.layout.strided {
-            l.in_block(|l| {
-                elements.load(l, &[], &mut full);
-                let roots = |l: &mut Lower, k: usize, index| {
-                    self.scan.of_element(&mut l.launch.g, items, index, &vars[k])
-                };
-                let all = elements.values(l, &known, roots, &mut full)?;
-                let all: Vec<_> = all.into_iter().map(|values| stores(l, items, values, &mut full)).collect();
-                full.extend(all.concat());
-                Ok::<_, crate::error::Error>(())
-            })?;
+            l.in_block(|l| self.place_by_lane(l, elements, &known, &mut full))?;
         }
         for (k, vars) in vars.iter().enumerate() {
             let i = bind(l, "i", elements.at(k), &mut part);
@@ -62,6 +57,58 @@ impl Code<'_> {
             true => out.append(&mut part),
             false => out.push(Stmt::If(is_full, full, part)),
         }
+        Ok(())
+    }
+
+    /// Stores the elements of a full tile. Neighbours in a row, whose places are often neighbours as well, are those of
+    /// neighbouring lanes, so that a warp stores to few sectors: the partial results go from lane to lane through shared
+    /// memory, by `known`, which has them row by row. All values are computed before the first store.
+    fn place_by_lane(
+        &self,
+        l: &mut Lower,
+        elements: &Elements,
+        known: &[(NodeId, Expr)],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let items = &self.fused.items;
+        let first =
+            elements.base().1.clone().minus(to_i64(self.lane.clone()).times(Expr::int(SCAN_CHUNK - 1)));
+        let first = bind(l, "first", first, out);
+        let offsets =
+            (0..OF_WARP).flat_map(|row| (0..SCAN_CHUNK).map(move |k| row * SCAN_ROW + k * WARP as i64));
+        let elements = Elements::new(l, first, offsets.collect(), 1);
+        elements.load(l, &[], out);
+        let shared = self.share(l, "turned", ROOM * i64::from(THREADS / WARP));
+        let own = bind(l, "own", self.warp.clone().times(int32(ROOM as i32)), out);
+        let at = |e: Expr| {
+            let skipped = Expr::binary(BinaryOp::Shr, e.clone(), int32(SKIP.trailing_zeros() as i32));
+            own.clone().plus(e).plus(skipped)
+        };
+        let chunk = bind(l, "chunk", self.lane.clone().times(int32(SCAN_CHUNK as i32)), out);
+        let (mut vars, mut turned) = (Vec::new(), Vec::new());
+        for (row, known) in known.chunks(self.scan.types.len() * SCAN_CHUNK as usize).enumerate() {
+            if row > 0 {
+                out.push(Stmt::Barrier);
+            }
+            for (k, values) in (0..).zip(known.chunks(self.scan.types.len())) {
+                let at = bind(l, "at", at(chunk.clone().plus(int32(k))), out);
+                let values: Vec<Expr> = values.iter().map(|(_, value)| value.clone()).collect();
+                out.extend(store_all(&shared, &at, &values));
+            }
+            out.push(Stmt::Barrier);
+            for k in 0..SCAN_CHUNK as i32 {
+                let at = bind(l, "at", at(self.lane.clone().plus(int32(k * WARP as i32))), out);
+                let nodes: Vec<NodeId> =
+                    self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
+                turned.extend(nodes.iter().copied().zip(load_all(l, &shared, &at, out)));
+                vars.push(nodes);
+            }
+        }
+        let roots =
+            |l: &mut Lower, k: usize, index| self.scan.of_element(&mut l.launch.g, items, index, &vars[k]);
+        let all = elements.values(l, &turned, roots, out)?;
+        let all: Vec<_> = all.into_iter().map(|values| stores(l, items, values, out)).collect();
+        out.extend(all.concat());
         Ok(())
     }
 }
