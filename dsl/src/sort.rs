@@ -36,10 +36,10 @@ impl<T: Elem> VExp<T> {
     /// The indices of the elements in ascending order of these: -0 before +0, NaNs last, false before true, and
     /// equal elements in the order of their indices. A sort stands outside of closures.
     ///
-    /// Cost: six launches for each two bits of a key, 16 times for 32 bits: they count how often each of 4 digits
-    /// occurs in each part of the vector, and store keys and indices where they go by that digit. Integers that are
-    /// clamped to 0 .. n by `.min(n).max(0)` have as many bits as n. Of fewer elements, so that their number
-    /// can be halved less than 10 times more often than keys have digits, it takes two launches for each such halving, in
+    /// Cost: a radix sort, of five launches for each eight bits of a key, 4 times for 32 bits: they count how often each of
+    /// 256 digits occurs in each part of the vector, and move keys and indices where they go by that digit. Integers that
+    /// are clamped to 0 .. n by `.min(n).max(0)` have as many bits as n. Where the number of elements can be halved less
+    /// than 5 / 2 times as often as keys have digits, it takes two launches for each such halving, in
     /// which each element searches for its place in a merged run. Truth values have one scan.
     ///
     /// ```
@@ -69,7 +69,7 @@ impl<T: Elem> VExp<T> {
 
     /// The elements in ascending order, that of [`VExp::argsort`].
     ///
-    /// Cost: that of [`VExp::argsort`], and a read of each element.
+    /// Cost: that of [`VExp::argsort`]; the sorted elements are made of its keys.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -100,7 +100,7 @@ impl<T: Elem> VExp<T> {
     /// The elements in ascending order, and those of another vector, which may be of records, in the same order. Both
     /// have one length, which is checked before the function runs.
     ///
-    /// Cost: that of [`VExp::sort`], and a read of each value.
+    /// Cost: that of [`VExp::sort`], and a read of each value at its index.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -99,19 +99,84 @@ fn records_and_refusals() {
     assert!(error.to_string().contains("sorts.rs"), "{error}");
 }
 
+/// The order that a stable sort of the language's library gives.
+fn ordered<K: Ord>(n: usize, key: impl Fn(usize) -> K) -> Vec<i64> {
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_key(|i| key(*i));
+    order.into_iter().map(|i| i as i64).collect()
+}
+
 #[test]
 fn long_vectors_are_sorted_by_digits() {
-    // numbers that are clamped to 6 have two digits; one whole tile and a part
+    // numbers that are clamped to 6 have one digit; one whole tile and a part
     let f = |x: VExp<i64>| x.map(|a| a.min(6).max(0)).argsort();
-    let x: Vec<i64> = (0..9300).map(|i: i64| (i * 7919) % 11 - 2).collect();
-    let mut wanted: Vec<i64> = (0..x.len() as i64).collect();
-    wanted.sort_by_key(|i| x[*i as usize].clamp(0, 6));
-    assert_eq!(eval(f, (&x,)).expect("it runs"), wanted);
+    let x: Vec<i64> = (0..5300).map(|i: i64| (i * 7919) % 11 - 2).collect();
+    assert_eq!(eval(f, (&x,)).expect("it runs"), ordered(x.len(), |i| x[i].clamp(0, 6)));
     everywhere(&lower(["x"], "order", f), &[vector(&x)]);
-    // bytes have four digits
-    let f = |x: VExp<i8>| x.argsort();
-    let x: Vec<i8> = (0..16_400i64).map(|i| ((i * 7919) ^ (i >> 3)) as i8).collect();
-    let mut wanted: Vec<i64> = (0..x.len() as i64).collect();
-    wanted.sort_by_key(|i| x[*i as usize]);
-    assert_eq!(call(&lower(["x"], "order", f), &[vector(&x)]), [vector(&wanted)]);
+    // numbers of two bytes, over three tiles and a part, among them neighbours that are equal
+    let f = lower(["x"], ["order", "sorted"], |x: VExp<i16>| (x.argsort(), x.sort()));
+    let x: Vec<i16> = (0..12_400i64).map(|i| ((i / 3 * 7919) ^ (i >> 3)) as i16).collect();
+    let order = ordered(x.len(), |i| x[i]);
+    let sorted: Vec<i16> = order.iter().map(|i| x[*i as usize]).collect();
+    assert_eq!(call(&f, &[vector(&x)]), [vector(&order), vector(&sorted)]);
+    everywhere(&f, &[vector(&x)]);
+}
+
+#[test]
+fn digits_of_keys_that_are_equal_or_fall_are_counted() {
+    // two whole tiles and a part; of all equal keys, and of falling ones, whose digits are the last ones first
+    let f = lower(["x"], "order", |x: VExp<u8>| x.argsort());
+    let n = 8_300usize;
+    for x in [vec![255u8; n], vec![0; n], (0..n).map(|i| 255 - (i / 33) as u8).collect()] {
+        let wanted = ordered(n, |i| x[i]);
+        assert_eq!(call(&f, &[vector(&x)]), [vector(&wanted)]);
+        everywhere(&f, &[vector(&x)]);
+    }
+    // the number of elements is that of whole tiles, one less and one more
+    for n in [4095usize, 4096, 4097] {
+        let x: Vec<u8> = (0..n).map(|i| (i * 7919 >> 4) as u8).collect();
+        assert_eq!(call(&f, &[vector(&x)]), [vector(&ordered(n, |i| x[i]))], "{n}");
+        everywhere(&f, &[vector(&x)]);
+    }
+}
+
+#[test]
+fn digits_of_floats_have_zeros_and_nans_in_place() {
+    let x: Vec<f32> = (0..8_400usize)
+        .map(|i| match i % 61 {
+            0 => f32::NAN,
+            1 => -0.0,
+            2 => 0.0,
+            3 => f32::INFINITY,
+            4 => -f32::INFINITY,
+            5 => f32::from_bits(0xffc0_0001),
+            _ => ((i * 7919) % 101) as f32 - 50.0,
+        })
+        .collect();
+    let key = |i: usize| {
+        let bits = x[i].to_bits() as i32;
+        let ordered = if bits < 0 { bits ^ i32::MAX } else { bits };
+        if x[i].is_nan() { i32::MAX } else { ordered }
+    };
+    // sorted floats are made of their keys, in both directions
+    let f = |x: VExp<f32>| (x.argsort(), x.sort(), x.sort_descending(), x.cast::<f16>().sort());
+    let f = lower(["x"], ["order", "sorted", "falling", "half"], f);
+    let (order, nan) = (ordered(x.len(), key), x.iter().filter(|x| x.is_nan()).count());
+    let mut wanted: Vec<f32> = order.iter().map(|i| x[*i as usize]).collect();
+    let all = call(&f, &[vector(&x)]);
+    assert_eq!(all[..2], [vector(&order), vector(&wanted)]);
+    wanted[..x.len() - nan].reverse();
+    assert_eq!(all[2], vector(&wanted));
+    everywhere(&f, &[vector(&x)]);
+}
+
+#[test]
+fn eight_digits_are_sorted() {
+    // 64 bits take that many steps from 2^20 elements on; of fewer elements they are merged
+    let f = lower(["x"], ["order", "sorted"], |x: VExp<i64>| (x.argsort(), x.sort()));
+    let x: Vec<i64> = (0..300i64).map(|i| i.wrapping_mul(0x1e37_79b9_7f4a_7c15) << (i % 9)).collect();
+    let order = ordered(x.len(), |i| x[i]);
+    let sorted: Vec<i64> = order.iter().map(|i| x[*i as usize]).collect();
+    assert_eq!(call(&f, &[vector(&x)]), [vector(&order), vector(&sorted)]);
+    everywhere(&f, &[vector(&x)]);
 }

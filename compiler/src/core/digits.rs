@@ -29,7 +29,7 @@ pub const DIGITS: i64 = 1 << BITS;
 /// The type of the indices that move with keys.
 pub const INDEX: Ty = Ty::U32;
 /// The elements of a tile.
-pub const DIGIT_TILE: i64 = 8192;
+pub const DIGIT_TILE: i64 = 4096;
 
 /// The number of digits of the keys of a vector. Where an i64 is clamped to 0 .. m, and the host knows m, it has as many
 /// as m.

@@ -141,9 +141,14 @@ pub enum Stmt {
     /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
     /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other, in
-    /// ascending order, gets the element and adds 1 to it. Each lane may count at another one. Before it, the
-    /// accesses of memory are ordered as by a broadcast.
-    Count(Reg, Mem, Expr),
+    /// ascending order, gets the element and adds 1 to it. Each lane may count at another one, but the indices of a warp
+    /// differ in so many low bits only. Before it, the accesses of memory are ordered as by a broadcast.
+    Count {
+        old: Reg,
+        at: Mem,
+        index: Expr,
+        bits: u32,
+    },
     /// GPU: a barrier of all blocks of the cluster, all of which have begun after it. Unless it is
     /// `relaxed`, everything that their threads wrote before is visible to all of them after it.
     ClusterBarrier {

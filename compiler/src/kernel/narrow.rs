@@ -109,7 +109,7 @@ impl Narrow<'_> {
                     self.index(at);
                     self.index(index);
                 }
-                Stmt::Count(_, _, i) => self.indices(i),
+                Stmt::Count { index, .. } => self.indices(index),
                 Stmt::Pack(_, values) => values.iter_mut().for_each(|e| self.indices(e)),
                 Stmt::MultiplyMatrices { rows, columns, .. } => {
                     rows.iter_mut().chain(columns).for_each(|e| self.indices(e));

@@ -217,10 +217,12 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             Stmt::Pack(r, list(c, k)?)
         }
         "count" => {
-            let r = define(c, k, Some(Ty::U32))?;
+            let old = define(c, k, Some(Ty::U32))?;
             c.expect("=")?;
-            let (m, i) = element(c, k)?;
-            Stmt::Count(r, m, i)
+            let (at, index) = element(c, k)?;
+            c.expect("bits")?;
+            let bits = u32::try_from(c.number()?).map_err(|_| c.error("too many bits"))?;
+            Stmt::Count { old, at, index, bits }
         }
         "copy_group" => Stmt::CopyGroup,
         "copy_wait" => Stmt::CopyWait(u32::try_from(c.number()?).map_err(|_| c.error("too many groups"))?),

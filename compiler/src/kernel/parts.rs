@@ -9,7 +9,9 @@ macro_rules! expressions {
         match $stmt {
             Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => $f(e),
             Stmt::While(e, _) | Stmt::If(e, ..) | Stmt::Prefetch { index: e, .. } => $f(e),
-            Stmt::LoadVec(_, _, e) | Stmt::LoadMatrices { index: e, .. } | Stmt::Count(_, _, e) => $f(e),
+            Stmt::LoadVec(_, _, e) | Stmt::LoadMatrices { index: e, .. } | Stmt::Count { index: e, .. } => {
+                $f(e)
+            }
             Stmt::CopyAsync { at, index, .. } => {
                 $f(at);
                 $f(index);
@@ -61,7 +63,7 @@ impl Stmt {
     pub fn registers_mut(&mut self, f: &mut dyn FnMut(&mut Reg)) {
         match self {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) => f(r),
-            Stmt::Arrive(r, ..) | Stmt::Count(r, ..) | Stmt::Pack(r, _) => f(r),
+            Stmt::Arrive(r, ..) | Stmt::Count { old: r, .. } | Stmt::Pack(r, _) => f(r),
             Stmt::For(r, ..) | Stmt::Seq(r, ..) => f(r),
             Stmt::LoadVec(regs, ..) | Stmt::LoadMatrices { regs, .. } => regs.iter_mut().for_each(f),
             Stmt::MultiplyMatrices { sums, .. } => sums.iter_mut().for_each(f),

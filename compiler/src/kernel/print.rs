@@ -146,8 +146,9 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 let list: Vec<String> = values.iter().map(|e| expr(k, e)).collect();
                 writeln!(f, "{pad}pack {} = {}", reg(r), list.join(", "))?;
             }
-            Stmt::Count(r, m, i) => {
-                writeln!(f, "{pad}count {} = {}[{}]", reg(r), mem(k, *m), expr(k, i))?;
+            Stmt::Count { old, at, index, bits } => {
+                let (at, index) = (mem(k, *at), expr(k, index));
+                writeln!(f, "{pad}count {} = {at}[{index}] bits {bits}", reg(old))?;
             }
             Stmt::CopyGroup => writeln!(f, "{pad}copy_group")?,
             Stmt::CopyWait(n) => writeln!(f, "{pad}copy_wait {n}")?,

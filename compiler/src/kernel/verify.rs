@@ -273,7 +273,7 @@ impl Check<'_> {
             }
             Stmt::Barrier | Stmt::CopyGroup | Stmt::CopyWait(_) => Ok(()),
             Stmt::CopyAsync { .. }
-            | Stmt::Count(..)
+            | Stmt::Count { .. }
             | Stmt::Pack(..)
             | Stmt::LoadMatrices { .. }
             | Stmt::MultiplyMatrices { .. } => self.matrices(s, scope),

@@ -36,10 +36,18 @@ pub fn run(f: &Function) -> Option<Function> {
         return None;
     }
     let mut steps = Steps { f, made: Vec::new() };
+    let mut orders: Vec<Order> = Vec::new();
     let mut new = rewrite_from(f, true, &mut |g, op, _| match op {
         Op::Argsort(x) if g.ty(x).elem == Ty::Bool => by_one_bit(g, x),
-        Op::Argsort(x) => order(g, x, &mut steps),
-        op => g.add(op),
+        Op::Argsort(x) => {
+            let order = Order::of(g, x, &mut steps);
+            orders.push(order);
+            order.indices
+        }
+        op => match orders.iter().find_map(|order| order.sorted(g, &op)) {
+            Some(sorted) => sorted,
+            None => g.add(op),
+        },
     });
     new.steps.extend(steps.made.into_iter().map(|(.., step)| Arc::new(step)));
     Some(new)
@@ -73,46 +81,89 @@ fn key_type(ty: Ty) -> Ty {
     }
 }
 
-/// The order of a vector's elements by an iteration over digits, if there are enough elements, or else by one that merges.
-/// Both stand in the program. That of the two which a call does not need has one element and no steps.
-///
-/// Indices move as u32 while there are digits: twice as many elements then have room in a tile's shared memory.
-fn order(g: &mut Graph, x: NodeId, steps: &mut Steps) -> NodeId {
-    let ty = g.ty(x).elem;
-    let n = g.add(Op::Len(x, 0));
-    let (merges, digits) = (merges(g, n), digits::count(g, x, key_type(ty)));
-    let is_long = digits::are_faster(g, n, digits, merges);
-    let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
-    let few = binary(g, BinaryOp::Min, n, one);
-    let mut order = |by_digits: bool, count: NodeId| {
-        let of = |g: &mut Graph, all: NodeId, none: NodeId| {
-            let (long, short) = if by_digits { (all, none) } else { (none, all) };
-            simplify(g, Op::Select(is_long, long, short))
+/// The order of a vector.
+#[derive(Clone, Copy)]
+struct Order {
+    x: NodeId,
+    /// The indices of the elements, and the integers that stand for them, in ascending order.
+    indices: NodeId,
+    keys: NodeId,
+}
+
+impl Order {
+    /// Orders a vector's elements by an iteration over digits, if there are enough elements, or else by one that merges.
+    /// Both stand in the program. That of the two which a call does not need has one element and no steps.
+    ///
+    /// Indices move as u32 while there are digits: twice as many then have room in a tile's shared memory.
+    fn of(g: &mut Graph, x: NodeId, steps: &mut Steps) -> Order {
+        let ty = g.ty(x).elem;
+        let n = g.add(Op::Len(x, 0));
+        let (merges, digits) = (merges(g, n), digits::count(g, x, key_type(ty)));
+        let is_long = digits::are_faster(g, n, digits, merges);
+        let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
+        let few = binary(g, BinaryOp::Min, n, one);
+        let mut iterate = |by_digits: bool, count: NodeId| {
+            let of = |g: &mut Graph, all: NodeId, none: NodeId| {
+                let (long, short) = if by_digits { (all, none) } else { (none, all) };
+                simplify(g, Op::Select(is_long, long, short))
+            };
+            let (length, count) = (of(g, n, few), of(g, count, zero));
+            let lambda = g.lambda(&[Ty::I64], |g, i| {
+                let x = g.add(Op::Elem(x, vec![i[0]]));
+                key(g, x, ty)
+            });
+            let keys = g.add(Op::Generate(vec![length], lambda));
+            let index = if by_digits { digits::INDEX } else { Ty::I64 };
+            let lambda = g.lambda(&[Ty::I64], |g, i| simplify(g, Op::Cast(index, i[0])));
+            let indices = g.add(Op::Generate(vec![length], lambda));
+            let args = [keys, indices].map(|x| g.add(Op::Materialize(x))).to_vec();
+            let step = steps.number(key_type(ty), by_digits);
+            let state = |which| Op::Iterate { step, which, form: Form::Last, count, args: args.clone() };
+            (length, [0, 1].map(|which| g.add(state(which))))
         };
-        let (length, count) = (of(g, n, few), of(g, count, zero));
-        let lambda = g.lambda(&[Ty::I64], |g, i| {
-            let x = g.add(Op::Elem(x, vec![i[0]]));
-            key(g, x, ty)
+        let both = [iterate(true, digits), iterate(false, merges)];
+        let mut chosen = |which: usize, ty: Ty| {
+            let lambda = g.lambda(&[Ty::I64], |g, i| {
+                let [long, short] = both.map(|(length, states)| {
+                    let last = with_number(g, BinaryOp::Sub, length, 1);
+                    let i = binary(g, BinaryOp::Min, i[0], last);
+                    let own = g.add(Op::Elem(states[which], vec![i]));
+                    simplify(g, Op::Cast(ty, own))
+                });
+                simplify(g, Op::Select(is_long, long, short))
+            });
+            g.add(Op::Generate(vec![n], lambda))
+        };
+        Order { x, keys: chosen(0, key_type(ty)), indices: chosen(1, Ty::I64) }
+    }
+
+    /// Returns what an operation is, if it is the ordered elements read by their indices, or those of which the ordered ones
+    /// are the negated ones: keys, which have moved with the indices, are turned back, so that nothing is gathered.
+    fn sorted(&self, g: &mut Graph, op: &Op) -> Option<NodeId> {
+        let Op::Map(lambda, srcs) = op else { return None };
+        let Op::Elem(x, at) = g.op(lambda.body) else { return None };
+        let Op::Var(at, _) = *g.op(*at.first()?) else { return None };
+        let (x, ty) = (*x, g.ty(self.x).elem);
+        let is_own = srcs.first() == Some(&self.indices) && at == lambda.params[0].0;
+        let negation = if x == self.x { None } else { Some(self.negation_of(g, x)?) };
+        if !is_own {
+            return None;
+        }
+        let lambda = g.lambda(&[key_type(ty)], |g, key| {
+            let value = value(g, key[0], ty);
+            negation.map_or(value, |op| simplify(g, Op::Unary(op, value)))
         });
-        let keys = g.add(Op::Generate(vec![length], lambda));
-        let index = if by_digits { digits::INDEX } else { Ty::I64 };
-        let lambda = g.lambda(&[Ty::I64], |g, i| simplify(g, Op::Cast(index, i[0])));
-        let indices = g.add(Op::Generate(vec![length], lambda));
-        let args = [keys, indices].map(|x| g.add(Op::Materialize(x))).to_vec();
-        let step = steps.number(key_type(ty), by_digits);
-        (length, g.add(Op::Iterate { step, which: 1, form: Form::Last, count, args }))
-    };
-    let both = [order(true, digits), order(false, merges)];
-    let lambda = g.lambda(&[Ty::I64], |g, i| {
-        let [long, short] = both.map(|(length, order)| {
-            let last = with_number(g, BinaryOp::Sub, length, 1);
-            let i = binary(g, BinaryOp::Min, i[0], last);
-            let index = g.add(Op::Elem(order, vec![i]));
-            simplify(g, Op::Cast(Ty::I64, index))
-        });
-        simplify(g, Op::Select(is_long, long, short))
-    });
-    g.add(Op::Generate(vec![n], lambda))
+        Some(g.add(Op::Map(lambda, vec![self.keys])))
+    }
+
+    /// Returns the operation that makes the ordered elements of those of another vector, and these of the ordered ones.
+    fn negation_of(&self, g: &Graph, other: NodeId) -> Option<UnaryOp> {
+        let Op::Map(lambda, srcs) = g.op(self.x) else { return None };
+        let Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Not), own) = *g.op(lambda.body) else { return None };
+        let Op::Var(own, _) = *g.op(own) else { return None };
+        let fits = g.ty(other).elem.is_float() == (op == UnaryOp::Neg);
+        (fits && srcs[..] == [other] && own == lambda.params[0].0).then_some(op)
+    }
 }
 
 /// The order of truth values: a scan counts how many are false up to each element, which says where that goes.
@@ -165,6 +216,24 @@ fn key(g: &mut Graph, x: NodeId, ty: Ty) -> NodeId {
     let ordered = g.add(Op::Select(is_below, reversed, bits));
     let is_number = g.add(Op::Binary(BinaryOp::Eq, x, x));
     g.add(Op::Select(is_number, ordered, greatest))
+}
+
+/// The value for which an integer stands, as [`key`] makes it. That of NaNs is one of theirs, which no result tells from
+/// another one (semantics 2.4).
+fn value(g: &mut Graph, key: NodeId, ty: Ty) -> NodeId {
+    let of = key_type(ty);
+    if !ty.is_float() {
+        return key;
+    }
+    let word = if of == Ty::I64 { Ty::U64 } else { Ty::U32 };
+    let zero = g.lit(Lit::zero(of));
+    let greatest = g.lit(Lit::greatest(of));
+    let is_below = g.add(Op::Binary(BinaryOp::Lt, key, zero));
+    let reversed = g.add(Op::Binary(BinaryOp::Xor, key, greatest));
+    let bits = g.add(Op::Select(is_below, reversed, key));
+    let bits = g.add(Op::Cast(word, bits));
+    let value = g.add(Op::Unary(UnaryOp::FromBits, bits));
+    simplify(g, Op::Cast(ty, value))
 }
 
 /// The step that merges pairs of runs.

@@ -88,7 +88,7 @@ impl Lower<'_> {
             | Stmt::StoreTo(..)
             | Stmt::Barrier
             | Stmt::ClusterBarrier { .. }
-            | Stmt::Count(..)
+            | Stmt::Count { .. }
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
         }
     }

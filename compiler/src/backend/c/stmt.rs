@@ -160,7 +160,7 @@ impl<'a> Printer<'a> {
             | Stmt::CopyWait(_)
             | Stmt::LoadMatrices { .. }
             | Stmt::MultiplyMatrices { .. }
-            | Stmt::Count(..)
+            | Stmt::Count { .. }
             | Stmt::Arrive(..) => unreachable!("verified: a CPU kernel"),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 let i = &k.regs[r.0 as usize].0;

@@ -238,11 +238,15 @@ __device__ inline bool agpu_arrive(unsigned *counter, unsigned total)
 	return true;
 }
 
-// Counts at an element of shared memory that the index names, one lane of the warp after the other.
-__device__ inline unsigned agpu_count(unsigned *element, int index)
+// Counts at an element of shared memory that the index names, one lane of the warp after the other; the indices of a warp differ in so many low bits.
+template <int bits> __device__ inline unsigned agpu_count(unsigned *element, int index)
 {
-	unsigned peers, before;
-	asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(peers) : "r"(index));
+	unsigned peers = 0xffffffff, before;
+#pragma unroll
+	for (int bit = 0; bit < bits; ++bit) {
+		const bool one = index >> bit & 1;
+		peers &= __ballot_sync(0xffffffff, one) ^ (one ? 0 : 0xffffffff);
+	}
 	asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before));
 	const unsigned rank = (unsigned)__popc(peers & before);
 	__syncwarp();

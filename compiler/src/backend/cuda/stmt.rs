@@ -104,11 +104,12 @@ impl<'a> Printer<'a> {
                 self.exprs().atom(total);
                 self.out.push_str(");");
             }
-            Stmt::Count(r, m, i) => {
-                let _ = write!(self.out, "const unsigned {} = agpu_count(&", k.regs[r.0 as usize].0);
-                self.exprs().element(*m, i);
+            Stmt::Count { old, at, index, bits } => {
+                let name = &k.regs[old.0 as usize].0;
+                let _ = write!(self.out, "const unsigned {name} = agpu_count<{bits}>(&");
+                self.exprs().element(*at, index);
                 self.out.push_str(", ");
-                self.expr(i, ");");
+                self.expr(index, ");");
             }
             Stmt::Barrier => self.out.push_str("__syncthreads();"),
             Stmt::ClusterBarrier { relaxed } => {

@@ -37,7 +37,7 @@ impl<'a> Emitter<'a> {
             }
             Stmt::StoreTo(m, i, rank, e) => self.store_to_block(*m, i, rank, e),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
-            Stmt::Count(r, m, i) => self.count(*r, *m, i),
+            Stmt::Count { old, at, index, bits } => self.count(*old, *at, index, *bits),
             Stmt::CopyAsync { bytes, to, at, from, index } => {
                 let (to, from) = (self.address(*to, at), self.address(*from, index));
                 // only 16 bytes may leave out the first cache
@@ -181,22 +181,29 @@ impl<'a> Emitter<'a> {
     }
 
     /// Counts at elements of shared memory, one lane after the other: the lanes of one element add their number, and the
-    /// first of them stores the sum.
-    fn count(&mut self, r: Reg, m: Mem, i: &Expr) {
-        let (index, address, dest) = (self.value(i), self.address(m, i), self.regs.of(r));
-        let [peers, before, lower, all] = [Ty::U32; 4].map(|ty| self.regs.fresh(ty));
-        let (rank, old) = (self.regs.fresh(Ty::U32), self.regs.fresh(Ty::U32));
-        let is_first = self.regs.fresh(Ty::Bool);
-        code!(self, "match.any.sync.b32 {peers}, {index}, 0xffffffff;");
-        code!(self, "mov.u32 {before}, %lanemask_lt;");
-        code!(self, "and.b32 {lower}, {peers}, {before};");
-        code!(self, "popc.b32 {rank}, {lower};");
+    /// first of them stores the sum. Which lanes these are is found bit by bit: `match.any` takes time for each of the
+    /// elements, of which there are up to 32.
+    fn count(&mut self, old: Reg, at: Mem, index: &Expr, bits: u32) {
+        let (address, index, dest) = (self.address(at, index), self.value(index), self.regs.of(old));
+        let [peers, one, other, all] = [Ty::U32; 4].map(|ty| self.regs.fresh(ty));
+        let (is_one, is_first) = (self.regs.fresh(Ty::Bool), self.regs.fresh(Ty::Bool));
+        code!(self, "mov.u32 {peers}, 0xffffffff;");
+        for bit in 0..bits {
+            code!(self, "and.b32 {one}, {index}, {};", 1u32 << bit);
+            code!(self, "setp.ne.u32 {is_one}, {one}, 0;");
+            code!(self, "vote.sync.ballot.b32 {one}, {is_one}, 0xffffffff;");
+            code!(self, "selp.b32 {other}, 0, 0xffffffff, {is_one};");
+            code!(self, "lop3.b32 {peers}, {peers}, {one}, {other}, 0x60;");
+        }
+        code!(self, "mov.u32 {one}, %lanemask_lt;");
+        code!(self, "and.b32 {one}, {peers}, {one};");
+        code!(self, "popc.b32 {one}, {one};");
         code!(self, "popc.b32 {all}, {peers};");
         code!(self, "bar.warp.sync 0xffffffff;");
-        code!(self, "ld.shared.u32 {old}, {address};");
-        code!(self, "add.u32 {dest}, {old}, {rank};");
-        code!(self, "add.u32 {all}, {old}, {all};");
-        code!(self, "setp.eq.u32 {is_first}, {rank}, 0;");
+        code!(self, "ld.shared.u32 {other}, {address};");
+        code!(self, "add.u32 {dest}, {other}, {one};");
+        code!(self, "add.u32 {all}, {other}, {all};");
+        code!(self, "setp.eq.u32 {is_first}, {one}, 0;");
         // every lane has read before one writes
         code!(self, "bar.warp.sync 0xffffffff;");
         code!(self, "@{is_first} st.shared.u32 {address}, {all};");

@@ -1,6 +1,6 @@
 //! Counts of a warp at elements of shared memory.
 
-use super::fault::Check;
+use super::fault::{Check, FaultKind};
 use super::lanes::lanes;
 use super::machine::Machine;
 use super::warp::Warp;
@@ -13,12 +13,16 @@ impl<'k> Machine<'k, '_> {
         &mut self,
         w: &mut Warp<'k>,
         r: Reg,
-        (m, index): (Mem, &'k Expr),
+        (m, index, bits): (Mem, &'k Expr, u32),
         mask: u32,
         at: &'k Stmt,
     ) -> Check<()> {
         let index = self.eval(w, index, mask, at)?;
         self.whole_warp(w, mask, at)?;
+        if let Some(l) = lanes(mask).find(|l| index.index(*l) >> bits != index.index(0) >> bits) {
+            let what = format!("indices that differ in more than {bits} bits");
+            return self.fault(FaultKind::OutOfBounds, w.thread(l), at, what);
+        }
         let first = w.thread(0) as usize;
         let warp = first..first + WARP as usize;
         self.clocks.meet(warp.clone());

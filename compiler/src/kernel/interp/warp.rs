@@ -221,7 +221,7 @@ impl<'k> Machine<'k, '_> {
                     w.regs.get_mut(*r).bits[l] = last.into();
                 }
             }
-            Stmt::Count(r, m, i) => self.count(w, *r, (*m, i), mask, s)?,
+            Stmt::Count { old, at, index, bits } => self.count(w, *old, (*at, index, *bits), mask, s)?,
             Stmt::StoreTo(m, i, rank, e) => {
                 let (index, rank) = (self.eval(w, i, mask, s)?, self.eval(w, rank, mask, s)?);
                 let value = self.eval(w, e, mask, s)?;

@@ -22,13 +22,16 @@ impl Check<'_> {
                 let found = array && matches!(to, Mem::Shared(_));
                 if found { Ok(()) } else { Err(format!("a copy from {from:?} to {to:?}")) }
             }
-            Stmt::Count(r, m, i) => {
-                if !matches!(m, Mem::Shared(_)) || self.mem(*m, scope)? != Ty::U32 {
-                    return Err(format!("a count at {m:?}, which is no u32 of shared memory"));
+            Stmt::Count { old, at, index, bits } => {
+                if !matches!(at, Mem::Shared(_)) || self.mem(*at, scope)? != Ty::U32 {
+                    return Err(format!("a count at {at:?}, which is no u32 of shared memory"));
                 }
-                self.want(i, Ty::I32, scope)?;
-                let fresh = self.reg(*r)? == Ty::U32 && scope.define(*r, false);
-                if fresh { Ok(()) } else { Err(format!("{r:?} is no fresh u32")) }
+                if !(1..=31).contains(bits) {
+                    return Err(format!("indices that differ in {bits} bits"));
+                }
+                self.want(index, Ty::I32, scope)?;
+                let fresh = self.reg(*old)? == Ty::U32 && scope.define(*old, false);
+                if fresh { Ok(()) } else { Err(format!("{old:?} is no fresh u32")) }
             }
             Stmt::Pack(r, values) => {
                 let types: Vec<Ty> =

@@ -28,15 +28,14 @@ use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::radix::{RadixStep, moved};
 use std::rc::Rc;
 
-const THREADS: u32 = 512;
+/// The threads of a block, each of which has one digit.
+const THREADS: u32 = DIGITS as u32;
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// The elements of a thread, and of a warp.
 const OF_THREAD: i64 = DIGIT_TILE / THREADS as i64;
 const OF_WARP: i64 = DIGIT_TILE / WARPS;
 /// The bits of the number of a warp's element, and more.
 const RANK_BITS: i32 = 16;
-/// The warps of which each thread has a digit.
-const DIGIT_WARPS: i64 = DIGITS / WARP as i64;
 
 /// Returns the variants of a step of a radix sort; `None` if the group is none.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
@@ -68,10 +67,10 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     Some(all)
 }
 
-/// Two blocks share a multiprocessor: one of them ranks or stores while the other one loads. Addresses of any strides
+/// Four blocks share a multiprocessor: some of them rank or store while others load. Addresses of any strides
 /// take more registers.
 pub fn min_resident_blocks(layout: ThreadLayout) -> u32 {
-    if layout.strided { 1 } else { 2 }
+    if layout.strided { 2 } else { 4 }
 }
 
 /// Writes the code of a thread, and returns it with the grid.
@@ -135,14 +134,9 @@ struct Code<'a> {
 }
 
 impl Code<'_> {
-    /// Returns whether a digit is the thread's own.
-    fn has_digit(&self) -> Expr {
-        Expr::binary(BinaryOp::Lt, thread(), int32(DIGITS as i32))
-    }
-
     /// Sets the counters of the warp to 0. No other warp counts at them before the barrier.
     fn clear(&self, out: &mut Vec<Stmt>) {
-        for k in 0..DIGIT_WARPS {
+        for k in 0..DIGITS / WARP as i64 {
             let at = self.of_warp.clone().plus(self.lane.clone()).plus(int32(k as i32 * WARP as i32));
             out.push(Stmt::Store(self.counters, at, Expr::Lit(Lit::zero(Ty::U32))));
         }
@@ -200,7 +194,8 @@ impl Code<'_> {
             let is_inside = Expr::binary(BinaryOp::Lt, in_tile, self.in_tile.clone());
             let digit = bind(l, "digit", is_inside.select(digit, int32(DIGITS as i32 - 1)), out);
             let rank = l.k.reg("rank", Ty::U32);
-            out.push(Stmt::Count(rank, self.counters, self.of_warp.clone().plus(digit.clone())));
+            let index = self.of_warp.clone().plus(digit.clone());
+            out.push(Stmt::Count { old: rank, at: self.counters, index, bits: DIGITS.ilog2() });
             let high = Expr::binary(BinaryOp::Shl, digit, int32(RANK_BITS));
             let both = high.plus(Expr::Cast(Ty::I32, Box::new(Expr::Reg(rank))));
             ranks.push(bind(l, "both", both, out));
@@ -208,22 +203,18 @@ impl Code<'_> {
         Ok(ranks)
     }
 
-    /// Replaces the warps' counters by what stands before each in the tile. Returns the total of the thread's digit, or 0
-    /// if it has none.
+    /// Replaces the warps' counters by what stands before each in the tile. Returns the total of the thread's digit.
     fn sum_warps(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
-        let total = l.k.reg("total", Ty::U32);
-        out.push(Stmt::Var(total, Expr::Lit(Lit::zero(Ty::U32))));
-        let mut sums = Vec::new();
+        let mut total = Expr::Lit(Lit::zero(Ty::U32));
         for w in 0..WARPS {
             let at = thread().plus(int32((w * DIGITS) as i32));
-            let own = bind(l, "count", Expr::load(self.counters, at.clone()), &mut sums);
+            let own = bind(l, "count", Expr::load(self.counters, at.clone()), out);
             if self.step.moves() {
-                sums.push(Stmt::Store(self.counters, at, Expr::Reg(total)));
+                out.push(Stmt::Store(self.counters, at, total.clone()));
             }
-            sums.push(Stmt::Assign(total, Expr::Reg(total).plus(own)));
+            total = bind(l, "total", total.plus(own), out);
         }
-        out.push(Stmt::If(self.has_digit(), sums, vec![]));
-        Expr::Reg(total)
+        total
     }
 
     /// Stores the counts of the tile, without the places behind the last element.
@@ -233,8 +224,7 @@ impl Code<'_> {
         let total = Expr::Cast(Ty::I32, Box::new(total.clone())).minus(behind);
         for it in &self.fused.items {
             let mem = l.launch.output(it);
-            let store = Stmt::Store(mem, self.number.clone(), total.clone());
-            out.push(Stmt::If(self.has_digit(), vec![store], vec![]));
+            out.push(Stmt::Store(mem, self.number.clone(), total.clone()));
         }
     }
 
@@ -248,24 +238,22 @@ impl Code<'_> {
         out.push(Stmt::Barrier);
         let firsts = l.k.share("firsts", Ty::U32, DIGITS as u32);
         let distances = l.k.share("distances", Ty::I64, DIGITS as u32);
-        let mut of_digit = Vec::new();
         let mut first = up_to.minus(total.clone());
-        for w in 0..DIGIT_WARPS - 1 {
+        for w in 0..WARPS - 1 {
             let sum = Expr::load(sums, int32(w as i32));
             let is_before = Expr::binary(BinaryOp::Lt, int32(w as i32), self.warp.clone());
             first = first.plus(is_before.select(sum, Expr::Lit(Lit::zero(Ty::U32))));
         }
-        let first = bind(l, "first", first, &mut of_digit);
-        of_digit.push(Stmt::Store(firsts, thread(), first.clone()));
+        let first = bind(l, "first", first, out);
+        out.push(Stmt::Store(firsts, thread(), first.clone()));
         let (_, var) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.step.begin(&mut l.launch.g, var).into_iter().collect();
         let known = [(var, self.number.clone())];
-        let begins = l.in_block(|l| l.region(&known, &roots, &self.number, &mut of_digit))?;
+        let begins = l.in_block(|l| l.region(&known, &roots, &self.number, out))?;
         for begin in begins {
-            let begin = bind(l, "to", begin, &mut of_digit);
-            of_digit.push(Stmt::Store(distances, thread(), begin.minus(to_i64(first.clone()))));
+            let begin = bind(l, "to", begin, out);
+            out.push(Stmt::Store(distances, thread(), begin.minus(to_i64(first.clone()))));
         }
-        out.push(Stmt::If(self.has_digit(), of_digit, vec![]));
         out.push(Stmt::Barrier);
         let digit_of = l.k.share("digits", Ty::U8, DIGIT_TILE as u32);
         let mut own = Vec::new();
@@ -303,7 +291,11 @@ impl Code<'_> {
         debug_assert!(types.iter().all(|ty| ty.is_int()), "{types:?}");
         let of_stage = if types.iter().any(|ty| ty.size() == 8) { Ty::U64 } else { Ty::U32 };
         let stage = l.k.share("stage", of_stage, DIGIT_TILE as u32);
-        for (it, ty) in self.fused.items.iter().zip(types) {
+        for (number, (it, ty)) in self.fused.items.iter().zip(types).enumerate() {
+            if number > 0 {
+                // others may still read the array that was there before
+                out.push(Stmt::Barrier);
+            }
             let values = self.load(l, &[ty], |l, i| vec![moved(&mut l.launch.g, it, i)], out)?;
             for (place, value) in places.own.iter().zip(values.concat()) {
                 out.push(Stmt::Store(stage, place.clone(), cast(value, ty, of_stage)));
@@ -320,8 +312,6 @@ impl Code<'_> {
                 stores.push(Stmt::Store(mem, to, cast(Expr::load(stage, from), of_stage, ty)));
                 out.push(Stmt::If(is_inside, stores, vec![]));
             }
-            // the next array takes the place of this one
-            out.push(Stmt::Barrier);
         }
         Ok(())
     }
