@@ -95,8 +95,8 @@ impl Strategy {
         match self {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
-            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan | Bins
-            | TemporalBlocking | StencilChain => false,
+            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
+            | Bins | TemporalBlocking | StencilChain => false,
         }
     }
 }
