@@ -4,6 +4,7 @@
 #include "common/reference.hpp"
 #include <algorithm>
 #include <examples.hpp>
+#include <fstream>
 #include <string>
 
 template <class T> using device = arraygpu::gpu_vector<T>;
@@ -34,10 +35,10 @@ static void table(std::size_t n, std::size_t groups) {
     CHECK_EXACT(m.to_host(), means);
 }
 
-// A picture in which a few shades stand for all.
-static void picture(std::size_t n) {
-    std::vector<std::uint8_t> x(n), wanted(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = std::uint8_t(100 + (i * i / 50) % 40);
+// Each shade becomes its place among all pixels.
+static std::vector<std::uint8_t> equalised(const std::vector<std::uint8_t> &x) {
+    const auto n = x.size();
+    std::vector<std::uint8_t> wanted(n);
     std::vector<std::int64_t> up_to(256);
     for (const auto a : x) ++up_to[a];
     for (std::size_t k = 1; k < 256; ++k) up_to[k] += up_to[k - 1];
@@ -45,7 +46,32 @@ static void picture(std::size_t n) {
         const auto darkest = *std::upper_bound(up_to.begin(), up_to.end(), 0), others = std::int64_t(n) - darkest;
         wanted[i] = std::uint8_t(((up_to[x[i]] - darkest) * 255 + others / 2) / std::max<std::int64_t>(others, 1));
     }
-    CHECK_EXACT(examples::equalised(device<std::uint8_t>(x)).to_host(), wanted);
+    const auto found = examples::equalised(device<std::uint8_t>(x)).to_host();
+    CHECK_EXACT(found, wanted);
+    return found;
+}
+
+// A picture in which a few shades stand for all.
+static void picture(std::size_t n) {
+    std::vector<std::uint8_t> x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = std::uint8_t(100 + (i * i / 50) % 40);
+    equalised(x);
+}
+
+// A photograph, a file of the format PGM: of its shades, each quarter of the scale has between a fifth and a third of the pixels then.
+static void photograph(const char *path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string kind;
+    std::size_t cols = 0, rows = 0, most = 0;
+    file >> kind >> cols >> rows >> most;
+    file.get();
+    CHECK(kind == "P5" && most == 255);
+    std::vector<std::uint8_t> x(rows * cols);
+    file.read(reinterpret_cast<char *>(x.data()), std::streamsize(x.size()));
+    CHECK(bool(file) && !x.empty());
+    std::vector<std::size_t> quarters(4);
+    for (const auto a : equalised(x)) ++quarters[a / 64];
+    for (const auto n : quarters) CHECK(n > x.size() / 5 && n < x.size() / 3);
 }
 
 // Rows of very different lengths, one of them longer than a tile of 2048.
@@ -124,7 +150,7 @@ static void wrong_number() {
     }
 }
 
-int main() {
+int main(int count, char **arguments) {
     for (const std::size_t n : {0, 1, 1000, 20000}) {
         table(n, 1);
         table(n, 37);
@@ -133,5 +159,6 @@ int main() {
     }
     for (const std::size_t rows : {1, 4, 500}) sparse(rows);
     wrong_number();
+    if (count > 1) photograph(arguments[1]);
     return check::finish("groups");
 }

@@ -219,7 +219,8 @@ impl<T: Item> VExp<T> {
         let srcs = nodes_of(self);
         if let Some(operators) = exact(at, &srcs, &f) {
             let leaves = srcs.into_iter().zip(nodes_of(init)).zip(operators);
-            let all = leaves.map(|((src, init), op)| destinations.joined(("scatter_reduce", op), n, src, init));
+            let all =
+                leaves.map(|((src, init), op)| destinations.joined(("scatter_reduce", op), n, src, init));
             let all: VExp<T> = of_nodes(&all.collect::<Vec<_>>());
             return all.materialize();
         }

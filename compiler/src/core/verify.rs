@@ -57,7 +57,11 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
             return bad(format!("result {} is a tuple", r.name));
         }
         if is_part(g, r.value) {
-            return bad(format!("result {} is {} that is not stored: `materialize` it", r.name, part_name(g, r.value)));
+            return bad(format!(
+                "result {} is {} that is not stored: `materialize` it",
+                r.name,
+                part_name(g, r.value)
+            ));
         }
         if !g.is_closed(r.value) {
             return bad(format!("result {} has free variables", r.name));

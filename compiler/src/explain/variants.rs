@@ -121,7 +121,9 @@ fn block(v: &gpu::GpuVariant) -> String {
         Grid::Parts(n) => format!("{n} columns of a tile of {TILE} rows a block"),
         Grid::Joins(n) => format!("joins the parts of the one above, {n} columns a block"),
         Grid::Fills(n) => format!("fills {n} bins a block"),
-        Grid::Shares(n) => format!("joins to what the one above fills, a block of a part for {n} of its bins"),
+        Grid::Shares(n) => {
+            format!("joins to what the one above fills, a block of a part for {n} of its bins")
+        }
         Grid::One => "one block".into(),
     }
 }

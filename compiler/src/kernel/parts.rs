@@ -20,7 +20,10 @@ macro_rules! expressions {
             Stmt::MultiplyMatrices { rows, columns, .. } => {
                 rows.into_iter().chain(columns).for_each($f);
             }
-            Stmt::Store(_, a, b) | Stmt::Update(_, _, a, b) | Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
+            Stmt::Store(_, a, b)
+            | Stmt::Update(_, _, a, b)
+            | Stmt::Record(_, a, b)
+            | Stmt::Arrive(_, a, b) => {
                 $f(a);
                 $f(b);
             }

@@ -5,8 +5,7 @@
 //!    them, so that the two cannot be equal.)
 //! 2. Every expression is typed: operators take their operand types, conditions are bool, indices
 //!    and bounds are i64, or on a GPU i32.
-//! 3. A register or local array is used only where it is defined, and defined once; only `var`
-//!    registers are assigned.
+//! 3. A register or local array is used only where it is defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no
 //!    array. Only written arrays and shared memory are updated, by operators whose order is free.
 //! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU
@@ -18,9 +17,9 @@
 //!    A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
 mod matrices;
+mod updates;
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
-use crate::core::bins;
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
 use rustc_hash::{FxBuildHasher, FxHashSet as HashSet};
@@ -194,20 +193,7 @@ impl Check<'_> {
                 self.index(i, scope)?;
                 self.want(e, self.mem(*m, scope)?, scope)
             }
-            Stmt::Update(op, m, i, e) => {
-                let is_ours = match m {
-                    Mem::Array(a) => !scope.finish && self.k.arrays.get(*a as usize).is_some_and(|a| a.write),
-                    Mem::Shared(_) => self.gpu(),
-                    Mem::Local(_) | Mem::Scratch(_) => false,
-                };
-                self.index(i, scope)?;
-                let ty = self.mem(*m, scope)?;
-                self.want(e, ty, scope)?;
-                if is_ours && bins::is_joined(ty) && bins::is_exact(*op, ty) {
-                    return Ok(());
-                }
-                Err(format!("update of {m:?}, {ty}, by {op}"))
-            }
+            Stmt::Update(op, m, i, e) => self.update((*op, *m), i, e, scope),
             Stmt::StoreSlot(i, e) => {
                 let allowed = scope.finish || self.gpu();
                 let slot = self.k.slots.get(*i as usize).filter(|s| s.write && allowed);

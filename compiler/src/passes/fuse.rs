@@ -212,13 +212,9 @@ impl Fuse {
                 }
                 g.add(Op::Scan { part, join, init, src, which })
             }
-            Op::Place { at, src } => {
-                let (at, src) = (self.generate(g, at), self.generate(g, src));
-                g.add(Op::Place { at, src })
-            }
-            Op::Bins { op, parts, count, at, src } => {
-                let (at, src) = (self.generate(g, at), self.generate(g, src));
-                g.add(Op::Bins { op, parts, count, at, src })
+            mut op @ (Op::Place { .. } | Op::Bins { .. }) => {
+                op.each_operand(|o| *o = if g.ty(*o).is_scalar() { *o } else { self.generate(g, *o) });
+                g.add(op)
             }
             Op::DigitCounts { count, tiles, digits } => {
                 let digits = self.generate(g, digits);

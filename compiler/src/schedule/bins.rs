@@ -1,6 +1,7 @@
 //! Reductions into bins ([`crate::core::bins`]) as launches: the index space is that of the parts, and a fused group has one
 //! array of bins.
 
+use super::destinations::{Tests, in_short};
 use super::element::element;
 use super::items::Item;
 use crate::core::bins::{identity, part_of};
@@ -56,6 +57,14 @@ impl Bins {
 
     /// Returns the destination of an element, and the element.
     pub fn element(&self, g: &mut Graph, index: NodeId) -> Vec<NodeId> {
-        [self.at, self.src].map(|x| element(g, x, index)).into()
+        let [at, x] = [self.at, self.src].map(|x| element(g, x, index));
+        vec![in_short(g, at), x]
+    }
+
+    /// Returns what tells whether an element has a bin.
+    pub fn tests(&self, g: &mut Graph) -> Tests {
+        let index = g.sample_index(1)[0].1;
+        let at = self.element(g, index)[0];
+        Tests::of(g, at, self.count)
     }
 }

@@ -25,6 +25,7 @@ pub mod boundary;
 pub mod counter;
 pub mod cpu;
 pub mod cuda;
+pub mod destinations;
 mod division;
 pub mod element;
 mod element_loop;

@@ -81,8 +81,7 @@ pub fn histogram_256(x: VExp<u8>) -> VExp<i64> {
 }
 
 /// What the C++ header says of [`histogram_of_reals`].
-pub const HISTOGRAM_OF_REALS_DOC: &str =
-    "How many elements there are in each of 256 intervals between 0 and 1; those outside count for the next one.";
+pub const HISTOGRAM_OF_REALS_DOC: &str = "How many elements there are in each of 256 intervals between 0 and 1; those outside count for the next one.";
 
 /// The histogram of what is computed from the elements.
 pub fn histogram_of_reals(x: VExp<f32>) -> VExp<i64> {

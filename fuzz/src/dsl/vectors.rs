@@ -221,7 +221,9 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
         let i = (p.k.cast::<i64>() & 7).ignored();
         p.k.scatter_reduce(6, i, 1, |a, b| b + a).cast()
     }),
-    ("scatter_reduce_of_words", |p| p.k.cast::<u8>().scatter_reduce(p.m, p.k.cast::<i64>().clamped(), 255, |a, b| a & b).cast()),
+    ("scatter_reduce_of_words", |p| {
+        p.k.cast::<u8>().scatter_reduce(p.m, p.k.cast::<i64>().clamped(), 255, |a, b| a & b).cast()
+    }),
     ("records_in_groups", records::in_groups),
     ("histogram", |p| (p.k.cast::<i64>() & 3).histogram(4).cast()),
     ("argmin_rows", |p| p.a.argmin_rows().cast()),

@@ -75,7 +75,9 @@ fn expressions<'s>(body: &'s [Stmt], f: &mut dyn FnMut(&'s Expr)) {
     for s in body {
         match s {
             Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => f(e),
-            Stmt::Store(_, a, b) | Stmt::Update(_, _, a, b) | Stmt::Record(_, a, b) => [a, b].into_iter().for_each(&mut *f),
+            Stmt::Store(_, a, b) | Stmt::Update(_, _, a, b) | Stmt::Record(_, a, b) => {
+                [a, b].into_iter().for_each(&mut *f)
+            }
             Stmt::For(_, a, b, body) | Stmt::Seq(_, a, b, body) => {
                 [a, b].into_iter().for_each(&mut *f);
                 expressions(body, f);

@@ -93,9 +93,21 @@ impl<'a> Emitter<'a> {
         let is_wide = ty.size() == 8;
         let of = match op {
             // sums that wrap are the same of both signs, and only one of them has 64 bits
-            BinaryOp::Add => if is_wide { "u64" } else { "u32" },
+            BinaryOp::Add => {
+                if is_wide {
+                    "u64"
+                } else {
+                    "u32"
+                }
+            }
             BinaryOp::Min | BinaryOp::Max => memory_type(ty),
-            _ => if is_wide { "b64" } else { "b32" },
+            _ => {
+                if is_wide {
+                    "b64"
+                } else {
+                    "b32"
+                }
+            }
         };
         code!(self, "red.{space}.{op}.{of} {address}, {value};");
     }

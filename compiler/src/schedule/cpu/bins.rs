@@ -2,8 +2,8 @@
 //! elements are joined there one after another. The rows are joined by the launch behind this one.
 
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::Ty;
 use crate::schedule::bins::Bins;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
@@ -25,16 +25,16 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, bins: &Bins) -> Result<Vec
     let value = values.pop().expect("the element");
     let at = bind(l, "at", values.pop().expect("its destination"), &mut of_element);
     let update = Stmt::Update(bins.op, mem, bin(l, mem, part, &at), value);
-    of_element.push(Stmt::If(is_inside(&at, &count), vec![update], vec![]));
+    let tests = bins.tests(&mut l.launch.g);
+    of_element.push(match tests.condition(&at, &count) {
+        Some(is_inside) => Stmt::If(is_inside, vec![update], vec![]),
+        None => update,
+    });
     body.push(Stmt::Seq(i, begin, end, of_element));
     Ok(vec![Stmt::For(part, Expr::TileBegin, Expr::TileEnd.min(l.launch.count()), body)])
 }
 
-fn bin(l: &mut Lower, mem: Mem, part: crate::kernel::Reg, k: &Expr) -> Expr {
+/// Returns where a bin of a part lies.
+fn bin(l: &mut Lower, mem: Mem, part: Reg, k: &Expr) -> Expr {
     l.place_at(mem, &[Expr::Reg(part), k.clone()])
-}
-
-fn is_inside(at: &Expr, count: &Expr) -> Expr {
-    let from = Expr::binary(BinaryOp::Ge, at.clone(), Expr::Lit(Lit::i64(0)));
-    Expr::binary(BinaryOp::And, from, Expr::binary(BinaryOp::Lt, at.clone(), count.clone()))
 }

@@ -12,12 +12,14 @@ use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64};
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::plan::gpu::{Grid, Profit};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::bins::Bins;
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::destinations::Tests;
 use crate::schedule::find_facts::OF_PART;
 use crate::schedule::groups::{FusedGroup, domain};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
@@ -128,7 +130,8 @@ pub fn main(
     layout: ThreadLayout,
 ) -> Result<(Vec<Stmt>, Grid)> {
     let (mem, count) = (l.launch.output(&fused.items[0]), l.launch.host(bins.count));
-    let code = Code { bins, mem, count, layout };
+    let tests = bins.tests(&mut l.launch.g);
+    let code = Code { bins, mem, count, tests, layout };
     let body = match place {
         Place::Shared { bins, copies, ty } => code.in_shared(l, (bins, copies, ty))?,
         Place::Filled => code.filled(l, fused),
@@ -142,6 +145,7 @@ struct Code<'a> {
     bins: &'a Bins,
     mem: Mem,
     count: Expr,
+    tests: Tests,
     layout: ThreadLayout,
 }
 
@@ -178,7 +182,8 @@ impl Code<'_> {
         out.push(Stmt::Barrier);
         each(l, (to_i64(thread()), self.count.clone()), &mut out, |l, k, body| {
             let copy = |c: u32| Expr::load(own, k.clone().plus(Expr::int((c * bins).into())));
-            let joined = (1..copies).fold(Expr::load(own, k.clone()), |all, c| Expr::binary(op, all, copy(c)));
+            let joined =
+                (1..copies).fold(Expr::load(own, k.clone()), |all, c| Expr::binary(op, all, copy(c)));
             let joined = bind(l, "joined", joined, body);
             let value = if ty == self.bins.ty { joined } else { Expr::Cast(self.bins.ty, Box::new(joined)) };
             let to = l.place_at(self.mem, &[part.clone(), k]);
@@ -191,6 +196,14 @@ impl Code<'_> {
     /// Fills the result with what bins begin with.
     fn filled(&self, l: &mut Lower, fused: &FusedGroup) -> Vec<Stmt> {
         let mut out = Vec::new();
+        // the launch policy asks this kernel what the one behind it needs
+        if self.layout.v > 1 {
+            let arrays: Vec<NodeId> = l.launch.facts.accesses.pointwise().copied().collect();
+            arrays.into_iter().for_each(|x| {
+                let mem = l.launch.input(x);
+                l.k.vector(mem);
+            });
+        }
         let extents = [domain(&l.launch.g, fused.items[0].node)[0], self.bins.count];
         let all = l.launch.count().times(self.count.clone());
         let all = bind(l, "all", all, &mut out);
@@ -296,11 +309,12 @@ impl Code<'_> {
         let mut values = values.into_iter();
         let at = bind(l, "at", values.next().expect("the destination"), out);
         let value = values.next().expect("the element");
-        let from = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(0));
-        let is_inside =
-            Expr::binary(BinaryOp::And, from, Expr::binary(BinaryOp::Lt, at.clone(), self.count.clone()));
+        let is_inside = self.tests.condition(&at, &self.count);
         let update = update(l, at, value);
-        out.push(Stmt::If(is_inside, vec![update], vec![]));
+        out.push(match is_inside {
+            Some(is_inside) => Stmt::If(is_inside, vec![update], vec![]),
+            None => update,
+        });
     }
 }
 

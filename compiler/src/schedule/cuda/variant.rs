@@ -4,9 +4,9 @@
 use super::segments;
 use super::thread_layout::ThreadLayout;
 use super::{
-    bins, contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product, register_tiling,
-    resident_columns, resident_rows, stencil_chain, temporal_blocking, tensor_product, thread_rows,
-    transposed_tile,
+    bins, contraction, cooperative_nest, map, plane_steps, plane_stream, plane_walk, product,
+    register_tiling, resident_columns, resident_rows, stencil_chain, temporal_blocking, tensor_product,
+    thread_rows, transposed_tile,
 };
 use crate::core::StencilHint;
 pub use crate::plan::gpu::Guards;
