@@ -1413,6 +1413,23 @@ agpu_status agpu_builder_loop(struct agpu_builder *builder,
                               agpu_node *nodes);
 
 /**
+ * Adds a word, by its name: scan, scan_exclusive, argsort, argsort_descending, sort, sort_descending,
+ * segmented_reduce, reduce_parts, filter, unique, run_lengths or filled (docs/c-abi.md has their operands and values;
+ * docs/semantics.md 5.18 to 5.22 what they mean). Some take an operator: `variables` stand for the components of its
+ * left operand, then for those of its right one, `body` for as many results. `nodes` receives the word's values, of
+ * which there must be `count`.
+ */
+agpu_status agpu_builder_word(struct agpu_builder *builder,
+                              const char *word,
+                              const agpu_node *operands,
+                              int32_t operand_count,
+                              const agpu_node *variables,
+                              const agpu_node *body,
+                              int32_t components,
+                              agpu_node *nodes,
+                              int32_t count);
+
+/**
  * Begins the function of a step of an iteration, or of the check that ends one: a builder of its own, in which all
  * nodes of the step are made. Its parameters stand for `count` nodes of `builder`: the first `states` of them are the
  * initial states, which are arrays, the others are what the step reads from outside, computed once. `params` receives

@@ -52,6 +52,11 @@ fn loops() {
 }
 
 #[test]
+fn words() {
+    run("words.cpp");
+}
+
+#[test]
 fn views() {
     run("views.cpp");
 }

@@ -105,6 +105,7 @@ mod values;
 mod vector;
 mod widths;
 mod windows;
+mod word;
 
 pub use arraygpu_compiler::budget::Budget;
 /// How stencils are kept on GPUs: see [`Package::stencil`].

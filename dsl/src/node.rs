@@ -7,6 +7,7 @@
 //! untyped building is here; the typed layer above calls it and cannot make an ill-typed node.
 
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, authors_place, next_number};
+use crate::word::Worded;
 use arraygpu_compiler::Error;
 use arraygpu_compiler::build::Boundary;
 use arraygpu_compiler::core::Type;
@@ -209,15 +210,8 @@ pub(crate) enum Op {
         src: NodeRef,
         which: u32,
     },
-    /// The component `which` of a scan, a vector: semantics 5.18.
-    Scan {
-        lambda: Lambda,
-        init: NodeRef,
-        src: NodeRef,
-        which: u32,
-    },
-    /// The indices of a vector's elements in ascending order of these: semantics 5.19.
-    Argsort(NodeRef),
+    /// A value of a word, by its number.
+    Word(Rc<Worded>, u32),
     /// The component `which` of a fold.
     Fold {
         lambda: Lambda,
@@ -250,7 +244,7 @@ impl Op {
             | Op::Len(a, _)
             | Op::Trace(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
-            Op::SquaredDeviations(a) | Op::Argsort(a) => vec![a],
+            Op::SquaredDeviations(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),
             Op::At(a, index) | Op::Elem(a, index) => [&[*a], &index[..]].concat(),
             Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],
@@ -263,9 +257,8 @@ impl Op {
             Op::Bundle(bundle) => bundle.parts.clone(),
             Op::Loop { count, init, .. } => [&[*count], &init[..]].concat(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
-            Op::Reduce { init, src, .. } | Op::Scan { init, src, .. } | Op::Fold { init, src, .. } => {
-                vec![init, src]
-            }
+            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],
+            Op::Word(all, _) => all.operands.clone(),
             Op::Iterate(all, _) => all.operands(),
             Op::Replace { src, part, start, .. } => [&[*src, *part], &start[..]].concat(),
         }
@@ -275,8 +268,8 @@ impl Op {
     pub(crate) fn lambda(&self) -> Option<&Lambda> {
         match self {
             Op::Map { lambda, .. } | Op::Generate { lambda, .. } => Some(lambda),
-            Op::Reduce { lambda, .. } | Op::Scan { lambda, .. } => Some(lambda),
-            Op::Fold { lambda, .. } | Op::Loop { lambda, .. } => Some(lambda),
+            Op::Word(all, _) => all.operator.as_ref(),
+            Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } | Op::Loop { lambda, .. } => Some(lambda),
             _ => None,
         }
     }

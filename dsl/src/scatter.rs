@@ -152,7 +152,7 @@ impl<T: Item> VExp<T> {
     /// the sequence of their indices, so that group sums have the bits of [`VExp::reduce`] of each group
     /// alone. Both vectors have one length, which is checked before the function runs. An index outside of
     /// the result leaves an error record; see [`VExp::ignored`] and [`VExp::clamped`]. `f` must be
-    /// associative and commutative up to rounding, and is called several times.
+    /// associative and commutative up to rounding.
     ///
     /// Cost: [`VExp::argsort`] of the destinations, a search for each element of the result, and
     /// [`VExp::segmented_reduce`] of the elements in that order.
@@ -177,6 +177,6 @@ impl<T: Item> VExp<T> {
         let values: VExp<T> = of_nodes(&ordered(at, "scatter_reduce", order.node(), &nodes_of(self)));
         let begins = firsts.slice(0, n);
         let lengths = firsts.slice(1, n + 1) - begins;
-        reduced(values, (begins, lengths), init, &f)
+        reduced(at, values, (begins, lengths), init, f)
     }
 }

@@ -6,19 +6,14 @@ use crate::item::Item;
 use crate::node::{self, NodeRef, Op, make};
 use crate::results::{nodes_of, of_nodes};
 use crate::scope::Place;
+use crate::word;
+use arraygpu_compiler::build::Word;
 use arraygpu_compiler::core::Type;
-use arraygpu_compiler::scalar::{Ty, UnaryOp};
+use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
-/// The indices of the elements of a vector in ascending order of these.
-fn argsort(at: Place, x: NodeRef) -> NodeRef {
-    make(at, Type::vector(Ty::I64), Op::Argsort(x))
-}
-
-/// The keys of a descending sort: they fall where the elements rise. `-x` is as much a NaN as `x`.
-fn argsort_descending(at: Place, construct: &'static str, x: NodeRef) -> NodeRef {
-    let falling = if x.ty.elem.is_float() { UnaryOp::Neg } else { UnaryOp::Not };
-    argsort(at, node::map_one(at, construct, &[x], |v| node::unary(at, falling, v[0])))
+fn order(at: Place, word: Word, x: NodeRef) -> VExp<i64> {
+    of_nodes(&word::word(at, word, vec![x], None, &[Type::vector(Ty::I64)]))
 }
 
 /// An element at an index that the construct knows to be inside.
@@ -49,7 +44,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn argsort(self) -> VExp<i64> {
-        VExp::of(argsort(Location::caller(), self.node()))
+        order(Location::caller(), Word::Argsort, self.node())
     }
 
     /// The indices of the elements in descending order of these: +0 before -0, NaNs last as well, true before false,
@@ -64,7 +59,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn argsort_descending(self) -> VExp<i64> {
-        VExp::of(argsort_descending(Location::caller(), "argsort_descending", self.node()))
+        order(Location::caller(), Word::ArgsortDescending, self.node())
     }
 
     /// The elements in ascending order, that of [`VExp::argsort`].
@@ -78,8 +73,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort(self) -> VExp<T> {
-        let (at, x) = (Location::caller(), self.node());
-        of_nodes(&ordered(at, "sort", argsort(at, x), &[x]))
+        of_nodes(&word::alike(Location::caller(), Word::Sort, vec![self.node()]))
     }
 
     /// The elements in descending order, that of [`VExp::argsort_descending`].
@@ -93,8 +87,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort_descending(self) -> VExp<T> {
-        let (at, x) = (Location::caller(), self.node());
-        of_nodes(&ordered(at, "sort_descending", argsort_descending(at, "sort_descending", x), &[x]))
+        of_nodes(&word::alike(Location::caller(), Word::SortDescending, vec![self.node()]))
     }
 
     /// The elements in ascending order, and those of another vector, which may be of records, in the same order. Both
@@ -110,9 +103,8 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort_by_key<U: Item>(self, values: VExp<U>) -> (VExp<T>, VExp<U>) {
-        let (at, keys) = (Location::caller(), self.node());
-        let all = [vec![keys], nodes_of(values)].concat();
-        let sorted = ordered(at, "sort_by_key", argsort(at, keys), &all);
+        let all = [vec![self.node()], nodes_of(values)].concat();
+        let sorted = word::alike(Location::caller(), Word::Sort, all);
         (of_nodes(&sorted[..1]), of_nodes(&sorted[1..]))
     }
 }

@@ -12,5 +12,6 @@
 #include <arraygpu/views/actions.hpp>
 #include <arraygpu/views/algorithms.hpp>
 #include <arraygpu/views/upload.hpp>
+#include <arraygpu/views/words.hpp>
 
 #endif // ARRAYGPU_VIEWS_HPP

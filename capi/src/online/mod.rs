@@ -21,3 +21,4 @@ pub(crate) mod programs;
 mod recent;
 pub(crate) mod staged;
 pub(crate) mod values;
+pub(crate) mod words;

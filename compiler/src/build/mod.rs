@@ -12,9 +12,11 @@ mod pad;
 mod replace;
 mod rules;
 mod steps;
+mod words;
 
 pub use outside::Outside;
 pub use pad::Boundary;
+pub use words::{Of, Word};
 
 use crate::core::equations::Equations;
 use crate::core::length::Length;
@@ -269,6 +271,8 @@ impl Builder {
             Length::Is(n) => return n,
             _ => return simplify::extent(&mut self.function.graph, array, axis),
         };
+        // what a word adds to the graph by itself is measured when it is needed
+        self.measure(of);
         self.extents[&of][usize::from(axis)]
     }
 }

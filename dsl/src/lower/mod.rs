@@ -14,13 +14,15 @@ mod state;
 use crate::item::Described;
 use crate::node::{Lambda, Node, NodeRef, Op, SameShape};
 use crate::scope::Place;
-use arraygpu_compiler::build::Boundary;
+use crate::word::Worded;
+use arraygpu_compiler::build::{Boundary, Of};
 use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Rule, StencilHint};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::{Error, Result};
 use state::{Lowering, needed};
 use std::collections::HashSet;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A function as the author registered it.
@@ -128,6 +130,18 @@ impl Lowering {
         Ok(value)
     }
 
+    /// A value of a word, which is made once for all of its values.
+    fn word(&mut self, all: &Rc<Worded>, which: u32) -> Result<NodeId> {
+        let key = Rc::as_ptr(all);
+        if !self.words.contains_key(&key) {
+            let operands: Vec<NodeId> = all.operands.iter().map(|n| self.id(n)).collect();
+            let operator = all.operator.as_ref().map(|f| self.close(f));
+            let values = self.b.word(all.word, Of { operands: &operands, operator: operator.as_ref() })?;
+            self.words.insert(key, values);
+        }
+        Ok(self.words[&key][which as usize])
+    }
+
     fn operation(&mut self, node: NodeRef) -> Result<NodeId> {
         let id = |n: &NodeRef| self.id(n);
         let ids = |nodes: &[NodeRef]| nodes.iter().map(id).collect::<Vec<_>>();
@@ -213,15 +227,7 @@ impl Lowering {
                     false => core::Op::Reduce { join, init, src, which },
                 }
             }
-            Op::Scan { lambda, init, src, which } => {
-                let (init, src) = (id(init), id(src));
-                let join = self.close(lambda);
-                return self.b.scan(join, init, src, *which);
-            }
-            Op::Argsort(x) => {
-                let x = id(x);
-                return self.b.argsort(x);
-            }
+            Op::Word(all, which) => return self.word(all, *which),
             Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));
                 core::Op::Fold { step: self.close(lambda), init, src, which: *which }

@@ -2,6 +2,7 @@
 
 use crate::node::{Iteration, Node, NodeRef};
 use crate::scope::Place;
+use crate::word::Worded;
 use arraygpu_compiler::build::Builder;
 use arraygpu_compiler::core::{Form, Function, NodeId};
 use arraygpu_compiler::loc::{Loc, LocStack};
@@ -44,6 +45,8 @@ pub(super) struct Lowering {
     places: HashMap<*const std::panic::Location<'static>, LocStack>,
     /// The steps of iterations.
     pub(super) iterations: HashMap<*const Iteration, Lowered>,
+    /// The values of words.
+    pub(super) words: HashMap<*const Worded, Vec<NodeId>>,
 }
 
 impl Lowering {
@@ -55,6 +58,7 @@ impl Lowering {
             ids: HashMap::new(),
             places: HashMap::new(),
             iterations: HashMap::new(),
+            words: HashMap::new(),
         }
     }
 

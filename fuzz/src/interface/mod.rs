@@ -15,6 +15,7 @@ mod environment;
 mod iterated;
 mod joined;
 mod modules;
+mod words;
 
 use checks::CALLS;
 

@@ -44,6 +44,7 @@ enum class op : std::uint8_t {
     reduce_noncommutative, // the same
     fold_tuples,   // [array .., init .., accumulator .., element .., body ..]
     loop,          // [most, init .., step, state .., condition, next ..]
+    word,          // [operand .., left .., right .., body ..] word, operands, components of the operator, values
     iterate,       // [most, state .., outside .., variable of a state or the step .., next .., condition] states, outside, form, every
     component,     // [one of these] which
     // of a whole program
@@ -51,6 +52,17 @@ enum class op : std::uint8_t {
     tensor_cores, // [expression]
     again         // only in keys: a node that was there before
 };
+
+/// The words that expressions have, in the order of `word_name`.
+enum class word : std::int64_t { scan, scan_exclusive, argsort, argsort_descending, sort, sort_descending, segmented_reduce, filter, unique, run_lengths, filled };
+
+/// The name of a word in the C ABI.
+inline const char *word_name(word which) noexcept {
+    static constexpr const char *names[] = {"scan", "scan_exclusive", "argsort", "argsort_descending", "sort", "sort_descending", "segmented_reduce", "filter",
+                                            "unique", "run_lengths", "filled"};
+    static_assert(sizeof names / sizeof *names == std::size_t(word::filled) + 1, "a name for each word");
+    return names[std::size_t(which)];
+}
 
 /// What an iteration gives: the last states, those after each step, or the first that a condition stops.
 enum class form : std::int64_t { last, each, until };

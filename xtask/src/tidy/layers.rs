@@ -44,6 +44,7 @@ const DSL: [&str; 51] = [
     "bits",
     "axis",
     "joined",
+    "word",
     "reduce",
     "scan",
     "sort",
