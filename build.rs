@@ -24,7 +24,7 @@ const SOURCES: [&str; 24] = [
     "online/builder.rs",
     "online/operations.rs",
     "online/joined.rs",
-    "online/words.rs",
+    "online/composites.rs",
     "online/iterated.rs",
     "online/compile.rs",
     "online/programs.rs",

@@ -143,12 +143,12 @@ pub use online::builder::agpu_builder_param;
 pub use online::builder::agpu_builder_tensor_cores;
 pub use online::builder::agpu_builder_variable;
 pub use online::cc::agpu_allow_cpu_compiler;
+pub use online::composites::agpu_builder_composite;
 pub use online::iterated::{agpu_builder_iterate, agpu_builder_step};
 pub use online::joined::{
     agpu_builder_fold_tuples, agpu_builder_loop, agpu_builder_reduce_noncommutative,
     agpu_builder_reduce_tuples,
 };
-pub use online::words::agpu_builder_word;
 pub use pinned::{agpu_host_alloc, agpu_host_free};
 pub use stream::{agpu_stream_callback, agpu_stream_create, agpu_stream_free, agpu_stream_synchronize};
 pub use times::{agpu_context_launch_times, agpu_context_profile};

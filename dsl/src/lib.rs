@@ -59,6 +59,7 @@ mod bits;
 mod choice;
 mod cli;
 mod complex;
+mod composite;
 mod elem;
 mod element_loop;
 mod error;
@@ -105,7 +106,6 @@ mod values;
 mod vector;
 mod widths;
 mod windows;
-mod word;
 
 pub use arraygpu_compiler::budget::Budget;
 /// How stencils are kept on GPUs: see [`Package::stencil`].

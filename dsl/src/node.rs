@@ -7,9 +7,8 @@
 //! untyped building is here; the typed layer above calls it and cannot make an ill-typed node.
 
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, authors_place, next_number};
-use crate::word::Worded;
 use arraygpu_compiler::Error;
-use arraygpu_compiler::build::Boundary;
+use arraygpu_compiler::build::{Boundary, Composite};
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::any::Any;
@@ -98,6 +97,15 @@ impl Bundle {
         let fields = self.fields.get_or_init(|| Box::new(make(&self.parts)));
         fields.downcast_ref().expect("handles of one node have one type")
     }
+}
+
+/// A composite with its operands. All values that it gives share it.
+#[derive(Debug)]
+pub(crate) struct Composed {
+    pub which: Composite,
+    pub operands: Vec<NodeRef>,
+    /// The operator of a reduction.
+    pub operator: Option<Lambda>,
 }
 
 /// Why the arrays of an elementwise function have one shape.
@@ -210,8 +218,8 @@ pub(crate) enum Op {
         src: NodeRef,
         which: u32,
     },
-    /// A value of a word, by its number.
-    Word(Rc<Worded>, u32),
+    /// A value of a composite, by its number.
+    Composite(Rc<Composed>, u32),
     /// The component `which` of a fold.
     Fold {
         lambda: Lambda,
@@ -258,7 +266,7 @@ impl Op {
             Op::Loop { count, init, .. } => [&[*count], &init[..]].concat(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],
-            Op::Word(all, _) => all.operands.clone(),
+            Op::Composite(all, _) => all.operands.clone(),
             Op::Iterate(all, _) => all.operands(),
             Op::Replace { src, part, start, .. } => [&[*src, *part], &start[..]].concat(),
         }
@@ -268,7 +276,7 @@ impl Op {
     pub(crate) fn lambda(&self) -> Option<&Lambda> {
         match self {
             Op::Map { lambda, .. } | Op::Generate { lambda, .. } => Some(lambda),
-            Op::Word(all, _) => all.operator.as_ref(),
+            Op::Composite(all, _) => all.operator.as_ref(),
             Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } | Op::Loop { lambda, .. } => Some(lambda),
             _ => None,
         }

@@ -1,16 +1,16 @@
-//! Elements that go to destinations which are data: `scatter`, `scatter_reduce`, `histogram`.
-//!
-//! A destination's elements are found by sorting the destinations; equal ones keep the order of the elements.
+//! Elements that go to destinations which are data: `scatter`, `scatter_reduce`, `histogram`,
+//! composites of the compiler.
 
-use crate::axis::generate;
+use crate::composite::{self, composite};
 use crate::handle::{IntoScalar, SExp, VExp};
 use crate::item::Item;
-use crate::node;
+use crate::node::NodeRef;
 use crate::reduce::FirstState;
 use crate::results::{nodes_of, of_nodes};
-use crate::scalar::cond;
-use crate::segments::{first_where, inside, reduced};
-use crate::sort::ordered;
+use crate::scope::Place;
+use arraygpu_compiler::build::Composite;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
 /// What happens to elements whose destination is outside of the result.
@@ -91,27 +91,20 @@ impl Destinations {
     /// ```
     #[track_caller]
     pub fn histogram(self, n: impl IntoScalar<i64>) -> VExp<i64> {
-        let n = SExp::of(n.scalar_at(Location::caller()));
-        let (_, firsts) = self.sorted(n);
-        generate(n, |k| inside(firsts, k + 1) - inside(firsts, k))
+        let at = Location::caller();
+        let n = n.scalar_at(at);
+        let operands = vec![self.inside(at, n), n];
+        VExp::of(composite(at, Composite::Histogram, operands, None, &[Type::vector(Ty::I64)])[0])
     }
 
-    /// The indices of the elements in the order of their destinations, those outside of the result behind all others,
-    /// and how many elements have lower destinations than 0, 1, .. n.
-    #[track_caller]
-    fn sorted(self, n: SExp<i64>) -> (VExp<i64>, VExp<i64>) {
-        let at = Location::caller();
-        let keys = self.indices.map(|i| match self.outside {
-            Outside::Recorded => cond(SExp::of(node::within(at, i.node(), n.node())), i, n),
-            Outside::Ignored => cond(i.ge(0) & i.lt(n), i, n),
-            Outside::Clamped => i.min(n - 1).max(0),
-        });
-        // they are all between 0 and n; where it is written so, the sort knows how many digits they have
-        let keys = keys.map(|i| i.min(n).max(0)).materialize();
-        let order = keys.argsort();
-        let sorted = keys.gather(order).materialize();
-        let firsts = generate(n + 1, |k| first_where(sorted.len(), |i| inside(sorted, i).ge(k)));
-        (order, firsts.materialize())
+    /// Where elements go in a result of n elements: from 0 to n, which is nowhere.
+    fn inside(self, at: Place, n: NodeRef) -> NodeRef {
+        let which = match self.outside {
+            Outside::Recorded => Composite::Destinations,
+            Outside::Ignored => Composite::DestinationsIgnored,
+            Outside::Clamped => Composite::DestinationsClamped,
+        };
+        composite(at, which, vec![self.indices.node(), n], None, &[Type::vector(Ty::I64)])[0]
     }
 }
 
@@ -138,13 +131,11 @@ impl<T: Item> VExp<T> {
         default: impl FirstState<T>,
     ) -> VExp<T> {
         let at = Location::caller();
-        let (n, default) = (SExp::of(n.scalar_at(at)), SExp::of(default.state_at(at)));
-        let (order, firsts) = destinations.into().sorted(n);
-        let values: VExp<T> = of_nodes(&ordered(at, "scatter", order.node(), &nodes_of(self)));
-        generate(n, |k| {
-            let end = inside(firsts, k + 1);
-            cond(end.gt(inside(firsts, k)), values.at(end - 1), default)
-        })
+        let (n, default, values) = (n.scalar_at(at), default.state_at(at), nodes_of(self));
+        let types: Vec<Type> = values.iter().map(|x| x.ty).collect();
+        let places = [destinations.into().inside(at, n), n];
+        let operands = [&places, &values[..], T::split(&default)].concat();
+        of_nodes(&composite(at, Composite::Scatter, operands, None, &types))
     }
 
     /// A vector of n elements, of which element k is the reduction by `f` of the elements of this one whose
@@ -172,11 +163,10 @@ impl<T: Item> VExp<T> {
         f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
         let at = Location::caller();
-        let (n, init) = (SExp::of(n.scalar_at(at)), SExp::of(init.state_at(at)));
-        let (order, firsts) = destinations.into().sorted(n);
-        let values: VExp<T> = of_nodes(&ordered(at, "scatter_reduce", order.node(), &nodes_of(self)));
-        let begins = firsts.slice(0, n);
-        let lengths = firsts.slice(1, n + 1) - begins;
-        reduced(at, values, (begins, lengths), init, f)
+        let (n, init) = (n.scalar_at(at), init.state_at(at));
+        let places = [destinations.into().inside(at, n), n];
+        let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
+        let operands = (&nodes_of(self)[..], T::split(&init));
+        of_nodes(&composite::joined(at, Composite::ScatterReduce, operands, &places, join))
     }
 }

@@ -1,18 +1,13 @@
 //! Reductions of segments of a vector that begin at offsets which are data, each in the order of semantics
-//! 5.1 from its own start: words of the compiler.
+//! 5.1 from its own start: composites of the compiler.
 
-use crate::element_loop::looped;
+use crate::composite;
 use crate::handle::{SExp, VExp};
 use crate::item::Item;
-use crate::node;
 use crate::reduce::FirstState;
 use crate::results::{leafwise, nodes_of, of_nodes};
-use crate::scalar::cond;
-use crate::scope::Place;
 use crate::sort::element;
-use crate::word;
-use arraygpu_compiler::build::Word;
-use arraygpu_compiler::scalar::Lit;
+use arraygpu_compiler::build::Composite;
 use std::panic::Location;
 
 /// An element at an index that is inside of the vector wherever the value is needed, or that no loop asks for.
@@ -22,42 +17,13 @@ pub(crate) fn inside<T: Item>(x: VExp<T>, i: SExp<i64>) -> SExp<T> {
     leafwise(x, |x| element(at, x, i.node()))
 }
 
-/// The first of `count` indices for which a condition holds, or their number. It holds for all behind the first one.
-#[track_caller]
-pub(crate) fn first_where(count: SExp<i64>, holds: impl Fn(SExp<i64>) -> SExp<bool>) -> SExp<i64> {
-    let at = Location::caller();
-    let [zero, most] = [0, 64].map(|n| node::constant(at, Lit::i64(n)));
-    let found = looped(at, "search", most, &[zero, count.node()], |_, states| {
-        let [low, high] = [states[0], states[1]].map(SExp::<i64>::of);
-        let middle = (low + high) >> 1;
-        let is_behind = holds(middle);
-        let next = (cond(is_behind, low, middle + 1), cond(is_behind, middle, high));
-        [low.lt(high).node()].into_iter().chain(nodes_of(next)).collect()
-    });
-    SExp::of(found[0])
-}
-
-/// The reductions of the parts of a vector that begin at `begins` and have `lengths` elements.
-pub(crate) fn reduced<T: Item>(
-    at: Place,
-    values: VExp<T>,
-    (begins, lengths): (VExp<i64>, VExp<i64>),
-    init: SExp<T>,
-    join: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
-) -> VExp<T> {
-    let join = |a: &[_], b: &[_]| nodes_of(join(of_nodes(a), of_nodes(b)));
-    let (srcs, init) = (nodes_of(values), nodes_of(init));
-    let parts = [begins.node(), lengths.node()];
-    of_nodes(&word::joined(at, Word::ReduceParts, (&srcs, &init), &parts, join))
-}
-
 impl<T: Item> VExp<T> {
     /// The reduction of each segment of the vector by `f`, beginning with `init`: segment k has the elements from
     /// `offsets[k]` up to, not including, `offsets[k + 1]`, so that there is one offset more than there are segments;
     /// a matrix in CSR has such offsets of its rows. Each segment is reduced in the order of `docs/semantics.md` 5.1
     /// from its own first element, and so has the bits of [`VExp::reduce`] of its elements alone. `f` must be
-    /// associative and commutative up to rounding. An offset below 0 or the one before
-    /// it, or past the end, leaves an error record, and its segment counts as empty.
+    /// associative and commutative up to rounding. An offset below 0 or the one before it, or past the end,
+    /// leaves an error record, and its segment counts as empty.
     ///
     /// Cost: a scan of the segments' numbers of tiles of 2048 elements, and two launches, of which the first
     /// goes over the tiles and the second over the segments. A tile is reduced by one thread, and the results
@@ -79,6 +45,6 @@ impl<T: Item> VExp<T> {
         let (at, init) = (Location::caller(), init.state_at(Location::caller()));
         let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
         let srcs = (&nodes_of(self)[..], T::split(&init));
-        of_nodes(&word::joined(at, Word::SegmentedReduce, srcs, &[offsets.node()], join))
+        of_nodes(&composite::joined(at, Composite::SegmentedReduce, srcs, &[offsets.node()], join))
     }
 }

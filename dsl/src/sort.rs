@@ -1,19 +1,19 @@
 //! Orders of vectors: `argsort`, `sort` and `sort_by_key` (semantics 5.19).
 
+use crate::composite;
 use crate::elem::Elem;
 use crate::handle::VExp;
 use crate::item::Item;
 use crate::node::{self, NodeRef, Op, make};
 use crate::results::{nodes_of, of_nodes};
 use crate::scope::Place;
-use crate::word;
-use arraygpu_compiler::build::Word;
+use arraygpu_compiler::build::Composite;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
-fn order(at: Place, word: Word, x: NodeRef) -> VExp<i64> {
-    of_nodes(&word::word(at, word, vec![x], None, &[Type::vector(Ty::I64)]))
+fn order(at: Place, which: Composite, x: NodeRef) -> VExp<i64> {
+    of_nodes(&composite::composite(at, which, vec![x], None, &[Type::vector(Ty::I64)]))
 }
 
 /// An element at an index that the construct knows to be inside.
@@ -44,7 +44,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn argsort(self) -> VExp<i64> {
-        order(Location::caller(), Word::Argsort, self.node())
+        order(Location::caller(), Composite::Argsort, self.node())
     }
 
     /// The indices of the elements in descending order of these: +0 before -0, NaNs last as well, true before false,
@@ -59,7 +59,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn argsort_descending(self) -> VExp<i64> {
-        order(Location::caller(), Word::ArgsortDescending, self.node())
+        order(Location::caller(), Composite::ArgsortDescending, self.node())
     }
 
     /// The elements in ascending order, that of [`VExp::argsort`].
@@ -73,7 +73,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort(self) -> VExp<T> {
-        of_nodes(&word::alike(Location::caller(), Word::Sort, vec![self.node()]))
+        of_nodes(&composite::alike(Location::caller(), Composite::Sort, vec![self.node()]))
     }
 
     /// The elements in descending order, that of [`VExp::argsort_descending`].
@@ -87,7 +87,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort_descending(self) -> VExp<T> {
-        of_nodes(&word::alike(Location::caller(), Word::SortDescending, vec![self.node()]))
+        of_nodes(&composite::alike(Location::caller(), Composite::SortDescending, vec![self.node()]))
     }
 
     /// The elements in ascending order, and those of another vector, which may be of records, in the same order. Both
@@ -104,7 +104,7 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn sort_by_key<U: Item>(self, values: VExp<U>) -> (VExp<T>, VExp<U>) {
         let all = [vec![self.node()], nodes_of(values)].concat();
-        let sorted = word::alike(Location::caller(), Word::Sort, all);
+        let sorted = composite::alike(Location::caller(), Composite::Sort, all);
         (of_nodes(&sorted[..1]), of_nodes(&sorted[1..]))
     }
 }

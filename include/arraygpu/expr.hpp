@@ -17,6 +17,6 @@
 #include <arraygpu/expr/extremes.hpp>
 #include <arraygpu/expr/filters.hpp>
 #include <arraygpu/expr/iterate.hpp>
-#include <arraygpu/expr/words.hpp>
+#include <arraygpu/expr/scatters.hpp>
 
 #endif // ARRAYGPU_EXPR_HPP

@@ -6,17 +6,18 @@
 //! never mention an array that is not a parameter. The embedded language and the C ABI both use
 //! this builder.
 
+mod composite;
 mod facts;
 mod outside;
 mod pad;
 mod replace;
 mod rules;
 mod steps;
-mod words;
 
+pub use composite::Composite;
+pub use composite::Operands;
 pub use outside::Outside;
 pub use pad::Boundary;
-pub use words::{Of, Word};
 
 use crate::core::equations::Equations;
 use crate::core::length::Length;
@@ -271,7 +272,7 @@ impl Builder {
             Length::Is(n) => return n,
             _ => return simplify::extent(&mut self.function.graph, array, axis),
         };
-        // what a word adds to the graph by itself is measured when it is needed
+        // what a composite adds to the graph by itself is measured when it is needed
         self.measure(of);
         self.extents[&of][usize::from(axis)]
     }

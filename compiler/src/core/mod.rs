@@ -6,6 +6,7 @@
 //! so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
 pub mod arithmetic;
+pub mod destinations;
 pub mod deviations;
 pub mod digits;
 pub mod element_loops;

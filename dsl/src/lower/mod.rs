@@ -12,10 +12,9 @@ mod iterate;
 mod state;
 
 use crate::item::Described;
-use crate::node::{Lambda, Node, NodeRef, Op, SameShape};
+use crate::node::{Composed, Lambda, Node, NodeRef, Op, SameShape};
 use crate::scope::Place;
-use crate::word::Worded;
-use arraygpu_compiler::build::{Boundary, Of};
+use arraygpu_compiler::build::{Boundary, Operands};
 use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Rule, StencilHint};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::{Error, Result};
@@ -130,16 +129,17 @@ impl Lowering {
         Ok(value)
     }
 
-    /// A value of a word, which is made once for all of its values.
-    fn word(&mut self, all: &Rc<Worded>, which: u32) -> Result<NodeId> {
+    /// A value of a composite, which is made once for all of its values.
+    fn composite(&mut self, all: &Rc<Composed>, which: u32) -> Result<NodeId> {
         let key = Rc::as_ptr(all);
-        if !self.words.contains_key(&key) {
+        if !self.composites.contains_key(&key) {
             let operands: Vec<NodeId> = all.operands.iter().map(|n| self.id(n)).collect();
             let operator = all.operator.as_ref().map(|f| self.close(f));
-            let values = self.b.word(all.word, Of { operands: &operands, operator: operator.as_ref() })?;
-            self.words.insert(key, values);
+            let values =
+                self.b.composite(all.which, Operands { values: &operands, operator: operator.as_ref() })?;
+            self.composites.insert(key, values);
         }
-        Ok(self.words[&key][which as usize])
+        Ok(self.composites[&key][which as usize])
     }
 
     fn operation(&mut self, node: NodeRef) -> Result<NodeId> {
@@ -227,7 +227,7 @@ impl Lowering {
                     false => core::Op::Reduce { join, init, src, which },
                 }
             }
-            Op::Word(all, which) => return self.word(all, *which),
+            Op::Composite(all, which) => return self.composite(all, *which),
             Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));
                 core::Op::Fold { step: self.close(lambda), init, src, which: *which }

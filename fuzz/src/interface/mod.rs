@@ -10,12 +10,12 @@
 mod arrays;
 mod build;
 mod checks;
+mod composites;
 mod devices;
 mod environment;
 mod iterated;
 mod joined;
 mod modules;
-mod words;
 
 use checks::CALLS;
 

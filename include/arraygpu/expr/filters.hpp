@@ -3,13 +3,13 @@
 #define ARRAYGPU_EXPR_FILTERS_HPP
 
 #include <arraygpu/expr/assign.hpp>
-#include <arraygpu/expr/words.hpp>
+#include <arraygpu/expr/composites.hpp>
 
 namespace arraygpu {
 namespace detail {
 
 /// Vectors of the elements E: of a scalar a vector, of a tuple a tuple of them.
-template <class E> using vectors_of = decltype(vectors_of_word(std::declval<const node_ptr &>(), std::declval<const E &>(), std::declval<std::int64_t &>(), 0));
+template <class E> using vectors_of = decltype(vectors_of_composite(std::declval<const node_ptr &>(), std::declval<const E &>(), std::declval<std::int64_t &>(), 0));
 
 /// The nodes of vectors, or of scalars.
 template <class V> struct nodes_of_vectors {
@@ -74,9 +74,9 @@ public:
             for (auto &one : values) operands.push_back(std::move(one));
         }
         const detail::node_ptr made =
-            detail::worded(detail::word::filled, at_, operands.data(), operands.size(), 0, std::int64_t(several));
+            detail::composed(detail::composite::filled, at_, operands.data(), operands.size(), 0, std::int64_t(several));
         std::int64_t which = 0;
-        return detail::vectors_of_word(made, E(), which, std::int64_t(n));
+        return detail::vectors_of_composite(made, E(), which, std::int64_t(n));
     }
 
 private:
@@ -96,13 +96,13 @@ private:
 
 namespace detail {
 
-/// What a word keeps of vectors like E, which are the first of its values.
-template <class E> filtered<E> kept(word which, place at, std::vector<node_ptr> &&operands, std::int64_t n) {
+/// What a composite keeps of vectors like E, which are the first of its values.
+template <class E> filtered<E> kept(composite which, place at, std::vector<node_ptr> &&operands, std::int64_t n) {
     constexpr std::size_t values = parts<E>::count;
-    const node_ptr made = worded(which, at, operands.data(), operands.size(), 0, std::int64_t(values + 2));
+    const node_ptr made = composed(which, at, operands.data(), operands.size(), 0, std::int64_t(values + 2));
     std::int64_t next = 0;
-    auto all = vectors_of_word(made, E(), next, n);
-    auto order = vector_of_word<std::int64_t>(made, next, n);
+    auto all = vectors_of_composite(made, E(), next, n);
+    auto order = vector_of_composite<std::int64_t>(made, next, n);
     return filtered<E>(std::move(all), std::move(order), expr<std::int64_t>(component(made, next, AGPU_I64)), at);
 }
 template <class A, class F> auto filtered_by(const A &a, F &f, place at) {
@@ -125,7 +125,7 @@ template <class A, class F> auto filtered_by(const A &a, F &f, place at) {
         operands.push_back(close(make_node(op::map, AGPU_BOOL, 1, of_map.data(), std::uint32_t(of_map.size()), at)));
     }
     for (auto &one : all) operands.push_back(std::move(one));
-    return kept<E>(word::filter, at, std::move(operands), n);
+    return kept<E>(composite::filter, at, std::move(operands), n);
 }
 
 } // namespace detail
@@ -146,15 +146,15 @@ template <class A, detail::if_array<A> = 0> auto unique(const A &a, const char *
     static_assert(detail::rank_of<A>() == 1, "runs are of vectors");
     std::vector<detail::node_ptr> operands{detail::operand<A>::node(a)};
     const std::int64_t n = operands[0]->extent[0];
-    return detail::kept<expr<detail::element_type<A>>>(detail::word::unique, {file, line}, std::move(operands), n);
+    return detail::kept<expr<detail::element_type<A>>>(detail::composite::unique, {file, line}, std::move(operands), n);
 }
 /// The first element of each run of equal ones, and how many elements each run has: two filtered vectors of one length, in a tuple.
 template <class A, detail::if_array<A> = 0> auto run_lengths(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto runs = arraygpu::unique(a, file, line);
     detail::node_ptr operands[] = {runs.order().c_node(), runs.count().c_node()};
-    const detail::node_ptr made = detail::worded(detail::word::run_lengths, {file, line}, operands, 2, 0, 1);
+    const detail::node_ptr made = detail::composed(detail::composite::run_lengths, {file, line}, operands, 2, 0, 1);
     std::int64_t which = 0;
-    auto lengths = detail::vector_of_word<std::int64_t>(made, which, std::int64_t(runs.capacity()));
+    auto lengths = detail::vector_of_composite<std::int64_t>(made, which, std::int64_t(runs.capacity()));
     return std::make_tuple(runs, filtered<expr<std::int64_t>>(std::move(lengths), runs.order(), runs.count(), {file, line}));
 }
 

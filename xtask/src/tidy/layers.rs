@@ -44,7 +44,7 @@ const DSL: [&str; 52] = [
     "bits",
     "axis",
     "joined",
-    "word",
+    "composite",
     "reduce",
     "scan",
     "sort",

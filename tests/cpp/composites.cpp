@@ -3,6 +3,7 @@
 #include <arraygpu/views.hpp>
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <numeric>
 
@@ -193,6 +194,38 @@ static void filters() {
 }
 
 
+static void scatters() {
+    for (const std::size_t n : {0, 1, 2049, 20000}) {
+        const std::vector<float> host = whole<float>(n, 21, 50);
+        places to = whole<std::int64_t>(n, 22, 300);
+        for (std::int64_t &i : to) i -= 20; // some are outside, of 256
+        const gpu_vector<float> x(host);
+        const gpu_vector<std::int64_t> where(to);
+        std::vector<float> sums(256, 1), last(256, -1), most(256, 0);
+        places counts(256), all(256);
+        for (std::size_t i = 0; i < n; ++i) {
+            ++all[std::size_t(std::clamp<std::int64_t>(to[i], 0, 255))];
+            if (to[i] < 0 || to[i] > 255) continue;
+            const auto k = std::size_t(to[i]);
+            ++counts[k], sums[k] += host[i], last[k] = host[i], most[k] = std::max(most[k], host[i]);
+        }
+        CHECK(vector_of<std::int64_t>(histogram(ignored(where), 256)) == counts);
+        CHECK(vector_of<std::int64_t>(histogram(clamped(where), 256)) == all);
+        CHECK(vector_of<float>(scatter(x, 256, ignored(where), -1)) == last);
+        CHECK(vector_of<float>(scatter_reduce(x, 256, ignored(where), 1)) == sums);
+        const auto both = scatter_reduce(std::tie(x, x), 256, ignored(where), std::make_tuple(1, 0), [](auto a, auto b) {
+            return std::make_tuple(get<0>(a) + get<0>(b), max(get<1>(a), get<1>(b)));
+        });
+        const auto [sum_of, greatest] = eval(both);
+        CHECK(sum_of.to_host() == sums && greatest.to_host() == most);
+    }
+    const gpu_vector<float> x{1, 2, 3};
+    const gpu_vector<std::int64_t> where{2, 0, 5};
+    CHECK_THROWS(AGPU_ERROR_RECORD, "out of range", vector_of<float>(scatter(x, 3, where, 0)));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "scatter", vector_of<float>(scatter(x, 3, gpu_vector<std::int64_t>{0, 1}, 0)));
+    CHECK(vector_of<float>(scatter(x, std::int64_t(0), ignored(where), 0)).empty());
+}
+
 static void views_and_algorithms() {
     const auto is_positive = [](auto v) { return v > 0; };
     const std::vector<float> host{3, -1, 2, 2, -5, 7};
@@ -226,7 +259,7 @@ static void views_and_algorithms() {
     CHECK((v | actions::sort_descending).to_host() == (std::vector<float>{12, 5, 2}));
 }
 
-/// Words in the steps of iterations, of structs, beside each other.
+/// Everything in the steps of iterations, of structs, beside each other.
 struct particle {
     float weight;
     std::int32_t kind;
@@ -251,6 +284,10 @@ static void together() {
     CHECK(twos.size() == 2 && twos[0].weight == 0.5f && twos[1].weight == 2.0f);
     gpu_vector<particle> out(4);
     CHECK(copy_if(all, out, [](auto p) { return p.kind < 2; }) == 2 && out.to_host()[1].weight == 4.0f);
+    const gpu_vector<std::complex<float>> z(std::vector<std::complex<float>>{{1, 1}, {0, 2}, {-1, 0}});
+    const auto products = gpu_vector<std::complex<float>>(inclusive_scan(z, std::complex<float>(1, 0), [](auto a, auto b) { return a * b; })).to_host();
+    CHECK(products[1] == std::complex<float>(-2, 2) && products[2] == std::complex<float>(2, -2));
+    CHECK(filter(z, [](auto e) { return abs(e) > 1.2f; }).to_host() == (std::vector<std::complex<float>>{{1, 1}, {0, 2}}));
     // grouped by a key: sorted, and a segment for each run
     const auto [kinds, moved] = sort_by_key(field(all, &particle::kind), all);
     const auto [values, counts] = run_lengths(kinds);
@@ -272,6 +309,7 @@ int main() {
     sorts();
     segments();
     filters();
+    scatters();
     views_and_algorithms();
     together();
     if (!failures) std::puts("ok");

@@ -1,6 +1,6 @@
 // Scans, sorts and filters of views; algorithms that write what a filter keeps. Included by arraygpu/views.hpp.
-#ifndef ARRAYGPU_VIEWS_WORDS_HPP
-#define ARRAYGPU_VIEWS_WORDS_HPP
+#ifndef ARRAYGPU_VIEWS_COMPOSITES_HPP
+#define ARRAYGPU_VIEWS_COMPOSITES_HPP
 
 #include <arraygpu/expr/filters.hpp>
 #include <arraygpu/views/actions.hpp>
@@ -93,4 +93,4 @@ inline constexpr detail::action<views::functions::unique> unique{};
 } // namespace actions
 } // namespace arraygpu
 
-#endif // ARRAYGPU_VIEWS_WORDS_HPP
+#endif // ARRAYGPU_VIEWS_COMPOSITES_HPP
