@@ -1,19 +1,22 @@
 //! Filters of vectors: `filter`, `partition`, `unique`, `run_lengths` (semantics 5.22).
 //!
-//! What is kept is at the front of an order of the elements: that of a sort by whether they are left out.
+//! What is kept is at the front of an order of the elements, which the compiler makes.
 
 use crate::axis::generate;
+use crate::composite::composite;
 use crate::elem::Elem;
 use crate::handle::{SExp, VExp};
 use crate::item::{Item, leaves_of_item};
 use crate::joined::{self, Order};
-use crate::node;
+use crate::node::{self, NodeRef};
 use crate::reduce::FirstState;
 use crate::results::{nodes_of, of_nodes};
 use crate::scalar::cond;
+use crate::scope::Place;
 use crate::segments::inside;
-use crate::sort::ordered;
-use arraygpu_compiler::scalar::Lit;
+use arraygpu_compiler::build::Composite;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::{Lit, Ty};
 use std::panic::Location;
 
 /// Elements of a vector that a condition keeps, in their order. The host knows how many there may be, the device how
@@ -56,8 +59,11 @@ impl<T: Item> Filtered<T> {
     /// ```
     #[track_caller]
     pub fn filled(self, default: impl FirstState<T>) -> VExp<T> {
-        let default = SExp::of(default.state_at(Location::caller()));
-        generate(self.values.len(), |i| cond(i.lt(self.count), inside(self.values, i), default))
+        let at = Location::caller();
+        let (values, default) = (nodes_of(self.values), default.state_at(at));
+        let types: Vec<Type> = values.iter().map(|x| x.ty).collect();
+        let operands = [&[self.count.node()], &values[..], T::split(&default)].concat();
+        of_nodes(&composite(at, Composite::Filled, operands, None, &types))
     }
 
     /// The indices that the elements have in the vector which they come from.
@@ -118,11 +124,13 @@ impl<T: Item> Filtered<T> {
     }
 }
 
-/// An order of the elements of a vector in which those that are kept come first, and how many these are.
-#[track_caller]
-fn kept_first(is_kept: VExp<bool>) -> (VExp<i64>, SExp<i64>) {
-    let count = is_kept.map(|kept| kept.cast::<i64>()).sum();
-    (is_kept.map(|kept| !kept).argsort(), count)
+/// What a composite keeps of vectors, which are the last of its operands: the values, their order, and their number.
+fn kept<T: Item>(at: Place, which: Composite, operands: Vec<NodeRef>, values: &[NodeRef]) -> Filtered<T> {
+    let order = [Type::vector(Ty::I64), Type::scalar(Ty::I64)];
+    let types: Vec<Type> = values.iter().map(|x| x.ty).chain(order).collect();
+    let all = composite(at, which, operands, None, &types);
+    let (kept, rest) = all.split_at(values.len());
+    Filtered { values: of_nodes(kept), order: VExp::of(rest[0]), count: SExp::of(rest[1]) }
 }
 
 impl<T: Item> VExp<T> {
@@ -141,8 +149,9 @@ impl<T: Item> VExp<T> {
     /// ```
     #[track_caller]
     pub fn filter(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> Filtered<T> {
-        let (values, count, order) = self.kept_first("filter", condition);
-        Filtered { values, order, count }
+        let (at, values) = (Location::caller(), nodes_of(self));
+        let operands = [vec![self.map(condition).node()], values.clone()].concat();
+        kept(at, Composite::Filter, operands, &values)
     }
 
     /// The elements for which the condition holds, then the others, both in their order; and the number of the
@@ -157,19 +166,8 @@ impl<T: Item> VExp<T> {
     /// ```
     #[track_caller]
     pub fn partition(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> (VExp<T>, SExp<i64>) {
-        let (values, count, _) = self.kept_first("partition", condition);
-        (values, count)
-    }
-
-    #[track_caller]
-    fn kept_first(
-        self,
-        construct: &'static str,
-        condition: impl FnOnce(SExp<T>) -> SExp<bool>,
-    ) -> (VExp<T>, SExp<i64>, VExp<i64>) {
-        let at = Location::caller();
-        let (order, count) = kept_first(self.map(condition));
-        (of_nodes(&ordered(at, construct, order.node(), &nodes_of(self))), count, order)
+        let all = self.filter(condition);
+        (all.values, all.count)
     }
 }
 
@@ -186,14 +184,8 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn unique(self) -> Filtered<T> {
-        let at = Location::caller();
-        let begins = generate(self.len(), |i| {
-            let before = inside(self, (i - 1).max(0));
-            i.eq(0) | inside(self, i).ne(before)
-        });
-        let (order, count) = kept_first(begins);
-        let values = of_nodes(&ordered(at, "unique", order.node(), &[self.node()]));
-        Filtered { values, order, count }
+        let x = self.node();
+        kept(Location::caller(), Composite::Unique, vec![x], &[x])
     }
 
     /// The first element of each run of equal ones, as [`VExp::unique`] finds them, and how many elements each run has:
@@ -213,12 +205,10 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn run_lengths(self) -> (Filtered<T>, Filtered<i64>) {
         let runs = self.unique();
-        let n = self.len();
-        let lengths = generate(n, |k| {
-            let has_next = (k + 1).lt(runs.count);
-            let end = cond(has_next, inside(runs.order, (k + 1).min(n - 1)), n);
-            end - inside(runs.order, k)
-        });
+        let operands = vec![runs.order.node(), runs.count.node()];
+        let lengths =
+            composite(Location::caller(), Composite::RunLengths, operands, None, &[Type::vector(Ty::I64)]);
+        let lengths = VExp::of(lengths[0]);
         (runs, Filtered { values: lengths, order: runs.order, count: runs.count })
     }
 }

@@ -4,7 +4,7 @@ use crate::composite;
 use crate::elem::Elem;
 use crate::handle::VExp;
 use crate::item::Item;
-use crate::node::{self, NodeRef, Op, make};
+use crate::node::{NodeRef, Op, make};
 use crate::results::{nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::build::Composite;
@@ -19,12 +19,6 @@ fn order(at: Place, which: Composite, x: NodeRef) -> VExp<i64> {
 /// An element at an index that the construct knows to be inside.
 pub(crate) fn element(at: Place, x: NodeRef, i: NodeRef) -> NodeRef {
     make(at, Type::scalar(x.ty.elem), Op::Elem(x, vec![i]))
-}
-
-/// The elements of vectors in an order, which has as many indices as they have elements.
-pub(crate) fn ordered(at: Place, construct: &'static str, order: NodeRef, srcs: &[NodeRef]) -> Vec<NodeRef> {
-    let all = [&[order], srcs].concat();
-    node::map(at, construct, &all, |v| srcs.iter().map(|x| element(at, x, v[0])).collect())
 }
 
 impl<T: Elem> VExp<T> {
