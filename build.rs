@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 24] = [
     "abi.rs",
     "abi/packages.rs",
     "guard.rs",
@@ -24,6 +24,7 @@ const SOURCES: [&str; 23] = [
     "online/builder.rs",
     "online/operations.rs",
     "online/joined.rs",
+    "online/composites.rs",
     "online/iterated.rs",
     "online/compile.rs",
     "online/programs.rs",

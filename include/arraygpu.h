@@ -1413,6 +1413,25 @@ agpu_status agpu_builder_loop(struct agpu_builder *builder,
                               agpu_node *nodes);
 
 /**
+ * Adds a construct that is made of others, by its name: scan, scan_exclusive, argsort,
+ * argsort_descending, sort, sort_descending, segmented_reduce, filter, unique, run_lengths, filled,
+ * destinations, destinations_ignored, destinations_clamped, histogram, scatter or scatter_reduce
+ * (docs/c-abi.md has their operands and values, docs/semantics.md 5.18 to 5.22 their meaning). Some
+ * take an operator of so many components: `variables` stand for those of its left operand, then
+ * for those of its right one, `body` is its result. `nodes` receives the values, of which there
+ * must be `count`.
+ */
+agpu_status agpu_builder_composite(struct agpu_builder *builder,
+                                   const char *name,
+                                   const agpu_node *operands,
+                                   int32_t operand_count,
+                                   const agpu_node *variables,
+                                   const agpu_node *body,
+                                   int32_t components,
+                                   agpu_node *nodes,
+                                   int32_t count);
+
+/**
  * Begins the function of a step of an iteration, or of the check that ends one: a builder of its own, in which all
  * nodes of the step are made. Its parameters stand for `count` nodes of `builder`: the first `states` of them are the
  * initial states, which are arrays, the others are what the step reads from outside, computed once. `params` receives

@@ -52,6 +52,11 @@ fn loops() {
 }
 
 #[test]
+fn composites() {
+    run("composites.cpp");
+}
+
+#[test]
 fn views() {
     run("views.cpp");
 }
@@ -110,5 +115,5 @@ fn headers_are_short() {
     let [plain, expressions, views] =
         ["arraygpu.hpp", "arraygpu/expr.hpp", "arraygpu/views.hpp"].map(|h| lines(folder.path(), h));
     println!("arraygpu.hpp {plain} lines, with expr.hpp {expressions}, with views.hpp {views}");
-    assert!(expressions - plain < 3600 && views - plain < 4500, "{plain} {expressions} {views}");
+    assert!(expressions - plain < 4000 && views - plain < 5000, "{plain} {expressions} {views}");
 }

@@ -143,6 +143,7 @@ pub use online::builder::agpu_builder_param;
 pub use online::builder::agpu_builder_tensor_cores;
 pub use online::builder::agpu_builder_variable;
 pub use online::cc::agpu_allow_cpu_compiler;
+pub use online::composites::agpu_builder_composite;
 pub use online::iterated::{agpu_builder_iterate, agpu_builder_step};
 pub use online::joined::{
     agpu_builder_fold_tuples, agpu_builder_loop, agpu_builder_reduce_noncommutative,

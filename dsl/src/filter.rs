@@ -1,25 +1,21 @@
 //! Filters of vectors: `filter`, `partition`, `unique`, `run_lengths` (semantics 5.22).
 //!
-//! What is kept is at the front of an order of the elements: that of a sort by whether they are left out.
+//! What is kept is at the front of an order of the elements, which the compiler makes.
 
 use crate::axis::generate;
+use crate::composite::composite;
 use crate::elem::Elem;
 use crate::filtered::Filtered;
 use crate::handle::{SExp, VExp};
 use crate::item::Item;
+use crate::node::NodeRef;
 use crate::results::{nodes_of, of_nodes};
-use crate::scalar::cond;
 use crate::scope::Place;
 use crate::segments::inside;
-use crate::sort::ordered;
+use arraygpu_compiler::build::Composite;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
-
-/// An order of the elements of a vector in which those that are kept come first, and how many these are.
-#[track_caller]
-fn kept_first(is_kept: VExp<bool>) -> (VExp<i64>, SExp<i64>) {
-    let count = is_kept.map(|kept| kept.cast::<i64>()).sum();
-    (is_kept.map(|kept| !kept).argsort(), count)
-}
 
 impl<T: Item> VExp<T> {
     /// The elements for which the condition holds, in their order. A filter stands outside of closures.
@@ -37,7 +33,8 @@ impl<T: Item> VExp<T> {
     /// ```
     #[track_caller]
     pub fn filter(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> Filtered<T> {
-        kept(Location::caller(), "filter", self, self.map(condition))
+        let is_kept = self.map(condition);
+        kept(Location::caller(), Composite::Filter, &[is_kept.node()], self)
     }
 
     /// The elements for which the condition holds, then the others, both in their order; and the number of the
@@ -52,7 +49,8 @@ impl<T: Item> VExp<T> {
     /// ```
     #[track_caller]
     pub fn partition(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> (VExp<T>, SExp<i64>) {
-        let parts = kept(Location::caller(), "partition", self, self.map(condition));
+        let is_kept = self.map(condition);
+        let parts = kept(Location::caller(), Composite::Filter, &[is_kept.node()], self);
         (parts.values, parts.count)
     }
 }
@@ -69,50 +67,42 @@ impl<T: Item> Filtered<T> {
     /// ```
     #[track_caller]
     pub fn filter(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> Filtered<T> {
-        let at = Location::caller();
-        self.among("filter", kept(at, "filter", self.values, self.map(condition).values))
+        let is_kept = self.map(condition).values;
+        self.among(Location::caller(), is_kept)
     }
 
-    /// What is kept of these elements, given what is kept of the vector of them.
-    #[track_caller]
-    fn among<U: Item>(self, construct: &'static str, kept: Filtered<U>) -> Filtered<U> {
-        let order = ordered(Location::caller(), construct, kept.order.node(), &[self.order.node()]);
-        Filtered { order: of_nodes(&order), ..kept }
+    /// Those of the kept elements for which a condition holds, which does not hold of what is left out.
+    fn among(self, at: Place, is_kept: VExp<bool>) -> Filtered<T> {
+        // the places in the vector from which the elements come are kept like these
+        let srcs = [nodes_of(self.values), vec![self.order.node()]].concat();
+        let (all, count) = kept_of(at, Composite::Filter, &[is_kept.node()], &srcs);
+        let (values, order) = all.split_at(srcs.len() - 1);
+        Filtered { values: of_nodes(values), order: VExp::of(order[0]), count }
     }
 }
 
-/// What is kept of a vector.
-#[track_caller]
-fn kept<T: Item>(at: Place, construct: &'static str, values: VExp<T>, is_kept: VExp<bool>) -> Filtered<T> {
-    let (order, count) = kept_first(is_kept);
-    let values = of_nodes(&ordered(at, construct, order.node(), &nodes_of(values)));
-    Filtered { values, order, count }
+/// What a composite keeps of a vector, given its first operands.
+fn kept<T: Item>(at: Place, which: Composite, first: &[NodeRef], values: VExp<T>) -> Filtered<T> {
+    let srcs = nodes_of(values);
+    let (all, count) = kept_of(at, which, first, &srcs);
+    let (values, order) = all.split_at(srcs.len());
+    Filtered { values: of_nodes(values), order: VExp::of(order[0]), count }
 }
 
-/// The first elements of the runs of a vector, or of the elements of it for which `is_there` holds, which stand first.
-#[track_caller]
-fn runs<T: Elem>(
-    construct: &'static str,
-    x: VExp<T>,
-    is_there: impl FnOnce(SExp<i64>, SExp<bool>) -> SExp<bool>,
-) -> Filtered<T> {
-    let begins = generate(x.len(), |i| {
-        let before = inside(x, (i - 1).max(0));
-        is_there(i, i.eq(0) | inside(x, i).ne(before))
-    });
-    kept(Location::caller(), construct, x, begins)
+/// What a composite keeps of vectors: the values, their order, and their number.
+fn kept_of(at: Place, which: Composite, first: &[NodeRef], srcs: &[NodeRef]) -> (Vec<NodeRef>, SExp<i64>) {
+    let order = [Type::vector(Ty::I64), Type::scalar(Ty::I64)];
+    let types: Vec<Type> = srcs.iter().map(|x| x.ty).chain(order).collect();
+    let mut all = composite(at, which, [first, srcs].concat(), None, &types);
+    let count = all.pop().map(SExp::of).expect("the number is the last value");
+    (all, count)
 }
 
-/// The lengths of runs of so many elements.
-#[track_caller]
-fn lengths<T: Elem>(runs: Filtered<T>, count: SExp<i64>) -> Filtered<i64> {
-    let n = runs.order.len();
-    let values = generate(n, |k| {
-        let has_next = (k + 1).lt(runs.count);
-        let end = cond(has_next, inside(runs.order, (k + 1).min(n - 1)), count);
-        end - inside(runs.order, k)
-    });
-    Filtered { values, order: runs.order, count: runs.count }
+/// The lengths of runs, the last of which ends before an index, if one is given, or at the end of the vector.
+fn lengths<T: Elem>(at: Place, runs: Filtered<T>, end: Vec<NodeRef>) -> Filtered<i64> {
+    let operands = [vec![runs.order.node(), runs.count.node()], end].concat();
+    let all = composite(at, Composite::RunLengths, operands, None, &[Type::vector(Ty::I64)]);
+    Filtered { values: VExp::of(all[0]), order: runs.order, count: runs.count }
 }
 
 impl<T: Elem> VExp<T> {
@@ -128,7 +118,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn unique(self) -> Filtered<T> {
-        runs("unique", self, |_, begins| begins)
+        kept(Location::caller(), Composite::Unique, &[], self)
     }
 
     /// The first element of each run of equal ones, as [`VExp::unique`] finds them, and how many elements each run has:
@@ -148,7 +138,7 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn run_lengths(self) -> (Filtered<T>, Filtered<i64>) {
         let runs = self.unique();
-        (runs, lengths(runs, self.len()))
+        (runs, lengths(Location::caller(), runs, Vec::new()))
     }
 }
 
@@ -178,8 +168,15 @@ impl<T: Elem> Filtered<T> {
     /// ```
     #[track_caller]
     pub fn run_lengths(self) -> (Filtered<T>, Filtered<i64>) {
-        let runs = runs("run_lengths", self.values, |i, begins| i.lt(self.count) & begins);
-        let lengths = lengths(runs, self.count);
-        (self.among("run_lengths", runs), self.among("run_lengths", lengths))
+        let at = Location::caller();
+        let begins = generate(self.values.len(), |i| {
+            let before = inside(self.values, (i - 1).max(0));
+            i.lt(self.count) & (i.eq(0) | inside(self.values, i).ne(before))
+        });
+        // their order is that among the kept elements until the lengths are known
+        let runs = kept(at, Composite::Filter, &[begins.node()], self.values);
+        let lengths = lengths(at, runs, vec![self.count.node()]);
+        let runs = self.among(at, begins);
+        (runs, Filtered { order: runs.order, ..lengths })
     }
 }

@@ -1,6 +1,7 @@
 //! What a filter keeps of a vector ([`Filtered`]): as many elements as the device finds (semantics 5.22).
 
 use crate::axis::{generate, slice};
+use crate::composite;
 use crate::handle::{IntoScalar, SExp, VExp};
 use crate::item::{Item, leaves_of_item};
 use crate::joined::{self, Order};
@@ -11,6 +12,7 @@ use crate::scalar::cond;
 use crate::scope::Place;
 use crate::segments::inside;
 use arraygpu_compiler::Error;
+use arraygpu_compiler::build::Composite;
 use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::scalar::Lit;
 use std::panic::Location;
@@ -163,7 +165,7 @@ impl<T: Item> Filtered<T> {
     pub fn scan(self, init: impl FirstState<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> Filtered<T> {
         let at = Location::caller();
         let values = of_nodes(&self.joined(init.state_at(at), f, |first, srcs, join| {
-            joined::scan(at, "scan", false, first, srcs, join)
+            composite::joined(at, Composite::Scan, (srcs, first), &[], join)
         }));
         Filtered { values, ..self }
     }

@@ -1,21 +1,19 @@
-//! Reductions, scans and folds with one or several components, of nodes.
+//! Reductions and folds with one or several components, of nodes.
 
-use crate::axis::{generated, len, read};
 use crate::node::{self, NodeRef, Op, make};
 use crate::scope::Place;
 use arraygpu_compiler::core::Type;
-use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
+use arraygpu_compiler::scalar::Ty;
 
-/// Whether something with several components is reduced, scanned or folded.
+/// Whether something with several components is reduced or folded.
 #[derive(Clone, Copy)]
 pub(crate) enum Order {
     Reduce,
     ReduceOrdered,
-    Scan,
     Fold,
 }
 
-/// A reduction, scan or fold of tuples: a value for each component of the initial value.
+/// A reduction or fold of tuples: a value for each component of the initial value.
 fn joined(
     at: Place,
     construct: &'static str,
@@ -40,11 +38,9 @@ fn joined(
         let op = match order {
             Order::Reduce => Op::Reduce { ordered: false, lambda, init, src, which },
             Order::ReduceOrdered => Op::Reduce { ordered: true, lambda, init, src, which },
-            Order::Scan => Op::Scan { lambda, init, src, which },
             Order::Fold => Op::Fold { lambda, init, src, which },
         };
-        let rank = usize::from(matches!(order, Order::Scan));
-        make(at, Type::array(of.ty.elem, rank), op)
+        make(at, Type::scalar(of.ty.elem), op)
     };
     (0..).zip(init).map(component).collect()
 }
@@ -70,30 +66,4 @@ pub(crate) fn fold(
     f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
 ) -> Vec<NodeRef> {
     joined(at, construct, Order::Fold, init, srcs, f)
-}
-
-/// The partial results of a reduction of the elements of vectors: those before each element if they are `exclusive`,
-/// or those with it.
-pub(crate) fn scan(
-    at: Place,
-    construct: &'static str,
-    exclusive: bool,
-    init: &[NodeRef],
-    srcs: &[NodeRef],
-    f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
-) -> Vec<NodeRef> {
-    let all = joined(at, construct, Order::Scan, init, srcs, f);
-    if !exclusive {
-        return all;
-    }
-    let count = len(at, srcs[0], 0);
-    generated(at, construct, &[count], |i| {
-        let [zero, one] = [0, 1].map(|n| node::constant(at, Lit::i64(n)));
-        let has_one = node::binary(at, BinaryOp::Gt, i[0], zero);
-        let before = node::binary(at, BinaryOp::Sub, i[0], one);
-        let element = |(x, init): (&NodeRef, &NodeRef)| {
-            make(at, init.ty, Op::Select(has_one, read(at, x, vec![before]), init))
-        };
-        all.iter().zip(init).map(element).collect()
-    })
 }

@@ -59,6 +59,7 @@ mod bits;
 mod choice;
 mod cli;
 mod complex;
+mod composite;
 mod elem;
 mod element_loop;
 mod error;

@@ -8,7 +8,7 @@
 
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, authors_place, next_number};
 use arraygpu_compiler::Error;
-use arraygpu_compiler::build::Boundary;
+use arraygpu_compiler::build::{Boundary, Composite};
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::any::Any;
@@ -97,6 +97,15 @@ impl Bundle {
         let fields = self.fields.get_or_init(|| Box::new(make(&self.parts)));
         fields.downcast_ref().expect("handles of one node have one type")
     }
+}
+
+/// A composite with its operands. All values that it gives share it.
+#[derive(Debug)]
+pub(crate) struct Composed {
+    pub which: Composite,
+    pub operands: Vec<NodeRef>,
+    /// The operator of a reduction.
+    pub operator: Option<Lambda>,
 }
 
 /// Why the arrays of an elementwise function have one shape.
@@ -209,24 +218,8 @@ pub(crate) enum Op {
         src: NodeRef,
         which: u32,
     },
-    /// The component `which` of a scan, a vector: semantics 5.18.
-    Scan {
-        lambda: Lambda,
-        init: NodeRef,
-        src: NodeRef,
-        which: u32,
-    },
-    /// The indices of a vector's elements in ascending order of these: semantics 5.19.
-    Argsort(NodeRef),
-    /// The reductions of elements into `count` bins, by an operator whose order is free: semantics 5.21.
-    Bins {
-        construct: &'static str,
-        op: BinaryOp,
-        count: NodeRef,
-        at: NodeRef,
-        src: NodeRef,
-        init: NodeRef,
-    },
+    /// A value of a composite, by its number.
+    Composite(Rc<Composed>, u32),
     /// The component `which` of a fold.
     Fold {
         lambda: Lambda,
@@ -259,8 +252,7 @@ impl Op {
             | Op::Len(a, _)
             | Op::Trace(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
-            Op::SquaredDeviations(a) | Op::Argsort(a) => vec![a],
-            Op::Bins { count, at, src, init, .. } => vec![count, at, src, init],
+            Op::SquaredDeviations(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),
             Op::At(a, index) | Op::Elem(a, index) => [&[*a], &index[..]].concat(),
             Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],
@@ -273,9 +265,8 @@ impl Op {
             Op::Bundle(bundle) => bundle.parts.clone(),
             Op::Loop { count, init, .. } => [&[*count], &init[..]].concat(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
-            Op::Reduce { init, src, .. } | Op::Scan { init, src, .. } | Op::Fold { init, src, .. } => {
-                vec![init, src]
-            }
+            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],
+            Op::Composite(all, _) => all.operands.clone(),
             Op::Iterate(all, _) => all.operands(),
             Op::Replace { src, part, start, .. } => [&[*src, *part], &start[..]].concat(),
         }
@@ -285,8 +276,8 @@ impl Op {
     pub(crate) fn lambda(&self) -> Option<&Lambda> {
         match self {
             Op::Map { lambda, .. } | Op::Generate { lambda, .. } => Some(lambda),
-            Op::Reduce { lambda, .. } | Op::Scan { lambda, .. } => Some(lambda),
-            Op::Fold { lambda, .. } | Op::Loop { lambda, .. } => Some(lambda),
+            Op::Composite(all, _) => all.operator.as_ref(),
+            Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } | Op::Loop { lambda, .. } => Some(lambda),
             _ => None,
         }
     }

@@ -1,23 +1,23 @@
 //! Scans of vectors: the partial results of a reduction (semantics 5.18).
 
+use crate::composite;
 use crate::handle::{SExp, VExp};
 use crate::item::Item;
-use crate::joined;
 use crate::reduce::FirstState;
 use crate::results::{nodes_of, of_nodes};
 use crate::scope::Place;
+use arraygpu_compiler::build::Composite;
 use std::panic::Location;
 
 fn scan<T: Item>(
     at: Place,
-    construct: &'static str,
-    exclusive: bool,
+    which: Composite,
     (x, init): (VExp<T>, impl FirstState<T>),
     f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
 ) -> VExp<T> {
     let init = init.state_at(at);
     let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-    of_nodes(&joined::scan(at, construct, exclusive, T::split(&init), &nodes_of(x), join))
+    of_nodes(&composite::joined(at, which, (&nodes_of(x), T::split(&init)), &[], join))
 }
 
 /// Scans.
@@ -39,7 +39,7 @@ impl<T: Item> VExp<T> {
     /// ```
     #[track_caller]
     pub fn scan(self, init: impl FirstState<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> VExp<T> {
-        scan(Location::caller(), "scan", false, (self, init), f)
+        scan(Location::caller(), Composite::Scan, (self, init), f)
     }
 
     /// [`Self::scan`] without the element itself: the first element is `init`, element i is element i - 1 of the
@@ -58,6 +58,6 @@ impl<T: Item> VExp<T> {
         init: impl FirstState<T>,
         f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
-        scan(Location::caller(), "scan_exclusive", true, (self, init), f)
+        scan(Location::caller(), Composite::ScanExclusive, (self, init), f)
     }
 }

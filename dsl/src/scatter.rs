@@ -1,22 +1,16 @@
-//! Elements that go to destinations which are data: `scatter`, `scatter_reduce`, `histogram`.
-//!
-//! Where the order of an operator is free, elements are joined in bins, one for each destination; `scatter` joins their
-//! indices so. Elsewhere a destination's elements are found by sorting the destinations; equal ones keep the order of the
-//! elements.
+//! Elements that go to destinations which are data: `scatter`, `scatter_reduce`, `histogram`,
+//! composites of the compiler.
 
-use crate::axis::generate;
+use crate::composite::{self, composite};
 use crate::handle::{IntoScalar, SExp, VExp};
 use crate::item::Item;
-use crate::node::{self, NodeRef, Op};
+use crate::node::NodeRef;
 use crate::reduce::FirstState;
 use crate::results::{nodes_of, of_nodes};
-use crate::scalar::{cond, lit};
 use crate::scope::Place;
-use crate::segments::{first_where, inside, reduced};
-use crate::sort::ordered;
-use crate::vector::iota;
-use arraygpu_compiler::core::{Type, bins};
-use arraygpu_compiler::scalar::{BinaryOp, Ty};
+use arraygpu_compiler::build::Composite;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
 /// What happens to elements whose destination is outside of the result.
@@ -100,52 +94,19 @@ impl Destinations {
     #[track_caller]
     pub fn histogram(self, n: impl IntoScalar<i64>) -> VExp<i64> {
         let at = Location::caller();
-        let n = SExp::of(n.scalar_at(at));
-        let ones = self.indices.map(|_| lit(1i64));
-        let counts: VExp<i64> =
-            VExp::of(self.joined(("histogram", BinaryOp::Add), n, ones.node(), lit(0i64).node()));
-        counts.materialize()
+        let n = n.scalar_at(at);
+        let operands = vec![self.inside(at, n), n];
+        VExp::of(composite(at, Composite::Histogram, operands, None, &[Type::vector(Ty::I64)])[0])
     }
 
-    /// The reductions of elements into `n` bins, by an operator whose order is free.
-    #[track_caller]
-    fn joined(
-        self,
-        (construct, op): (&'static str, BinaryOp),
-        n: SExp<i64>,
-        src: NodeRef,
-        init: NodeRef,
-    ) -> NodeRef {
-        let at = Location::caller();
-        let bins = match self.outside {
-            Outside::Recorded => {
-                let inside = |i: SExp<i64>| SExp::of(node::within(at, i.node(), n.node()));
-                self.indices.map(|i| cond(inside(i), i, -1))
-            }
-            Outside::Ignored => self.indices,
-            Outside::Clamped => self.indices.map(|i| i.min(n - 1).max(0)),
+    /// Where elements go in a result of n elements: from 0 to n, which is nowhere.
+    fn inside(self, at: Place, n: NodeRef) -> NodeRef {
+        let which = match self.outside {
+            Outside::Recorded => Composite::Destinations,
+            Outside::Ignored => Composite::DestinationsIgnored,
+            Outside::Clamped => Composite::DestinationsClamped,
         };
-        let (count, bins) = (n.node(), bins.node());
-        let ty = Type::vector(src.ty.elem);
-        node::make(at, ty, Op::Bins { construct, op, count, at: bins, src, init })
-    }
-
-    /// The indices of the elements in the order of their destinations, those outside of the result behind all others,
-    /// and how many elements have lower destinations than 0, 1, .. n.
-    #[track_caller]
-    fn sorted(self, n: SExp<i64>) -> (VExp<i64>, VExp<i64>) {
-        let at = Location::caller();
-        let keys = self.indices.map(|i| match self.outside {
-            Outside::Recorded => cond(SExp::of(node::within(at, i.node(), n.node())), i, n),
-            Outside::Ignored => cond(i.ge(0) & i.lt(n), i, n),
-            Outside::Clamped => i.min(n - 1).max(0),
-        });
-        // they are all between 0 and n; where it is written so, the sort knows how many digits they have
-        let keys = keys.map(|i| i.min(n).max(0)).materialize();
-        let order = keys.argsort();
-        let sorted = keys.gather(order).materialize();
-        let firsts = generate(n + 1, |k| first_where(sorted.len(), |i| inside(sorted, i).ge(k)));
-        (order, firsts.materialize())
+        composite(at, which, vec![self.indices.node(), n], None, &[Type::vector(Ty::I64)])[0]
     }
 }
 
@@ -172,20 +133,11 @@ impl<T: Item> VExp<T> {
         default: impl FirstState<T>,
     ) -> VExp<T> {
         let at = Location::caller();
-        let (n, default) = (SExp::of(n.scalar_at(at)), SExp::of(default.state_at(at)));
-        let destinations = destinations.into();
-        // the highest index of each destination, or -1
-        let indices = iota(destinations.indices.len());
-        let none = lit(-1i64);
-        let last = destinations.joined(("scatter", BinaryOp::Max), n, indices.node(), none.node());
-        let last = VExp::<i64>::of(last);
-        // both have one length
-        let both = [vec![destinations.indices.node()], nodes_of(self)].concat();
-        let values: VExp<T> = of_nodes(&node::map(at, "scatter", &both, |v| v[1..].to_vec()));
-        generate(n, |k| {
-            let i = inside(last, k);
-            cond(i.ge(0), values.at(i), default)
-        })
+        let (n, default, values) = (n.scalar_at(at), default.state_at(at), nodes_of(self));
+        let types: Vec<Type> = values.iter().map(|x| x.ty).collect();
+        let places = [destinations.into().inside(at, n), n];
+        let operands = [&places, &values[..], T::split(&default)].concat();
+        of_nodes(&composite(at, Composite::Scatter, operands, None, &types))
     }
 
     /// A vector of n elements, of which element k is the reduction by `f` of the elements of this one whose
@@ -193,7 +145,7 @@ impl<T: Item> VExp<T> {
     /// the sequence of their indices, so that group sums have the bits of [`VExp::reduce`] of each group
     /// alone. Both vectors have one length, which is checked before the function runs. An index outside of
     /// the result leaves an error record; see [`VExp::ignored`] and [`VExp::clamped`]. `f` must be
-    /// associative and commutative up to rounding, and is called several times.
+    /// associative and commutative up to rounding.
     ///
     /// Cost: that of [`VExp::histogram`] for each leaf, if `f` is `+` of integers, or `min`, `max`, `&`, `|` or `^`, whose
     /// order is free, and nothing else. Otherwise [`VExp::argsort`] of the destinations, a search for each element of the
@@ -214,44 +166,10 @@ impl<T: Item> VExp<T> {
         f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
         let at = Location::caller();
-        let (n, init): (_, SExp<T>) = (SExp::of(n.scalar_at(at)), SExp::of(init.state_at(at)));
-        let destinations = destinations.into();
-        let srcs = nodes_of(self);
-        if let Some(operators) = exact(at, &srcs, &f) {
-            let leaves = srcs.into_iter().zip(nodes_of(init)).zip(operators);
-            let all =
-                leaves.map(|((src, init), op)| destinations.joined(("scatter_reduce", op), n, src, init));
-            let all: VExp<T> = of_nodes(&all.collect::<Vec<_>>());
-            return all.materialize();
-        }
-        let (order, firsts) = destinations.sorted(n);
-        let values: VExp<T> = of_nodes(&ordered(at, "scatter_reduce", order.node(), &srcs));
-        let begins = firsts.slice(0, n);
-        let lengths = firsts.slice(1, n + 1) - begins;
-        reduced(values, (begins, lengths), init, &f)
+        let (n, init) = (n.scalar_at(at), init.state_at(at));
+        let places = [destinations.into().inside(at, n), n];
+        let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
+        let operands = (&nodes_of(self)[..], T::split(&init));
+        of_nodes(&composite::joined(at, Composite::ScatterReduce, operands, &places, join))
     }
-}
-
-/// The operator of each leaf, if the leaves do not depend on one another and the order of each is free.
-fn exact<T: Item>(
-    at: Place,
-    srcs: &[NodeRef],
-    f: &impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
-) -> Option<Vec<BinaryOp>> {
-    let types: Vec<Ty> = srcs.iter().chain(srcs).map(|x| x.ty.elem).collect();
-    let lambdas = node::bind(at, "scatter_reduce", &types, |v| {
-        let (a, b) = v.split_at(srcs.len());
-        nodes_of(f(of_nodes(a), of_nodes(b)))
-    });
-    let is = |a: NodeRef, b: NodeRef| std::ptr::eq(a, b);
-    let operator = |(leaf, lambda): (usize, &node::Lambda)| {
-        let [a, b] = [leaf, leaf + srcs.len()].map(|i| lambda.vars[i]);
-        match lambda.body.op {
-            Op::Binary(op, x, y) if is(x, a) && is(y, b) || is(x, b) && is(y, a) => {
-                bins::is_exact(op, a.ty.elem).then_some(op)
-            }
-            _ => None,
-        }
-    };
-    lambdas.iter().enumerate().map(operator).collect()
 }

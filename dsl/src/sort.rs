@@ -1,35 +1,24 @@
 //! Orders of vectors: `argsort`, `sort` and `sort_by_key` (semantics 5.19).
 
+use crate::composite;
 use crate::elem::Elem;
 use crate::handle::VExp;
 use crate::item::Item;
-use crate::node::{self, NodeRef, Op, make};
+use crate::node::{NodeRef, Op, make};
 use crate::results::{nodes_of, of_nodes};
 use crate::scope::Place;
+use arraygpu_compiler::build::Composite;
 use arraygpu_compiler::core::Type;
-use arraygpu_compiler::scalar::{Ty, UnaryOp};
+use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
-/// The indices of the elements of a vector in ascending order of these.
-fn argsort(at: Place, x: NodeRef) -> NodeRef {
-    make(at, Type::vector(Ty::I64), Op::Argsort(x))
-}
-
-/// The keys of a descending sort: they fall where the elements rise. `-x` is as much a NaN as `x`.
-fn argsort_descending(at: Place, construct: &'static str, x: NodeRef) -> NodeRef {
-    let falling = if x.ty.elem.is_float() { UnaryOp::Neg } else { UnaryOp::Not };
-    argsort(at, node::map_one(at, construct, &[x], |v| node::unary(at, falling, v[0])))
+fn order(at: Place, which: Composite, x: NodeRef) -> VExp<i64> {
+    of_nodes(&composite::composite(at, which, vec![x], None, &[Type::vector(Ty::I64)]))
 }
 
 /// An element at an index that the construct knows to be inside.
 pub(crate) fn element(at: Place, x: NodeRef, i: NodeRef) -> NodeRef {
     make(at, Type::scalar(x.ty.elem), Op::Elem(x, vec![i]))
-}
-
-/// The elements of vectors in an order, which has as many indices as they have elements.
-pub(crate) fn ordered(at: Place, construct: &'static str, order: NodeRef, srcs: &[NodeRef]) -> Vec<NodeRef> {
-    let all = [&[order], srcs].concat();
-    node::map(at, construct, &all, |v| srcs.iter().map(|x| element(at, x, v[0])).collect())
 }
 
 impl<T: Elem> VExp<T> {
@@ -49,7 +38,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn argsort(self) -> VExp<i64> {
-        VExp::of(argsort(Location::caller(), self.node()))
+        order(Location::caller(), Composite::Argsort, self.node())
     }
 
     /// The indices of the elements in descending order of these: +0 before -0, NaNs last as well, true before false,
@@ -64,7 +53,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn argsort_descending(self) -> VExp<i64> {
-        VExp::of(argsort_descending(Location::caller(), "argsort_descending", self.node()))
+        order(Location::caller(), Composite::ArgsortDescending, self.node())
     }
 
     /// The elements in ascending order, that of [`VExp::argsort`].
@@ -78,8 +67,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort(self) -> VExp<T> {
-        let (at, x) = (Location::caller(), self.node());
-        of_nodes(&ordered(at, "sort", argsort(at, x), &[x]))
+        of_nodes(&composite::alike(Location::caller(), Composite::Sort, vec![self.node()]))
     }
 
     /// The elements in descending order, that of [`VExp::argsort_descending`].
@@ -93,8 +81,7 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort_descending(self) -> VExp<T> {
-        let (at, x) = (Location::caller(), self.node());
-        of_nodes(&ordered(at, "sort_descending", argsort_descending(at, "sort_descending", x), &[x]))
+        of_nodes(&composite::alike(Location::caller(), Composite::SortDescending, vec![self.node()]))
     }
 
     /// The elements in ascending order, and those of another vector, which may be of records, in the same order. Both
@@ -110,9 +97,8 @@ impl<T: Elem> VExp<T> {
     /// ```
     #[track_caller]
     pub fn sort_by_key<U: Item>(self, values: VExp<U>) -> (VExp<T>, VExp<U>) {
-        let (at, keys) = (Location::caller(), self.node());
-        let all = [vec![keys], nodes_of(values)].concat();
-        let sorted = ordered(at, "sort_by_key", argsort(at, keys), &all);
+        let all = [vec![self.node()], nodes_of(values)].concat();
+        let sorted = composite::alike(Location::caller(), Composite::Sort, all);
         (of_nodes(&sorted[..1]), of_nodes(&sorted[1..]))
     }
 }

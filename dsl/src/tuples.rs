@@ -2,6 +2,7 @@
 //! (semantics 5.14, 5.17, 5.18).
 
 use crate::axis::{generated, len, pick};
+use crate::composite;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::item::Item;
 use crate::joined::{self, Order};
@@ -10,6 +11,7 @@ use crate::rank::{Rank1, Rank2, Rank3};
 use crate::results::{Results, Scalars, each_tuple, nodes_of, of_nodes};
 use crate::scalars::LoopState;
 use crate::scope::Place;
+use arraygpu_compiler::build::Composite;
 use std::panic::Location;
 
 /// The initial values of a tuple: for each component a scalar expression, a constant, or a tuple of
@@ -119,15 +121,14 @@ fn reduce<A: Arrays>(
 
 fn scan<A: Arrays>(
     at: Place,
-    construct: &'static str,
-    exclusive: bool,
+    which: Composite,
     (all, init): (A, impl IntoScalars<A::Elements>),
     f: impl FnOnce(A::Elements, A::Elements) -> A::Elements,
 ) -> <A::Elements as Scalars>::Vectors {
     let mut first = Vec::new();
     init.scalars_at(at, &mut first);
     let join = |a: &[NodeRef], b: &[NodeRef]| nodes_of(f(of_nodes(a), of_nodes(b)));
-    of_nodes(&joined::scan(at, construct, exclusive, &first, &arrays_of(all), join))
+    of_nodes(&composite::joined(at, which, (&arrays_of(all), &first), &[], join))
 }
 
 fn fold<A: Arrays, S: LoopState>(
@@ -247,7 +248,7 @@ pub trait TupleReductions: Sized {
     where
         Self: Arrays<Rank = Rank1>,
     {
-        scan(Location::caller(), "scan", false, (self, init), f)
+        scan(Location::caller(), Composite::Scan, (self, init), f)
     }
 
     /// [`VExp::scan_exclusive`] of the tuples of the elements.
@@ -268,7 +269,7 @@ pub trait TupleReductions: Sized {
     where
         Self: Arrays<Rank = Rank1>,
     {
-        scan(Location::caller(), "scan_exclusive", true, (self, init), f)
+        scan(Location::caller(), Composite::ScanExclusive, (self, init), f)
     }
 
     /// [`VExp::fold`] with an accumulator that may be a tuple: the strict left fold in index order of

@@ -48,7 +48,7 @@ fn offsets_that_fit_no_segment_leave_a_record() {
     let f = lower(["x", "offsets"], "sums", |x: VExp<f32>, offsets: VExp<i64>| {
         x.segmented_reduce(offsets, 0.0, |a, b| a + b)
     });
-    assert_eq!(rules(&f)[0], "order slice of offsets");
+    assert_eq!(rules(&f)[0], "order segmented_reduce of offsets");
     let x = vector(&numbers(4));
     let record = recorded(&f, &[x.clone(), vector::<i64>(&[0, 2, 1, 4])]);
     assert!(record.contains("element 1"), "{record}");

@@ -15,6 +15,8 @@
 #include <arraygpu.hpp>
 #include <arraygpu/expr/assign.hpp>
 #include <arraygpu/expr/extremes.hpp>
+#include <arraygpu/expr/filters.hpp>
 #include <arraygpu/expr/iterate.hpp>
+#include <arraygpu/expr/scatters.hpp>
 
 #endif // ARRAYGPU_EXPR_HPP

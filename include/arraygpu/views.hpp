@@ -11,6 +11,7 @@
 #include <arraygpu/expr.hpp>
 #include <arraygpu/views/actions.hpp>
 #include <arraygpu/views/algorithms.hpp>
+#include <arraygpu/views/composites.hpp>
 #include <arraygpu/views/upload.hpp>
 
 #endif // ARRAYGPU_VIEWS_HPP

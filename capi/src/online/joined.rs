@@ -6,7 +6,7 @@ use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use crate::interrupt::refused;
 use arraygpu_compiler::core::{Lambda, NodeId, Op};
-use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_compiler::scalar::Lit;
 
 /// Most values of a construct.
 const MOST: i32 = 4096;
@@ -39,35 +39,10 @@ pub(super) unsafe fn make_all(
     })
 }
 
-/// Makes a tuple of these nodes, or the only one.
-fn tuple(b: &mut Builder, nodes: Vec<NodeId>) -> Result<NodeId> {
-    match nodes[..] {
-        [one] => Ok(one),
-        _ => b.function().node(Op::Tuple(nodes)).map_err(refused),
-    }
-}
-
 /// Makes a function of `variables` whose result is a tuple of these nodes.
-fn function_of(b: &mut Builder, variables: &[Variable], results: Vec<NodeId>) -> Result<Lambda> {
-    let body = tuple(b, results)?;
+pub(super) fn function_of(b: &mut Builder, variables: &[Variable], results: Vec<NodeId>) -> Result<Lambda> {
+    let body = b.function().tuple(results).map_err(refused)?;
     b.lambda(variables, body)
-}
-
-/// Makes the array whose elements are the tuples of the arrays' elements.
-fn zipped(b: &mut Builder, construct: &str, arrays: Vec<NodeId>) -> Result<NodeId> {
-    if let [one] = arrays[..] {
-        return Ok(one);
-    }
-    let types: Vec<Ty> = arrays.iter().map(|a| b.function().ty(*a).elem).collect();
-    let (variables, elements): (Vec<Variable>, Vec<NodeId>) = types
-        .into_iter()
-        .map(|ty| {
-            let (var, node) = b.function().graph().fresh_var(ty);
-            ((var, ty), node)
-        })
-        .unzip();
-    let lambda = function_of(b, &variables, elements)?;
-    b.function().map(construct, lambda, arrays).map_err(refused)
 }
 
 /// What a reduction or fold of tuples is made of, as a caller gives it. A reduction has as many arrays as components,
@@ -114,8 +89,8 @@ unsafe fn join(
             )
         };
         let function = function_of(b, &[first, second].concat(), body)?;
-        let src = zipped(b, construct, arrays)?;
-        let init = tuple(b, init)?;
+        let src = b.function().zipped(construct, arrays).map_err(refused)?;
+        let init = b.function().tuple(init).map_err(refused)?;
         let component = |which| b.function().node(op(function.clone(), init, src, which)).map_err(refused);
         (0..count as u32).map(component).collect()
     };

@@ -12,6 +12,7 @@ pub(crate) mod builder;
 mod cache;
 pub(crate) mod cc;
 pub(crate) mod compile;
+pub(crate) mod composites;
 pub(crate) mod iterated;
 pub(crate) mod joined;
 pub(crate) mod nodes;

@@ -6,6 +6,7 @@
 //! never mention an array that is not a parameter. The embedded language and the C ABI both use
 //! this builder.
 
+mod composite;
 mod facts;
 mod outside;
 mod pad;
@@ -13,6 +14,8 @@ mod replace;
 mod rules;
 mod steps;
 
+pub use composite::Composite;
+pub use composite::Operands;
 pub use outside::Outside;
 pub use pad::Boundary;
 
@@ -280,6 +283,8 @@ impl Builder {
             Length::Is(n) => return n,
             _ => return simplify::extent(&mut self.function.graph, array, axis),
         };
+        // what a composite adds to the graph by itself is measured when it is needed
+        self.measure(of);
         self.extents[&of][usize::from(axis)]
     }
 }

@@ -15,6 +15,11 @@ pub fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
     binary(g, op, a, n)
 }
 
+/// Returns the node of a choice.
+pub fn select(g: &mut Graph, condition: NodeId, a: NodeId, b: NodeId) -> NodeId {
+    simplify(g, Op::Select(condition, a, b))
+}
+
 /// Returns the number of binary digits of an integer, or one more; 0 of one that is not positive.
 pub fn binary_digits(g: &mut Graph, n: NodeId) -> NodeId {
     let n = with_number(g, BinaryOp::Max, n, 0);

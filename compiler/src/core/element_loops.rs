@@ -10,6 +10,23 @@
 use super::{Graph, Lambda, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
+/// Returns the values of a loop: the states, and the number of steps. A step gives the condition and the next states.
+pub fn looped(
+    g: &mut Graph,
+    count: NodeId,
+    init: &[NodeId],
+    step: impl FnOnce(&mut Graph, NodeId, &[NodeId]) -> (NodeId, Vec<NodeId>),
+) -> Vec<NodeId> {
+    let states = init.iter().map(|x| g.ty(*x).elem);
+    let types: Vec<Ty> = [Ty::I64].into_iter().chain(states).collect();
+    let step = g.lambda(&types, |g, v| {
+        let (condition, next) = step(g, v[0], &v[1..]);
+        g.add(Op::Tuple([vec![condition], next].concat()))
+    });
+    let value = |which| g.add(Op::Loop { step: step.clone(), which, count, init: init.to_vec() });
+    (0..types.len() as u32).map(value).collect()
+}
+
 /// Returns another value of a loop.
 pub fn value(op: &Op, of: u32) -> Op {
     let mut op = op.clone();

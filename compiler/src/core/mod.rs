@@ -7,6 +7,7 @@
 
 pub mod arithmetic;
 pub mod bins;
+pub mod destinations;
 pub mod deviations;
 pub mod digits;
 pub mod element_loops;
@@ -24,6 +25,7 @@ pub mod kept_records;
 pub mod length;
 pub mod linear;
 mod operands;
+pub mod orders;
 pub mod panels;
 pub mod parse;
 pub mod postponed;
@@ -35,6 +37,7 @@ pub mod rewrite;
 pub mod rules;
 pub mod scan_part;
 pub mod scan_stages;
+pub mod segments;
 pub mod sequence;
 pub mod simplify;
 mod stencil_hint;

@@ -98,8 +98,8 @@ impl Strategy {
         match self {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
-            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan | Bins
-            | RadixSort | TemporalBlocking | StencilChain => false,
+            Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
+            | Bins | RadixSort | TemporalBlocking | StencilChain => false,
         }
     }
 }

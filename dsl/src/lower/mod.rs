@@ -12,16 +12,16 @@ mod iterate;
 mod state;
 
 use crate::item::Described;
-use crate::node::{Lambda, Node, NodeRef, Op, SameShape};
+use crate::node::{Composed, Lambda, Node, NodeRef, Op, SameShape};
 use crate::scope::Place;
-use arraygpu_compiler::build::Boundary;
-use arraygpu_compiler::core::bins::Bins;
+use arraygpu_compiler::build::{Boundary, Operands};
 use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Rule, StencilHint};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::{Error, Result};
 use state::{Lowering, needed};
 use std::collections::HashSet;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A function as the author registered it.
@@ -129,6 +129,19 @@ impl Lowering {
         Ok(value)
     }
 
+    /// A value of a composite, which is made once for all of its values.
+    fn composite(&mut self, all: &Rc<Composed>, which: u32) -> Result<NodeId> {
+        let key = Rc::as_ptr(all);
+        if !self.composites.contains_key(&key) {
+            let operands: Vec<NodeId> = all.operands.iter().map(|n| self.id(n)).collect();
+            let operator = all.operator.as_ref().map(|f| self.close(f));
+            let values =
+                self.b.composite(all.which, Operands { values: &operands, operator: operator.as_ref() })?;
+            self.composites.insert(key, values);
+        }
+        Ok(self.composites[&key][which as usize])
+    }
+
     fn operation(&mut self, node: NodeRef) -> Result<NodeId> {
         let id = |n: &NodeRef| self.id(n);
         let ids = |nodes: &[NodeRef]| nodes.iter().map(id).collect::<Vec<_>>();
@@ -214,19 +227,7 @@ impl Lowering {
                     false => core::Op::Reduce { join, init, src, which },
                 }
             }
-            Op::Scan { lambda, init, src, which } => {
-                let (init, src) = (id(init), id(src));
-                let join = self.close(lambda);
-                return self.b.scan(join, init, src, *which);
-            }
-            Op::Argsort(x) => {
-                let x = id(x);
-                return self.b.argsort(x);
-            }
-            Op::Bins { construct, op, count, at, src, init } => {
-                let [count, at, src, init] = [count, at, src, init].map(id);
-                return self.b.bins(construct, &Bins { op: *op, count, at, src, init });
-            }
+            Op::Composite(all, which) => return self.composite(all, *which),
             Op::Fold { lambda, init, src, which } => {
                 let (init, src) = (id(init), id(src));
                 core::Op::Fold { step: self.close(lambda), init, src, which: *which }

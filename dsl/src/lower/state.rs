@@ -1,6 +1,6 @@
 //! The state of a lowering: the function that is being built, and what each node became.
 
-use crate::node::{Iteration, Node, NodeRef};
+use crate::node::{Composed, Iteration, Node, NodeRef};
 use crate::scope::Place;
 use arraygpu_compiler::build::Builder;
 use arraygpu_compiler::core::{Form, Function, NodeId};
@@ -44,6 +44,8 @@ pub(super) struct Lowering {
     places: HashMap<*const std::panic::Location<'static>, LocStack>,
     /// The steps of iterations.
     pub(super) iterations: HashMap<*const Iteration, Lowered>,
+    /// The values of composites.
+    pub(super) composites: HashMap<*const Composed, Vec<NodeId>>,
 }
 
 impl Lowering {
@@ -55,6 +57,7 @@ impl Lowering {
             ids: HashMap::new(),
             places: HashMap::new(),
             iterations: HashMap::new(),
+            composites: HashMap::new(),
         }
     }
 

@@ -10,6 +10,7 @@
 mod arrays;
 mod build;
 mod checks;
+mod composites;
 mod devices;
 mod environment;
 mod iterated;

@@ -44,6 +44,7 @@ enum class op : std::uint8_t {
     reduce_noncommutative, // the same
     fold_tuples,   // [array .., init .., accumulator .., element .., body ..]
     loop,          // [most, init .., step, state .., condition, next ..]
+    composite,     // [operand .., left .., right .., body ..] which, operands, components of the operator, values
     iterate,       // [most, state .., outside .., variable of a state or the step .., next .., condition] states, outside, form, every
     component,     // [one of these] which
     // of a whole program
@@ -51,6 +52,20 @@ enum class op : std::uint8_t {
     tensor_cores, // [expression]
     again         // only in keys: a node that was there before
 };
+
+/// The composites that expressions have, in the order of `composite_name`.
+enum class composite : std::int64_t {
+    scan, scan_exclusive, argsort, argsort_descending, sort, sort_descending, segmented_reduce, filter, unique, run_lengths, filled,
+    destinations, destinations_ignored, destinations_clamped, histogram, scatter, scatter_reduce
+};
+
+/// The name of a composite in the C ABI.
+inline const char *composite_name(composite which) noexcept {
+    static constexpr const char *names[] = {"scan", "scan_exclusive", "argsort", "argsort_descending", "sort", "sort_descending", "segmented_reduce", "filter",
+                                            "unique", "run_lengths", "filled", "destinations", "destinations_ignored", "destinations_clamped", "histogram", "scatter", "scatter_reduce"};
+    static_assert(sizeof names / sizeof *names == std::size_t(composite::scatter_reduce) + 1, "a name for each composite");
+    return names[std::size_t(which)];
+}
 
 /// What an iteration gives: the last states, those after each step, or the first that a condition stops.
 enum class form : std::int64_t { last, each, until };

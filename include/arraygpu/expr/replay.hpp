@@ -263,6 +263,13 @@ private:
         std::vector<agpu_node> nodes;
         if (code == op::iterate) {
             nodes = iteration();
+        } else if (code == op::composite) {
+            const auto which = composite(number());
+            const std::uint64_t operands = number(), components = number();
+            nodes.resize(number());
+            const agpu_node *in = take(operands + 3 * components), *variables = in + operands;
+            check(agpu_builder_composite(builder_, composite_name(which), in, std::int32_t(operands), variables, variables + 2 * components,
+                                    std::int32_t(components), nodes.data(), std::int32_t(nodes.size())));
         } else if (code == op::loop) {
             const std::uint64_t states = number();
             nodes.resize(states + 1);

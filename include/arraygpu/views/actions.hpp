@@ -16,9 +16,11 @@ template <class C> struct is_container : std::false_type {};
 template <class T> struct is_container<gpu_vector<T>> : std::true_type {};
 template <class T> struct is_container<gpu_vector_view<T>> : std::true_type {};
 
+template <class P> auto stored_as(const range<P> &made) { return made.array(); }
+/// What is kept has a size of its own.
+template <class E> auto stored_as(const filtered<E> &made) { return made.to_vector(); }
 template <class C, class F> void act(C &container, const action<F> &a) {
-    const auto made = a.f(static_cast<const C &>(container)).array();
-    container = made;
+    container = stored_as(a.f(static_cast<const C &>(container)));
 }
 
 } // namespace detail

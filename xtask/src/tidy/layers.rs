@@ -44,6 +44,7 @@ const DSL: [&str; 52] = [
     "bits",
     "axis",
     "joined",
+    "composite",
     "reduce",
     "scan",
     "sort",

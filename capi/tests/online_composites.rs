@@ -1,0 +1,102 @@
+//! Constructs that are made of others, built by their names.
+#![allow(clippy::undocumented_unsafe_blocks)] // Pointers are to locals; handles are valid.
+
+mod common;
+
+use arraygpu_capi::abi::*;
+use arraygpu_capi::*;
+use common::built::Built;
+use common::*;
+use std::ffi::CStr;
+use std::ptr::null;
+
+const F32: AgpuType = AgpuType::AgpuF32;
+const I64: AgpuType = AgpuType::AgpuI64;
+
+/// An operator: its variables and its result.
+type Operator = ([AgpuNode; 2], AgpuNode);
+
+/// The nodes of a composite by an operator or none, or the status of the failed call.
+fn composite<const N: usize>(
+    b: &Built,
+    name: &CStr,
+    operands: &[AgpuNode],
+    operator: Option<Operator>,
+) -> Result<[AgpuNode; N], AgpuStatus> {
+    let (variables, body) = operator.unwrap_or_default();
+    let (mut nodes, components) = ([77; N], i32::from(operator.is_some()));
+    let count = operands.len() as i32;
+    let status = unsafe {
+        agpu_builder_composite(
+            b.0,
+            name.as_ptr(),
+            operands.as_ptr(),
+            count,
+            variables.as_ptr(),
+            &body,
+            components,
+            nodes.as_mut_ptr(),
+            N as i32,
+        )
+    };
+    if status == AgpuStatus::AgpuOk {
+        return Ok(nodes);
+    }
+    assert_eq!(nodes, [77; N], "an error leaves the nodes as they were");
+    Err(status)
+}
+
+fn plus(b: &Built) -> Operator {
+    let variables = [b.variable(F32), b.variable(F32)];
+    (variables, b.apply("add", &variables))
+}
+
+#[test]
+fn composites_have_as_many_values_as_they_say() {
+    let b = Built::new();
+    let x = b.param(c"x", F32, 1);
+    let zero = b.constant(F32, 0f32);
+    let [scan] = composite(&b, c"scan", &[x, zero], Some(plus(&b))).unwrap();
+    let [sorted, twice] = composite(&b, c"sort", &[scan, x], None).unwrap();
+    let [values, _, count] = composite(&b, c"unique", &[sorted], None).unwrap();
+    let program = b.compile(&[b.sum(values), count, b.sum(twice)]);
+    let v = Vector::in_context(cpu(), &[1.0, -1.0, 1.0, 2.0]);
+    let (mut sum, mut runs, mut all) = (0f32, 0i64, 0f32);
+    let args = [input(v.view()), out_scalar(&mut sum), out_scalar(&mut runs), out_scalar(&mut all)];
+    ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) });
+    // the scan is 1, 0, 1, 3, the runs 0, 1, 3, behind which the other 1 is
+    assert_eq!((sum, runs, all), (5.0, 3, 3.0));
+    ok(unsafe { agpu_program_free(program) });
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let b = Built::new();
+    let (x, m, i) = (b.param(c"x", F32, 1), b.param(c"m", F32, 2), b.param(c"i", I64, 1));
+    let (zero, n) = (b.constant(F32, 0f32), b.constant(I64, 3i64));
+    let refused = |made: Result<[AgpuNode; 1], AgpuStatus>, words: &[&str]| {
+        fails(made.expect_err("it is refused"), AgpuStatus::AgpuErrorInvalidArgument, words);
+    };
+    refused(composite(&b, c"sorted", &[x], None), &["there is no composite `sorted`"]);
+    refused(composite(&b, c"unique", &[x], None), &["unique has 3 values, not 1"]);
+    let types = ["it does not take operands of the types"];
+    refused(composite(&b, c"argsort", &[m], None), &types);
+    refused(composite(&b, c"argsort", &[], None), &types);
+    refused(composite(&b, c"scan", &[x, zero], None), &types);
+    refused(composite(&b, c"argsort", &[x], Some(plus(&b))), &types);
+    refused(composite(&b, c"segmented_reduce", &[x, zero, x], Some(plus(&b))), &types);
+    refused(composite(&b, c"histogram", &[x, n], None), &types);
+    refused(composite(&b, c"scatter", &[i, n, x, n], None), &types);
+    refused(composite(&b, c"filled", &[n, x], None), &types);
+    // the operator is of f32, the vector is not
+    refused(composite(&b, c"segmented_reduce", &[i, n, i], Some(plus(&b))), &[]);
+    let variable = b.variable(F32);
+    let mut spread = 0;
+    ok(unsafe { agpu_builder_fill(b.0, n, variable, &mut spread) });
+    let (mut nodes, name) = ([77], c"sort");
+    let status = unsafe {
+        agpu_builder_composite(b.0, name.as_ptr(), &spread, 1, null(), null(), 0, nodes.as_mut_ptr(), 1)
+    };
+    assert_ne!(status, AgpuStatus::AgpuOk, "it depends on a variable");
+    assert!(message().contains("inside of a closure"), "{}", message());
+}

@@ -1,0 +1,374 @@
+//! Composites: constructs that are made of others, by name.
+//!
+//! A *composite* takes operands, some an operator as well, and gives one value or several. The embedded language and
+//! the C ABI (`agpu_builder_composite`) ask for them by name, so that what each is made of stands here and in
+//! `core/{orders,segments,destinations}.rs` alone, and has one meaning (semantics 5.18 to 5.22) whoever asks.
+//!
+//! ```text
+//! %o = composite argsort_descending %x
+//!   ->
+//! %k = map neg over %x
+//! %o = argsort %k
+//! ```
+//!
+//! | composite | operands | values |
+//! |---|---|---|
+//! | `scan`, `scan_exclusive`, by an operator of k components | k vectors, k initial values | k vectors |
+//! | `argsort`, `argsort_descending` | a vector | the indices |
+//! | `sort`, `sort_descending` | keys, further vectors | all of them in the order of the keys |
+//! | `segmented_reduce`, by an operator of k components | k vectors, k initial values, the offsets | k vectors |
+//! | `filter` | truth values, vectors | the vectors with the kept elements first, the order, the number of these |
+//! | `unique` | a vector | the same where runs begin |
+//! | `run_lengths` | the order and the number of `unique`, and where the last run ends, if not at the vector's end | the lengths of the runs |
+//! | `destinations`, also `_ignored` and `_clamped` | indices, the length n of the result | where elements go: from 0 to n, which is nowhere |
+//! | `histogram` | destinations, n | how many are 0, 1, .. n - 1 |
+//! | `scatter` | destinations, n, k vectors, k values | k vectors |
+//! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
+//! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
+
+use super::Builder;
+use crate::core::bins::Bins;
+use crate::core::destinations::{self, Outside};
+use crate::core::{Lambda, NodeId, Op, Type, orders, segments, verify};
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::{Error, Result};
+
+macro_rules! composites {
+    ($($one:ident $name:literal)*) => {
+        /// A composite.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Composite { $(#[doc = concat!("`", $name, "`.")] $one),* }
+
+        impl Composite {
+            /// All composites.
+            pub const ALL: &[Composite] = &[$(Composite::$one),*];
+
+            /// Returns the name, which rules and messages mention.
+            pub fn name(self) -> &'static str {
+                match self { $(Composite::$one => $name),* }
+            }
+        }
+    };
+}
+composites! {
+    Scan "scan"
+    ScanExclusive "scan_exclusive"
+    Argsort "argsort"
+    ArgsortDescending "argsort_descending"
+    Sort "sort"
+    SortDescending "sort_descending"
+    SegmentedReduce "segmented_reduce"
+    Filter "filter"
+    Unique "unique"
+    RunLengths "run_lengths"
+    Filled "filled"
+    Destinations "destinations"
+    DestinationsIgnored "destinations_ignored"
+    DestinationsClamped "destinations_clamped"
+    Histogram "histogram"
+    Scatter "scatter"
+    ScatterReduce "scatter_reduce"
+}
+
+impl Composite {
+    /// Returns the composite of that name.
+    pub fn parse(name: &str) -> Option<Composite> {
+        Composite::ALL.iter().copied().find(|one| one.name() == name)
+    }
+
+    /// Whether it takes an operator.
+    fn takes_operator(self) -> bool {
+        use Composite::{Scan, ScanExclusive, ScatterReduce, SegmentedReduce};
+        matches!(self, Scan | ScanExclusive | SegmentedReduce | ScatterReduce)
+    }
+}
+
+/// The operands of a composite, and its operator.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands<'a> {
+    /// The operands.
+    pub values: &'a [NodeId],
+    /// The operator, whose body is a tuple if it has several components.
+    pub operator: Option<&'a Lambda>,
+}
+
+impl Operands<'_> {
+    /// The number of the operator's components.
+    fn components(&self) -> usize {
+        self.operator.map_or(0, |f| f.params.len() / 2)
+    }
+}
+
+impl Builder {
+    /// Adds a composite, and returns its values.
+    pub fn composite(&mut self, which: Composite, of: Operands) -> Result<Vec<NodeId>> {
+        self.check(which, of)?;
+        let name = which.name();
+        let values = match which {
+            Composite::Scan => self.scans(name, of)?,
+            Composite::ScanExclusive => {
+                let scans = self.scans(name, of)?;
+                segments::exclusive(self.graph(), &scans, &of.values[of.components()..])
+            }
+            Composite::Argsort | Composite::ArgsortDescending => vec![self.order(which, of.values[0])?],
+            Composite::Sort | Composite::SortDescending => {
+                let order = self.order(which, of.values[0])?;
+                self.in_order(name, order, of.values)?
+            }
+            Composite::SegmentedReduce => self.segmented_reduce(name, of)?,
+            Composite::Filter => {
+                self.same(name, of.values)?;
+                self.kept(name, of.values[0], &of.values[1..])?
+            }
+            Composite::Unique => {
+                let begins = orders::begins_of_runs(self.graph(), of.values[0]);
+                self.kept(name, begins, of.values)?
+            }
+            Composite::RunLengths => {
+                let (begins, count) = (of.values[0], of.values[1]);
+                let end = of.values.get(2).copied().unwrap_or_else(|| self.extents(begins)[0]);
+                vec![orders::lengths_of_runs(self.graph(), begins, count, end)]
+            }
+            Composite::Filled => {
+                let (count, rest) = (of.values[0], &of.values[1..]);
+                let vectors: Vec<NodeId> =
+                    rest.iter().copied().filter(|x| !self.ty(*x).is_scalar()).collect();
+                self.same(name, &vectors)?;
+                let (srcs, rest) = rest.split_at(rest.len() / 2);
+                orders::filled(self.graph(), count, srcs, rest)
+            }
+            Composite::Destinations | Composite::DestinationsIgnored | Composite::DestinationsClamped => {
+                let outside = match which {
+                    Composite::DestinationsIgnored => Outside::Ignored,
+                    Composite::DestinationsClamped => Outside::Clamped,
+                    _ => Outside::Recorded,
+                };
+                let (indices, n) = (of.values[0], of.values[1]);
+                vec![destinations::destinations(self.graph(), indices, n, outside)]
+            }
+            Composite::Histogram => {
+                let (at, count) = (of.values[0], of.values[1]);
+                let (zero, one) = (self.number(0), self.number(1));
+                let src = orders::mapped(self.graph(), at, |_, _| one);
+                vec![self.binned(name, &Bins { op: BinaryOp::Add, count, at, src, init: zero })?]
+            }
+            Composite::Scatter => self.scatter(name, of)?,
+            Composite::ScatterReduce => self.scatter_reduce(name, of)?,
+        };
+        for value in &values {
+            self.measure(*value);
+            verify::is_outside(&self.function.graph, *value)?;
+        }
+        Ok(values)
+    }
+
+    /// Checks the types of a composite's operands, where no node that it adds does.
+    fn check(&self, which: Composite, of: Operands) -> Result<()> {
+        let types: Vec<Type> = of.values.iter().map(|o| self.ty(*o)).collect();
+        let (count, k) = (types.len(), of.components());
+        let [vectors, numbers] = [1, 0].map(|rank| move |of: &[Type]| of.iter().all(|t| t.rank == rank));
+        let i64s = |of: &[Type]| of.iter().all(|t| t.elem == Ty::I64);
+        let are_places = |of: &[Type]| *of == [Type::vector(Ty::I64), Type::scalar(Ty::I64)];
+        let fits = match which {
+            Composite::Scan | Composite::ScanExclusive => {
+                k > 0 && count == 2 * k && vectors(&types[..k]) && numbers(&types[k..])
+            }
+            Composite::SegmentedReduce => {
+                k > 0
+                    && count == 2 * k + 1
+                    && vectors(&types[..k])
+                    && numbers(&types[k..2 * k])
+                    && vectors(&types[2 * k..])
+                    && i64s(&types[2 * k..])
+            }
+            Composite::Argsort | Composite::ArgsortDescending | Composite::Unique => {
+                count == 1 && vectors(&types)
+            }
+            Composite::Sort | Composite::SortDescending => count > 0 && vectors(&types),
+            Composite::Filter => count > 0 && vectors(&types) && types[0].elem == Ty::Bool,
+            Composite::Destinations
+            | Composite::DestinationsIgnored
+            | Composite::DestinationsClamped
+            | Composite::Histogram => are_places(&types),
+            Composite::RunLengths => {
+                let end = types.get(2..).unwrap_or_default();
+                count >= 2
+                    && are_places(&types[..2])
+                    && matches!(end, [] | [Type { elem: Ty::I64, rank: 0, .. }])
+            }
+            Composite::Scatter => {
+                let rest = types.get(2..).unwrap_or_default();
+                let (srcs, others) = rest.split_at(rest.len() / 2);
+                count > 2
+                    && count % 2 == 0
+                    && are_places(&types[..2])
+                    && vectors(srcs)
+                    && numbers(others)
+                    && srcs.iter().zip(others).all(|(a, b)| a.elem == b.elem)
+            }
+            Composite::ScatterReduce => {
+                k > 0
+                    && count == 2 * k + 2
+                    && vectors(&types[..k])
+                    && numbers(&types[k..2 * k])
+                    && are_places(&types[2 * k..])
+            }
+            Composite::Filled => {
+                let rest = types.get(1..).unwrap_or_default();
+                let (srcs, others) = rest.split_at(rest.len() / 2);
+                count > 2
+                    && count % 2 == 1
+                    && types[0] == Type::scalar(Ty::I64)
+                    && vectors(srcs)
+                    && srcs.iter().zip(others).all(|(a, b)| a.elem == b.elem && b.rank <= 1)
+            }
+        };
+        if fits && of.operator.is_some() == which.takes_operator() {
+            return Ok(());
+        }
+        let types: Vec<String> = types.iter().map(ToString::to_string).collect();
+        let message =
+            format!("{}: it does not take operands of the types {}", which.name(), types.join(", "));
+        Err(Error::user("E0208", message).at(self.loc.first()))
+    }
+
+    /// Makes the array whose elements are the tuples of the arrays' elements.
+    pub fn zipped(&mut self, construct: &str, arrays: Vec<NodeId>) -> Result<NodeId> {
+        if let [one] = arrays[..] {
+            return Ok(one);
+        }
+        let types: Vec<Ty> = arrays.iter().map(|a| self.ty(*a).elem).collect();
+        let lambda = self.graph().lambda(&types, |g, v| g.add(Op::Tuple(v.to_vec())));
+        self.map(construct, lambda, arrays)
+    }
+
+    /// Makes a tuple of these nodes, or the only one.
+    pub fn tuple(&mut self, nodes: Vec<NodeId>) -> Result<NodeId> {
+        match nodes[..] {
+            [one] => Ok(one),
+            _ => self.node(Op::Tuple(nodes)),
+        }
+    }
+
+    fn scans(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
+        let (Some(join), k) = (of.operator, of.components()) else { return Ok(Vec::new()) };
+        let src = self.zipped(name, of.values[..k].to_vec())?;
+        let init = self.tuple(of.values[k..].to_vec())?;
+        (0..k as u32).map(|which| self.scan(join.clone(), init, src, which)).collect()
+    }
+
+    fn order(&mut self, which: Composite, x: NodeId) -> Result<NodeId> {
+        let falls = matches!(which, Composite::ArgsortDescending | Composite::SortDescending);
+        let keys = if falls { orders::falling(self.graph(), x) } else { x };
+        self.measure(keys);
+        self.argsort(keys)
+    }
+
+    fn in_order(&mut self, name: &str, order: NodeId, srcs: &[NodeId]) -> Result<Vec<NodeId>> {
+        let sorted = orders::ordered(self.graph(), order, srcs);
+        self.same(name, &[&[order], srcs].concat())?;
+        Ok(sorted)
+    }
+
+    /// Makes the vectors with the elements for which a condition holds first, their order, and their number. The order
+    /// is that of a sort by whether an element is left out.
+    fn kept(&mut self, name: &str, is_kept: NodeId, srcs: &[NodeId]) -> Result<Vec<NodeId>> {
+        let count = orders::count(self.graph(), is_kept);
+        let left_out = orders::mapped(self.graph(), is_kept, |g, v| g.add(Op::Unary(UnaryOp::Not, v)));
+        self.measure(left_out);
+        let order = self.argsort(left_out)?;
+        let mut all = self.in_order(name, order, srcs)?;
+        all.extend([order, count]);
+        Ok(all)
+    }
+
+    /// Checks that vectors of one length can be reduced by the operator: the node is not needed.
+    fn reduced(&mut self, name: &str, values: &[NodeId], init: &[NodeId], of: Operands) -> Result<()> {
+        let Some(join) = of.operator else { return Ok(()) };
+        let (src, init) = (self.zipped(name, values.to_vec())?, self.tuple(init.to_vec())?);
+        self.node(Op::Reduce { join: join.clone(), init, src, which: 0 })?;
+        Ok(())
+    }
+
+    fn parts(
+        &mut self,
+        values: &[NodeId],
+        (begins, lengths): (NodeId, NodeId),
+        init: &[NodeId],
+        of: Operands,
+    ) -> Vec<NodeId> {
+        let Some(join) = of.operator else { return Vec::new() };
+        segments::reduced(self.graph(), values, (begins, lengths), init, join)
+    }
+
+    fn scatter(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
+        let (to, n) = (of.values[0], of.values[1]);
+        let (srcs, rest) = of.values[2..].split_at((of.values.len() - 2) / 2);
+        let size = self.extents(to)[0];
+        let (src, init) = (self.node(Op::Iota(size))?, self.number(-1));
+        // the highest index of each destination
+        let last = self.bins(name, &Bins { op: BinaryOp::Max, count: n, at: to, src, init })?;
+        self.same(name, &[&[to], srcs].concat())?;
+        Ok(destinations::scattered(self.graph(), last, n, (srcs, rest)))
+    }
+
+    /// Makes the vector of the reductions of elements into bins, stored.
+    fn binned(&mut self, name: &str, bins: &Bins) -> Result<NodeId> {
+        let joined = self.bins(name, bins)?;
+        self.node(Op::Materialize(joined))
+    }
+
+    fn scatter_reduce(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
+        let (Some(join), k) = (of.operator, of.components()) else { return Ok(Vec::new()) };
+        let (srcs, init, to, n) =
+            (&of.values[..k], &of.values[k..2 * k], of.values[2 * k], of.values[2 * k + 1]);
+        self.made(name, n)?;
+        self.reduced(name, srcs, init, of)?;
+        self.same(name, &[&[to], srcs].concat())?;
+        if let Some(operators) = destinations::exact(&self.function.graph, join) {
+            let components = srcs.iter().zip(init).zip(operators);
+            let one = |((src, init), op): ((&NodeId, &NodeId), BinaryOp)| {
+                self.binned(name, &Bins { op, count: n, at: to, src: *src, init: *init })
+            };
+            return components.map(one).collect();
+        }
+        Ok(destinations::scatter_reduced(self.graph(), to, n, srcs, init, join))
+    }
+
+    fn segmented_reduce(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
+        let k = of.components();
+        let (values, init, offsets) = (&of.values[..k], &of.values[k..2 * k], of.values[2 * k]);
+        self.reduced(name, values, init, of)?;
+        let (zero, one) = (self.number(0), self.number(1));
+        let count = self.extents(offsets)[0];
+        let segments = self.node(Op::Binary(BinaryOp::Sub, count, one))?;
+        let begins = self.slice(name, offsets, 0, [zero, segments, one])?;
+        let ends = self.slice(name, offsets, 0, [one, count, one])?;
+        let end = self.extents(values[0])[0];
+        let lambda = self.graph().lambda(&[Ty::I64; 2], |g, v| {
+            let is_inside = [(v[0], v[1]), (v[1], end)].map(|(i, n)| {
+                let n = g.add(Op::Binary(BinaryOp::Add, n, one));
+                g.add(Op::Within(i, n))
+            });
+            let both = g.add(Op::Binary(BinaryOp::And, is_inside[0], is_inside[1]));
+            let length = g.add(Op::Binary(BinaryOp::Sub, v[1], v[0]));
+            g.add(Op::Select(both, length, zero))
+        });
+        let lengths = self.map(name, lambda, vec![begins, ends])?;
+        let lengths = self.node(Op::Materialize(lengths))?;
+        Ok(self.parts(values, (begins, lengths), init, of))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Composite;
+
+    #[test]
+    fn composites_are_found_by_their_names() {
+        for one in Composite::ALL {
+            assert_eq!(Composite::parse(one.name()), Some(*one));
+        }
+        assert_eq!(Composite::parse("sorted"), None);
+    }
+}

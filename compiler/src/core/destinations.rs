@@ -1,0 +1,130 @@
+//! Elements that go to destinations which are data (semantics 5.21): `scatter`, `scatter_reduce`, `histogram`.
+//!
+//! Where the order of an operator is free, elements are joined in bins, one for each destination ([`super::bins`]);
+//! `scatter` joins their indices so. Elsewhere a destination's elements are found by sorting the destinations; equal ones
+//! keep the order of the elements.
+
+use super::arithmetic::{binary, select, with_number};
+use super::orders::{generated, inside, mapped, ordered};
+use super::segments::{first_where, reduced};
+use super::simplify::extent;
+use super::{Graph, Lambda, NodeId, Op, bins};
+use crate::scalar::BinaryOp;
+
+/// What happens to elements whose destination is outside of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// Each leaves an error record.
+    Recorded,
+    /// They go nowhere.
+    Ignored,
+    /// They go to the first or the last element.
+    Clamped,
+}
+
+/// Returns destinations in a result of n elements. What goes nowhere has none of 0, 1, .. n - 1.
+pub fn destinations(g: &mut Graph, indices: NodeId, n: NodeId, outside: Outside) -> NodeId {
+    match outside {
+        Outside::Recorded => mapped(g, indices, |g, i| {
+            let is_inside = g.add(Op::Within(i, n));
+            select(g, is_inside, i, n)
+        }),
+        Outside::Ignored => indices,
+        Outside::Clamped => mapped(g, indices, |g, i| {
+            let last = with_number(g, BinaryOp::Sub, n, 1);
+            let i = binary(g, BinaryOp::Min, i, last);
+            with_number(g, BinaryOp::Max, i, 0)
+        }),
+    }
+}
+
+/// Returns the operator of each component, if the components do not depend on one another and the order of each is free.
+pub fn exact(g: &Graph, join: &Lambda) -> Option<Vec<BinaryOp>> {
+    let k = join.params.len() / 2;
+    let bodies = match g.op(join.body) {
+        Op::Tuple(bodies) if k > 1 => bodies.clone(),
+        _ => vec![join.body],
+    };
+    let is = |n: NodeId, param: usize| matches!(g.op(n), Op::Var(v, _) if *v == join.params[param].0);
+    let operator = |(i, body): (usize, &NodeId)| match *g.op(*body) {
+        Op::Binary(op, x, y) if (is(x, i) && is(y, i + k)) || (is(x, i + k) && is(y, i)) => {
+            bins::is_exact(op, g.ty(*body).elem).then_some(op)
+        }
+        _ => None,
+    };
+    bodies.iter().enumerate().map(operator).collect()
+}
+
+/// Elements in the order of their destinations.
+struct Grouped {
+    order: NodeId,
+    /// How many elements have lower destinations than 0, 1, .. n.
+    firsts: NodeId,
+}
+
+fn grouped(g: &mut Graph, destinations: NodeId, n: NodeId) -> Grouped {
+    // they are all between 0 and n; where it is written so, the sort knows how many digits they have
+    let keys = mapped(g, destinations, |g, i| {
+        let (from, to) = (with_number(g, BinaryOp::Ge, i, 0), binary(g, BinaryOp::Lt, i, n));
+        let is_inside = binary(g, BinaryOp::And, from, to);
+        let i = select(g, is_inside, i, n);
+        let i = binary(g, BinaryOp::Min, i, n);
+        with_number(g, BinaryOp::Max, i, 0)
+    });
+    let keys = g.add(Op::Materialize(keys));
+    let order = g.add(Op::Argsort(keys));
+    let sorted = ordered(g, order, &[keys])[0];
+    let sorted = g.add(Op::Materialize(sorted));
+    let count = extent(g, keys, 0);
+    let ends = with_number(g, BinaryOp::Add, n, 1);
+    let firsts = generated(g, ends, |g, k| {
+        vec![first_where(g, count, |g, i| {
+            let own = inside(g, sorted, i);
+            binary(g, BinaryOp::Ge, own, k)
+        })]
+    });
+    Grouped { order, firsts: g.add(Op::Materialize(firsts[0])) }
+}
+
+/// The first element of destination k in the order, and the first one behind it.
+fn part(g: &mut Graph, all: &Grouped, k: NodeId) -> (NodeId, NodeId) {
+    let next = with_number(g, BinaryOp::Add, k, 1);
+    (inside(g, all.firsts, k), inside(g, all.firsts, next))
+}
+
+/// Returns vectors of n elements, which are those of other vectors at these indices, or values where an index is -1.
+pub fn scattered(
+    g: &mut Graph,
+    last: NodeId,
+    n: NodeId,
+    (srcs, rest): (&[NodeId], &[NodeId]),
+) -> Vec<NodeId> {
+    generated(g, n, |g, k| {
+        let element = inside(g, last, k);
+        let is_any = with_number(g, BinaryOp::Ge, element, 0);
+        let one = |(src, rest): (&NodeId, &NodeId)| {
+            // a total read, because there may be no elements at all
+            let value = g.add(Op::At(*src, vec![element]));
+            select(g, is_any, value, *rest)
+        };
+        srcs.iter().zip(rest).map(one).collect()
+    })
+}
+
+/// Returns the reductions of the elements that go to 0, 1, .. n - 1, in the order of their indices.
+pub fn scatter_reduced(
+    g: &mut Graph,
+    destinations: NodeId,
+    n: NodeId,
+    srcs: &[NodeId],
+    init: &[NodeId],
+    join: &Lambda,
+) -> Vec<NodeId> {
+    let all = grouped(g, destinations, n);
+    let values = ordered(g, all.order, srcs);
+    let lengths = generated(g, n, |g, k| {
+        let (first, end) = part(g, &all, k);
+        vec![binary(g, BinaryOp::Sub, end, first)]
+    });
+    reduced(g, &values, (all.firsts, lengths[0]), init, join)
+}

@@ -1,0 +1,97 @@
+//! Orders of vectors, and what is made of them: descending orders, elements in an order, and which elements are kept.
+
+use super::arithmetic::{binary, select, with_number};
+use super::simplify::extent;
+use super::{Graph, NodeId, Op, Type};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+
+/// Returns the array of a function of an array's elements.
+pub fn mapped(g: &mut Graph, x: NodeId, f: impl FnOnce(&mut Graph, NodeId) -> NodeId) -> NodeId {
+    let lambda = g.lambda(&[g.ty(x).elem], |g, v| f(g, v[0]));
+    g.add(Op::Map(lambda, vec![x]))
+}
+
+/// Returns the vectors of the values of a function of their index.
+pub fn generated(g: &mut Graph, n: NodeId, f: impl FnOnce(&mut Graph, NodeId) -> Vec<NodeId>) -> Vec<NodeId> {
+    let (var, i) = g.fresh_var(Ty::I64);
+    let of = |g: &mut Graph, value| {
+        let lambda = g.close(&[(var, Ty::I64)], value);
+        g.add(Op::Generate(vec![n], lambda))
+    };
+    f(g, i).into_iter().map(|value| of(g, value)).collect()
+}
+
+/// Returns the element at an index that is inside of the vector wherever the value is needed.
+pub fn inside(g: &mut Graph, x: NodeId, i: NodeId) -> NodeId {
+    g.add(Op::Elem(x, vec![i]))
+}
+
+/// Returns the keys that fall where the elements of a vector rise. `-x` is as much a NaN as `x`.
+pub fn falling(g: &mut Graph, x: NodeId) -> NodeId {
+    let op = if g.ty(x).elem.is_float() { UnaryOp::Neg } else { UnaryOp::Not };
+    mapped(g, x, |g, v| g.add(Op::Unary(op, v)))
+}
+
+/// Returns vectors with their elements in an order, which has as many indices as they have elements.
+pub fn ordered(g: &mut Graph, order: NodeId, srcs: &[NodeId]) -> Vec<NodeId> {
+    let all = [&[order], srcs].concat();
+    let types: Vec<Ty> = all.iter().map(|x| g.ty(*x).elem).collect();
+    let one = |src: &NodeId| {
+        let lambda = g.lambda(&types, |g, v| inside(g, *src, v[0]));
+        g.add(Op::Map(lambda, all.clone()))
+    };
+    srcs.iter().map(one).collect()
+}
+
+/// Returns the number of truth values that hold, i64.
+pub fn count(g: &mut Graph, conditions: NodeId) -> NodeId {
+    let src = mapped(g, conditions, |g, v| g.add(Op::Cast(Ty::I64, v)));
+    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
+    let init = g.lit(Lit::i64(0));
+    g.add(Op::Reduce { join, init, src, which: 0 })
+}
+
+/// Returns for each element of a vector whether it begins a run of equal ones.
+pub fn begins_of_runs(g: &mut Graph, x: NodeId) -> NodeId {
+    let n = extent(g, x, 0);
+    let begins = generated(g, n, |g, i| {
+        let before = with_number(g, BinaryOp::Sub, i, 1);
+        let before = with_number(g, BinaryOp::Max, before, 0);
+        let is_first = with_number(g, BinaryOp::Eq, i, 0);
+        let [own, before] = [i, before].map(|i| inside(g, x, i));
+        let differs = binary(g, BinaryOp::Ne, own, before);
+        vec![binary(g, BinaryOp::Or, is_first, differs)]
+    });
+    begins[0]
+}
+
+/// Returns how many elements the runs have that begin at the first `count` of these indices, and the last of which ends
+/// before index `end`.
+pub fn lengths_of_runs(g: &mut Graph, begins: NodeId, count: NodeId, end: NodeId) -> NodeId {
+    let n = extent(g, begins, 0);
+    let lengths = generated(g, n, |g, k| {
+        let next = with_number(g, BinaryOp::Add, k, 1);
+        let has_next = binary(g, BinaryOp::Lt, next, count);
+        let last = with_number(g, BinaryOp::Sub, n, 1);
+        let next = binary(g, BinaryOp::Min, next, last);
+        let next = inside(g, begins, next);
+        let end = select(g, has_next, next, end);
+        let begin = inside(g, begins, k);
+        vec![binary(g, BinaryOp::Sub, end, begin)]
+    });
+    lengths[0]
+}
+
+/// Returns vectors of which the first `count` elements are those of other vectors, and the rest are values.
+pub fn filled(g: &mut Graph, count: NodeId, srcs: &[NodeId], rest: &[NodeId]) -> Vec<NodeId> {
+    let n = extent(g, srcs[0], 0);
+    generated(g, n, |g, i| {
+        let is_kept = binary(g, BinaryOp::Lt, i, count);
+        let one = |(src, rest): (&NodeId, &NodeId)| {
+            let own = inside(g, *src, i);
+            let rest = if g.ty(*rest) == Type::vector(g.ty(*src).elem) { inside(g, *rest, i) } else { *rest };
+            select(g, is_kept, own, rest)
+        };
+        srcs.iter().zip(rest).map(one).collect()
+    })
+}

@@ -1,0 +1,220 @@
+//! Reductions of segments of vectors that begin at offsets which are data, each in the order of semantics 5.1 from its
+//! own start.
+//!
+//! Segments are cut into tiles of 2048 elements. Every tile is an element of an array, so that one long segment has as
+//! many of them as many short ones; the tiles of a segment are joined by an element of the result.
+
+use super::arithmetic::{binary, select, with_number};
+use super::element_loops::looped;
+use super::orders::{generated, inside, mapped};
+use super::simplify::{extent, simplify};
+use super::{COLUMNS, Graph, Lambda, NodeId, Op, ScanPart, TILE, tuples};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+
+/// The levels of the tree of a tile's columns, and its result.
+const LEVELS: usize = COLUMNS.ilog2() as usize + 1;
+
+/// The operator of a reduction, its initial value, and with it the number of its components.
+#[derive(Clone, Copy)]
+struct Reduction<'a> {
+    join: &'a Lambda,
+    init: &'a [NodeId],
+}
+
+impl Reduction<'_> {
+    fn joined(&self, g: &mut Graph, a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
+        let body = g.open(self.join, &[a, b].concat());
+        tuples::components(g, body)
+    }
+}
+
+/// Chooses between several values each.
+fn choose(g: &mut Graph, condition: NodeId, a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
+    a.iter().zip(b).map(|(a, b)| select(g, condition, *a, *b)).collect()
+}
+
+/// Returns the scan that leaves out each element's own value, from one that does not: the first value is `init`.
+pub fn exclusive(g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId> {
+    let n = extent(g, scans[0], 0);
+    generated(g, n, |g, i| {
+        let has_one = with_number(g, BinaryOp::Gt, i, 0);
+        let before = with_number(g, BinaryOp::Sub, i, 1);
+        let read: Vec<NodeId> = scans.iter().map(|x| g.add(Op::At(*x, vec![before]))).collect();
+        choose(g, has_one, &read, init)
+    })
+}
+
+/// Returns the first of `count` indices for which a condition holds, or their number. It holds for all behind the
+/// first one.
+pub fn first_where(g: &mut Graph, count: NodeId, holds: impl FnOnce(&mut Graph, NodeId) -> NodeId) -> NodeId {
+    let [zero, most, one] = [0, 64, 1].map(|n| g.lit(Lit::i64(n)));
+    let found = looped(g, most, &[zero, count], |g, _, states| {
+        let [low, high] = [states[0], states[1]];
+        let sum = binary(g, BinaryOp::Add, low, high);
+        let middle = binary(g, BinaryOp::Shr, sum, one);
+        let is_behind = holds(g, middle);
+        let above = binary(g, BinaryOp::Add, middle, one);
+        let next = choose(g, is_behind, &[low, middle], &[above, high]);
+        (binary(g, BinaryOp::Lt, low, high), next)
+    });
+    found[0]
+}
+
+/// Joins at most 2048 values as those of a tile (semantics 5.1); the initial value stands for none.
+fn tile(
+    g: &mut Graph,
+    count: NodeId,
+    of: Reduction,
+    value: impl FnOnce(&mut Graph, NodeId) -> Vec<NodeId>,
+) -> Vec<NodeId> {
+    let parts = of.init.len();
+    let columns = with_number(g, BinaryOp::Min, count, COLUMNS);
+    // the results of blocks of 1, 2, 4 .. columns that wait for the block behind them, where the number of columns so
+    // far has that bit; before them the last column, so that it is needed in any case, and computed once
+    let init = of.init.repeat(1 + LEVELS);
+    let yes = g.lit(Lit::bool(true));
+    let mut states = looped(g, columns, &init, |g, column, states| {
+        let own = column_of_tile(g, (count, column), of, value);
+        let (mut block, mut goes_on, mut next) = (own.clone(), yes, own);
+        for (level, below) in states[parts..].chunks(parts).enumerate() {
+            let waits = bit(g, column, level);
+            let begins = simplify(g, Op::Unary(UnaryOp::Not, waits));
+            let begins = binary(g, BinaryOp::And, goes_on, begins);
+            next.extend(choose(g, begins, &block, below));
+            if level + 1 < LEVELS {
+                let joins = binary(g, BinaryOp::And, goes_on, waits);
+                let both = of.joined(g, below, &block);
+                block = choose(g, joins, &both, &block);
+            }
+            goes_on = binary(g, BinaryOp::And, goes_on, waits);
+        }
+        (yes, next)
+    });
+    states.pop();
+    // the states of a loop are needed in any case, as the arms of a choice are not: so one loop above computes all
+    let once = with_number(g, BinaryOp::Min, columns, 1);
+    let no = g.lit(Lit::bool(false));
+    let mut joined = looped(g, once, &states, |g, _, states| {
+        let (mut result, mut any) = (states[..parts].to_vec(), no);
+        for (level, block) in states[parts..].chunks(parts).enumerate() {
+            let waits = bit(g, columns, level);
+            let both = of.joined(g, block, &result);
+            let both = choose(g, any, &both, block);
+            result = choose(g, waits, &both, &result);
+            any = binary(g, BinaryOp::Or, any, waits);
+        }
+        (yes, [&result, &states[parts..]].concat())
+    });
+    joined.truncate(parts);
+    joined
+}
+
+/// Joins the rows of a column of a tile with so many values.
+fn column_of_tile(
+    g: &mut Graph,
+    (count, column): (NodeId, NodeId),
+    of: Reduction,
+    value: impl FnOnce(&mut Graph, NodeId) -> Vec<NodeId>,
+) -> Vec<NodeId> {
+    let rest = binary(g, BinaryOp::Sub, count, column);
+    let rest = with_number(g, BinaryOp::Add, rest, COLUMNS - 1);
+    let rows = with_number(g, BinaryOp::Div, rest, COLUMNS);
+    let yes = g.lit(Lit::bool(true));
+    let mut own = looped(g, rows, of.init, |g, row, before| {
+        let index = with_number(g, BinaryOp::Mul, row, COLUMNS);
+        let index = binary(g, BinaryOp::Add, index, column);
+        let next = value(g, index);
+        let has_one = with_number(g, BinaryOp::Gt, row, 0);
+        let both = of.joined(g, before, &next);
+        (yes, choose(g, has_one, &both, &next))
+    });
+    own.pop();
+    own
+}
+
+/// Whether a number has a bit.
+fn bit(g: &mut Graph, n: NodeId, level: usize) -> NodeId {
+    let n = with_number(g, BinaryOp::Shr, n, level as i64);
+    let n = with_number(g, BinaryOp::And, n, 1);
+    with_number(g, BinaryOp::Ne, n, 0)
+}
+
+/// Returns the number of tiles of so many elements.
+fn tiles(g: &mut Graph, count: NodeId) -> NodeId {
+    let count = with_number(g, BinaryOp::Add, count, TILE - 1);
+    with_number(g, BinaryOp::Div, count, TILE)
+}
+
+/// Returns how many elements of a tile are left behind so many.
+fn left(g: &mut Graph, count: NodeId, skipped: NodeId) -> NodeId {
+    let rest = binary(g, BinaryOp::Sub, count, skipped);
+    with_number(g, BinaryOp::Min, rest, TILE)
+}
+
+/// Returns the reductions of the parts of vectors of one length that begin at `begins` and have `lengths` elements:
+/// a vector for each component of the operator.
+pub fn reduced(
+    g: &mut Graph,
+    values: &[NodeId],
+    (begins, lengths): (NodeId, NodeId),
+    init: &[NodeId],
+    join: &Lambda,
+) -> Vec<NodeId> {
+    let of = Reduction { join, init };
+    let segments = extent(g, lengths, 0);
+    let counts = mapped(g, lengths, tiles);
+    let firsts = tiles_before(g, counts);
+    // all but one tile of a segment are full
+    let all = extent(g, values[0], 0);
+    let full = with_number(g, BinaryOp::Div, all, TILE);
+    let most = binary(g, BinaryOp::Add, segments, full);
+    let is_any = with_number(g, BinaryOp::Gt, segments, 0);
+    let most = select(g, is_any, most, segments);
+    let of_tiles = generated(g, most, |g, number| {
+        // the last one that begins at this tile or before it
+        let behind = first_where(g, segments, |g, i| {
+            let first = inside(g, firsts, i);
+            binary(g, BinaryOp::Gt, first, number)
+        });
+        let segment = with_number(g, BinaryOp::Sub, behind, 1);
+        let first = inside(g, firsts, segment);
+        let skipped = binary(g, BinaryOp::Sub, number, first);
+        let skipped = with_number(g, BinaryOp::Mul, skipped, TILE);
+        let (begin, length) = (inside(g, begins, segment), inside(g, lengths, segment));
+        let begin = binary(g, BinaryOp::Add, begin, skipped);
+        let count = left(g, length, skipped);
+        tile(g, count, of, |g, i| {
+            let i = binary(g, BinaryOp::Add, begin, i);
+            values.iter().map(|x| inside(g, *x, i)).collect()
+        })
+    });
+    let of_tiles: Vec<NodeId> = of_tiles.into_iter().map(|x| g.add(Op::Materialize(x))).collect();
+    // segments that overlap have left a record, and more tiles than there is room for
+    let last = with_number(g, BinaryOp::Sub, most, 1);
+    generated(g, segments, |g, segment| {
+        let (count, first) = (inside(g, counts, segment), inside(g, firsts, segment));
+        let blocks = tiles(g, count);
+        let all = tile(g, blocks, of, |g, block| {
+            let skipped = with_number(g, BinaryOp::Mul, block, TILE);
+            let count = left(g, count, skipped);
+            let begin = binary(g, BinaryOp::Add, first, skipped);
+            tile(g, count, of, |g, i| {
+                let i = binary(g, BinaryOp::Add, begin, i);
+                let i = binary(g, BinaryOp::Min, i, last);
+                of_tiles.iter().map(|x| inside(g, *x, i)).collect()
+            })
+        });
+        let joined = of.joined(g, init, &all);
+        let is_any = with_number(g, BinaryOp::Gt, count, 0);
+        choose(g, is_any, &joined, init)
+    })
+}
+
+/// Returns how many tiles stand before each segment, stored.
+fn tiles_before(g: &mut Graph, counts: NodeId) -> NodeId {
+    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
+    let init = g.lit(Lit::i64(0));
+    let scan = g.add(Op::Scan { part: ScanPart::Whole, join, init, src: counts, which: 0 });
+    let before = exclusive(g, &[scan], &[init]);
+    g.add(Op::Materialize(before[0]))
+}

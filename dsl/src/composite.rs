@@ -1,0 +1,43 @@
+//! Composites: constructs that the compiler makes of others, by name ([`Composite`]).
+
+use crate::node::{self, Composed, Lambda, NodeRef, Op, make};
+use crate::scope::Place;
+use arraygpu_compiler::build::Composite;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::Ty;
+use std::rc::Rc;
+
+/// The values of a composite, which have these types.
+pub(crate) fn composite(
+    at: Place,
+    which: Composite,
+    operands: Vec<NodeRef>,
+    operator: Option<Lambda>,
+    types: &[Type],
+) -> Vec<NodeRef> {
+    let all = Rc::new(Composed { which, operands, operator });
+    (0..).zip(types).map(|(value, ty)| make(at, *ty, Op::Composite(all.clone(), value))).collect()
+}
+
+/// Vectors of an operator's components: of the vectors and the initial values, and of what else it takes.
+pub(crate) fn joined(
+    at: Place,
+    which: Composite,
+    (srcs, init): (&[NodeRef], &[NodeRef]),
+    more: &[NodeRef],
+    f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
+    let elements: Vec<Ty> = init.iter().map(|n| n.ty.elem).collect();
+    let operator = node::bind_one(at, which.name(), &elements.repeat(2), |v| {
+        let (left, right) = v.split_at(init.len());
+        node::tuple(at, &f(left, right))
+    });
+    let types: Vec<Type> = elements.into_iter().map(Type::vector).collect();
+    composite(at, which, [srcs, init, more].concat(), Some(operator), &types)
+}
+
+/// The vectors of a composite that keeps the types of its operands.
+pub(crate) fn alike(at: Place, which: Composite, operands: Vec<NodeRef>) -> Vec<NodeRef> {
+    let types: Vec<Type> = operands.iter().map(|n| n.ty).collect();
+    composite(at, which, operands, None, &types)
+}

@@ -1,0 +1,75 @@
+// Elements that go to destinations which are data: scatter, scatter_reduce, histogram (docs/semantics.md 5.21). Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_SCATTERS_HPP
+#define ARRAYGPU_EXPR_SCATTERS_HPP
+
+#include <arraygpu/expr/composites.hpp>
+
+namespace arraygpu {
+
+/// Where elements go: indices of the result, and what happens to those outside of it. Plain indices leave an error record there; `ignored(i)` and
+/// `clamped(i)` are made of them.
+class destinations {
+public:
+    /// Each index outside of the result leaves an error record.
+    template <class I, detail::if_array<I> = 0> destinations(const I &indices, detail::composite outside = detail::composite::destinations) : outside_(outside) {
+        static_assert(detail::rank_of<I>() == 1 && std::is_same_v<detail::element_type<I>, std::int64_t>,
+                      "destinations are a vector of std::int64_t: write cast<std::int64_t>(indices)");
+        if constexpr (std::is_same_v<detail::element_type<I>, std::int64_t>) indices_ = detail::operand<I>::node(indices);
+    }
+    /// For the functions of this header: from 0 to n, which is nowhere.
+    detail::node_ptr in(const detail::node_ptr &n, detail::place at) const {
+        detail::node_ptr operands[] = {indices_, n};
+        std::int64_t which = 0;
+        return detail::vector_of_composite<std::int64_t>(detail::composed(outside_, at, operands, 2, 0, 1), which, indices_->extent[0]).c_node();
+    }
+
+private:
+    detail::node_ptr indices_;
+    detail::composite outside_;
+};
+/// These indices; what goes outside of the result is left out.
+template <class I, detail::if_array<I> = 0> destinations ignored(const I &indices) { return {indices, detail::composite::destinations_ignored}; }
+/// These indices; what is below 0 goes to the first element of the result, what is past the end to the last one.
+template <class I, detail::if_array<I> = 0> destinations clamped(const I &indices) { return {indices, detail::composite::destinations_clamped}; }
+
+/// How many of the destinations are 0, 1, .. n - 1.
+template <class N> expr<std::int64_t, 1> histogram(const destinations &to, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const detail::node_ptr length = detail::index_node(n);
+    detail::node_ptr operands[] = {to.in(length, {file, line}), length};
+    std::int64_t which = 0;
+    return detail::vector_of_composite<std::int64_t>(detail::composed(detail::composite::histogram, {file, line}, operands, 2, 0, 1), which, detail::known_length(n));
+}
+/// A vector of n elements: element i of `a` goes to its destination, of several the last one counts, and the others are `rest`. The vector may be of
+/// structs, or a tuple of vectors.
+template <class A, class N, class R, detail::if_joinable<A> = 0>
+auto scatter(const A &a, const N &n, const destinations &to, const R &rest, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    detail::of_vectors<A>();
+    using E = detail::elements_of<A>;
+    constexpr std::size_t count = detail::parts<E>::count;
+    auto all = detail::arrays(a, {file, line});
+    std::array<detail::node_ptr, 2 * count + 2> operands;
+    operands[1] = detail::index_node(n);
+    operands[0] = to.in(operands[1], {file, line});
+    detail::node_ptr *next = std::move(all.begin(), all.end(), operands.data() + 2);
+    detail::parts<E>::nodes(rest, next);
+    const detail::node_ptr made = detail::composed(detail::composite::scatter, {file, line}, operands.data(), operands.size(), 0, std::int64_t(count));
+    std::int64_t which = 0;
+    return detail::vectors_of_composite(made, E(), which, detail::known_length(n));
+}
+/// A vector of n elements, each the reduction by f, beginning with `init`, of the elements that go there, in the order of their indices: it has the bits
+/// of reduce() of these alone.
+template <class A, class N, class I, class F, detail::if_joinable<A> = 0>
+auto scatter_reduce(const A &a, const N &n, const destinations &to, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const detail::node_ptr length = detail::index_node(n);
+    std::array<detail::node_ptr, 2> where{to.in(length, {file, line}), length};
+    return detail::joined_composite(detail::composite::scatter_reduce, {file, line}, a, init, f, std::move(where), detail::known_length(n));
+}
+/// Sums of `init` and the elements that go there.
+template <class A, class N, class I, detail::if_array<A> = 0>
+auto scatter_reduce(const A &a, const N &n, const destinations &to, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::scatter_reduce(a, n, to, init, detail::plus(), file, line);
+}
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_SCATTERS_HPP
