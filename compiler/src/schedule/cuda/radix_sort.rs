@@ -59,12 +59,12 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         }
     };
     let contiguous = Guards::contiguous();
-    let mut all = vec![group(false, &[("", contiguous.narrow().noalias())])];
-    if l.wanted.is_general() {
-        let strided = Guards::strided();
-        all.push(group(true, &[("_any", strided.narrow()), ("_any_wide", strided)]));
+    let usual = ("", contiguous.narrow().noalias());
+    if !l.wanted.is_general() {
+        return Some(vec![group(false, &[usual, ("_wide", contiguous)])]);
     }
-    Some(all)
+    let strided = Guards::strided();
+    Some(vec![group(false, &[usual]), group(true, &[("_any", strided.narrow()), ("_any_wide", strided)])])
 }
 
 /// Four blocks share a multiprocessor: some of them rank or store while others load. Addresses of any strides
