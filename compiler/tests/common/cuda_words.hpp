@@ -94,7 +94,13 @@ float __uint_as_float(unsigned);
 long long __double_as_longlong(double);
 double __longlong_as_double(long long);
 unsigned __byte_perm(unsigned, unsigned, unsigned);
-unsigned long long atomicMax(unsigned long long *, unsigned long long);
+template <class T> T atomicMin(T *, T);
+template <class T> T atomicMax(T *, T);
+unsigned atomicAdd(unsigned *, unsigned);
+unsigned long long atomicAdd(unsigned long long *, unsigned long long);
+template <class T> T atomicAnd(T *, T);
+template <class T> T atomicOr(T *, T);
+template <class T> T atomicXor(T *, T);
 
 void __syncthreads();
 void __syncwarp();

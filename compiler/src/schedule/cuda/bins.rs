@@ -8,6 +8,8 @@
 //!
 //! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. Rows are joined by the launch behind.
 
+pub mod place;
+
 use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64};
 use super::thread_layout::ThreadLayout;
@@ -23,6 +25,7 @@ use crate::schedule::destinations::Tests;
 use crate::schedule::find_facts::OF_PART;
 use crate::schedule::groups::{FusedGroup, domain};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use place::{FILLED, FOR_BLOCK, Place};
 use std::rc::Rc;
 
 /// Threads of a block.
@@ -35,20 +38,6 @@ const SHARED: u32 = 48 << 10;
 const CHUNK: i64 = crate::core::bins::CUT;
 /// The most operations of a thread's unrolled elements.
 const MOST_OPERATIONS: i64 = 512;
-/// The bins of the result that a block fills, and those for which a part has one more block.
-const FILLED: u32 = 4096;
-const FOR_BLOCK: u32 = 1024;
-
-/// Where a block joins its elements.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In shared memory, which holds so many bins, in so many copies.
-    Shared { bins: u32, copies: u32, ty: Ty },
-    /// In the result, which it fills before that.
-    Filled,
-    /// In the result, which is filled.
-    Result,
-}
 
 /// Returns the variants of bins; `None` if the group is none.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
@@ -109,17 +98,6 @@ fn vector_width(l: &LaunchContext) -> Option<i64> {
 /// Returns the operations of an element.
 fn of_element(l: &LaunchContext) -> i64 {
     i64::from(l.facts.cost / OF_PART).max(1)
-}
-
-impl Place {
-    /// The blocks of the kernel.
-    fn grid(self) -> Grid {
-        match self {
-            Place::Shared { .. } => Grid::Segments(1),
-            Place::Filled => Grid::Fills(FILLED),
-            Place::Result => Grid::Shares(FOR_BLOCK),
-        }
-    }
 }
 
 /// Writes the code of a thread, and returns it with the grid.

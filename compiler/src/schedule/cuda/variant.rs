@@ -47,7 +47,7 @@ pub enum Choice {
     /// A matrix product by tensor cores.
     TensorProduct(tensor_product::TensorProductParams),
     /// Bins of parts of the elements.
-    Bins(Bins, bins::Place),
+    Bins(Bins, bins::place::Place),
     /// A part of a scan.
     Scan(Scan),
     /// A step of a radix sort.

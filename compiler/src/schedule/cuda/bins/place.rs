@@ -1,0 +1,31 @@
+//! Where the blocks of a kernel join elements to bins.
+
+use crate::plan::gpu::Grid;
+use crate::scalar::Ty;
+
+/// The bins of the result that a block fills.
+pub const FILLED: u32 = 4096;
+/// The bins for which a part has one more block.
+pub const FOR_BLOCK: u32 = 1024;
+
+/// Where a block joins its elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In shared memory, which holds so many bins, in so many copies.
+    Shared { bins: u32, copies: u32, ty: Ty },
+    /// In the result, which it fills before that.
+    Filled,
+    /// In the result, which is filled.
+    Result,
+}
+
+impl Place {
+    /// The blocks of the kernel.
+    pub fn grid(self) -> Grid {
+        match self {
+            Place::Shared { .. } => Grid::Segments(1),
+            Place::Filled => Grid::Fills(FILLED),
+            Place::Result => Grid::Shares(FOR_BLOCK),
+        }
+    }
+}
