@@ -4,6 +4,7 @@
 
 #include <arraygpu/expr/assign.hpp>
 #include <arraygpu/expr/composites.hpp>
+#include <arraygpu/expr/loops.hpp>
 
 namespace arraygpu {
 namespace detail {
