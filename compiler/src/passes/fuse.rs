@@ -212,17 +212,9 @@ impl Fuse {
                 }
                 g.add(Op::Scan { part, join, init, src, which })
             }
-            Op::Place { at, src } => {
-                let (at, src) = (self.generate(g, at), self.generate(g, src));
-                g.add(Op::Place { at, src })
-            }
-            Op::DigitCounts { count, tiles, digits } => {
-                let digits = self.generate(g, digits);
-                g.add(Op::DigitCounts { count, tiles, digits })
-            }
-            Op::ByDigit { tiles, digits, begins, src } => {
-                let [digits, begins, src] = [digits, begins, src].map(|x| self.generate(g, x));
-                g.add(Op::ByDigit { tiles, digits, begins, src })
+            mut op if matches!(op, Op::Place { .. }) || op.is_step_of_sort() => {
+                op.each_operand(|x| *x = if g.ty(*x).is_scalar() { *x } else { self.generate(g, *x) });
+                g.add(op)
             }
             Op::Materialize(x) if g.op(x).is_stored_apart() => g.add(Op::Materialize(x)),
             Op::Materialize(x) => self.stored(g, x),
