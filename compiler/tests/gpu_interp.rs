@@ -249,45 +249,6 @@ fn copies_are_there_behind_a_wait_and_a_barrier() {
     fault(&copies("", "copy_group copy_wait 0 barrier", "1i32"), 1, FaultKind::Misaligned, &["array x"]);
 }
 
-/// The lanes of a warp count one after the other, each at a counter of its own choice; other warps have counters of
-/// their own, and a part of a warp cannot count.
-#[test]
-fn counts_are_in_the_order_of_lanes() {
-    let text = |own: &str, count: &str| {
-        format!(
-            "kernel @k {{
-  threads 64
-  write out: u32
-  shared counters: u32[64]
-  main {{
-    counters[thread] = 5u32
-    let %digit: i32 = and(mul(thread, 7i32), 3i32)
-    let %own: i32 = {own}
-    count %first = counters[add(%own, %digit)] bits 2
-    {count}
-    out[thread] = add(mul(%first, 100u32), %second)
-  }}
-}}"
-        )
-    };
-    let own = "and(thread, 32i32)";
-    let again = "count %second = counters[%own] bits 1";
-    let k = kernel(&text(own, again));
-    for order in ORDERS {
-        let (out, _) = launch(&k, 1, &[], 64, &[], order).unwrap_or_else(|f| panic!("{order:?}: {f}"));
-        for (i, found) in out.into_iter().enumerate() {
-            let (lane, digit) = (i % 32, i * 7 % 4);
-            let first = 5 + (0..lane).filter(|other| other * 7 % 4 == digit).count();
-            // the lanes with the first digit have counted there before
-            let second = 5 + 8 + lane;
-            assert_eq!(found, Some(Lit::u32((100 * first + second) as u32)), "{order:?}: {i}");
-        }
-    }
-    fault(&text("0i32", again), 1, FaultKind::Race, &["shared counters"]);
-    let part = "var %second: u32 = 0u32 if lt(thread, 16i32) { count %part = counters[%own] bits 1 %second = %part }";
-    fault(&text(own, part), 1, FaultKind::DivergentShuffle, &["count %part = counters[%own]"]);
-}
-
 /// What a warp's lanes wrote before a broadcast they see after it; other warps do not, and a shuffle orders nothing.
 #[test]
 fn broadcasts_order_a_warp_and_no_more() {

@@ -212,17 +212,9 @@ impl Fuse {
                 }
                 g.add(Op::Scan { part, join, init, src, which })
             }
-            mut op @ (Op::Place { .. } | Op::Bins { .. }) => {
+            mut op @ (Op::Place { .. } | Op::Bins { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. }) => {
                 op.each_operand(|o| *o = if g.ty(*o).is_scalar() { *o } else { self.generate(g, *o) });
                 g.add(op)
-            }
-            Op::DigitCounts { count, tiles, digits } => {
-                let digits = self.generate(g, digits);
-                g.add(Op::DigitCounts { count, tiles, digits })
-            }
-            Op::ByDigit { tiles, digits, begins, src } => {
-                let [digits, begins, src] = [digits, begins, src].map(|x| self.generate(g, x));
-                g.add(Op::ByDigit { tiles, digits, begins, src })
             }
             Op::Materialize(x) if g.op(x).is_stored_apart() => g.add(Op::Materialize(x)),
             Op::Materialize(x) => self.stored(g, x),
@@ -315,9 +307,14 @@ impl Fuse {
             }
             Op::Map(lambda, srcs) => {
                 let args: Vec<_> = srcs.iter().map(|s| self.element(g, *s, &index, proven)).collect();
+                // the function of elements in an order reads at indices that are elements
                 match self.as_written.contains(&x) {
-                    true => self.composed(g, x, &lambda, &args, true),
-                    false => g.open(&lambda, &args),
+                    true => self.composed(g, x, &lambda, &args, proven),
+                    false if proven => g.open(&lambda, &args),
+                    false => {
+                        let lambda = total(g, &lambda);
+                        g.open(&lambda, &args)
+                    }
                 }
             }
             Op::Generate(_, lambda) if self.as_written.contains(&x) => {
@@ -365,8 +362,8 @@ impl Fuse {
     }
 }
 
-/// Returns the lambda of a `generate` for arbitrary indices. The reads of its body are proven for
-/// the index space of the `generate` only, so they become total.
+/// Returns the lambda of a `generate` or of a `map` for arbitrary indices. The reads of its body are proven for
+/// the index space only, so they become total.
 fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, i| {
