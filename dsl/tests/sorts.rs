@@ -87,6 +87,18 @@ fn an_order_is_read_like_any_vector() {
 }
 
 #[test]
+fn reads_outside_of_an_order_read_nothing() {
+    // the functions of these vectors read at indices that are elements, of which there are none
+    let sorted = lower(["x"], "first", |x: VExp<f32>| x.sort().at(0));
+    let values = lower(["x"], "first", |x: VExp<f32>| x.sort_by_key(x.map(|v| -v)).1.at(0));
+    let kept = lower(["x"], "first", |x: VExp<f32>| x.filter(|v| v.gt(0.0)).filled(-1.0).at(0));
+    for f in [sorted, values, kept] {
+        assert!(recorded(&f, &[vector::<f32>(&[])]).contains("element 0"));
+        everywhere(&f, &[vector(&[3.0f32])]);
+    }
+}
+
+#[test]
 fn records_and_refusals() {
     let f = lower(["x", "y"], "r", |x: VExp<i64>, y: VExp<i64>| x.zip_with(y, |a, b| a / b).argsort());
     let y: Vec<i64> = (0..50).map(|i| i64::from(i != 25 && i != 24)).collect();

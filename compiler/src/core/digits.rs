@@ -28,6 +28,9 @@ const BITS: i64 = 8;
 pub const DIGITS: i64 = 1 << BITS;
 /// The type of the indices that move with keys.
 pub const INDEX: Ty = Ty::U32;
+/// The launches of a digit, and of a merge.
+const LAUNCHES: i64 = 5;
+const LAUNCHES_OF_MERGE: i64 = 2;
 /// The elements of a tile.
 pub const DIGIT_TILE: i64 = 4096;
 
@@ -62,11 +65,16 @@ fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
 /// Whether so many digits are ordered faster than runs of `n` elements are merged `merges` times, and indices have room:
 /// a digit takes five launches, a merge two, which is what counts for short vectors (`bench/NOTES.md`, "Radix sort").
 pub fn are_faster(g: &mut Graph, n: NodeId, digits: NodeId, merges: NodeId) -> NodeId {
-    let launches = with(g, BinaryOp::Mul, digits, 5);
-    let most = with(g, BinaryOp::Mul, merges, 2);
+    let launches = with(g, BinaryOp::Mul, digits, LAUNCHES);
+    let most = with(g, BinaryOp::Mul, merges, LAUNCHES_OF_MERGE);
     let are_fewer = binary(g, BinaryOp::Le, launches, most);
     let have_room = with(g, BinaryOp::Le, n, 1 << (8 * INDEX.size()));
     binary(g, BinaryOp::And, are_fewer, have_room)
+}
+
+/// Whether so many digits have no more launches than so many merges.
+pub fn have_fewer_launches(digits: i64, merges: i64) -> bool {
+    digits * LAUNCHES <= merges * LAUNCHES_OF_MERGE
 }
 
 /// The step of the digit that has the number of the step.

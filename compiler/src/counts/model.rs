@@ -11,6 +11,8 @@ pub const ASSUMED_STEPS: f64 = 64.0;
 pub const SEARCH_STEP: f64 = 7.0;
 /// The operations that an element of a merge takes beside its search.
 pub const MERGED: f64 = 2.0;
+/// The operations for each element by which it is counted and moved by a digit of its key.
+pub const MOVED_BY_DIGIT: f64 = 13.0;
 
 /// What is counted.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Goes through the nodes of a function, users before what they need, and counts how often each is
 //! computed.
 
-use super::model::{Counts, Kind, MERGED, SEARCH_STEP, Size, weight};
-use crate::core::{Function, Graph, NodeId, Op, Var};
+use super::model::{Counts, Kind, MERGED, MOVED_BY_DIGIT, SEARCH_STEP, Size, weight};
+use crate::core::{Function, Graph, NodeId, Op, Var, digits};
 use crate::scalar::{Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -242,9 +242,17 @@ impl<'a> Walk<'a> {
                 return most;
             }
             // merges, in each of which every element searches for its place among those of its run, which in the
-            // middle one is as long as the root of the number of all, and in which key and index move
-            Op::Argsort(_) => {
+            // middle one is as long as the root of the number of all, and in which key and index move; or digits of
+            // keys, each of which is counted, and by each of which key and index move
+            Op::Argsort(x) => {
                 let merges = most.max(1.0).log2().ceil();
+                let digits = self.g.ty(*x).elem.size() as f64;
+                if digits::have_fewer_launches(digits as i64, merges as i64) {
+                    counts.operations += most * digits * MOVED_BY_DIGIT;
+                    counts.loads += most * digits * 3.0;
+                    counts.bytes += most * digits * 4.0 * size;
+                    return most;
+                }
                 let steps = (merges / 2.0).floor() + 1.0;
                 counts.operations += most * merges * (SEARCH_STEP * steps + MERGED);
                 counts.loads += most * merges * (2.0 * steps + 6.0);

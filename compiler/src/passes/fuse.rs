@@ -307,24 +307,15 @@ impl Fuse {
             }
             Op::Map(lambda, srcs) => {
                 let args: Vec<_> = srcs.iter().map(|s| self.element(g, *s, &index, proven)).collect();
-                // the function of elements in an order reads at indices that are elements
                 match self.as_written.contains(&x) {
                     true => self.composed(g, x, &lambda, &args, proven),
-                    false if proven => g.open(&lambda, &args),
-                    false => {
-                        let lambda = total(g, &lambda);
-                        g.open(&lambda, &args)
-                    }
+                    false => opened(g, lambda, &args, proven),
                 }
             }
             Op::Generate(_, lambda) if self.as_written.contains(&x) => {
                 self.composed(g, x, &lambda, &index, proven)
             }
-            Op::Generate(_, lambda) if proven => g.open(&lambda, &index),
-            Op::Generate(_, lambda) => {
-                let lambda = total(g, &lambda);
-                g.open(&lambda, &index)
-            }
+            Op::Generate(_, lambda) => opened(g, lambda, &index, proven),
             Op::Slice { src, axis, start, stride, .. } => {
                 let i = &mut index[axis as usize];
                 let step = linear::mul(g, *i, stride);
@@ -362,8 +353,13 @@ impl Fuse {
     }
 }
 
-/// Returns the lambda of a `generate` or of a `map` for arbitrary indices. The reads of its body are proven for
-/// the index space only, so they become total.
+/// Returns the body of a `generate` or a `map`. Its reads are proven for the index space only.
+fn opened(g: &mut Graph, lambda: Lambda, args: &[NodeId], proven: bool) -> NodeId {
+    let lambda = if proven { lambda } else { total(g, &lambda) };
+    g.open(&lambda, args)
+}
+
+/// Returns the lambda with total reads where they depend on the parameters.
 fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, i| {

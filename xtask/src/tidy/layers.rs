@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 52] = [
+const DSL: [&str; 53] = [
     "scope",
     "node",
     "elem",
