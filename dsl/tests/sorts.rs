@@ -148,7 +148,7 @@ fn digits_of_keys_that_are_equal_or_fall_are_counted() {
     }
     // the number of elements is that of whole tiles, one less and one more
     for n in [4095usize, 4096, 4097] {
-        let x: Vec<u8> = (0..n).map(|i| (i * 7919 >> 4) as u8).collect();
+        let x: Vec<u8> = (0..n).map(|i| ((i * 7919) >> 4) as u8).collect();
         assert_eq!(call(&f, &[vector(&x)]), [vector(&ordered(n, |i| x[i]))], "{n}");
         everywhere(&f, &[vector(&x)]);
     }

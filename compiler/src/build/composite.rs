@@ -29,7 +29,8 @@
 use super::Builder;
 use crate::core::bins::Bins;
 use crate::core::destinations::{self, Outside};
-use crate::core::{Lambda, NodeId, Op, Type, orders, segments, verify};
+use crate::core::verify::{self, Apart};
+use crate::core::{Lambda, NodeId, Op, Type, orders, segments};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::{Error, Result};
 
@@ -74,6 +75,20 @@ impl Composite {
     /// Returns the composite of that name.
     pub fn parse(name: &str) -> Option<Composite> {
         Composite::ALL.iter().copied().find(|one| one.name() == name)
+    }
+
+    /// What is refused inside of a closure.
+    fn apart(self) -> Apart {
+        match self {
+            Composite::Scan | Composite::ScanExclusive | Composite::SegmentedReduce => Apart::Scan,
+            Composite::Destinations
+            | Composite::DestinationsIgnored
+            | Composite::DestinationsClamped
+            | Composite::Histogram
+            | Composite::Scatter
+            | Composite::ScatterReduce => Apart::Scatter,
+            _ => Apart::Sort,
+        }
     }
 
     /// Whether it takes an operator.
@@ -150,6 +165,7 @@ impl Builder {
                 let (at, count) = (of.values[0], of.values[1]);
                 let (zero, one) = (self.number(0), self.number(1));
                 let src = orders::mapped(self.graph(), at, |_, _| one);
+                self.measure(src);
                 vec![self.binned(name, &Bins { op: BinaryOp::Add, count, at, src, init: zero })?]
             }
             Composite::Scatter => self.scatter(name, of)?,
@@ -157,7 +173,7 @@ impl Builder {
         };
         for value in &values {
             self.measure(*value);
-            verify::is_outside(&self.function.graph, *value)?;
+            verify::stands_outside(&self.function.graph, *value, which.apart())?;
         }
         Ok(values)
     }

@@ -9,7 +9,7 @@ use super::orders::{generated, inside, mapped, ordered};
 use super::segments::{first_where, reduced};
 use super::simplify::extent;
 use super::{Graph, Lambda, NodeId, Op, bins};
-use crate::scalar::BinaryOp;
+use crate::scalar::{BinaryOp, Lit};
 
 /// What happens to elements whose destination is outside of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +22,14 @@ pub enum Outside {
     Clamped,
 }
 
-/// Returns destinations in a result of n elements. What goes nowhere has none of 0, 1, .. n - 1.
+/// Returns destinations in a result of n elements. What goes nowhere has none of 0, 1, .. n - 1, and -1 if it leaves a
+/// record.
 pub fn destinations(g: &mut Graph, indices: NodeId, n: NodeId, outside: Outside) -> NodeId {
     match outside {
         Outside::Recorded => mapped(g, indices, |g, i| {
             let is_inside = g.add(Op::Within(i, n));
-            select(g, is_inside, i, n)
+            let nowhere = g.lit(Lit::i64(-1));
+            select(g, is_inside, i, nowhere)
         }),
         Outside::Ignored => indices,
         Outside::Clamped => mapped(g, indices, |g, i| {

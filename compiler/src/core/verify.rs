@@ -197,21 +197,42 @@ fn lengths(op: &Op) -> Vec<NodeId> {
     }
 }
 
-/// Refuses a scan or an order inside of a closure: every element of the closure would have one of its own.
+/// What stands outside of closures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Apart {
+    /// A scan, or a segmented reduction, which has scans.
+    Scan,
+    /// A sort, or a filter.
+    Sort,
+    /// A scatter, or a histogram.
+    Scatter,
+}
+
+/// Refuses a scan, an order or bins inside of a closure: every element of the closure would have one of its own.
 pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
+    let what = match g.op(n) {
+        Op::Bins { .. } => Apart::Scatter,
+        Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => Apart::Sort,
+        _ => Apart::Scan,
+    };
+    stands_outside(g, n, what)
+}
+
+/// The same of a value that is one, or is made of some.
+pub fn stands_outside(g: &Graph, n: NodeId, what: Apart) -> Result<()> {
     if g.is_closed(n) {
         return Ok(());
     }
-    let message = match g.op(n) {
-        Op::Bins { .. } => {
+    let message = match what {
+        Apart::Scatter => {
             "a scatter or a histogram inside of a closure: each element would have its own, and this version has none \
              of rows or segments; scatter the whole vector outside, and read it at an index"
         }
-        Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => {
+        Apart::Sort => {
             "a sort or a filter inside of a closure: each element would have its own, and this version does not sort \
              or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
         }
-        _ => {
+        Apart::Scan => {
             "a scan inside of a closure: each element would have its own, and this version has no scans of rows or \
              segments; scan the whole vector outside, and read it at an index"
         }
