@@ -69,7 +69,7 @@ impl Gen<'_> {
     /// The elements of an array elsewhere, or parts of it beside others.
     fn moved(&mut self, x: NodeId) -> NodeId {
         let rank = usize::from(self.ty(x).rank);
-        match self.rng.below(18) {
+        match self.rng.below(20) {
             0 => {
                 let axis = self.rng.below(rank) as u8;
                 self.add(Op::Reverse(x, axis))
@@ -89,10 +89,10 @@ impl Gen<'_> {
             10 => self.weighted(x),
             11 => self.stored(x),
             12 => self.iterated(x),
-            13 | 17 if rank == 1 && self.nest == 0 => self.scanned(x),
-            14 if rank == 1 && self.nest == 0 && self.rng.one_in(3) => self.filtered(x),
-            14 if rank == 1 && self.nest == 0 && self.rng.one_in(2) => self.binned(x),
-            14 if rank == 1 && self.nest == 0 => self.sorted(x),
+            13 | 17 | 19 if rank == 1 && self.nest == 0 => self.scanned(x),
+            14 if rank == 1 && self.nest == 0 && self.rng.one_in(2) => self.filtered(x),
+            14 if rank == 1 && self.nest == 0 => self.binned(x),
+            18 if rank == 1 && self.nest == 0 => self.sorted(x),
             _ => {
                 let ty = self.ty(x).elem;
                 self.map_of(x, ty)
