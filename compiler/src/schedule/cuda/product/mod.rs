@@ -247,11 +247,11 @@ impl ProductBlock<'_> {
 
     /// Writes the loop over all inner indices: one for blocks inside of the matrix and one for those at its edges, or a
     /// clamped one for all. Skinny tiles that copy rows have both and clamp at the edges, because loads are all that they
-    /// wait for, and clamped addresses take registers and instructions.
+    /// wait for, and clamped addresses take registers and instructions; panels have one, to have less code.
     fn k_loops(&mut self, l: &mut Lower, results: &Results, full: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let clamped = self.tile.clamped;
         let is_skinny = self.tile.sides.iter().any(|s| s.skinny);
-        if clamped && (self.tile.any_strides || !is_skinny) {
+        if clamped && (self.panel.is_some() || self.tile.any_strides || !is_skinny) {
             return self.k_loop(l, results, true, out);
         }
         let (mut inside, mut edge) = (Vec::new(), Vec::new());
