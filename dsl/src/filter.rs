@@ -20,8 +20,8 @@ use std::panic::Location;
 impl<T: Item> VExp<T> {
     /// The elements for which the condition holds, in their order. A filter stands outside of closures.
     ///
-    /// Cost: the condition for each element, which is stored, and a scan, whose last launch stores the elements in their
-    /// order.
+    /// Cost: the condition for each element, which is stored, and a scan, whose last launch stores the elements in
+    /// their order.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -58,7 +58,8 @@ impl<T: Item> VExp<T> {
 impl<T: Item> Filtered<T> {
     /// Those of the kept elements for which another condition holds. It is not computed of what is left out.
     ///
-    /// Cost: that of [`VExp::filter`] of a vector as long as the one that they come from; one condition of both is cheaper.
+    /// Cost: that of [`VExp::filter`] of a vector as long as the one that they come from; one condition of both is
+    /// cheaper.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -68,16 +69,18 @@ impl<T: Item> Filtered<T> {
     #[track_caller]
     pub fn filter(self, condition: impl FnOnce(SExp<T>) -> SExp<bool>) -> Filtered<T> {
         let is_kept = self.map(condition).values;
-        self.among(Location::caller(), is_kept)
+        self.among(Location::caller(), is_kept).0
     }
 
-    /// Those of the kept elements for which a condition holds, which does not hold of what is left out.
-    fn among(self, at: Place, is_kept: VExp<bool>) -> Filtered<T> {
+    /// Those of the kept elements for which a condition holds, which does not hold of what is left out; and where
+    /// they stand among the kept elements.
+    fn among(self, at: Place, is_kept: VExp<bool>) -> (Filtered<T>, VExp<i64>) {
         // the places in the vector from which the elements come are kept like these
         let srcs = [nodes_of(self.values), vec![self.order.node()]].concat();
         let (all, count) = kept_of(at, Composite::Filter, &[is_kept.node()], &srcs);
-        let (values, order) = all.split_at(srcs.len() - 1);
-        Filtered { values: of_nodes(values), order: VExp::of(order[0]), count }
+        let (values, orders) = all.split_at(srcs.len() - 1);
+        let [own, among] = [0, 1].map(|k| VExp::of(orders[k]));
+        (Filtered { values: of_nodes(values), order: own, count }, among)
     }
 }
 
@@ -98,11 +101,11 @@ fn kept_of(at: Place, which: Composite, first: &[NodeRef], srcs: &[NodeRef]) -> 
     (all, count)
 }
 
-/// The lengths of runs, the last of which ends before an index, if one is given, or at the end of the vector.
-fn lengths<T: Elem>(at: Place, runs: Filtered<T>, end: Vec<NodeRef>) -> Filtered<i64> {
-    let operands = [vec![runs.order.node(), runs.count.node()], end].concat();
-    let all = composite(at, Composite::RunLengths, operands, None, &[Type::vector(Ty::I64)]);
-    Filtered { values: VExp::of(all[0]), order: runs.order, count: runs.count }
+/// The lengths of so many runs that begin at these indices. The last one ends before an index, if one is given, or
+/// at the end of the vector.
+fn lengths(at: Place, (begins, count): (VExp<i64>, SExp<i64>), end: Vec<NodeRef>) -> VExp<i64> {
+    let operands = [vec![begins.node(), count.node()], end].concat();
+    VExp::of(composite(at, Composite::RunLengths, operands, None, &[Type::vector(Ty::I64)])[0])
 }
 
 impl<T: Elem> VExp<T> {
@@ -138,7 +141,8 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     pub fn run_lengths(self) -> (Filtered<T>, Filtered<i64>) {
         let runs = self.unique();
-        (runs, lengths(Location::caller(), runs, Vec::new()))
+        let values = lengths(Location::caller(), (runs.order, runs.count), Vec::new());
+        (runs, Filtered { values, order: runs.order, count: runs.count })
     }
 }
 
@@ -173,10 +177,8 @@ impl<T: Elem> Filtered<T> {
             let before = inside(self.values, (i - 1).max(0));
             i.lt(self.count) & (i.eq(0) | inside(self.values, i).ne(before))
         });
-        // their order is that among the kept elements until the lengths are known
-        let runs = kept(at, Composite::Filter, &[begins.node()], self.values);
-        let lengths = lengths(at, runs, vec![self.count.node()]);
-        let runs = self.among(at, begins);
-        (runs, Filtered { order: runs.order, ..lengths })
+        let (runs, among) = self.among(at, begins);
+        let lengths = lengths(at, (among, runs.count), vec![self.count.node()]);
+        (runs, Filtered { values: lengths, order: runs.order, count: runs.count })
     }
 }

@@ -97,8 +97,8 @@ impl<T: Item> Filtered<T> {
     }
 
     /// `f` of each element and of that at the same place of another `Filtered`, which must come from the same
-    /// filter: then both have as many. `kept.map(..)`, `kept.scan(..)` and `kept.indices()` do, and so do both results
-    /// of [`VExp::run_lengths`].
+    /// filter: then both have as many. `kept.map(..)`, `kept.scan(..)` and `kept.indices()` do, and so do both
+    /// results of [`VExp::run_lengths`].
     ///
     /// Cost: fused; the operations of `f` for each element.
     ///
@@ -176,8 +176,8 @@ impl<T: Item> Filtered<T> {
         generate(self.values.len(), |i| i.lt(self.count))
     }
 
-    /// Joins the kept elements, as `by` does all elements; the values of its components, without that which says whether
-    /// an element is kept.
+    /// Joins the kept elements, as `by` does all elements; the values of its components, without that which says
+    /// whether an element is kept.
     #[track_caller]
     fn joined(
         self,
@@ -197,9 +197,10 @@ impl<T: Item> Filtered<T> {
         by(&first, &srcs, join).split_off(1)
     }
 
-    /// A vector of n elements, which are all that are kept. The host knows n and checks that the vector from which they
-    /// come has as many; the device checks that exactly n are kept, and leaves an error record if not. So what is
-    /// kept has a length, and joins vectors of that length. n is made of lengths, constants and scalar parameters.
+    /// A vector of n elements, which are all that are kept. The host knows n and checks that the vector from which
+    /// they come has as many; the device checks that exactly n are kept, and leaves an error record if not. So what
+    /// is kept has a length, and joins vectors of that length. n is made of lengths, constants and scalar
+    /// parameters.
     ///
     /// Cost: fused, as [`Filtered::filled`], and a launch of one element that checks the number.
     ///

@@ -13,25 +13,17 @@ use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
-/// What happens to elements whose destination is outside of the result.
-#[derive(Clone, Copy, Debug)]
-enum Outside {
-    Recorded,
-    Ignored,
-    Clamped,
-}
-
-/// Where elements go: indices of the result, and what happens to those outside of it.
+/// Where elements go: indices of the result, and which composite says what happens to those outside of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Destinations {
     indices: VExp<i64>,
-    outside: Outside,
+    outside: Composite,
 }
 
 impl From<VExp<i64>> for Destinations {
     /// Each index outside of the result leaves an error record.
     fn from(indices: VExp<i64>) -> Destinations {
-        Destinations { indices, outside: Outside::Recorded }
+        Destinations { indices, outside: Composite::Destinations }
     }
 }
 
@@ -46,7 +38,7 @@ impl VExp<i64> {
     /// assert_eq!(call(f, [vector(&[0i64, 5, 1, -1, 1])]), [vector(&[1i64, 2])]);
     /// ```
     pub fn ignored(self) -> Destinations {
-        Destinations { indices: self, outside: Outside::Ignored }
+        Destinations { indices: self, outside: Composite::DestinationsIgnored }
     }
 
     /// These indices as destinations of `scatter` and its kin; what is below 0 goes to the first element of
@@ -60,15 +52,15 @@ impl VExp<i64> {
     /// assert_eq!(call(f, [vector(&[0i64, 5, 1, -1, 1])]), [vector(&[2i64, 3])]);
     /// ```
     pub fn clamped(self) -> Destinations {
-        Destinations { indices: self, outside: Outside::Clamped }
+        Destinations { indices: self, outside: Composite::DestinationsClamped }
     }
 
     /// How many of these indices are 0, 1, .. n - 1. An index outside of that leaves an error record; see
     /// [`VExp::ignored`] and [`VExp::clamped`].
     ///
     /// Cost: one launch that reads what the indices are computed from, and joins each to a bin of its part of the
-    /// vector, in shared memory if there are up to 12288; and one that joins the parts, of which there are at most 1024.
-    /// Together they have at most a sixteenth as many bins as the vector has elements, or those of one part.
+    /// vector, in shared memory if there are up to 12288; and one that joins the parts, of which there are at most
+    /// 1024. Together they have at most a sixteenth as many bins as the vector has elements, or those of one part.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -99,14 +91,9 @@ impl Destinations {
         VExp::of(composite(at, Composite::Histogram, operands, None, &[Type::vector(Ty::I64)])[0])
     }
 
-    /// Where elements go in a result of n elements: from 0 to n, which is nowhere.
+    /// Where elements go in a result of n elements; none of 0 to n - 1 is nowhere.
     fn inside(self, at: Place, n: NodeRef) -> NodeRef {
-        let which = match self.outside {
-            Outside::Recorded => Composite::Destinations,
-            Outside::Ignored => Composite::DestinationsIgnored,
-            Outside::Clamped => Composite::DestinationsClamped,
-        };
-        composite(at, which, vec![self.indices.node(), n], None, &[Type::vector(Ty::I64)])[0]
+        composite(at, self.outside, vec![self.indices.node(), n], None, &[Type::vector(Ty::I64)])[0]
     }
 }
 
@@ -116,8 +103,8 @@ impl<T: Item> VExp<T> {
     /// function runs. An index outside of the result leaves an error record; see [`VExp::ignored`] and
     /// [`VExp::clamped`].
     ///
-    /// Cost: [`VExp::histogram`] of the destinations, where the highest index takes the place of the count, and a read of
-    /// the elements that are there.
+    /// Cost: [`VExp::histogram`] of the destinations, where the highest index takes the place of the count, and a
+    /// read of the elements that are there.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -147,9 +134,9 @@ impl<T: Item> VExp<T> {
     /// the result leaves an error record; see [`VExp::ignored`] and [`VExp::clamped`]. `f` must be
     /// associative and commutative up to rounding.
     ///
-    /// Cost: that of [`VExp::histogram`] for each leaf, if `f` is `+` of integers, or `min`, `max`, `&`, `|` or `^`, whose
-    /// order is free, and nothing else. Otherwise [`VExp::argsort`] of the destinations, a search for each element of the
-    /// result, and [`VExp::segmented_reduce`] of the elements in that order.
+    /// Cost: that of [`VExp::histogram`] for each leaf, if `f` is `+` of integers, or `min`, `max`, `&`, `|` or
+    /// `^`, whose order is free, and nothing else. Otherwise [`VExp::argsort`] of the destinations, a search for
+    /// each element of the result, and [`VExp::segmented_reduce`] of the elements in that order.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -1,5 +1,5 @@
-//! What filters keep, beside everything else (semantics 5.22): other filters, scans, sorts, groups, iterations, stencils,
-//! products, and vectors of as many elements.
+//! What filters keep, beside everything else (semantics 5.22): other filters, scans, sorts, groups, iterations,
+//! stencils, products, and vectors of as many elements.
 
 mod common;
 

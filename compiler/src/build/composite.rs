@@ -19,8 +19,8 @@
 //! | `segmented_reduce`, by an operator of k components | k vectors, k initial values, the offsets | k vectors |
 //! | `filter` | truth values, vectors | the vectors with the kept elements first, the order, the number of these |
 //! | `unique` | a vector | the same where runs begin |
-//! | `run_lengths` | the order and the number of `unique`, and where the last run ends, if not at the vector's end | the lengths of the runs |
-//! | `destinations`, also `_ignored` and `_clamped` | indices, the length n of the result | where elements go: from 0 to n, which is nowhere |
+//! | `run_lengths` | the order and number of `unique`, and where the last run ends if not at the end | their lengths |
+//! | `destinations`, `_ignored`, `_clamped` | indices, the length n | where elements go; none of 0 to n - 1 is nowhere |
 //! | `histogram` | destinations, n | how many are 0, 1, .. n - 1 |
 //! | `scatter` | destinations, n, k vectors, k values | k vectors |
 //! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
@@ -183,20 +183,14 @@ impl Builder {
         let types: Vec<Type> = of.values.iter().map(|o| self.ty(*o)).collect();
         let (count, k) = (types.len(), of.components());
         let [vectors, numbers] = [1, 0].map(|rank| move |of: &[Type]| of.iter().all(|t| t.rank == rank));
-        let i64s = |of: &[Type]| of.iter().all(|t| t.elem == Ty::I64);
         let are_places = |of: &[Type]| *of == [Type::vector(Ty::I64), Type::scalar(Ty::I64)];
+        // vectors and initial values of the operator's components, and what else there is
+        let reduces = k > 0 && count >= 2 * k && vectors(&types[..k]) && numbers(&types[k..2 * k]);
+        let more = types.get(2 * k..).unwrap_or_default();
         let fits = match which {
-            Composite::Scan | Composite::ScanExclusive => {
-                k > 0 && count == 2 * k && vectors(&types[..k]) && numbers(&types[k..])
-            }
-            Composite::SegmentedReduce => {
-                k > 0
-                    && count == 2 * k + 1
-                    && vectors(&types[..k])
-                    && numbers(&types[k..2 * k])
-                    && vectors(&types[2 * k..])
-                    && i64s(&types[2 * k..])
-            }
+            Composite::Scan | Composite::ScanExclusive => reduces && more.is_empty(),
+            Composite::SegmentedReduce => reduces && *more == [Type::vector(Ty::I64)],
+            Composite::ScatterReduce => reduces && are_places(more),
             Composite::Argsort | Composite::ArgsortDescending | Composite::Unique => {
                 count == 1 && vectors(&types)
             }
@@ -221,13 +215,6 @@ impl Builder {
                     && vectors(srcs)
                     && numbers(others)
                     && srcs.iter().zip(others).all(|(a, b)| a.elem == b.elem)
-            }
-            Composite::ScatterReduce => {
-                k > 0
-                    && count == 2 * k + 2
-                    && vectors(&types[..k])
-                    && numbers(&types[k..2 * k])
-                    && are_places(&types[2 * k..])
             }
             Composite::Filled => {
                 let rest = types.get(1..).unwrap_or_default();
@@ -286,8 +273,8 @@ impl Builder {
         Ok(sorted)
     }
 
-    /// Makes the vectors with the elements for which a condition holds first, their order, and their number. The order
-    /// is that of a sort by whether an element is left out.
+    /// Makes the vectors with the elements for which a condition holds first, their order, and their number. The
+    /// order is that of a sort by whether an element is left out.
     fn kept(&mut self, name: &str, is_kept: NodeId, srcs: &[NodeId]) -> Result<Vec<NodeId>> {
         let count = orders::count(self.graph(), is_kept);
         let left_out = orders::mapped(self.graph(), is_kept, |g, v| g.add(Op::Unary(UnaryOp::Not, v)));

@@ -15,6 +15,12 @@ pub fn with_number(g: &mut Graph, op: BinaryOp, a: NodeId, n: i64) -> NodeId {
     binary(g, op, a, n)
 }
 
+/// Returns an i64 over a constant, rounded up; the i64 is not negative.
+pub fn ceil_div(g: &mut Graph, a: NodeId, n: i64) -> NodeId {
+    let up = with_number(g, BinaryOp::Add, a, n - 1);
+    with_number(g, BinaryOp::Div, up, n)
+}
+
 /// Returns the node of a choice.
 pub fn select(g: &mut Graph, condition: NodeId, a: NodeId, b: NodeId) -> NodeId {
     simplify(g, Op::Select(condition, a, b))

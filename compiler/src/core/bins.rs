@@ -3,20 +3,20 @@
 //! ```text
 //! %y[k] = init joined with all x[i] where at[i] is k
 //!   ->
-//! %bins = materialize (bins add of %parts, %n over %x at %at)      the partial results of each part, from the identity
+//! %bins = materialize (bins add of %parts, %n over %x at %at)   the partial results of each part, from the identity
 //! %y = generate %n (%k) { reduce (+) from %init over the parts (%p) { %bins[%p, %k] } }
 //! ```
 //!
-//! Only operators whose order is free serve: each part of the elements has bins of its own, and whichever thread comes first
-//! joins first. Parts are cut by the numbers of elements and bins alone, so that what is stored does not depend on the
-//! device; a block or a thread has one of them ([`crate::schedule::bins`]). The bins of all parts together are at
-//! most a sixteenth of the elements, or those of one part.
+//! Only operators whose order is free serve: each part of the elements has bins of its own, and whichever thread
+//! comes first joins first. Parts are cut by the numbers of elements and bins alone, so that what is stored does
+//! not depend on the device; a block or a thread has one of them ([`crate::schedule::bins`]). The bins of all parts
+//! together are at most a sixteenth of the elements, or those of one part.
 //!
-//! Bins are integers of 32 or 64 bits, for these are what processors join in memory. Shorter ones, and truth values, are
-//! joined as 32 bits, whose low bits are the same. Floats have integers of the same order for their extremes, which are
-//! one of their operands: -0 below +0, and a NaN at the end at which it stays (semantics 2.2).
+//! Bins are integers of 32 or 64 bits, for these are what processors join in memory. Shorter ones, and truth
+//! values, are joined as 32 bits, whose low bits are the same. Floats have integers of the same order for their
+//! extremes, which are one of their operands: -0 below +0, and a NaN at the end at which it stays (semantics 2.2).
 
-use super::arithmetic::{binary, with_number};
+use super::arithmetic::{binary, ceil_div, with_number};
 use super::simplify::{extent, simplify};
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_unary};
@@ -64,8 +64,7 @@ pub fn part(count: i64, parts: i64) -> i64 {
 
 /// Returns the same of nodes.
 pub fn part_of(g: &mut Graph, count: NodeId, parts: NodeId) -> NodeId {
-    let cuts = with_number(g, BinaryOp::Add, count, CUT - 1);
-    let cuts = with_number(g, BinaryOp::Div, cuts, CUT);
+    let cuts = ceil_div(g, count, CUT);
     let parts = with_number(g, BinaryOp::Max, parts, 1);
     let last = with_number(g, BinaryOp::Sub, parts, 1);
     let up = binary(g, BinaryOp::Add, cuts, last);

@@ -1,8 +1,8 @@
 //! Elements that go to destinations which are data (semantics 5.21): `scatter`, `scatter_reduce`, `histogram`.
 //!
-//! Where the order of an operator is free, elements are joined in bins, one for each destination ([`super::bins`]);
-//! `scatter` joins their indices so. Elsewhere a destination's elements are found by sorting the destinations; equal ones
-//! keep the order of the elements.
+//! Where the order of an operator is free, elements are joined in bins, one for each destination ([`super::bins`]).
+//! So are the indices of elements that are scattered. Elsewhere a destination's elements are found by sorting the
+//! destinations; equal ones keep the order of the elements.
 
 use super::arithmetic::{binary, select, with_number};
 use super::orders::{generated, inside, mapped, ordered};
@@ -22,8 +22,8 @@ pub enum Outside {
     Clamped,
 }
 
-/// Returns destinations in a result of n elements. What goes nowhere has none of 0, 1, .. n - 1, and -1 if it leaves a
-/// record.
+/// Returns destinations in a result of n elements. What goes nowhere has none of 0, 1, .. n - 1, and -1 if it
+/// leaves a record.
 pub fn destinations(g: &mut Graph, indices: NodeId, n: NodeId, outside: Outside) -> NodeId {
     match outside {
         Outside::Recorded => mapped(g, indices, |g, i| {
@@ -40,7 +40,8 @@ pub fn destinations(g: &mut Graph, indices: NodeId, n: NodeId, outside: Outside)
     }
 }
 
-/// Returns the operator of each component, if the components do not depend on one another and the order of each is free.
+/// Returns the operator of each component, if the components do not depend on one another and the order of each is
+/// free.
 pub fn exact(g: &Graph, join: &Lambda) -> Option<Vec<BinaryOp>> {
     let k = join.params.len() / 2;
     let bodies = match g.op(join.body) {

@@ -1,22 +1,22 @@
-//! The step that orders keys by one more digit of 8 bits, from the lowest to the highest (radix sort: least significant
-//! digit first). Elements with equal digits keep their order.
+//! The step that orders keys by one more digit of 8 bits, from the lowest to the highest (radix sort: least
+//! significant digit first). Elements with equal digits keep their order.
 //!
 //! ```text
 //! step @digits(%keys, %order) -> (next, order):
 //!   %digits = map %keys                                     digit number `turn` of each key
 //!   %counts = digit_counts (256 %tiles) of %tiles by %digits     how often each digit occurs in each tile
-//!   %ends = scan (+) over %counts                           digit by digit, so that all tiles of a digit are neighbours
+//!   %ends = scan (+) over %counts                           digit by digit: all tiles of a digit are neighbours
 //!   %begins = 0 and all of %ends but the last
 //!   next, order = by_digit %keys, %order of %tiles by %digits at %begins
 //! ```
 //!
-//! A step has five launches: the counts, the scan's three parts, and the moves. The counts are a matrix of digits and
-//! tiles, so that what the scan has at digit d of tile t is how many elements come before that tile's elements of the digit:
-//! all of smaller digits, and those of the same digit in the tiles before. A tile orders its own elements
-//! (`schedule/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort for vector
+//! A step has five launches: the counts, the scan's three parts, and the moves. The counts are a matrix of digits
+//! and tiles, so that what the scan has at digit d of tile t is how many elements come before that tile's elements
+//! of the digit: all of smaller digits, and those of the same digit in the tiles before. A tile orders its own
+//! elements (`schedule/radix.rs`), and no tile waits for another one (S. Zagha, G. Blelloch, "Radix sort for vector
 //! multiprocessors", 1991; D. Merrill, A. Grimshaw, "Revisiting sorting for GPGPU stream architectures", 2010).
 
-use super::arithmetic::{binary, binary_digits, with_number as with};
+use super::arithmetic::{binary, binary_digits, ceil_div, with_number as with};
 use super::simplify::{extent, simplify};
 use super::verify::is_host;
 use super::{Function, Graph, NodeId, Op, Output, Param, ScanPart, Type};
@@ -34,8 +34,8 @@ const LAUNCHES_OF_MERGE: i64 = 2;
 /// The elements of a tile.
 pub const DIGIT_TILE: i64 = 4096;
 
-/// The number of digits of the keys of a vector. Where an i64 is clamped to 0 .. m, and the host knows m, it has as many
-/// as m.
+/// The number of digits of the keys of a vector. Where an i64 is clamped to 0 .. m, and the host knows m, it has as
+/// many as m.
 pub fn count(g: &mut Graph, x: NodeId, key: Ty) -> NodeId {
     let bits = g.lit(Lit::i64(8 * key.size() as i64));
     let bits = match greatest(g, x) {
@@ -45,8 +45,7 @@ pub fn count(g: &mut Graph, x: NodeId, key: Ty) -> NodeId {
         }
         None => bits,
     };
-    let up = with(g, BinaryOp::Add, bits, BITS - 1);
-    with(g, BinaryOp::Div, up, BITS)
+    ceil_div(g, bits, BITS)
 }
 
 /// The number to which the elements of a vector are clamped from above, if they are clamped from below to 0.
@@ -62,8 +61,9 @@ fn greatest(g: &Graph, x: NodeId) -> Option<NodeId> {
     (is_clamped && g.is_closed(most) && is_host(g, most)).then_some(most)
 }
 
-/// Whether so many digits are ordered faster than runs of `n` elements are merged `merges` times, and indices have room:
-/// a digit takes five launches, a merge two, which is what counts for short vectors (`bench/NOTES.md`, "Radix sort").
+/// Whether so many digits are ordered faster than runs of `n` elements are merged `merges` times, and indices have
+/// room: a digit takes five launches, a merge two, which is what counts for short vectors (`bench/NOTES.md`, "Radix
+/// sort").
 pub fn are_faster(g: &mut Graph, n: NodeId, digits: NodeId, merges: NodeId) -> NodeId {
     let launches = with(g, BinaryOp::Mul, digits, LAUNCHES);
     let most = with(g, BinaryOp::Mul, merges, LAUNCHES_OF_MERGE);
@@ -89,8 +89,7 @@ pub fn step(f: &Function, key: Ty) -> Function {
     let lambda = g.lambda(&[key], |g, key| digit(g, key[0]));
     let digits = g.add(Op::Map(lambda, vec![keys]));
     let n = extent(g, keys, 0);
-    let up = with(g, BinaryOp::Add, n, DIGIT_TILE - 1);
-    let tiles = with(g, BinaryOp::Div, up, DIGIT_TILE);
+    let tiles = ceil_div(g, n, DIGIT_TILE);
     let begins = begins(g, digits, tiles);
     let mut moved = |name: &str, src: NodeId| {
         let moved = g.add(Op::ByDigit { tiles, digits, begins, src });

@@ -245,17 +245,18 @@ pub enum Op {
         at: NodeId,
         src: NodeId,
     },
-    /// How often each digit occurs in each tile of a vector of digits, i32 from 0 to below [`DIGITS`](digits::DIGITS):
-    /// digit d of tile t is counted by element `d * tiles + t`. There are `count` counters, i32, for `tiles` tiles of
-    /// [`DIGIT_TILE`](digits::DIGIT_TILE) elements. Only passes make it, and it is stored (`materialize`).
+    /// How often each digit occurs in each tile of a vector of digits, i32 from 0 to below
+    /// [`DIGITS`](digits::DIGITS): digit d of tile t is counted by element `d * tiles + t`. There are `count`
+    /// counters, i32, for `tiles` tiles of [`DIGIT_TILE`](digits::DIGIT_TILE) elements. Only passes make it, and it
+    /// is stored (`materialize`).
     DigitCounts {
         count: NodeId,
         tiles: NodeId,
         digits: NodeId,
     },
-    /// The elements of a vector in ascending order of their digits, equal ones in the order of their indices. The first
-    /// element of tile t with digit d has place `begins[d * tiles + t]`, i64, and the others of its tile and digit
-    /// the places behind. Only passes make it, and it is stored (`materialize`).
+    /// The elements of a vector in ascending order of their digits, equal ones in the order of their indices. The
+    /// first element of tile t with digit d has place `begins[d * tiles + t]`, i64, and the others of its tile and
+    /// digit the places behind. Only passes make it, and it is stored (`materialize`).
     ByDigit {
         tiles: NodeId,
         digits: NodeId,

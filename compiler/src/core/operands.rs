@@ -198,8 +198,8 @@ impl Op {
             )
     }
 
-    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan or of a sort,
-    /// elements in other places, or bins.
+    /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan or of a
+    /// sort, elements in other places, or bins.
     pub fn is_stored_apart(&self) -> bool {
         matches!(self, Op::Scan { .. } | Op::Place { .. } | Op::Bins { .. }) || self.is_step_of_sort()
     }

@@ -65,8 +65,8 @@ pub fn begins_of_runs(g: &mut Graph, x: NodeId) -> NodeId {
     begins[0]
 }
 
-/// Returns how many elements the runs have that begin at the first `count` of these indices, and the last of which ends
-/// before index `end`.
+/// Returns how many elements the runs have that begin at the first `count` of these indices, and the last of which
+/// ends before index `end`.
 pub fn lengths_of_runs(g: &mut Graph, begins: NodeId, count: NodeId, end: NodeId) -> NodeId {
     let n = extent(g, begins, 0);
     let lengths = generated(g, n, |g, k| {

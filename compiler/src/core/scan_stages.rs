@@ -8,9 +8,10 @@
 //! %s = scan_tiles (+) from %before over %x               the scan of each tile behind that
 //! ```
 
-use super::simplify::{extent, simplify};
+use super::arithmetic::ceil_div;
+use super::simplify::extent;
 use super::{Graph, Lambda, NodeId, Op, SCAN_TILE, ScanPart, tuples};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::Ty;
 
 /// Returns a component of a scan by tiles: the scans of the tiles, which are not stored yet.
 pub fn by_tiles(
@@ -28,9 +29,7 @@ pub fn by_tiles(
 /// Returns the number of tiles of a vector.
 pub fn tiles(g: &mut Graph, src: NodeId) -> NodeId {
     let n = extent(g, src, 0);
-    let [most, size] = [SCAN_TILE - 1, SCAN_TILE].map(|n| g.lit(Lit::i64(n)));
-    let up = simplify(g, Op::Binary(BinaryOp::Add, n, most));
-    simplify(g, Op::Binary(BinaryOp::Div, up, size))
+    ceil_div(g, n, SCAN_TILE)
 }
 
 /// Returns the array of a part that has one value for each of so many tiles.

@@ -1,10 +1,10 @@
-//! Reductions of segments of vectors that begin at offsets which are data, each in the order of semantics 5.1 from its
-//! own start.
+//! Reductions of segments of vectors that begin at offsets which are data, each in the order of semantics 5.1 from
+//! its own start.
 //!
-//! Segments are cut into tiles of 2048 elements. Every tile is an element of an array, so that one long segment has as
-//! many of them as many short ones; the tiles of a segment are joined by an element of the result.
+//! Segments are cut into tiles of 2048 elements. Every tile is an element of an array, so that one long segment has
+//! as many of them as many short ones; the tiles of a segment are joined by an element of the result.
 
-use super::arithmetic::{binary, select, with_number};
+use super::arithmetic::{binary, ceil_div, select, with_number};
 use super::element_loops::looped;
 use super::orders::{generated, inside, mapped};
 use super::simplify::{extent, simplify};
@@ -117,8 +117,7 @@ fn column_of_tile(
     value: impl FnOnce(&mut Graph, NodeId) -> Vec<NodeId>,
 ) -> Vec<NodeId> {
     let rest = binary(g, BinaryOp::Sub, count, column);
-    let rest = with_number(g, BinaryOp::Add, rest, COLUMNS - 1);
-    let rows = with_number(g, BinaryOp::Div, rest, COLUMNS);
+    let rows = ceil_div(g, rest, COLUMNS);
     let yes = g.lit(Lit::bool(true));
     let mut own = looped(g, rows, of.init, |g, row, before| {
         let index = with_number(g, BinaryOp::Mul, row, COLUMNS);
@@ -139,12 +138,6 @@ fn bit(g: &mut Graph, n: NodeId, level: usize) -> NodeId {
     with_number(g, BinaryOp::Ne, n, 0)
 }
 
-/// Returns the number of tiles of so many elements.
-fn tiles(g: &mut Graph, count: NodeId) -> NodeId {
-    let count = with_number(g, BinaryOp::Add, count, TILE - 1);
-    with_number(g, BinaryOp::Div, count, TILE)
-}
-
 /// Returns how many elements of a tile are left behind so many.
 fn left(g: &mut Graph, count: NodeId, skipped: NodeId) -> NodeId {
     let rest = binary(g, BinaryOp::Sub, count, skipped);
@@ -162,7 +155,7 @@ pub fn reduced(
 ) -> Vec<NodeId> {
     let of = Reduction { join, init };
     let segments = extent(g, lengths, 0);
-    let counts = mapped(g, lengths, tiles);
+    let counts = mapped(g, lengths, |g, count| ceil_div(g, count, TILE));
     let firsts = tiles_before(g, counts);
     // all but one tile of a segment are full
     let all = extent(g, values[0], 0);
@@ -193,7 +186,7 @@ pub fn reduced(
     let last = with_number(g, BinaryOp::Sub, most, 1);
     generated(g, segments, |g, segment| {
         let (count, first) = (inside(g, counts, segment), inside(g, firsts, segment));
-        let blocks = tiles(g, count);
+        let blocks = ceil_div(g, count, TILE);
         let all = tile(g, blocks, of, |g, block| {
             let skipped = with_number(g, BinaryOp::Mul, block, TILE);
             let count = left(g, count, skipped);

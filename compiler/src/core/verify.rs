@@ -13,7 +13,8 @@
 //!    part of an element.
 //! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
 //!    author's program.
-//! 7. A scan, an order and bins mention no variable of a closure; anything else is an error of the author's program, too.
+//! 7. A scan, an order and bins mention no variable of a closure; anything else is an error of the author's
+//!    program, too.
 //! 8. The steps of iterations are well-formed functions from states, and other arguments, to
 //!    states; their scalars are host scalars. Only steps have the number of a step.
 
@@ -160,8 +161,8 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
     checked && gets(step) && given.starts_with(&states) && states.iter().all(|ty| !ty.is_scalar())
 }
 
-/// Whether a node is a part of a scan or a sort, or bins, which have a launch of their own and so are stored wherever they
-/// are needed.
+/// Whether a node is a part of a scan or a sort, or bins, which have a launch of their own and so are stored
+/// wherever they are needed.
 fn is_part(g: &Graph, n: NodeId) -> bool {
     match g.op(n) {
         Op::Scan { part, .. } => *part != ScanPart::Whole,
@@ -218,7 +219,7 @@ pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
     stands_outside(g, n, what)
 }
 
-/// The same of a value that is one, or is made of some.
+/// Refuses a construct, or a value that is made of some, if it mentions variables of a closure.
 pub fn stands_outside(g: &Graph, n: NodeId, what: Apart) -> Result<()> {
     if g.is_closed(n) {
         return Ok(());

@@ -140,9 +140,9 @@ pub enum Stmt {
     /// register is true for the last arrival. Its thread then sees everything that the other
     /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
-    /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other, in
-    /// ascending order, gets the element and adds 1 to it. Each lane may count at another one, but the indices of a warp
-    /// differ in so many low bits only. Before it, the accesses of memory are ordered as by a broadcast.
+    /// GPU: counts at an element of shared memory, of u32, as one operation of the warp: one lane after the other,
+    /// in ascending order, gets the element and adds 1 to it. Each lane may count at another one, but the indices
+    /// of a warp differ in so many low bits only. Before it, the accesses of memory are ordered as by a broadcast.
     Count {
         old: Reg,
         at: Mem,

@@ -91,8 +91,8 @@ struct Order {
 }
 
 impl Order {
-    /// Orders a vector's elements by an iteration over digits, if there are enough elements, or else by one that merges.
-    /// Both stand in the program. That of the two which a call does not need has one element and no steps.
+    /// Orders a vector's elements by an iteration over digits, if there are enough elements, or else by one that
+    /// merges. Both stand in the program. That of the two which a call does not need has one element and no steps.
     ///
     /// Indices move as u32 while there are digits: twice as many then have room in a tile's shared memory.
     fn of(g: &mut Graph, x: NodeId, steps: &mut Steps) -> Order {
@@ -137,8 +137,9 @@ impl Order {
         Order { x, keys: chosen(0, key_type(ty)), indices: chosen(1, Ty::I64) }
     }
 
-    /// Returns what an operation is, if it is the ordered elements read by their indices, or those of which the ordered ones
-    /// are the negated ones: keys, which have moved with the indices, are turned back, so that nothing is gathered.
+    /// Returns what an operation is, if it is the ordered elements read by their indices, or those of which the
+    /// ordered ones are the negated ones: keys, which have moved with the indices, are turned back, so that nothing
+    /// is gathered.
     fn sorted(&self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let Op::Map(lambda, srcs) = op else { return None };
         let Op::Elem(x, at) = g.op(lambda.body) else { return None };
@@ -156,7 +157,8 @@ impl Order {
         Some(g.add(Op::Map(lambda, vec![self.keys])))
     }
 
-    /// Returns the operation that makes the ordered elements of those of another vector, and these of the ordered ones.
+    /// Returns the operation that makes the ordered elements of those of another vector, and these of the ordered
+    /// ones.
     fn negation_of(&self, g: &Graph, other: NodeId) -> Option<UnaryOp> {
         let Op::Map(lambda, srcs) = g.op(self.x) else { return None };
         let Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Not), own) = *g.op(lambda.body) else { return None };
@@ -218,8 +220,8 @@ fn key(g: &mut Graph, x: NodeId, ty: Ty) -> NodeId {
     g.add(Op::Select(is_number, ordered, greatest))
 }
 
-/// The value for which an integer stands, as [`key`] makes it. That of NaNs is one of theirs, which no result tells from
-/// another one (semantics 2.4).
+/// The value for which an integer stands, as [`key`] makes it. That of NaNs is one of theirs, which no result tells
+/// from another one (semantics 2.4).
 fn value(g: &mut Graph, key: NodeId, ty: Ty) -> NodeId {
     let of = key_type(ty);
     if !ty.is_float() {

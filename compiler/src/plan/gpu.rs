@@ -110,11 +110,12 @@ pub enum Grid {
     /// A block joins the parts of this many neighbouring places of segments. Launched only behind a variant
     /// whose grid is `Parts`.
     Joins(u32),
-    /// A block fills this many of the bins of all parts, which are segments. The next variant in the list, whose grid is
+    /// A block fills this many of the bins of all parts, which are segments. The next variant in the list, whose
+    /// grid is
     /// `Shares`, is launched behind this one.
     Fills(u32),
-    /// Blocks share the elements of a part: as many as it has times this number of bins. Launched only behind a variant
-    /// whose grid is `Fills`.
+    /// Blocks share the elements of a part: as many as it has times this number of bins. Launched only behind a
+    /// variant whose grid is `Fills`.
     Shares(u32),
     /// One block.
     One,
@@ -193,7 +194,8 @@ impl Grid {
         }
     }
 
-    /// Whether another kernel is launched behind the variant, to join what it leaves in scratch or join to what it fills.
+    /// Whether another kernel is launched behind the variant, to join what it leaves in scratch or join to what it
+    /// fills.
     pub fn leaves_parts(&self) -> bool {
         matches!(self, Grid::Panels { .. } | Grid::Parts(_) | Grid::Fills(_))
     }

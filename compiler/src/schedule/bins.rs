@@ -1,5 +1,5 @@
-//! Reductions into bins ([`crate::core::bins`]) as launches: the index space is that of the parts, and a fused group has one
-//! array of bins.
+//! Reductions into bins ([`crate::core::bins`]) as launches: the index space is that of the parts, and a fused
+//! group has one array of bins.
 
 use super::destinations::{Tests, in_short};
 use super::element::element;

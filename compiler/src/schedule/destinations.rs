@@ -1,9 +1,9 @@
-//! What an element's destination among bins says of itself: the least and the greatest number that it can be, so that what
-//! is inside of all bins is not tested. And destinations in fewer operations: with a test that always holds left out, and floats that
-//! are clamped to few bins as integers of 32 bits.
+//! What an element's destination among bins says of itself: the least and the greatest number that it can be, so
+//! that what is inside of all bins is not tested. And destinations in fewer operations: with a test that always
+//! holds left out, and floats that are clamped to few bins as integers of 32 bits.
 
 use crate::core::{Graph, NodeId, Op};
-use crate::kernel::Expr;
+use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The least and the greatest value of an integer.
@@ -90,8 +90,16 @@ impl Tests {
         Tests { low: least < 0, high }
     }
 
+    /// Returns what is done if it is one.
+    pub fn guarded(self, at: &Expr, count: &Expr, update: Stmt) -> Stmt {
+        match self.condition(at, count) {
+            Some(is_inside) => Stmt::If(is_inside, vec![update], vec![]),
+            None => update,
+        }
+    }
+
     /// Returns the condition that it is one; `None` if it always is.
-    pub fn condition(self, at: &Expr, count: &Expr) -> Option<Expr> {
+    fn condition(self, at: &Expr, count: &Expr) -> Option<Expr> {
         let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(0));
         let high = Expr::binary(BinaryOp::Lt, at.clone(), count.clone());
         match (self.low, self.high) {

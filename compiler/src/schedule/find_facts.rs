@@ -49,11 +49,25 @@ impl LaunchContext<'_, '_> {
     fn find_facts_of_bins(&mut self, bins: &Bins) {
         let index = self.g.sample_index(1)[0].1;
         let own = bins.element(&mut self.g, index);
-        let of_element = work::of_roots(&mut self.g, own.clone(), &[]).0;
         // elements go anywhere, so that no output may be an input
-        self.facts.accesses = Accesses::of_values(self, own.clone(), &own, index);
-        self.facts.cost = of_element.saturating_mul(OF_PART);
-        self.facts.grain = 1;
+        let others = own.clone();
+        self.find_facts_of_elements((own, &others), index, Some(OF_PART));
+    }
+
+    /// Finds the facts about what is computed of each element, `own`, and what is read at other indices. A unit of
+    /// work has so many elements, if it has more than one.
+    fn find_facts_of_elements(
+        &mut self,
+        (own, others): (Vec<NodeId>, &[NodeId]),
+        index: NodeId,
+        of_unit: Option<u32>,
+    ) {
+        let of_element = work::of_roots(&mut self.g, own.clone(), &[]).0;
+        self.facts.accesses = Accesses::of_values(self, own, others, index);
+        if let Some(of_unit) = of_unit {
+            self.facts.cost = of_element.saturating_mul(of_unit);
+            self.facts.grain = 1;
+        }
     }
 
     /// Finds the facts about a whole scan, given its parts.
@@ -77,23 +91,16 @@ impl LaunchContext<'_, '_> {
             // elements go anywhere, so that no output may be an input
             others.extend(&own);
         }
-        let of_element = work::of_roots(&mut self.g, own.clone(), &[]).0;
-        self.facts.accesses = Accesses::of_values(self, own, &others, index);
-        if scan.part != ScanPart::Before {
-            self.facts.cost = of_element.saturating_mul(SCAN_TILE as u32);
-            self.facts.grain = 1;
-        }
+        let of_unit = (scan.part != ScanPart::Before).then_some(SCAN_TILE as u32);
+        self.find_facts_of_elements((own, &others), index, of_unit);
     }
 
     /// Finds the facts about a step of a radix sort, whose unit of work is a tile.
     fn find_facts_of_sort(&mut self, step: &RadixStep, items: &[Item]) {
         let index = self.g.sample_index(1)[0].1;
         let own = step.sample(&mut self.g, items, index);
-        let of_element = work::of_roots(&mut self.g, own.clone(), &[]).0;
         // elements go anywhere, so that no output may be an input
         let others: Vec<NodeId> = own.iter().copied().chain(step.begin(&mut self.g, index)).collect();
-        self.facts.accesses = Accesses::of_values(self, own, &others, index);
-        self.facts.cost = of_element.saturating_mul(DIGIT_TILE as u32);
-        self.facts.grain = 1;
+        self.find_facts_of_elements((own, &others), index, Some(DIGIT_TILE as u32));
     }
 }

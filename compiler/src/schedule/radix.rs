@@ -1,5 +1,5 @@
-//! The steps of a radix sort ([`crate::core::digits`]) as launches: the counts of digits in each tile, and the moves of
-//! elements to where their digits go. A launch has one step, and the unit of its work is a tile.
+//! The steps of a radix sort ([`crate::core::digits`]) as launches: the counts of digits in each tile, and the
+//! moves of elements to where their digits go. A launch has one step, and the unit of its work is a tile.
 //!
 //! No output is an input: a tile stores to places whose elements another tile may not have read.
 
@@ -64,13 +64,8 @@ impl RadixStep {
     pub fn sample(&self, g: &mut Graph, items: &[Item], index: NodeId) -> Vec<NodeId> {
         let mut all = vec![self.digit(g, index)];
         if self.moves() {
-            all.extend(items.iter().map(|it| moved(g, it, index)));
+            all.extend(items.iter().map(|it| element(g, it.node, index)));
         }
         all
     }
-}
-
-/// Returns the element of a moved item at an index of its source.
-pub fn moved(g: &mut Graph, it: &Item, index: NodeId) -> NodeId {
-    element(g, it.node, index)
 }

@@ -5,8 +5,8 @@ use arraygpu_compiler::core::{NodeId, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 
 impl Gen<'_> {
-    /// The elements of a vector that a condition keeps, and a value behind them. The number of these and the order may be in
-    /// scope, too.
+    /// The elements of a vector that a condition keeps, and a value behind them. The number of these and the order
+    /// may be in scope, too.
     pub(super) fn filtered(&mut self, x: NodeId) -> NodeId {
         self.note("filter");
         let left_out = self.map_of(x, Ty::Bool);

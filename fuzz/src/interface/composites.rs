@@ -7,8 +7,8 @@ use arraygpu_capi::abi::AgpuNode;
 use arraygpu_capi::*;
 use std::ffi::CStr;
 
-/// Composites with the kinds of their operands, the components of their operator, and the kinds of their values. Some ask for
-/// operands that the kinds do not promise: truth values, i64.
+/// Composites with the kinds of their operands, the components of their operator, and the kinds of their values.
+/// Some ask for operands that the kinds do not promise: truth values, i64.
 const COMPOSITES: [(&CStr, &[Sort], i32, &[Sort]); 16] = [
     (c"scan", &[Sort::Vector, Sort::Scalar], 1, &[Sort::Vector]),
     (c"scan_exclusive", &[Sort::Vector, Sort::Scalar], 1, &[Sort::Vector]),

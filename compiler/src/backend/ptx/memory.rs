@@ -289,10 +289,10 @@ fn list(words: &[Operand]) -> String {
     if let [one] = words { one.to_string() } else { format!("{{{}}}", List(words)) }
 }
 
-/// The selector of `prmt.b32` that extends an integer of one or two bytes, element `at` of a word, to 32 bits, beside 0 as
-/// the other operand: its bytes, and then zeros, or copies of its sign. `bfe` does the same, but ptxas joins it and a
-/// conversion to a float to one instruction (`I2F.U8`), of which a multiprocessor has a quarter of the rate of a
-/// permutation and a conversion of 32 bits.
+/// The selector of `prmt.b32` that extends an integer of one or two bytes, element `at` of a word, to 32 bits,
+/// beside 0 as the other operand: its bytes, and then zeros, or copies of its sign. `bfe` does the same, but ptxas
+/// joins it and a conversion to a float to one instruction (`I2F.U8`), of which a multiprocessor has a quarter of
+/// the rate of a permutation and a conversion of 32 bits.
 fn extension(ty: Ty, at: usize) -> u32 {
     const ZERO: u32 = 4;
     const SIGN: u32 = 8;

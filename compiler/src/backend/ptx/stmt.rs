@@ -180,9 +180,9 @@ impl<'a> Emitter<'a> {
         code!(self, "{end}:");
     }
 
-    /// Counts at elements of shared memory, one lane after the other: the lanes of one element add their number, and the
-    /// first of them stores the sum. Which lanes these are is found bit by bit: `match.any` takes time for each of the
-    /// elements, of which there are up to 32.
+    /// Counts at elements of shared memory, one lane after the other: the lanes of one element add their number,
+    /// and the first of them stores the sum. Which lanes these are is found bit by bit: `match.any` takes time for
+    /// each of the elements, of which there are up to 32.
     fn count(&mut self, old: Reg, at: Mem, index: &Expr, bits: u32) {
         let (address, index, dest) = (self.address(at, index), self.value(index), self.regs.of(old));
         let [peers, one, other, all] = [Ty::U32; 4].map(|ty| self.regs.fresh(ty));

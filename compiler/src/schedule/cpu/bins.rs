@@ -1,5 +1,5 @@
-//! Bins: the unit of work is a part of the elements, whose bins no other thread has. They are a row of the result, and the
-//! elements are joined there one after another. The rows are joined by the launch behind this one.
+//! Bins: the unit of work is a part of the elements, whose bins no other thread has. They are a row of the result,
+//! and the elements are joined there one after another. The rows are joined by the launch behind this one.
 
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -25,11 +25,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, bins: &Bins) -> Result<Vec
     let value = values.pop().expect("the element");
     let at = bind(l, "at", values.pop().expect("its destination"), &mut of_element);
     let update = Stmt::Update(bins.op, mem, bin(l, mem, part, &at), value);
-    let tests = bins.tests(&mut l.launch.g);
-    of_element.push(match tests.condition(&at, &count) {
-        Some(is_inside) => Stmt::If(is_inside, vec![update], vec![]),
-        None => update,
-    });
+    of_element.push(bins.tests(&mut l.launch.g).guarded(&at, &count, update));
     body.push(Stmt::Seq(i, begin, end, of_element));
     Ok(vec![Stmt::For(part, Expr::TileBegin, Expr::TileEnd.min(l.launch.count()), body)])
 }

@@ -1,5 +1,5 @@
-//! The steps of a radix sort, each thread for tiles of its own: it counts the digits of a tile, or moves the tile's elements
-//! in order, with the place of each digit's next element in a local array.
+//! The steps of a radix sort, each thread for tiles of its own: it counts the digits of a tile, or moves the tile's
+//! elements in order, with the place of each digit's next element in a local array.
 
 use crate::core::digits::{DIGIT_TILE, DIGITS};
 use crate::error::Result;

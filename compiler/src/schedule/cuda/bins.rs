@@ -1,17 +1,18 @@
-//! Bins: partial results of reductions into bins, by operations of the memory that join a value to an element (atomics).
-//! The order in which they arrive is free, because the operators are exact.
+//! Bins: partial results of reductions into bins, by operations of the memory that join a value to an element
+//! (atomics). The order in which they arrive is free, because the operators are exact.
 //!
-//! Few bins lie in shared memory: a block has a part of the elements, joins them there, and stores its bins as the part's row
-//! of the result. Up to 256 bins have a copy for each warp, so that fewer lanes meet at one. Counts are of 32 bits there:
-//! a part has fewer elements, and processors join ones to one 32-bit word in one step. More bins lie in the result: a first
-//! kernel fills it, and the blocks of a second one share a part.
+//! Few bins lie in shared memory: a block has a part of the elements, joins them there, and stores its bins as the
+//! part's row of the result. Up to 256 bins have a copy for each warp, so that fewer lanes meet at one. Counts are
+//! of 32 bits there: a part has fewer elements, and processors join ones to one 32-bit word in one step. More bins
+//! lie in the result: a first kernel fills it, and the blocks of a second one share a part.
 //!
-//! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. Rows are joined by the launch behind.
+//! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. Rows are joined by the launch
+//! behind.
 
 pub mod place;
 
 use super::elements::Elements;
-use super::expressions::{int32, thread, to_i64};
+use super::expressions::{int32, thread, to_i64, warp_number};
 use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use crate::core::NodeId;
@@ -87,8 +88,8 @@ fn list(
     }
 }
 
-/// Returns how many neighbours have 16 bytes in the widest array that is read by elements, or fewer if their code is too
-/// long to be repeated.
+/// Returns how many neighbours have 16 bytes in the widest array that is read by elements, or fewer if their code
+/// is too long to be repeated.
 fn vector_width(l: &LaunchContext) -> Option<i64> {
     let widest = l.facts.accesses.pointwise().map(|x| l.g.ty(*x).elem.size()).max()?;
     let affordable = (MOST_OPERATIONS / of_element(l)).max(1);
@@ -149,8 +150,7 @@ impl Code<'_> {
         })?;
         out.push(Stmt::Barrier);
         let share = self.share(l, &part, (Expr::int(0), Expr::int(1)), &mut out);
-        let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-        let first = if copies > 1 { to_i64(warp.times(int32(bins as i32))) } else { Expr::int(0) };
+        let first = if copies > 1 { to_i64(warp_number().times(int32(bins as i32))) } else { Expr::int(0) };
         let first = bind(l, "first", first, &mut out);
         let op = self.bins.op;
         self.elements(l, &share, &mut out, &|_, at, value| {
@@ -226,8 +226,8 @@ impl Code<'_> {
         Share { begin, end, number, blocks }
     }
 
-    /// Writes the loops over a block's elements: whole chunks, several elements of a thread at once, and the last chunk,
-    /// which may have fewer, one by one.
+    /// Writes the loops over a block's elements: whole chunks, several elements of a thread at once, and the last
+    /// chunk, which may have fewer, one by one.
     fn elements(
         &self,
         l: &mut Lower,
@@ -287,12 +287,8 @@ impl Code<'_> {
         let mut values = values.into_iter();
         let at = bind(l, "at", values.next().expect("the destination"), out);
         let value = values.next().expect("the element");
-        let is_inside = self.tests.condition(&at, &self.count);
-        let update = update(l, at, value);
-        out.push(match is_inside {
-            Some(is_inside) => Stmt::If(is_inside, vec![update], vec![]),
-            None => update,
-        });
+        let update = update(l, at.clone(), value);
+        out.push(self.tests.guarded(&at, &self.count, update));
     }
 }
 

@@ -1,10 +1,15 @@
 //! Short names for the expressions of kernel IR that most strategies need.
 
-use crate::kernel::{Expr, Gpu};
+use crate::kernel::{Expr, Gpu, WARP};
 use crate::scalar::{BinaryOp, Ty};
 
 pub fn thread() -> Expr {
     Expr::Place(Gpu::Thread)
+}
+
+/// Returns the number of the thread's warp in its block.
+pub fn warp_number() -> Expr {
+    shifted(thread(), WARP.into())
 }
 
 pub fn int32(x: i32) -> Expr {

@@ -6,11 +6,11 @@
 //! once at a counter of all groups. If one last block joined the results of all tiles instead, 2^26
 //! elements would take 10 us more.
 
-use super::expressions::{int32, thread, to_i64};
+use super::expressions::{int32, thread, to_i64, warp_number};
 use super::tree::{Column, StoredValues, join_warps, variables, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::read;
@@ -167,7 +167,7 @@ impl UpperLevels<'_> {
         let (mut out, mut columns, mut joins) = (Vec::new(), Vec::new(), Vec::new());
         let c = self.column;
         let width = bind(l, "width", end.clone().minus(base.clone()), &mut out);
-        let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+        let warp = warp_number();
         let each = by_reduction(self.reductions, self.shared).zip(by_reduction(self.reductions, self.totals));
         for ((r, shared), (_, totals)) in each {
             let width = width_of(l, r, &width);

@@ -1,31 +1,32 @@
 //! The steps of a radix sort, a block for each tile.
 //!
 //! A warp has 512 neighbours of the tile, and its lanes count them row by row, one lane after the other
-//! ([`Stmt::Count`]), at a counter of the warp for each digit. What a lane gets is how many elements with its digit come
-//! before its own in the warp, so that elements with equal digits keep their order. The sums of the warps' counters are
-//! the tile's counts.
+//! ([`Stmt::Count`]), at a counter of the warp for each digit. What a lane gets is how many elements with its digit
+//! come before its own in the warp, so that elements with equal digits keep their order. The sums of the warps'
+//! counters are the tile's counts.
 //!
-//! To move the tile's elements, what stands before each warp's counters is added: the place of each element in the order
-//! of the tile. Elements are stored there in shared memory, array by array, and from there where they go, so that
-//! neighbouring threads store to neighbouring addresses but where a digit ends (D. Merrill, A. Grimshaw, "High performance
-//! and scalable radix sorting", 2011). Places behind the last element have the last digit: they come behind all elements
-//! of their tile, and are not stored.
+//! To move the tile's elements, what stands before each warp's counters is added: the place of each element in the
+//! order of the tile. Elements are stored there in shared memory, array by array, and from there where they go, so
+//! that neighbouring threads store to neighbouring addresses but where a digit ends (D. Merrill, A. Grimshaw, "High
+//! performance and scalable radix sorting", 2011). Places behind the last element have the last digit: they come
+//! behind all elements of their tile, and are not stored.
 
 use super::elements::Elements;
-use super::expressions::{int32, thread, to_i64};
+use super::expressions::{int32, thread, to_i64, warp_number};
 use super::segments::lane;
 use super::thread_layout::ThreadLayout;
-use super::variant::{Choice, Guards, Variant, VariantGroup};
+use super::variant::{Choice, Guards, VariantGroup};
 use crate::core::NodeId;
 use crate::core::digits::{DIGIT_TILE, DIGITS};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
-use crate::plan::gpu::{Grid, Profit};
+use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
+use crate::schedule::element::element;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
-use crate::schedule::radix::{RadixStep, moved};
+use crate::schedule::radix::RadixStep;
 use std::rc::Rc;
 
 /// The threads of a block, each of which has one digit.
@@ -42,21 +43,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let step = RadixStep::of(&l.g, &fused.items)?;
     let inner = Rc::new(Interior::whole(fused));
     let group = |strided: bool, list: &[(&str, Guards)]| {
-        let variant = |(suffix, guards): &(&str, Guards)| Variant {
-            suffix: suffix.to_string(),
-            guards: *guards,
-            profit: Profit::default(),
-            noalias: guards.noalias,
-        };
-        VariantGroup {
-            layout: ThreadLayout { v: 1, strided, threads: THREADS, ..Default::default() },
-            choice: Choice::RadixSort(step),
-            inner: inner.clone(),
-            variants: list.iter().map(variant).collect(),
-            may_be_left_out: true,
-            stencils: Vec::new(),
-            transposed: Vec::new(),
-        }
+        let layout = ThreadLayout { v: 1, strided, threads: THREADS, ..Default::default() };
+        VariantGroup::guarded(Choice::RadixSort(step), layout, &inner, list)
     };
     let contiguous = Guards::contiguous();
     let usual = ("", contiguous.narrow().noalias());
@@ -82,8 +70,7 @@ pub fn main(
 ) -> Result<(Vec<Stmt>, Grid)> {
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warp = bind(l, "warp", warp, &mut out);
+    let warp = bind(l, "warp", warp_number(), &mut out);
     let n = step.length(&mut l.launch.g);
     let (n, tiles) = (l.launch.host(n), l.launch.host(step.tiles()));
     let tile = bind(l, "tile", to_i64(Expr::Place(Gpu::Block)), &mut out);
@@ -142,7 +129,8 @@ impl Code<'_> {
         }
     }
 
-    /// Returns the values of some nodes of each of the thread's elements. Beyond the last element it has that one again.
+    /// Returns the values of some nodes of each of the thread's elements. Beyond the last element it has that one
+    /// again.
     fn load(
         &self,
         l: &mut Lower,
@@ -183,8 +171,8 @@ impl Code<'_> {
         Ok(regs.iter().map(|own| own.iter().map(|r| Expr::Reg(*r)).collect()).collect())
     }
 
-    /// Counts the digits of the thread's elements. Returns of each its digit, from [`RANK_BITS`] on, and how many elements
-    /// with that digit come before it in the warp: one register for both.
+    /// Counts the digits of the thread's elements. Returns of each its digit, from [`RANK_BITS`] on, and how many
+    /// elements with that digit come before it in the warp: one register for both.
     fn ranks(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let digits = self.load(l, &[Ty::I32], |l, i| vec![self.step.digit(&mut l.launch.g, i)], out)?;
         let mut ranks = Vec::new();
@@ -228,8 +216,9 @@ impl Code<'_> {
         }
     }
 
-    /// Returns the place of each of the thread's elements in the order of the tile, and the arrays that say where the
-    /// elements of a place go: the digit of each place, and for each digit the distance from the places to where they go.
+    /// Returns the place of each of the thread's elements in the order of the tile, and the arrays that say where
+    /// the elements of a place go: the digit of each place, and for each digit the distance from the places to
+    /// where they go.
     fn places(&self, l: &mut Lower, ranks: &[Expr], total: &Expr, out: &mut Vec<Stmt>) -> Result<Places> {
         let sums = l.k.share("sums", Ty::U32, WARPS as u32);
         let up_to = self.scan_warp(l, total, out);
@@ -296,7 +285,7 @@ impl Code<'_> {
                 // others may still read the array that was there before
                 out.push(Stmt::Barrier);
             }
-            let values = self.load(l, &[ty], |l, i| vec![moved(&mut l.launch.g, it, i)], out)?;
+            let values = self.load(l, &[ty], |l, i| vec![element(&mut l.launch.g, it.node, i)], out)?;
             for (place, value) in places.own.iter().zip(values.concat()) {
                 out.push(Stmt::Store(stage, place.clone(), cast(value, ty, of_stage)));
             }

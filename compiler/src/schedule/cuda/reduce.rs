@@ -10,7 +10,7 @@
 //! long, because only a quarter as many threads read at once (`bench/NOTES.md`).
 
 use super::elements::{Elements, store_single, stored, words};
-use super::expressions::{int32, thread, to_i64};
+use super::expressions::{int32, thread, to_i64, warp_number};
 use super::levels::{self, ReductionBlock, TEAMS, THREADS};
 use super::thread_layout::ThreadLayout;
 use super::tree::{Column, WARPS, join_warps, named_values, variables, width_of};
@@ -149,8 +149,7 @@ pub fn begin(
 ) -> ThreadOfReduction {
     let n = l.launch.count();
     let column = Column::new(l, out);
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warp = bind(l, "warp", warp, out);
+    let warp = bind(l, "warp", warp_number(), out);
     let side = Expr::binary(BinaryOp::Shr, thread(), int32(COLUMNS.trailing_zeros() as i32));
     let side = bind(l, "side", side, out);
     let count = bind(l, "tiles", tiles(n), out);

@@ -12,14 +12,14 @@ mod place;
 
 use super::access;
 use super::elements::Elements;
-use super::expressions::{int32, thread, to_i64};
+use super::expressions::{int32, to_i64, warp_number};
 use super::segments::lane;
 use super::thread_layout::ThreadLayout;
-use super::variant::{Choice, Guards, Variant, VariantGroup};
+use super::variant::{Choice, Guards, VariantGroup};
 use crate::core::{SCAN_CHUNK, SCAN_ROW, SCAN_TILE, ScanPart};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
-use crate::plan::gpu::{Grid, Profit};
+use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::canonical;
@@ -51,26 +51,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     }
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
     let group = |strided: bool, list: &[(&str, Guards)]| {
-        let variant = |(suffix, guards): &(&str, Guards)| Variant {
-            suffix: suffix.to_string(),
-            guards: *guards,
-            profit: Profit::default(),
-            noalias: guards.noalias,
-        };
-        VariantGroup {
-            layout: ThreadLayout {
-                v: if strided { 1 } else { SCAN_CHUNK },
-                strided,
-                threads,
-                ..Default::default()
-            },
-            choice: Choice::Scan(scan.clone()),
-            inner: inner.clone(),
-            variants: list.iter().map(variant).collect(),
-            may_be_left_out: true,
-            stencils: Vec::new(),
-            transposed: Vec::new(),
-        }
+        let v = if strided { 1 } else { SCAN_CHUNK };
+        let layout = ThreadLayout { v, strided, threads, ..Default::default() };
+        VariantGroup::guarded(Choice::Scan(scan.clone()), layout, &inner, list)
     };
     let contiguous = Guards::contiguous();
     // totals are stored for each tile, so that only an array of elements says how many elements there are
@@ -117,8 +100,7 @@ pub fn main(
     let mut out = Vec::new();
     let items = Scan::items(&l.launch.g, &fused.items);
     let lane = lane(l, WARP, &mut out);
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warp = bind(l, "warp", warp, &mut out);
+    let warp = bind(l, "warp", warp_number(), &mut out);
     let code = Code { operator: Operator::of(l, scan), scan, items: &items, fused, layout, lane, warp };
     if scan.part == ScanPart::Before {
         code.before_tiles(l, &mut out)?;

@@ -160,4 +160,22 @@ impl VariantGroup {
         let transposed = Vec::new();
         VariantGroup { layout, choice, inner, variants, may_be_left_out: false, stencils, transposed }
     }
+
+    /// Returns a group of variants for all lengths, which have these suffixes and guards.
+    pub fn guarded(
+        choice: Choice,
+        layout: ThreadLayout,
+        inner: &Rc<Interior>,
+        list: &[(&str, Guards)],
+    ) -> VariantGroup {
+        let variant = |(suffix, guards): &(&str, Guards)| Variant {
+            suffix: suffix.to_string(),
+            guards: *guards,
+            profit: Profit::default(),
+            noalias: guards.noalias,
+        };
+        let (inner, variants) = (inner.clone(), list.iter().map(variant).collect());
+        let (stencils, transposed) = (Vec::new(), Vec::new());
+        VariantGroup { layout, choice, inner, variants, may_be_left_out: true, stencils, transposed }
+    }
 }

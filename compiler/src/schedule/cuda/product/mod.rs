@@ -245,9 +245,10 @@ impl ProductBlock<'_> {
         self.origin[side].clone().plus(to_i64(self.thread_origin[side].clone())).plus(offset)
     }
 
-    /// Writes the loop over all inner indices: one for blocks inside of the matrix and one for those at its edges, or a
-    /// clamped one for all. Skinny tiles that copy rows have both and clamp at the edges, because loads are all that they
-    /// wait for, and clamped addresses take registers and instructions; panels have one, to have less code.
+    /// Writes the loop over all inner indices: one for blocks inside of the matrix and one for those at its edges,
+    /// or a clamped one for all. Skinny tiles that copy rows have both and clamp at the edges, because loads are
+    /// all that they wait for, and clamped addresses take registers and instructions; panels have one, to have less
+    /// code.
     fn k_loops(&mut self, l: &mut Lower, results: &Results, full: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let clamped = self.tile.clamped;
         let is_skinny = self.tile.sides.iter().any(|s| s.skinny);

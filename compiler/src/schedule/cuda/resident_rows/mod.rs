@@ -18,7 +18,7 @@ mod span;
 mod staged;
 mod variants;
 
-use super::expressions::{int32, thread, to_i64};
+use super::expressions::{int32, thread, to_i64, warp_number};
 use super::segments::lane;
 use crate::core::{COLUMNS, TILE, linear};
 use crate::error::Result;
@@ -39,8 +39,7 @@ pub fn main(l: &mut Lower, rows: &ResidentSegments, p: &ResidentRowsParams) -> R
     let mut out = Vec::new();
     let (n, length) = (l.launch.count(), l.launch.host(rows.length));
     let lane = lane(l, p.lanes, &mut out);
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warp = bind(l, "warp", warp, &mut out);
+    let warp = bind(l, "warp", warp_number(), &mut out);
     let (numbers, base) = match (p.blocks, p.warps) {
         (1, 1) => (rows_of_lanes(l, p, &warp, &mut out), Expr::int(0)),
         (1, _) => (vec![to_i64(Expr::Place(Gpu::Block))], first_of_warp(p, &warp)),

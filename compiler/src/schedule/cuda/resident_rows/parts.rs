@@ -11,7 +11,7 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::counter::Counter;
 use crate::schedule::cuda::elements;
-use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::is_zero;
 use crate::schedule::cuda::segments::{lane, pairs};
 use crate::schedule::facts::RowsAndColumns;
@@ -45,8 +45,7 @@ pub fn join(l: &mut Lower, facts: &RowsAndColumns, p: &ColumnsParams) -> Result<
     let mut out = Vec::new();
     let (n, length) = (l.launch.count(), l.launch.host(facts.rows.length));
     let lane = lane(l, WARP, &mut out);
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warp = bind(l, "warp", warp, &mut out);
+    let warp = bind(l, "warp", warp_number(), &mut out);
     let begin = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(COLUMNS_OF_BLOCK.into()));
     let j = bind(l, "j", begin.plus(to_i64(lane.clone())), &mut out);
     let inside = bind(l, "inside", Expr::binary(BinaryOp::Lt, j.clone(), length.clone()), &mut out);

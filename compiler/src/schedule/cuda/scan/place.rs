@@ -10,7 +10,8 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::placed_stores::stores;
 
-/// A row in shared memory has a gap behind each of so many elements, so that chunks of eight bytes lie in different banks.
+/// A row in shared memory has a gap behind each of so many elements, so that chunks of eight bytes lie in different
+/// banks.
 const SKIP: i64 = 16;
 const ROOM: i64 = SCAN_ROW + SCAN_ROW / SKIP;
 
@@ -60,9 +61,10 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Stores the elements of a full tile. Neighbours in a row, whose places are often neighbours as well, are those of
-    /// neighbouring lanes, so that a warp stores to few sectors: the partial results go from lane to lane through shared
-    /// memory, by `known`, which has them row by row. All values are computed before the first store.
+    /// Stores the elements of a full tile. Neighbours in a row, whose places are often neighbours as well, are
+    /// those of neighbouring lanes, so that a warp stores to few sectors: the partial results go from lane to lane
+    /// through shared memory, by `known`, which has them row by row. All values are computed before the first
+    /// store.
     fn place_by_lane(
         &self,
         l: &mut Lower,

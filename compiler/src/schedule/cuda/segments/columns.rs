@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counter;
-use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::{arrive, is_zero};
 use crate::schedule::cuda::tree::variables;
 use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named as bind};
@@ -79,8 +79,7 @@ struct Strip<'a> {
 pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let mut out = Vec::new();
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warp = bind(l, "warp", warp, &mut out);
+    let warp = bind(l, "warp", warp_number(), &mut out);
     let lane = lane(l, WARP, &mut out);
     let width = i64::from(WARP) * job.v;
     let strips = n.clone().plus(Expr::int(width - 1));

@@ -16,7 +16,7 @@ use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64, warp_number};
 use crate::schedule::cuda::levels::{UpperLevels, arrive, is_zero};
 use crate::schedule::cuda::tree::Column;
 use crate::schedule::lower::{Lower, named as bind};
@@ -33,8 +33,7 @@ pub const MAX_SPAN: u32 = 8;
 pub(super) fn main(l: &mut Lower, job: &Job, mapping: SegmentMapping) -> Result<Vec<Stmt>> {
     let length = l.launch.host(job.s.length);
     let mut out = Vec::new();
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warp = bind(l, "warp", warp, &mut out);
+    let warp = bind(l, "warp", warp_number(), &mut out);
     match mapping {
         SegmentMapping::Warp { lanes, columns, segments } => {
             whole_segments(l, job, (lanes, columns), segments, &mut out)?;
@@ -58,7 +57,7 @@ fn whole_segments(
     let lane = lane(l, lanes, out);
     let in_warp = Expr::binary(BinaryOp::And, thread(), int32(WARP as i32 - 1));
     let in_warp = bind(l, "mine", in_warp, out);
-    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+    let warp = warp_number();
     let first_warp = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(WARPS)));
     let begin =
         bind(l, "begin", first_warp.plus(to_i64(warp)).times(Expr::int(per_lanes * groups_per_warp)), out);
