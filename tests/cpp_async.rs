@@ -37,6 +37,7 @@ func @pick(%x: [f32], %indices: [i64]) -> (result: [f32]) {
 "#;
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn streams_events_and_futures() {
     let folder = tempfile::tempdir().unwrap();
     let archives = [("examples", EXAMPLES), ("checks", CHECKS)];

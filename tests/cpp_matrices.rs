@@ -5,6 +5,7 @@ mod cpp_program;
 use cpp_program::{package, run};
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn classes() {
     let folder = tempfile::tempdir().unwrap();
     for compiler in ["g++", "clang++"] {

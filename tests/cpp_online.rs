@@ -1,4 +1,5 @@
-//! Expressions, views and staging in C++: programs that check themselves, programs that must not compile, and what the headers cost a compiler.
+//! Expressions, views and staging in C++: programs that must not compile, what the headers cost a compiler, and, where
+//! they are asked for (`-- --ignored`), programs that check themselves, by every compiler that is there.
 
 mod cpp_program;
 
@@ -27,46 +28,55 @@ fn run(source: &str) {
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn expressions() {
     run("expressions.cpp");
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn expression_limits() {
     run("expression_limits.cpp");
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn moments() {
     run("moments.cpp");
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn tuples() {
     run("tuples.cpp");
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn loops() {
     run("loops.cpp");
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn composites() {
     run("composites.cpp");
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn views() {
     run("views.cpp");
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn struct_words() {
     run("struct_words.cpp");
 }
 
 #[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn staging() {
     run("staging.cpp");
 }

@@ -184,7 +184,7 @@ fn main() {
             driver::compile_for("t", vec![f], Targets { cpu: true, cuda: false }).expect("compiles");
         let folder = tempfile::tempdir().expect("a folder");
         let compiler = cc::Compiler::find(false).expect("a C compiler");
-        let library = compiler.shared(&compiled.c_source, &level.parse().expect("a level"), folder.path());
+        let library = compiler.shared(&compiled.c_files, &level.parse().expect("a level"), folder.path());
         let library = library.expect("it compiles");
         // SAFETY: these are our own kernels, without initialisers.
         let library = unsafe { libloading::Library::new(&library) }.expect("loads");

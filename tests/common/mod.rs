@@ -123,7 +123,7 @@ fn build(compiled: &Compiled, levels: &[Level]) -> Vec<Loaded> {
     for level in levels {
         let scratch = folder.path().join(level.name);
         std::fs::create_dir(&scratch).unwrap();
-        let library = compiler.shared(&compiled.c_source, level, &scratch);
+        let library = compiler.shared(&compiled.c_files, level, &scratch);
         let library = library.unwrap_or_else(|e| panic!("{e}"));
         out.push(open(compiled, level, &library));
     }

@@ -12,7 +12,7 @@ use crate::interrupt::{self, refused};
 use crate::level::Level;
 use crate::library;
 use crate::module::Kernels;
-use arraygpu_compiler::backend::c;
+use arraygpu_compiler::backend::c::{self, File};
 use arraygpu_compiler::budget::Code;
 use arraygpu_compiler::package::{self, cc::Compiler};
 use arraygpu_compiler::schedule::CpuVariants;
@@ -63,7 +63,7 @@ pub(super) fn kernels(
     }
     let mut source = c::Source::new("program");
     code.write(source.add("main", variants.iter().map(Option::as_ref))).map_err(refused)?;
-    match compiled(&source.whole(), level) {
+    match compiled(&source.files(), level) {
         Err(e) if interrupt::is_passing(&e) => Err(e),
         Err(e) => {
             disk::note(format!("the C compiler is not used, kernels are interpreted: {}", e.message));
@@ -73,7 +73,7 @@ pub(super) fn kernels(
     }
 }
 
-fn compiled(source: &str, level: Level) -> Result<Kernels> {
+fn compiled(files: &[File], level: Level) -> Result<Kernels> {
     let level: package::level::Level = level.name().parse().map_err(refused)?;
     let name = level.name;
     let failed = |e: std::io::Error| {
@@ -81,13 +81,13 @@ fn compiled(source: &str, level: Level) -> Result<Kernels> {
     };
     let folder = tempfile::tempdir().map_err(failed)?;
     let compiler = Compiler::find(false).map_err(refused)?;
-    let key = [compiler.version.as_str(), &compiler.flags.join(" "), name, source].join("\n");
+    let key = compiler.recipe(files, &level);
     if let Some(code) = disk::get(key.as_bytes()) {
         let path = folder.path().join("program.so");
         disk::write(&path, &[&code]).map_err(failed)?;
         return load(&path, name);
     }
-    let path = compiler.shared(source, &level, folder.path()).map_err(refused)?;
+    let path = compiler.shared(files, &level, folder.path()).map_err(refused)?;
     let kernels = load(&path, name)?;
     // only a library that loads is kept: a compiler that could not read its source may have made
     // one without kernels

@@ -110,16 +110,32 @@ impl Compiler {
         Ok(Compiler { cc, ar, strict, flags, strided, version })
     }
 
-    /// Compiles the kernels of a program for one level into a shared library of their own.
-    pub fn shared(&self, source: &str, level: &Level, scratch: &Path) -> Result<PathBuf> {
-        let (file, object, library) = ("program.c", "program.o", "program.so");
-        let path = scratch.join(file);
-        std::fs::write(&path, source).map_err(|e| place::failed("write", &path, &e))?;
-        self.level(scratch, file, object, level, &["-fvisibility=default"])?;
+    /// Compiles the kernels of a program for one level into a shared library of their own. Files with
+    /// the same flags are one for the C compiler, so that it runs twice for any number of functions.
+    pub fn shared(&self, files: &[File], level: &Level, scratch: &Path) -> Result<PathBuf> {
+        let library = "program.so";
         let mut link = Command::new(&self.cc);
-        link.args(["-shared", "-Wl,--build-id=none", "-o", library, object, "-lm"]);
+        link.args(["-shared", "-Wl,--build-id=none", "-o", library]);
+        for file in c::joined("program", files) {
+            let (source, object) = (format!("{}.c", file.name), format!("{}.o", file.name));
+            let path = scratch.join(&source);
+            std::fs::write(&path, &file.text).map_err(|e| place::failed("write", &path, &e))?;
+            let flags = [self.flags_of(&file), &["-fvisibility=default"]].concat();
+            self.level(scratch, &source, &object, level, &flags)?;
+            link.arg(object);
+        }
+        link.arg("-lm");
         self.run(link, scratch, library)?;
         Ok(scratch.join(library))
+    }
+
+    /// Returns everything that a shared library of these files for a level depends on.
+    pub fn recipe(&self, files: &[File], level: &Level) -> String {
+        let mut out = format!("{}\n{}\n{level}\n", self.version, self.flags.join(" "));
+        for file in files {
+            out += &format!("{}\n{}\n", self.flags_of(file).join(" "), file.text);
+        }
+        out
     }
 
     /// Compiles kernels for a level. If the C compiler crashes (GCC 13 does for some masked vectors

@@ -93,7 +93,7 @@ impl Loaded {
 /// Compiles a program's C with the package's own flags, for a level; what the C compiler says if it
 /// is not content, warnings included.
 pub fn build(compiled: &Compiled, level: &Level, folder: &Path) -> Result<Loaded, String> {
-    let library = cc::Compiler::find(true).and_then(|cc| cc.shared(&compiled.c_source, level, folder));
+    let library = cc::Compiler::find(true).and_then(|cc| cc.shared(&compiled.c_files, level, folder));
     let library = library.map_err(|e| e.to_string())?;
     Loaded::library(compiled, level, &library)
 }

@@ -186,7 +186,7 @@ fn library(c: &Compiled, module: &mut AgpuModule) -> Result<libloading::Library,
     let all = Level::here();
     let level = all.last().ok_or("no level of x86-64")?;
     let compiler = Compiler::find(true).map_err(|e| e.to_string())?;
-    let path = compiler.shared(&c.c_source, level, folder.path()).map_err(|e| e.to_string())?;
+    let path = compiler.shared(&c.c_files, level, folder.path()).map_err(|e| e.to_string())?;
     // SAFETY: the library is our own kernels: constant data and functions, no initialisers.
     let library = unsafe { libloading::Library::new(path) }.map_err(|e| e.to_string())?;
     let symbol = format!("{}_cpu_{level}", c.name);

@@ -185,6 +185,18 @@ pub fn emit<'k>(package: &str, kernels: impl IntoIterator<Item = &'k CpuVariants
     source.whole()
 }
 
+/// Returns the files as at most two: those that are compiled with the usual effort, and the variants for
+/// arrays with any strides.
+pub fn joined(name: &str, files: &[File]) -> Vec<File> {
+    let part = |is_strided: bool, suffix: &str| {
+        let texts = files.iter().filter(|f| f.is_strided == is_strided).map(|f| f.text.as_str());
+        File { name: format!("{name}{suffix}"), text: texts.collect(), is_strided }
+    };
+    let mut parts = vec![part(false, ""), part(true, "__strided")];
+    parts.retain(|file| !file.text.is_empty());
+    parts
+}
+
 /// Returns a text of this backend, which has no strings, without comments: they have the author's
 /// lines, which change when lines above them do, and no code depends on them.
 pub fn without_comments(text: &str) -> String {

@@ -1,3 +1,6 @@
+#ifndef AGPU_PRELUDE
+#define AGPU_PRELUDE
+
 /* ---- arithmetic version 1: docs/semantics.md section 2 ----
  * Compile with -ffp-contract=off -fwrapv -fno-builtin and without -ffast-math: what is written is what is rounded. */
 #if defined(__GNUC__)
@@ -225,3 +228,5 @@ static inline uint16_t agpu_f16_of_f32(float x)
 
 #define AGPU_JOIN_(name, level) name##level
 #define AGPU_JOIN(name, level) AGPU_JOIN_(name, level)
+
+#endif
