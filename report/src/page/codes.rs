@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// How many kernels with the fewest instructions of nvcc's are shown.
 const WORST: usize = 20;
 
+/// Shorter calls, in ms, are the host's work above all, and move by a fifth from run to run.
+const SHORT: f64 = 0.03;
+
 /// Registers, instructions, spills and compile time of both compilers.
 pub fn compilers(rows: &Rows) -> Vec<Block> {
     let Some((run, kernels)) = rows.codes.compilers.last() else { return Vec::new() };
@@ -93,7 +96,11 @@ pub fn left_out(rows: &Rows) -> Vec<Block> {
     let mut blocks = vec![Block::Heading("Optimisations left out")];
     let mut all = Vec::new();
     if let Some((run, times)) = rows.codes.times.last() {
-        text += &format!(" Times are of {} functions (`{}`).", times.len(), run.file);
+        text += &format!(
+            " Times are of {} functions (`{}`), in the means those of {SHORT} ms or more.",
+            times.len(),
+            run.file
+        );
         all.push(Block::Folded { title: "Times of each function, ms".to_owned(), table: functions(times) });
     }
     blocks.extend([Block::Text(text), Block::Table(table)]);
@@ -103,7 +110,10 @@ pub fn left_out(rows: &Rows) -> Vec<Block> {
 
 /// The time without an optimisation by that with all, of each function that was measured both ways.
 fn slower<'a>(times: &'a [(String, BTreeMap<String, f64>)], name: &str) -> Vec<(f64, &'a str)> {
-    let of = |ms: &BTreeMap<String, f64>| Some(ms.get(name)? / ms.get("base")?);
+    let of = |ms: &BTreeMap<String, f64>| {
+        let base = ms.get("base").filter(|ms| **ms >= SHORT)?;
+        Some(ms.get(name)? / base)
+    };
     times.iter().filter_map(|(function, ms)| Some((of(ms)?, function.as_str()))).collect()
 }
 
