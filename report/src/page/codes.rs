@@ -4,7 +4,7 @@ use super::time;
 use crate::block::{Block, Table};
 use crate::compare::mean;
 use crate::rows::Rows;
-use crate::rows::codes::{Code, LeftOut, TwoCompilers};
+use crate::rows::codes::{Code, LeftOut, Times, TwoCompilers};
 use std::collections::BTreeMap;
 
 /// How many kernels with the fewest instructions of nvcc's are shown.
@@ -109,7 +109,7 @@ pub fn left_out(rows: &Rows) -> Vec<Block> {
 }
 
 /// The time without an optimisation by that with all, of each function that was measured both ways.
-fn slower<'a>(times: &'a [(String, BTreeMap<String, f64>)], name: &str) -> Vec<(f64, &'a str)> {
+fn slower<'a>(times: &'a [Times], name: &str) -> Vec<(f64, &'a str)> {
     let of = |ms: &BTreeMap<String, f64>| {
         let base = ms.get("base").filter(|ms| **ms >= SHORT)?;
         Some(ms.get(name)? / base)
@@ -117,7 +117,7 @@ fn slower<'a>(times: &'a [(String, BTreeMap<String, f64>)], name: &str) -> Vec<(
     times.iter().filter_map(|(function, ms)| Some((of(ms)?, function.as_str()))).collect()
 }
 
-fn functions(times: &[(String, BTreeMap<String, f64>)]) -> Table {
+fn functions(times: &[Times]) -> Table {
     let mut table = Table::new(["function", "all", "without, in order of time"]);
     for (function, ms) in times {
         let mut others: Vec<_> = ms.iter().filter(|(name, _)| *name != "base").collect();

@@ -39,13 +39,15 @@ pub struct LeftOut {
     pub without: BTreeMap<String, Code>,
 }
 
+/// A function, and ms by what is left out.
+pub type Times = (String, BTreeMap<String, f64>);
+
 /// Rows of one run each.
 #[derive(Default)]
 pub struct Codes {
     pub compilers: Vec<(Rc<Run>, Vec<TwoCompilers>)>,
     pub left_out: Vec<(Rc<Run>, Vec<LeftOut>)>,
-    /// Times of functions: the name, and ms by what is left out.
-    pub times: Vec<(Rc<Run>, Vec<(String, BTreeMap<String, f64>)>)>,
+    pub times: Vec<(Rc<Run>, Vec<Times>)>,
 }
 
 impl Codes {
