@@ -27,5 +27,6 @@ pub mod scalar;
 pub mod schedule;
 pub mod stage;
 pub mod text;
+pub mod without;
 
 pub use error::{Error, Result};

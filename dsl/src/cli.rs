@@ -16,6 +16,8 @@ use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::package::model::{c_type, cpp_class};
 use arraygpu_compiler::package::ptxas::Arch;
 use arraygpu_compiler::scalar::Ty;
+use arraygpu_compiler::without::{self, Optimisation};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use std::ffi::OsString;
 use std::io::Write;
@@ -91,6 +93,10 @@ struct Arguments {
     #[arg(long, value_name = "nodes=N,bytes=N,seconds=S")]
     budget: Option<Budget>,
 
+    /// Leave these optimisations of kernels for GPUs out, to measure what each does: no bit changes
+    #[arg(long, value_delimiter = ',', value_name = "NAME,..", value_parser = optimisation())]
+    without: Vec<Optimisation>,
+
     /// Print the functions with their C++ signatures
     #[arg(long)]
     list: bool,
@@ -127,6 +133,12 @@ fn bandwidth(text: &str) -> std::result::Result<f64, String> {
 
 fn extent(text: &str) -> std::result::Result<Extent, String> {
     text.parse().map_err(|e: compiler::Error| e.message)
+}
+
+/// Parses the name of an optimisation. The help lists all.
+fn optimisation() -> impl TypedValueParser<Value = Optimisation> {
+    PossibleValuesParser::new(Optimisation::ALL.map(Optimisation::name))
+        .try_map(|name| name.parse::<Optimisation>())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -246,7 +258,7 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     progress.say("compiling the functions");
     let has = |target| arguments.target.contains(&target);
     let targets = Targets { cpu: has(Target::Cpu), cuda: has(Target::Cuda) };
-    let compiled = package.compile_for(targets, arguments.budget)?;
+    let compiled = without::compiled(&arguments.without, || package.compile_for(targets, arguments.budget))?;
     let unsaid = arguments.explain.is_none() && !arguments.quiet;
     for warning in compiled.functions.iter().flat_map(|f| &f.warnings).filter(|_| unsaid) {
         eprintln!("{}: warning: {warning}", package.name());

@@ -4,6 +4,8 @@ use arraygpu_compiler::budget::Budget;
 use arraygpu_compiler::driver::Targets;
 use arraygpu_compiler::error::{Error, Result};
 use arraygpu_compiler::scalar::Lit;
+use arraygpu_compiler::without::Optimisation;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -51,6 +53,10 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', requires = "explain", value_name = "NAME,..")]
     pub(crate) function: Vec<String>,
 
+    /// Core IR: leave these optimisations out, to see what each does (docs/optimisations.md)
+    #[arg(long, value_delimiter = ',', value_name = "NAME,..", value_parser = optimisation())]
+    pub(crate) without: Vec<Optimisation>,
+
     /// Core IR: specialise the functions for these values of what they stage
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_name = "LITERAL,..")]
     pub(crate) stage: Vec<Lit>,
@@ -66,6 +72,12 @@ pub struct Arguments {
     /// Print the names of all passes
     #[arg(long)]
     pub(crate) list_passes: bool,
+}
+
+/// Parses the name of an optimisation. The help lists all.
+fn optimisation() -> impl TypedValueParser<Value = Optimisation> {
+    PossibleValuesParser::new(Optimisation::ALL.map(Optimisation::name))
+        .try_map(|name| name.parse::<Optimisation>())
 }
 
 /// A stage of the compiler.

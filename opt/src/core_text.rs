@@ -11,6 +11,7 @@ use arraygpu_compiler::explain;
 use arraygpu_compiler::passes::pipeline::{self, PASSES};
 use arraygpu_compiler::scalar::Lit;
 use arraygpu_compiler::stage;
+use arraygpu_compiler::without;
 
 /// The names of the passes, in the order in which they run.
 pub fn passes() -> String {
@@ -19,6 +20,10 @@ pub fn passes() -> String {
 
 /// Without options it prints the fused form.
 pub fn run(text: &str, a: &Arguments) -> Result<String> {
+    without::compiled(&a.without, || printed(text, a))
+}
+
+fn printed(text: &str, a: &Arguments) -> Result<String> {
     let dumps = |name: &str| a.dump_after.iter().any(|x| x == name || x == "all");
     if let Some(p) = a.dump_after.iter().find(|d| *d != "all" && !PASSES.iter().any(|p| p.name == **d)) {
         let list: Vec<_> = PASSES.iter().map(|p| p.name).collect();

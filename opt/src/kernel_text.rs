@@ -31,10 +31,11 @@ pub fn run(text: &str, a: &Arguments) -> Result<String> {
     let wants_stage = !(a.emit.is_empty() || as_cuda)
         || !a.dump_after.is_empty()
         || a.explain.is_some()
-        || !a.stage.is_empty();
+        || !a.stage.is_empty()
+        || !a.without.is_empty();
     if wants_stage {
         return Err(usage(
-            "--emit of other stages than cuda, --dump-after, --explain and --stage are for core IR; this text is kernel IR",
+            "--emit of other stages than cuda, --dump-after, --explain, --stage and --without are for core IR; this text is kernel IR",
         ));
     }
     let pass = |name: &String| -> Result<&Pass> {

@@ -1,5 +1,6 @@
 //! The page: what is slower than a peer first, then everything.
 
+mod codes;
 mod compiler;
 mod speed;
 
@@ -36,6 +37,8 @@ pub fn page(rows: &Rows, causes: &Causes) -> Result<Vec<Block>, String> {
     blocks.extend(processors(rows, causes)?);
     blocks.extend(compiler::compilation(rows)?);
     blocks.extend(compiler::nvcc(rows));
+    blocks.extend(codes::compilers(rows));
+    blocks.extend(codes::left_out(rows));
     blocks.extend(compiler::predictions(rows)?);
     blocks.extend(compiler::history(rows)?);
     blocks.extend(everything(&gpu));

@@ -2,6 +2,7 @@
 //!
 //! `bench/results/DEVICE-DATE-KIND.jsonl`: the name says where and when, the keys of a row which benchmark it is of.
 
+pub mod codes;
 mod forms;
 
 use forms::{GROUPS, batches, beside_torch, date_of, groups, number, one, openmp, plain, text, word};
@@ -122,6 +123,7 @@ pub struct Rows {
     /// Functions by our PTX and by nvcc's code of the same kernels, ms.
     pub nvcc: Vec<Nvcc>,
     pub calls: Vec<Call>,
+    pub codes: codes::Codes,
     /// Files of which nothing is shown.
     pub unread: Vec<String>,
     /// Rows that a benchmark marked as wrong.
@@ -200,6 +202,7 @@ impl Rows {
             + self.steps.len()
             + self.calls.len()
             + self.nvcc.len()
+            + self.codes.len()
     }
 
     fn value(&mut self, run: &Rc<Run>, value: &Value) {
@@ -207,6 +210,8 @@ impl Rows {
             || value.get("same_bits").and_then(Value::as_bool) == Some(false)
         {
             self.wrong.push(format!("{}: {value}", run.file));
+        } else if self.codes.take(run, value) {
+            // a row about machine code
         } else if let (Some(function), Some(ours), Some(nvcc)) =
             (text(value, "function"), number(value, "ours_ms"), number(value, "nvcc_ms"))
         {
@@ -294,6 +299,23 @@ mod tests {
             (run.device.as_str(), run.date.as_str(), run.said.as_str()),
             ("h200", "2026-11-21", "NVIDIA H200, torch 2.11")
         );
+    }
+
+    #[test]
+    fn rows_about_code_are_told_apart() {
+        let code = |n: u32| format!(r#"{{"registers":{n},"spills":0,"instructions":90,"seconds":0.5}}"#);
+        let both =
+            format!(r#"{{"static":"f_0","text_seconds":0.001,"ours":{},"nvcc":{}}}"#, code(20), code(30));
+        let refused =
+            format!(r#"{{"static":"g_0","text_seconds":0.001,"ours":{},"refused":"nvcc: .."}}"#, code(20));
+        let out = format!(r#"{{"switches":"f_0","all":{},"without":{{"cse":{}}}}}"#, code(20), code(25));
+        let times = r#"{"function":"f","left_out_ms":{"base":1.0,"cse":1.5}}"#;
+        let codes = rows("nvcc-static-2026-11-27.jsonl", &[&both, &refused, &out, times]).codes;
+        assert_eq!(codes.len(), 3);
+        let two = &codes.compilers[0].1;
+        assert_eq!((two.len(), two[0].nvcc.registers, two[0].seconds), (1, 30.0, (0.5, 0.001)));
+        assert_eq!(codes.left_out[0].1[0].without["cse"].registers, 25.0);
+        assert_eq!(codes.times[0].1[0].1["cse"], 1.5);
     }
 
     #[test]

@@ -18,6 +18,7 @@
 
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::without::{self, Optimisation};
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
@@ -44,7 +45,8 @@ fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     let ty = k.ty(a);
     let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem)
         && matches!(ty, Ty::I64 | Ty::U64)
-        && !matches!(**b, Expr::Lit(_));
+        && !matches!(**b, Expr::Lit(_))
+        && !without::is_left_out(Optimisation::ShortDivisions);
     if !divides && *op != BinaryOp::RemSlow {
         return;
     }

@@ -4,6 +4,7 @@
 
 use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify, widen};
 use crate::error::{Error, Result};
+use crate::without;
 
 /// A pass over a kernel.
 pub struct Pass {
@@ -46,7 +47,7 @@ pub fn run(k: &mut Kernel, narrow: bool) -> Result<()> {
         k.in_space.clear();
     }
     for (i, pass) in PASSES.iter().enumerate() {
-        if pass.only_narrow && !narrow {
+        if pass.only_narrow && !narrow || without::is_pass_left_out(pass.name) {
             continue;
         }
         (pass.run)(k);

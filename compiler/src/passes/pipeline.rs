@@ -9,6 +9,7 @@ use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::without;
 use std::sync::Arc;
 
 /// A compiler pass: its name on the command line and its function.
@@ -91,7 +92,9 @@ fn run_all(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     guard::mark(&mut f);
     for (i, pass) in PASSES.iter().enumerate() {
         interrupt::check()?;
-        f = (pass.run)(f)?;
+        if !without::is_pass_left_out(pass.name) {
+            f = (pass.run)(f)?;
+        }
         budget::check()?;
         // a check takes as long as a pass, so release builds, which also compile while a program
         // runs, check the last one only

@@ -5,11 +5,12 @@ use super::imports::{Files, Import};
 
 /// From the lowest on: a folder (or file) of `compiler/src` imports itself and what stands before
 /// it.
-const COMPILER: [&str; 18] = [
+const COMPILER: [&str; 19] = [
     "loc",
     "error",
     "interrupt",
     "budget",
+    "without",
     "scalar",
     "text",
     "core",

@@ -11,6 +11,7 @@ use super::{DYNAMIC, Emitter};
 use crate::kernel::index::split;
 use crate::kernel::{Expr, Mem};
 use crate::scalar::Ty;
+use crate::without::{self, Optimisation};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
@@ -34,9 +35,12 @@ impl<'a> Emitter<'a> {
     /// Returns the address of an element.
     pub fn address(&mut self, m: Mem, index: &Expr) -> Address<'a> {
         let strided = matches!(m, Mem::Array(a) if self.k.arrays[a as usize].strided);
-        let (part, constant) = if strided { (Some(Cow::Borrowed(index)), 0) } else { split(index) };
+        let shares = !without::is_left_out(Optimisation::Offsets);
+        let (part, constant) =
+            if strided || !shares { (Some(Cow::Borrowed(index)), 0) } else { split(index) };
         let size = self.k.mem(m).1.size() as i64;
-        let known = self.addresses.iter().flatten().find(|k| k.0 == m && k.1.as_ref() == part.as_deref());
+        let mut known = self.addresses.iter().flatten().filter(|_| shares);
+        let known = known.find(|k| k.0 == m && k.1.as_ref() == part.as_deref());
         let register = match known {
             Some(known) => known.2,
             None => {
@@ -117,6 +121,23 @@ impl<'a> Emitter<'a> {
         let base = self.regs.fresh(Ty::I64);
         code!(self, "mov.u64 {base}, {};", self.k.locals[i as usize].0);
         base
+    }
+
+    /// Returns the address among those of all state spaces. A global address is the same there, by what `parameters` leaves out.
+    pub fn generic(&mut self, m: Mem, address: Address<'a>) -> Address<'a> {
+        let space = match m {
+            Mem::Array(_) | Mem::Scratch(_) => return address,
+            Mem::Shared(_) => "shared",
+            Mem::Local(_) => "local",
+        };
+        let mut register = address.register;
+        if space == "shared" {
+            register = self.regs.fresh(Ty::I64);
+            code!(self, "cvt.u64.u32 {register}, {};", address.register);
+        }
+        let generic = self.regs.fresh(Ty::I64);
+        code!(self, "cvta.{space}.u64 {generic}, {register};");
+        Address { register: generic, ..address }
     }
 
     fn base(&self, m: Mem) -> Operand<'a> {

@@ -6,14 +6,19 @@ use super::address::Address;
 use super::regs::{List, Operand, class, memory_type, operation_type};
 use crate::kernel::{Expr, Mem, Reg};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::without::{self, Optimisation};
 
 impl<'a> Emitter<'a> {
     /// Returns the load instruction without its type.
     fn load_from(&self, m: Mem) -> &'static str {
+        if without::is_left_out(Optimisation::Spaces) {
+            return "ld";
+        }
         match m {
             Mem::Array(a) => {
-                let a = &self.k.arrays[a as usize];
-                if a.noalias { "ld.global.nc" } else { "ld.global" }
+                let read_only =
+                    self.k.arrays[a as usize].noalias && !without::is_left_out(Optimisation::ReadOnly);
+                if read_only { "ld.global.nc" } else { "ld.global" }
             }
             Mem::Shared(_) => "ld.shared",
             Mem::Scratch(_) => "ld.global",
@@ -22,6 +27,9 @@ impl<'a> Emitter<'a> {
     }
 
     fn store_to(&self, m: Mem) -> &'static str {
+        if without::is_left_out(Optimisation::Spaces) {
+            return if let Mem::Array(_) = m { "st.cs" } else { "st" };
+        }
         match m {
             Mem::Shared(_) => "st.shared",
             Mem::Local(_) => "st.local",
@@ -30,8 +38,14 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Returns the address of an element for a load or a store.
+    fn accessed(&mut self, m: Mem, index: &Expr) -> Address<'a> {
+        let address = self.address(m, index);
+        if without::is_left_out(Optimisation::Spaces) { self.generic(m, address) } else { address }
+    }
+
     pub fn load(&mut self, dest: Operand<'a>, m: Mem, index: &Expr) {
-        let (address, ty) = (self.address(m, index), self.k.mem(m).1);
+        let (address, ty) = (self.accessed(m, index), self.k.mem(m).1);
         let load = self.load_from(m);
         self.load_at(dest, load, ty, address, None);
     }
@@ -39,7 +53,7 @@ impl<'a> Emitter<'a> {
     /// Loads the element if the condition holds; otherwise nothing is read and the value is 0.
     pub fn load_if(&mut self, dest: Operand<'a>, m: Mem, index: &Expr, condition: &Expr) {
         let (c, ty) = (self.value(condition), self.k.mem(m).1);
-        let (address, load) = (self.address(m, index), self.load_from(m));
+        let (address, load) = (self.accessed(m, index), self.load_from(m));
         if ty == Ty::Bool {
             let byte = self.regs.fresh(Ty::U32);
             code!(self, "mov.b32 {byte}, 0;");
@@ -53,7 +67,7 @@ impl<'a> Emitter<'a> {
 
     /// Loads the element, which is not a bool, if `c` holds; otherwise `dest` keeps its value.
     pub fn load_when(&mut self, dest: Operand<'a>, m: Mem, index: &Expr, c: Operand<'a>) {
-        let (address, load, ty) = (self.address(m, index), self.load_from(m), self.k.mem(m).1);
+        let (address, load, ty) = (self.accessed(m, index), self.load_from(m), self.k.mem(m).1);
         self.load_at(dest, load, ty, address, Some(c));
     }
 
@@ -81,7 +95,7 @@ impl<'a> Emitter<'a> {
 
     pub fn store(&mut self, m: Mem, index: &Expr, e: &Expr) {
         let value = self.value(self.low_bits(e, self.k.mem(m).1));
-        let (address, ty, store) = (self.address(m, index), self.k.mem(m).1, self.store_to(m));
+        let (address, ty, store) = (self.accessed(m, index), self.k.mem(m).1, self.store_to(m));
         self.store_at(store, ty, address, value);
     }
 
@@ -157,7 +171,7 @@ impl<'a> Emitter<'a> {
     /// Loads neighbouring elements in one access. Elements of one and two bytes are loaded packed
     /// into words.
     pub fn load_vec(&mut self, regs: &[Reg], m: Mem, index: &Expr) {
-        let (address, ty) = (self.address(m, index), self.k.mem(m).1);
+        let (address, ty) = (self.accessed(m, index), self.k.mem(m).1);
         let mut load = self.load_from(m).to_string();
         if let Mem::Array(_) = m {
             load += &self.fetch();
@@ -211,7 +225,7 @@ impl<'a> Emitter<'a> {
         let ty = self.k.mem(m).1;
         if ty.size() >= 4 {
             let names: Vec<Operand> = values.iter().map(|e| self.value(e)).collect();
-            let (address, store) = (self.address(m, index), self.store_to(m));
+            let (address, store) = (self.accessed(m, index), self.store_to(m));
             return code!(
                 self,
                 "{store}.v{}.{} {address}, {{{}}};",
@@ -221,7 +235,7 @@ impl<'a> Emitter<'a> {
             );
         }
         let elements: Vec<(Operand, u32)> = values.iter().map(|e| self.part(e, ty)).collect();
-        let (address, store) = (self.address(m, index), self.store_to(m));
+        let (address, store) = (self.accessed(m, index), self.store_to(m));
         let (each, size) = (values.len().min(4 / ty.size()), ty.size() as u32);
         let words: Vec<Operand> = elements.chunks(each).map(|group| self.packed(group, size)).collect();
         let access = format!("{store}{}", packed(words.len(), each * 8 * ty.size()));

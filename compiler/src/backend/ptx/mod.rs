@@ -26,6 +26,7 @@ mod stmt;
 use crate::kernel::{Expr, Kernel, Mem, Stmt, parts};
 use crate::loc::Loc;
 use crate::scalar::Ty;
+use crate::without::{self, Optimisation};
 use params::{Params, ascii};
 use regs::{Operand, Regs};
 use std::fmt::{self, Display, Formatter, Write};
@@ -161,7 +162,12 @@ impl<'a> Emitter<'a> {
         let k = self.k;
         for i in 0..self.params.list.len() {
             if self.params.list[i].pointer.is_some() {
-                let (generic, global) = (self.regs.fresh(Ty::I64), Operand::Arg(i));
+                let global = Operand::Arg(i);
+                if without::is_left_out(Optimisation::Spaces) {
+                    code!(self, "ld.param.u64 {global}, [arg{i}];");
+                    continue;
+                }
+                let generic = self.regs.fresh(Ty::I64);
                 code!(self, "ld.param.u64 {generic}, [arg{i}];");
                 code!(self, "cvta.to.global.u64 {global}, {generic};");
             } else if i < self.params.ins {

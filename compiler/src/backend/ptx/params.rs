@@ -2,6 +2,7 @@
 
 use crate::kernel::Kernel;
 use crate::scalar::Ty;
+use crate::without::{self, Optimisation};
 
 /// Replaces characters that are not ASCII, which PTX does not allow even in comments.
 pub(super) fn ascii(text: &str) -> String {
@@ -20,7 +21,10 @@ impl Param {
     /// Returns the declaration of the parameter.
     pub(super) fn declare(&self, i: usize) -> String {
         match self.pointer {
-            Some(align) => format!("    .param .u64 .ptr .global .align {align} arg{i} /* {} */", self.note),
+            Some(align) => {
+                let space = if without::is_left_out(Optimisation::Spaces) { "" } else { " .global" };
+                format!("    .param .u64 .ptr{space} .align {align} arg{i} /* {} */", self.note)
+            }
             None => format!("    .param .b64 arg{i} /* {} */", self.note),
         }
     }
