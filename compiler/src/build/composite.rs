@@ -14,23 +14,29 @@
 //! | composite | operands | values |
 //! |---|---|---|
 //! | `scan`, `scan_exclusive`, by an operator of k components | k vectors, k initial values | k vectors |
+//! | `scan_rows`, `scan_cols`, `scan_planes`, each with `_exclusive` as well | k arrays of two or three axes (planes: three), k initial values | k arrays |
 //! | `argsort`, `argsort_descending` | a vector | the indices |
 //! | `sort`, `sort_descending` | keys, further vectors | all of them in the order of the keys |
 //! | `segmented_reduce`, by an operator of k components | k vectors, k initial values, the offsets | k vectors |
 //! | `filter` | truth values, vectors | the vectors with the kept elements first, the order, the number of these |
 //! | `unique` | a vector | the same where runs begin |
 //! | `run_lengths` | the order and number of `unique`, and where the last run ends if not at the end | their lengths |
+//! | `reduce_by_key`, by an operator of k components | k vectors, k initial values, the operands of `run_lengths` | k vectors, the reductions of the runs |
 //! | `destinations`, `_ignored`, `_clamped` | indices, the length n | where elements go; none of 0 to n - 1 is nowhere |
 //! | `histogram` | destinations, n | how many are 0, 1, .. n - 1 |
 //! | `scatter` | destinations, n, k vectors, k values | k vectors |
 //! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
 //! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
 
+mod lines;
+mod segments;
+
 use super::Builder;
 use crate::core::bins::Bins;
 use crate::core::destinations::{self, Outside};
+use crate::core::scan_lines::Along;
 use crate::core::verify::{self, Apart};
-use crate::core::{Lambda, NodeId, Op, Type, orders, segments};
+use crate::core::{Lambda, NodeId, Op, Type, orders};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::{Error, Result};
 
@@ -54,6 +60,12 @@ macro_rules! composites {
 composites! {
     Scan "scan"
     ScanExclusive "scan_exclusive"
+    ScanRows "scan_rows"
+    ScanRowsExclusive "scan_rows_exclusive"
+    ScanCols "scan_cols"
+    ScanColsExclusive "scan_cols_exclusive"
+    ScanPlanes "scan_planes"
+    ScanPlanesExclusive "scan_planes_exclusive"
     Argsort "argsort"
     ArgsortDescending "argsort_descending"
     Sort "sort"
@@ -62,6 +74,7 @@ composites! {
     Filter "filter"
     Unique "unique"
     RunLengths "run_lengths"
+    ReduceByKey "reduce_by_key"
     Filled "filled"
     Destinations "destinations"
     DestinationsIgnored "destinations_ignored"
@@ -77,10 +90,27 @@ impl Composite {
         Composite::ALL.iter().copied().find(|one| one.name() == name)
     }
 
+    /// Which parts of arrays it scans, and whether without each element itself.
+    fn lines(self) -> Option<(Along, bool)> {
+        match self {
+            Composite::ScanRows => Some((Along::Rows, false)),
+            Composite::ScanRowsExclusive => Some((Along::Rows, true)),
+            Composite::ScanCols => Some((Along::Columns, false)),
+            Composite::ScanColsExclusive => Some((Along::Columns, true)),
+            Composite::ScanPlanes => Some((Along::Planes, false)),
+            Composite::ScanPlanesExclusive => Some((Along::Planes, true)),
+            _ => None,
+        }
+    }
+
     /// What is refused inside of a closure.
     fn apart(self) -> Apart {
         match self {
-            Composite::Scan | Composite::ScanExclusive | Composite::SegmentedReduce => Apart::Scan,
+            _ if self.lines().is_some() => Apart::Scan,
+            Composite::Scan
+            | Composite::ScanExclusive
+            | Composite::SegmentedReduce
+            | Composite::ReduceByKey => Apart::Scan,
             Composite::Destinations
             | Composite::DestinationsIgnored
             | Composite::DestinationsClamped
@@ -93,8 +123,9 @@ impl Composite {
 
     /// Whether it takes an operator.
     fn takes_operator(self) -> bool {
-        use Composite::{Scan, ScanExclusive, ScatterReduce, SegmentedReduce};
-        matches!(self, Scan | ScanExclusive | SegmentedReduce | ScatterReduce)
+        use Composite::{ReduceByKey, Scan, ScanExclusive, ScatterReduce, SegmentedReduce};
+        self.lines().is_some()
+            || matches!(self, Scan | ScanExclusive | SegmentedReduce | ReduceByKey | ScatterReduce)
     }
 }
 
@@ -120,10 +151,11 @@ impl Builder {
         self.check(which, of)?;
         let name = which.name();
         let values = match which {
+            _ if which.lines().is_some() => self.scanned_lines(which, of)?,
             Composite::Scan => self.scans(name, of)?,
             Composite::ScanExclusive => {
                 let scans = self.scans(name, of)?;
-                segments::exclusive(self.graph(), &scans, &of.values[of.components()..])
+                crate::core::segments::exclusive(self.graph(), &scans, &of.values[of.components()..])
             }
             Composite::Argsort | Composite::ArgsortDescending => vec![self.order(which, of.values[0])?],
             Composite::Sort | Composite::SortDescending => {
@@ -131,6 +163,7 @@ impl Builder {
                 self.in_order(name, order, of.values)?
             }
             Composite::SegmentedReduce => self.segmented_reduce(name, of)?,
+            Composite::ReduceByKey => self.reduce_by_key(name, of)?,
             Composite::Filter => {
                 self.same(name, of.values)?;
                 self.kept(name, of.values[0], &of.values[1..])?
@@ -140,8 +173,7 @@ impl Builder {
                 self.kept(name, begins, of.values)?
             }
             Composite::RunLengths => {
-                let (begins, count) = (of.values[0], of.values[1]);
-                let end = of.values.get(2).copied().unwrap_or_else(|| self.extents(begins)[0]);
+                let (begins, count, end) = self.runs(of.values);
                 vec![orders::lengths_of_runs(self.graph(), begins, count, end)]
             }
             Composite::Filled => {
@@ -170,6 +202,7 @@ impl Builder {
             }
             Composite::Scatter => self.scatter(name, of)?,
             Composite::ScatterReduce => self.scatter_reduce(name, of)?,
+            _ => unreachable!("scans of lines come first"),
         };
         for value in &values {
             self.measure(*value);
@@ -183,13 +216,24 @@ impl Builder {
         let types: Vec<Type> = of.values.iter().map(|o| self.ty(*o)).collect();
         let (count, k) = (types.len(), of.components());
         let [vectors, numbers] = [1, 0].map(|rank| move |of: &[Type]| of.iter().all(|t| t.rank == rank));
-        let are_places = |of: &[Type]| *of == [Type::vector(Ty::I64), Type::scalar(Ty::I64)];
+        let (indices, number) = (Type::vector(Ty::I64), Type::scalar(Ty::I64));
+        let are_places = |of: &[Type]| *of == [indices, number];
+        let are_runs = |of: &[Type]| are_places(of) || *of == [indices, number, number];
         // vectors and initial values of the operator's components, and what else there is
         let reduces = k > 0 && count >= 2 * k && vectors(&types[..k]) && numbers(&types[k..2 * k]);
         let more = types.get(2 * k..).unwrap_or_default();
+        let are_lines = |of: &[Type], least| {
+            let rank = of.first().map_or(0, |t| t.rank);
+            rank >= least && of.iter().all(|t| t.rank == rank)
+        };
         let fits = match which {
+            _ if which.lines().is_some() => {
+                let planes = matches!(which.lines(), Some((Along::Planes, _)));
+                count == 2 * k && are_lines(&types[..k], if planes { 3 } else { 2 }) && numbers(&types[k..])
+            }
             Composite::Scan | Composite::ScanExclusive => reduces && more.is_empty(),
             Composite::SegmentedReduce => reduces && *more == [Type::vector(Ty::I64)],
+            Composite::ReduceByKey => reduces && are_runs(more),
             Composite::ScatterReduce => reduces && are_places(more),
             Composite::Argsort | Composite::ArgsortDescending | Composite::Unique => {
                 count == 1 && vectors(&types)
@@ -200,12 +244,7 @@ impl Builder {
             | Composite::DestinationsIgnored
             | Composite::DestinationsClamped
             | Composite::Histogram => are_places(&types),
-            Composite::RunLengths => {
-                let end = types.get(2..).unwrap_or_default();
-                count >= 2
-                    && are_places(&types[..2])
-                    && matches!(end, [] | [Type { elem: Ty::I64, rank: 0, .. }])
-            }
+            Composite::RunLengths => are_runs(&types),
             Composite::Scatter => {
                 let rest = types.get(2..).unwrap_or_default();
                 let (srcs, others) = rest.split_at(rest.len() / 2);
@@ -225,6 +264,7 @@ impl Builder {
                     && vectors(srcs)
                     && srcs.iter().zip(others).all(|(a, b)| a.elem == b.elem && b.rank <= 1)
             }
+            _ => unreachable!("scans of lines come first"),
         };
         if fits && of.operator.is_some() == which.takes_operator() {
             return Ok(());
@@ -285,25 +325,6 @@ impl Builder {
         Ok(all)
     }
 
-    /// Checks that vectors of one length can be reduced by the operator: the node is not needed.
-    fn reduced(&mut self, name: &str, values: &[NodeId], init: &[NodeId], of: Operands) -> Result<()> {
-        let Some(join) = of.operator else { return Ok(()) };
-        let (src, init) = (self.zipped(name, values.to_vec())?, self.tuple(init.to_vec())?);
-        self.node(Op::Reduce { join: join.clone(), init, src, which: 0 })?;
-        Ok(())
-    }
-
-    fn parts(
-        &mut self,
-        values: &[NodeId],
-        (begins, lengths): (NodeId, NodeId),
-        init: &[NodeId],
-        of: Operands,
-    ) -> Vec<NodeId> {
-        let Some(join) = of.operator else { return Vec::new() };
-        segments::reduced(self.graph(), values, (begins, lengths), init, join)
-    }
-
     fn scatter(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
         let (to, n) = (of.values[0], of.values[1]);
         let (srcs, rest) = of.values[2..].split_at((of.values.len() - 2) / 2);
@@ -336,30 +357,6 @@ impl Builder {
             return components.map(one).collect();
         }
         Ok(destinations::scatter_reduced(self.graph(), to, n, srcs, init, join))
-    }
-
-    fn segmented_reduce(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
-        let k = of.components();
-        let (values, init, offsets) = (&of.values[..k], &of.values[k..2 * k], of.values[2 * k]);
-        self.reduced(name, values, init, of)?;
-        let (zero, one) = (self.number(0), self.number(1));
-        let count = self.extents(offsets)[0];
-        let segments = self.node(Op::Binary(BinaryOp::Sub, count, one))?;
-        let begins = self.slice(name, offsets, 0, [zero, segments, one])?;
-        let ends = self.slice(name, offsets, 0, [one, count, one])?;
-        let end = self.extents(values[0])[0];
-        let lambda = self.graph().lambda(&[Ty::I64; 2], |g, v| {
-            let is_inside = [(v[0], v[1]), (v[1], end)].map(|(i, n)| {
-                let n = g.add(Op::Binary(BinaryOp::Add, n, one));
-                g.add(Op::Within(i, n))
-            });
-            let both = g.add(Op::Binary(BinaryOp::And, is_inside[0], is_inside[1]));
-            let length = g.add(Op::Binary(BinaryOp::Sub, v[1], v[0]));
-            g.add(Op::Select(both, length, zero))
-        });
-        let lengths = self.map(name, lambda, vec![begins, ends])?;
-        let lengths = self.node(Op::Materialize(lengths))?;
-        Ok(self.parts(values, (begins, lengths), init, of))
     }
 }
 

@@ -27,7 +27,7 @@ const COMPILER: [&str; 18] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 53] = [
+const DSL: [&str; 54] = [
     "scope",
     "node",
     "elem",
@@ -58,6 +58,7 @@ const DSL: [&str; 53] = [
     "scatter",
     "filtered",
     "filter",
+    "keyed",
     "sliced",
     "matrix",
     "product",
