@@ -78,7 +78,8 @@ fn runs_that_are_none_read_nothing_outside() {
     let squares = b.apply("mul", &[order, order]);
     let below = b.apply("sub", &[order, squares]);
     let mut sums = Vec::new();
-    for (begins, count, end) in [(squares, 4i64, 1i64 << 40), (below, 4, 2), (order, 99, -7), (order, -3, 4)] {
+    for (begins, count, end) in [(squares, 4i64, 1i64 << 40), (below, 4, 2), (order, 99, -7), (order, -3, 4)]
+    {
         let [count, end] = [count, end].map(|n| b.constant(I64, n));
         let [reduced] =
             composite(&b, c"reduce_by_key", &[x, zero, begins, count, end], Some(plus(&b))).unwrap();
@@ -113,9 +114,6 @@ fn what_does_not_fit_is_refused() {
     refused(composite(&b, c"scan", &[x, zero], None), &types);
     refused(composite(&b, c"argsort", &[x], Some(plus(&b))), &types);
     refused(composite(&b, c"segmented_reduce", &[x, zero, x], Some(plus(&b))), &types);
-    refused(composite(&b, c"scan_rows", &[x, zero], Some(plus(&b))), &types);
-    refused(composite(&b, c"scan_planes", &[m, zero], Some(plus(&b))), &types);
-    refused(composite(&b, c"scan_cols", &[m, zero, zero], Some(plus(&b))), &types);
     refused(composite(&b, c"reduce_by_key", &[x, zero, i], Some(plus(&b))), &types);
     refused(composite(&b, c"histogram", &[x, n], None), &types);
     refused(composite(&b, c"scatter", &[i, n, x, n], None), &types);

@@ -27,35 +27,13 @@ pub(crate) fn joined(
     more: &[NodeRef],
     f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
 ) -> Vec<NodeRef> {
-    let operator = operator(at, which, init, f);
-    let types: Vec<Type> = init.iter().map(|n| Type::vector(n.ty.elem)).collect();
-    composite(at, which, [srcs, init, more].concat(), Some(operator), &types)
-}
-
-/// Arrays of an operator's components, of the shape that the arrays have.
-pub(crate) fn joined_arrays(
-    at: Place,
-    which: Composite,
-    (srcs, init): (&[NodeRef], &[NodeRef]),
-    f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
-) -> Vec<NodeRef> {
-    let operator = operator(at, which, init, f);
-    let types: Vec<Type> = srcs.iter().zip(init).map(|(x, n)| Type { elem: n.ty.elem, ..x.ty }).collect();
-    composite(at, which, [srcs, init].concat(), Some(operator), &types)
-}
-
-/// The operator of values like these.
-fn operator(
-    at: Place,
-    which: Composite,
-    init: &[NodeRef],
-    f: impl FnOnce(&[NodeRef], &[NodeRef]) -> Vec<NodeRef>,
-) -> Lambda {
     let elements: Vec<Ty> = init.iter().map(|n| n.ty.elem).collect();
-    node::bind_one(at, which.name(), &elements.repeat(2), |v| {
+    let operator = node::bind_one(at, which.name(), &elements.repeat(2), |v| {
         let (left, right) = v.split_at(init.len());
         node::tuple(at, &f(left, right))
-    })
+    });
+    let types: Vec<Type> = elements.into_iter().map(Type::vector).collect();
+    composite(at, which, [srcs, init, more].concat(), Some(operator), &types)
 }
 
 /// The vectors of a composite that keeps the types of its operands.

@@ -194,24 +194,8 @@ static void filters() {
 }
 
 
-/// Scans of rows and columns, reductions by key, and what goes on with elements that are kept.
-static void lines_and_keys() {
-    for (const auto &[rows, cols] : {std::pair<std::size_t, std::size_t>{0, 3}, {3, 0}, {1, 1}, {5, 7}, {3, 700}}) {
-        const std::vector<float> host = whole<float>(rows * cols, 31, 9);
-        const gpu_matrix<float> m(host, rows, cols);
-        std::vector<float> along(host), down(host), greatest(host.size());
-        for (std::size_t i = 0; i < rows; ++i)
-            for (std::size_t j = 0; j < cols; ++j) {
-                if (j) along[i * cols + j] += along[i * cols + j - 1];
-                if (i) down[i * cols + j] += down[(i - 1) * cols + j];
-                greatest[i * cols + j] = i ? std::max(greatest[(i - 1) * cols + j], host[(i - 1) * cols + j]) : 2;
-            }
-        const auto most = [](auto a, auto b) { return max(a, b); };
-        CHECK(gpu_matrix<float>(inclusive_scan_rows(m, 0)).to_host() == along);
-        CHECK(gpu_matrix<float>(inclusive_scan_cols(m, 0)).to_host() == down);
-        CHECK(gpu_matrix<float>(exclusive_scan_cols(m, 2, most)).to_host() == greatest);
-        CHECK(gpu_matrix<float>(transpose(exclusive_scan_rows(transpose(m), 2, most))).to_host() == greatest);
-    }
+/// Reductions by key, and what goes on with elements that are kept.
+static void keys_and_kept() {
     for (const std::size_t n : {0, 1, 2049, 20000}) {
         const std::vector<std::int32_t> host = whole<std::int32_t>(n, 9, 3);
         const std::vector<float> values = whole<float>(n, 5, 9);
@@ -363,7 +347,7 @@ int main() {
     segments();
     filters();
     scatters();
-    lines_and_keys();
+    keys_and_kept();
     views_and_algorithms();
     together();
     if (!failures) std::puts("ok");

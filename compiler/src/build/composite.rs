@@ -14,7 +14,6 @@
 //! | composite | operands | values |
 //! |---|---|---|
 //! | `scan`, `scan_exclusive`, by an operator of k components | k vectors, k initial values | k vectors |
-//! | `scan_rows`, `scan_cols`, `scan_planes`, each with `_exclusive` as well | k arrays of two or three axes (planes: three), k initial values | k arrays |
 //! | `argsort`, `argsort_descending` | a vector | the indices |
 //! | `sort`, `sort_descending` | keys, further vectors | all of them in the order of the keys |
 //! | `segmented_reduce`, by an operator of k components | k vectors, k initial values, the offsets | k vectors |
@@ -28,13 +27,11 @@
 //! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
 //! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
 
-mod lines;
 mod segments;
 
 use super::Builder;
 use crate::core::bins::Bins;
 use crate::core::destinations::{self, Outside};
-use crate::core::scan_lines::Along;
 use crate::core::verify::{self, Apart};
 use crate::core::{Lambda, NodeId, Op, Type, orders};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
@@ -60,12 +57,6 @@ macro_rules! composites {
 composites! {
     Scan "scan"
     ScanExclusive "scan_exclusive"
-    ScanRows "scan_rows"
-    ScanRowsExclusive "scan_rows_exclusive"
-    ScanCols "scan_cols"
-    ScanColsExclusive "scan_cols_exclusive"
-    ScanPlanes "scan_planes"
-    ScanPlanesExclusive "scan_planes_exclusive"
     Argsort "argsort"
     ArgsortDescending "argsort_descending"
     Sort "sort"
@@ -90,23 +81,9 @@ impl Composite {
         Composite::ALL.iter().copied().find(|one| one.name() == name)
     }
 
-    /// Which parts of arrays it scans, and whether without each element itself.
-    fn lines(self) -> Option<(Along, bool)> {
-        match self {
-            Composite::ScanRows => Some((Along::Rows, false)),
-            Composite::ScanRowsExclusive => Some((Along::Rows, true)),
-            Composite::ScanCols => Some((Along::Columns, false)),
-            Composite::ScanColsExclusive => Some((Along::Columns, true)),
-            Composite::ScanPlanes => Some((Along::Planes, false)),
-            Composite::ScanPlanesExclusive => Some((Along::Planes, true)),
-            _ => None,
-        }
-    }
-
     /// What is refused inside of a closure.
     fn apart(self) -> Apart {
         match self {
-            _ if self.lines().is_some() => Apart::Scan,
             Composite::Scan
             | Composite::ScanExclusive
             | Composite::SegmentedReduce
@@ -124,8 +101,7 @@ impl Composite {
     /// Whether it takes an operator.
     fn takes_operator(self) -> bool {
         use Composite::{ReduceByKey, Scan, ScanExclusive, ScatterReduce, SegmentedReduce};
-        self.lines().is_some()
-            || matches!(self, Scan | ScanExclusive | SegmentedReduce | ReduceByKey | ScatterReduce)
+        matches!(self, Scan | ScanExclusive | SegmentedReduce | ReduceByKey | ScatterReduce)
     }
 }
 
@@ -151,7 +127,6 @@ impl Builder {
         self.check(which, of)?;
         let name = which.name();
         let values = match which {
-            _ if which.lines().is_some() => self.scanned_lines(which, of)?,
             Composite::Scan => self.scans(name, of)?,
             Composite::ScanExclusive => {
                 let scans = self.scans(name, of)?;
@@ -202,7 +177,6 @@ impl Builder {
             }
             Composite::Scatter => self.scatter(name, of)?,
             Composite::ScatterReduce => self.scatter_reduce(name, of)?,
-            _ => unreachable!("scans of lines come first"),
         };
         for value in &values {
             self.measure(*value);
@@ -222,15 +196,7 @@ impl Builder {
         // vectors and initial values of the operator's components, and what else there is
         let reduces = k > 0 && count >= 2 * k && vectors(&types[..k]) && numbers(&types[k..2 * k]);
         let more = types.get(2 * k..).unwrap_or_default();
-        let are_lines = |of: &[Type], least| {
-            let rank = of.first().map_or(0, |t| t.rank);
-            rank >= least && of.iter().all(|t| t.rank == rank)
-        };
         let fits = match which {
-            _ if which.lines().is_some() => {
-                let planes = matches!(which.lines(), Some((Along::Planes, _)));
-                count == 2 * k && are_lines(&types[..k], if planes { 3 } else { 2 }) && numbers(&types[k..])
-            }
             Composite::Scan | Composite::ScanExclusive => reduces && more.is_empty(),
             Composite::SegmentedReduce => reduces && *more == [Type::vector(Ty::I64)],
             Composite::ReduceByKey => reduces && are_runs(more),
@@ -264,7 +230,6 @@ impl Builder {
                     && vectors(srcs)
                     && srcs.iter().zip(others).all(|(a, b)| a.elem == b.elem && b.rank <= 1)
             }
-            _ => unreachable!("scans of lines come first"),
         };
         if fits && of.operator.is_some() == which.takes_operator() {
             return Ok(());

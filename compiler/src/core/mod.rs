@@ -35,7 +35,6 @@ pub mod recompute;
 pub mod records;
 pub mod rewrite;
 pub mod rules;
-pub mod scan_lines;
 pub mod scan_part;
 pub mod scan_stages;
 pub mod segments;

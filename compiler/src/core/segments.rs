@@ -16,20 +16,20 @@ const LEVELS: usize = COLUMNS.ilog2() as usize + 1;
 
 /// The operator of a reduction, its initial value, and with it the number of its components.
 #[derive(Clone, Copy)]
-pub(super) struct Reduction<'a> {
-    pub(super) join: &'a Lambda,
-    pub(super) init: &'a [NodeId],
+struct Reduction<'a> {
+    join: &'a Lambda,
+    init: &'a [NodeId],
 }
 
 impl Reduction<'_> {
-    pub(super) fn joined(&self, g: &mut Graph, a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
+    fn joined(&self, g: &mut Graph, a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
         let body = g.open(self.join, &[a, b].concat());
         tuples::components(g, body)
     }
 }
 
 /// Chooses between several values each.
-pub(super) fn choose(g: &mut Graph, condition: NodeId, a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
+fn choose(g: &mut Graph, condition: NodeId, a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
     a.iter().zip(b).map(|(a, b)| select(g, condition, *a, *b)).collect()
 }
 
@@ -136,7 +136,7 @@ fn column_of_tile(
 }
 
 /// Whether a number has a bit.
-pub(super) fn bit(g: &mut Graph, n: NodeId, level: usize) -> NodeId {
+fn bit(g: &mut Graph, n: NodeId, level: usize) -> NodeId {
     let n = with_number(g, BinaryOp::Shr, n, level as i64);
     let n = with_number(g, BinaryOp::And, n, 1);
     with_number(g, BinaryOp::Ne, n, 0)
