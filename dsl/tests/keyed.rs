@@ -154,6 +154,20 @@ fn kept_keys_are_reduced_with_what_their_filter_keeps() {
 }
 
 #[test]
+fn groups_that_occur_have_means() {
+    let f = |group: VExp<u32>, x: VExp<f32>| {
+        let (sorted, x) = group.sort_by_key(x);
+        let pairs = x.map(|v| complex(v, lit(1.0)));
+        let (groups, both) = sorted.reduce_by_key(pairs, Complex::new(0.0, 0.0), |a, b| a + b);
+        (groups.filled(0), both.map(|b| b.re / b.im).filled(0.0))
+    };
+    let x = [1.0f32, 2.0, 3.0, 4.0, 6.0];
+    let (groups, means) = eval(f, (&[3u32, 1, 3, 2, 1], &x)).expect("it runs");
+    assert_eq!(groups, [1, 2, 3, 0, 0]);
+    assert_eq!(means, [4.0, 4.0, 2.0, 0.0, 0.0]);
+}
+
+#[test]
 fn runs_are_reduced_beside_everything_else() {
     // the means of runs, in the steps of an iteration: each step joins runs of equal rounded means
     let f = |x: VExp<f32>| {
