@@ -1414,8 +1414,9 @@ agpu_status agpu_builder_loop(struct agpu_builder *builder,
 
 /**
  * Adds a construct that is made of others, by its name: scan, scan_exclusive, argsort,
- * argsort_descending, sort, sort_descending, segmented_reduce, filter, unique, run_lengths, filled,
- * destinations, destinations_ignored, destinations_clamped, histogram, scatter or scatter_reduce
+ * argsort_descending, sort, sort_descending, segmented_reduce, filter, unique, run_lengths,
+ * reduce_by_key, filled, destinations, destinations_ignored, destinations_clamped, histogram,
+ * scatter or scatter_reduce
  * (docs/c-abi.md has their operands and values, docs/semantics.md 5.18 to 5.22 their meaning). Some
  * take an operator of so many components: `variables` stand for those of its left operand, then
  * for those of its right one, `body` is its result. `nodes` receives the values, of which there

@@ -70,6 +70,35 @@ fn composites_have_as_many_values_as_they_say() {
 }
 
 #[test]
+fn runs_that_are_none_read_nothing_outside() {
+    let b = Built::new();
+    let x = b.param(c"x", F32, 1);
+    let zero = b.constant(F32, 0f32);
+    let [order] = composite(&b, c"argsort", &[x], None).unwrap();
+    let squares = b.apply("mul", &[order, order]);
+    let below = b.apply("sub", &[order, squares]);
+    let mut sums = Vec::new();
+    for (begins, count, end) in [(squares, 4i64, 1i64 << 40), (below, 4, 2), (order, 99, -7), (order, -3, 4)]
+    {
+        let [count, end] = [count, end].map(|n| b.constant(I64, n));
+        let [reduced] =
+            composite(&b, c"reduce_by_key", &[x, zero, begins, count, end], Some(plus(&b))).unwrap();
+        sums.push(b.sum(reduced));
+    }
+    let program = b.compile(&sums);
+    let v = Vector::in_context(cpu(), &[1.0, 2.0, 4.0, 8.0]);
+    let mut found = [f32::NAN; 4];
+    let [p, q, r, s] = &mut found;
+    let args = [input(v.view()), out_scalar(p), out_scalar(q), out_scalar(r), out_scalar(s)];
+    ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 5) });
+    // only parts inside of the vector have elements: [0, 1) and [1, 4) of the first
+    assert_eq!(found[0], 15.0);
+    assert_eq!(found[3], 0.0);
+    assert!(found.iter().all(|sum| sum.is_finite()), "{found:?}");
+    ok(unsafe { agpu_program_free(program) });
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let b = Built::new();
     let (x, m, i) = (b.param(c"x", F32, 1), b.param(c"m", F32, 2), b.param(c"i", I64, 1));
@@ -85,6 +114,7 @@ fn what_does_not_fit_is_refused() {
     refused(composite(&b, c"scan", &[x, zero], None), &types);
     refused(composite(&b, c"argsort", &[x], Some(plus(&b))), &types);
     refused(composite(&b, c"segmented_reduce", &[x, zero, x], Some(plus(&b))), &types);
+    refused(composite(&b, c"reduce_by_key", &[x, zero, i], Some(plus(&b))), &types);
     refused(composite(&b, c"histogram", &[x, n], None), &types);
     refused(composite(&b, c"scatter", &[i, n, x, n], None), &types);
     refused(composite(&b, c"filled", &[n, x], None), &types);

@@ -173,12 +173,17 @@ impl<T: Elem> Filtered<T> {
     #[track_caller]
     pub fn run_lengths(self) -> (Filtered<T>, Filtered<i64>) {
         let at = Location::caller();
+        let (runs, among) = self.runs(at);
+        let lengths = lengths(at, (among, runs.count), vec![self.count.node()]);
+        (runs, Filtered { values: lengths, order: runs.order, count: runs.count })
+    }
+
+    /// The first element of each run among the kept elements, and where it stands among these.
+    pub(crate) fn runs(self, at: Place) -> (Filtered<T>, VExp<i64>) {
         let begins = generate(self.values.len(), |i| {
             let before = inside(self.values, (i - 1).max(0));
             i.lt(self.count) & (i.eq(0) | inside(self.values, i).ne(before))
         });
-        let (runs, among) = self.among(at, begins);
-        let lengths = lengths(at, (among, runs.count), vec![self.count.node()]);
-        (runs, Filtered { values: lengths, order: runs.order, count: runs.count })
+        self.among(at, begins)
     }
 }

@@ -117,14 +117,26 @@ impl<T: Item> Filtered<T> {
         f: impl FnOnce(SExp<T>, SExp<U>) -> SExp<V>,
     ) -> Filtered<V> {
         let at = Location::caller();
-        let joined = self.each(|i| f(inside(self.values, i), inside(other.values, i)), zero(at));
+        let other = self.of_the_same_filter("zip_with", at, other);
+        self.each(|i| f(inside(self.values, i), inside(other.values, i)), zero(at))
+    }
+
+    /// Another `Filtered`, whose values are an error where it is not kept by the same filter.
+    pub(crate) fn of_the_same_filter<U: Item>(
+        self,
+        construct: &str,
+        at: Place,
+        other: Filtered<U>,
+    ) -> Filtered<U> {
         if std::ptr::eq(self.count.node(), other.count.node()) {
-            return joined;
+            return other;
         }
-        let message = "zip_with: these elements are kept by two filters, and may differ in number: filter one vector \
-                       of both elements, or read the second one at `kept.indices()`";
+        let message = format!(
+            "{construct}: these elements are kept by two filters, and may differ in number: filter one vector of both \
+             elements, or read the second one at `kept.indices()`"
+        );
         let error = Error::user("E0212", message).at(Some(&Loc::caller(at)));
-        Filtered { values: leafwise(joined.values, |x| node::invalid(at, x.ty, error.clone())), ..joined }
+        Filtered { values: leafwise(other.values, |x| node::invalid(at, x.ty, error.clone())), ..other }
     }
 
     /// What `f` gives at each index of a kept element, and `default` behind these.

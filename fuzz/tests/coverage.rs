@@ -49,6 +49,7 @@ fn the_tables_are_complete() {
         "scatter",
         "filter",
         "filtered",
+        "keyed",
         "moments",
         "softmax",
         "stencil",

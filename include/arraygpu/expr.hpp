@@ -17,6 +17,7 @@
 #include <arraygpu/expr/extremes.hpp>
 #include <arraygpu/expr/filters.hpp>
 #include <arraygpu/expr/iterate.hpp>
+#include <arraygpu/expr/kept.hpp>
 #include <arraygpu/expr/scatters.hpp>
 
 #endif // ARRAYGPU_EXPR_HPP

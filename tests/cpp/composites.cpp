@@ -194,6 +194,43 @@ static void filters() {
 }
 
 
+/// Reductions by key, and what goes on with elements that are kept.
+static void keys_and_kept() {
+    for (const std::size_t n : {0, 1, 2049, 20000}) {
+        const std::vector<std::int32_t> host = whole<std::int32_t>(n, 9, 3);
+        const std::vector<float> values = whole<float>(n, 5, 9);
+        const gpu_vector<std::int32_t> keys(host);
+        const gpu_vector<float> x(values);
+        std::vector<std::int32_t> names;
+        std::vector<float> sums, most, kept;
+        float total = 3;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i == 0 || host[i] != host[i - 1]) names.push_back(host[i]), sums.push_back(0.5f), most.push_back(0);
+            sums.back() += values[i], most.back() = std::max(most.back(), values[i]);
+            if (values[i] > 4) kept.push_back(2 * values[i] + 1), total += 2 * values[i] + 1;
+        }
+        const auto [runs, reduced] = reduce_by_key(keys, x, 0.5f);
+        CHECK(runs.to_host() == names && reduced.to_host() == sums && eval(reduced.count()) == std::int64_t(names.size()));
+        const auto both = get<1>(reduce_by_key(keys, std::tie(x, x), std::make_tuple(0.5f, 0), [](auto a, auto b) {
+            return std::make_tuple(get<0>(a) + get<0>(b), max(get<1>(a), get<1>(b)));
+        })).to_vector();
+        CHECK(get<0>(both).to_host() == sums && get<1>(both).to_host() == most);
+        const auto large = filter(x, [](auto v) { return v > 4; });
+        const auto twice = gpu::map([](auto v) { return 2 * v + 1; }, large);
+        CHECK(twice.to_host() == kept && float(gpu::reduce(twice, 3)) == total);
+        CHECK(float(x | view::filter([](auto v) { return v > 4; }) | view::transform([](auto v) { return 2 * v + 1; }) | gpu::reduce(3.0f)) == total);
+    }
+    const gpu_vector<std::int32_t> keys{1, 1, 2};
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "reduce_by_key", get<1>(reduce_by_key(keys, gpu_vector<float>{1, 2}, 0)).to_host());
+    // f is not computed of what is left out
+    const gpu_vector<std::int32_t> d{2, 0, 3};
+    const auto quotients = gpu::map([](auto v) { return 12 / v; }, filter(d, [](auto v) { return v != 0; }));
+    CHECK(quotients.to_host() == (std::vector<std::int32_t>{6, 4}));
+    CHECK(std::int32_t(gpu::reduce(quotients, 0, [](auto a, auto b) { return a + 12 / b; })) == 1); // 12 / (6 + 12 / 4)
+    const auto pairs = gpu::map([](auto v, auto i) { return std::make_tuple(v + 1, i); }, filter(std::make_tuple(+d, gpu::iota(3)), [](auto v, auto) { return v > 0; }));
+    CHECK(get<1>(pairs.to_vector()).to_host() == (places{0, 2}) && get<0>(pairs.to_vector()).to_host() == (std::vector<std::int32_t>{3, 4}));
+}
+
 static void scatters() {
     for (const std::size_t n : {0, 1, 2049, 20000}) {
         const std::vector<float> host = whole<float>(n, 21, 50);
@@ -310,6 +347,7 @@ int main() {
     segments();
     filters();
     scatters();
+    keys_and_kept();
     views_and_algorithms();
     together();
     if (!failures) std::puts("ok");

@@ -20,17 +20,20 @@
 //! | `filter` | truth values, vectors | the vectors with the kept elements first, the order, the number of these |
 //! | `unique` | a vector | the same where runs begin |
 //! | `run_lengths` | the order and number of `unique`, and where the last run ends if not at the end | their lengths |
+//! | `reduce_by_key`, by an operator of k components | k vectors, k initial values, the operands of `run_lengths` | k vectors, the reductions of the runs |
 //! | `destinations`, `_ignored`, `_clamped` | indices, the length n | where elements go; none of 0 to n - 1 is nowhere |
 //! | `histogram` | destinations, n | how many are 0, 1, .. n - 1 |
 //! | `scatter` | destinations, n, k vectors, k values | k vectors |
 //! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
 //! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
 
+mod segments;
+
 use super::Builder;
 use crate::core::bins::Bins;
 use crate::core::destinations::{self, Outside};
 use crate::core::verify::{self, Apart};
-use crate::core::{Lambda, NodeId, Op, Type, orders, segments};
+use crate::core::{Lambda, NodeId, Op, Type, orders};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::{Error, Result};
 
@@ -62,6 +65,7 @@ composites! {
     Filter "filter"
     Unique "unique"
     RunLengths "run_lengths"
+    ReduceByKey "reduce_by_key"
     Filled "filled"
     Destinations "destinations"
     DestinationsIgnored "destinations_ignored"
@@ -80,7 +84,10 @@ impl Composite {
     /// What is refused inside of a closure.
     fn apart(self) -> Apart {
         match self {
-            Composite::Scan | Composite::ScanExclusive | Composite::SegmentedReduce => Apart::Scan,
+            Composite::Scan
+            | Composite::ScanExclusive
+            | Composite::SegmentedReduce
+            | Composite::ReduceByKey => Apart::Scan,
             Composite::Destinations
             | Composite::DestinationsIgnored
             | Composite::DestinationsClamped
@@ -93,8 +100,8 @@ impl Composite {
 
     /// Whether it takes an operator.
     fn takes_operator(self) -> bool {
-        use Composite::{Scan, ScanExclusive, ScatterReduce, SegmentedReduce};
-        matches!(self, Scan | ScanExclusive | SegmentedReduce | ScatterReduce)
+        use Composite::{ReduceByKey, Scan, ScanExclusive, ScatterReduce, SegmentedReduce};
+        matches!(self, Scan | ScanExclusive | SegmentedReduce | ReduceByKey | ScatterReduce)
     }
 }
 
@@ -123,7 +130,7 @@ impl Builder {
             Composite::Scan => self.scans(name, of)?,
             Composite::ScanExclusive => {
                 let scans = self.scans(name, of)?;
-                segments::exclusive(self.graph(), &scans, &of.values[of.components()..])
+                crate::core::segments::exclusive(self.graph(), &scans, &of.values[of.components()..])
             }
             Composite::Argsort | Composite::ArgsortDescending => vec![self.order(which, of.values[0])?],
             Composite::Sort | Composite::SortDescending => {
@@ -131,6 +138,7 @@ impl Builder {
                 self.in_order(name, order, of.values)?
             }
             Composite::SegmentedReduce => self.segmented_reduce(name, of)?,
+            Composite::ReduceByKey => self.reduce_by_key(name, of)?,
             Composite::Filter => {
                 self.same(name, of.values)?;
                 self.kept(name, of.values[0], &of.values[1..])?
@@ -140,8 +148,7 @@ impl Builder {
                 self.kept(name, begins, of.values)?
             }
             Composite::RunLengths => {
-                let (begins, count) = (of.values[0], of.values[1]);
-                let end = of.values.get(2).copied().unwrap_or_else(|| self.extents(begins)[0]);
+                let (begins, count, end) = self.runs(of.values);
                 vec![orders::lengths_of_runs(self.graph(), begins, count, end)]
             }
             Composite::Filled => {
@@ -183,13 +190,16 @@ impl Builder {
         let types: Vec<Type> = of.values.iter().map(|o| self.ty(*o)).collect();
         let (count, k) = (types.len(), of.components());
         let [vectors, numbers] = [1, 0].map(|rank| move |of: &[Type]| of.iter().all(|t| t.rank == rank));
-        let are_places = |of: &[Type]| *of == [Type::vector(Ty::I64), Type::scalar(Ty::I64)];
+        let (indices, number) = (Type::vector(Ty::I64), Type::scalar(Ty::I64));
+        let are_places = |of: &[Type]| *of == [indices, number];
+        let are_runs = |of: &[Type]| are_places(of) || *of == [indices, number, number];
         // vectors and initial values of the operator's components, and what else there is
         let reduces = k > 0 && count >= 2 * k && vectors(&types[..k]) && numbers(&types[k..2 * k]);
         let more = types.get(2 * k..).unwrap_or_default();
         let fits = match which {
             Composite::Scan | Composite::ScanExclusive => reduces && more.is_empty(),
             Composite::SegmentedReduce => reduces && *more == [Type::vector(Ty::I64)],
+            Composite::ReduceByKey => reduces && are_runs(more),
             Composite::ScatterReduce => reduces && are_places(more),
             Composite::Argsort | Composite::ArgsortDescending | Composite::Unique => {
                 count == 1 && vectors(&types)
@@ -200,12 +210,7 @@ impl Builder {
             | Composite::DestinationsIgnored
             | Composite::DestinationsClamped
             | Composite::Histogram => are_places(&types),
-            Composite::RunLengths => {
-                let end = types.get(2..).unwrap_or_default();
-                count >= 2
-                    && are_places(&types[..2])
-                    && matches!(end, [] | [Type { elem: Ty::I64, rank: 0, .. }])
-            }
+            Composite::RunLengths => are_runs(&types),
             Composite::Scatter => {
                 let rest = types.get(2..).unwrap_or_default();
                 let (srcs, others) = rest.split_at(rest.len() / 2);
@@ -285,25 +290,6 @@ impl Builder {
         Ok(all)
     }
 
-    /// Checks that vectors of one length can be reduced by the operator: the node is not needed.
-    fn reduced(&mut self, name: &str, values: &[NodeId], init: &[NodeId], of: Operands) -> Result<()> {
-        let Some(join) = of.operator else { return Ok(()) };
-        let (src, init) = (self.zipped(name, values.to_vec())?, self.tuple(init.to_vec())?);
-        self.node(Op::Reduce { join: join.clone(), init, src, which: 0 })?;
-        Ok(())
-    }
-
-    fn parts(
-        &mut self,
-        values: &[NodeId],
-        (begins, lengths): (NodeId, NodeId),
-        init: &[NodeId],
-        of: Operands,
-    ) -> Vec<NodeId> {
-        let Some(join) = of.operator else { return Vec::new() };
-        segments::reduced(self.graph(), values, (begins, lengths), init, join)
-    }
-
     fn scatter(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
         let (to, n) = (of.values[0], of.values[1]);
         let (srcs, rest) = of.values[2..].split_at((of.values.len() - 2) / 2);
@@ -336,30 +322,6 @@ impl Builder {
             return components.map(one).collect();
         }
         Ok(destinations::scatter_reduced(self.graph(), to, n, srcs, init, join))
-    }
-
-    fn segmented_reduce(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
-        let k = of.components();
-        let (values, init, offsets) = (&of.values[..k], &of.values[k..2 * k], of.values[2 * k]);
-        self.reduced(name, values, init, of)?;
-        let (zero, one) = (self.number(0), self.number(1));
-        let count = self.extents(offsets)[0];
-        let segments = self.node(Op::Binary(BinaryOp::Sub, count, one))?;
-        let begins = self.slice(name, offsets, 0, [zero, segments, one])?;
-        let ends = self.slice(name, offsets, 0, [one, count, one])?;
-        let end = self.extents(values[0])[0];
-        let lambda = self.graph().lambda(&[Ty::I64; 2], |g, v| {
-            let is_inside = [(v[0], v[1]), (v[1], end)].map(|(i, n)| {
-                let n = g.add(Op::Binary(BinaryOp::Add, n, one));
-                g.add(Op::Within(i, n))
-            });
-            let both = g.add(Op::Binary(BinaryOp::And, is_inside[0], is_inside[1]));
-            let length = g.add(Op::Binary(BinaryOp::Sub, v[1], v[0]));
-            g.add(Op::Select(both, length, zero))
-        });
-        let lengths = self.map(name, lambda, vec![begins, ends])?;
-        let lengths = self.node(Op::Materialize(lengths))?;
-        Ok(self.parts(values, (begins, lengths), init, of))
     }
 }
 

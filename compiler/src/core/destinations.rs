@@ -81,7 +81,8 @@ fn grouped(g: &mut Graph, destinations: NodeId, n: NodeId) -> Grouped {
     let count = extent(g, keys, 0);
     let ends = with_number(g, BinaryOp::Add, n, 1);
     let firsts = generated(g, ends, |g, k| {
-        vec![first_where(g, count, |g, i| {
+        let zero = g.lit(Lit::i64(0));
+        vec![first_where(g, [zero, count], |g, i| {
             let own = inside(g, sorted, i);
             binary(g, BinaryOp::Ge, own, k)
         })]

@@ -6,7 +6,7 @@
 
 use super::arithmetic::{binary, ceil_div, select, with_number};
 use super::element_loops::looped;
-use super::orders::{generated, inside, mapped};
+use super::orders::{generated, inside, lengths_of_runs, mapped};
 use super::simplify::{extent, simplify};
 use super::{COLUMNS, Graph, Lambda, NodeId, Op, ScanPart, TILE, tuples};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -44,11 +44,15 @@ pub fn exclusive(g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId
     })
 }
 
-/// Returns the first of `count` indices for which a condition holds, or their number. It holds for all behind the
-/// first one.
-pub fn first_where(g: &mut Graph, count: NodeId, holds: impl FnOnce(&mut Graph, NodeId) -> NodeId) -> NodeId {
-    let [zero, most, one] = [0, 64, 1].map(|n| g.lit(Lit::i64(n)));
-    let found = looped(g, most, &[zero, count], |g, _, states| {
+/// Returns the first of the indices from `low` up to, not including, `high` for which a condition holds, or `high`. It
+/// holds for all behind the first one.
+pub fn first_where(
+    g: &mut Graph,
+    [low, high]: [NodeId; 2],
+    holds: impl FnOnce(&mut Graph, NodeId) -> NodeId,
+) -> NodeId {
+    let [most, one] = [64, 1].map(|n| g.lit(Lit::i64(n)));
+    let found = looped(g, most, &[low, high], |g, _, states| {
         let [low, high] = [states[0], states[1]];
         let sum = binary(g, BinaryOp::Add, low, high);
         let middle = binary(g, BinaryOp::Shr, sum, one);
@@ -144,6 +148,16 @@ fn left(g: &mut Graph, count: NodeId, skipped: NodeId) -> NodeId {
     with_number(g, BinaryOp::Min, rest, TILE)
 }
 
+/// Where the tiles of segments are.
+struct Tiles {
+    /// How many tiles each segment has.
+    counts: NodeId,
+    /// How many tiles stand before each segment.
+    firsts: NodeId,
+    /// How many tiles there may be.
+    most: NodeId,
+}
+
 /// Returns the reductions of the parts of vectors of one length that begin at `begins` and have `lengths` elements:
 /// a vector for each component of the operator.
 pub fn reduced(
@@ -153,9 +167,70 @@ pub fn reduced(
     init: &[NodeId],
     join: &Lambda,
 ) -> Vec<NodeId> {
-    let of = Reduction { join, init };
     let segments = extent(g, lengths, 0);
     let counts = mapped(g, lengths, |g, count| ceil_div(g, count, TILE));
+    let zero = g.lit(Lit::i64(0));
+    joined(g, values, (begins, lengths, counts), Reduction { join, init }, |_, _, _| [zero, segments])
+}
+
+/// Returns the reductions of the runs that begin at the first `count` of the indices `begins`, the last of which ends
+/// before index `end`; and the initial values behind these.
+pub fn of_runs(
+    g: &mut Graph,
+    values: &[NodeId],
+    (begins, count, end): (NodeId, NodeId, NodeId),
+    init: &[NodeId],
+    join: &Lambda,
+) -> Vec<NodeId> {
+    let (n, all) = (extent(g, begins, 0), extent(g, values[0], 0));
+    let zero = g.lit(Lit::i64(0));
+    // who asks by the C ABI may give any numbers, and reads nothing outside of the values by them
+    let count = binary(g, BinaryOp::Min, count, n);
+    let lengths = lengths_of_runs(g, begins, count, end);
+    let lengths = generated(g, n, |g, k| {
+        let (begin, length) = (inside(g, begins, k), inside(g, lengths, k));
+        let end = binary(g, BinaryOp::Add, begin, length);
+        let is_run = binary(g, BinaryOp::Lt, k, count);
+        let from = with_number(g, BinaryOp::Ge, begin, 0);
+        let to = binary(g, BinaryOp::Le, end, all);
+        let rises = binary(g, BinaryOp::Le, begin, end);
+        let is_run = [from, to, rises].into_iter().fold(is_run, |a, b| binary(g, BinaryOp::And, a, b));
+        vec![select(g, is_run, length, zero)]
+    });
+    let lengths = g.add(Op::Materialize(lengths[0]));
+    let counts = generated(g, n, |g, k| {
+        let length = inside(g, lengths, k);
+        let tiles = ceil_div(g, length, TILE);
+        let tiles = with_number(g, BinaryOp::Max, tiles, 1);
+        let is_run = binary(g, BinaryOp::Lt, k, count);
+        vec![select(g, is_run, tiles, zero)]
+    });
+    joined(g, values, (begins, lengths, counts[0]), Reduction { join, init }, |g, tiles, number| {
+        // each run has a tile, so that tile t belongs to one of the runs t - more to t, where tiles are so many more
+        // than runs; a tile behind all of them finds the last run, of which nothing is left
+        let last = with_number(g, BinaryOp::Sub, n, 1);
+        let (before, own) = (inside(g, tiles.firsts, last), inside(g, tiles.counts, last));
+        let all = binary(g, BinaryOp::Add, before, own);
+        let more = binary(g, BinaryOp::Sub, all, count);
+        let next = with_number(g, BinaryOp::Add, number, 1);
+        let high = binary(g, BinaryOp::Min, next, count);
+        let high = with_number(g, BinaryOp::Max, high, 1);
+        let low = binary(g, BinaryOp::Sub, next, more);
+        let low = with_number(g, BinaryOp::Max, low, 1);
+        [binary(g, BinaryOp::Min, low, high), high]
+    })
+}
+
+/// Reduces segments that begin at indices, and have so many elements and tiles. `search` says between which numbers of
+/// segments the first segment behind a tile is.
+fn joined(
+    g: &mut Graph,
+    values: &[NodeId],
+    (begins, lengths, counts): (NodeId, NodeId, NodeId),
+    of: Reduction,
+    search: impl FnOnce(&mut Graph, &Tiles, NodeId) -> [NodeId; 2],
+) -> Vec<NodeId> {
+    let segments = extent(g, lengths, 0);
     let firsts = tiles_before(g, counts);
     // all but one tile of a segment are full
     let all = extent(g, values[0], 0);
@@ -163,9 +238,11 @@ pub fn reduced(
     let most = binary(g, BinaryOp::Add, segments, full);
     let is_any = with_number(g, BinaryOp::Gt, segments, 0);
     let most = select(g, is_any, most, segments);
+    let tiles = Tiles { counts, firsts, most };
     let of_tiles = generated(g, most, |g, number| {
         // the last one that begins at this tile or before it
-        let behind = first_where(g, segments, |g, i| {
+        let range = search(g, &tiles, number);
+        let behind = first_where(g, range, |g, i| {
             let first = inside(g, firsts, i);
             binary(g, BinaryOp::Gt, first, number)
         });
@@ -182,10 +259,21 @@ pub fn reduced(
         })
     });
     let of_tiles: Vec<NodeId> = of_tiles.into_iter().map(|x| g.add(Op::Materialize(x))).collect();
+    of_segments(g, segments, &tiles, &of_tiles, of)
+}
+
+/// Joins the results of the tiles of each segment.
+fn of_segments(
+    g: &mut Graph,
+    segments: NodeId,
+    tiles: &Tiles,
+    of_tiles: &[NodeId],
+    of: Reduction,
+) -> Vec<NodeId> {
     // segments that overlap have left a record, and more tiles than there is room for
-    let last = with_number(g, BinaryOp::Sub, most, 1);
+    let last = with_number(g, BinaryOp::Sub, tiles.most, 1);
     generated(g, segments, |g, segment| {
-        let (count, first) = (inside(g, counts, segment), inside(g, firsts, segment));
+        let (count, first) = (inside(g, tiles.counts, segment), inside(g, tiles.firsts, segment));
         let blocks = ceil_div(g, count, TILE);
         let all = tile(g, blocks, of, |g, block| {
             let skipped = with_number(g, BinaryOp::Mul, block, TILE);
@@ -197,9 +285,9 @@ pub fn reduced(
                 of_tiles.iter().map(|x| inside(g, *x, i)).collect()
             })
         });
-        let joined = of.joined(g, init, &all);
+        let joined = of.joined(g, of.init, &all);
         let is_any = with_number(g, BinaryOp::Gt, count, 0);
-        choose(g, is_any, &joined, init)
+        choose(g, is_any, &joined, of.init)
     })
 }
 

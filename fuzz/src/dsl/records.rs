@@ -62,5 +62,7 @@ pub(super) fn in_groups(p: In) -> VExp<f32> {
         numbers(p).scatter_reduce(5, p.k.cast::<i64>().clamped(), Complex::new(0.0, 0.0), |a, b| a + b);
     let offsets = generate(4, |i| i + i / 3);
     let products = sums.segmented_reduce(offsets, Complex::new(1.0, 0.5), |a, b| a * b);
-    products.map(|z| z.re - z.im)
+    let (_, by_key) = p.k.reduce_by_key(numbers(p), Complex::new(0.5, 1.0), |a, b| a * b);
+    let by_key = by_key.filled(Complex::new(0.0, 0.0)).sum();
+    products.map(|z| z.re - z.im * by_key.re)
 }

@@ -209,6 +209,15 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
         let (values, lengths) = p.k.filter(|k| k.ne(1)).run_lengths();
         values.zip_with(lengths, |v, n| v * n).filled(3).cast()
     }),
+    ("reduce_by_key", |p| {
+        let (keys, sums) = (p.k & 3).reduce_by_key(p.x, p.s, |a, b| a + b);
+        keys.zip_with(sums, |k, s| s * k.cast::<f32>()).filled(-1.0)
+    }),
+    ("reduce_by_key_of_a_filter", |p| {
+        let kept = p.k.filter(|k| k.ne(1));
+        let (keys, sums) = kept.reduce_by_key(kept.indices(), 0, |a, b| a + b);
+        sums.filled(-1).cast::<f32>() + keys.len().cast::<f32>()
+    }),
     ("argsort", |p| p.x.argsort().argsort_descending().cast()),
     ("segmented_reduce", |p| {
         let offsets = generate(p.x.len() / 3 + 1, |i| i * 3);
@@ -414,6 +423,10 @@ pub(super) const READERS: Readers<VExp<f32>> = &[
     ("partition", Reader::Vector(|v, p| v.partition(|a| a.ge(p.s)).0)),
     ("runs", Reader::Vector(|v, _| v.run_lengths().1.filled(0).cast())),
     ("scan", Reader::Vector(|v, p| v.scan(p.s, |a, b| a * 0.5 + b))),
+    (
+        "reduce_by_key",
+        Reader::Vector(|v, p| (p.k / 3).sort_by_key(p.k).0.reduce_by_key(v, 0.5, |a, b| a + b).1.filled(p.s)),
+    ),
     ("sort", Reader::Vector(|v, _| v.sort_descending())),
     (
         "scatter_reduce",

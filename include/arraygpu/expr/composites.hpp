@@ -27,10 +27,9 @@ template <class A> constexpr void of_vectors() {
     static_assert(joint<A>::rank == 1, "scans, sorts, filters and segments are of vectors; rows of a matrix have none of their own");
 }
 
-/// A composite of vectors by an operator: the vectors, the initial values, what `more` has, and the operator. Its values are vectors of n elements.
+/// A composite of arrays by an operator: the arrays, the initial values, what `more` has, and the operator.
 template <class A, class I, class F, std::size_t More>
-auto joined_composite(composite which, place at, const A &a, const I &init, F &f, std::array<node_ptr, More> &&more, std::int64_t n) {
-    of_vectors<A>();
+node_ptr composed_by(composite which, place at, const A &a, const I &init, F &f, std::array<node_ptr, More> &&more) {
     using E = elements_of<A>;
     constexpr std::size_t count = parts<E>::count;
     auto all = arrays(a, at);
@@ -43,9 +42,15 @@ auto joined_composite(composite which, place at, const A &a, const I &init, F &f
     using R = std::decay_t<decltype(f(left, right))>;
     gives_values<R>();
     if constexpr (!std::is_void_v<R>) parts<E>::nodes(f(left, right), next);
-    const node_ptr made = composed(which, at, operands.data(), operands.size(), std::int64_t(count), std::int64_t(count));
+    return composed(which, at, operands.data(), operands.size(), std::int64_t(count), std::int64_t(count));
+}
+/// A composite of vectors by an operator, whose values are vectors of n elements.
+template <class A, class I, class F, std::size_t More>
+auto joined_composite(composite which, place at, const A &a, const I &init, F &f, std::array<node_ptr, More> &&more, std::int64_t n) {
+    of_vectors<A>();
+    const node_ptr made = composed_by(which, at, a, init, f, std::move(more));
     std::int64_t first = 0;
-    return vectors_of_composite(made, left, first, n);
+    return vectors_of_composite(made, elements_of<A>(), first, n);
 }
 /// The number of elements of vectors of one length, if the host knows it.
 template <class A> std::int64_t length_of(const A &a) { return arrays(a, {})[0]->extent[0]; }

@@ -99,7 +99,10 @@ template <class T, class U> auto iota(T first, U last) {
 
 /// f(element) of each element; for zipped views f(tuple) or f(part, part ..), whichever f accepts. f is called once, with values of type expr<T>.
 template <class X, class F> auto transform(X &&x, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::transformed(detail::as_range(static_cast<X &&>(x)), f, {file, line});
+    if constexpr (detail::is_filtered<std::decay_t<X>>::value)
+        return arraygpu::map(f, x, file, line);
+    else
+        return detail::transformed(detail::as_range(static_cast<X &&>(x)), f, {file, line});
 }
 template <class F> auto transform(F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::adaptor{[f, file, line](auto &&x) { return views::transform(x, f, file, line); }};

@@ -199,12 +199,22 @@ auto reduce_noncommutative(const I &init, F f, const char *file = __builtin_FILE
 /// `view | reduce(init)`, `view | reduce(init, f)`: see reduce(x, init, f). A scalar that is computed when it becomes a number.
 template <class I, std::enable_if_t<detail::is_scalar_argument<I>, int> = 0>
 auto reduce(const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::as_range(x).array(), init, file, line); }};
+    return detail::adaptor{[=](auto &&x) {
+        if constexpr (detail::is_filtered<std::decay_t<decltype(x)>>::value)
+            return arraygpu::reduce(x, init, file, line);
+        else
+            return arraygpu::reduce(detail::as_range(x).array(), init, file, line);
+    }};
 }
 template <class I, class F,
           std::enable_if_t<detail::begins<I>::value && !detail::begins<F>::value && !std::is_convertible_v<F, const char *>, int> = 0>
 auto reduce(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::reducible(detail::as_range(x)), init, f, file, line); }};
+    return detail::adaptor{[=](auto &&x) {
+        if constexpr (detail::is_filtered<std::decay_t<decltype(x)>>::value)
+            return arraygpu::reduce(x, init, f, file, line);
+        else
+            return arraygpu::reduce(detail::reducible(detail::as_range(x)), init, f, file, line);
+    }};
 }
 /// `view | fold(init, f)`: see fold(x, init, f).
 template <class I, class F,

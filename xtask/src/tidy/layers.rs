@@ -28,7 +28,7 @@ const COMPILER: [&str; 19] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 53] = [
+const DSL: [&str; 54] = [
     "scope",
     "node",
     "elem",
@@ -59,6 +59,7 @@ const DSL: [&str; 53] = [
     "scatter",
     "filtered",
     "filter",
+    "keyed",
     "sliced",
     "matrix",
     "product",
