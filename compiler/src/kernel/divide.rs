@@ -9,9 +9,10 @@
 //! ```
 //!
 //! On the fast path both operands are non-negative and below 2^32, where the two divisions agree,
-//! also for a divisor of 0 (semantics 2.5). Divisions by a constant stay, because the assembler
-//! turns them into multiplications. Divisions are total and have no effects, so they may be
-//! computed ahead of the expression that uses them.
+//! also for a divisor of 0 (semantics 2.5). A division by a power of two becomes a shift, for which the
+//! assembler has the same routine of seventy instructions; a division by another constant stays.
+//! Divisions are total and have no effects, so they may be computed ahead of the expression that uses
+//! them.
 //!
 //! The remainder of floats is computed bit by bit: |y| is doubled while it stays below |x|, then
 //! halved again, and subtracted whenever it fits. Every operation is exact.
@@ -45,14 +46,48 @@ fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     let ty = k.ty(a);
     let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem)
         && matches!(ty, Ty::I64 | Ty::U64)
-        && !matches!(**b, Expr::Lit(_))
         && !without::is_left_out(Optimisation::ShortDivisions);
-    if !divides && *op != BinaryOp::RemSlow {
+    let power = power_of_two(b);
+    if matches!(**b, Expr::Lit(_)) && (!divides || power.is_none()) || !divides && *op != BinaryOp::RemSlow {
         return;
     }
     let (op, a, b) = (*op, (**a).clone(), (**b).clone());
     let [n, d] = [a, b].map(|operand| bind(k, "operand", operand, out));
-    *e = if divides { quotient(k, op, n, d, out) } else { remainder(k, ty, n, d, out) };
+    *e = match power {
+        Some(power) => shifted(k, op, n, power),
+        None if divides => quotient(k, op, n, d, out),
+        None => remainder(k, ty, n, d, out),
+    };
+}
+
+/// Returns the exponent of a 64-bit constant that is a power of two above 1.
+fn power_of_two(e: &Expr) -> Option<u32> {
+    let Expr::Lit(Lit { ty: ty @ (Ty::I64 | Ty::U64), bits }) = e else { return None };
+    // 2^63 is the least number of the signed type
+    let greatest = if *ty == Ty::I64 { 62 } else { 63 };
+    let power = bits.trailing_zeros();
+    (bits.is_power_of_two() && (1..=greatest).contains(&power)).then_some(power)
+}
+
+/// Writes out n / d or n % d of 64-bit integers where d is 2^`power`. Quotients are rounded toward zero:
+/// d - 1 is added to a negative n before the shift.
+fn shifted(k: &Kernel, op: BinaryOp, n: Expr, power: u32) -> Expr {
+    let ty = k.ty(&n);
+    let number = |bits: u64| Expr::Lit(Lit { ty, bits });
+    let low = (1 << power) - 1;
+    if !ty.is_signed() {
+        return match op {
+            BinaryOp::Div => Expr::binary(BinaryOp::Shr, n, number(power.into())),
+            _ => Expr::binary(BinaryOp::And, n, number(low)),
+        };
+    }
+    let sign = Expr::binary(BinaryOp::Shr, n.clone(), number(63));
+    let rounding = Expr::binary(BinaryOp::And, sign, number(low));
+    let sum = Expr::binary(BinaryOp::Add, n.clone(), rounding);
+    match op {
+        BinaryOp::Div => Expr::binary(BinaryOp::Shr, sum, number(power.into())),
+        _ => Expr::binary(BinaryOp::Sub, n, Expr::binary(BinaryOp::And, sum, number(!low))),
+    }
 }
 
 /// Gives the value of an expression a register, unless it is one already, a constant or a

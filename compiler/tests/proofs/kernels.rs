@@ -112,6 +112,7 @@ pub fn claims() -> Vec<Claim> {
     out.extend(narrowed());
     out.extend(bounded());
     out.extend(divided());
+    out.extend(shifted());
     out.extend(predicated());
     out.extend(negated());
     out.extend(widened());
@@ -270,6 +271,32 @@ fn divided() -> Vec<Claim> {
                 .at("compiler/src/kernel/divide.rs"),
             );
             out.push(integers(op, ty));
+        }
+    }
+    out
+}
+
+/// The shifts for a quotient and a remainder by a power of two are the division.
+fn shifted() -> Vec<Claim> {
+    let mut out = Vec::new();
+    for (ty, powers) in [(Ty::I64, [1, 3, 32, 62]), (Ty::U64, [1, 3, 32, 63])] {
+        for (name, power) in ["div", "rem"].into_iter().flat_map(|name| powers.map(|p| (name, p))) {
+            let form = format!("{name}(a, {}{ty})", 1u64 << power);
+            let before = kernel(
+                &format!("{ty} in a: {ty} threads 128"),
+                &format!("let %q: {ty} = {form} out[0i64] = %q"),
+            );
+            let mut after = before.clone();
+            divide::run(&mut after);
+            assert_ne!(before, after, "the pass took it");
+            let mut s = Script::default();
+            let a = s.any(ty, "a");
+            let [meant, found] =
+                [&before, &after].map(|k| State::of(&mut s, k, &[a.clone()]).stored[0][1].clone());
+            let script = s.prove(&format!("(= {} {})", found.term, meant.term));
+            let case = format!("{name} {ty} by 2^{power}");
+            let says = format!("{form} by shifts");
+            out.push(Claim::solved("divide", &case, &says, script).at("compiler/src/kernel/divide.rs"));
         }
     }
     out

@@ -268,6 +268,11 @@ impl Machine {
             "sqrt" => self.script.unary(UnaryOp::Sqrt, &ops[0]),
             "fma" | "mad" => self.script.mul_add(&ops[0], &ops[1], &ops[2]),
             "div" if last.is_float() => binary(self, BinaryOp::Div),
+            "rcp" => {
+                assert_eq!(parts[1..], ["rn", "f64"]);
+                let one = self.operand("0d3FF0000000000000", last);
+                self.script.binary(BinaryOp::Div, &one, &ops[0])
+            }
             "div" => divisions::partial(&mut self.script, BinaryOp::Div, &ops[0], &ops[1]),
             "rem" => divisions::partial(&mut self.script, BinaryOp::Rem, &ops[0], &ops[1]),
             "min" if last.is_float() => self.extreme(parts, BinaryOp::Min, &ops),

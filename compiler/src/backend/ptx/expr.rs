@@ -162,6 +162,8 @@ impl<'a> Emitter<'a> {
             ApproxMul => self.instruction(&["mul.ftz.f32"], &[dest, x, y]),
             ApproxDiv => self.instruction(&["div.approx.ftz.f32"], &[dest, x, y]),
             Mul => self.instruction(&["mul.lo.", t], &[dest, x, y]),
+            // It rounds alike and has two thirds of the instructions; that of f32 would be longer.
+            Div if *a == Expr::Lit(Lit::f64(1.0)) => self.instruction(&["rcp.rn.f64"], &[dest, y]),
             Div if ty.is_float() => self.instruction(&["div.rn.", t], &[dest, x, y]),
             DivNear => self.div_near(dest, x, y),
             DivWide => self.div_wide(dest, x, y),
