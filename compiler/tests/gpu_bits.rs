@@ -13,6 +13,7 @@ mod mutants;
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
+use arraygpu_compiler::counts::copies;
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::Lit;
@@ -169,6 +170,64 @@ fn reductions_at_every_edge() {
         }
     }
     println!("{seen:?}");
+}
+
+/// Long operators, whose joins are passes through loops: of values, of values that may leave error records, and of tuples.
+#[test]
+fn long_operators_at_every_edge() {
+    const LENGTH: usize = 90;
+    let steps = |ty: &str, constant: &str, so_far: &str, with: &str| -> String {
+        let step = |k: usize| match k {
+            0 => format!("%{ty}0 = mul_add {so_far}, {constant}{ty}, {with}\n"),
+            k => format!("%{ty}{k} = mul_add %{ty}{}, {constant}{ty}, {with}\n", k - 1),
+        };
+        (0..=LENGTH).map(step).collect()
+    };
+    let (reals, numbers) = (steps("f32", "0.5", "%a", "%b"), steps("i32", "5", "%a", "%b"));
+    let of_pairs = steps("i32", "3", "%i", "%j");
+    let joined = format!("{reals} {of_pairs} %c = tuple %f32{LENGTH}, %i32{LENGTH} yield %c");
+    let values = format!(
+        "func @r(%x: [f32], %y: [i32]) -> (values: f32, real: f32, number: i32) {{
+  %n = len %x
+  %m = len %y
+  require same %n, %m \"shapes\"
+  %values = reduce (%a: f32, %b: f32) from 0.25f32 over %x {{ {reals} yield %f32{LENGTH} }}
+  %start = tuple 1.5f32, 2i32
+  %both = map (%v: f32, %k: i32) over %x, %y {{ %p = tuple %v, %k yield %p }}
+  %real = reduce 0 (%a: f32, %i: i32, %b: f32, %j: i32) from %start over %both {{ {joined} }}
+  %number = reduce 1 (%a: f32, %i: i32, %b: f32, %j: i32) from %start over %both {{ {joined} }}
+  return %values, %real, %number
+}}
+"
+    );
+    let divided = format!(
+        "func @r(%y: [i32]) -> (divided: i32) {{
+  %divided = reduce (%a: i32, %b: i32) from 7i32 over %y {{ {numbers} %c = sub %a, 3i32 %d = div %i32{LENGTH}, %c yield %d }}
+  return %divided
+}}
+"
+    );
+    let mut rng = Rng::new(7);
+    for (text, operators) in [(values, 3), (divided, 1)] {
+        let compiled = compile(parse::parse(&text).unwrap());
+        for code in compiled.gpu_variants() {
+            let copies = copies::of_kernel(&code.kernel) / (operators * LENGTH);
+            assert!(copies < 32, "{}: {copies} copies of the operators", code.kernel.name);
+        }
+        let mut seen = Seen::default();
+        for n in [0, 1, 2, 31, 33, 127, 128, 129, 2047, 2048, 2049, 4097, 5 * 2048 + 129] {
+            let args = values::arguments(&compiled.functions[0].fused, n, n, &mut rng);
+            let mut case = Case::new(&compiled, format!("n = {n}"), args);
+            for v in 0..VERSIONS {
+                case.check(Layout::Contiguous, Some(v), 1 + v as u32 % 2, &mut seen);
+            }
+            case.check(Layout::Reversed, None, 1, &mut seen);
+        }
+        match operators {
+            1 => assert!(seen.records > 30, "{seen:?}"),
+            _ => assert!(seen.values == seen.calls && seen.values > 70, "{seen:?}"),
+        }
+    }
 }
 
 /// Every operator at its corners.

@@ -59,8 +59,11 @@ impl Equations {
 
     /// Replaces solved lengths in a linear form.
     pub fn resolve(&self, l: &Linear) -> Linear {
-        let mut out = Linear { constant: l.constant, terms: BTreeMap::new() };
-        for (t, k) in &l.terms {
+        if !l.terms.keys().any(|t| self.solved.contains_key(t)) {
+            return l.clone();
+        }
+        let mut out = Linear { constant: l.constant, ..Linear::default() };
+        for (t, k) in l.terms.iter() {
             let one = Linear { constant: 0, terms: [(*t, 1)].into() };
             out = out.minus(&self.solved.get(t).unwrap_or(&one).scaled(k.wrapping_neg()));
         }

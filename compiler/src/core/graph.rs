@@ -305,11 +305,14 @@ impl Graph {
     ) -> Vec<NodeId> {
         // the mark of a node whose operands are on the stack above it
         const DONE: u32 = 1 << 31;
-        let mut stack: Vec<u32> = roots.into_iter().map(|r| r.0).collect();
+        // most walks are short, and their tables need not grow
+        const ROOM: usize = 32;
+        let mut stack: Vec<u32> = Vec::with_capacity(ROOM);
+        stack.extend(roots.into_iter().map(|r| r.0));
         stack.reverse();
-        let roots = stack.clone();
+        let roots = if self.base.is_some() { stack.clone() } else { Vec::new() };
         let is_root = |n: u32| roots.contains(&n);
-        let (mut seen, mut order) = (Visited::begin(), Vec::new());
+        let (mut seen, mut order) = (Visited::begin(), Vec::with_capacity(ROOM));
         while let Some(n) = stack.pop() {
             if n & DONE != 0 {
                 order.push(NodeId(n & !DONE));

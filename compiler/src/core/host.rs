@@ -41,6 +41,9 @@ impl HostScalars {
     }
 
     fn learn(&mut self, g: &Graph, n: NodeId) -> Known {
+        if let Some(known) = self.known.get(&n) {
+            return *known;
+        }
         let mut stack = vec![n];
         while let Some(&n) = stack.last() {
             if self.known.contains_key(&n) {

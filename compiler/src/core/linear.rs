@@ -4,9 +4,11 @@
 //! and size expressions by the difference of their forms: it shows that two sizes are equal, or
 //! that a slice can never fit.
 
+mod terms;
+
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use std::collections::BTreeMap;
+pub use terms::Terms;
 
 /// A linear form.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -14,7 +16,7 @@ pub struct Linear {
     /// The constant term.
     pub constant: i64,
     /// The coefficients, none of which is zero.
-    pub terms: BTreeMap<NodeId, i64>,
+    pub terms: Terms,
 }
 
 /// The most terms of a normalised sum. Longer sums are left as they are, because normalising each
@@ -48,11 +50,7 @@ impl Linear {
             }
             _ => {
                 let sum = self.terms.get(&n).copied().unwrap_or(0).wrapping_add(k);
-                if sum == 0 {
-                    self.terms.remove(&n)
-                } else {
-                    self.terms.insert(n, sum)
-                };
+                self.terms.set(n, sum);
             }
         }
     }
@@ -65,13 +63,9 @@ impl Linear {
     pub fn minus(&self, other: &Linear) -> Linear {
         let mut out = self.clone();
         out.constant = out.constant.wrapping_sub(other.constant);
-        for (&t, &k) in &other.terms {
+        for (&t, &k) in other.terms.iter() {
             let sum = out.terms.get(&t).copied().unwrap_or(0).wrapping_sub(k);
-            if sum == 0 {
-                out.terms.remove(&t)
-            } else {
-                out.terms.insert(t, sum)
-            };
+            out.terms.set(t, sum);
         }
         out
     }

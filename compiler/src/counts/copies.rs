@@ -42,7 +42,7 @@ pub fn unrolled(strategy: Strategy) -> (usize, &'static str) {
             (8000, "each of several steps is straight code, in the interior and at the edges")
         }
         Strategy::Reduction | Strategy::SegmentedRows | Strategy::SegmentedColumns => {
-            (24_000, "each level of the tree has its operator once for whole and once for partial tiles")
+            (16_000, "each level of the tree has its operator once for whole and once for partial tiles")
         }
         Strategy::Contraction | Strategy::Product | Strategy::TensorProduct => {
             (16_000, "a thread's results, and the steps of a panel between two barriers, are straight code")

@@ -109,7 +109,7 @@ impl Formulas {
         }
         let form = Linear::of(&self.g, n);
         let mut text = String::new();
-        let mut terms: Vec<(NodeId, i64)> = form.terms.into_iter().collect();
+        let mut terms: Vec<(NodeId, i64)> = form.terms.iter().map(|(t, k)| (*t, *k)).collect();
         // Positive terms come first: `len(x) - k`, and not `-k + len(x)`.
         terms.sort_by_key(|t| t.1 < 0);
         for (atom, k) in terms {

@@ -34,7 +34,7 @@ impl Region {
         let (mut axes, mut used) = (Vec::new(), Vec::<(Var, usize)>::new());
         for i in index {
             let form = Linear::of(g, *i);
-            let mut terms: Vec<(NodeId, i64)> = form.terms.into_iter().collect();
+            let mut terms: Vec<(NodeId, i64)> = form.terms.iter().map(|(t, k)| (*t, *k)).collect();
             let Some(at) = terms.iter().position(|(n, _)| !g.is_closed(*n)) else {
                 axes.push(Axis::One(terms, form.constant));
                 continue;

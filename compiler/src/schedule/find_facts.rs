@@ -1,7 +1,6 @@
 //! Finds the facts about a fused group ([`super::facts`]).
 
 use super::bins::Bins;
-use super::boundary::interior::Interior;
 use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
 use super::groups::{FusedGroup, Item, is_store};
@@ -29,7 +28,7 @@ impl LaunchContext<'_, '_> {
         if let Some(step) = RadixStep::of(&self.g, &fused.items) {
             return self.find_facts_of_sort(&step, &fused.items);
         }
-        let interior = Interior::of(&mut self.g, fused);
+        let interior = self.interior(fused);
         self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
         self.facts.accesses = Accesses::of(self, fused, &interior.arrays);
         self.facts.may_record = fused.items.iter().any(|it| self.may_record_inside(it.node));

@@ -83,9 +83,10 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         let mut r = Region {
             memo: vars.iter().map(|(n, e)| (*n, (e.clone(), 1))).collect(),
             uses: self.uses(roots, vars),
-            conditions: error_records::conditions(&mut self.launch.g, roots),
             ..Region::at(at)
         };
+        let conditions = error_records::conditions(&mut self.launch.g, roots);
+        r.set_conditions(&self.launch.g, conditions);
         let mut value = |n: NodeId| {
             let e = self.value(n, &mut r)?.0;
             let bound = if in_turn { bind(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out) } else { e };

@@ -8,6 +8,7 @@
 //! say so, and what follows from it is a constant as well.
 
 mod accumulators;
+mod operator;
 mod parts;
 
 use super::element::element;
@@ -335,14 +336,6 @@ impl Reduction {
     /// Whether the operator may be more than one instruction.
     pub fn is_general(&self, l: &LaunchContext) -> bool {
         self.is_counted() || !self.has_identity(l)
-    }
-
-    /// Whether the operator has loops of its own. Its code is then emitted as few times as
-    /// possible.
-    pub fn joins_by_loops(&self, l: &LaunchContext) -> bool {
-        let Kind::Join(join, _) = &self.kind else { return false };
-        let g = &l.g;
-        g.reachable([join.body]).into_iter().any(|n| g.op(n).is_loop() && !g.is_closed(n))
     }
 
     /// Whether the elements have loops of their own, nested in the reduction's loop.

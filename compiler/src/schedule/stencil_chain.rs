@@ -129,7 +129,7 @@ impl LaunchContext<'_, '_> {
             if let Some(it) = fused.items.iter().find(|it| self.may_record_inside(it.node)) {
                 return Err(format!("an element{} may leave an error record", of_line(&self.g, it.node)));
             }
-            let inner = Interior::of(&mut self.g, fused);
+            let inner = self.interior(fused);
             let stencils = stencil::stencils(&mut self.g, &fused.domain, &inner.arrays);
             self.reads_around(fused, &inner, &all)?;
             let mine = || stencils.iter().filter(|s| all.contains(&s.array));

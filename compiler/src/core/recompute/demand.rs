@@ -65,6 +65,8 @@ pub struct Demand {
     forms: RefCell<reuse::Forms>,
     /// The normal form of each sum and product of indices, of which most are asked for at every array.
     normals: HashMap<NodeId, NodeId>,
+    /// The simplest form of each operation on symbols, for the same reason.
+    simplified: HashMap<Op, NodeId>,
 }
 
 /// What computing an element of an array includes, that of the arrays that it reads, too.
@@ -124,6 +126,7 @@ impl Demand {
             lengths: HashSet::default(),
             forms: RefCell::default(),
             normals: HashMap::default(),
+            simplified: HashMap::default(),
         };
         for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
             let [a, b] = [r.a, r.b].map(|n| demand.closed_scalar(n));
@@ -268,7 +271,7 @@ impl Demand {
         for place in roots.iter().rev() {
             let number = self.number(*place);
             if seen.insert(number) {
-                out.insert(place, 0.0, true);
+                out.insert(number, place, 0.0, true);
                 stack.push(number);
             }
         }
@@ -284,7 +287,7 @@ impl Demand {
             for (next, repeated) in needs.elements.iter().rev() {
                 let is_new = seen.insert(*next);
                 if is_new || *repeated > 0.0 {
-                    out.insert(&self.elements[*next as usize], *repeated, is_new);
+                    out.insert(*next, &self.elements[*next as usize], *repeated, is_new);
                 }
                 if is_new {
                     stack.push(*next);
@@ -311,17 +314,12 @@ impl Demand {
         needed.map(|(n, times)| (self.elements[*n as usize], *times)).collect()
     }
 
-    /// Returns what an element needs, if it was evaluated.
-    fn needs_of(&self, place: &Place) -> Option<&Needs> {
-        self.needs[self.elements.get_index_of(place)?].as_ref()
-    }
-
-    /// Returns the arrays of these places, each with the arrays whose elements its own need.
+    /// Returns the arrays of places that were just found, each with the arrays whose elements its own need.
     pub fn reads<'p>(&'p self, places: &'p Places) -> impl Iterator<Item = (NodeId, NodeId)> + 'p {
-        let elements = places.by_array.iter().flat_map(|(x, of)| of.places.iter().map(|index| (*x, *index)));
-        elements.flat_map(move |place| {
-            let needed = self.needs_of(&place).into_iter().flat_map(|needs| &needs.elements);
-            needed.map(move |(n, _)| (place.0, self.elements[*n as usize].0))
+        places.numbers.iter().flat_map(move |number| {
+            let reader = self.elements[*number as usize].0;
+            let needed = self.needs[*number as usize].iter().flat_map(|needs| &needs.elements);
+            needed.map(move |(n, _)| (reader, self.elements[*n as usize].0))
         })
     }
 

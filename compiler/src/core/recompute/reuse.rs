@@ -1,12 +1,11 @@
 //! How often an element is computed that is needed at several places.
 
 use super::demand::Index;
-use crate::core::linear::Linear;
+use crate::core::linear::{Linear, Terms};
 use crate::core::{Graph, MAX_RANK, NodeId, Op};
 use crate::scalar::BinaryOp;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
-use std::collections::BTreeMap;
 
 /// The elements that a GPU's thread computes side by side along the only axis of a vector, and along
 /// each of the last two axes of other arrays. They share what they need.
@@ -37,7 +36,7 @@ pub struct Forms {
     /// The number of the terms of an index, and its constant.
     of: HashMap<NodeId, (u32, i64)>,
     /// The number of each sum of terms. Indices with the same number are at constant distances.
-    terms: HashMap<BTreeMap<NodeId, i64>, u32>,
+    terms: HashMap<Terms, u32>,
 }
 
 impl Forms {
@@ -107,7 +106,7 @@ fn unclamped(g: &Graph, index: NodeId) -> Linear {
     }
     let form = Linear::of(g, index);
     let mut out = Linear { constant: form.constant, ..Linear::default() };
-    for (term, k) in form.terms {
+    for (&term, &k) in form.terms.iter() {
         let own = Linear { constant: 0, terms: [(term, 1)].into() };
         let of = if term == index { own } else { unclamped(g, term) };
         out = out.minus(&of.scaled(k.wrapping_neg()));

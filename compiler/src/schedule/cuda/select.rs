@@ -295,7 +295,7 @@ fn is_register_tiled(
 /// Returns the interior of a map if its elements read neighbours there; else the whole index space,
 /// because separate code for the interior gains nothing.
 fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
-    let inner = Interior::of(&mut l.g, fused);
+    let inner = l.interior(fused);
     if inner.is_whole(fused) {
         return inner;
     }

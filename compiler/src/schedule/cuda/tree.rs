@@ -4,8 +4,8 @@
 //!
 //! The result is in the first lane, or in the first thread; the values of other lanes are not used.
 //! If columns may be absent and the operator has no identity, two columns join only if the higher
-//! one is present: columns from `width` on are absent. An operator that has loops of its own is
-//! written once, in a loop over the joins.
+//! one is present: columns from `width` on are absent. A long operator, such as one with loops of its
+//! own, is written once, in a loop over the joins.
 
 use super::expressions::{int32, to_i64};
 use crate::core::{COLUMNS, TILE};
@@ -54,9 +54,8 @@ impl Column {
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
-        if r.joins_by_loops(l.launch) {
-            let value = value.remove(0);
-            return Ok(vec![self.join_warp_by_loop(l, r, value, width, out)?]);
+        if r.is_long(l.launch) {
+            return self.join_warp_by_loop(l, r, value, width, out);
         }
         for distance in DISTANCES {
             let other = shuffled(l, &value, |e| Expr::ShuffleDown(e, distance), out);
@@ -78,29 +77,28 @@ impl Column {
         &self,
         l: &mut Lower,
         r: &Reduction,
-        value: Expr,
+        values: Vec<Expr>,
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
-        let (joined, step) = (l.k.reg("joined", r.types[0]), l.k.reg("step", Ty::I32));
-        let (value_now, mut body) = (Expr::Reg(joined), Vec::new());
-        let mut other = value_now.clone();
+    ) -> Result<Vec<Expr>> {
+        let (now, step) = (joined_values(l, r, values, out), l.k.reg("step", Ty::I32));
+        let (mut other, mut body) = (now.clone(), Vec::new());
         // the distance of a shuffle is a constant
         for (k, distance) in DISTANCES.into_iter().enumerate() {
-            let shuffled = Expr::ShuffleDown(Box::new(value_now.clone()), distance);
-            let shuffled = bind(l, "shuffled", shuffled, &mut body);
-            other = equals(step, k as i32).select(shuffled, other);
+            for (other, now) in other.iter_mut().zip(&now).filter(|of| matches!(of.1, Expr::Reg(_))) {
+                let shuffled = Expr::ShuffleDown(Box::new(now.clone()), distance);
+                let shuffled = bind(l, "shuffled", shuffled, &mut body);
+                *other = equals(step, k as i32).select(shuffled, other.clone());
+            }
         }
-        let other = bind(l, "other", other, &mut body);
+        let other: Vec<Expr> = other.into_iter().map(|e| bound(l, "other", e, &mut body)).collect();
         let distance = Expr::binary(BinaryOp::Shl, int32(1), Expr::Reg(step));
         let distance = bind(l, "apart", distance, &mut body);
         let mask = distance.clone().plus(distance.clone()).minus(int32(1));
-        let values = (&[value_now.clone()][..], &[other][..]);
-        let value_next = self.join_lanes(l, r, values, to_i64(distance), mask, width, &mut body)?;
-        body.push(Stmt::Assign(joined, value_next[0].clone()));
-        out.push(Stmt::Var(joined, value));
+        let next = self.join_lanes(l, r, (&now, &other), to_i64(distance), mask, width, &mut body)?;
+        keep_joined(&now, next, &mut body);
         out.push(Stmt::Seq(step, int32(0), int32(DISTANCES.len() as i32), body));
-        Ok(value_now)
+        Ok(now)
     }
 
     /// Joins the values of lanes at a `distance` (i64). One lane in `mask + 1` (i32) has the lower
@@ -148,8 +146,8 @@ pub fn join_warps(
     width: Option<&Expr>,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    if r.joins_by_loops(l.launch) {
-        return Ok(vec![join_warps_by_loop(l, r, shared[0], first, width, out)?]);
+    if r.is_long(l.launch) {
+        return join_warps_by_loop(l, r, shared, first, width, out);
     }
     let mut values = Vec::new();
     for i in 0..WARPS as i32 {
@@ -169,30 +167,61 @@ pub fn join_warps(
 fn join_warps_by_loop(
     l: &mut Lower,
     r: &Reduction,
-    shared: Mem,
+    shared: &[Mem],
     first: &Expr,
     width: Option<&Expr>,
     out: &mut Vec<Stmt>,
-) -> Result<Expr> {
-    let [low, joined] = ["low", "joined"].map(|name| l.k.reg(name, r.types[0]));
+) -> Result<Vec<Expr>> {
+    let [low, joined] = ["low", "joined"].map(|name| r.registers(l, name));
     let (step, mut body) = (l.k.reg("step", Ty::I32), Vec::new());
     let at = Expr::Reg(step).plus(Expr::Reg(step)).min(int32(WARPS as i32 - 2));
     let at = bind(l, "at", first.clone().plus(at), &mut body);
-    let (a, b) = (Expr::load(shared, at.clone()), Expr::load(shared, at.plus(int32(1))));
-    let a = bind(l, "a", equals(step, 2).select(Expr::Reg(low), a), &mut body);
-    let b = bind(l, "b", equals(step, 2).select(Expr::Reg(joined), b), &mut body);
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for ((m, low), joined) in shared.iter().zip(&low).zip(&joined) {
+        let (of_low, of_high) = (Expr::load(*m, at.clone()), Expr::load(*m, at.clone().plus(int32(1))));
+        a.push(bind(l, "a", equals(step, 2).select(Expr::Reg(*low), of_low), &mut body));
+        b.push(bind(l, "b", equals(step, 2).select(Expr::Reg(*joined), of_high), &mut body));
+    }
     let is_present = width.map(|w| {
         // the first warp of the higher half
         let warp = equals(step, 0).select(Expr::int(1), equals(step, 1).select(Expr::int(3), Expr::int(2)));
         Expr::binary(BinaryOp::Gt, w.clone(), warp.times(Expr::int(WARP.into())))
     });
-    let value = join_present(l, r, &[a], &[b], is_present, None, &mut body)?.remove(0);
-    body.push(Stmt::Assign(joined, value));
-    body.push(Stmt::Assign(low, equals(step, 0).select(Expr::Reg(joined), Expr::Reg(low))));
-    let nothing = Expr::Lit(Lit::zero(r.types[0]));
-    out.extend([low, joined].map(|reg| Stmt::Var(reg, nothing.clone())));
+    let values = join_present(l, r, &a, &b, is_present, None, &mut body)?;
+    body.extend(joined.iter().zip(values).map(|(joined, e)| Stmt::Assign(*joined, e)));
+    let kept = low
+        .iter()
+        .zip(&joined)
+        .map(|(low, joined)| Stmt::Assign(*low, equals(step, 0).select(Expr::Reg(*joined), Expr::Reg(*low))));
+    body.extend(kept);
+    let types = r.types.iter().cycle();
+    out.extend(
+        low.iter().chain(&joined).zip(types).map(|(reg, ty)| Stmt::Var(*reg, Expr::Lit(Lit::zero(*ty)))),
+    );
     out.push(Stmt::Seq(step, int32(0), int32(3), body));
-    Ok(Expr::Reg(joined))
+    Ok(read(&joined))
+}
+
+/// Declares registers for the values that a loop joins, but for counts that are constants.
+fn joined_values(l: &mut Lower, r: &Reduction, values: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Expr> {
+    let of = |(e, ty): (Expr, &Ty)| match e {
+        Expr::Lit(_) if r.is_counted() => e,
+        e => {
+            let joined = l.k.reg("joined", *ty);
+            out.push(Stmt::Var(joined, e));
+            Expr::Reg(joined)
+        }
+    };
+    values.into_iter().zip(&r.types).map(of).collect()
+}
+
+/// Emits the assignments of the joined values to the registers among `now`.
+fn keep_joined(now: &[Expr], next: Vec<Expr>, out: &mut Vec<Stmt>) {
+    for (now, next) in now.iter().zip(next) {
+        if let Expr::Reg(joined) = now {
+            out.push(Stmt::Assign(*joined, next));
+        }
+    }
 }
 
 fn equals(number: Reg, k: i32) -> Expr {
@@ -258,8 +287,8 @@ pub struct StoredValues<'a> {
 
 impl StoredValues<'_> {
     /// Folds the column of this thread over up to 2048 values into `acc`, which holds the value of
-    /// an absent column before. All rows are loaded before the first join, unless the operator has
-    /// loops of its own.
+    /// an absent column before. All rows are loaded before the first join, unless the operator is
+    /// long.
     pub fn column(
         &self,
         l: &mut Lower,
@@ -269,9 +298,9 @@ impl StoredValues<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let first = bind(l, "first", self.base.clone().plus(to_i64(c.column.clone())), out);
-        if r.joins_by_loops(l.launch) {
+        if r.is_long(l.launch) {
             self.batch(l, r, &first, 0..1, acc, out)?;
-            return self.rows(l, r, &first, acc[0], out);
+            return self.rows(l, r, &first, acc, out);
         }
         let all = TILE / COLUMNS;
         let batch = if r.is_counted() { COUNTED_ROWS } else { all };
@@ -320,13 +349,21 @@ impl StoredValues<'_> {
     }
 
     /// Folds all rows but the first, with the operator's code written once.
-    fn rows(&self, l: &mut Lower, r: &Reduction, first: &Expr, acc: Reg, out: &mut Vec<Stmt>) -> Result<()> {
+    fn rows(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        first: &Expr,
+        acc: &[Reg],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let (row, mut body, mut joining) = (l.k.reg("row", Ty::I64), Vec::new(), Vec::new());
         let at = first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
         let at = bind(l, "at", at, &mut body);
-        let x = bind(l, "x", Expr::load(self.memory[0], at.clone()), &mut joining);
-        let joined = join(l, r, &[Expr::Reg(acc)], &[x], &mut joining)?.remove(0);
-        joining.push(Stmt::Assign(acc, joined));
+        let load = |m: &Mem| bind(l, "x", Expr::load(*m, at.clone()), &mut joining);
+        let x: Vec<Expr> = self.memory.iter().map(load).collect();
+        let joined = join(l, r, &read(acc), &x, &mut joining)?;
+        assign(l, acc, joined, &mut joining);
         let is_present = Expr::binary(BinaryOp::Lt, at, self.end.clone());
         body.push(Stmt::If(is_present, joining, vec![]));
         out.push(Stmt::Seq(row, Expr::int(1), Expr::int(TILE / COLUMNS), body));

@@ -7,6 +7,7 @@ use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type};
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::along::Along;
+use crate::schedule::boundary::interior::Interior;
 use crate::schedule::facts::{Accesses, Facts};
 use crate::schedule::groups::{self, FusedGroup, is_store};
 use crate::schedule::scheduler::{CodeSize, Scheduler, Scope};
@@ -29,6 +30,8 @@ pub struct LaunchContext<'s, 'a> {
     pub warnings: IndexSet<String>,
     hosts: HostScalars,
     record_memo: HashMap<NodeId, bool>,
+    /// The interiors of groups, by the nodes of their items and their extents.
+    interiors: HashMap<(Vec<NodeId>, Vec<NodeId>, bool), Interior>,
     /// What is known of unlikely selects.
     pub(in crate::schedule) unlikely_arms: HashMap<NodeId, Arm>,
     domain: Vec<NodeId>,
@@ -75,6 +78,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
             warnings: IndexSet::new(),
             hosts: HostScalars::default(),
             record_memo: HashMap::default(),
+            interiors: HashMap::default(),
             unlikely_arms: HashMap::default(),
             domain: fused.domain.clone(),
         }
@@ -163,6 +167,13 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         let g = &self.g;
         let asked = || g.reachable([n]).into_iter().any(|m| g.op(m).may_record(g));
         *self.record_memo.entry(n).or_insert_with(asked)
+    }
+
+    /// Returns the interior of a fused group, which its facts and its variants ask for.
+    pub fn interior(&mut self, fused: &FusedGroup) -> Interior {
+        let items = fused.items.iter().map(|it| it.node).collect();
+        let (g, key) = (&mut self.g, (items, fused.domain.clone(), fused.sequential));
+        self.interiors.entry(key).or_insert_with(|| Interior::of(g, fused)).clone()
     }
 
     /// Whether an element of an item, or a step of a reduction or fold, may leave an error record.

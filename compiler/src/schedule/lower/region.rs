@@ -5,7 +5,7 @@
 use crate::core::{Graph, NodeId};
 use crate::kernel::{Expr, Stmt};
 use crate::schedule::unlikely::arms;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeSet;
 
 /// The state of a region that is being lowered.
@@ -14,6 +14,8 @@ pub(in crate::schedule) struct Region {
     pub(in crate::schedule) memo: Values,
     pub(in crate::schedule) uses: Uses,
     pub(super) conditions: HashMap<NodeId, NodeId>,
+    /// The nodes of these conditions, which are asked for behind the values.
+    pub(super) asked_again: HashSet<NodeId>,
     pub(super) records: Vec<(u32, NodeId, Expr)>,
     /// The nested operations that are being computed, outermost first.
     pub(in crate::schedule) computing: Vec<NodeId>,
@@ -119,12 +121,26 @@ impl Region {
             memo: Values::default(),
             uses: Uses::default(),
             conditions: HashMap::default(),
+            asked_again: HashSet::default(),
             records: Vec::new(),
             computing: Vec::new(),
             recorded_later: Vec::new(),
             at: at.clone(),
             out: Vec::new(),
         }
+    }
+
+    /// Sets the conditions under which nodes are needed that may leave an error record.
+    pub(super) fn set_conditions(&mut self, g: &Graph, conditions: HashMap<NodeId, NodeId>) {
+        let open = conditions.values().copied().filter(|c| !g.is_closed(*c));
+        self.asked_again = g.reachable_until(open, |n| g.is_closed(n)).into_iter().collect();
+        self.conditions = conditions;
+    }
+
+    /// Whether a value that is used once may be asked for again: by a condition of an error record, or by what looks
+    /// whether a record was left already.
+    pub(super) fn may_ask_again(&self, g: &Graph, n: NodeId) -> bool {
+        !self.conditions.is_empty() && (self.asked_again.contains(&n) || g.op(n).may_record(g))
     }
 
     /// Returns the condition under which a node that may leave an error record is needed, if it is

@@ -51,7 +51,7 @@ impl Lower<'_, '_, '_> {
         // a value that is used once is remembered only where something may ask for it again: the
         // condition of an error record, a nested operation, or a branch that serves several selects
         if self.launch.facts.nested
-            || !r.conditions.is_empty()
+            || r.may_ask_again(&self.launch.g, n)
             || matches!(self.launch.g.op(n), Op::Select(..))
         {
             r.memo.insert(n, (e.clone(), depth + 1));

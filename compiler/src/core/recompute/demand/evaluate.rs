@@ -78,11 +78,17 @@ impl Demand {
 
     /// Returns the operation on symbols, in normal form.
     fn symbol_of(&mut self, op: &Op, operands: &[NodeId]) -> NodeId {
-        let s = &mut self.symbols;
         match op.with(operands, None) {
-            Op::Len(x, axis) => s.add(Op::Len(x, axis)),
+            Op::Len(x, axis) => self.symbols.add(Op::Len(x, axis)),
             Op::Stage(x) => x,
-            op => simplify(s, op),
+            op => {
+                if let Some(known) = self.simplified.get(&op) {
+                    return *known;
+                }
+                let made = simplify(&mut self.symbols, op.clone());
+                self.simplified.insert(op, made);
+                made
+            }
         }
     }
 }
@@ -90,20 +96,23 @@ impl Demand {
 impl Element<'_> {
     /// Adds what the element of an array, whose function is `env`'s to see, needs.
     fn of(&mut self, array: NodeId, index: &[NodeId], env: &mut Env) {
-        let op = self.demand.g.op(array).clone();
-        self.needs.ready = self.needs.ready.max(self.demand.body(array).ready);
+        let body = self.demand.body(array);
+        self.needs.ready = self.needs.ready.max(body.ready);
+        let op = self.demand.g.op(array);
         match op {
-            Op::Map(lambda, srcs) => {
-                for src in &srcs {
-                    self.read(*src, index, env);
+            Op::Map(lambda, _) => {
+                let (srcs, lambda) = (op.operands(), body.reads.then(|| lambda.clone()));
+                for src in srcs.clone() {
+                    self.read(src, index, env);
                 }
-                if self.demand.body(array).reads {
-                    let args: Vec<NodeId> = srcs.iter().map(|x| self.value(*x, index, env)).collect();
+                if let Some(lambda) = lambda {
+                    let args: Vec<NodeId> = srcs.map(|x| self.value(x, index, env)).collect();
                     self.apply(&lambda, &args, env);
                 }
             }
             Op::Generate(_, lambda) => {
-                if self.demand.body(array).reads {
+                if body.reads {
+                    let lambda = lambda.clone();
                     self.apply(&lambda, index, env);
                 }
             }
@@ -157,10 +166,13 @@ impl Element<'_> {
         let Some(last) = self.scope.iter().rposition(|of| depends(&of.0)) else { return 0.0 };
         let loops = &self.scope[..self.of_element.max(last + 1)];
         let more = loops.len().saturating_sub(index.len());
-        // the loops with the fewest iterations are those that the element lacks
-        let mut times: Vec<Option<i64>> = loops.iter().map(|of| of.1).collect();
-        times.sort_by_key(|n| n.unwrap_or(i64::MAX));
-        let lacks = reuse::repeated(times.into_iter().take(more));
+        let mut lacks = 0.0;
+        if more > 0 {
+            // the loops with the fewest iterations are those that the element lacks
+            let mut times: Vec<Option<i64>> = loops.iter().map(|of| of.1).collect();
+            times.sort_by_key(|n| n.unwrap_or(i64::MAX));
+            lacks = reuse::repeated(times.into_iter().take(more));
+        }
         if self.in_product { lacks.max(reuse::OF_PRODUCT) } else { lacks }
     }
 
@@ -255,9 +267,9 @@ impl Element<'_> {
     }
 
     /// Returns the array that a view is taken of, and the indices there.
-    fn source(&mut self, view: NodeId, index: &[NodeId], env: &mut Env) -> Option<(NodeId, Vec<NodeId>)> {
-        let mut index = index.to_vec();
-        let src = match self.demand.g.op(view).clone() {
+    fn source(&mut self, view: NodeId, index: &[NodeId], env: &mut Env) -> Option<(NodeId, Index)> {
+        let mut index = Index::from(index);
+        let src = match *self.demand.g.op(view) {
             Op::Slice { src, axis, start, stride, .. } => {
                 let [start, stride] = [start, stride].map(|n| self.symbol(n, env));
                 let i = &mut index[usize::from(axis)];
@@ -273,19 +285,19 @@ impl Element<'_> {
                 *i = self.demand.index_op(BinaryOp::Sub, last, *i);
                 src
             }
-            Op::Permute(src, axes) => {
-                let mut of = index.clone();
-                axes.iter().zip(&index).for_each(|(axis, i)| of[usize::from(*axis)] = *i);
+            Op::Permute(src, ref axes) => {
+                let mut of = index;
+                axes.iter().zip(index.iter()).for_each(|(axis, i)| of[usize::from(*axis)] = *i);
                 index = of;
                 src
             }
             Op::Pick { src, axis, index: at } => {
                 let at = self.symbol(at, env);
-                index.insert(axis.into(), at);
+                index = index.with(axis.into(), at);
                 src
             }
             Op::Spread { src, axis, .. } => {
-                index.remove(axis.into());
+                index = index.without(axis.into());
                 src
             }
             _ => return None,

@@ -3,7 +3,7 @@
 use crate::core::{MAX_RANK, NodeId};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 /// The indices of an element, one for each axis of its array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,6 +17,31 @@ impl From<&[NodeId]> for Index {
         let mut of = [NodeId(0); MAX_RANK];
         of[..index.len()].copy_from_slice(index);
         Index { of, rank: index.len() }
+    }
+}
+
+impl Index {
+    /// Returns the indices with another one at an axis, before those that follow.
+    pub(super) fn with(mut self, axis: usize, index: NodeId) -> Index {
+        self.of.copy_within(axis..self.rank, axis + 1);
+        self.of[axis] = index;
+        self.rank += 1;
+        self
+    }
+
+    /// Returns the indices without that of an axis.
+    pub(super) fn without(mut self, axis: usize) -> Index {
+        self.of.copy_within(axis + 1..self.rank, axis);
+        self.rank -= 1;
+        // equal indices are equal in all of their places
+        self.of[self.rank] = NodeId(0);
+        self
+    }
+}
+
+impl DerefMut for Index {
+    fn deref_mut(&mut self) -> &mut [NodeId] {
+        &mut self.of[..self.rank]
     }
 }
 
@@ -48,6 +73,8 @@ pub struct Needs {
 pub struct OfArray {
     /// The indices of each, in the order in which they were found.
     pub places: Vec<Index>,
+    /// The number of the first of them.
+    pub(super) first: u32,
     /// How often they are computed again in loops around their reads.
     pub repeated: f64,
 }
@@ -56,8 +83,8 @@ pub struct OfArray {
 #[derive(Clone, Default)]
 pub struct Places {
     pub(super) by_array: IndexMap<NodeId, OfArray, FxBuildHasher>,
-    /// The number of elements.
-    count: usize,
+    /// The numbers of the elements, which are theirs until an array is stored.
+    pub(super) numbers: Vec<u32>,
     /// The number of elements of stored arrays.
     pub(super) loads: usize,
     /// The number of launches that must come before these elements can be computed.
@@ -67,7 +94,7 @@ pub struct Places {
 impl Places {
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.count
+        self.numbers.len()
     }
 
     /// Whether an element of an array is needed.
@@ -86,12 +113,15 @@ impl Places {
     }
 
     /// Adds an element, or another read of one that is among these already.
-    pub(super) fn insert(&mut self, place: &Place, repeated: f64, is_new: bool) {
+    pub(super) fn insert(&mut self, number: u32, place: &Place, repeated: f64, is_new: bool) {
         let of = self.by_array.entry(place.0).or_default();
         of.repeated = of.repeated.max(repeated);
         if is_new {
+            if of.places.is_empty() {
+                of.first = number;
+            }
             of.places.push(place.1);
-            self.count += 1;
+            self.numbers.push(number);
         }
     }
 }

@@ -69,12 +69,14 @@ impl Demand {
     }
 
     /// Returns the number of operations and loads of an element of each array that one of the root
-    /// needs, each once, as if all of them were stored.
+    /// needs, which are `places`, just found, each once, as if all of them were stored.
     fn cost_once(&self, places: &Places) -> f64 {
         let mut cost = 0.0;
         for (x, of) in &places.by_array {
-            let Some(index) = of.places.first() else { continue };
-            let needs = self.needs_of(&(*x, *index));
+            if of.places.is_empty() {
+                continue;
+            }
+            let needs = self.needs[of.first as usize].as_ref();
             cost += needs.map_or(0, |needs| needs.loads + needs.elements.len()) as f64;
             cost += self.bodies.get(x).map_or(0.0, |body| body.cost);
         }
