@@ -2,8 +2,8 @@
 //! after the last one only.
 
 use super::{
-    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, moved, ordered,
-    panels, prove, scans, shapes, simplify, sorts, split, stages, steps, tuples, unroll,
+    behind, bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, moved,
+    ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -56,6 +56,8 @@ pub const PASSES: &[Pass] = &[
     // unrolls short loops inside of elements, after which their reads may be provably inside
     Pass { name: "unroll", run: unroll::run },
     Pass { name: "prove", run: prove::run },
+    // comes behind `prove`, by which fewer elements may leave records: computes elements where a scan is stored
+    Pass { name: "behind", run: behind::run },
     // comes after short loops are unrolled: stores reductions inside of reductions
     Pass { name: "flatten", run: flatten::run },
     // comes after the passes by which an inner product may leave an element

@@ -4,6 +4,7 @@ use super::element::element;
 use super::items::Item;
 use super::placed::Placed;
 use crate::core::graph::replace::{Found, replaced_by};
+use crate::core::scan_stages::scan_of_array;
 use crate::core::simplify::extent;
 use crate::core::{Graph, Lambda, NodeId, Op, ScanPart, tuples};
 use crate::scalar::Ty;
@@ -16,7 +17,7 @@ pub struct Scan {
     pub part: ScanPart,
     /// The types of the components.
     pub types: Vec<Ty>,
-    /// What is stored in other places, in place of the partial results.
+    /// What is stored in other places, in place of the partial results, or behind them in their own.
     pub placed: Option<Placed>,
     join: Lambda,
     init: NodeId,
@@ -28,11 +29,7 @@ impl Scan {
     pub fn of_item(g: &Graph, it: &Item) -> Option<Scan> {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
         let placed = Placed::of_item(g, it);
-        let x = match *g.op(x) {
-            Op::Place { at, .. } => Placed::scan(g, at),
-            _ => x,
-        };
-        let Op::Scan { part, ref join, init, src, .. } = *g.op(x) else { return None };
+        let Op::Scan { part, ref join, init, src, .. } = *g.op(scan_of_array(g, x)?) else { return None };
         Some(Scan { part, types: tuples::types_of_elements(g, src), placed, join: join.clone(), init, src })
     }
 
@@ -49,7 +46,13 @@ impl Scan {
 
     /// Returns the part of a scan that a fused group is.
     pub fn of(g: &Graph, group: &[Item]) -> Option<Scan> {
-        group.first().and_then(|it| Scan::of_item(g, it))
+        let scan = Scan::of_item(g, group.first()?)?;
+        Some(Scan { placed: group.iter().find_map(|it| Placed::of_item(g, it)), ..scan })
+    }
+
+    /// Whether elements are stored in other places than their own.
+    pub fn goes_elsewhere(&self) -> bool {
+        self.placed.is_some_and(|placed| !placed.is_own)
     }
 
     /// Returns the number of elements, as a node.

@@ -8,6 +8,7 @@
 //! stands before each tile is computed by one block, by rounds of a group for each warp.
 
 mod before;
+mod behind;
 mod place;
 
 use super::access;
@@ -64,8 +65,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     // no output is an input of a launch that stores elsewhere, and indices of 64 bits take more registers than its straight
     // code leaves: the code for any strides serves them
     let is_left_out = |suffix: &str| match suffix {
-        "_in_place" => scan.placed.is_some(),
-        "_wide" => scan.placed.is_some() && l.wanted.is_general(),
+        "_in_place" => scan.goes_elsewhere(),
+        "_wide" => scan.goes_elsewhere() && l.wanted.is_general(),
         _ => false,
     };
     let usual: Vec<(&str, Guards)> =
@@ -86,7 +87,7 @@ fn threads(part: ScanPart) -> u32 {
 /// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone. The
 /// values of more arrays would not stay in the registers that are then left.
 pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
-    let is_bound = scan.placed.is_some() && fused.items.len() <= MOST_BOUND && !layout.strided;
+    let is_bound = scan.goes_elsewhere() && fused.items.len() <= MOST_BOUND && !layout.strided;
     if is_bound { 2 } else { 0 }
 }
 
@@ -317,8 +318,12 @@ impl Code<'_> {
         (is_full, n): (Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        if self.scan.placed.is_some() {
-            return self.place(l, elements, (before, own), (is_full, n), out);
+        match self.scan.placed {
+            Some(placed) if placed.is_own => {
+                return self.behind(l, elements, (before, own), (is_full, n), out);
+            }
+            Some(_) => return self.place(l, elements, (before, own), (is_full, n), out),
+            None => {}
         }
         let (mut full, mut part) = (Vec::new(), Vec::new());
         for (j, (before, own)) in before.iter().zip(&own).enumerate() {

@@ -16,6 +16,27 @@ const SKIP: i64 = 16;
 const ROOM: i64 = SCAN_ROW + SCAN_ROW / SKIP;
 
 impl Code<'_> {
+    /// Returns the partial results of a thread's elements: their nodes, element by element, and the values of all of
+    /// these.
+    pub(super) fn partial_results(
+        &self,
+        l: &mut Lower,
+        (before, own): (&[Value], &[[Value; 4]]),
+        out: &mut Vec<Stmt>,
+    ) -> Result<(Vec<Vec<NodeId>>, Vec<(NodeId, Expr)>)> {
+        let (mut vars, mut known) = (Vec::new(), Vec::new());
+        for (before, own) in before.iter().zip(own) {
+            for own in own {
+                let values = self.operator.join(l, before, own, out)?;
+                let nodes: Vec<NodeId> =
+                    self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
+                known.extend(nodes.iter().copied().zip(values));
+                vars.push(nodes);
+            }
+        }
+        Ok((vars, known))
+    }
+
     /// Stores what depends on the partial results of a thread's elements where it goes.
     pub(super) fn place(
         &self,
@@ -26,16 +47,7 @@ impl Code<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let items = &self.fused.items;
-        let (mut vars, mut known): (Vec<Vec<NodeId>>, Vec<(NodeId, Expr)>) = (Vec::new(), Vec::new());
-        for (before, own) in before.iter().zip(&own) {
-            for own in own {
-                let values = self.operator.join(l, before, own, out)?;
-                let nodes: Vec<NodeId> =
-                    self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
-                known.extend(nodes.iter().copied().zip(values));
-                vars.push(nodes);
-            }
-        }
+        let (vars, known) = self.partial_results(l, (&before, &own), out)?;
         let (mut full, mut part) = (Vec::new(), Vec::new());
         if !self.layout.strided {
             l.in_block(|l| self.place_by_lane(l, elements, &known, &mut full))?;
