@@ -26,5 +26,6 @@ pub mod sorts;
 pub mod split;
 pub mod stages;
 pub mod steps;
+pub mod totals;
 pub mod tuples;
 pub mod unroll;

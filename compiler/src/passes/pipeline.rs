@@ -3,7 +3,7 @@
 
 use super::{
     behind, bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, moved,
-    ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps, tuples, unroll,
+    ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps, totals, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -51,6 +51,8 @@ pub const PASSES: &[Pass] = &[
     // every length is one of a parameter now: gives equal ones one name, and simplifies what fusion
     // composed
     Pass { name: "lengths", run: lengths::run },
+    // comes behind `lengths`, by which equal vectors are equal nodes: sums integers that are scanned as well
+    Pass { name: "totals", run: totals::run },
     // comes behind `lengths`, which makes the lengths of orders equal nodes
     Pass { name: "moved", run: moved::run },
     // unrolls short loops inside of elements, after which their reads may be provably inside

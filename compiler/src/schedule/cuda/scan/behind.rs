@@ -21,7 +21,8 @@ impl Code<'_> {
         (is_full, n): (Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let (vars, known) = self.partial_results(l, (&before, &own), out)?;
+        let (vars, results) = self.partial_results(l, (&before, &own), out)?;
+        let known = self.known(&vars, &results);
         let (mut full, mut part) = (Vec::new(), Vec::new());
         if !self.layout.strided {
             l.in_block(|l| {
