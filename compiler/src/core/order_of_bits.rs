@@ -13,7 +13,7 @@ use super::arithmetic::with_number;
 use super::scan_stages::by_tiles;
 use super::simplify::simplify;
 use super::{Graph, NodeId, Op};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// The most nodes of what is computed again and not stored.
 const CHEAP: usize = 24;
@@ -24,8 +24,16 @@ pub fn order_of_bits(g: &mut Graph, x: NodeId) -> NodeId {
     let n = g.add(Op::Len(x, 0));
     let keys = if is_cheap(g, x) { x } else { g.add(Op::Materialize(x)) };
     let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
-    let lambda = g.lambda(&[Ty::Bool], |g, key| simplify(g, Op::Select(key[0], zero, one)));
-    let [own, src] = [x, keys].map(|x| g.add(Op::Map(lambda.clone(), vec![x])));
+    let bits = |g: &mut Graph, x: NodeId, [of_true, of_false]: [NodeId; 2]| {
+        let lambda = g.lambda(&[Ty::Bool], |g, key| simplify(g, Op::Select(key[0], of_true, of_false)));
+        g.add(Op::Map(lambda, vec![x]))
+    };
+    // a filter orders what it leaves out, and sums what it keeps: its number is this one
+    let own = match negated(g, x) {
+        Some(kept) => bits(g, kept, [one, zero]),
+        None => bits(g, x, [zero, one]),
+    };
+    let src = if keys == x { own } else { bits(g, keys, [zero, one]) };
     let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
     // shares the launch that stores the keys, or is the sum of the tiles' totals
     let all = g.add(Op::Reduce { join: join.clone(), init: zero, src: own, which: 0 });
@@ -42,6 +50,13 @@ pub fn order_of_bits(g: &mut Graph, x: NodeId) -> NodeId {
     let src = g.add(Op::Iota(n));
     let placed = g.add(Op::Place { at, src });
     g.add(Op::Materialize(placed))
+}
+
+/// Returns the vector whose elements are negated in another one.
+fn negated(g: &Graph, x: NodeId) -> Option<NodeId> {
+    let Op::Map(lambda, srcs) = g.op(x) else { return None };
+    let Op::Unary(UnaryOp::Not, own) = *g.op(lambda.body) else { return None };
+    matches!(*g.op(own), Op::Var(v, _) if v == lambda.params[0].0).then_some(srcs[0])
 }
 
 /// Whether each element of a vector is made of that of one stored vector, by few operations, and leaves no record.
