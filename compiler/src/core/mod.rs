@@ -25,6 +25,7 @@ pub mod kept_records;
 pub mod length;
 pub mod linear;
 mod operands;
+pub mod order_of_bits;
 pub mod orders;
 pub mod panels;
 pub mod parse;

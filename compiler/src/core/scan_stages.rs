@@ -61,9 +61,24 @@ pub fn stored(g: &mut Graph, x: NodeId, once: bool) -> NodeId {
     stored
 }
 
-/// Returns a component of the scan on which places ([`Op::Place`]) depend.
-pub fn scan_of_places(g: &Graph, at: NodeId) -> Option<NodeId> {
-    let body = g.op(at).lambda()?.body;
+/// Returns a component of the scan on which places ([`Op::Place`]) depend, or what is stored in its own places.
+pub fn scan_of_places(g: &Graph, at: NodeId, src: NodeId) -> Option<NodeId> {
+    let body = g.op(if is_index(g, at) { src } else { at }).lambda()?.body;
     let is_known = |n: NodeId| g.op(n).needs_launch() && g.is_closed(n);
     g.reachable_until([body], is_known).into_iter().find(|n| matches!(g.op(*n), Op::Scan { .. }))
+}
+
+/// Returns a component of the scan that a stored array is, or on which its elements or their places depend.
+pub fn scan_of_array(g: &Graph, x: NodeId) -> Option<NodeId> {
+    match *g.op(x) {
+        Op::Scan { .. } => Some(x),
+        Op::Place { at, src } => scan_of_places(g, at, src),
+        _ => None,
+    }
+}
+
+/// Whether the elements of a vector are their own indices.
+pub fn is_index(g: &Graph, x: NodeId) -> bool {
+    let Op::Generate(_, lambda) = g.op(x) else { return false };
+    matches!(*g.op(lambda.body), Op::Var(v, _) if v == lambda.params[0].0)
 }

@@ -82,7 +82,7 @@ fn well_formed(f: &Function, is_step: bool) -> Result<()> {
     for step in &f.steps {
         well_formed(step, true)?;
     }
-    // the launch that scans tiles stores the places which depend on them
+    // the launch that scans tiles stores the places, or the elements in their own places, which depend on them
     let apart: HashSet<NodeId> =
         g.reachable_until(f.roots(), |n| matches!(g.op(n), Op::Place { .. })).into_iter().collect();
     for n in g.reachable(f.roots()) {
@@ -278,7 +278,7 @@ pub fn is_fused(f: &Function) -> bool {
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
             Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) => false,
             Op::Bins { at, src, .. } => made(*at) && made(*src),
-            Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at).is_some(),
+            Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at, *src).is_some(),
             Op::DigitCounts { digits, .. } => made(*digits),
             Op::ByDigit { digits, begins, src, .. } => [digits, begins, src].into_iter().all(|x| made(*x)),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),

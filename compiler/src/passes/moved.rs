@@ -23,6 +23,7 @@
 
 use crate::core::graph::replace::replaced;
 use crate::core::rewrite::rewrite_from;
+use crate::core::scan_stages::is_index;
 use crate::core::simplify::extent;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::Result;
@@ -69,9 +70,8 @@ fn in_order(g: &mut Graph, op: &Op) -> Option<NodeId> {
 fn places(g: &Graph, order: NodeId) -> Option<(NodeId, NodeId)> {
     let Op::Materialize(x) = *g.op(order) else { return None };
     let Op::Place { at, src } = *g.op(x) else { return None };
-    let Op::Generate(extents, lambda) = g.op(src) else { return None };
-    let is_index = matches!(*g.op(lambda.body), Op::Var(v, _) if v == lambda.params[0].0);
-    is_index.then_some((extents[0], at))
+    let Op::Generate(extents, _) = g.op(src) else { return None };
+    is_index(g, src).then_some((extents[0], at))
 }
 
 /// Returns the array whose elements are stored where they go, if they are read in such an order.

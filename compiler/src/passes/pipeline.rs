@@ -2,8 +2,8 @@
 //! after the last one only.
 
 use super::{
-    bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, moved, ordered,
-    panels, prove, scans, shapes, simplify, sorts, split, stages, steps, tuples, unroll,
+    behind, bounds, chains, dce, elementary, fast, flatten, fuse, guard, half, hoist, lengths, loops, moved,
+    ordered, panels, prove, scans, shapes, simplify, sorts, split, stages, steps, totals, tuples, unroll,
 };
 use crate::budget::{self, Budget};
 use crate::core::{Function, verify};
@@ -52,11 +52,15 @@ pub const PASSES: &[Pass] = &[
     // every length is one of a parameter now: gives equal ones one name, and simplifies what fusion
     // composed
     Pass { name: "lengths", run: lengths::run },
+    // comes behind `lengths`, by which equal vectors are equal nodes: sums integers that are scanned as well
+    Pass { name: "totals", run: totals::run },
     // comes behind `lengths`, which makes the lengths of orders equal nodes
     Pass { name: "moved", run: moved::run },
     // unrolls short loops inside of elements, after which their reads may be provably inside
     Pass { name: "unroll", run: unroll::run },
     Pass { name: "prove", run: prove::run },
+    // comes behind `prove`, by which fewer elements may leave records: computes elements where a scan is stored
+    Pass { name: "behind", run: behind::run },
     // comes after short loops are unrolled: stores reductions inside of reductions
     Pass { name: "flatten", run: flatten::run },
     // comes after the passes by which an inner product may leave an element

@@ -20,8 +20,8 @@
 
 use crate::core::arithmetic::{binary, binary_digits, with_number};
 use crate::core::digits;
+use crate::core::order_of_bits::order_of_bits;
 use crate::core::rewrite::rewrite_from;
-use crate::core::scan_stages::by_tiles;
 use crate::core::simplify::simplify;
 use crate::core::{Form, Function, Graph, NodeId, Op, Output, Param, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -38,7 +38,7 @@ pub fn run(f: &Function) -> Option<Function> {
     let mut steps = Steps { f, made: Vec::new() };
     let mut orders: Vec<Order> = Vec::new();
     let mut new = rewrite_from(f, true, &mut |g, op, _| match op {
-        Op::Argsort(x) if g.ty(x).elem == Ty::Bool => by_one_bit(g, x),
+        Op::Argsort(x) if g.ty(x).elem == Ty::Bool => order_of_bits(g, x),
         Op::Argsort(x) => {
             let order = Order::of(g, x, &mut steps);
             orders.push(order);
@@ -166,31 +166,6 @@ impl Order {
         let fits = g.ty(other).elem.is_float() == (op == UnaryOp::Neg);
         (fits && srcs[..] == [other] && own == lambda.params[0].0).then_some(op)
     }
-}
-
-/// The order of truth values: a scan counts how many are false up to each element, which says where that goes.
-fn by_one_bit(g: &mut Graph, x: NodeId) -> NodeId {
-    let n = g.add(Op::Len(x, 0));
-    let keys = g.add(Op::Materialize(x));
-    let [zero, one] = [0, 1].map(|n| g.lit(Lit::i64(n)));
-    let lambda = g.lambda(&[Ty::Bool], |g, key| simplify(g, Op::Select(key[0], zero, one)));
-    let [own, src] = [x, keys].map(|x| g.add(Op::Map(lambda.clone(), vec![x])));
-    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
-    // shares the launch that stores the keys
-    let all = g.add(Op::Reduce { join: join.clone(), init: zero, src: own, which: 0 });
-    let falses = by_tiles(g, (join, zero, src), 0, true);
-    let lambda = g.lambda(&[Ty::I64], |g, i| {
-        let own = g.add(Op::Elem(falses, vec![i[0]]));
-        let is_true = g.add(Op::Elem(keys, vec![i[0]]));
-        let before = with_number(g, BinaryOp::Sub, own, 1);
-        let trues = binary(g, BinaryOp::Sub, i[0], own);
-        let behind = binary(g, BinaryOp::Add, all, trues);
-        simplify(g, Op::Select(is_true, behind, before))
-    });
-    let at = g.add(Op::Generate(vec![n], lambda));
-    let src = g.add(Op::Iota(n));
-    let placed = g.add(Op::Place { at, src });
-    g.add(Op::Materialize(placed))
 }
 
 /// The steps after which one run is left: the number of binary digits of the last index.

@@ -87,6 +87,8 @@ impl LaunchContext<'_, '_> {
         if scan.placed.is_some() {
             let vars: Vec<NodeId> = scan.types.iter().map(|ty| self.g.fresh_var(*ty).1).collect();
             own.extend(scan.of_element(&mut self.g, items, index, &vars));
+        }
+        if scan.goes_elsewhere() {
             // elements go anywhere, so that no output may be an input
             others.extend(&own);
         }

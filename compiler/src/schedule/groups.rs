@@ -320,7 +320,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         // the parts
         Op::Bins { parts, .. } => vec![*parts],
         Op::DigitCounts { tiles, .. } | Op::ByDigit { tiles, .. } => vec![*tiles],
-        Op::Place { at, .. } => domain(g, Placed::scan(g, *at)),
+        Op::Place { at, src } => domain(g, Placed::scan(g, *at, *src)),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }
         | Op::Materialize(x)

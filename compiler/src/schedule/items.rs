@@ -1,6 +1,7 @@
 //! Items: what launches must compute, a stored array, a reduction or a fold each.
 
 use crate::core::graph::Inside;
+use crate::core::scan_stages::{is_index, scan_of_array};
 use crate::core::{Graph, NodeId, Op, tuples};
 
 /// A stored array, a reduction, a fold, or a state of an iteration.
@@ -19,11 +20,21 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
 }
 
 /// Whether two items may share a group as far as what is stored apart is concerned: neither is, or both are
-/// components of one part of a scan, or their elements go to the same places. Bins are alone.
+/// components of one part of a scan, or elements behind it in their own places, or their elements go to the same other
+/// places. Bins are alone.
 pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
     let array = |it: &Item| if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
     match (g.op(array(a)), g.op(array(b))) {
-        (Op::Place { at: a, .. }, Op::Place { at: b, .. }) => a == b,
+        (Op::Place { at: a, .. }, Op::Place { at: b, .. }) if a != b || !is_index(g, *a) => a == b,
+        (Op::Place { at, .. }, Op::Scan { .. }) | (Op::Scan { .. }, Op::Place { at, .. })
+            if !is_index(g, *at) =>
+        {
+            false
+        }
+        (Op::Place { .. } | Op::Scan { .. }, Op::Place { .. } | Op::Scan { .. }) => {
+            let scans = [a, b].map(|it| scan_of_array(g, array(it)));
+            matches!(scans, [Some(a), Some(b)] if tuples::are_components(g, a, b))
+        }
         (Op::Bins { .. }, _) | (_, Op::Bins { .. }) => false,
         (
             Op::ByDigit { digits, begins, .. },

@@ -3,10 +3,13 @@
 //!
 //! Because places differ, no thread waits for another one, and because they are all indices of the result, nothing is
 //! stored beforehand. An output is never an input: another thread may have stored an element before it is read.
+//!
+//! Or elements in their own places that read the partial result at their own index: those are stored like the partial
+//! results, and an output may be an input.
 
 use super::element::element;
 use super::items::Item;
-use crate::core::scan_stages::scan_of_places;
+use crate::core::scan_stages::{is_index, scan_of_places};
 use crate::core::{Graph, NodeId, Op};
 
 /// Elements in other places.
@@ -14,6 +17,8 @@ use crate::core::{Graph, NodeId, Op};
 pub struct Placed {
     /// The array of the places.
     at: NodeId,
+    /// Whether these are the elements' own.
+    pub is_own: bool,
 }
 
 impl Placed {
@@ -21,18 +26,26 @@ impl Placed {
     pub fn of_item(g: &Graph, it: &Item) -> Option<Placed> {
         let Op::Materialize(x) = *g.op(it.node) else { return None };
         let Op::Place { at, .. } = *g.op(x) else { return None };
-        Some(Placed { at })
+        Some(Placed { at, is_own: is_index(g, at) })
     }
 
-    /// Returns a component of the scan on which places depend.
-    pub fn scan(g: &Graph, at: NodeId) -> NodeId {
-        scan_of_places(g, at).expect("verified: places depend on a scan")
+    /// Returns a component of the scan on which places depend, or what is stored there.
+    pub fn scan(g: &Graph, at: NodeId, src: NodeId) -> NodeId {
+        scan_of_places(g, at, src).expect("verified: places depend on a scan")
     }
 
     /// Returns the place of the element at an index of the source, and behind it its value in each array.
     pub fn of_element(self, g: &mut Graph, items: &[Item], index: NodeId) -> Vec<NodeId> {
         let mut all = vec![element(g, self.at, index)];
-        all.extend(items.iter().map(|it| element(g, it.node, index)));
+        all.extend(items.iter().map(|it| value(g, it, index)));
         all
+    }
+}
+
+/// Returns the value of an item at an index: of the scan itself it is the partial result there.
+fn value(g: &mut Graph, it: &Item, index: NodeId) -> NodeId {
+    match *g.op(it.node) {
+        Op::Materialize(x) if matches!(g.op(x), Op::Scan { .. }) => g.add(Op::Elem(x, vec![index])),
+        _ => element(g, it.node, index),
     }
 }

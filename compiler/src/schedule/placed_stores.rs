@@ -9,6 +9,8 @@ use crate::kernel::{Expr, Stmt};
 pub fn stores(l: &mut Lower, items: &[Item], values: Vec<Expr>, out: &mut Vec<Stmt>) -> Vec<Stmt> {
     let mut values = values.into_iter();
     let to = bind(l, "to", values.next().expect("the place"), out);
+    // places are indices of the results
+    l.k.kernel.in_space.push(to.clone());
     let mut all = Vec::new();
     for (it, e) in items.iter().zip(values) {
         let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);

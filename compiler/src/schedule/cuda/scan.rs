@@ -8,7 +8,9 @@
 //! stands before each tile is computed by one block, by rounds of a group for each warp.
 
 mod before;
+mod behind;
 mod place;
+mod rows;
 
 use super::access;
 use super::elements::Elements;
@@ -50,10 +52,19 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         return Some(Vec::new());
     }
     let (inner, threads) = (Rc::new(Interior::whole(fused)), threads(scan.part));
-    let group = |strided: bool, list: &[(&str, Guards)]| {
+    // few elements are counted in 32 bits
+    let counts = scan.counts(&l.g);
+    let groups = |strided: bool, list: &[(&str, Guards)]| {
         let v = if strided { 1 } else { SCAN_CHUNK };
         let layout = ThreadLayout { v, strided, threads, ..Default::default() };
-        VariantGroup::guarded(Choice::Scan(scan.clone()), layout, &inner, list)
+        let (short, long): (Vec<_>, Vec<_>) = list.iter().partition(|(_, guards)| counts && guards.narrow);
+        let both = [(true, short), (false, long)].into_iter().filter(|(_, list)| !list.is_empty());
+        let of_list = |(in_32_bits, list): (bool, Vec<(&str, Guards)>)| {
+            let mut scan = scan.clone();
+            scan.in_32_bits = in_32_bits;
+            VariantGroup::guarded(Choice::Scan(scan), layout, &inner, &list)
+        };
+        both.map(of_list).collect::<Vec<_>>()
     };
     let contiguous = Guards::contiguous();
     // totals are stored for each tile, so that only an array of elements says how many elements there are
@@ -64,16 +75,16 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     // no output is an input of a launch that stores elsewhere, and indices of 64 bits take more registers than its straight
     // code leaves: the code for any strides serves them
     let is_left_out = |suffix: &str| match suffix {
-        "_in_place" => scan.placed.is_some(),
-        "_wide" => scan.placed.is_some() && l.wanted.is_general(),
+        "_in_place" => scan.goes_elsewhere(),
+        "_wide" => scan.goes_elsewhere() && l.wanted.is_general(),
         _ => false,
     };
     let usual: Vec<(&str, Guards)> =
         usual.into_iter().filter(|(suffix, _)| !is_left_out(suffix)).skip(skipped).collect();
-    let mut all = vec![group(false, &usual)];
+    let mut all = groups(false, &usual);
     if l.wanted.is_general() {
         let strided = Guards::strided();
-        all.push(group(true, &[("_any", strided.narrow()), ("_any_wide", strided)][skipped / 2..]));
+        all.extend(groups(true, &[("_any", strided.narrow()), ("_any_wide", strided)][skipped / 2..]));
     }
     Some(all)
 }
@@ -86,7 +97,7 @@ fn threads(part: ScanPart) -> u32 {
 /// multiprocessor: without a bound the assembler takes 79 registers for a digit of keys, and one block stays alone. The
 /// values of more arrays would not stay in the registers that are then left.
 pub fn min_resident_blocks(scan: &Scan, fused: &FusedGroup, layout: ThreadLayout) -> u32 {
-    let is_bound = scan.placed.is_some() && fused.items.len() <= MOST_BOUND && !layout.strided;
+    let is_bound = scan.goes_elsewhere() && fused.items.len() <= MOST_BOUND && !layout.strided;
     if is_bound { 2 } else { 0 }
 }
 
@@ -174,7 +185,17 @@ impl Code<'_> {
     }
 
     fn share(&self, l: &mut Lower, name: &'static str, len: i64) -> Vec<Mem> {
-        self.scan.types.iter().map(|ty| l.k.share(name, *ty, len as u32)).collect()
+        self.types().map(|ty| l.k.share(name, ty, len as u32)).collect()
+    }
+
+    /// Returns the types in which components are computed.
+    fn types(&self) -> impl Iterator<Item = Ty> {
+        self.scan.types.iter().map(|ty| self.scan.computed(*ty))
+    }
+
+    /// Returns the values of components as those of their own types.
+    fn widened(&self, values: &[Expr]) -> Value {
+        values.iter().map(|e| if self.scan.in_32_bits { to_i64(e.clone()) } else { e.clone() }).collect()
     }
 
     /// Loads the elements of a thread. Beyond the last one it has that one again.
@@ -185,11 +206,11 @@ impl Code<'_> {
         (is_full, n): (&Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Value>> {
-        let types = &self.scan.types;
+        let types: Vec<Ty> = self.types().collect();
         let mut regs: Vec<Vec<Reg>> = Vec::new();
         for _ in &elements.indices {
             let own: Vec<Reg> = types.iter().map(|ty| l.k.reg("own", *ty)).collect();
-            out.extend(own.iter().zip(types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
+            out.extend(own.iter().zip(&types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
             regs.push(own);
         }
         let assigned = |own: &[Reg], values: Vec<Expr>| {
@@ -249,65 +270,6 @@ impl Code<'_> {
         Ok(total)
     }
 
-    /// Halves the totals of the tile's rows, by one warp whose lanes have two rows each; or stores their total.
-    fn rows(
-        &self,
-        l: &mut Lower,
-        (rows, halved): (&[Mem], &[Mem]),
-        (tile, is_full): (&Expr, &Expr),
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let at = bind(l, "at", self.lane.clone().times(int32(2)), out);
-        let next = at.clone().plus(int32(1));
-        let (even, odd) = (load_all(l, rows, &at, out), load_all(l, rows, &next, out));
-        let both = self.operator.join(l, &even, &odd, out)?;
-        if self.scan.part == ScanPart::Totals {
-            let total = self.halve(l, both, &mut [], out)?;
-            // nothing joins that of a tile that is not complete: no number that was never asked for is in memory
-            let none: Value = self.scan.types.iter().map(|ty| Expr::Lit(Lit::zero(*ty))).collect();
-            let total = chosen(l, is_full, &total, &none, out);
-            let mut stores = Vec::new();
-            self.store_one(l, &total, tile, &mut stores);
-            out.push(Stmt::If(Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0)), stores, vec![]));
-            return Ok(());
-        }
-        let mut inside = [even, both.clone()];
-        self.halve(l, both, &mut inside, out)?;
-        out.extend(store_all(halved, &at, &inside[0]));
-        out.extend(store_all(halved, &next, &inside[1]));
-        Ok(())
-    }
-
-    /// Returns what stands before the lane's chunk of each row.
-    fn before_chunks(
-        &self,
-        l: &mut Lower,
-        tile: &Expr,
-        (halved, chunks): (&[Mem], Vec<Value>),
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Value>> {
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let roots = self.scan.before(&mut l.launch.g, index);
-        let outer = l.region(&[(index, tile.clone())], &roots, &Expr::int(0), out)?;
-        let outer: Value = outer.into_iter().map(|e| bind(l, "outer", e, out)).collect();
-        let has_chunk = Expr::binary(BinaryOp::Gt, self.lane.clone(), int32(0));
-        let has_chunk = bind(l, "later", has_chunk, out);
-        let mut all = Vec::new();
-        for (chunk, row) in chunks.into_iter().zip(0..) {
-            let chunk = shifted(l, &chunk, out);
-            let at = self.row(row);
-            let has_rows = bind(l, "rows", Expr::binary(BinaryOp::Gt, at.clone(), int32(0)), out);
-            let last = Expr::binary(BinaryOp::Max, at.minus(int32(1)), int32(0));
-            let rows = load_all(l, halved, &last, out);
-            let inner = self.operator.join_if(l, (&has_rows, &rows), &chunk, out)?;
-            let inner = chosen(l, &has_chunk, &inner, &rows, out);
-            let both = self.operator.join(l, &outer, &inner, out)?;
-            let is_any = Expr::binary(BinaryOp::Or, has_rows, has_chunk.clone());
-            all.push(chosen(l, &is_any, &both, &outer, out));
-        }
-        Ok(all)
-    }
-
     /// Stores the elements of a thread.
     fn store(
         &self,
@@ -317,14 +279,19 @@ impl Code<'_> {
         (is_full, n): (Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        if self.scan.placed.is_some() {
-            return self.place(l, elements, (before, own), (is_full, n), out);
+        match self.scan.placed {
+            Some(placed) if placed.is_own => {
+                return self.behind(l, elements, (before, own), (is_full, n), out);
+            }
+            Some(_) => return self.place(l, elements, (before, own), (is_full, n), out),
+            None => {}
         }
         let (mut full, mut part) = (Vec::new(), Vec::new());
         for (j, (before, own)) in before.iter().zip(&own).enumerate() {
             let mut values = Vec::new();
             for own in own {
-                values.push(self.operator.join(l, before, own, out)?);
+                let value = self.operator.join(l, before, own, out)?;
+                values.push(self.widened(&value));
             }
             let first = j * SCAN_CHUNK as usize;
             for (which, it) in self.items {

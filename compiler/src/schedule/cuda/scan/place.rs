@@ -16,6 +16,35 @@ const SKIP: i64 = 16;
 const ROOM: i64 = SCAN_ROW + SCAN_ROW / SKIP;
 
 impl Code<'_> {
+    /// Returns the partial results of a thread's elements, element by element: their nodes, and their values as they are
+    /// computed.
+    pub(super) fn partial_results(
+        &self,
+        l: &mut Lower,
+        (before, own): (&[Value], &[[Value; 4]]),
+        out: &mut Vec<Stmt>,
+    ) -> Result<(Vec<Vec<NodeId>>, Vec<Value>)> {
+        let (mut vars, mut results) = (Vec::new(), Vec::new());
+        for (before, own) in before.iter().zip(own) {
+            for own in own {
+                results.push(self.operator.join(l, before, own, out)?);
+                vars.push(self.nodes(l));
+            }
+        }
+        Ok((vars, results))
+    }
+
+    /// Returns a node for each component of a partial result.
+    fn nodes(&self, l: &mut Lower) -> Vec<NodeId> {
+        self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect()
+    }
+
+    /// Returns the nodes of partial results with their values.
+    pub(super) fn known(&self, vars: &[Vec<NodeId>], results: &[Value]) -> Vec<(NodeId, Expr)> {
+        let each = vars.iter().zip(results);
+        each.flat_map(|(nodes, values)| nodes.iter().copied().zip(self.widened(values))).collect()
+    }
+
     /// Stores what depends on the partial results of a thread's elements where it goes.
     pub(super) fn place(
         &self,
@@ -26,19 +55,11 @@ impl Code<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let items = &self.fused.items;
-        let (mut vars, mut known): (Vec<Vec<NodeId>>, Vec<(NodeId, Expr)>) = (Vec::new(), Vec::new());
-        for (before, own) in before.iter().zip(&own) {
-            for own in own {
-                let values = self.operator.join(l, before, own, out)?;
-                let nodes: Vec<NodeId> =
-                    self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
-                known.extend(nodes.iter().copied().zip(values));
-                vars.push(nodes);
-            }
-        }
+        let (vars, results) = self.partial_results(l, (&before, &own), out)?;
+        let known = self.known(&vars, &results);
         let (mut full, mut part) = (Vec::new(), Vec::new());
         if !self.layout.strided {
-            l.in_block(|l| self.place_by_lane(l, elements, &known, &mut full))?;
+            l.in_block(|l| self.place_by_lane(l, elements, &results, &mut full))?;
         }
         for (k, vars) in vars.iter().enumerate() {
             let i = bind(l, "i", elements.at(k), &mut part);
@@ -63,13 +84,12 @@ impl Code<'_> {
 
     /// Stores the elements of a full tile. Neighbours in a row, whose places are often neighbours as well, are
     /// those of neighbouring lanes, so that a warp stores to few sectors: the partial results go from lane to lane
-    /// through shared memory, by `known`, which has them row by row. All values are computed before the first
-    /// store.
+    /// through the warp's shared memory, row by row. All values are computed before the first store.
     fn place_by_lane(
         &self,
         l: &mut Lower,
         elements: &Elements,
-        known: &[(NodeId, Expr)],
+        results: &[Value],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let items = &self.fused.items;
@@ -88,24 +108,26 @@ impl Code<'_> {
         };
         let chunk = bind(l, "chunk", self.lane.clone().times(int32(SCAN_CHUNK as i32)), out);
         let (mut vars, mut turned) = (Vec::new(), Vec::new());
-        for (row, known) in known.chunks(self.scan.types.len() * SCAN_CHUNK as usize).enumerate() {
+        // a broadcast orders what the lanes of a warp store and load
+        let meet = |l: &mut Lower, out: &mut Vec<Stmt>| {
+            bind(l, "met", Expr::Broadcast(Box::new(self.lane.clone())), out);
+        };
+        for (row, results) in results.chunks(SCAN_CHUNK as usize).enumerate() {
             if row > 0 {
-                out.push(Stmt::Barrier);
+                meet(l, out);
             }
-            for (k, values) in (0..).zip(known.chunks(self.scan.types.len())) {
+            for (k, values) in (0..).zip(results) {
                 let at = bind(l, "at", at(chunk.clone().plus(int32(k))), out);
-                let values: Vec<Expr> = values.iter().map(|(_, value)| value.clone()).collect();
-                out.extend(store_all(&shared, &at, &values));
+                out.extend(store_all(&shared, &at, values));
             }
-            out.push(Stmt::Barrier);
+            meet(l, out);
             for k in 0..SCAN_CHUNK as i32 {
                 let at = bind(l, "at", at(self.lane.clone().plus(int32(k * WARP as i32))), out);
-                let nodes: Vec<NodeId> =
-                    self.scan.types.iter().map(|ty| l.launch.g.fresh_var(*ty).1).collect();
-                turned.extend(nodes.iter().copied().zip(load_all(l, &shared, &at, out)));
-                vars.push(nodes);
+                turned.push(load_all(l, &shared, &at, out));
+                vars.push(self.nodes(l));
             }
         }
+        let turned = self.known(&vars, &turned);
         let roots =
             |l: &mut Lower, k: usize, index| self.scan.of_element(&mut l.launch.g, items, index, &vars[k]);
         let all = elements.values(l, &turned, roots, out)?;

@@ -1,0 +1,85 @@
+//! Sums integers that are scanned as well by the totals of the scan's tiles, and of the elements behind the last complete
+//! tile: integers wrap, so that any order of their sum gives the same. The whole vector is then read once less.
+//!
+//! ```text
+//! %n = len %x
+//! %totals = materialize (scan_totals (+) from (%n + 8191) / 8192 over %x)
+//! %sum = reduce (+) from %init over %x
+//!   ->
+//! %sum = reduce (+) from %init over generate (%n / 8192 + %n % 8192) (%i) {
+//!   select(%i < %n / 8192, %totals[min(%i, (%n + 8191) / 8192 - 1)], %x[%i + 8191 * (%n / 8192)])
+//! }
+//! ```
+
+use crate::core::arithmetic::with_number;
+use crate::core::rewrite::rewrite_from;
+use crate::core::scan_stages;
+use crate::core::simplify::{extent, simplify};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, SCAN_TILE, ScanPart};
+use crate::error::Result;
+use crate::scalar::{BinaryOp, Ty};
+use rustc_hash::FxHashSet as HashSet;
+
+/// Runs the pass.
+pub fn run(f: Function) -> Result<Function> {
+    let is_totals = |n: NodeId| matches!(f.graph.op(n), Op::Scan { part: ScanPart::Totals, .. });
+    if !f.needs(is_totals) {
+        return Ok(f);
+    }
+    let mut known: HashSet<(NodeId, NodeId)> = HashSet::default();
+    for n in f.graph.reachable(f.roots()) {
+        if let Op::Scan { part: ScanPart::Totals, join, src, .. } = f.graph.op(n)
+            && is_sum(&f.graph, join)
+        {
+            known.insert((join.body, *src));
+        }
+    }
+    Ok(rewrite_from(&f, true, &mut |g, op, old| match op {
+        Op::Reduce { join, init, src, .. } if is_known(&f.graph, old, &known) => {
+            by_totals(g, join, init, src)
+        }
+        op => g.add(op),
+    }))
+}
+
+/// Whether an operator is the sum of two integers.
+fn is_sum(g: &Graph, join: &Lambda) -> bool {
+    let is_param = |n: NodeId, k: usize| matches!(*g.op(n), Op::Var(v, _) if v == join.params[k].0);
+    match *g.op(join.body) {
+        Op::Binary(BinaryOp::Add, a, b) => {
+            join.params.len() == 2 && join.params[0].1.is_int() && is_param(a, 0) && is_param(b, 1)
+        }
+        _ => false,
+    }
+}
+
+fn is_known(g: &Graph, n: NodeId, known: &HashSet<(NodeId, NodeId)>) -> bool {
+    matches!(g.op(n), Op::Reduce { join, src, .. } if known.contains(&(join.body, *src)))
+}
+
+/// Returns the sum of a vector that has a scan by tiles.
+fn by_totals(g: &mut Graph, join: Lambda, init: NodeId, src: NodeId) -> NodeId {
+    let binary = |g: &mut Graph, op, a, b| simplify(g, Op::Binary(op, a, b));
+    let Op::Generate(_, element) = g.op(src).clone() else {
+        return g.add(Op::Reduce { join, init, src, which: 0 });
+    };
+    let (n, tiles) = (extent(g, src, 0), scan_stages::tiles(g, src));
+    let totals = g.add(Op::Scan { part: ScanPart::Totals, join: join.clone(), init: tiles, src, which: 0 });
+    let totals = g.add(Op::Materialize(totals));
+    let complete = with_number(g, BinaryOp::Div, n, SCAN_TILE);
+    let rest = with_number(g, BinaryOp::Rem, n, SCAN_TILE);
+    let count = binary(g, BinaryOp::Add, complete, rest);
+    let last = with_number(g, BinaryOp::Sub, tiles, 1);
+    let skipped = with_number(g, BinaryOp::Mul, complete, SCAN_TILE - 1);
+    let lambda = g.lambda(&[Ty::I64], |g, i| {
+        // there is a tile if there is an element, and both reads are in bounds whichever of them is wanted
+        let tile = binary(g, BinaryOp::Min, i[0], last);
+        let total = g.add(Op::Elem(totals, vec![tile]));
+        let at = binary(g, BinaryOp::Add, i[0], skipped);
+        let own = g.open(&element, &[at]);
+        let is_tile = binary(g, BinaryOp::Lt, i[0], complete);
+        simplify(g, Op::Select(is_tile, total, own))
+    });
+    let src = g.add(Op::Generate(vec![count], lambda));
+    g.add(Op::Reduce { join, init, src, which: 0 })
+}

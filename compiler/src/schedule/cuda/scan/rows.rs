@@ -1,0 +1,71 @@
+//! The rows of a scan's tile: their totals, and what stands before the chunks in them.
+
+use super::{Code, Value, chosen, load_all, shifted, store_all};
+use crate::core::ScanPart;
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::expressions::int32;
+use crate::schedule::lower::{Lower, named as bind};
+
+impl Code<'_> {
+    /// Halves the totals of the tile's rows, by one warp whose lanes have two rows each; or stores their total.
+    pub(super) fn rows(
+        &self,
+        l: &mut Lower,
+        (rows, halved): (&[Mem], &[Mem]),
+        (tile, is_full): (&Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let at = bind(l, "at", self.lane.clone().times(int32(2)), out);
+        let next = at.clone().plus(int32(1));
+        let (even, odd) = (load_all(l, rows, &at, out), load_all(l, rows, &next, out));
+        let both = self.operator.join(l, &even, &odd, out)?;
+        if self.scan.part == ScanPart::Totals {
+            let total = self.halve(l, both, &mut [], out)?;
+            // nothing joins that of a tile that is not complete: no number that was never asked for is in memory
+            let none: Value = self.types().map(|ty| Expr::Lit(Lit::zero(ty))).collect();
+            let total = chosen(l, is_full, &total, &none, out);
+            let (total, mut stores) = (self.widened(&total), Vec::new());
+            self.store_one(l, &total, tile, &mut stores);
+            out.push(Stmt::If(Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0)), stores, vec![]));
+            return Ok(());
+        }
+        let mut inside = [even, both.clone()];
+        self.halve(l, both, &mut inside, out)?;
+        out.extend(store_all(halved, &at, &inside[0]));
+        out.extend(store_all(halved, &next, &inside[1]));
+        Ok(())
+    }
+
+    /// Returns what stands before the lane's chunk of each row.
+    pub(super) fn before_chunks(
+        &self,
+        l: &mut Lower,
+        tile: &Expr,
+        (halved, chunks): (&[Mem], Vec<Value>),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Value>> {
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let roots = self.scan.before(&mut l.launch.g, index);
+        let outer = l.region(&[(index, tile.clone())], &roots, &Expr::int(0), out)?;
+        let cut = |e: Expr| if self.scan.in_32_bits { Expr::Cast(Ty::I32, Box::new(e)) } else { e };
+        let outer: Value = outer.into_iter().map(|e| bind(l, "outer", cut(e), out)).collect();
+        let has_chunk = Expr::binary(BinaryOp::Gt, self.lane.clone(), int32(0));
+        let has_chunk = bind(l, "later", has_chunk, out);
+        let mut all = Vec::new();
+        for (chunk, row) in chunks.into_iter().zip(0..) {
+            let chunk = shifted(l, &chunk, out);
+            let at = self.row(row);
+            let has_rows = bind(l, "rows", Expr::binary(BinaryOp::Gt, at.clone(), int32(0)), out);
+            let last = Expr::binary(BinaryOp::Max, at.minus(int32(1)), int32(0));
+            let rows = load_all(l, halved, &last, out);
+            let inner = self.operator.join_if(l, (&has_rows, &rows), &chunk, out)?;
+            let inner = chosen(l, &has_chunk, &inner, &rows, out);
+            let both = self.operator.join(l, &outer, &inner, out)?;
+            let is_any = Expr::binary(BinaryOp::Or, has_rows, has_chunk.clone());
+            all.push(chosen(l, &is_any, &both, &outer, out));
+        }
+        Ok(all)
+    }
+}
