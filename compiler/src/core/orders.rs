@@ -43,9 +43,13 @@ pub fn ordered(g: &mut Graph, order: NodeId, srcs: &[NodeId]) -> Vec<NodeId> {
     srcs.iter().map(one).collect()
 }
 
-/// Returns the number of truth values that hold, i64.
+/// Returns the number of truth values that hold, i64. It sums what the places of a sort by these values
+/// sum, so that the totals of tiles serve both.
 pub fn count(g: &mut Graph, conditions: NodeId) -> NodeId {
-    let src = mapped(g, conditions, |g, v| g.add(Op::Cast(Ty::I64, v)));
+    let src = mapped(g, conditions, |g, v| {
+        let [one, zero] = [1, 0].map(|n| g.lit(Lit::i64(n)));
+        select(g, v, one, zero)
+    });
     let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
     let init = g.lit(Lit::i64(0));
     g.add(Op::Reduce { join, init, src, which: 0 })
