@@ -182,16 +182,17 @@ impl Body {
             }
             Op::DigitCounts { digits, .. } => self.sequence(g, *digits, at),
             Op::ByDigit { digits, begins, src, .. } => {
-                for x in [digits, begins, src] {
+                for x in [digits, src] {
                     self.sequence(g, *x, at);
                 }
+                self.vector(g, *begins);
             }
             Op::Reduce { join: lambda, src, .. }
             | Op::Scan { join: lambda, src, .. }
             | Op::Fold { step: lambda, src, .. } => {
                 self.sequence(g, *src, at);
                 if let Op::Scan { part: ScanPart::Tiles, init: before, .. } = op {
-                    self.sequence(g, before, at);
+                    self.vector(g, before);
                 }
                 let first = g.add(tuples::component(&op, 0));
                 let body = self.function(g, first, lambda, at);
@@ -208,6 +209,13 @@ impl Body {
             }
             _ => {}
         }
+    }
+
+    /// Visits a vector that has a length of its own.
+    fn vector(&mut self, g: &mut Graph, x: NodeId) {
+        let n = extent(g, x, 0);
+        let own = self.enter(g, None, &[n]);
+        self.sequence(g, x, own);
     }
 
     /// Visits a value that is needed in loop `at`.

@@ -8,11 +8,13 @@ use super::reason::reason;
 use super::scope::{Scope, Unit, Units, next_of};
 use super::time::predicted;
 use super::variants;
-use crate::core::{NodeId, Op, verify};
+use crate::core::{Graph, NodeId, Op, ScanPart, verify};
 use crate::driver::Compiled;
 use crate::plan::{Access, Place};
 use crate::schedule::bins::Bins;
 use crate::schedule::groups::{self, FusedGroup, Item};
+use crate::schedule::radix::RadixStep;
+use crate::schedule::scans::Scan;
 
 /// A kernel and what its launches move.
 pub struct Described {
@@ -41,6 +43,11 @@ pub fn kernel(
     if let Some(copies) = &unit.copies {
         fused.domain.clone_from(&copies.extents);
     }
+    let mut launched = fused.clone();
+    let length = length_of_tiles(&mut scope.formulas.g, &fused.items);
+    if let Some(n) = length {
+        launched.domain = std::mem::replace(&mut fused.domain, vec![n]);
+    }
     let mut body = Body::of(&mut scope.formulas.g, fused.items.iter().map(|it| it.node), &fused.domain);
     let results = &scope.f.results;
     let scalars = l.slots.iter().filter_map(|place| match place {
@@ -56,7 +63,7 @@ pub fn kernel(
         _ => None,
     });
     body.add_scalars(&scope.formulas.g, scalars.chain(inits));
-    let read: Vec<Vec<Vec<NodeId>>> = l.arrays.iter().map(|a| extents(scope, a, &fused, &body)).collect();
+    let read: Vec<Vec<Vec<NodeId>>> = l.arrays.iter().map(|a| extents(scope, a, &fused, &body, length.is_some())).collect();
 
     let (unit, scope) = (&units.list[at], &units.scopes[index]);
     let (arrays, bytes, outside) = arrays(units, unit, &read);
@@ -72,7 +79,7 @@ pub fn kernel(
         (all, times) = Default::default();
     }
     let runs = unit.copies.as_ref().is_none_or(|c| c.when.value == Some(1));
-    let launched = if runs { sizes.launched(c, l, scope.at_once) } else { None };
+    let of_call = if runs { sizes.launched(c, l, scope.at_once) } else { None };
     let g = &scope.f.graph;
     let kernel = Kernel {
         name: l.name.clone(),
@@ -80,7 +87,7 @@ pub fn kernel(
         index_space: fused.domain.iter().map(|n| scope.formulas.amount(*n)).collect(),
         apart: unit.fused.filter(|p| *p > 0).map(|p| {
             let no_chain = units.no_chains.get(l.name.as_str()).copied();
-            reason(g, &scope.fused_groups[..p], &fused, no_chain)
+            reason(g, &scope.fused_groups[..p], &launched, no_chain)
         }),
         computes: computes(units, unit, &fused, &body),
         hoisted: hoisted(scope, &fused, &body),
@@ -98,7 +105,7 @@ pub fn kernel(
             false => l.scratch.iter().map(|ty| ty.size() as u64).sum(),
         },
         cpu: variants::cpu(c, l),
-        gpu: variants::gpu(c, l, &|place| units.name(place), launched),
+        gpu: variants::gpu(c, l, &|place| units.name(place), of_call),
     };
     Described { kernel, moved: all, times, outside }
 }
@@ -217,6 +224,15 @@ fn arrays(units: &Units, unit: &Unit, read: &[Vec<Vec<NodeId>>]) -> (Vec<Array>,
     (list, all, outside)
 }
 
+/// Returns the number of elements of a launch over tiles, each of which computes its elements.
+fn length_of_tiles(g: &mut Graph, items: &[Item]) -> Option<NodeId> {
+    let scan = Scan::of(g, items).filter(|s| matches!(s.part, ScanPart::Totals | ScanPart::Tiles));
+    match scan {
+        Some(scan) => Some(scan.length(g)),
+        None => RadixStep::of(g, items).map(|step| step.length(g)),
+    }
+}
+
 /// Returns the extents of the parts of an array that are accessed: the index space, the regions of
 /// the reads if they are known, or else the whole array. A copy reads what it writes.
 fn extents(
@@ -224,6 +240,7 @@ fn extents(
     (place, access): &(Place, Access),
     fused: &FusedGroup,
     body: &Body,
+    is_over_tiles: bool,
 ) -> Vec<Vec<NodeId>> {
     let node = scope.stored.get(place).copied();
     // the bins of all parts
@@ -231,6 +248,8 @@ fn extents(
         return vec![vec![fused.domain[0], bins.count]];
     }
     match (access, node) {
+        // a value a tile, or an element where it goes
+        (Access::Write, Some(node)) if is_over_tiles => vec![scope.formulas.extents(node)],
         (Access::Pointwise | Access::Write, _) | (_, None) => vec![fused.domain.clone()],
         (_, Some(node)) => {
             let whole = scope.formulas.extents(node);

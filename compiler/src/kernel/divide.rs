@@ -44,11 +44,12 @@ fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     e.children_mut(|child| expr(k, child, out));
     let Expr::Binary(op, a, b) = e else { return };
     let ty = k.ty(a);
+    let power = power_of_two(b);
     let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem)
         && matches!(ty, Ty::I64 | Ty::U64)
+        && (power.is_some() || !matches!(**b, Expr::Lit(_)))
         && !without::is_left_out(Optimisation::ShortDivisions);
-    let power = power_of_two(b);
-    if matches!(**b, Expr::Lit(_)) && (!divides || power.is_none()) || !divides && *op != BinaryOp::RemSlow {
+    if !divides && *op != BinaryOp::RemSlow {
         return;
     }
     let (op, a, b) = (*op, (**a).clone(), (**b).clone());
