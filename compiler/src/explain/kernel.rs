@@ -63,7 +63,8 @@ pub fn kernel(
         _ => None,
     });
     body.add_scalars(&scope.formulas.g, scalars.chain(inits));
-    let read: Vec<Vec<Vec<NodeId>>> = l.arrays.iter().map(|a| extents(scope, a, &fused, &body, length.is_some())).collect();
+    let read: Vec<Vec<Vec<NodeId>>> =
+        l.arrays.iter().map(|a| extents(scope, a, &fused, &body, length.is_some())).collect();
 
     let (unit, scope) = (&units.list[at], &units.scopes[index]);
     let (arrays, bytes, outside) = arrays(units, unit, &read);

@@ -57,11 +57,18 @@ fn is_known(g: &Graph, n: NodeId, known: &HashSet<(NodeId, NodeId)>) -> bool {
     matches!(g.op(n), Op::Reduce { join, src, .. } if known.contains(&(join.body, *src)))
 }
 
+/// Whether an element may leave a record, which names its index.
+fn leaves_records(g: &Graph, element: &Lambda) -> bool {
+    let own = g.reachable_until([element.body], |n| g.is_closed(n));
+    own.into_iter().any(|n| !g.is_closed(n) && g.op(n).may_record(g))
+}
+
 /// Returns the sum of a vector that has a scan by tiles.
 fn by_totals(g: &mut Graph, join: Lambda, init: NodeId, src: NodeId) -> NodeId {
     let binary = |g: &mut Graph, op, a, b| simplify(g, Op::Binary(op, a, b));
-    let Op::Generate(_, element) = g.op(src).clone() else {
-        return g.add(Op::Reduce { join, init, src, which: 0 });
+    let element = match g.op(src) {
+        Op::Generate(_, element) if !leaves_records(g, element) => element.clone(),
+        _ => return g.add(Op::Reduce { join, init, src, which: 0 }),
     };
     let (n, tiles) = (extent(g, src, 0), scan_stages::tiles(g, src));
     let totals = g.add(Op::Scan { part: ScanPart::Totals, join: join.clone(), init: tiles, src, which: 0 });

@@ -72,7 +72,8 @@ fn scans(c: &mut Corpus) {
             Array::vector(10, |i| x.elements[start(i)..=ends[i] as usize].iter().sum())
         },
     )
-    .fewest(2);
+    .fewest(2)
+    .because(reason::SCAN);
     c.add(
         "normalised_scan_steps",
         ["x", "k"],
@@ -124,7 +125,8 @@ fn searches(c: &mut Corpus) {
             u.map(|u| x[sums.iter().take(39).filter(|s| **s <= u * sums[39]).count()])
         },
     )
-    .fewest(3);
+    .fewest(3)
+    .because(reason::SCAN);
     c.add(
         "nearest_rows_gathered",
         ["x", "y", "values"],

@@ -34,5 +34,4 @@ pub const FLATTENED: &str = "reductions inside of reductions, and all but one pr
 /// Reductions that keep the order.
 pub const ORDERED: &str = "elements carry a flag that says whether they are there, which every join asks, and the launches that join tiles' results have 128 places whatever the length";
 /// Scans.
-pub const SCAN: &str =
-    "a scan reads its vector twice and stores its result, which a map or a reduction behind it reads again";
+pub const SCAN: &str = "a scan reads its vector twice and stores its result, which a reduction or other indices behind it read again";
