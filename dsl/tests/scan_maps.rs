@@ -33,8 +33,8 @@ fn a_map_has_the_bits_of_one_of_the_stored_scan() {
         let (x, y) = (numbers(n), numbers(n + 3)[3..].to_vec());
         let found = eval(f, (&x, &y)).expect("it runs");
         assert_eq!(found, eval(stored, (&x, &y)).expect("it runs"), "{n}");
-        for i in 0..n {
-            assert_eq!(found.0[i].to_bits(), (found.1[i] * 0.5 + y[i]).to_bits(), "{i} of {n}");
+        for (i, (y, sum)) in y.iter().zip(&found.1).enumerate() {
+            assert_eq!(found.0[i].to_bits(), (sum * 0.5 + y).to_bits(), "{i} of {n}");
         }
         everywhere(&lowered, &[vector(&x), vector(&y)]);
     }
