@@ -291,8 +291,8 @@ fn shifted() -> Vec<Claim> {
             assert_ne!(before, after, "the pass took it");
             let mut s = Script::default();
             let a = s.any(ty, "a");
-            let [meant, found] =
-                [&before, &after].map(|k| State::of(&mut s, k, &[a.clone()]).stored[0][1].clone());
+            let [meant, found] = [&before, &after]
+                .map(|k| State::of(&mut s, k, std::slice::from_ref(&a)).stored[0][1].clone());
             let script = s.prove(&format!("(= {} {})", found.term, meant.term));
             let case = format!("{name} {ty} by 2^{power}");
             let says = format!("{form} by shifts");
