@@ -1,5 +1,5 @@
-//! Expressions, views and staging in C++: programs that must not compile, what the headers cost a compiler, and, where
-//! they are asked for (`-- --ignored`), programs that check themselves, by every compiler that is there.
+//! Expressions, views and staging in C++: programs that must not compile, what the headers cost a compiler, and,
+//! where they are asked for (`-- --ignored`), programs that check themselves, by every compiler that is there.
 
 mod cpp_program;
 

@@ -1,5 +1,5 @@
-//! Optimisations that a compilation leaves out, so that a person can measure what each one does. `docs/optimisations.md`
-//! says which pass or file each is. No bit of a result depends on them.
+//! Optimisations that a compilation leaves out, so that a person can measure what each one does.
+//! `docs/optimisations.md` says which pass or file each is. No bit of a result depends on them.
 
 use crate::error::{Error, Result};
 use std::cell::Cell;

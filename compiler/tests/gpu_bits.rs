@@ -172,7 +172,8 @@ fn reductions_at_every_edge() {
     println!("{seen:?}");
 }
 
-/// Long operators, whose joins are passes through loops: of values, of values that may leave error records, and of tuples.
+/// Long operators, whose joins are passes through loops: of values, of values that may leave error records, and of
+/// tuples.
 #[test]
 fn long_operators_at_every_edge() {
     const LENGTH: usize = 90;

@@ -1,5 +1,6 @@
-//! What NVIDIA's assembler makes of roundings: a product and a sum that are two roundings in the program are two instructions in the
-//! machine code as well, of every type, and one where the author wrote `mul_add` or allowed it by `fast_math`.
+//! What NVIDIA's assembler makes of roundings: a product and a sum that are two roundings in the program are two
+//! instructions in the machine code as well, of every type, and one where the author wrote `mul_add` or allowed it
+//! by `fast_math`.
 //!
 //! Instructions have 16 bytes from sm_70 on, and the low bits of the first two say which operation it is.
 

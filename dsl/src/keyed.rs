@@ -27,16 +27,16 @@ fn reduced<T: Item>(
 }
 
 impl<K: Elem> VExp<K> {
-    /// The first key of each run of equal ones, as [`VExp::unique`] finds them, and the reduction of the run's elements
-    /// of `values` by `f`, beginning with `init`: two vectors of one filter, which `zip_with` joins. Each run is
-    /// reduced in the order of `docs/semantics.md` 5.1 from its own first element, and so has the bits of
+    /// The first key of each run of equal ones, as [`VExp::unique`] finds them, and the reduction of the run's
+    /// elements of `values` by `f`, beginning with `init`: two vectors of one filter, which `zip_with` joins. Each
+    /// run is reduced in the order of `docs/semantics.md` 5.1 from its own first element, and so has the bits of
     /// [`VExp::reduce`] of its elements alone; of keys that are sorted (`sort_by_key`) those of
-    /// [`VExp::scatter_reduce`]. Both vectors have one length, which is checked before the function runs. `f` must be
-    /// associative and commutative up to rounding. It stands outside of closures.
+    /// [`VExp::scatter_reduce`]. Both vectors have one length, which is checked before the function runs. `f` must
+    /// be associative and commutative up to rounding. It stands outside of closures.
     ///
     /// Cost: that of [`VExp::filter`] for the keys, a scan of the runs' numbers of tiles of 2048 elements, and two
-    /// launches for as many elements as the vector has, of which the first goes over the tiles and the second over the
-    /// runs. A tile is reduced by one thread, and the results of a run's tiles are joined by one.
+    /// launches for as many elements as the vector has, of which the first goes over the tiles and the second over
+    /// the runs. A tile is reduced by one thread, and the results of a run's tiles are joined by one.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -63,8 +63,8 @@ impl<K: Elem> VExp<K> {
 }
 
 impl<K: Elem> Filtered<K> {
-    /// The first key of each run of equal ones among the kept keys, and the reduction of the run's elements of `values`,
-    /// which come from the same filter: [`VExp::reduce_by_key`] of vectors of the kept elements.
+    /// The first key of each run of equal ones among the kept keys, and the reduction of the run's elements of
+    /// `values`, which come from the same filter: [`VExp::reduce_by_key`] of vectors of the kept elements.
     ///
     /// Cost: that of [`Filtered::unique`] for the keys, and else that of [`VExp::reduce_by_key`].
     ///

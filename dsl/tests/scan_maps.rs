@@ -1,5 +1,5 @@
-//! Maps behind scans, which the launch that scans tiles computes (semantics 5.18): with the scan stored and without, of
-//! several scans, and what must stay behind it.
+//! Maps behind scans, which the launch that scans tiles computes (semantics 5.18): with the scan stored and without,
+//! of several scans, and what must stay behind it.
 
 mod common;
 

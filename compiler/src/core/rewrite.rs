@@ -21,6 +21,23 @@ pub fn rewrite_from(f: &Function, rules_too: bool, rule: &mut Step) -> Function 
     if rules_too { rebuild(f, None, false, rule) } else { rebuild(f, Some(&mut copy), false, rule) }
 }
 
+/// Rewrites the arrays that are stored, as temporaries or as results, by others that `of` gives for them.
+pub fn rewrite_stored(f: &Function, of: &mut dyn FnMut(&mut Graph, NodeId) -> Option<NodeId>) -> Function {
+    let mut f = rewrite_from(f, true, &mut |g, op, _| match op {
+        Op::Materialize(x) => {
+            let x = of(g, x).unwrap_or(x);
+            g.add(Op::Materialize(x))
+        }
+        op => g.add(op),
+    });
+    for r in &mut f.results {
+        if let Some(x) = of(&mut f.graph, r.value) {
+            r.value = f.graph.add(Op::Materialize(x));
+        }
+    }
+    f
+}
+
 /// Does the same as [`rewrite_from`], for rules that make no lambdas. A lambda that contains no
 /// other keeps the canonical numbers of its variables, so that its body is built once.
 pub fn rewrite_scalars(f: &Function, rules_too: bool, rule: &mut Step) -> Function {

@@ -10,8 +10,8 @@ pub const SCAN_TILE: i64 = 64 * SCAN_ROW;
 pub const SCAN_GROUP: i64 = 32 * SCAN_TILE;
 
 /// What a scan computes. All but the whole are stored (`materialize`), and nothing else may need them; but elements that
-/// are stored in other places ([`Op::Place`]), or in their own, may read the tiles at their own index, and the launch which
-/// scans these stores them.
+/// are stored in other places ([`Op::Place`]), or in their own, may read the tiles at their own index, and the
+/// launch which scans these stores them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScanPart {
     /// The partial results of a vector behind an initial value.

@@ -44,8 +44,8 @@ pub fn exclusive(g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId
     })
 }
 
-/// Returns the first of the indices from `low` up to, not including, `high` for which a condition holds, or `high`. It
-/// holds for all behind the first one.
+/// Returns the first of the indices from `low` up to, not including, `high` for which a condition holds, or `high`.
+/// It holds for all behind the first one.
 pub fn first_where(
     g: &mut Graph,
     [low, high]: [NodeId; 2],
@@ -221,8 +221,8 @@ pub fn of_runs(
     })
 }
 
-/// Reduces segments that begin at indices, and have so many elements and tiles. `search` says between which numbers of
-/// segments the first segment behind a tile is.
+/// Reduces segments that begin at indices, and have so many elements and tiles. `search` says between which numbers
+/// of segments the first segment behind a tile is.
 fn joined(
     g: &mut Graph,
     values: &[NodeId],

@@ -8,11 +8,11 @@
 //! %y = materialize (place (generate %n (%i) { (scan_tiles (+) from %before over %x)[%i] * 0.5 }) at (generate %n (%i) { %i }))
 //! ```
 //!
-//! What else an element needs must be there before that launch, so that nothing of it follows from the scan. No element
-//! may leave a record, which names it, nor have loops or reductions, whose strategies a scan lacks.
+//! What else an element needs must be there before that launch, so that nothing of it follows from the scan. No
+//! element may leave a record, which names it, nor have loops or reductions, whose strategies a scan lacks.
 
 use crate::core::graph::replace::{Found, replaced_by};
-use crate::core::rewrite::rewrite_from;
+use crate::core::rewrite::rewrite_stored;
 use crate::core::simplify::extent;
 use crate::core::{Function, Graph, NodeId, Op, ScanPart, tuples};
 use crate::error::Result;
@@ -24,19 +24,7 @@ pub fn run(f: Function) -> Result<Function> {
     if !f.needs(|n| stored_scan(&f.graph, n).is_some()) {
         return Ok(f);
     }
-    let mut f = rewrite_from(&f, true, &mut |g, op, _| match op {
-        Op::Materialize(x) => {
-            let x = behind(g, x).unwrap_or(x);
-            g.add(Op::Materialize(x))
-        }
-        op => g.add(op),
-    });
-    for r in &mut f.results {
-        if let Some(x) = behind(&mut f.graph, r.value) {
-            r.value = f.graph.add(Op::Materialize(x));
-        }
-    }
-    Ok(f)
+    Ok(rewrite_stored(&f, &mut behind))
 }
 
 /// Returns the component of a scan that a node is, stored.

@@ -22,7 +22,7 @@
 //! ```
 
 use crate::core::graph::replace::replaced;
-use crate::core::rewrite::rewrite_from;
+use crate::core::rewrite::{rewrite_from, rewrite_stored};
 use crate::core::scan_stages::is_index;
 use crate::core::simplify::extent;
 use crate::core::{Function, Graph, NodeId, Op};
@@ -35,18 +35,7 @@ pub fn run(f: Function) -> Result<Function> {
     if !f.needs(|n| places(&f.graph, n).is_some()) {
         return Ok(f);
     }
-    let mut f = rewrite_from(&f, true, &mut |g, op, _| match op {
-        Op::Materialize(x) => {
-            let x = moved(g, x).unwrap_or(x);
-            g.add(Op::Materialize(x))
-        }
-        op => g.add(op),
-    });
-    for r in &mut f.results {
-        if let Some(x) = moved(&mut f.graph, r.value) {
-            r.value = f.graph.add(Op::Materialize(x));
-        }
-    }
+    let f = rewrite_stored(&f, &mut moved);
     Ok(rewrite_from(&f, true, &mut |g, op, _| in_order(g, &op).unwrap_or_else(|| g.add(op))))
 }
 

@@ -1,5 +1,6 @@
-//! Sums integers that are scanned as well by the totals of the scan's tiles, and of the elements behind the last complete
-//! tile: integers wrap, so that any order of their sum gives the same. The whole vector is then read once less.
+//! Sums integers that are scanned as well by the totals of the scan's tiles, and of the elements behind the last
+//! complete tile: integers wrap, so that any order of their sum gives the same. The whole vector is then read once
+//! less.
 //!
 //! ```text
 //! %n = len %x
@@ -12,6 +13,7 @@
 //! ```
 
 use crate::core::arithmetic::with_number;
+use crate::core::records::may_record_here;
 use crate::core::rewrite::rewrite_from;
 use crate::core::scan_stages;
 use crate::core::simplify::{extent, simplify};
@@ -57,17 +59,12 @@ fn is_known(g: &Graph, n: NodeId, known: &HashSet<(NodeId, NodeId)>) -> bool {
     matches!(g.op(n), Op::Reduce { join, src, .. } if known.contains(&(join.body, *src)))
 }
 
-/// Whether an element may leave a record, which names its index.
-fn leaves_records(g: &Graph, element: &Lambda) -> bool {
-    let own = g.reachable_until([element.body], |n| g.is_closed(n));
-    own.into_iter().any(|n| !g.is_closed(n) && g.op(n).may_record(g))
-}
-
 /// Returns the sum of a vector that has a scan by tiles.
 fn by_totals(g: &mut Graph, join: Lambda, init: NodeId, src: NodeId) -> NodeId {
     let binary = |g: &mut Graph, op, a, b| simplify(g, Op::Binary(op, a, b));
     let element = match g.op(src) {
-        Op::Generate(_, element) if !leaves_records(g, element) => element.clone(),
+        // a record would name the element's index
+        Op::Generate(_, element) if !may_record_here(g, [element.body]) => element.clone(),
         _ => return g.add(Op::Reduce { join, init, src, which: 0 }),
     };
     let (n, tiles) = (extent(g, src, 0), scan_stages::tiles(g, src));

@@ -123,7 +123,8 @@ impl<'a> Emitter<'a> {
         base
     }
 
-    /// Returns the address among those of all state spaces. A global address is the same there, by what `parameters` leaves out.
+    /// Returns the address among those of all state spaces. A global address is the same there, by what `parameters`
+    /// leaves out.
     pub fn generic(&mut self, m: Mem, address: Address<'a>) -> Address<'a> {
         let space = match m {
             Mem::Array(_) | Mem::Scratch(_) => return address,

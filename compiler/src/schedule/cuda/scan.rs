@@ -279,12 +279,8 @@ impl Code<'_> {
         (is_full, n): (Expr, &Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        match self.scan.placed {
-            Some(placed) if placed.is_own => {
-                return self.behind(l, elements, (before, own), (is_full, n), out);
-            }
-            Some(_) => return self.place(l, elements, (before, own), (is_full, n), out),
-            None => {}
+        if self.scan.placed.is_some() {
+            return self.place(l, elements, (before, own), (is_full, n), out);
         }
         let (mut full, mut part) = (Vec::new(), Vec::new());
         for (j, (before, own)) in before.iter().zip(&own).enumerate() {
@@ -296,9 +292,7 @@ impl Code<'_> {
             let first = j * SCAN_CHUNK as usize;
             for (which, it) in self.items {
                 let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
-                let of_item = values.iter().map(|v| canonical(v[*which].clone(), ty, &mut l.k.kernel, out));
-                let of_item: Vec<Expr> = of_item.collect();
-                let of_item: Vec<Expr> = of_item.into_iter().map(|e| bind(l, "y", e, out)).collect();
+                let of_item = bound(l, ty, values.iter().map(|v| v[*which].clone()), out);
                 if !self.layout.strided {
                     access::store(l, mem, of_item.clone(), elements.at(first), &mut full);
                 }
@@ -343,4 +337,10 @@ fn load_all(l: &mut Lower, from: &[Mem], at: &Expr, out: &mut Vec<Stmt>) -> Valu
 
 fn store_all(to: &[Mem], at: &Expr, values: &[Expr]) -> Vec<Stmt> {
     to.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e.clone())).collect()
+}
+
+/// Binds the values of one item for neighbours, as they are stored.
+fn bound(l: &mut Lower, ty: Ty, values: impl Iterator<Item = Expr>, out: &mut Vec<Stmt>) -> Vec<Expr> {
+    let values: Vec<Expr> = values.map(|v| canonical(v, ty, &mut l.k.kernel, out)).collect();
+    values.into_iter().map(|e| bind(l, "y", e, out)).collect()
 }

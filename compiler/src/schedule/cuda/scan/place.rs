@@ -16,8 +16,8 @@ const SKIP: i64 = 16;
 const ROOM: i64 = SCAN_ROW + SCAN_ROW / SKIP;
 
 impl Code<'_> {
-    /// Returns the partial results of a thread's elements, element by element: their nodes, and their values as they are
-    /// computed.
+    /// Returns the partial results of a thread's elements, element by element: their nodes, and their values as they
+    /// are computed.
     pub(super) fn partial_results(
         &self,
         l: &mut Lower,
@@ -45,7 +45,7 @@ impl Code<'_> {
         each.flat_map(|(nodes, values)| nodes.iter().copied().zip(self.widened(values))).collect()
     }
 
-    /// Stores what depends on the partial results of a thread's elements where it goes.
+    /// Stores what depends on the partial results of a thread's elements where it goes, or in its own place.
     pub(super) fn place(
         &self,
         l: &mut Lower,
@@ -59,18 +59,25 @@ impl Code<'_> {
         let known = self.known(&vars, &results);
         let (mut full, mut part) = (Vec::new(), Vec::new());
         if !self.layout.strided {
-            l.in_block(|l| self.place_by_lane(l, elements, &results, &mut full))?;
+            l.in_block(|l| match self.scan.goes_elsewhere() {
+                true => self.place_by_lane(l, elements, &results, &mut full),
+                false => self.store_in_order(l, elements, (&vars, &known), &mut full),
+            })?;
         }
         for (k, vars) in vars.iter().enumerate() {
             let i = bind(l, "i", elements.at(k), &mut part);
             let (_, index) = l.launch.g.fresh_var(Ty::I64);
             let mut one = Vec::new();
             l.in_block(|l| {
-                let roots = self.scan.of_element(&mut l.launch.g, items, index, vars);
+                let roots = self.roots(l, index, vars);
                 let known = [&known[..], &[(index, i.clone())]].concat();
                 let values = l.region(&known, &roots, &i, &mut one)?;
-                let stores = stores(l, items, values, &mut one);
-                one.extend(stores);
+                if self.scan.goes_elsewhere() {
+                    let stores = stores(l, items, values, &mut one);
+                    one.extend(stores);
+                } else {
+                    self.store_neighbours(l, &[values], i.clone(), &mut one);
+                }
                 Ok::<_, crate::error::Error>(())
             })?;
             part.push(Stmt::If(Expr::binary(BinaryOp::Lt, i, n.clone()), one, vec![]));
@@ -128,8 +135,7 @@ impl Code<'_> {
             }
         }
         let turned = self.known(&vars, &turned);
-        let roots =
-            |l: &mut Lower, k: usize, index| self.scan.of_element(&mut l.launch.g, items, index, &vars[k]);
+        let roots = |l: &mut Lower, k: usize, index| self.roots(l, index, &vars[k]);
         let all = elements.values(l, &turned, roots, out)?;
         let all: Vec<_> = all.into_iter().map(|values| stores(l, items, values, out)).collect();
         out.extend(all.concat());
