@@ -19,9 +19,11 @@ impl Usage {
         Usage { taken, used, peak, limit: AtomicI64::new(i64::MAX) }
     }
 
-    /// Returns the bytes in use and their maximum so far.
+    /// Returns the bytes in use and their maximum so far, which is never below the first.
     pub fn get(&self) -> (i64, i64) {
-        (self.used.load(Relaxed), self.peak.load(Relaxed))
+        let used = self.used.load(Relaxed);
+        // another thread may have counted its bytes in `had` and not yet raised the maximum
+        (used, self.peak.fetch_max(used, Relaxed).max(used))
     }
 
     /// Sets the limit for later allocations. Memory in use is not affected.
