@@ -1,17 +1,14 @@
 //! The same bits through the C compiler and the runtime, against the interpreter: operators at their corners,
 //! reductions at the edges of their tree, what semantics.md says (`fuzz/` has random programs).
 
-#[path = "../compiler/tests/common/mod.rs"]
-mod random;
-
 mod common;
 
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::scalar::Lit;
+use arraygpu_suite::{operators, rng::Rng, semantics::statements, values};
 use common::{Layout, compile, context, load, load_highest, shapes, share_of_today};
-use random::{operators, rng::Rng, semantics::statements, values};
 
 /// Every operator and cast at its corners, in code for vectors and for strides: a third of them a day, because the C
 /// compiler takes minutes for all (`ARRAYGPU_LONG=1`).
@@ -130,7 +127,7 @@ fn reductions_at_every_edge() {
     }
 }
 
-/// The statements of docs/semantics.md, as `compiler/tests/semantics.rs` has them for the interpreter.
+/// The statements of docs/semantics.md, as `compiler/suite/tests/semantics.rs` has them for the interpreter.
 #[test]
 fn semantics() {
     let (functions, calls): (Vec<Function>, Vec<_>) = statements().into_iter().unzip();

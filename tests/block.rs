@@ -3,11 +3,6 @@
 //!
 //! As `tests/bits.rs`, which does the same with compiled code.
 
-#[path = "../compiler/tests/common/mod.rs"]
-mod random;
-
-#[path = "../compiler/tests/common/all_pairs.rs"]
-mod all_pairs;
 mod common;
 
 use arraygpu_capi::abi::AgpuStatus;
@@ -15,8 +10,9 @@ use arraygpu_compiler::core::interp::{self, Outcome, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_suite::all_pairs;
+use arraygpu_suite::{operators, rng::Rng, semantics::statements, values};
 use common::{Layout, Loaded, context, load_blocks, shapes};
-use random::{operators, rng::Rng, semantics::statements, values};
 use std::collections::BTreeMap;
 
 /// No C is written.

@@ -1,23 +1,17 @@
 //! Products in the order of the tree on CPUs, at the edges of block tiles, of the tree's tiles and of its columns: all
 //! bits are the interpreter's, in every layout, by the C compiler's code and in the block interpreter.
 
-#[allow(dead_code, reason = "only random numbers are needed")]
-#[path = "../compiler/tests/common/mod.rs"]
-mod common;
 #[path = "common/mod.rs"]
 mod runtime;
-#[allow(dead_code, reason = "nothing is compiled for GPUs")]
-#[path = "../compiler/tests/common/typed.rs"]
-mod typed;
 
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::{Compiled, Targets};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_compiler::schedule::strategy::Strategy;
-use common::rng::Rng;
+use arraygpu_suite::rng::Rng;
+use arraygpu_suite::typed::{compiled_for, numbers};
 use runtime::{Layout, Loaded, context, load_blocks, load_highest, shapes};
-use typed::{compiled_for, numbers};
 
 /// A dot product of rows; distances with values of the row, of the column and of both, and an initial value of the
 /// element; a product over another semiring; and two results, of which one may be an input.

@@ -1,5 +1,5 @@
 //! What makes functions, the language and the C ABI, takes time and memory by the size of the function
-//! and no more. As in `compiler/tests/growth.rs`, this is measured by counts that are the same on
+//! and no more. As in `compiler/suite/tests/growth.rs`, this is measured by counts that are the same on
 //! every machine.
 
 use arraygpu::prelude::*;

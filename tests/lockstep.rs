@@ -1,23 +1,17 @@
 //! Elements with loops of their own on CPUs: neighbours go through them in lockstep, and the elements behind the last
 //! whole strip one by one. The block interpreter and C through the runtime, against the interpreter of core IR.
 
-#[allow(dead_code, reason = "only random numbers are needed")]
-#[path = "../compiler/tests/common/mod.rs"]
-mod common;
 #[path = "common/mod.rs"]
 mod runtime;
-#[allow(dead_code, reason = "nothing is compiled for GPUs")]
-#[path = "../compiler/tests/common/typed.rs"]
-mod typed;
 
 use arraygpu::prelude::*;
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use common::rng::Rng;
+use arraygpu_suite::rng::Rng;
+use arraygpu_suite::typed::{compiled_for, numbers};
 use runtime::{Layout, context, load_blocks, load_highest, shapes};
-use typed::{compiled_for, numbers};
 
 /// Calls the program in each layout, with and without a C compiler, and compares values and records.
 fn check(text: &str, ty: Ty, calls: &[Vec<Value>]) {

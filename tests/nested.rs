@@ -1,17 +1,12 @@
 //! Nested operations through the C compiler and the runtime: the interpreter's bits, in every layout.
 
-#[path = "../compiler/tests/nested/arguments.rs"]
-mod arguments;
 mod common;
-#[allow(dead_code, reason = "this test needs a part of it")]
-#[path = "../compiler/tests/common/rng.rs"]
-mod rng;
 
-use arguments::arguments;
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::{interp, parse};
+use arraygpu_suite::arguments::arguments;
+use arraygpu_suite::rng::Rng;
 use common::{Layout, compile, context, load_highest, shapes};
-use rng::Rng;
 
 const SHAPES: [(usize, usize); 16] = [
     (0, 3),

@@ -1,24 +1,17 @@
 //! Results over one index space whose elements have loops, on CPUs: the block interpreter and C through the
 //! runtime, against the interpreter of core IR.
 
-#[allow(dead_code, reason = "only random numbers are needed")]
-#[path = "../compiler/tests/common/mod.rs"]
-mod common;
-#[path = "../compiler/tests/common/pairs.rs"]
-mod pairs;
 #[path = "common/mod.rs"]
 mod runtime;
-#[allow(dead_code, reason = "nothing is compiled for GPUs")]
-#[path = "../compiler/tests/common/typed.rs"]
-mod typed;
 
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp;
 use arraygpu_compiler::driver::Targets;
 use arraygpu_compiler::scalar::Ty;
-use common::rng::Rng;
+use arraygpu_suite::pairs;
+use arraygpu_suite::rng::Rng;
+use arraygpu_suite::typed::{compiled_for, numbers};
 use runtime::{Layout, context, load_blocks, load_highest, shapes};
-use typed::{compiled_for, numbers};
 
 #[test]
 fn random_pairs() {

@@ -2,9 +2,6 @@
 //! runtime, and on a simulated GPU, against the interpreter of core IR. It is written as a user would, with
 //! the facade's `#[derive(Record)]`.
 
-#[allow(dead_code, reason = "this test needs a part of it")]
-#[path = "../compiler/tests/common/gpu.rs"]
-mod gpu;
 #[path = "common/mod.rs"]
 mod runtime;
 
@@ -14,6 +11,7 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Lit;
+use arraygpu_suite::gpu;
 use runtime::{Layout, Loaded, context, load_blocks, load_highest, shapes};
 
 #[derive(Clone, Copy, Record)]

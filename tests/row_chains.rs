@@ -2,28 +2,19 @@
 //! the interpreter of core IR, by the launch that goes over a row once and by those that it replaces. Columns run as
 //! C code as well.
 
-#[allow(dead_code, reason = "only random numbers are needed")]
-#[path = "../compiler/tests/common/mod.rs"]
-mod common;
-#[path = "../compiler/tests/common/row_chains.rs"]
-mod row_chains;
 #[path = "common/mod.rs"]
 mod runtime;
-#[path = "../compiler/tests/common/strips.rs"]
-mod strips;
-#[allow(dead_code, reason = "nothing is compiled for GPUs")]
-#[path = "../compiler/tests/common/typed.rs"]
-mod typed;
 
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver::{Compiled, Targets};
 use arraygpu_compiler::plan::Step;
 use arraygpu_compiler::scalar::Ty;
-use common::rng::{Rng, seeds_of_today};
+use arraygpu_suite::rng::{Rng, seeds_of_today};
+use arraygpu_suite::row_chains;
+use arraygpu_suite::strips::Through;
+use arraygpu_suite::typed::{compiled_for, numbers};
 use runtime::{Layout, Loaded, context, load_blocks, load_highest, shapes};
-use strips::Through;
-use typed::{compiled_for, numbers};
 
 #[test]
 fn random_chains() {

@@ -1,17 +1,8 @@
 //! Chains of stencils on CPUs: the block interpreter, the C code and the runtime against the interpreter of core IR, by
 //! the launch that computes all stages and by those that it replaces.
 
-#[allow(dead_code, reason = "only random numbers are needed")]
-#[path = "../compiler/tests/common/mod.rs"]
-mod common;
 #[path = "common/mod.rs"]
 mod runtime;
-#[allow(dead_code, reason = "each test uses its part")]
-#[path = "../compiler/tests/common/stencil_stages.rs"]
-mod stencil_stages;
-#[allow(dead_code, reason = "nothing is compiled for GPUs")]
-#[path = "../compiler/tests/common/typed.rs"]
-mod typed;
 
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp;
@@ -19,10 +10,10 @@ use arraygpu_compiler::driver::{Compiled, Targets};
 use arraygpu_compiler::plan::Step;
 use arraygpu_compiler::scalar::Ty;
 use arraygpu_compiler::schedule::strategy::Strategy;
-use common::rng::Rng;
+use arraygpu_suite::rng::Rng;
+use arraygpu_suite::stencil_stages::{padded, random_stages, unstored, windows};
+use arraygpu_suite::typed::{compiled_for, numbers};
 use runtime::{Layout, Loaded, context, load_blocks, shapes};
-use stencil_stages::{padded, random_stages, unstored, windows};
-use typed::{compiled_for, numbers};
 
 /// Calls in three layouts, with one thread and four.
 fn check(c: &Compiled, loaded: &Loaded, ty: Ty, (rows, columns): (usize, usize), rng: &mut Rng, text: &str) {

@@ -6,13 +6,11 @@
 #![cfg(target_os = "linux")]
 
 mod common;
-#[path = "../../compiler/tests/common/failing_files/mod.rs"]
-mod failing_files;
 
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
+use arraygpu_suite::failing_files::{Error, Failing, Fault, Seen, Span, Who, below, cases, nothing};
 use common::*;
-use failing_files::{Error, Failing, Fault, Seen, Span, Who, below, cases, nothing};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::unix::fs::DirBuilderExt;

@@ -17,15 +17,8 @@
 
 #[path = "oracle/cases.rs"]
 mod cases;
-#[allow(dead_code, reason = "the programs of tests are made for more than this")]
-#[path = "../../compiler/tests/common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "the same")]
-#[path = "../../compiler/tests/nested/arguments.rs"]
-mod nested;
 
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_unary};
-use common::rng;
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 

@@ -9,10 +9,6 @@
 //! parameter, result = the scalar's bytes, or: u64 elements and their bytes  types are the package's
 //! ```
 
-#[path = "../../compiler/tests/common/mod.rs"]
-#[allow(dead_code, reason = "a part is needed")]
-mod random;
-
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{self, Compiled, CompiledFunction, Targets};
@@ -21,7 +17,7 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::check::precise;
 use arraygpu_fuzz::generate;
-use random::{operators, rng::Rng, semantics, values};
+use arraygpu_suite::{operators, rng::Rng, semantics, values};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::slice;

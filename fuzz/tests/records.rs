@@ -2,9 +2,6 @@
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
-#[path = "../../compiler/tests/common/gpu.rs"]
-#[allow(dead_code, reason = "this test uses a part")]
-mod gpu;
 
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
@@ -14,8 +11,9 @@ use arraygpu_compiler::scalar::Lit;
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::check::precise;
 use arraygpu_fuzz::generate::program;
+use arraygpu_suite::gpu;
+use arraygpu_suite::gpu::{How, Layout};
 use common::{compile, context, load};
-use gpu::{How, Layout};
 
 /// How many programs the C compiler has time for.
 const PROGRAMS: usize = 24;

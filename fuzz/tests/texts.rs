@@ -1,9 +1,6 @@
 //! What the compiler makes of programs: running all passes again changes nothing, kernels and plans read back, PTX
 //! assembles.
 
-#[path = "../../compiler/tests/common/ptxas.rs"]
-mod ptxas;
-
 use arraygpu_compiler::core::{Function, NodeId, Op, parse, print};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::passes::pipeline;
@@ -11,7 +8,7 @@ use arraygpu_compiler::{kernel, plan};
 use arraygpu_fuzz::check::precise;
 use arraygpu_fuzz::generate::program;
 use arraygpu_fuzz::seeds;
-use ptxas::{Module, architectures, assemble, find};
+use arraygpu_suite::ptxas::{Module, architectures, assemble, find};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 

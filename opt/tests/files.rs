@@ -14,14 +14,12 @@
 //!
 //! `BLESS=1 cargo test -p arraygpu-opt --test files` writes the `;>` lines anew; read the difference before you commit it.
 
-#[path = "../../compiler/tests/common/tally.rs"]
-mod tally;
-
 use arraygpu_compiler::kernel::{Expr, Stmt};
 use arraygpu_compiler::plan::Step;
 use arraygpu_compiler::scalar::BinaryOp;
 use arraygpu_compiler::{core::parse, driver};
 use arraygpu_opt::{Arguments, run};
+use arraygpu_suite::tally;
 use std::path::Path;
 
 #[test]

@@ -110,7 +110,7 @@ enum Task {
         options: Vec<String>,
     },
     /// Prove the rewrites of scalars and indices by SMT solvers; writes
-    /// compiler/tests/proofs/log.txt
+    /// compiler/suite/tests/proofs/log.txt
     Prove {
         /// Prove again what is proven already (an hour)
         #[arg(long)]

@@ -1,5 +1,5 @@
 //! `cargo xtask prove`: asks SMT solvers whether every rewrite of scalars and indices is right for
-//! all operands. What is claimed, and the log, are in `compiler/tests/proofs`.
+//! all operands. What is claimed, and the log, are in `compiler/suite/tests/proofs`.
 
 use crate::sh::{self, Result};
 use crate::system::{self, Need};
@@ -23,7 +23,7 @@ fn venv_maker() -> Option<&'static str> {
 pub fn run(all: bool, limit: u32) -> Result {
     let python = solvers()?;
     let mut test =
-        sh::cargo(&["test", "--package", "arraygpu-compiler", "--test", "proofs", "--", "--nocapture"]);
+        sh::cargo(&["test", "--package", "arraygpu-suite", "--test", "proofs", "--", "--nocapture"]);
     test.env("PROVE", python).env("PROVE_LIMIT", limit.to_string());
     if all {
         test.env("PROVE_ALL", "1");

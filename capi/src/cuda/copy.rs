@@ -345,12 +345,9 @@ pub(super) fn fill(gpu: &Gpu, stream: &Stream, to: &Span, bits: u64) -> Result<(
 }
 
 #[cfg(test)]
-#[path = "../../../compiler/tests/common/ptxas.rs"]
-mod ptxas;
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use arraygpu_suite::ptxas;
 
     #[test]
     fn every_kernel_has_a_number_and_assembles() {

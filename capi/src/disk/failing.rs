@@ -2,11 +2,9 @@
 //! temporary files may be left over, the size must stay bounded, and the next process must find a
 //! store that works.
 
-#[path = "../../../compiler/tests/common/failing_files/mod.rs"]
-mod failing_files;
-
 use super::*;
-use failing_files::{Error, Failing, Fault, Span, Who, below, cases, nothing};
+use arraygpu_suite::failing_files;
+use arraygpu_suite::failing_files::{Error, Failing, Fault, Span, Who, below, cases, nothing};
 use std::collections::BTreeMap;
 
 const SIZE: u64 = 1 << 18;

@@ -1,10 +1,7 @@
 //! The PTX of every generator assembles, without a warning, a spill or a stack; `ptxas.txt` records what it needs of a
-//! GPU. See `compiler/tests/ptxas.rs` for the architectures.
+//! GPU. See `compiler/suite/tests/ptxas.rs` for the architectures.
 
-#[path = "../../../compiler/tests/common/ptxas.rs"]
-mod ptxas;
-
-use ptxas::{Module, Record, check_sample, find, refuse_spills};
+use arraygpu_suite::ptxas::{Module, Record, check_sample, find, refuse_spills};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,9 +1,6 @@
 //! What the tests share: lowering one function, and calling it in the reference interpreter.
 #![allow(dead_code, unused_imports)]
 
-#[path = "../../../compiler/tests/common/gpu.rs"]
-pub mod gpu;
-
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, verify};
 use arraygpu_compiler::driver::{self, Targets};
@@ -12,6 +9,7 @@ use arraygpu_compiler::scalar::Lit;
 pub use arraygpu_dsl::example::{matrix, scalar, vector};
 use arraygpu_dsl::prelude::*;
 use arraygpu_dsl::{Callable, Outputs, ParameterNames, Parameters, ResultNames};
+pub use arraygpu_suite::gpu;
 
 /// Lowers one function and verifies it.
 #[track_caller]

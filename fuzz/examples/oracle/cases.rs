@@ -1,11 +1,11 @@
 //! The programs: random ones, every operator on every type, and the text files of the tests.
 
-use crate::common::{operators, rng::Rng, semantics, values};
-use crate::nested;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Param, Rule, parse};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_fuzz::{seeds, stream};
+use arraygpu_suite::arguments::value as nested_value;
+use arraygpu_suite::{operators, rng::Rng, semantics, values};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
@@ -147,7 +147,7 @@ fn arguments(f: &Function, round: usize, rng: &mut Rng) -> Vec<Value> {
         let lit = |rng: &mut Rng| match ty {
             Ty::I64 => Lit::i64(rng.below(if p.ty.rank == 0 { 7 } else { 40 }) as i64 - 1),
             ty if ty.is_float() && round.is_multiple_of(2) => {
-                Lit::float(ty, nested::value(Ty::F64, rng).as_f64())
+                Lit::float(ty, nested_value(Ty::F64, rng).as_f64())
             }
             ty => values::literal(ty, rng),
         };

@@ -6,11 +6,7 @@ use crate::rng::Rng;
 use arraygpu_compiler::core::interp;
 use arraygpu_compiler::driver::{Compiled, Targets};
 use arraygpu_compiler::kernel::interp::Order;
-use gpu::{Failure as Fault, How, Layout, Record, call_on};
-
-#[allow(dead_code, missing_docs, reason = "shared with the compiler's tests")]
-#[path = "../../../compiler/tests/common/gpu.rs"]
-mod gpu;
+use arraygpu_suite::gpu::{Failure as Fault, How, Layout, Record, call_on};
 
 /// The most bytes of PTX: a launch that keeps rows has up to twenty variants.
 const LARGEST: usize = 8 << 20;

@@ -1,5 +1,5 @@
 //! The rewrites of scalar operations, as data: `simplify` applies them, and `cargo xtask prove`
-//! shows each of them right for all operands (`compiler/tests/proofs`).
+//! shows each of them right for all operands (`compiler/suite/tests/proofs`).
 //!
 //! ```text
 //! /// x + -0 = x

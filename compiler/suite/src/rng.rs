@@ -1,0 +1,38 @@
+//! A small generator of random numbers with a seed: a failing case is named by its seed.
+
+/// xorshift64*
+pub struct Rng(u64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Below n.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 33) as usize % n
+    }
+
+    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    /// One in n.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A third of the seeds below `n`, another one each day of three: what takes many seconds is not compiled and
+/// simulated in full by every run.
+pub fn seeds_of_today(n: u64) -> std::ops::Range<u64> {
+    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) % 3;
+    n * day / 3..n * (day + 1) / 3
+}

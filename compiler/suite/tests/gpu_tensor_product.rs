@@ -1,0 +1,329 @@
+//! Products by tensor cores (semantics section 8) on a simulated GPU: small integers, whose sums are exact in any order,
+//! give the bits of the interpreter; other numbers are within the bound of sums of exact products in f32.
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::parse;
+use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
+use arraygpu_compiler::kernel::interp::{FaultKind, Order};
+use arraygpu_compiler::scalar::{Lit, Ty, eval};
+use arraygpu_suite::gpu::{Failure, How, Layout, call};
+use arraygpu_suite::mutants;
+use arraygpu_suite::rng::Rng;
+
+/// A product of two matrices of `ty`, each transposed or not, with what is done with an element of the first one
+/// (`%x`, to `%xx`) and with a sum (`%9`, to `%r` of `result`).
+struct Program<'t> {
+    ty: Ty,
+    transposed: [bool; 2],
+    params: &'t str,
+    before: &'t str,
+    after: &'t str,
+    result: Ty,
+}
+
+impl Program<'_> {
+    fn of(ty: Ty) -> Program<'static> {
+        let after = match ty {
+            Ty::F16 => "%r = cast f16 %9",
+            Ty::Bf16 => "%r = cast bf16 %9",
+            _ => "%r = cast f32 %9",
+        };
+        Program { ty, transposed: [false; 2], params: "", before: "%xx = cast f32 %x", after, result: ty }
+    }
+
+    fn compile(&self) -> Compiled {
+        let Program { ty, params, before, after, result, .. } = self;
+        let side = |s: usize| {
+            let name = ["a", "b"][s];
+            let permuted = format!("  %t{name} = permute %{name} to 1, 0\n");
+            if self.transposed[s] {
+                (permuted, format!("%t{name}"))
+            } else {
+                (String::new(), format!("%{name}"))
+            }
+        };
+        let ((first, a), (second, b)) = (side(0), side(1));
+        let text = format!(
+            "func @f(%a: [[{ty}]], %b: [[{ty}]]{params}) -> (c: [[{result}]]) tensor_cores {{
+{first}{second}
+  %0 = len {a}
+  %1 = len {b} axis 1
+  %2 = len {a} axis 1
+  %3 = len {b}
+  require same %2, %3 \"product\"
+  %4 = generate %0, %1 (%i: i64, %j: i64) {{
+    %5 = pick {a} at %i
+    %6 = pick {b} axis 1 at %j
+    %7 = map (%x: {ty}) over %5 {{ {before} yield %xx }}
+    %8 = map (%y: {ty}) over %6 {{ %yy = cast f32 %y yield %yy }}
+    %9 = panel_dot from 0f32 over %7, %8
+    {after}
+    yield %r
+  }}
+  return %4
+}}"
+        );
+        let functions = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        compile_for("t", functions, Targets { cpu: false, cuda: true })
+            .unwrap_or_else(|e| panic!("{e}\n{text}"))
+    }
+}
+
+/// Small integers.
+fn integers(ty: Ty, extents: &[usize], rng: &mut Rng) -> Value {
+    let mut element = |_| eval::eval_cast(ty, Lit::i64(rng.below(7) as i64 - 3));
+    let all: Vec<Lit> = (0..extents.iter().product()).map(&mut element).collect();
+    match extents {
+        [_] => Value::Vector(all),
+        _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), all),
+    }
+}
+
+fn operands(p: &Program, [m, k, n]: [usize; 3], rng: &mut Rng) -> Vec<Value> {
+    let extents = |s: usize, [a, b]: [usize; 2]| if p.transposed[s] { [b, a] } else { [a, b] };
+    vec![integers(p.ty, &extents(0, [m, k]), rng), integers(p.ty, &extents(1, [k, n]), rng)]
+}
+
+/// Calls a version in a layout, and compares all bits.
+fn check(c: &Compiled, args: &[Value], (layout, version): (Layout, usize), order: Order, what: &str) {
+    let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
+    let how = How { layout, version: Some(version), span: 1, order };
+    let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
+    let suffix = ["_tensor", "_tensor_small", "_tensor_unaligned", "_tensor_any"][version];
+    assert!(found.entries.iter().all(|e| e.ends_with(suffix)), "{what}, {how:?}: {:?}", found.entries);
+    assert!(found.results == wanted, "{what}, {how:?}");
+}
+
+const DIRECTIONS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+
+/// Whole tiles, whole pieces with partial tiles and partial steps.
+#[test]
+fn directions() {
+    let mut rng = Rng::new(1);
+    for ty in [Ty::F16, Ty::Bf16, Ty::F32] {
+        for transposed in DIRECTIONS {
+            let p = Program { transposed, ..Program::of(ty) };
+            let c = p.compile();
+            for sizes in [[128, 64, 128], [136, 72, 136], [8, 8, 8]] {
+                let args = operands(&p, sizes, &mut rng);
+                let order = if sizes[0] == 136 { Order::Random(3) } else { Order::Ascending };
+                let what = format!("{sizes:?} of {ty}, {transposed:?}");
+                check(&c, &args, (Layout::Contiguous, 0), order, &what);
+            }
+            let args = operands(&p, [72, 168, 72], &mut rng);
+            check(
+                &c,
+                &args,
+                (Layout::Contiguous, 1),
+                Order::Descending,
+                &format!("small, {ty}, {transposed:?}"),
+            );
+        }
+    }
+}
+
+/// Extents that are no multiples of a piece, and arrays of any strides.
+#[test]
+fn ragged_and_strided() {
+    let mut rng = Rng::new(2);
+    for ty in [Ty::F16, Ty::F32] {
+        for transposed in DIRECTIONS {
+            let p = Program { transposed, ..Program::of(ty) };
+            let c = p.compile();
+            let what = |sizes: [usize; 3]| format!("{sizes:?} of {ty}, {transposed:?}");
+            for sizes in [[3, 37, 5], [1, 1, 1], [2, 0, 3], [65, 66, 130]] {
+                let args = operands(&p, sizes, &mut rng);
+                // rows of the padded layout are aligned, whatever their length
+                for version in [0, 1, 2] {
+                    check(&c, &args, (Layout::Padded, version), Order::Ascending, &what(sizes));
+                }
+                check(&c, &args, (Layout::Reversed, 3), Order::Random(5), &what(sizes));
+            }
+            // operands whose rows are aligned, and results whose rows are not
+            let [m, n] = [if transposed[0] { 40 } else { 37 }, if transposed[1] { 37 } else { 40 }];
+            if transposed[1] {
+                let args = operands(&p, [m, 48, n], &mut rng);
+                check(&c, &args, (Layout::Contiguous, 2), Order::Ascending, "odd results");
+            }
+            let args = operands(&p, [5, 40, 9], &mut rng);
+            check(&c, &args, (Layout::Offset, 3), Order::Descending, "an odd address");
+        }
+    }
+    let p = Program::of(Ty::Bf16);
+    let c = p.compile();
+    // more block rows than blocks take before they go on to the next block column
+    let args = operands(&p, [580, 8, 72], &mut rng);
+    check(&c, &args, (Layout::Contiguous, 1), Order::Ascending, "two groups of block rows");
+    for sizes in [[0, 3, 4], [4, 3, 0], [0, 0, 0]] {
+        let args = operands(&p, sizes, &mut rng);
+        let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order: Order::Ascending };
+        let found = call(&c, 0, &args, how).expect("nothing to do");
+        assert!(found.entries.is_empty(), "{sizes:?}: {:?}", found.entries);
+    }
+}
+
+/// What is done with operands before, and with sums behind, in the same launch: the bits are the interpreter's.
+#[test]
+fn before_and_behind() {
+    let mut rng = Rng::new(3);
+    let bias = Program {
+        params: ", %bias: [f16], %more: [[f16]]",
+        after: "%v = elem %bias, %j %w = elem %more, %i, %j %p = cast f32 %v %q = cast f32 %w
+    %s = add %9, %p %t = mul_add %s, 0.5f32, %q %e = erf %t %u = mul %e, %s %r = cast f16 %u",
+        ..Program::of(Ty::F16)
+    };
+    // an operand of f32 that is rounded to f16 first, and one that is scaled by its row and masked
+    let rounded = Program { before: "%h = cast f16 %x %xx = cast f32 %h", ..Program::of(Ty::F32) };
+    let masked = Program {
+        params: ", %scale: [f16]",
+        before: "%z = elem %scale, %i %p = mul %x, %z %n = neg %p %c = lt %p, 0f16 %q = select %c, %n, %p %xx = cast f32 %q",
+        ..Program::of(Ty::F16)
+    };
+    for [m, k, n] in [[136, 104, 128], [71, 33, 20], [4, 1, 3]] {
+        for transposed in [[false, false], [true, true]] {
+            for (i, p) in [&bias, &rounded, &masked].into_iter().enumerate() {
+                let p = Program { transposed, ..*p };
+                let c = p.compile();
+                let mut args = operands(&p, [m, k, n], &mut rng);
+                match i {
+                    0 => {
+                        args.extend([integers(Ty::F16, &[n], &mut rng), integers(Ty::F16, &[m, n], &mut rng)])
+                    }
+                    2 => args.push(integers(Ty::F16, &[m], &mut rng)),
+                    _ => {}
+                }
+                let layout = if n % 8 == 0 { Layout::Contiguous } else { Layout::Padded };
+                let what = format!("program {i}, {m} by {k} by {n}, {transposed:?}");
+                check(&c, &args, (layout, (m % 3) / 2), Order::Random(1), &what);
+                check(&c, &args, (Layout::Strided, 3), Order::Ascending, &what);
+            }
+        }
+    }
+}
+
+/// Without one of its barriers or waits a product is wrong.
+#[test]
+fn barriers() {
+    let mut rng = Rng::new(4);
+    let p = Program::of(Ty::F16);
+    let mut c = p.compile();
+    // whole steps in all stages, and a partial one
+    let args = operands(&p, [8, 170, 8], &mut rng);
+    let mutants = mutants::of(&c.kernels[0].gpu_variants()[0].kernel);
+    assert_eq!(mutants.len(), 6, "in both loops, the wait, before the results, and two of them");
+    for (what, kernel) in mutants {
+        c.kernels[0].gpu.as_mut().expect("code for GPUs").variants[0].kernel = kernel;
+        let how = How { layout: Layout::Padded, version: Some(0), span: 1, order: Order::Random(1) };
+        match call(&c, 0, &args, how) {
+            Err(Failure::Fault(f)) if matches!(f.kind, FaultKind::Race | FaultKind::Unwritten) => {}
+            Err(e) => panic!("{what}: {e}"),
+            Ok(called) => panic!("{what}: {called:?}"),
+        }
+    }
+}
+
+/// An f32 rounded to 11 bits of precision, ties away from 0.
+fn tf32(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let unit = 2f64.powi((x.abs().log2().floor() as i32).max(-126) - 10);
+    let rounded = (x / unit).round() * unit;
+    if rounded.abs() < 2f64.powi(128) { rounded } else { f64::INFINITY.copysign(x) }
+}
+
+/// Numbers whose sums depend on the order, special ones among them: a sum is NaN or infinite where it must be, else within
+/// the bound of sums of exact products in f32.
+#[test]
+fn other_numbers() {
+    let mut rng = Rng::new(5);
+    for ty in [Ty::F16, Ty::Bf16, Ty::F32] {
+        let p = Program { after: "%r = cast f32 %9", result: Ty::F32, ..Program::of(ty) };
+        let c = p.compile();
+        let [m, k, n] = [40, 70, 24];
+        let mut matrix = |rows: usize, cols: usize, specials: &[f64]| -> Vec<Lit> {
+            let mut all: Vec<Lit> = (0..rows * cols)
+                .map(|_| Lit::float(ty, (rng.below(20_001) as f64 - 10_000.0) / 1024.0 * 1.1))
+                .collect();
+            // one in each of the last rows or columns
+            for (i, x) in specials.iter().enumerate() {
+                let at = if rows == m { (rows - 1 - i) * cols + 5 * i } else { 5 * i * cols + cols - 1 - i };
+                all[at] = Lit::float(ty, *x);
+            }
+            all
+        };
+        let specials = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e-7, 1e-39];
+        let (a, b) = (matrix(m, k, &specials), matrix(k, n, &specials[..3]));
+        let array =
+            |rows: usize, cols: usize, x: &[Lit]| Value::Array(vec![rows as i64, cols as i64], x.to_vec());
+        let args = [array(m, k, &a), array(k, n, &b)];
+        let how = How { layout: Layout::Padded, version: Some(0), span: 1, order: Order::Ascending };
+        let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{ty}: {e}"));
+        assert!(found.entries.iter().all(|e| e.ends_with("_tensor")), "{:?}", found.entries);
+        let Value::Array(_, found) = &found.results[0] else { panic!("a matrix") };
+        let value = |x: &Lit| {
+            let x = x.as_float().expect("a float");
+            if ty == Ty::F32 { tf32(x) } else { x }
+        };
+        let (a, b): (Vec<f64>, Vec<f64>) = (a.iter().map(value).collect(), b.iter().map(value).collect());
+        let mut finite = 0;
+        for i in 0..m {
+            for j in 0..n {
+                let products = (0..k).map(|l| a[i * k + l] * b[l * n + j]);
+                let (sum, size) = products.fold((0.0, 0.0), |(sum, size), p| (sum + p, size + f64::abs(p)));
+                let x = found[i * n + j].as_float().expect("a float");
+                let same = if sum.is_finite() {
+                    finite += 1;
+                    (x - sum).abs() <= size * k as f64 * 2f64.powi(-24)
+                } else {
+                    x == sum || x.is_nan() && sum.is_nan()
+                };
+                assert!(same, "{ty}, {i}, {j}: {x} and {sum}");
+            }
+        }
+        assert!(finite > m * n / 2, "{finite}");
+    }
+}
+
+/// Who does not allow tensor cores, and products of other types, have none; `fast_math` alone gives none.
+#[test]
+fn only_where_they_are_allowed() {
+    let text = |ty: &str, attributes: &str| {
+        format!(
+            "func @f(%a: [[{ty}]], %b: [[{ty}]]) -> (c: [[{ty}]]) {attributes} {{
+  %m = len %a %n = len %b axis 1 %0 = len %a axis 1 %1 = len %b
+  require same %0, %1 \"product\"
+  %r = generate %m, %n (%i: i64, %j: i64) {{
+    %5 = pick %a at %i %6 = pick %b axis 1 at %j
+    %9 = panel_dot from 0{ty} over %5, %6
+    yield %9
+  }}
+  return %r
+}}"
+        )
+    };
+    let compile = |text: &str| {
+        let functions = parse::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        compile_for("t", functions, Targets { cpu: false, cuda: true }).expect("a program")
+    };
+    let is_tensor = |c: &Compiled| c.kernels[0].gpu_variants().iter().any(|v| v.ptx.contains("mma.sync"));
+    for (ty, attributes, expected) in [
+        ("f32", "tensor_cores", true),
+        ("f32", "fast tensor_cores", true),
+        ("f32", "fast", false),
+        ("f32", "", false),
+        ("f64", "tensor_cores", false),
+        ("i32", "tensor_cores", false),
+    ] {
+        assert_eq!(is_tensor(&compile(&text(ty, attributes))), expected, "{ty} {attributes}");
+    }
+    // a small product goes by panels, with their bits
+    let c = compile(&text("f32", "tensor_cores"));
+    let mut rng = Rng::new(6);
+    let numbers = |rng: &mut Rng| Lit::f32(rng.below(1000) as f32 / 7.0);
+    let args: Vec<Value> =
+        (0..2).map(|_| Value::Array(vec![40, 40], (0..1600).map(|_| numbers(&mut rng)).collect())).collect();
+    let how = How { layout: Layout::Contiguous, version: None, span: 1, order: Order::Ascending };
+    let found = call(&c, 0, &args, how).expect("a product");
+    assert!(found.results == interp::run(&c.functions[0].fused, &args).expect("a product").results);
+}
