@@ -65,7 +65,6 @@ def same(a, b):
 def line_by_line(ours):
     """Whether each row, column and segment has the bits of a scan of its own."""
 
-
     def called(name, *arguments):
         # an array may have the address of an earlier one of another shape
         ours.forget()
