@@ -196,3 +196,15 @@ fn steps_of_iterations_scan_lines() {
     assert_eq!(literals(&found[0]), once.iter().map(|v| Lit::i64(*v)).collect::<Vec<_>>());
     assert_eq!(literals(&found[1]), table(&once).iter().map(|v| Lit::i64(*v)).collect::<Vec<_>>());
 }
+
+/// The example of docs/language.md.
+#[test]
+fn areas_are_summed() {
+    fn summed_areas(m: MExp<f64>) -> MExp<f64> {
+        m.scan_rows(0.0, |a, b| a + b).scan_cols(0.0, |a, b| a + b)
+    }
+    let f = lower(["m"], "areas", summed_areas);
+    let matrix = |v: &[f64]| Value::Array(vec![2, 3], v.iter().map(|v| Lit::f64(*v)).collect());
+    let found = everywhere(&f, &[matrix(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])]);
+    assert_eq!(found, [matrix(&[1.0, 3.0, 6.0, 5.0, 12.0, 21.0])]);
+}

@@ -134,3 +134,14 @@ fn they_stand_outside_of_closures() {
     };
     assert_eq!(refused(["x", "offsets"], inside).code(), Some("E0312"));
 }
+
+/// The example of docs/language.md.
+#[test]
+fn weights_of_rows_are_summed() {
+    fn cumulative_weights(weights: VExp<f32>, rows: VExp<i64>) -> VExp<f32> {
+        weights.segmented_scan(rows, 0.0, |a, b| a + b)
+    }
+    let f = lower(["weights", "rows"], "sums", cumulative_weights);
+    let found = everywhere(&f, &[vector(&[1.0f32, 2.0, 0.5, 3.0]), vector(&[0i64, 2, 2, 4])]);
+    assert_eq!(found, [vector(&[1.0f32, 3.0, 0.5, 3.5])]);
+}

@@ -71,6 +71,11 @@ impl Lines {
         matches!(self, Lines::Segments { .. })
     }
 
+    /// Whether the place of an element takes divisions, so that it is stored, rather than computed wherever it is read.
+    pub fn has_costly_places(&self) -> bool {
+        matches!(self, Lines::Along(Along::Planes, _))
+    }
+
     /// The axis along which the parts of lines lie, in arrays of so many axes.
     fn axis(along: Along, rank: usize) -> usize {
         match along {

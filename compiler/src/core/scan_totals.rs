@@ -16,7 +16,7 @@
 //! have as much as a quarter of the vector's elements.
 //!
 //! The last array stays an expression, so that maps and reductions of a scan share its launch; it is stored if
-//! its operator may leave error records, which it then leaves once. The total of a part that is not complete is
+//! its operator may leave error records, which it then leaves once, and if it is one of planes. The total of a part that is not complete is
 //! any value: nothing needs it. It is still read, as both arms of a choice may be, so every index lies inside of its
 //! array, and an array of parts has a value wherever a line has an element.
 
@@ -80,7 +80,7 @@ impl Scan {
             }
         });
         let records = g.reachable([self.join.body]).into_iter().any(|n| g.op(n).may_record(g));
-        if records { self.kept(g, all) } else { all }
+        if records || self.lines.has_costly_places() { self.kept(g, all) } else { all }
     }
 
     /// What stands before each chunk.
