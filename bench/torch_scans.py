@@ -1,5 +1,5 @@
 """Scans (cpp-examples/generators/src/scans.rs) on one GPU: first their bits at every edge of the order of docs/semantics.md, 5.18, against the same order written
-with PyTorch's elementwise additions, then times in ms beside `torch.cumsum` (CUB) and a copy.
+with PyTorch's elementwise additions, those of rows, columns and segments line by line; then times in ms beside `torch.cumsum` (CUB) and a copy.
 
     python3 torch_scans.py LIBRARY PACKAGE > scans.jsonl
 
@@ -16,6 +16,7 @@ torch.manual_seed(1)
 DEV = "cuda"
 SIZES = (1, 3, 4, 127, 128, 129, 8191, 8192, 8193, 262143, 262144, 262145, (1 << 20) + 1, 1 << 26)
 PARTS = (4, 32, 64, 32)
+SHAPES = ((1, 1), (3, 5), (5, 127), (6, 128), (7, 129), (600, 33), (2, 8193), (9, 20001), (1, 262145), (2, 600001))
 
 
 def halved(parts, size):
@@ -61,6 +62,58 @@ def same(a, b):
     return bool((a.view(torch.int32) == b.view(torch.int32)).all())
 
 
+def line_by_line(ours):
+    """Whether each row, column and segment has the bits of a scan of its own."""
+
+    def called(name, *arguments):
+        # an array may have the address of an earlier one of another shape
+        ours.forget()
+        out = torch.full_like(arguments[0], torch.nan)
+        ours.function(f"rows_scan_{name}_f32")(*arguments, out)
+        torch.cuda.synchronize()
+        return out
+
+    for n, m in SHAPES:
+        x = torch.rand(n, m, device=DEV) - 0.25
+        row = dict(lines=n, length=m)
+        row["rows"] = same(called("rows", x), torch.stack([reference(line) for line in x]))
+        down = called("cols", x.t().contiguous())
+        row["cols"] = same(down.t().contiguous(), torch.stack([reference(line) for line in x]))
+        # as many segments as rows, some of them empty, and elements in none
+        flat = x.view(-1)
+        offsets = torch.randint(0, n * m + 1, (n + 1,), device=DEV).sort().values
+        expected = torch.zeros_like(flat)
+        ends = offsets.tolist()
+        for begin, end in zip(ends, ends[1:]):
+            if begin < end:
+                expected[begin:end] = reference(flat[begin:end])
+        row["segments"] = same(called("segments", flat, offsets), expected)
+        print(json.dumps(row), flush=True)
+
+
+def times_of_lines(ours):
+    """Times of 2^26 elements as lines of several lengths, in ms."""
+    rows, cols, segments = (ours.function(f"rows_scan_{name}_f32") for name in ("rows", "cols", "segments"))
+    n = 1 << 26
+    for length in (16, 128, 1024, 16384, 1 << 20, 1 << 26):
+        ours.forget()
+        xs = [torch.rand(n // length, length, device=DEV) - 0.25 for _ in range(3)]
+        flat, outs = [x.view(-1) for x in xs], [torch.empty_like(x) for x in xs]
+        of_flat = [x.view(-1) for x in outs]
+        offsets = torch.arange(0, n + 1, length, device=DEV)
+        row = dict(length=length, copy=timed(lambda i: outs[i % 3].copy_(xs[i % 3])))
+        row["rows"] = timed(lambda i: rows(xs[i % 3], outs[i % 3]))
+        row["cumsum"] = timed(lambda i: torch.cumsum(xs[i % 3], 1, out=outs[i % 3]))
+        ours.forget()
+        row["segments"] = timed(lambda i: segments(flat[i % 3], offsets, of_flat[i % 3]))
+        ours.forget()
+        ys, to = [x.view(length, -1) for x in xs], [x.view(length, -1) for x in outs]
+        row["cols"] = timed(lambda i: cols(ys[i % 3], to[i % 3]))
+        row["cumsum_cols"] = timed(lambda i: torch.cumsum(ys[i % 3], 0, out=to[i % 3]))
+        print(json.dumps({k: round(v, 4) for k, v in row.items()}), flush=True)
+        torch.cuda.synchronize()
+
+
 def main():
     torch.cuda.set_stream(torch.cuda.Stream())
     ours = Ours(*sys.argv[1:3])
@@ -80,6 +133,7 @@ def main():
         row["scan_u32"] = same(counts, reference(k)) and same(counts, k.cumsum(0, dtype=torch.int32))
         print(json.dumps(row), flush=True)
         torch.cuda.synchronize()
+    line_by_line(ours)
     for n in (1 << 16, 1 << 20, 1 << 26):
         ours.forget()
         count = 3 if n > 1 << 20 else 8
@@ -97,6 +151,7 @@ def main():
         )
         print(json.dumps(dict(n=n) | {name: round(timed(f), 4) for name, f in times.items()}), flush=True)
         torch.cuda.synchronize()
+    times_of_lines(ours)
 
 
 if __name__ == "__main__":

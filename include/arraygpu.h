@@ -1413,13 +1413,13 @@ agpu_status agpu_builder_loop(struct agpu_builder *builder,
                               agpu_node *nodes);
 
 /**
- * Adds a construct that is made of others, by its name: scan, scan_exclusive, argsort,
- * argsort_descending, sort, sort_descending, segmented_reduce, filter, unique, run_lengths,
+ * Adds a construct that is made of others, by its name: scan, scan_exclusive, scan_rows, scan_cols,
+ * scan_planes and these with _exclusive, argsort, argsort_descending, sort, sort_descending,
+ * segmented_reduce, segmented_scan, segmented_scan_exclusive, filter, unique, run_lengths,
  * reduce_by_key, filled, destinations, destinations_ignored, destinations_clamped, histogram,
- * scatter or scatter_reduce
- * (docs/c-abi.md has their operands and values, docs/semantics.md 5.18 to 5.22 their meaning). Some
- * take an operator of so many components: `variables` stand for those of its left operand, then
- * for those of its right one, `body` is its result. `nodes` receives the values, of which there
+ * scatter or scatter_reduce (docs/c-abi.md has their operands and values, docs/semantics.md 5.18 to
+ * 5.22 their meaning). Some take an operator of so many components: `variables` stand for those of its
+ * left operand, then for those of its right one, `body` is its result. `nodes` receives the values, of which there
  * must be `count`.
  */
 agpu_status agpu_builder_composite(struct agpu_builder *builder,

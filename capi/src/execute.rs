@@ -13,7 +13,7 @@ use crate::span::{AXES, Span};
 use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
 use crate::{guards, interrupt, log, repeat};
-use arraygpu_compiler::plan::{Check as Stop, Launch, Place, Plan, Repeat, Step};
+use arraygpu_compiler::plan::{Check as Stop, Launch, Place, Plan, Repeat, Step, sites};
 use arraygpu_compiler::scalar::Ty;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -91,11 +91,11 @@ fn run(
                 let (first, others) = all.split_at(1);
                 let runs = runs_instead(loaded, plan, first, context, ws)?;
                 if !runs {
-                    now.site += sites(first);
+                    now.site += count_sites(first);
                 }
                 run(loaded, plan, if runs { first } else { others }, now, context, ws)?;
                 if runs {
-                    now.site += sites(others);
+                    now.site += count_sites(others);
                 }
                 at += all.len();
             }
@@ -105,7 +105,7 @@ fn run(
                     at += r.inside();
                     let first = now.site;
                     until(loaded, plan, (r, check), all, now, context, ws)?;
-                    now.site = first + sites(all);
+                    now.site = first + count_sites(all);
                     if !now.again {
                         check_all(all, &ws.records[first..])?;
                     }
@@ -116,7 +116,7 @@ fn run(
                 at += r.inside();
                 let (first, again) = (now.site, std::mem::replace(&mut now.again, true));
                 let skipped = if count > 0 { 0 } else { r.body as usize };
-                let begin = first + sites(&all[..skipped]);
+                let begin = first + count_sites(&all[..skipped]);
                 let mut turn = 0;
                 while turn < turns {
                     if turn == 1 && turns >= MANY_TURNS && r.turn.is_none() && !r.each && is_quick(body) {
@@ -129,7 +129,7 @@ fn run(
                     run(loaded, plan, body, now, context, ws)?;
                     turn += 1;
                 }
-                (now.site, now.again) = (first + sites(all), again);
+                (now.site, now.again) = (first + count_sites(all), again);
                 if !again {
                     check_all(all, &ws.records[first..])?;
                 }
@@ -165,12 +165,12 @@ fn until(
                 break;
             }
         }
-        now.site = first + sites(stops);
+        now.site = first + count_sites(stops);
         run(loaded, plan, body, now, context, ws)?;
         turn += 1;
     }
     if states.bind_copies(plan, r, turn, &mut ws.spans) {
-        now.site = first + sites(stops) + sites(body);
+        now.site = first + count_sites(stops) + count_sites(body);
         run(loaded, plan, copies, now, context, ws)?;
     }
     now.again = again;
@@ -283,7 +283,7 @@ fn launch_unchecked(
 }
 
 /// Returns the number of sites of all launches in these steps.
-fn sites(steps: &[Step]) -> usize {
+fn count_sites(steps: &[Step]) -> usize {
     steps.iter().map(|s| if let Step::Launch(l) = s { l.sites.len() } else { 0 }).sum()
 }
 
@@ -302,10 +302,10 @@ fn check_all(steps: &[Step], mut records: &[i64]) -> Result<()> {
 /// Returns an error for the lowest element that left an error record. If several sites have it, the
 /// first one counts.
 fn check_records(launch: &Launch, records: &[i64]) -> Result<()> {
-    let lowest = records.iter().zip(&launch.sites).min_by_key(|(element, _)| **element);
-    match lowest {
-        Some((element, site)) if *element != i64::MAX => fail!(RECORD, "{site}, first at element {element}"),
-        _ => Ok(()),
+    let number = |site: usize| (records[site] != i64::MAX).then_some(records[site]);
+    match sites::message(&launch.sites, number) {
+        Some(message) => fail!(RECORD, "{message}"),
+        None => Ok(()),
     }
 }
 

@@ -114,6 +114,9 @@ fn what_does_not_fit_is_refused() {
     refused(composite(&b, c"scan", &[x, zero], None), &types);
     refused(composite(&b, c"argsort", &[x], Some(plus(&b))), &types);
     refused(composite(&b, c"segmented_reduce", &[x, zero, x], Some(plus(&b))), &types);
+    refused(composite(&b, c"scan_rows", &[x, zero], Some(plus(&b))), &types);
+    refused(composite(&b, c"scan_planes", &[m, zero], Some(plus(&b))), &types);
+    refused(composite(&b, c"scan_cols", &[m, zero, zero], Some(plus(&b))), &types);
     refused(composite(&b, c"reduce_by_key", &[x, zero, i], Some(plus(&b))), &types);
     refused(composite(&b, c"histogram", &[x, n], None), &types);
     refused(composite(&b, c"scatter", &[i, n, x, n], None), &types);

@@ -19,7 +19,8 @@ pub(crate) fn composite(
     (0..).zip(types).map(|(value, ty)| make(at, *ty, Op::Composite(all.clone(), value))).collect()
 }
 
-/// Vectors of an operator's components: of the vectors and the initial values, and of what else it takes.
+/// Arrays of an operator's components, each of the shape of its array: of the arrays and the initial values, and of
+/// what else it takes.
 pub(crate) fn joined(
     at: Place,
     which: Composite,
@@ -32,7 +33,7 @@ pub(crate) fn joined(
         let (left, right) = v.split_at(init.len());
         node::tuple(at, &f(left, right))
     });
-    let types: Vec<Type> = elements.into_iter().map(Type::vector).collect();
+    let types: Vec<Type> = srcs.iter().zip(elements).map(|(x, elem)| Type { elem, ..x.ty }).collect();
     composite(at, which, [srcs, init, more].concat(), Some(operator), &types)
 }
 

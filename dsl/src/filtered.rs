@@ -210,7 +210,7 @@ impl<T: Item> Filtered<T> {
     }
 
     /// A vector of n elements, which are all that are kept. The host knows n and checks that the vector from which
-    /// they come has as many; the device checks that exactly n are kept, and leaves an error record if not. So what
+    /// they come has as many; the device checks that exactly n are kept, and leaves an error record of both numbers if not. So what
     /// is kept has a length, and joins vectors of that length. n is made of lengths, constants and scalar
     /// parameters.
     ///
@@ -226,10 +226,11 @@ impl<T: Item> Filtered<T> {
     pub fn with_len(self, n: impl IntoScalar<i64>) -> VExp<T> {
         let at = Location::caller();
         let n = SExp::<i64>::of(n.scalar_at(at));
-        let [none, one] = [0, 1].map(|n| node::constant(at, Lit::i64(n)));
+        let none = node::constant(at, Lit::i64(0));
         let front: VExp<T> = leafwise(self.values, |x| slice(at, "with_len", (x, 0), [none, n.node()], None));
         // stored, so that it is computed even where n is 0
-        let fits = generate(1, |_| SExp::<bool>::of(node::within(at, (self.count - n).node(), one)));
+        let (differ, agree) = (self.count.ne(n).cast::<i64>(), self.count.eq(n).cast::<i64>());
+        let fits = generate(1, |_| SExp::<bool>::of(node::within(at, differ.node(), agree.node())));
         let fits = fits.materialize();
         front.map(|v| cond(inside(fits, SExp::of(none)), v, zero(at)))
     }

@@ -1,5 +1,5 @@
-//! Reductions of segments of a vector that begin at offsets which are data, each in the order of semantics
-//! 5.1 from its own start: composites of the compiler.
+//! Reductions and scans of segments of a vector that begin at offsets which are data, each in the order of semantics
+//! 5.1 or 5.18 from its own start: composites of the compiler.
 
 use crate::composite;
 use crate::handle::{SExp, VExp};
@@ -46,5 +46,55 @@ impl<T: Item> VExp<T> {
         let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
         let srcs = (&nodes_of(self)[..], T::split(&init));
         of_nodes(&composite::joined(at, Composite::SegmentedReduce, srcs, &[offsets.node()], join))
+    }
+
+    /// The partial results of each segment of the vector by itself: [`VExp::scan`] of it, to the bit. The segments are
+    /// those of [`VExp::segmented_reduce`]; an element in none of them is `init`. `f` must be associative up to
+    /// rounding. An offset below 0 or the one before it, or past the end, leaves an error record.
+    ///
+    /// Cost: that of [`MExp::scan_rows`](crate::MExp::scan_rows), and before it two launches that search the offsets,
+    /// one of each 128 elements and one of all, which stores where the segment of each element begins: 8 bytes that
+    /// are read three times.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>, offsets: VExp<i64>| x.segmented_scan(offsets, 0.0, |a, b| a + b);
+    /// let (x, offsets) = (vector(&[1.0f32, 2.0, 4.0, 8.0]), vector(&[0i64, 2, 2, 4]));
+    /// assert_eq!(call(f, [x, offsets]), [vector(&[1.0f32, 3.0, 4.0, 12.0])]);
+    /// ```
+    #[track_caller]
+    pub fn segmented_scan(
+        self,
+        offsets: VExp<i64>,
+        init: impl FirstState<T>,
+        f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
+    ) -> VExp<T> {
+        let (at, init) = (Location::caller(), init.state_at(Location::caller()));
+        let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
+        let srcs = (&nodes_of(self)[..], T::split(&init));
+        of_nodes(&composite::joined(at, Composite::SegmentedScan, srcs, &[offsets.node()], join))
+    }
+
+    /// [`Self::segmented_scan`] without the element itself: the first element of each segment is `init`.
+    ///
+    /// Cost: that of [`Self::segmented_scan`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>, offsets: VExp<i64>| x.segmented_scan_exclusive(offsets, 0.5, |a, b| a + b);
+    /// let (x, offsets) = (vector(&[1.0f32, 2.0, 4.0, 8.0]), vector(&[0i64, 2, 2, 4]));
+    /// assert_eq!(call(f, [x, offsets]), [vector(&[0.5f32, 1.5, 0.5, 4.5])]);
+    /// ```
+    #[track_caller]
+    pub fn segmented_scan_exclusive(
+        self,
+        offsets: VExp<i64>,
+        init: impl FirstState<T>,
+        f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
+    ) -> VExp<T> {
+        let (at, init) = (Location::caller(), init.state_at(Location::caller()));
+        let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
+        let srcs = (&nodes_of(self)[..], T::split(&init));
+        of_nodes(&composite::joined(at, Composite::SegmentedScanExclusive, srcs, &[offsets.node()], join))
     }
 }

@@ -150,6 +150,18 @@ static void segments() {
         const auto [sum_of, greatest] = eval(both);
         CHECK(sum_of.to_host() == sums && greatest.to_host() == most);
     }
+    for (const std::size_t n : lengths) {
+        const std::vector<float> host = whole<float>(n, 31, 9);
+        const auto size = std::int64_t(n);
+        const places offsets{0, size / 3, size / 3, size / 2, size};
+        std::vector<float> sums(host), before(n, 7);
+        for (std::size_t k = 0; k + 1 < offsets.size(); ++k)
+            for (auto i = std::size_t(offsets[k]) + 1; i < std::size_t(offsets[k + 1]); ++i) sums[i] += sums[i - 1], before[i] = sums[i - 1] + 7;
+        const gpu_vector<float> x(host);
+        const gpu_vector<std::int64_t> on_device(offsets);
+        CHECK(vector_of<float>(segmented_inclusive_scan(x, on_device, 0)) == sums);
+        CHECK(vector_of<float>(segmented_exclusive_scan(x, on_device, 7)) == before);
+    }
     // a matrix in CSR times a vector: [[1, 2], [0, 3]] x (10, 100)
     const gpu_vector<double> values{1, 2, 3}, v{10, 100};
     const gpu_vector<std::int64_t> columns{0, 1, 1}, rows{0, 2, 3};
@@ -194,8 +206,24 @@ static void filters() {
 }
 
 
-/// Reductions by key, and what goes on with elements that are kept.
-static void keys_and_kept() {
+/// Scans of rows and columns, reductions by key, and what goes on with elements that are kept.
+static void lines_and_keys() {
+    for (const auto &[rows, cols] : {std::pair<std::size_t, std::size_t>{0, 3}, {3, 0}, {1, 1}, {5, 7}, {3, 700}}) {
+        const std::vector<float> host = whole<float>(rows * cols, 31, 9);
+        const gpu_matrix<float> m(host, rows, cols);
+        std::vector<float> along(host), down(host), greatest(host.size());
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < cols; ++j) {
+                if (j) along[i * cols + j] += along[i * cols + j - 1];
+                if (i) down[i * cols + j] += down[(i - 1) * cols + j];
+                greatest[i * cols + j] = i ? std::max(greatest[(i - 1) * cols + j], host[(i - 1) * cols + j]) : 2;
+            }
+        const auto most = [](auto a, auto b) { return max(a, b); };
+        CHECK(gpu_matrix<float>(inclusive_scan_rows(m, 0)).to_host() == along);
+        CHECK(gpu_matrix<float>(inclusive_scan_cols(m, 0)).to_host() == down);
+        CHECK(gpu_matrix<float>(exclusive_scan_cols(m, 2, most)).to_host() == greatest);
+        CHECK(gpu_matrix<float>(transpose(exclusive_scan_rows(transpose(m), 2, most))).to_host() == greatest);
+    }
     for (const std::size_t n : {0, 1, 2049, 20000}) {
         const std::vector<std::int32_t> host = whole<std::int32_t>(n, 9, 3);
         const std::vector<float> values = whole<float>(n, 5, 9);
@@ -347,7 +375,7 @@ int main() {
     segments();
     filters();
     scatters();
-    keys_and_kept();
+    lines_and_keys();
     views_and_algorithms();
     together();
     if (!failures) std::puts("ok");

@@ -15,6 +15,7 @@ use super::state::{Range, Records, Stream};
 use super::table::lock;
 use crate::error::{RECORD, Result, error};
 use crate::module::Entry;
+use arraygpu_compiler::plan::sites;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::{Arc, MutexGuard};
 
@@ -132,9 +133,9 @@ fn describe(entry: &Entry, words: &[u64]) -> Option<String> {
         let (here, rest) = words.split_at(launch.sites.len());
         words = rest;
         // a word is the complement of the lowest element
-        let lowest = here.iter().zip(&launch.sites).filter(|(w, _)| **w != 0).min_by_key(|(w, _)| !**w);
-        if let Some((word, site)) = lowest {
-            return Some(format!("{site}, first at element {}", !word));
+        let number = |site: usize| (here[site] != 0).then(|| !here[site] as i64);
+        if let Some(message) = sites::message(&launch.sites, number) {
+            return Some(message);
         }
     }
     None

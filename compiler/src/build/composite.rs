@@ -2,7 +2,7 @@
 //!
 //! A *composite* takes operands, some an operator as well, and gives one value or several. The embedded language and
 //! the C ABI (`agpu_builder_composite`) ask for them by name, so that what each is made of stands here and in
-//! `core/{orders,segments,destinations}.rs` alone, and has one meaning (semantics 5.18 to 5.22) whoever asks.
+//! `core/{orders,segments,destinations,scan_totals}.rs` alone, and has one meaning (semantics 5.18 to 5.22) whoever asks.
 //!
 //! ```text
 //! %o = composite argsort_descending %x
@@ -14,9 +14,10 @@
 //! | composite | operands | values |
 //! |---|---|---|
 //! | `scan`, `scan_exclusive`, by an operator of k components | k vectors, k initial values | k vectors |
+//! | `scan_rows`, `scan_cols`, `scan_planes`, each with `_exclusive` as well | k arrays of two or three axes (planes: three), k initial values | k arrays |
 //! | `argsort`, `argsort_descending` | a vector | the indices |
 //! | `sort`, `sort_descending` | keys, further vectors | all of them in the order of the keys |
-//! | `segmented_reduce`, by an operator of k components | k vectors, k initial values, the offsets | k vectors |
+//! | `segmented_reduce`, `segmented_scan`, `segmented_scan_exclusive`, by an operator of k components | k vectors, k initial values, the offsets | k vectors |
 //! | `filter` | truth values, vectors | the vectors with the kept elements first, the order, the number of these |
 //! | `unique` | a vector | the same where runs begin |
 //! | `run_lengths` | the order and number of `unique`, and where the last run ends if not at the end | their lengths |
@@ -27,11 +28,13 @@
 //! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
 //! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
 
+mod lines;
 mod segments;
 
 use super::Builder;
 use crate::core::bins::Bins;
 use crate::core::destinations::{self, Outside};
+use crate::core::scan_lines::Along;
 use crate::core::verify::{self, Apart};
 use crate::core::{Lambda, NodeId, Op, Type, orders};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
@@ -57,11 +60,19 @@ macro_rules! composites {
 composites! {
     Scan "scan"
     ScanExclusive "scan_exclusive"
+    ScanRows "scan_rows"
+    ScanRowsExclusive "scan_rows_exclusive"
+    ScanCols "scan_cols"
+    ScanColsExclusive "scan_cols_exclusive"
+    ScanPlanes "scan_planes"
+    ScanPlanesExclusive "scan_planes_exclusive"
     Argsort "argsort"
     ArgsortDescending "argsort_descending"
     Sort "sort"
     SortDescending "sort_descending"
     SegmentedReduce "segmented_reduce"
+    SegmentedScan "segmented_scan"
+    SegmentedScanExclusive "segmented_scan_exclusive"
     Filter "filter"
     Unique "unique"
     RunLengths "run_lengths"
@@ -81,12 +92,40 @@ impl Composite {
         Composite::ALL.iter().copied().find(|one| one.name() == name)
     }
 
+    /// The lines that it scans.
+    fn along(self) -> Option<Along> {
+        match self {
+            Composite::ScanRows | Composite::ScanRowsExclusive => Some(Along::Rows),
+            Composite::ScanCols | Composite::ScanColsExclusive => Some(Along::Columns),
+            Composite::ScanPlanes | Composite::ScanPlanesExclusive => Some(Along::Planes),
+            _ => None,
+        }
+    }
+
+    /// Whether it leaves out each element's own value.
+    fn is_exclusive(self) -> bool {
+        use Composite::{
+            ScanColsExclusive, ScanExclusive, ScanPlanesExclusive, ScanRowsExclusive, SegmentedScanExclusive,
+        };
+        matches!(
+            self,
+            ScanExclusive
+                | ScanRowsExclusive
+                | ScanColsExclusive
+                | ScanPlanesExclusive
+                | SegmentedScanExclusive
+        )
+    }
+
     /// What is refused inside of a closure.
     fn apart(self) -> Apart {
         match self {
+            _ if self.along().is_some() => Apart::Scan,
             Composite::Scan
             | Composite::ScanExclusive
             | Composite::SegmentedReduce
+            | Composite::SegmentedScan
+            | Composite::SegmentedScanExclusive
             | Composite::ReduceByKey => Apart::Scan,
             Composite::Destinations
             | Composite::DestinationsIgnored
@@ -100,8 +139,10 @@ impl Composite {
 
     /// Whether it takes an operator.
     fn takes_operator(self) -> bool {
-        use Composite::{ReduceByKey, Scan, ScanExclusive, ScatterReduce, SegmentedReduce};
-        matches!(self, Scan | ScanExclusive | SegmentedReduce | ReduceByKey | ScatterReduce)
+        use Composite::{ReduceByKey, Scan, ScatterReduce, SegmentedReduce, SegmentedScan};
+        self.along().is_some()
+            || self.is_exclusive()
+            || matches!(self, Scan | SegmentedReduce | SegmentedScan | ReduceByKey | ScatterReduce)
     }
 }
 
@@ -132,6 +173,14 @@ impl Builder {
                 let scans = self.scans(name, of)?;
                 crate::core::segments::exclusive(self.graph(), &scans, &of.values[of.components()..])
             }
+            Composite::ScanRows
+            | Composite::ScanRowsExclusive
+            | Composite::ScanCols
+            | Composite::ScanColsExclusive
+            | Composite::ScanPlanes
+            | Composite::ScanPlanesExclusive
+            | Composite::SegmentedScan
+            | Composite::SegmentedScanExclusive => self.scanned_lines(which, of)?,
             Composite::Argsort | Composite::ArgsortDescending => vec![self.order(which, of.values[0])?],
             Composite::Sort | Composite::SortDescending => {
                 let order = self.order(which, of.values[0])?;
@@ -196,9 +245,21 @@ impl Builder {
         // vectors and initial values of the operator's components, and what else there is
         let reduces = k > 0 && count >= 2 * k && vectors(&types[..k]) && numbers(&types[k..2 * k]);
         let more = types.get(2 * k..).unwrap_or_default();
+        let are_lines = |least| {
+            let rank = types.first().map_or(0, |t| t.rank);
+            let (srcs, init) = types.split_at(k.min(count));
+            rank >= least && count == 2 * k && srcs.iter().all(|t| t.rank == rank) && numbers(init)
+        };
         let fits = match which {
+            Composite::ScanRows
+            | Composite::ScanRowsExclusive
+            | Composite::ScanCols
+            | Composite::ScanColsExclusive => are_lines(2),
+            Composite::ScanPlanes | Composite::ScanPlanesExclusive => are_lines(3),
             Composite::Scan | Composite::ScanExclusive => reduces && more.is_empty(),
-            Composite::SegmentedReduce => reduces && *more == [Type::vector(Ty::I64)],
+            Composite::SegmentedReduce | Composite::SegmentedScan | Composite::SegmentedScanExclusive => {
+                reduces && *more == [Type::vector(Ty::I64)]
+            }
             Composite::ReduceByKey => reduces && are_runs(more),
             Composite::ScatterReduce => reduces && are_places(more),
             Composite::Argsort | Composite::ArgsortDescending | Composite::Unique => {

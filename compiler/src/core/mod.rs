@@ -6,6 +6,7 @@
 //! so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
 pub mod arithmetic;
+pub mod begins;
 pub mod bins;
 pub mod destinations;
 pub mod deviations;
@@ -36,8 +37,10 @@ pub mod recompute;
 pub mod records;
 pub mod rewrite;
 pub mod rules;
+pub mod scan_lines;
 pub mod scan_part;
 pub mod scan_stages;
+pub mod scan_totals;
 pub mod segments;
 pub mod sequence;
 pub mod simplify;

@@ -1,6 +1,7 @@
 //! Which nodes may leave an error record (semantics section 6).
 
 use super::{Form, Graph, NodeId, Op};
+use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Returns whether computing a value may leave an error record, apart from nodes that are computed
@@ -45,10 +46,36 @@ pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
     }
 }
 
+/// Returns two numbers of elements, of which a node leaves a record if they differ: how many a filter keeps, and how
+/// many the author promised. It is written so that no read of an array looks like it: one index that is inside of one
+/// element if they are equal, and of none if not.
+///
+/// ```text
+/// within (cast i64 (count != n)), (cast i64 (count == n))
+/// ```
+pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
+    let Op::Within(differ, agree) = *g.op(n) else { return None };
+    let compared = |n: NodeId| match *g.op(n) {
+        Op::Cast(_, c) => match *g.op(c) {
+            Op::Binary(op, a, b) => Some((op, [a, b])),
+            _ => None,
+        },
+        _ => None,
+    };
+    let ((differ, both), (agree, same)) = (compared(differ)?, compared(agree)?);
+    (differ == BinaryOp::Ne && agree == BinaryOp::Eq && both == same).then_some(both)
+}
+
+/// What an error record says of such numbers, which stand in place of the braces.
+pub const WORDS_OF_NUMBER: &str = "with_len: {} elements are kept, not {}";
+
 /// Returns what an error record of a node says in a function that is interpreted.
 pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
     match g.op(n) {
         Op::Binary(..) => "an integer is divided by zero",
+        _ if promised_number(g, n).is_some() => {
+            "a filter keeps another number of elements than the author promises"
+        }
         _ => words_of_limit(g, n).unwrap_or("an index is out of range"),
     }
 }

@@ -234,8 +234,8 @@ pub fn stands_outside(g: &Graph, n: NodeId, what: Apart) -> Result<()> {
              or filter rows or segments; sort or filter the whole vector outside, and read it at an index"
         }
         Apart::Scan => {
-            "a scan inside of a closure: each element would have its own, and this version has no scans of rows or \
-             segments; scan the whole vector outside, and read it at an index"
+            "a scan inside of a closure: each element would have its own; outside there are scans of whole vectors, and \
+             of the rows, columns and segments of arrays, which elements may read at an index"
         }
     };
     Err(Error::limit("E0312", message).at(g.node(n).loc.first()))

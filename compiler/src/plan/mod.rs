@@ -13,6 +13,7 @@ pub mod parse;
 pub mod policy;
 pub mod print;
 mod profit;
+pub mod sites;
 
 use crate::core::{TILE, Type};
 use crate::scalar::Ty;
@@ -111,7 +112,7 @@ pub struct Launch {
     /// The stored arrays and the slots that the launch writes, each with the author's
     /// `file:line:column`, which may be empty.
     pub computes: Vec<(Place, String)>,
-    /// The message of an error record at each site: `x.at(i) is out of range (stats.rs:12:5)`.
+    /// The message of an error record at each site ([`sites`]): `x.at(i) is out of range (stats.rs:12:5)`.
     pub sites: Vec<String>,
     /// Whether the kernel has a `finish` part.
     pub finish: bool,

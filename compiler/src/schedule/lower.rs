@@ -95,13 +95,14 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         let values: Result<Vec<_>> = roots.iter().map(|n| value(*n)).collect();
         let mut done = 0;
         loop {
-            if let Some((site, condition, bad)) = r.records.get(done).cloned() {
+            if let Some(record) = r.records.get(done).cloned() {
                 done += 1;
-                let when = match self.value(condition, &mut r)?.0 {
-                    Expr::Lit(l) if l.as_bool() => bad,
-                    needed => Expr::binary(BinaryOp::And, needed, bad),
+                let when = match self.value(record.condition, &mut r)?.0 {
+                    Expr::Lit(l) if l.as_bool() => record.bad,
+                    needed => Expr::binary(BinaryOp::And, needed, record.bad),
                 };
-                r.out.push(Stmt::Record(site, when, at.clone()));
+                let number = record.number.unwrap_or_else(|| at.clone());
+                r.out.push(Stmt::Record(record.site, when, number));
             } else if let Some(n) = r.recorded_later.pop() {
                 self.record_nested(n, &mut r)?;
             } else {

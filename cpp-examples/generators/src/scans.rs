@@ -28,3 +28,24 @@ pub fn recurrence(a: VExp<f32>, b: VExp<f32>) -> VExp<f32> {
     let (scale, rest) = (a, b).scan((1.0, 0.0), |(a, b), (c, d)| (a * c, b * c + d));
     scale + rest
 }
+
+/// What the C++ header says of [`sums_along_rows`] and [`sums_along_cols`].
+pub const SUMS_ALONG_DOC: &str = "The sum of the elements of its row or column up to and with each.";
+
+/// Inclusive sums of each row.
+pub fn sums_along_rows(m: MExp<f32>) -> MExp<f32> {
+    m.scan_rows(0.0, |a, b| a + b)
+}
+
+/// Inclusive sums of each column.
+pub fn sums_along_cols(m: MExp<f32>) -> MExp<f32> {
+    m.scan_cols(0.0, |a, b| a + b)
+}
+
+/// What the C++ header says of [`sums_in_segments`].
+pub const SUMS_IN_SEGMENTS_DOC: &str = "The sum of the elements of its segment up to and with each.";
+
+/// Inclusive sums of each segment.
+pub fn sums_in_segments(x: VExp<f32>, offsets: VExp<i64>) -> VExp<f32> {
+    x.segmented_scan(offsets, 0.0, |a, b| a + b)
+}

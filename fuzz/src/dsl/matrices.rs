@@ -45,6 +45,15 @@ pub(super) const CONSTRUCTS: Constructs<MExp<f32>> = &[
     ("softmax_cols", |p| p.a.softmax_cols()),
     ("normalise_rows", |p| p.a.normalise_rows()),
     ("normalise_cols", |p| p.a.normalise_cols()),
+    ("scan_rows", |p| p.a.scan_rows(p.s, |a, b| a * 0.5 + b)),
+    ("scan_rows_exclusive", |p| p.a.reverse_cols().scan_rows_exclusive(p.s, |a, b| a + b).reverse_cols()),
+    ("scan_cols", |p| (p.a * p.b).scan_cols(0.0, |a, b| a.max(b) + 0.5)),
+    ("scan_cols_exclusive", |p| {
+        let z =
+            p.a.zip_with(p.b, |re, im| complex(re, im))
+                .scan_cols_exclusive(Complex::new(1.0, 0.5), |a, b| a * b);
+        z.re - z.im
+    }),
     ("iterate", |p| p.a.iterate(2, |m| m * 0.5 + p.b)),
     ("iterate_indexed", |p| p.a.iterate_indexed(3, |t, m| m * 0.5 + p.b * t.cast::<f32>())),
     ("iterate_of_a_product", |p| p.a.iterate(2, |m| m.matmul(p.b) / 10.0)),
@@ -124,6 +133,8 @@ pub(super) const READERS: Readers<MExp<f32>> = &[
     ("matmul", Reader::Matrix(|m, p| m.matmul(p.b))),
     ("matmul_right", Reader::Matrix(|m, p| p.a.matmul(m))),
     ("matmul_vector", Reader::Vector(|m, p| m.map_rows(|r| r.dot(p.x)) + m.row(0))),
+    ("scan_rows", Reader::Matrix(|m, p| m.scan_rows_exclusive(p.s, |a, b| a - b))),
+    ("scan_cols", Reader::Matrix(|m, _| m.scan_cols(0.5, |a, b| a + b).sum_rows().broadcast_cols(2))),
     ("iterate", Reader::Matrix(|m, _| m.iterate(2, |n| n * 0.5))),
     ("iterate_beside", Reader::Matrix(|m, p| p.a.iterate(2, |n| n + m))),
     ("windows2", Reader::Matrix(|m, _| m.windows2(2, 2)[1][0] - m.windows2(2, 2)[0][1])),
@@ -147,6 +158,12 @@ pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("generate3", |p| generate3(2, p.x.len(), 3, |k, i, j| p.x.at(i) + (k * 3 + j).cast())),
     ("broadcast_planes", |p| p.a.broadcast_planes(2)),
     ("broadcast_planes_of_a_product", |p| p.a.matmul(p.b).broadcast_planes(2)),
+    ("scan_rows", |p| p.t.scan_rows(p.s, |a, b| a + b)),
+    ("scan_cols", |p| p.t.scan_cols_exclusive(0.5, |a, b| a * 0.5 - b)),
+    ("scan_planes", |p| p.t.scan_planes(p.s, |a, b| a + b)),
+    ("scan_planes_exclusive", |p| {
+        p.t.permute([1, 0, 2]).scan_planes_exclusive(p.s, |a, b| a.min(b)).permute([1, 0, 2])
+    }),
     ("iterate", |p| p.t.iterate(2, |t| t * 0.5)),
     ("iterate_collect", |p| iterate_collect(2, p.a, |a| a * 0.5 + p.b)),
     ("record", |p| p.t.map(|a| records::number(records::moved(records::particle(a, p.s, a))))),
@@ -197,6 +214,9 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("map_planes", Reader::Vector(|t, _| t.map_planes(|m| m.sum()))),
     ("map_rows", Reader::Matrix(|t, _| t.map_rows(|r| r.max()))),
     ("materialize", Reader::Tensor(|t, _| t.materialize() + 1.0)),
+    ("scan_rows", Reader::Tensor(|t, p| t.scan_rows_exclusive(p.s, |a, b| a + b))),
+    ("scan_cols", Reader::Tensor(|t, p| t.scan_cols(p.s, |a, b| a + b))),
+    ("scan_planes", Reader::Tensor(|t, _| t.scan_planes(0.5, |a, b| a + b))),
     ("iterate", Reader::Tensor(|t, _| t.iterate(2, |u| u + t))),
     ("windows3", Reader::Tensor(|t, _| t.windows3(2, 1, 2)[1][0][0] - t.windows3(2, 1, 2)[0][0][1])),
     ("matmul3", Reader::Tensor(|t, _| t.permute([0, 2, 1]).matmul(t))),

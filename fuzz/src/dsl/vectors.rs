@@ -223,6 +223,14 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
         let offsets = generate(p.x.len() / 3 + 1, |i| i * 3);
         p.x.segmented_reduce(offsets, p.s, |a, b| a + b)
     }),
+    ("segmented_scan", |p| {
+        let offsets = generate(p.x.len() / 3 + 1, |i| i * 3);
+        p.x.segmented_scan(offsets, p.s, |a, b| a * 0.5 + b)
+    }),
+    ("segmented_scan_exclusive", |p| {
+        let offsets = generate(4, |i| (i * p.x.len() + 1) / 4);
+        p.x.segmented_scan_exclusive(offsets, 0.5, |a, b| a.max(b) + p.s)
+    }),
     ("scatter", |p| p.x.scatter(p.y.len(), (p.k.cast::<i64>() * 3).ignored(), p.s)),
     ("scatter_reduce", |p| p.x.scatter_reduce(5, p.k.cast::<i64>().clamped(), 0.0, |a, b| a.max(b))),
     ("scatter_reduce_in_order", |p| p.x.scatter_reduce(5, p.k.cast::<i64>().clamped(), 0.0, |a, b| a + b)),
@@ -435,6 +443,10 @@ pub(super) const READERS: Readers<VExp<f32>> = &[
     (
         "segmented_reduce",
         Reader::Vector(|v, _| v.segmented_reduce(generate(3, |i| i * v.len() / 2), 0.5, |a, b| a + b)),
+    ),
+    (
+        "segmented_scan",
+        Reader::Vector(|v, _| v.segmented_scan(generate(3, |i| i * v.len() / 2), 0.5, |a, b| a + b)),
     ),
     ("product", Reader::Scalar(|v, _| (v * 0.5).product())),
     ("sum_in_order", Reader::Scalar(|v, _| v.sum_in_order())),

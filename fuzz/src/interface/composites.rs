@@ -9,7 +9,7 @@ use std::ffi::CStr;
 
 /// Composites with the kinds of their operands, the components of their operator, and the kinds of their values.
 /// Some ask for operands that the kinds do not promise: truth values, i64.
-const COMPOSITES: [(&CStr, &[Sort], i32, &[Sort]); 17] = [
+const COMPOSITES: [(&CStr, &[Sort], i32, &[Sort]); 23] = [
     (c"scan", &[Sort::Vector, Sort::Scalar], 1, &[Sort::Vector]),
     (c"scan_exclusive", &[Sort::Vector, Sort::Scalar], 1, &[Sort::Vector]),
     (c"argsort", &[Sort::Vector], 0, &[Sort::Any]),
@@ -17,10 +17,16 @@ const COMPOSITES: [(&CStr, &[Sort], i32, &[Sort]); 17] = [
     (c"sort", &[Sort::Vector, Sort::Vector], 0, &[Sort::Vector, Sort::Vector]),
     (c"sort_descending", &[Sort::Vector], 0, &[Sort::Vector]),
     (c"segmented_reduce", &[Sort::Vector, Sort::Scalar, Sort::Any], 1, &[Sort::Vector]),
+    (c"segmented_scan", &[Sort::Vector, Sort::Scalar, Sort::Any], 1, &[Sort::Vector]),
+    (c"segmented_scan_exclusive", &[Sort::Vector, Sort::Scalar, Sort::Any], 1, &[Sort::Vector]),
     (c"filter", &[Sort::Any, Sort::Vector], 0, &[Sort::Vector, Sort::Any, Sort::Any]),
     (c"unique", &[Sort::Vector], 0, &[Sort::Vector, Sort::Any, Sort::Any]),
     (c"run_lengths", &[Sort::Any, Sort::Any], 0, &[Sort::Any]),
     (c"reduce_by_key", &[Sort::Vector, Sort::Scalar, Sort::Any, Sort::Any], 1, &[Sort::Vector]),
+    (c"scan_rows", &[Sort::Matrix, Sort::Scalar], 1, &[Sort::Matrix]),
+    (c"scan_rows_exclusive", &[Sort::Matrix, Sort::Scalar], 1, &[Sort::Matrix]),
+    (c"scan_cols", &[Sort::Matrix, Sort::Scalar], 1, &[Sort::Matrix]),
+    (c"scan_planes", &[Sort::Any, Sort::Scalar], 1, &[Sort::Any]),
     (c"destinations", &[Sort::Any, Sort::Size], 0, &[Sort::Any]),
     (c"destinations_clamped", &[Sort::Any, Sort::Size], 0, &[Sort::Any]),
     (c"histogram", &[Sort::Any, Sort::Size], 0, &[Sort::Any]),

@@ -24,7 +24,7 @@ template <class E> auto vectors_of_composite(const node_ptr &made, const E &like
     return parts<E>::each(like, [&](const auto &e) { return vector_of_composite<typename std::decay_t<decltype(e)>::value_type>(made, which, n); });
 }
 template <class A> constexpr void of_vectors() {
-    static_assert(joint<A>::rank == 1, "scans, sorts, filters and segments are of vectors; rows of a matrix have none of their own");
+    static_assert(joint<A>::rank == 1, "scans, sorts, filters and segments are of vectors; of rows and columns of matrices there are inclusive_scan_rows and its kin");
 }
 
 /// A composite of arrays by an operator: the arrays, the initial values, what `more` has, and the operator.
@@ -52,6 +52,18 @@ auto joined_composite(composite which, place at, const A &a, const I &init, F &f
     std::int64_t first = 0;
     return vectors_of_composite(made, elements_of<A>(), first, n);
 }
+/// Scans of the rows or columns of matrices.
+template <class A, class I, class F> auto scanned_lines(composite which, place at, const A &a, const I &init, F &f) {
+    static_assert(joint<A>::rank == 2, "rows and columns are of matrices");
+    const node_ptr one = arrays(a, at)[0];
+    const std::int64_t rows = one->extent[0], cols = one->extent[1];
+    const node_ptr made = composed_by(which, at, a, init, f, std::array<node_ptr, 0>());
+    std::int64_t next = 0;
+    return parts<elements_of<A>>::each(elements_of<A>(), [&](const auto &e) {
+        using T = typename std::decay_t<decltype(e)>::value_type;
+        return expr<T, 2>(with_extents(component(made, next, type_of<T>::value, 2), rows, cols));
+    });
+}
 /// The number of elements of vectors of one length, if the host knows it.
 template <class A> std::int64_t length_of(const A &a) { return arrays(a, {})[0]->extent[0]; }
 template <class A, class I, class F> auto scanned(composite which, place at, const A &a, const I &init, F &f) {
@@ -65,6 +77,11 @@ template <class T, class A> expr<T, 1> of_one_vector(composite which, const A &a
     const node_ptr made = composed(which, at, operands, 1, 0, 1);
     std::int64_t first = 0;
     return vector_of_composite<T>(made, first, n);
+}
+template <class O> std::array<node_ptr, 1> offsets_of_segments(const O &offsets) {
+    static_assert(rank_of<O>() == 1 && std::is_same_v<element_type<O>, std::int64_t>,
+                  "the offsets of segments are a vector of std::int64_t: write cast<std::int64_t>(offsets)");
+    return {operand<O>::node(offsets)};
 }
 struct plus {
     template <class A, class B> auto operator()(const A &a, const B &b) const { return a + b; }
@@ -92,6 +109,34 @@ auto inclusive_scan(const A &a, const I &init, const char *file = __builtin_FILE
 template <class A, class I, detail::if_array<A> = 0>
 auto exclusive_scan(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::exclusive_scan(a, init, detail::plus(), file, line);
+}
+
+/// inclusive_scan of each row of a matrix by itself, with the bits of the scan of that vector. The matrix may be of structs, or a tuple of matrices.
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto inclusive_scan_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::scanned_lines(detail::composite::scan_rows, {file, line}, a, init, f);
+}
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto exclusive_scan_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::scanned_lines(detail::composite::scan_rows_exclusive, {file, line}, a, init, f);
+}
+/// The same of each column.
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto inclusive_scan_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::scanned_lines(detail::composite::scan_cols, {file, line}, a, init, f);
+}
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto exclusive_scan_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::scanned_lines(detail::composite::scan_cols_exclusive, {file, line}, a, init, f);
+}
+/// Sums of `init` and the elements of each row or column so far.
+template <class A, class I, detail::if_array<A> = 0>
+auto inclusive_scan_rows(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::inclusive_scan_rows(a, init, detail::plus(), file, line);
+}
+template <class A, class I, detail::if_array<A> = 0>
+auto inclusive_scan_cols(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::inclusive_scan_cols(a, init, detail::plus(), file, line);
 }
 
 /// The elements in ascending order: -0 before +0, NaNs last, false before true, equal ones in the order of their indices (docs/semantics.md 5.19).
@@ -132,9 +177,7 @@ auto sort_by_key(const K &keys, const V &values, const char *file = __builtin_FI
 /// (docs/semantics.md 5.20). An offset below 0 or the one before it, or past the end, leaves an error record.
 template <class A, class O, class I, class F, detail::if_joinable<A> = 0, detail::if_array<O> = 0>
 auto segmented_reduce(const A &a, const O &offsets, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    static_assert(detail::rank_of<O>() == 1 && std::is_same_v<detail::element_type<O>, std::int64_t>,
-                  "the offsets of segments are a vector of std::int64_t: write cast<std::int64_t>(offsets)");
-    std::array<detail::node_ptr, 1> of_segments{detail::operand<O>::node(offsets)};
+    auto of_segments = detail::offsets_of_segments(offsets);
     const std::int64_t n = of_segments[0]->extent[0];
     return detail::joined_composite(detail::composite::segmented_reduce, {file, line}, a, init, f, std::move(of_segments), n < 0 ? -1 : n - 1);
 }
@@ -142,6 +185,28 @@ auto segmented_reduce(const A &a, const O &offsets, const I &init, F &&f, const 
 template <class A, class O, class I, detail::if_array<A> = 0, detail::if_array<O> = 0>
 auto segmented_reduce(const A &a, const O &offsets, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::segmented_reduce(a, offsets, init, detail::plus(), file, line);
+}
+
+/// inclusive_scan of each segment of a vector by itself, with the bits of the scan of that vector. Segments are those of segmented_reduce; an element in
+/// none of them is `init`.
+template <class A, class O, class I, class F, detail::if_joinable<A> = 0, detail::if_array<O> = 0>
+auto segmented_inclusive_scan(const A &a, const O &offsets, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::joined_composite(detail::composite::segmented_scan, {file, line}, a, init, f, detail::offsets_of_segments(offsets), detail::length_of(a));
+}
+/// The same without each element itself: the first element of a segment is `init`.
+template <class A, class O, class I, class F, detail::if_joinable<A> = 0, detail::if_array<O> = 0>
+auto segmented_exclusive_scan(const A &a, const O &offsets, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::joined_composite(detail::composite::segmented_scan_exclusive, {file, line}, a, init, f, detail::offsets_of_segments(offsets),
+                                    detail::length_of(a));
+}
+/// Sums of `init` and the elements of each segment so far.
+template <class A, class O, class I, detail::if_array<A> = 0, detail::if_array<O> = 0>
+auto segmented_inclusive_scan(const A &a, const O &offsets, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::segmented_inclusive_scan(a, offsets, init, detail::plus(), file, line);
+}
+template <class A, class O, class I, detail::if_array<A> = 0, detail::if_array<O> = 0>
+auto segmented_exclusive_scan(const A &a, const O &offsets, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::segmented_exclusive_scan(a, offsets, init, detail::plus(), file, line);
 }
 
 } // namespace arraygpu

@@ -16,7 +16,7 @@ pub(in crate::schedule) struct Region {
     pub(super) conditions: HashMap<NodeId, NodeId>,
     /// The nodes of these conditions, which are asked for behind the values.
     pub(super) asked_again: HashSet<NodeId>,
-    pub(super) records: Vec<(u32, NodeId, Expr)>,
+    pub(super) records: Vec<Record>,
     /// The nested operations that are being computed, outermost first.
     pub(in crate::schedule) computing: Vec<NodeId>,
     /// Nested operations whose error records are emitted once all values are known.
@@ -25,6 +25,18 @@ pub(in crate::schedule) struct Region {
     pub(in crate::schedule) at: Expr,
     /// The statements so far.
     pub(in crate::schedule) out: Vec<Stmt>,
+}
+
+/// An error record that is left behind the values.
+#[derive(Clone)]
+pub(super) struct Record {
+    pub site: u32,
+    /// The condition under which the value is needed.
+    pub condition: NodeId,
+    /// What is wrong.
+    pub bad: Expr,
+    /// The number that it has in place of the region's element.
+    pub number: Option<Expr>,
 }
 
 /// The values of nodes: for each the expression and its depth.

@@ -2,14 +2,14 @@
 //! is used several times.
 
 use super::builder::bind;
-use super::region::Region;
+use super::region::{Record, Region};
 use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, Operand, SlowPath};
 use crate::budget;
-use crate::core::records::words_of_limit;
+use crate::core::records::{WORDS_OF_NUMBER, promised_number, words_of_limit};
 use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
-use crate::plan::Place;
+use crate::plan::{Place, sites};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::{approximate, division, nested_loop, slow_path};
 
@@ -174,6 +174,15 @@ impl Lower<'_, '_, '_> {
         let high = Expr::binary(BinaryOp::Lt, index, len);
         let reg = self.k.reg("inside", Ty::Bool);
         r.out.push(Stmt::Let(reg, Expr::binary(BinaryOp::And, low, high), self.launch.g.node(n).loc.clone()));
+        let bad = Expr::Unary(UnaryOp::Not, Box::new(Expr::Reg(reg)));
+        if let Some(numbers) = promised_number(&self.launch.g, n) {
+            let mut both = Vec::new();
+            for n in numbers {
+                both.push(self.value(n, r)?.0);
+            }
+            self.record_numbers(n, (WORDS_OF_NUMBER, both), bad, r);
+            return Ok(Expr::Reg(reg));
+        }
         let what = match *self.launch.g.op(n) {
             Op::At(x, _) if self.launch.is_param(x) => {
                 format!("a read of {} is out of range", self.launch.array_name(x))
@@ -182,15 +191,31 @@ impl Lower<'_, '_, '_> {
                 .unwrap_or("a read of a computed vector is out of range")
                 .into(),
         };
-        self.record(n, what, Expr::Unary(UnaryOp::Not, Box::new(Expr::Reg(reg))), r);
+        self.record(n, what, bad, r);
         Ok(Expr::Reg(reg))
     }
 
     /// Adds an error record for `n`, to be left if `bad` holds on a path that needs `n`.
     fn record(&mut self, n: NodeId, what: String, bad: Expr, r: &mut Region) {
         let Some(&condition) = r.conditions.get(&n) else { return };
+        let text = self.said(n, &what);
+        let site = self.launch.signature.sites.insert_full(text).0 as u32;
+        r.records.push(Record { site, condition, bad, number: None });
+    }
+
+    /// The same of one that names two numbers, and no element ([`sites`]).
+    fn record_numbers(&mut self, n: NodeId, (what, numbers): (&str, Vec<Expr>), bad: Expr, r: &mut Region) {
+        let Some(&condition) = r.conditions.get(&n) else { return };
+        let text = self.said(n, what);
+        for (text, number) in [text.clone(), sites::second(&text)].into_iter().zip(numbers) {
+            let site = self.launch.signature.sites.insert_full(text).0 as u32;
+            r.records.push(Record { site, condition, bad: bad.clone(), number: Some(number) });
+        }
+    }
+
+    /// What an error record says, with the author's line.
+    fn said(&self, n: NodeId, what: &str) -> String {
         let place = self.launch.g.node(n).loc.first().map(|l| format!(" ({l})")).unwrap_or_default();
-        let site = self.launch.signature.sites.insert_full(format!("{what}{place}")).0;
-        r.records.push((site as u32, condition, bad));
+        format!("{what}{place}")
     }
 }

@@ -4,7 +4,7 @@
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{ArrayArg, Fault, Id, Memory, Order};
-use arraygpu_compiler::plan::{Check, HostId, Launch, Place, Plan, Repeat, Slot, Step, host};
+use arraygpu_compiler::plan::{Check, HostId, Launch, Place, Plan, Repeat, Slot, Step, host, sites};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -500,8 +500,9 @@ impl Call<'_> {
     }
 
     fn note(&mut self, l: &Launch, records: &[u64]) {
-        let found = (0..).zip(records).filter(|r| *r.1 != 0).map(|(site, bits)| (!bits, site)).min();
-        if let Some(found) = found {
+        let number = |site: usize| (records[site] != 0).then(|| !records[site] as i64);
+        if let Some((element, site)) = sites::lowest(&l.sites, number) {
+            let found = (element as u64, site);
             let lowest = self.records.entry(l).or_insert(found);
             *lowest = found.min(*lowest);
         }

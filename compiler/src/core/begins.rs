@@ -1,0 +1,76 @@
+//! Where segments of a vector begin that are given by offsets, for each element.
+//!
+//! ```text
+//! offsets 0, 3, 3, 5 of 6 elements   ->   0, 0, 0, 3, 3, -1
+//! ```
+//!
+//! An element's segment is found by halving the offsets between those that stand behind the ends of its block of
+//! elements, which is one or none where segments are long.
+
+use super::arithmetic::{binary, ceil_div, select, with_number};
+use super::orders::{generated, inside};
+use super::segments::first_where;
+use super::simplify::extent;
+use super::{Graph, NodeId, Op};
+use crate::scalar::{BinaryOp, Lit};
+
+/// The elements of a block.
+const BLOCK: i64 = 128;
+
+/// Returns where the segment of each of `count` elements begins, or -1 for those that are in none: stored. An offset
+/// that is beyond the elements or above the next one leaves a record.
+pub fn of_elements(g: &mut Graph, offsets: NodeId, count: NodeId) -> NodeId {
+    let offsets = checked(g, offsets, count);
+    let (n, zero) = (extent(g, offsets, 0), g.lit(Lit::i64(0)));
+    let blocks = ceil_div(g, count, BLOCK);
+    let ends = with_number(g, BinaryOp::Add, blocks, 1);
+    let behind_blocks = generated(g, ends, |g, block| {
+        let first = with_number(g, BinaryOp::Mul, block, BLOCK);
+        vec![first_behind(g, offsets, [zero, n], first)]
+    });
+    let behind_blocks = g.add(Op::Materialize(behind_blocks[0]));
+    let begins = generated(g, count, |g, i| {
+        let block = with_number(g, BinaryOp::Div, i, BLOCK);
+        let next = with_number(g, BinaryOp::Add, block, 1);
+        let range = [block, next].map(|block| inside(g, behind_blocks, block));
+        let behind = first_behind(g, offsets, range, i);
+        let own = with_number(g, BinaryOp::Sub, behind, 1);
+        let own = with_number(g, BinaryOp::Max, own, 0);
+        let begin = inside(g, offsets, own);
+        // offsets that have left a record may be in any order
+        let (from, to) = (with_number(g, BinaryOp::Ge, begin, 0), binary(g, BinaryOp::Le, begin, i));
+        let (some, before_last) =
+            (with_number(g, BinaryOp::Gt, behind, 0), binary(g, BinaryOp::Lt, behind, n));
+        let is_in_one = [to, some, before_last].into_iter().fold(from, |a, b| binary(g, BinaryOp::And, a, b));
+        let none = g.lit(Lit::i64(-1));
+        vec![select(g, is_in_one, begin, none)]
+    });
+    g.add(Op::Materialize(begins[0]))
+}
+
+/// Returns the number of the first offset between these that is above an index.
+fn first_behind(g: &mut Graph, offsets: NodeId, range: [NodeId; 2], i: NodeId) -> NodeId {
+    first_where(g, range, |g, k| {
+        let offset = inside(g, offsets, k);
+        binary(g, BinaryOp::Gt, offset, i)
+    })
+}
+
+/// Stores the offsets. One that is no offset of so many elements, or is above the next one, leaves a record and is -1.
+fn checked(g: &mut Graph, offsets: NodeId, count: NodeId) -> NodeId {
+    let n = extent(g, offsets, 0);
+    let checked = generated(g, n, |g, k| {
+        let next = with_number(g, BinaryOp::Add, k, 1);
+        let last = with_number(g, BinaryOp::Sub, n, 1);
+        let next = binary(g, BinaryOp::Min, next, last);
+        let (own, next) = (inside(g, offsets, k), inside(g, offsets, next));
+        let are_inside = [(own, next), (next, count)].map(|(i, most)| {
+            let n = with_number(g, BinaryOp::Add, most, 1);
+            g.add(Op::Within(i, n))
+        });
+        let both = binary(g, BinaryOp::And, are_inside[0], are_inside[1]);
+        let none = g.lit(Lit::i64(-1));
+        vec![select(g, both, own, none)]
+    });
+    g.add(Op::Materialize(checked[0]))
+}

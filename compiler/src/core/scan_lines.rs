@@ -1,0 +1,238 @@
+//! Lines: the sequences of an array that are scanned, each by itself, from its own start (semantics 5.18).
+//!
+//! ```text
+//! a matrix of 2 rows of 9 elements      rows: 2 lines, whose chunks are a matrix of 2 rows of 3
+//!                                       columns: 9 lines, whose chunks are a matrix of 1 row of 9
+//! a vector with the offsets 0, 7, 9     chunk 0 of the first segment has place 0 of 3, that of the second one place 1
+//! ```
+//!
+//! Arrays of parts of a matrix have the places of all parts, complete or not. Of segments they have those of as many
+//! parts as the vector without segments: part q of a segment that begins at element b has the place b / size + q. A
+//! complete part shares its place with no other one, because the next segment begins at least so many elements behind
+//! b as its complete parts have. The segment of a place is that of the last element of the vector's part there.
+
+use super::arithmetic::{binary, ceil_div, select, with_number};
+use super::orders::inside;
+use super::simplify::{extent, simplify};
+use super::{Graph, NodeId, Op, index_space};
+use crate::scalar::{BinaryOp, Ty};
+
+/// What is a line of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Along {
+    /// Each row: along the last axis.
+    Rows,
+    /// Each column: along the last axis but one.
+    Columns,
+    /// Each plane, row by row.
+    Planes,
+}
+
+/// The lines of arrays of one shape.
+#[derive(Clone)]
+pub enum Lines {
+    /// A vector of so many elements is one line.
+    Vector(NodeId),
+    /// An array of these extents.
+    Along(Along, Vec<NodeId>),
+    /// Segments of a vector of so many elements.
+    Segments {
+        /// The number of elements.
+        count: NodeId,
+        /// Where the segment of each element begins, stored; -1 if it is in none.
+        begins: NodeId,
+    },
+}
+
+/// A line: what the places of its parts follow from.
+pub struct Line {
+    /// All indices of an array of parts, of which that along the line does not count; of a segment its begin.
+    of: Vec<NodeId>,
+    /// Whether there is such a line, if it may be none.
+    pub exists: Option<NodeId>,
+}
+
+/// A function of a line and the number of a part in it.
+type OfPart<'a> = &'a dyn Fn(&mut Graph, &Line, NodeId) -> Vec<NodeId>;
+
+impl Lines {
+    /// A vector.
+    pub fn vector(g: &mut Graph, x: NodeId) -> Lines {
+        Lines::Vector(g.add(Op::Len(x, 0)))
+    }
+
+    /// The rows, columns or planes of an array.
+    pub fn along(g: &mut Graph, along: Along, x: NodeId) -> Lines {
+        Lines::Along(along, (0..g.ty(x).rank).map(|axis| extent(g, x, axis)).collect())
+    }
+
+    /// Whether arrays of parts have places for complete ones only.
+    pub fn has_complete_parts_only(&self) -> bool {
+        matches!(self, Lines::Segments { .. })
+    }
+
+    /// Whether the place of an element takes divisions, so that it is stored, rather than computed wherever it is read.
+    pub fn has_costly_places(&self) -> bool {
+        matches!(self, Lines::Along(Along::Planes, _))
+    }
+
+    /// The axis along which the parts of lines lie, in arrays of so many axes.
+    fn axis(along: Along, rank: usize) -> usize {
+        match along {
+            Along::Rows => rank - 1,
+            Along::Columns => rank - 2,
+            Along::Planes => 1,
+        }
+    }
+
+    /// The number of elements of a line; of segments that of all.
+    fn len(&self, g: &mut Graph) -> NodeId {
+        match self {
+            Lines::Vector(count) | Lines::Segments { count, .. } => *count,
+            Lines::Along(Along::Planes, extents) => binary(g, BinaryOp::Mul, extents[1], extents[2]),
+            Lines::Along(along, extents) => extents[Lines::axis(*along, extents.len())],
+        }
+    }
+
+    /// The number of the last part of a line.
+    pub fn last(&self, g: &mut Graph, line: &Line, size: i64) -> NodeId {
+        let len = self.len(g);
+        let parts = ceil_div(g, len, size);
+        let last = with_number(g, BinaryOp::Sub, parts, 1);
+        match self {
+            Lines::Segments { .. } => {
+                let first = with_number(g, BinaryOp::Div, line.of[0], size);
+                binary(g, BinaryOp::Sub, last, first)
+            }
+            _ => last,
+        }
+    }
+
+    /// Where a part of a line lies among those of `size` elements, or an element if that is 1.
+    pub fn index(&self, g: &mut Graph, line: &Line, size: i64, number: NodeId) -> Vec<NodeId> {
+        match self {
+            Lines::Vector(_) => vec![number],
+            Lines::Along(Along::Planes, extents) if size == 1 => {
+                let [row, col] = index_space::indices(g, number, &extents[1..])[..] else {
+                    unreachable!("a plane has two axes")
+                };
+                vec![line.of[0], row, col]
+            }
+            Lines::Along(along, _) => {
+                let mut index = line.of.clone();
+                index[Lines::axis(*along, line.of.len())] = number;
+                index
+            }
+            Lines::Segments { .. } => {
+                let first = with_number(g, BinaryOp::Div, line.of[0], size);
+                vec![binary(g, BinaryOp::Add, first, number)]
+            }
+        }
+    }
+
+    /// Whether a part of `size` elements is complete.
+    pub fn is_complete(&self, g: &mut Graph, line: &Line, number: NodeId, size: i64) -> NodeId {
+        let next = with_number(g, BinaryOp::Add, number, 1);
+        let end = with_number(g, BinaryOp::Mul, next, size);
+        let len = self.len(g);
+        let Lines::Segments { begins, .. } = self else {
+            return simplify(g, Op::Binary(BinaryOp::Le, end, len));
+        };
+        let begin = line.of[0];
+        let end = binary(g, BinaryOp::Add, begin, end);
+        let is_inside = binary(g, BinaryOp::Le, end, len);
+        let end = binary(g, BinaryOp::Min, end, len);
+        let last = with_number(g, BinaryOp::Sub, end, 1);
+        let of_last = inside(g, *begins, last);
+        let is_same = binary(g, BinaryOp::Eq, of_last, begin);
+        binary(g, BinaryOp::And, is_inside, is_same)
+    }
+
+    /// The segment of an element.
+    fn segment(g: &mut Graph, begins: NodeId, i: NodeId) -> Line {
+        let begin = inside(g, begins, i);
+        let exists = with_number(g, BinaryOp::Ge, begin, 0);
+        // what is read for an element in no segment lies inside, too
+        let begin = with_number(g, BinaryOp::Max, begin, 0);
+        Line { of: vec![begin], exists: Some(exists) }
+    }
+
+    /// The arrays of the `components` values of each part of `size` elements.
+    pub fn parts(&self, g: &mut Graph, (size, components): (i64, usize), value: OfPart) -> Vec<NodeId> {
+        let len = self.len(g);
+        let count = ceil_div(g, len, size);
+        let extents = match self {
+            Lines::Vector(_) | Lines::Segments { .. } => vec![count],
+            Lines::Along(along, extents) => {
+                let rank = if *along == Along::Planes { 2 } else { extents.len() };
+                let mut extents = extents[..rank].to_vec();
+                extents[Lines::axis(*along, rank)] = count;
+                extents
+            }
+        };
+        generated(g, (&extents, components), &|g, index| match self {
+            Lines::Vector(_) => value(g, &Line { of: vec![], exists: None }, index[0]),
+            Lines::Along(along, _) => {
+                let number = index[Lines::axis(*along, index.len())];
+                value(g, &Line { of: index.to_vec(), exists: None }, number)
+            }
+            Lines::Segments { begins, .. } => {
+                let next = with_number(g, BinaryOp::Add, index[0], 1);
+                let end = with_number(g, BinaryOp::Mul, next, size);
+                let end = binary(g, BinaryOp::Min, end, len);
+                let last = with_number(g, BinaryOp::Sub, end, 1);
+                let line = Lines::segment(g, *begins, last);
+                let first = with_number(g, BinaryOp::Div, line.of[0], size);
+                let number = binary(g, BinaryOp::Sub, index[0], first);
+                value(g, &line, number)
+            }
+        })
+    }
+
+    /// The arrays of the `components` values of each element.
+    pub fn elements(&self, g: &mut Graph, components: usize, value: OfPart) -> Vec<NodeId> {
+        match self {
+            Lines::Along(Along::Planes, extents) => generated(g, (extents, components), &|g, index| {
+                let before = binary(g, BinaryOp::Mul, index[1], extents[2]);
+                let number = binary(g, BinaryOp::Add, before, index[2]);
+                value(g, &Line { of: vec![index[0], number], exists: None }, number)
+            }),
+            Lines::Segments { count, begins } => generated(g, (&[*count], components), &|g, index| {
+                let line = Lines::segment(g, *begins, index[0]);
+                let number = binary(g, BinaryOp::Sub, index[0], line.of[0]);
+                value(g, &line, number)
+            }),
+            _ => self.parts(g, (1, components), value),
+        }
+    }
+
+    /// Returns the scans that leave out each element's own value, from those that do not: the first value of a line is
+    /// `init`.
+    pub fn exclusive(&self, g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId> {
+        self.elements(g, init.len(), &|g, line, i| {
+            let has_one = with_number(g, BinaryOp::Gt, i, 0);
+            let before = with_number(g, BinaryOp::Sub, i, 1);
+            let before = with_number(g, BinaryOp::Max, before, 0);
+            let index = self.index(g, line, 1, before);
+            let one = |(scan, init): (&NodeId, &NodeId)| {
+                let read = g.add(Op::Elem(*scan, index.clone()));
+                let value = select(g, has_one, read, *init);
+                line.exists.map_or(value, |exists| select(g, exists, value, *init))
+            };
+            scans.iter().zip(init).map(one).collect()
+        })
+    }
+}
+
+/// The arrays of the values of a function of their indices.
+fn generated(
+    g: &mut Graph,
+    (extents, components): (&[NodeId], usize),
+    value: &dyn Fn(&mut Graph, &[NodeId]) -> Vec<NodeId>,
+) -> Vec<NodeId> {
+    let component = |which: usize| {
+        let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, index| value(g, index)[which]);
+        g.add(Op::Generate(extents.to_vec(), lambda))
+    };
+    (0..components).map(component).collect()
+}

@@ -1,0 +1,63 @@
+//! Sites: the places of a launch that may leave an error record, each with its message and one number, which is that
+//! of the lowest element.
+//!
+//! A site that is about two numbers, and no element, is followed by another one for the second of them:
+//!
+//! ```text
+//! site "with_len: {} elements are kept, not {} (stats.rs:12:5)"
+//! site "+ with_len: {} elements are kept, not {} (stats.rs:12:5)"
+//! ```
+
+/// What stands before the message of a site for the second number.
+const SECOND: &str = "+ ";
+
+/// Where a number stands in a message.
+const NUMBER: &str = "{}";
+
+/// Returns the site for the second number of one with this message.
+pub fn second(message: &str) -> String {
+    format!("{SECOND}{message}")
+}
+
+/// Whether a site is about two numbers.
+fn has_two(sites: &[String], site: usize) -> bool {
+    sites.get(site + 1).is_some_and(|next| next.strip_prefix(SECOND) == Some(sites[site].as_str()))
+}
+
+/// Returns the lowest element that left a record and its site, given the number of each site that left one. If several
+/// sites have it, the first one counts.
+pub fn lowest(sites: &[String], number: impl Fn(usize) -> Option<i64>) -> Option<(i64, usize)> {
+    let is_second = |site: usize| site > 0 && has_two(sites, site - 1);
+    let element = |site: usize| {
+        let number = number(site)?;
+        Some((if has_two(sites, site) { 0 } else { number }, site))
+    };
+    (0..sites.len()).filter(|site| !is_second(*site)).filter_map(element).min()
+}
+
+/// Returns what is said of the lowest element that left a record, if one did.
+pub fn message(sites: &[String], number: impl Fn(usize) -> Option<i64>) -> Option<String> {
+    let (element, site) = lowest(sites, &number)?;
+    if !has_two(sites, site) {
+        return Some(format!("{}, first at element {element}", sites[site]));
+    }
+    let numbers = [site, site + 1].map(|site| number(site).unwrap_or_default().to_string());
+    Some(numbers.iter().fold(sites[site].clone(), |text, number| text.replacen(NUMBER, number, 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{lowest, message, second};
+
+    #[test]
+    fn the_lowest_element_counts_and_two_numbers_are_one_site() {
+        let both = "{} are kept, and {} are wanted (a.rs:1:2)".to_string();
+        let sites = ["a (a.rs:3:4)".to_string(), both.clone(), second(&both), "b".to_string()];
+        let of = |numbers: [i64; 4]| move |site: usize| (numbers[site] >= 0).then_some(numbers[site]);
+        assert_eq!(message(&sites, of([-1; 4])), None);
+        assert_eq!(message(&sites, of([3, -1, -1, 3])).unwrap(), "a (a.rs:3:4), first at element 3");
+        assert_eq!(message(&sites, of([1, 9, 7, 1])).unwrap(), "9 are kept, and 7 are wanted (a.rs:1:2)");
+        assert_eq!(lowest(&sites, of([0, 9, 0, -1])), Some((0, 0)));
+        assert_eq!(lowest(&sites, of([5, 9, 0, 4])), Some((0, 1)));
+    }
+}
