@@ -162,7 +162,7 @@ pub fn kernels(
     }
     // the warnings say that each thread runs a loop; here that is only the last variant in the
     // list, which runs if no other variant can
-    let is_segmented = c.facts.segments.is_some();
+    let is_segmented = c.facts.segments.is_some() || c.facts.ragged.is_some();
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }

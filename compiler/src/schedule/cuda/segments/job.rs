@@ -46,6 +46,10 @@ pub enum SegmentMapping {
     Strips,
     /// Each thread reduces one segment.
     OnePerThread,
+    /// Segments whose lengths are data: each warp reduces one of them.
+    AnyLengths,
+    /// The same: each lane reduces one of a few elements, and the warp longer ones one after another.
+    AnyLengthsOfLanes,
 }
 
 /// Loads what the roots read side by side at neighbouring values of an index, of which `first` is
@@ -151,8 +155,19 @@ impl<'a> Job<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let length = l.launch.host(self.s.length);
+        self.store_of_length(l, (row, &length), totals, out)
+    }
+
+    /// Does the same for a segment of that length.
+    pub(super) fn store_of_length(
+        &self,
+        l: &mut Lower,
+        (row, length): (&Expr, &Expr),
+        totals: &[Vec<Expr>],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let place = Surroundings { vars: &[(self.s.index, row.clone())], at: row };
-        let values = self.s.values(l, &self.reductions, &place, totals, &length, out)?;
+        let values = self.s.values(l, &self.reductions, &place, totals, length, out)?;
         crate::schedule::cuda::elements::store_single(l, &self.items, values, row, out);
         Ok(())
     }

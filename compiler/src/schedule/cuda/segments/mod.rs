@@ -8,11 +8,14 @@
 //! - [`columns`], for segments that are neighbours in memory: lanes side by side over neighbouring
 //!   segments. Segments of more than 2^22 elements take a thread each. Elements may be stored where
 //!   they are reduced (`schedule/stored_columns.rs`).
+//!
+//! - [`ragged`], for segments whose lengths are data: a warp per segment, or a lane.
 
 mod columns;
 mod in_order;
 mod job;
 mod lanes;
+mod ragged;
 mod rows;
 mod variants;
 mod warp;
@@ -27,7 +30,7 @@ use crate::schedule::stored_columns;
 use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};
-pub use variants::variants;
+pub use variants::{variants, variants_of_any_lengths};
 
 /// Returns the minimum number of resident blocks per multiprocessor, given the bytes of a column's accumulators
 /// if they count elements, else 0. Four blocks leave a thread 64 registers. With eight rows in flight that is
@@ -51,8 +54,13 @@ pub fn main(
     mapping: SegmentMapping,
     strided: bool,
 ) -> Result<(Vec<Stmt>, Grid)> {
-    let s = l.launch.facts.segments.clone().expect("a segmented reduction");
     l.k.kernel.threads = rows::THREADS;
+    if let SegmentMapping::AnyLengths | SegmentMapping::AnyLengthsOfLanes = mapping {
+        let s = l.launch.facts.ragged.clone().expect("segments of any lengths");
+        l.k.kernel.min_resident_blocks = ragged::MIN_RESIDENT_BLOCKS;
+        return ragged::main(l, fused, &s, mapping == SegmentMapping::AnyLengthsOfLanes);
+    }
+    let s = l.launch.facts.segments.clone().expect("a segmented reduction");
     let columns = stored_columns::of_columns(&l.launch.g, fused);
     let job = Job::new(l, &s, &columns, !strided);
     let counted = match job.reductions.iter().any(Reduction::is_counted) {
@@ -72,6 +80,7 @@ pub fn main(
             rows::main(l, &job, mapping)?
         }
         SegmentMapping::OnePerThread => unreachable!("selected as a map"),
+        SegmentMapping::AnyLengths | SegmentMapping::AnyLengthsOfLanes => unreachable!("written above"),
     };
     let grid = match mapping {
         SegmentMapping::Warp { lanes, segments, .. } => {
@@ -80,7 +89,7 @@ pub fn main(
         SegmentMapping::TilesOfWarp => Grid::Segments(rows::WARPS),
         SegmentMapping::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
         SegmentMapping::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MAX_SPAN },
-        SegmentMapping::Strips | SegmentMapping::OnePerThread => {
+        _ => {
             Grid::Strips { columns: 32 * job.v as u32, min_span: 1, max_span: columns::MAX_SPAN }
         }
     };

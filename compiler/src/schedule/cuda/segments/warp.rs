@@ -35,6 +35,8 @@ pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
     /// The segments (i64). Lanes of different groups may have different segments.
     pub segments: &'a [Expr],
+    /// What is known of the segment, if it is one.
+    pub known: &'a [(NodeId, Expr)],
     /// The first element, and the number of elements (both i64). With fewer than 32 lanes these are
     /// one row at most.
     pub base: Expr,
