@@ -54,15 +54,14 @@ fn long_segments_have_the_same_bits_in_every_version() {
     let f = |x: VExp<f32>, offsets: VExp<i64>| x.segmented_reduce(offsets, 0.5, |a, b| a + b);
     everywhere(&lower(["x", "offsets"], "sums", f), &args);
     let f = |x: VExp<f32>, offsets: VExp<i64>| {
-        let x = x.map(|v| v.cast::<f16>());
-        x.segmented_reduce(offsets, 0.0, |a, b| a + b).map(|v| v.cast::<f32>())
+        x.cast::<f16>().segmented_reduce(offsets, f16::from_f32(0.5), |a, b| a + b).cast::<f32>()
     };
     everywhere(&lower(["x", "offsets"], "sums", f), &args);
     let f = |x: VExp<Complex<f32>>, offsets: VExp<i64>| {
         x.segmented_reduce(offsets, Complex::new(1.0, 0.5), |a, b| a * b)
     };
-    let parts: Vec<f32> = x.iter().map(|x| 1.0 - x * 0.01).collect();
-    everywhere(&lower(["x", "offsets"], "products", f), &[vector(&parts), vector(&x), vector(&offsets)]);
+    let [re, im] = [1.0, 0.0].map(|a| vector(&x.iter().map(|x| a - x * 0.01).collect::<Vec<f32>>()));
+    everywhere(&lower(["x", "offsets"], "products", f), &[re, im, vector(&offsets)]);
 }
 
 #[test]

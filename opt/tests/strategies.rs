@@ -44,7 +44,13 @@ fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
     !matches!(
         s,
-        Stencil(..) | TransposedTile | CooperativeNest | TensorProduct | TemporalBlocking | StencilChain
+        Stencil(..)
+            | TransposedTile
+            | Ragged
+            | CooperativeNest
+            | TensorProduct
+            | TemporalBlocking
+            | StencilChain
     )
 }
 

@@ -2,13 +2,13 @@
 //! its own start.
 //!
 //! A segment of up to 2048 elements is reduced by its element of the result. A longer one is cut into tiles of 2048
-//! elements. Every tile is an element of an array, so that one long segment has as many of them as many short ones;
-//! the tiles of a segment are joined by an element of another array.
+//! elements. Every tile is an element of an array, so that one long segment has as many of them as many short ones.
+//! The tiles of a segment are joined by the element of another array that has the number of the first of them.
 //!
 //! ```text
 //! %tiles = generate .. (%t) { .. reduce (+) from -0 over (generate %count[%t] (%i) { %x[%begin[%t] + %i] }) }
-//! %long = generate %n (%k) { .. reduce (+) from -0 over (generate %counts[%k] (%i) { %tiles[%firsts[%k] + %i] }) }
-//! %sums = generate %n (%k) { select(%counts[%k] > 0, %long[%k], .. reduce (+) from -0 over (generate %length ..)) }
+//! %long = generate .. (%t) { .. reduce (+) from -0 over (generate %counts[%t] (%i) { %tiles[%t + %i] }) }
+//! %sums = generate %n (%k) { select(%length[%k] > 2048, %long[%first], .. reduce (+) from -0 over ..) }
 //! ```
 
 use super::arithmetic::{binary, ceil_div, select, with_number};
@@ -121,10 +121,18 @@ fn reduction(
 struct Tiles {
     /// How many tiles each segment has; none for a segment that is one.
     counts: NodeId,
-    /// How many tiles stand before each segment.
-    firsts: NodeId,
+    /// How many tiles there are up to the end of each segment.
+    ends: NodeId,
     /// How many tiles there may be.
     most: NodeId,
+}
+
+impl Tiles {
+    /// Returns the first tile of a segment, and their number.
+    fn of(&self, g: &mut Graph, segment: NodeId) -> [NodeId; 2] {
+        let [end, count] = [self.ends, self.counts].map(|x| inside(g, x, segment));
+        [binary(g, BinaryOp::Sub, end, count), count]
+    }
 }
 
 /// Returns the reductions of the parts of vectors of one length that begin at `begins` and have `lengths` elements:
@@ -181,21 +189,31 @@ fn joined(
         let tiles = ceil_div(g, length, TILE);
         select(g, is_long, tiles, zero)
     });
-    let firsts = tiles_before(g, counts);
-    // a segment of more than one tile has a full tile for each one that is not
+    let ends = up_to(g, counts);
+    // a segment of more than one tile has a full tile for each one that is not; and one tile more, so that there is one
+    // for segments that have none to read
     let all = extent(g, values[0], 0);
     let full = with_number(g, BinaryOp::Div, all, TILE);
     let most = with_number(g, BinaryOp::Mul, full, 2);
+    let most = with_number(g, BinaryOp::Add, most, 1);
     let is_any = with_number(g, BinaryOp::Gt, segments, 0);
     let most = select(g, is_any, most, segments);
-    let tiles = Tiles { counts, firsts, most };
-    let parts = tiles_of_segments(g, &tiles, (begins, lengths, end));
+    let tiles = Tiles { counts, ends, most };
+    let [tile_begins, tile_lengths, joins] = tiles_of_segments(g, &tiles, (begins, lengths, end));
     let of_tiles = generated(g, most, |g, t| {
-        let [begin, count] = parts.map(|x| inside(g, x, t));
+        let [begin, count] = [tile_begins, tile_lengths].map(|x| inside(g, x, t));
         without_initial(g, count, of, |g, i| read(g, values, begin, i))
     });
     let of_tiles: Vec<NodeId> = of_tiles.into_iter().map(|x| g.add(Op::Materialize(x))).collect();
-    let long = of_long_segments(g, segments, &tiles, &of_tiles, of);
+    let last = with_number(g, BinaryOp::Sub, most, 1);
+    let long = generated(g, most, |g, t| {
+        let count = inside(g, joins, t);
+        reduction(g, count, of, |g, i| {
+            let i = binary(g, BinaryOp::Add, t, i);
+            of_tiles.iter().map(|x| clamped(g, *x, i, last)).collect()
+        })
+    });
+    let long: Vec<NodeId> = long.into_iter().map(|x| g.add(Op::Materialize(x))).collect();
     generated(g, segments, |g, k| {
         let (begin, length) = (inside(g, begins, k), inside(g, lengths, k));
         let is_long = with_number(g, BinaryOp::Gt, length, TILE);
@@ -203,7 +221,8 @@ fn joined(
         let own = select(g, is_long, zero, length);
         let own = with_number(g, BinaryOp::Min, own, TILE);
         let short = reduction(g, own, of, |g, i| read(g, values, begin, i));
-        let long = long.iter().map(|x| inside(g, *x, k)).collect::<Vec<_>>();
+        let [first, _] = tiles.of(g, k);
+        let long = long.iter().map(|x| clamped(g, *x, first, last)).collect::<Vec<_>>();
         choose(g, is_long, &long, &short)
     })
 }
@@ -214,59 +233,46 @@ fn read(g: &mut Graph, values: &[NodeId], begin: NodeId, i: NodeId) -> Vec<NodeI
     values.iter().map(|x| inside(g, *x, i)).collect()
 }
 
-/// Returns where each tile begins, and how many elements it has: none behind the last one.
+/// Returns the element of a tile, or of the last one: segments that overlap have left a record, and more tiles than
+/// there is room for.
+fn clamped(g: &mut Graph, x: NodeId, tile: NodeId, last: NodeId) -> NodeId {
+    let tile = binary(g, BinaryOp::Min, tile, last);
+    inside(g, x, tile)
+}
+
+/// Returns where each tile begins, how many elements it has, none behind the last one, and how many tiles are joined
+/// to it: those of its segment for the first of them, else none.
 fn tiles_of_segments(
     g: &mut Graph,
     tiles: &Tiles,
     (begins, lengths, end): (NodeId, NodeId, NodeId),
-) -> [NodeId; 2] {
-    let high = with_number(g, BinaryOp::Max, end, 1);
+) -> [NodeId; 3] {
+    let last = with_number(g, BinaryOp::Sub, end, 1);
+    let last = with_number(g, BinaryOp::Max, last, 0);
     let parts = generated(g, tiles.most, |g, t| {
-        // the last one that begins at this tile or before it
         let low = g.lit(Lit::i64(0));
-        let behind = first_where(g, [low, high], |g, k| {
-            let first = inside(g, tiles.firsts, k);
-            binary(g, BinaryOp::Gt, first, t)
+        let segment = first_where(g, [low, last], |g, k| {
+            let end = inside(g, tiles.ends, k);
+            binary(g, BinaryOp::Gt, end, t)
         });
-        let segment = with_number(g, BinaryOp::Sub, behind, 1);
-        let [first, count, begin, length] =
-            [tiles.firsts, tiles.counts, begins, lengths].map(|x| inside(g, x, segment));
+        let [first, count] = tiles.of(g, segment);
+        let (begin, length) = (inside(g, begins, segment), inside(g, lengths, segment));
         let before = binary(g, BinaryOp::Sub, t, first);
         let skipped = with_number(g, BinaryOp::Mul, before, TILE);
         let rest = binary(g, BinaryOp::Sub, length, skipped);
         let rest = with_number(g, BinaryOp::Min, rest, TILE);
         let (has_tile, zero) = (binary(g, BinaryOp::Lt, before, count), g.lit(Lit::i64(0)));
-        vec![binary(g, BinaryOp::Add, begin, skipped), select(g, has_tile, rest, zero)]
+        let (rest, count) = (select(g, has_tile, rest, zero), select(g, has_tile, count, zero));
+        let is_first = with_number(g, BinaryOp::Eq, before, 0);
+        vec![binary(g, BinaryOp::Add, begin, skipped), rest, select(g, is_first, count, zero)]
     });
-    [0, 1].map(|at| g.add(Op::Materialize(parts[at])))
+    [0, 1, 2].map(|at| g.add(Op::Materialize(parts[at])))
 }
 
-/// Joins the results of the tiles of each segment that has some, stored.
-fn of_long_segments(
-    g: &mut Graph,
-    segments: NodeId,
-    tiles: &Tiles,
-    of_tiles: &[NodeId],
-    of: Reduction,
-) -> Vec<NodeId> {
-    // segments that overlap have left a record, and more tiles than there is room for
-    let last = with_number(g, BinaryOp::Sub, tiles.most, 1);
-    let long = generated(g, segments, |g, k| {
-        let (count, first) = (inside(g, tiles.counts, k), inside(g, tiles.firsts, k));
-        reduction(g, count, of, |g, i| {
-            let i = binary(g, BinaryOp::Add, first, i);
-            let i = binary(g, BinaryOp::Min, i, last);
-            of_tiles.iter().map(|x| inside(g, *x, i)).collect()
-        })
-    });
-    long.into_iter().map(|x| g.add(Op::Materialize(x))).collect()
-}
-
-/// Returns how many tiles stand before each segment, stored.
-fn tiles_before(g: &mut Graph, counts: NodeId) -> NodeId {
+/// Returns the sums of numbers up to each, stored.
+fn up_to(g: &mut Graph, counts: NodeId) -> NodeId {
     let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
     let init = g.lit(Lit::i64(0));
     let scan = g.add(Op::Scan { part: ScanPart::Whole, join, init, src: counts, which: 0 });
-    let before = exclusive(g, &[scan], &[init]);
-    g.add(Op::Materialize(before[0]))
+    g.add(Op::Materialize(scan))
 }

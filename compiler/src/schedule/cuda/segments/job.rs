@@ -46,10 +46,6 @@ pub enum SegmentMapping {
     Strips,
     /// Each thread reduces one segment.
     OnePerThread,
-    /// Segments whose lengths are data: each warp reduces one of them.
-    AnyLengths,
-    /// The same: each lane reduces one of a few elements, and the warp longer ones one after another.
-    AnyLengthsOfLanes,
 }
 
 /// Loads what the roots read side by side at neighbouring values of an index, of which `first` is

@@ -15,7 +15,7 @@ mod columns;
 mod in_order;
 mod job;
 mod lanes;
-mod ragged;
+pub mod ragged;
 mod rows;
 mod variants;
 mod warp;
@@ -54,13 +54,8 @@ pub fn main(
     mapping: SegmentMapping,
     strided: bool,
 ) -> Result<(Vec<Stmt>, Grid)> {
-    l.k.kernel.threads = rows::THREADS;
-    if let SegmentMapping::AnyLengths | SegmentMapping::AnyLengthsOfLanes = mapping {
-        let s = l.launch.facts.ragged.clone().expect("segments of any lengths");
-        l.k.kernel.min_resident_blocks = ragged::MIN_RESIDENT_BLOCKS;
-        return ragged::main(l, fused, &s, mapping == SegmentMapping::AnyLengthsOfLanes);
-    }
     let s = l.launch.facts.segments.clone().expect("a segmented reduction");
+    l.k.kernel.threads = rows::THREADS;
     let columns = stored_columns::of_columns(&l.launch.g, fused);
     let job = Job::new(l, &s, &columns, !strided);
     let counted = match job.reductions.iter().any(Reduction::is_counted) {
@@ -80,7 +75,6 @@ pub fn main(
             rows::main(l, &job, mapping)?
         }
         SegmentMapping::OnePerThread => unreachable!("selected as a map"),
-        SegmentMapping::AnyLengths | SegmentMapping::AnyLengthsOfLanes => unreachable!("written above"),
     };
     let grid = match mapping {
         SegmentMapping::Warp { lanes, segments, .. } => {
@@ -89,7 +83,7 @@ pub fn main(
         SegmentMapping::TilesOfWarp => Grid::Segments(rows::WARPS),
         SegmentMapping::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
         SegmentMapping::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MAX_SPAN },
-        _ => {
+        SegmentMapping::Strips | SegmentMapping::OnePerThread => {
             Grid::Strips { columns: 32 * job.v as u32, min_span: 1, max_span: columns::MAX_SPAN }
         }
     };

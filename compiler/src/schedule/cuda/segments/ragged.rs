@@ -2,52 +2,50 @@
 //! throughput-oriented processors", 2009, whose scalar and vector kernels are the two parts of this).
 //!
 //! A warp reduces one segment, tile by tile ([`super::warp`]); all its lanes join the results of several tiles. Where
-//! there are many segments, a warp has 32 of them: each lane reduces its own if that has up to [`SHORT`] elements,
-//! column by column as a binary counter counts (`schedule/counter.rs`), and the warp goes through the longer ones. So
-//! a warp takes the time of its longest short segment, and of all its long ones. A warp with one segment suits few
+//! there are many segments, a warp has 32 of them: each lane reduces its own if that has up to [`SHORT`] elements, four
+//! at a time, which join as a binary counter counts (`schedule/counter.rs`), and the warp goes through the longer ones.
+//! So a warp takes the time of its longest short segment, and of all its long ones. A warp with one segment suits few
 //! segments, whatever their lengths, because all of them are begun at once.
 
 use super::job::Job;
-use super::lanes::lane;
+use super::lanes::{lane, pairs};
 use super::rows::{THREADS, WARPS};
 use super::warp::{COLUMNS_PER_LANE, Tile};
-use crate::core::NodeId;
 use crate::core::index_space::exists_inside_only;
+use crate::core::{NodeId, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::plan::gpu::Grid;
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counters;
 use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::is_zero;
-use crate::schedule::facts::Segments;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, invariant_nodes, joining, read};
 use crate::schedule::reduction::{Reduction, bound, totals_of};
 use crate::schedule::segments::is_one_tile;
 
-/// The most elements of a segment that a lane reduces. A step of the lane's loop takes 40 instructions or so, and a
-/// segment by the whole warp some hundreds.
+/// The most elements of a segment that a lane reduces.
 const SHORT: i64 = 32;
+
+/// The elements that a lane loads before it joins them: a power of two.
+const AT_ONCE: i64 = 4;
 
 /// The segments of a block whose lanes have one each.
 const OF_LANES: u32 = THREADS;
 
 /// Four blocks leave a thread 64 registers, which a batch of a tile's loads needs.
-pub const MIN_RESIDENT_BLOCKS: u32 = 4;
+const MIN_RESIDENT_BLOCKS: u32 = 4;
 
-/// Returns the body, and its grid.
-pub fn main(
-    l: &mut Lower,
-    fused: &FusedGroup,
-    s: &Segments,
-    by_lanes: bool,
-) -> Result<(Vec<Stmt>, Grid)> {
+/// Returns the body, and its grid: each lane has a segment, or each warp.
+pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<Stmt>, Grid)> {
+    let s = l.launch.facts.ragged.clone().expect("segments of any lengths");
+    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, MIN_RESIDENT_BLOCKS);
     let reductions = Reduction::all_nested(l.launch, &s.nested);
     let items = fused.items.iter().collect();
     // neighbours belong to neighbouring lanes, because segments begin anywhere
-    let job = Job { s, items, reductions, v: 1, stored: None, in_order: None };
+    let job = Job { s: &s, items, reductions, v: 1, stored: None, in_order: None };
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
     let warps = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(WARPS.into()));
@@ -177,14 +175,20 @@ impl Code<'_> {
             let join = &mut joining(r, &place);
             let mut lanes = Lanes::of(r, join, r.is_general(l.launch));
             let mut counter = Counters::new(l, &lanes, SHORT.trailing_zeros(), &mut body);
+            let levels = AT_ONCE.trailing_zeros();
+            let chunks = Expr::binary(BinaryOp::Shr, length.clone(), Expr::int(levels.into()));
+            let chunks = bind(l, "chunks", chunks, &mut body);
             let (c, mut step) = (l.k.reg("c", Ty::I64), Vec::new());
-            let (_, index) = l.launch.g.fresh_var(Ty::I64);
-            let roots = r.first(l.launch, index);
-            let vars = [&known[..], &[(index, Expr::Reg(c))]].concat();
-            let values = place.values(l, &vars, &roots, &mut step)?;
+            let at = bind(l, "at", Expr::Reg(c).times(Expr::int(AT_ONCE)), &mut step);
+            let elements = self.neighbours(l, r, (&place, &at), AT_ONCE, &mut step)?;
+            let values = pairs(l, r, elements, &mut step)?;
             let values = values.into_iter().map(|e| bound(l, "value", e, &mut step)).collect();
+            counter.push(l, &mut lanes, levels as usize, Expr::Reg(c), values, &mut step)?;
+            body.push(Stmt::Seq(c, Expr::int(0), chunks.clone(), step));
+            let (c, mut step) = (l.k.reg("c", Ty::I64), Vec::new());
+            let values = self.neighbours(l, r, (&place, &Expr::Reg(c)), 1, &mut step)?.remove(0);
             counter.push(l, &mut lanes, 0, Expr::Reg(c), values, &mut step)?;
-            body.push(Stmt::Seq(c, Expr::int(0), length.clone(), step));
+            body.push(Stmt::Seq(c, chunks.times(Expr::int(AT_ONCE)), length.clone(), step));
             let total = counter.total(l, &mut lanes, length.clone(), &mut body)?;
             assign(l, own, total, &mut body);
         }
@@ -192,6 +196,28 @@ impl Code<'_> {
         let is_any = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0));
         out.push(Stmt::If(Expr::binary(BinaryOp::And, is_any, is_short), body, vec![]));
         Ok(())
+    }
+
+    /// Returns the values of columns that begin with some neighbours, all of which are loaded first.
+    fn neighbours(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        (place, first): (&Surroundings, &Expr),
+        count: i64,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let (_, base) = l.launch.g.fresh_var(Ty::I64);
+        let mut roots = Vec::new();
+        for offset in 0..count {
+            let offset = l.launch.g.lit(Lit::i64(offset));
+            let index = linear::add(&mut l.launch.g, base, offset);
+            roots.extend(r.first(l.launch, index));
+        }
+        let vars = [place.vars, &[(base, first.clone())]].concat();
+        let values = place.values(l, &vars, &roots, out)?;
+        let values: Vec<Expr> = values.into_iter().map(|e| bound(l, "element", e, out)).collect();
+        Ok(values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect())
     }
 
     /// Assigns the reductions of a segment in the first lane, by all lanes.

@@ -115,21 +115,20 @@ pub fn variants_of_any_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Opt
     let usual = Guards::contiguous().narrow().noalias();
     let many = Profit { min_blocks: Some(MIN_BLOCKS_OF_LANES), ..Profit::default() };
     let list = [
-        ("_lanes", usual, many, SegmentMapping::AnyLengthsOfLanes),
-        ("", usual, Profit::default(), SegmentMapping::AnyLengths),
-        ("_wide", Guards::contiguous(), Profit::default(), SegmentMapping::AnyLengths),
+        ("_lanes", usual, many, true),
+        ("", usual, Profit::default(), false),
+        ("_wide", Guards::contiguous(), Profit::default(), false),
     ];
     let mut all: Vec<VariantGroup> = Vec::new();
-    for (suffix, guards, profit, mapping) in list {
+    for (suffix, guards, profit, by_lanes) in list {
         let variant = Variant { suffix: suffix.into(), guards, profit, noalias: guards.noalias };
-        let choice = (Choice::Segmented(mapping, Strategy::Ragged), Vec::new());
+        let choice = (Choice::Ragged { by_lanes }, Vec::new());
         all.push(VariantGroup::of(choice, ThreadLayout::default(), &inner, variant));
     }
     let threads = crate::schedule::cuda::map::THREADS;
     let layout = ThreadLayout { v: 1, strided: true, threads, ..ThreadLayout::default() };
     let guards = Guards::strided();
-    let variant =
-        Variant { suffix: "_any_wide".into(), guards, profit: Profit::default(), noalias: false };
+    let variant = Variant { suffix: "_any_wide".into(), guards, profit: Profit::default(), noalias: false };
     let choice = select_elements::choose(l, (fused, &inner), None, layout);
     all.push(VariantGroup::of(choice, layout, &inner, variant));
     Some(all)
