@@ -190,8 +190,8 @@ fn joined(
         select(g, is_long, tiles, zero)
     });
     let ends = up_to(g, counts);
-    // a segment of more than one tile has a full tile for each one that is not; and one tile more, so that there is one
-    // for segments that have none to read
+    // a segment of more than one tile has a full tile for each one that is not; and one tile more, so that there is
+    // one to read for segments that have none
     let all = extent(g, values[0], 0);
     let full = with_number(g, BinaryOp::Div, all, TILE);
     let most = with_number(g, BinaryOp::Mul, full, 2);

@@ -1,11 +1,11 @@
 //! Segments whose lengths are data (CSR: W. Bell, M. Garland, "Implementing sparse matrix-vector multiplication on
 //! throughput-oriented processors", 2009, whose scalar and vector kernels are the two parts of this).
 //!
-//! A warp reduces one segment, tile by tile ([`super::warp`]); all its lanes join the results of several tiles. Where
-//! there are many segments, a warp has 32 of them: each lane reduces its own if that has up to [`SHORT`] elements, four
-//! at a time, which join as a binary counter counts (`schedule/counter.rs`), and the warp goes through the longer ones.
-//! So a warp takes the time of its longest short segment, and of all its long ones. A warp with one segment suits few
-//! segments, whatever their lengths, because all of them are begun at once.
+//! A warp reduces one segment, tile by tile ([`super::warp`]); all its lanes join the results of several tiles.
+//! Where there are many segments, a warp has 32 of them: each lane reduces its own if that has up to [`SHORT`]
+//! elements, four at a time, which join as a binary counter counts (`schedule/counter.rs`), and the warp goes through
+//! the longer ones. So a warp takes the time of its longest short segment, and of all its long ones. A warp with one
+//! segment suits few segments, whatever their lengths, because all of them are begun at once.
 
 use super::job::Job;
 use super::lanes::{lane, pairs};
