@@ -34,9 +34,8 @@ impl<K: Elem> VExp<K> {
     /// [`VExp::scatter_reduce`]. Both vectors have one length, which is checked before the function runs. `f` must
     /// be associative and commutative up to rounding. It stands outside of closures.
     ///
-    /// Cost: that of [`VExp::filter`] for the keys, a scan of the runs' numbers of tiles of 2048 elements, and two
-    /// launches for as many elements as the vector has, of which the first goes over the tiles and the second over
-    /// the runs. A tile is reduced by one thread, and the results of a run's tiles are joined by one.
+    /// Cost: that of [`VExp::filter`] for the keys, and that of [`VExp::segmented_reduce`] of as many segments as
+    /// the vector has elements, of which those behind the last run are empty.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

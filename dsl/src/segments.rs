@@ -25,9 +25,11 @@ impl<T: Item> VExp<T> {
     /// associative and commutative up to rounding. An offset below 0 or the one before it, or past the end,
     /// leaves an error record, and its segment counts as empty.
     ///
-    /// Cost: a scan of the segments' numbers of tiles of 2048 elements, and two launches, of which the first
-    /// goes over the tiles and the second over the segments. A tile is reduced by one thread, and the results
-    /// of a segment's tiles are joined by one. A segment has at most 2^33 elements.
+    /// Cost: a scan of the numbers of tiles of 2048 elements that longer segments have, a launch that finds these
+    /// tiles, one that reduces them, one that joins the tiles of each segment, and one that reduces the segments
+    /// of up to 2048 elements. On a GPU a warp reduces a tile or a segment; where there are many segments, each lane
+    /// one of up to 32 elements. Elements that may leave records, and arrays with strides, take a thread for each
+    /// tile or segment. A segment has at most 2^33 elements.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

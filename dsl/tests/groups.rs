@@ -6,6 +6,7 @@ use arraygpu_compiler::core::interp;
 use arraygpu_dsl::eval;
 use arraygpu_dsl::prelude::*;
 use common::{call, everywhere, lower, recorded, rules, vector};
+use half::f16;
 
 fn numbers(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919) % 1009) as f32 * 0.001 - 0.4).collect()
@@ -41,6 +42,26 @@ fn segments_have_the_bits_of_their_own_reduction() {
     for offsets in [vec![0, 0], vec![5]] {
         call(&f, &[vector(&x[..134]), vector::<i64>(&offsets)]);
     }
+}
+
+/// Segments that one lane, a warp, and several warps reduce: with an identity, as halves, which have none, and of
+/// several numbers.
+#[test]
+fn long_segments_have_the_same_bits_in_every_version() {
+    let offsets: Vec<i64> = vec![0, 1, 32, 64, 97, 97, 226, 2273, 4322, 4322, 6400];
+    let x = numbers(6400);
+    let args = [vector(&x), vector(&offsets)];
+    let f = |x: VExp<f32>, offsets: VExp<i64>| x.segmented_reduce(offsets, 0.5, |a, b| a + b);
+    everywhere(&lower(["x", "offsets"], "sums", f), &args);
+    let f = |x: VExp<f32>, offsets: VExp<i64>| {
+        x.cast::<f16>().segmented_reduce(offsets, f16::from_f32(0.5), |a, b| a + b).cast::<f32>()
+    };
+    everywhere(&lower(["x", "offsets"], "sums", f), &args);
+    let f = |x: VExp<Complex<f32>>, offsets: VExp<i64>| {
+        x.segmented_reduce(offsets, Complex::new(1.0, 0.5), |a, b| a * b)
+    };
+    let [re, im] = [1.0, 0.0].map(|a| vector(&x.iter().map(|x| a - x * 0.01).collect::<Vec<f32>>()));
+    everywhere(&lower(["x", "offsets"], "products", f), &[re, im, vector(&offsets)]);
 }
 
 #[test]

@@ -21,7 +21,8 @@ fn next(s: Strategy) -> Option<Strategy> {
         TransposedTile => Reduction,
         Reduction => SegmentedRows,
         SegmentedRows => SegmentedColumns,
-        SegmentedColumns => ThreadRows,
+        SegmentedColumns => Ragged,
+        Ragged => ThreadRows,
         ThreadRows => ResidentRows,
         ResidentRows => ResidentColumns,
         ResidentColumns => CooperativeNest,
@@ -43,7 +44,13 @@ fn is_of_cpu(s: Strategy) -> bool {
     use Strategy::*;
     !matches!(
         s,
-        Stencil(..) | TransposedTile | CooperativeNest | TensorProduct | TemporalBlocking | StencilChain
+        Stencil(..)
+            | TransposedTile
+            | Ragged
+            | CooperativeNest
+            | TensorProduct
+            | TemporalBlocking
+            | StencilChain
     )
 }
 

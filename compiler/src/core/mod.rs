@@ -19,6 +19,7 @@ mod function;
 pub mod graph;
 pub mod guarded;
 pub mod host;
+pub mod identity;
 pub mod index_space;
 pub mod infer;
 pub mod interp;

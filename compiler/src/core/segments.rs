@@ -1,18 +1,23 @@
 //! Reductions of segments of vectors that begin at offsets which are data, each in the order of semantics 5.1 from
 //! its own start.
 //!
-//! Segments are cut into tiles of 2048 elements. Every tile is an element of an array, so that one long segment has
-//! as many of them as many short ones; the tiles of a segment are joined by an element of the result.
+//! A segment of up to 2048 elements is reduced by its element of the result. A longer one is cut into tiles of 2048
+//! elements. Every tile is an element of an array, so that one long segment has as many of them as many short ones.
+//! The tiles of a segment are joined by the element of another array that has the number of the first of them.
+//!
+//! ```text
+//! %tiles = generate .. (%t) { .. reduce (+) from -0 over (generate %count[%t] (%i) { %x[%begin[%t] + %i] }) }
+//! %long = generate .. (%t) { .. reduce (+) from -0 over (generate %counts[%t] (%i) { %tiles[%t + %i] }) }
+//! %sums = generate %n (%k) { select(%length[%k] > 2048, %long[%first], .. reduce (+) from -0 over ..) }
+//! ```
 
 use super::arithmetic::{binary, ceil_div, select, with_number};
 use super::element_loops::looped;
+use super::identity;
 use super::orders::{generated, inside, lengths_of_runs, mapped};
-use super::simplify::{extent, simplify};
-use super::{COLUMNS, Graph, Lambda, NodeId, Op, ScanPart, TILE, tuples};
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-
-/// The levels of the tree of a tile's columns, and its result.
-const LEVELS: usize = COLUMNS.ilog2() as usize + 1;
+use super::simplify::extent;
+use super::{Graph, Lambda, NodeId, Op, ScanPart, TILE, tuples};
+use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The operator of a reduction, its initial value, and with it the number of its components.
 #[derive(Clone, Copy)]
@@ -64,98 +69,70 @@ pub fn first_where(
     found[0]
 }
 
-/// Joins at most 2048 values as those of a tile (semantics 5.1); the initial value stands for none.
-fn tile(
+/// Reduces the values at the indices up to a count without an initial value; of none the result has no meaning.
+fn without_initial(
     g: &mut Graph,
     count: NodeId,
     of: Reduction,
     value: impl FnOnce(&mut Graph, NodeId) -> Vec<NodeId>,
 ) -> Vec<NodeId> {
-    let parts = of.init.len();
-    let columns = with_number(g, BinaryOp::Min, count, COLUMNS);
-    // the results of blocks of 1, 2, 4 .. columns that wait for the block behind them, where the number of columns so
-    // far has that bit; before them the last column, so that it is needed in any case, and computed once
-    let init = of.init.repeat(1 + LEVELS);
-    let yes = g.lit(Lit::bool(true));
-    let mut states = looped(g, columns, &init, |g, column, states| {
-        let own = column_of_tile(g, (count, column), of, value);
-        let (mut block, mut goes_on, mut next) = (own.clone(), yes, own);
-        for (level, below) in states[parts..].chunks(parts).enumerate() {
-            let waits = bit(g, column, level);
-            let begins = simplify(g, Op::Unary(UnaryOp::Not, waits));
-            let begins = binary(g, BinaryOp::And, goes_on, begins);
-            next.extend(choose(g, begins, &block, below));
-            if level + 1 < LEVELS {
-                let joins = binary(g, BinaryOp::And, goes_on, waits);
-                let both = of.joined(g, below, &block);
-                block = choose(g, joins, &both, &block);
-            }
-            goes_on = binary(g, BinaryOp::And, goes_on, waits);
-        }
-        (yes, next)
+    // halves are computed in f32, by an operator whose identity is not known
+    if let [init] = of.init
+        && let ty = g.ty(*init).elem
+        && !ty.is_half()
+        && let Some(none) = identity::of_operator(g, of.join, ty)
+    {
+        let (src, init) = (generated(g, count, value)[0], g.lit(none));
+        return vec![g.add(Op::Reduce { join: of.join.clone(), init, src, which: 0 })];
+    }
+    // other operators get a component that is false of the initial value alone
+    let [yes, no] = [true, false].map(|b| g.lit(Lit::bool(b)));
+    let src = generated(g, count, |g, i| {
+        let all = [vec![yes], value(g, i)].concat();
+        vec![g.add(Op::Tuple(all))]
     });
-    states.pop();
-    // the states of a loop are needed in any case, as the arms of a choice are not: so one loop above computes all
-    let once = with_number(g, BinaryOp::Min, columns, 1);
-    let no = g.lit(Lit::bool(false));
-    let mut joined = looped(g, once, &states, |g, _, states| {
-        let (mut result, mut any) = (states[..parts].to_vec(), no);
-        for (level, block) in states[parts..].chunks(parts).enumerate() {
-            let waits = bit(g, columns, level);
-            let both = of.joined(g, block, &result);
-            let both = choose(g, any, &both, block);
-            result = choose(g, waits, &both, &result);
-            any = binary(g, BinaryOp::Or, any, waits);
-        }
-        (yes, [&result, &states[parts..]].concat())
+    let types: Vec<Ty> = std::iter::once(Ty::Bool).chain(of.init.iter().map(|n| g.ty(*n).elem)).collect();
+    let join = g.lambda(&types.repeat(2), |g, v| {
+        let (a, b) = v.split_at(types.len());
+        let both = of.joined(g, &a[1..], &b[1..]);
+        let any = binary(g, BinaryOp::Or, a[0], b[0]);
+        let all = [vec![any], choose(g, a[0], &both, &b[1..])].concat();
+        g.add(Op::Tuple(all))
     });
-    joined.truncate(parts);
-    joined
+    let init = g.add(Op::Tuple([&[no], of.init].concat()));
+    let component = |which| g.add(Op::Reduce { join: join.clone(), init, src: src[0], which });
+    (1..types.len() as u32).map(component).collect()
 }
 
-/// Joins the rows of a column of a tile with so many values.
-fn column_of_tile(
+/// Reduces the values at the indices up to a count.
+fn reduction(
     g: &mut Graph,
-    (count, column): (NodeId, NodeId),
+    count: NodeId,
     of: Reduction,
     value: impl FnOnce(&mut Graph, NodeId) -> Vec<NodeId>,
 ) -> Vec<NodeId> {
-    let rest = binary(g, BinaryOp::Sub, count, column);
-    let rows = ceil_div(g, rest, COLUMNS);
-    let yes = g.lit(Lit::bool(true));
-    let mut own = looped(g, rows, of.init, |g, row, before| {
-        let index = with_number(g, BinaryOp::Mul, row, COLUMNS);
-        let index = binary(g, BinaryOp::Add, index, column);
-        let next = value(g, index);
-        let has_one = with_number(g, BinaryOp::Gt, row, 0);
-        let both = of.joined(g, before, &next);
-        (yes, choose(g, has_one, &both, &next))
-    });
-    own.pop();
-    own
+    let all = without_initial(g, count, of, value);
+    let joined = of.joined(g, of.init, &all);
+    let is_any = with_number(g, BinaryOp::Gt, count, 0);
+    choose(g, is_any, &joined, of.init)
 }
 
-/// Whether a number has a bit.
-fn bit(g: &mut Graph, n: NodeId, level: usize) -> NodeId {
-    let n = with_number(g, BinaryOp::Shr, n, level as i64);
-    let n = with_number(g, BinaryOp::And, n, 1);
-    with_number(g, BinaryOp::Ne, n, 0)
-}
-
-/// Returns how many elements of a tile are left behind so many.
-fn left(g: &mut Graph, count: NodeId, skipped: NodeId) -> NodeId {
-    let rest = binary(g, BinaryOp::Sub, count, skipped);
-    with_number(g, BinaryOp::Min, rest, TILE)
-}
-
-/// Where the tiles of segments are.
+/// Where the tiles of long segments are.
 struct Tiles {
-    /// How many tiles each segment has.
+    /// How many tiles each segment has; none for a segment that is one.
     counts: NodeId,
-    /// How many tiles stand before each segment.
-    firsts: NodeId,
+    /// How many tiles there are up to the end of each segment.
+    ends: NodeId,
     /// How many tiles there may be.
     most: NodeId,
+}
+
+impl Tiles {
+    /// Returns the first tile of a segment, and their number.
+    fn of(&self, g: &mut Graph, segment: NodeId) -> [NodeId; 2] {
+        let [end, count] = [self.ends, self.counts].map(|x| inside(g, x, segment));
+        [binary(g, BinaryOp::Sub, end, count), count]
+    }
 }
 
 /// Returns the reductions of the parts of vectors of one length that begin at `begins` and have `lengths` elements:
@@ -168,9 +145,7 @@ pub fn reduced(
     join: &Lambda,
 ) -> Vec<NodeId> {
     let segments = extent(g, lengths, 0);
-    let counts = mapped(g, lengths, |g, count| ceil_div(g, count, TILE));
-    let zero = g.lit(Lit::i64(0));
-    joined(g, values, (begins, lengths, counts), Reduction { join, init }, |_, _, _| [zero, segments])
+    joined(g, values, (begins, lengths, segments), Reduction { join, init })
 }
 
 /// Returns the reductions of the runs that begin at the first `count` of the indices `begins`, the last of which ends
@@ -198,104 +173,106 @@ pub fn of_runs(
         vec![select(g, is_run, length, zero)]
     });
     let lengths = g.add(Op::Materialize(lengths[0]));
-    let counts = generated(g, n, |g, k| {
-        let length = inside(g, lengths, k);
-        let tiles = ceil_div(g, length, TILE);
-        let tiles = with_number(g, BinaryOp::Max, tiles, 1);
-        let is_run = binary(g, BinaryOp::Lt, k, count);
-        vec![select(g, is_run, tiles, zero)]
-    });
-    joined(g, values, (begins, lengths, counts[0]), Reduction { join, init }, |g, tiles, number| {
-        // each run has a tile, so that tile t belongs to one of the runs t - more to t, where tiles are so many more
-        // than runs; a tile behind all of them finds the last run, of which nothing is left
-        let last = with_number(g, BinaryOp::Sub, n, 1);
-        let (before, own) = (inside(g, tiles.firsts, last), inside(g, tiles.counts, last));
-        let all = binary(g, BinaryOp::Add, before, own);
-        let more = binary(g, BinaryOp::Sub, all, count);
-        let next = with_number(g, BinaryOp::Add, number, 1);
-        let high = binary(g, BinaryOp::Min, next, count);
-        let high = with_number(g, BinaryOp::Max, high, 1);
-        let low = binary(g, BinaryOp::Sub, next, more);
-        let low = with_number(g, BinaryOp::Max, low, 1);
-        [binary(g, BinaryOp::Min, low, high), high]
-    })
+    joined(g, values, (begins, lengths, count), Reduction { join, init })
 }
 
-/// Reduces segments that begin at indices, and have so many elements and tiles. `search` says between which numbers
-/// of segments the first segment behind a tile is.
+/// Reduces segments that begin at indices and have so many elements: none from segment `end` on.
 fn joined(
     g: &mut Graph,
     values: &[NodeId],
-    (begins, lengths, counts): (NodeId, NodeId, NodeId),
+    (begins, lengths, end): (NodeId, NodeId, NodeId),
     of: Reduction,
-    search: impl FnOnce(&mut Graph, &Tiles, NodeId) -> [NodeId; 2],
 ) -> Vec<NodeId> {
     let segments = extent(g, lengths, 0);
-    let firsts = tiles_before(g, counts);
-    // all but one tile of a segment are full
+    let counts = mapped(g, lengths, |g, length| {
+        let [zero, is_long] = [g.lit(Lit::i64(0)), with_number(g, BinaryOp::Gt, length, TILE)];
+        let tiles = ceil_div(g, length, TILE);
+        select(g, is_long, tiles, zero)
+    });
+    let ends = up_to(g, counts);
+    // a segment of more than one tile has a full tile for each one that is not; and one tile more, so that there is
+    // one to read for segments that have none
     let all = extent(g, values[0], 0);
     let full = with_number(g, BinaryOp::Div, all, TILE);
-    let most = binary(g, BinaryOp::Add, segments, full);
+    let most = with_number(g, BinaryOp::Mul, full, 2);
+    let most = with_number(g, BinaryOp::Add, most, 1);
     let is_any = with_number(g, BinaryOp::Gt, segments, 0);
     let most = select(g, is_any, most, segments);
-    let tiles = Tiles { counts, firsts, most };
-    let of_tiles = generated(g, most, |g, number| {
-        // the last one that begins at this tile or before it
-        let range = search(g, &tiles, number);
-        let behind = first_where(g, range, |g, i| {
-            let first = inside(g, firsts, i);
-            binary(g, BinaryOp::Gt, first, number)
-        });
-        let segment = with_number(g, BinaryOp::Sub, behind, 1);
-        let first = inside(g, firsts, segment);
-        let skipped = binary(g, BinaryOp::Sub, number, first);
-        let skipped = with_number(g, BinaryOp::Mul, skipped, TILE);
-        let (begin, length) = (inside(g, begins, segment), inside(g, lengths, segment));
-        let begin = binary(g, BinaryOp::Add, begin, skipped);
-        let count = left(g, length, skipped);
-        tile(g, count, of, |g, i| {
-            let i = binary(g, BinaryOp::Add, begin, i);
-            values.iter().map(|x| inside(g, *x, i)).collect()
-        })
+    let tiles = Tiles { counts, ends, most };
+    let [tile_begins, tile_lengths, joins] = tiles_of_segments(g, &tiles, (begins, lengths, end));
+    let of_tiles = generated(g, most, |g, t| {
+        let [begin, count] = [tile_begins, tile_lengths].map(|x| inside(g, x, t));
+        without_initial(g, count, of, |g, i| read(g, values, begin, i))
     });
     let of_tiles: Vec<NodeId> = of_tiles.into_iter().map(|x| g.add(Op::Materialize(x))).collect();
-    of_segments(g, segments, &tiles, &of_tiles, of)
-}
-
-/// Joins the results of the tiles of each segment.
-fn of_segments(
-    g: &mut Graph,
-    segments: NodeId,
-    tiles: &Tiles,
-    of_tiles: &[NodeId],
-    of: Reduction,
-) -> Vec<NodeId> {
-    // segments that overlap have left a record, and more tiles than there is room for
-    let last = with_number(g, BinaryOp::Sub, tiles.most, 1);
-    generated(g, segments, |g, segment| {
-        let (count, first) = (inside(g, tiles.counts, segment), inside(g, tiles.firsts, segment));
-        let blocks = ceil_div(g, count, TILE);
-        let all = tile(g, blocks, of, |g, block| {
-            let skipped = with_number(g, BinaryOp::Mul, block, TILE);
-            let count = left(g, count, skipped);
-            let begin = binary(g, BinaryOp::Add, first, skipped);
-            tile(g, count, of, |g, i| {
-                let i = binary(g, BinaryOp::Add, begin, i);
-                let i = binary(g, BinaryOp::Min, i, last);
-                of_tiles.iter().map(|x| inside(g, *x, i)).collect()
-            })
-        });
-        let joined = of.joined(g, of.init, &all);
-        let is_any = with_number(g, BinaryOp::Gt, count, 0);
-        choose(g, is_any, &joined, of.init)
+    let last = with_number(g, BinaryOp::Sub, most, 1);
+    let long = generated(g, most, |g, t| {
+        let count = inside(g, joins, t);
+        reduction(g, count, of, |g, i| {
+            let i = binary(g, BinaryOp::Add, t, i);
+            of_tiles.iter().map(|x| clamped(g, *x, i, last)).collect()
+        })
+    });
+    let long: Vec<NodeId> = long.into_iter().map(|x| g.add(Op::Materialize(x))).collect();
+    generated(g, segments, |g, k| {
+        let (begin, length) = (inside(g, begins, k), inside(g, lengths, k));
+        let is_long = with_number(g, BinaryOp::Gt, length, TILE);
+        let zero = g.lit(Lit::i64(0));
+        let own = select(g, is_long, zero, length);
+        let own = with_number(g, BinaryOp::Min, own, TILE);
+        let short = reduction(g, own, of, |g, i| read(g, values, begin, i));
+        let [first, _] = tiles.of(g, k);
+        let long = long.iter().map(|x| clamped(g, *x, first, last)).collect::<Vec<_>>();
+        choose(g, is_long, &long, &short)
     })
 }
 
-/// Returns how many tiles stand before each segment, stored.
-fn tiles_before(g: &mut Graph, counts: NodeId) -> NodeId {
+/// Returns the elements that stand so far behind the beginning of a segment.
+fn read(g: &mut Graph, values: &[NodeId], begin: NodeId, i: NodeId) -> Vec<NodeId> {
+    let i = binary(g, BinaryOp::Add, begin, i);
+    values.iter().map(|x| inside(g, *x, i)).collect()
+}
+
+/// Returns the element of a tile, or of the last one: segments that overlap have left a record, and more tiles than
+/// there is room for.
+fn clamped(g: &mut Graph, x: NodeId, tile: NodeId, last: NodeId) -> NodeId {
+    let tile = binary(g, BinaryOp::Min, tile, last);
+    inside(g, x, tile)
+}
+
+/// Returns where each tile begins, how many elements it has, none behind the last one, and how many tiles are joined
+/// to it: those of its segment for the first of them, else none.
+fn tiles_of_segments(
+    g: &mut Graph,
+    tiles: &Tiles,
+    (begins, lengths, end): (NodeId, NodeId, NodeId),
+) -> [NodeId; 3] {
+    let last = with_number(g, BinaryOp::Sub, end, 1);
+    let last = with_number(g, BinaryOp::Max, last, 0);
+    let parts = generated(g, tiles.most, |g, t| {
+        let low = g.lit(Lit::i64(0));
+        let segment = first_where(g, [low, last], |g, k| {
+            let end = inside(g, tiles.ends, k);
+            binary(g, BinaryOp::Gt, end, t)
+        });
+        let [first, count] = tiles.of(g, segment);
+        let (begin, length) = (inside(g, begins, segment), inside(g, lengths, segment));
+        let before = binary(g, BinaryOp::Sub, t, first);
+        let skipped = with_number(g, BinaryOp::Mul, before, TILE);
+        let rest = binary(g, BinaryOp::Sub, length, skipped);
+        let rest = with_number(g, BinaryOp::Min, rest, TILE);
+        let (has_tile, zero) = (binary(g, BinaryOp::Lt, before, count), g.lit(Lit::i64(0)));
+        let (rest, count) = (select(g, has_tile, rest, zero), select(g, has_tile, count, zero));
+        let is_first = with_number(g, BinaryOp::Eq, before, 0);
+        vec![binary(g, BinaryOp::Add, begin, skipped), rest, select(g, is_first, count, zero)]
+    });
+    [0, 1, 2].map(|at| g.add(Op::Materialize(parts[at])))
+}
+
+/// Returns the sums of numbers up to each, stored.
+fn up_to(g: &mut Graph, counts: NodeId) -> NodeId {
     let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
     let init = g.lit(Lit::i64(0));
     let scan = g.add(Op::Scan { part: ScanPart::Whole, join, init, src: counts, which: 0 });
-    let before = exclusive(g, &[scan], &[init]);
-    g.add(Op::Materialize(before[0]))
+    g.add(Op::Materialize(scan))
 }

@@ -41,7 +41,7 @@ pub fn unrolled(strategy: Strategy) -> (usize, &'static str) {
         Strategy::TemporalBlocking => {
             (8000, "each of several steps is straight code, in the interior and at the edges")
         }
-        Strategy::Reduction | Strategy::SegmentedRows | Strategy::SegmentedColumns => {
+        Strategy::Reduction | Strategy::SegmentedRows | Strategy::SegmentedColumns | Strategy::Ragged => {
             (16_000, "each level of the tree has its operator once for whole and once for partial tiles")
         }
         Strategy::Contraction | Strategy::Product | Strategy::TensorProduct => {

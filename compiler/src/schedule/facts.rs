@@ -23,6 +23,9 @@ pub struct Facts {
     pub nested: bool,
     /// The group as a segmented reduction, if it is one.
     pub segments: Option<Rc<Segments>>,
+    /// The group as reductions of parts of vectors whose lengths are data, if it is that. The length depends on
+    /// the segment.
+    pub ragged: Option<Rc<Segments>>,
     /// The segmented reduction as one of columns, for CPUs.
     pub strips: Option<Rc<Strips>>,
     /// What the segmented reduction stores of its elements. Such a launch is instead of others.

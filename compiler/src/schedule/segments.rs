@@ -21,7 +21,7 @@ use super::needed_reductions;
 use super::reduction::Reduction;
 use super::scalars::join_initial;
 use crate::core::linear::Linear;
-use crate::core::{Graph, NodeId, Op, Var};
+use crate::core::{Graph, NodeId, Op, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
@@ -75,6 +75,42 @@ pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> O
     let are_parts = by_axes.is_none() && are_parts(l, &nested, var);
     let along = by_axes.or(are_parts.then_some(Along::Rows))?;
     Some(Segments { index, bodies, nested, length, along, are_parts, may_record })
+}
+
+/// Returns the fused group as reductions of parts of vectors whose lengths are data, or `None` if it is none.
+pub fn of_any_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
+    if fused.domain.len() != 1 || fused.items.iter().any(|it| l.may_record_inside(it.node)) {
+        return None;
+    }
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
+    let nested = nested(l, &bodies)?;
+    let mut length = None;
+    for n in &nested {
+        let Op::Reduce { init, src, .. } = *l.g.op(*n) else { return None };
+        let Op::Generate(extents, _) = l.g.op(src) else { return None };
+        let extent = extents[0];
+        let same = *length.get_or_insert(extent) == extent;
+        let (_, k) = l.g.fresh_var(Ty::I64);
+        let r = Reduction::nested(l, *n);
+        let first = r.first(l, k);
+        let is_plain = r.has_identity(l) && !has_nested(l, &first) && !has_nested(l, &[init, extent]);
+        if !same || l.g.is_closed(extent) || !is_plain {
+            return None;
+        }
+    }
+    let length = length?;
+    // several reductions go through one tile only
+    if Reduction::all_nested(l, &nested).len() > 1 && !is_one_tile(&l.g, length) {
+        return None;
+    }
+    Some(Segments { index, bodies, nested, length, along: Along::Rows, are_parts: true, may_record: false })
+}
+
+/// Whether no segment of that length has more than one tile.
+pub fn is_one_tile(g: &Graph, length: NodeId) -> bool {
+    matches!(*g.op(length), Op::Binary(BinaryOp::Min, a, b)
+        if [a, b].into_iter().any(|n| g.as_lit(n).is_some_and(|n| n.as_i64() <= TILE)))
 }
 
 /// Returns the length of these reductions, if it is the same for all elements and all of them, and

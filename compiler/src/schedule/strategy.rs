@@ -26,6 +26,8 @@ pub enum Strategy {
     /// A segmented reduction of columns: the elements of neighbouring segments at one position are
     /// contiguous.
     SegmentedColumns,
+    /// A reduction of segments whose lengths are data: a warp per segment, or a lane.
+    Ragged,
     /// Each thread has a whole row in its registers, which its element reduces again and again.
     ThreadRows,
     /// Several passes over each row, which is read from memory once.
@@ -75,6 +77,7 @@ impl Strategy {
             Strategy::Reduction => "reduction",
             Strategy::SegmentedRows => "segmented-rows",
             Strategy::SegmentedColumns => "segmented-columns",
+            Strategy::Ragged => "segments",
             Strategy::ThreadRows => "thread-rows",
             Strategy::ResidentRows => "resident-rows",
             Strategy::ResidentColumns => "resident-columns",
@@ -99,7 +102,7 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
-            | Bins | RadixSort | TemporalBlocking | StencilChain => false,
+            | Bins | RadixSort | Ragged | TemporalBlocking | StencilChain => false,
         }
     }
 }
@@ -121,6 +124,7 @@ impl fmt::Display for Strategy {
             Strategy::Reduction => "reduction by the fixed tree",
             Strategy::SegmentedRows => "segmented reduction by rows",
             Strategy::SegmentedColumns => "segmented reduction by columns",
+            Strategy::Ragged => "reduction of segments of any lengths",
             Strategy::ThreadRows => "rows in the registers of threads",
             Strategy::ResidentRows => "all passes over a row at once",
             Strategy::ResidentColumns => "all passes over a strip of columns at once",

@@ -16,7 +16,7 @@
 //! | `plane_steps/` | several steps of an iterated stencil of volumes in one launch |
 //! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
-//! | `segments/` | segmented reductions: of rows or of columns |
+//! | `segments/` | segmented reductions: of rows, of columns, or of parts whose lengths are data |
 //! | `thread_rows.rs` | rows that a thread's registers hold, for elements that reduce them again and again |
 //! | `resident_rows/` | several passes over rows that lie in registers; their columns then |
 //! | `resident_columns/`, `resident_segments/` | several passes over columns that lie in registers; what both share |
@@ -162,7 +162,7 @@ pub fn kernels(
     }
     // the warnings say that each thread runs a loop; here that is only the last variant in the
     // list, which runs if no other variant can
-    let is_segmented = c.facts.segments.is_some();
+    let is_segmented = c.facts.segments.is_some() || c.facts.ragged.is_some();
     if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
@@ -245,6 +245,7 @@ fn emit(
             (plane_steps::main(l, fused, inner, layout, params)?, params.grid())
         }
         Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
+        Choice::Ragged { by_lanes } => segments::ragged::main(l, fused, *by_lanes)?,
         Choice::ThreadRows(params) => {
             (thread_rows::main(l, fused, params)?, Grid::Elements(params.per_block()))
         }

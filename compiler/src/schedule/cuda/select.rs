@@ -83,6 +83,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         all.extend(others);
         return all;
     }
+    if let Some(any_lengths) = segments::variants_of_any_lengths(l, fused) {
+        return any_lengths;
+    }
     let inner = Rc::new(interior(l, fused));
     let mut groups = chain;
     groups.extend(temporal_blocking(l, fused, &inner));

@@ -31,6 +31,10 @@ pub enum Choice {
     PlaneSteps(plane_steps::PlaneStepsParams),
     /// A segmented reduction: how segments are mapped to threads, and the name in reports.
     Segmented(segments::SegmentMapping, Strategy),
+    /// Reductions of segments whose lengths are data, each by a warp, or short ones by lanes.
+    Ragged {
+        by_lanes: bool,
+    },
     /// Elements that reduce a row of their own again and again, which lies in a thread's registers.
     ThreadRows(thread_rows::ThreadRowsParams),
     /// Several passes over rows that lie in registers.
@@ -119,6 +123,7 @@ impl Choice {
             Choice::Scalars => Strategy::Scalars,
             Choice::TemporalBlocking(_) | Choice::PlaneSteps(_) => Strategy::TemporalBlocking,
             Choice::Segmented(_, strategy) => *strategy,
+            Choice::Ragged { .. } => Strategy::Ragged,
             Choice::ThreadRows(_) => Strategy::ThreadRows,
             Choice::ResidentRows(_)
             | Choice::StagedRows(_)

@@ -64,6 +64,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 may_record: false,
                 nested,
                 segments: None,
+                ragged: None,
                 strips: None,
                 stored_columns: None,
                 resident: None,

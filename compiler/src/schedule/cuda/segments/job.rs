@@ -151,8 +151,19 @@ impl<'a> Job<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let length = l.launch.host(self.s.length);
+        self.store_of_length(l, (row, &length), totals, out)
+    }
+
+    /// Does the same for a segment of that length.
+    pub(super) fn store_of_length(
+        &self,
+        l: &mut Lower,
+        (row, length): (&Expr, &Expr),
+        totals: &[Vec<Expr>],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let place = Surroundings { vars: &[(self.s.index, row.clone())], at: row };
-        let values = self.s.values(l, &self.reductions, &place, totals, &length, out)?;
+        let values = self.s.values(l, &self.reductions, &place, totals, length, out)?;
         crate::schedule::cuda::elements::store_single(l, &self.items, values, row, out);
         Ok(())
     }

@@ -8,11 +8,14 @@
 //! - [`columns`], for segments that are neighbours in memory: lanes side by side over neighbouring
 //!   segments. Segments of more than 2^22 elements take a thread each. Elements may be stored where
 //!   they are reduced (`schedule/stored_columns.rs`).
+//!
+//! - [`ragged`], for segments whose lengths are data: a warp per segment, or a lane.
 
 mod columns;
 mod in_order;
 mod job;
 mod lanes;
+pub mod ragged;
 mod rows;
 mod variants;
 mod warp;
@@ -27,7 +30,7 @@ use crate::schedule::stored_columns;
 use job::Job;
 pub use job::SegmentMapping;
 pub use lanes::{Exchange, Side, join_columns, join_lanes, join_neighbours, lane, pairs, share_count};
-pub use variants::variants;
+pub use variants::{variants, variants_of_any_lengths};
 
 /// Returns the minimum number of resident blocks per multiprocessor, given the bytes of a column's accumulators
 /// if they count elements, else 0. Four blocks leave a thread 64 registers. With eight rows in flight that is

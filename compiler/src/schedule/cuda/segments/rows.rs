@@ -72,6 +72,7 @@ fn whole_segments(
     let tile = Tile {
         job,
         segments: &segments,
+        known: &[],
         base,
         count: length,
         lanes,
@@ -140,6 +141,7 @@ fn tiles_of_warp(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let tile = Tile {
         job,
         segments: &segments,
+        known: &[],
         base,
         count: rest,
         lanes: WARP,
@@ -201,6 +203,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let tile = Tile {
         job,
         segments: &segments,
+        known: &[],
         base,
         count: rest,
         lanes: WARP,

@@ -104,6 +104,36 @@ fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)>
     all
 }
 
+/// The fewest blocks whose lanes have a segment each, where lengths are data.
+const MIN_BLOCKS_OF_LANES: u32 = 512;
+
+/// Returns all variants of a fused group if it is a reduction of segments whose lengths are data. Other calls take a
+/// loop in each thread.
+pub fn variants_of_any_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
+    l.facts.ragged.as_ref()?;
+    let inner = Rc::new(Interior::whole(fused));
+    let usual = Guards::contiguous().narrow().noalias();
+    let many = Profit { min_blocks: Some(MIN_BLOCKS_OF_LANES), ..Profit::default() };
+    let list = [
+        ("_lanes", usual, many, true),
+        ("", usual, Profit::default(), false),
+        ("_wide", Guards::contiguous(), Profit::default(), false),
+    ];
+    let mut all: Vec<VariantGroup> = Vec::new();
+    for (suffix, guards, profit, by_lanes) in list {
+        let variant = Variant { suffix: suffix.into(), guards, profit, noalias: guards.noalias };
+        let choice = (Choice::Ragged { by_lanes }, Vec::new());
+        all.push(VariantGroup::of(choice, ThreadLayout::default(), &inner, variant));
+    }
+    let threads = crate::schedule::cuda::map::THREADS;
+    let layout = ThreadLayout { v: 1, strided: true, threads, ..ThreadLayout::default() };
+    let guards = Guards::strided();
+    let variant = Variant { suffix: "_any_wide".into(), guards, profit: Profit::default(), noalias: false };
+    let choice = select_elements::choose(l, (fused, &inner), None, layout);
+    all.push(VariantGroup::of(choice, layout, &inner, variant));
+    Some(all)
+}
+
 /// Returns all variants of a fused group if it is a segmented reduction.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let s = l.facts.segments.clone()?;

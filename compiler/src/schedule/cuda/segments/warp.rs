@@ -23,6 +23,9 @@ pub(super) const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
 /// bounds.
 const WORDS_OF_SCATTERED_READ: i64 = 4;
 
+/// The most rows that are loaded together of a segment that begins anywhere.
+const ROWS_OF_ANY_BEGIN: i64 = 4;
+
 /// The accumulators of a lane, by segment, accumulator of the reductions, and column. A count is the
 /// same for all segments, and its registers are as well.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
@@ -35,6 +38,8 @@ pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
     /// The segments (i64). Lanes of different groups may have different segments.
     pub segments: &'a [Expr],
+    /// What is known of the segment, if it is one.
+    pub known: &'a [(NodeId, Expr)],
     /// The first element, and the number of elements (both i64). With fewer than 32 lanes these are
     /// one row at most.
     pub base: Expr,
@@ -211,6 +216,11 @@ impl Tile<'_> {
         let words: i64 =
             reads.iter().map(|(x, _)| self.columns * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
         let scattered = scattered(l.launch, &roots, k) as i64;
+        // of a segment that begins anywhere all reads are apart, most of them at a distance from one address
+        if !self.known.is_empty() {
+            let words = (words + scattered * self.columns).max(1);
+            return 1 << (WORDS_IN_FLIGHT / words).clamp(1, ROWS_OF_ANY_BEGIN).ilog2();
+        }
         let words = words + scattered * self.columns * WORDS_OF_SCATTERED_READ;
         // addresses of any strides, beside several accumulators, leave room for fewer
         let in_flight = if self.is_counted() && l.k.strided { WORDS_IN_FLIGHT / 2 } else { WORDS_IN_FLIGHT };

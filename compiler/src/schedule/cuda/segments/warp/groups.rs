@@ -27,6 +27,7 @@ impl Tile<'_> {
         for (number, (segment, accs)) in self.segments.iter().zip(accs).enumerate() {
             l.with_loaded(Default::default(), |l| {
                 let mut vars = vec![(self.job.s.index, segment.clone())];
+                vars.extend_from_slice(self.known);
                 vars.extend(groups.iter().map(|g| g.base.clone()));
                 vars.extend_from_slice(&known);
                 let mut elements = Vec::new();

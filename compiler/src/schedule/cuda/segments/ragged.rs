@@ -1,0 +1,263 @@
+//! Segments whose lengths are data (CSR: W. Bell, M. Garland, "Implementing sparse matrix-vector multiplication on
+//! throughput-oriented processors", 2009, whose scalar and vector kernels are the two parts of this).
+//!
+//! A warp reduces one segment, tile by tile ([`super::warp`]); all its lanes join the results of several tiles.
+//! Where there are many segments, a warp has 32 of them: each lane reduces its own if that has up to [`SHORT`]
+//! elements, four at a time, which join as a binary counter counts (`schedule/counter.rs`), and the warp goes through
+//! the longer ones. So a warp takes the time of its longest short segment, and of all its long ones. A warp with one
+//! segment suits few segments, whatever their lengths, because all of them are begun at once.
+
+use super::job::Job;
+use super::lanes::{lane, pairs};
+use super::rows::{THREADS, WARPS};
+use super::warp::{COLUMNS_PER_LANE, Tile};
+use crate::core::index_space::exists_inside_only;
+use crate::core::{NodeId, linear};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
+use crate::plan::gpu::Grid;
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::counter::Counters;
+use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
+use crate::schedule::cuda::levels::is_zero;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::nested_loop::{self, Lanes, assign, invariant_nodes, joining, read};
+use crate::schedule::reduction::{Reduction, bound, totals_of};
+use crate::schedule::segments::is_one_tile;
+
+/// The most elements of a segment that a lane reduces.
+const SHORT: i64 = 32;
+
+/// The elements that a lane loads before it joins them: a power of two.
+const AT_ONCE: i64 = 4;
+
+/// The segments of a block whose lanes have one each.
+const OF_LANES: u32 = THREADS;
+
+/// Four blocks leave a thread 64 registers, which a batch of a tile's loads needs.
+const MIN_RESIDENT_BLOCKS: u32 = 4;
+
+/// Returns the body, and its grid: each lane has a segment, or each warp.
+pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<Stmt>, Grid)> {
+    let s = l.launch.facts.ragged.clone().expect("segments of any lengths");
+    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, MIN_RESIDENT_BLOCKS);
+    let reductions = Reduction::all_nested(l.launch, &s.nested);
+    let items = fused.items.iter().collect();
+    // neighbours belong to neighbouring lanes, because segments begin anywhere
+    let job = Job { s: &s, items, reductions, v: 1, stored: None, in_order: None };
+    let mut out = Vec::new();
+    let lane = lane(l, WARP, &mut out);
+    let warps = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(WARPS.into()));
+    let warp = bind(l, "warp", warps.plus(to_i64(warp_number())), &mut out);
+    let code = Code { job: &job, lane };
+    if by_lanes {
+        code.segments_of_lanes(l, warp, &mut out)?;
+        return Ok((out, Grid::Segments(OF_LANES)));
+    }
+    code.segment_of_warp(l, warp, &mut out)?;
+    Ok((out, Grid::Segments(WARPS)))
+}
+
+struct Code<'a> {
+    job: &'a Job<'a>,
+    lane: Expr,
+}
+
+impl Code<'_> {
+    fn segment_of_warp(&self, l: &mut Lower, segment: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let mut work = Vec::new();
+        let length = self.length(l, &segment, &mut work)?;
+        let totals = self.accumulators(l, &mut work);
+        self.reduce(l, (&segment, &length), &totals, &mut work)?;
+        let mut store = Vec::new();
+        let values = totals_of(&self.job.reductions, &read(&totals));
+        self.job.store_of_length(l, (&segment, &length), &values, &mut store)?;
+        work.push(Stmt::If(is_zero(&self.lane), store, vec![]));
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, segment, l.launch.count()), work, vec![]));
+        Ok(())
+    }
+
+    fn segments_of_lanes(&self, l: &mut Lower, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let n = l.launch.count();
+        let first = bind(l, "first", warp.times(Expr::int(WARP.into())), out);
+        let own = bind(l, "own", first.clone().plus(to_i64(self.lane.clone())), out);
+        // lanes out of bounds have the last segment again, and store nothing
+        let segment = bind(l, "segment", own.clone().min(n.clone().minus(Expr::int(1))), out);
+        let length = self.length(l, &segment, out)?;
+        let totals = self.accumulators(l, out);
+        self.short(l, (&segment, &length), &totals, out)?;
+        let is_long = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(SHORT));
+        let is_inside = bind(l, "inside", Expr::binary(BinaryOp::Lt, own, n), out);
+        let is_long = Expr::binary(BinaryOp::And, is_long, is_inside.clone());
+        let bit = Expr::binary(BinaryOp::Shl, int32(1), self.lane.clone());
+        let mut long = bind(l, "long", is_long.select(bit, int32(0)), out);
+        for distance in [1, 2, 4, 8, 16] {
+            let other = Expr::ShuffleXor(Box::new(long.clone()), distance);
+            long = bind(l, "long", Expr::binary(BinaryOp::Or, long, other), out);
+        }
+        let (u, mut body) = (l.k.reg("u", Ty::I32), Vec::new());
+        let mut work = Vec::new();
+        let segment_of_warp = bind(l, "longer", first.plus(to_i64(Expr::Reg(u))), &mut work);
+        let count = self.length(l, &segment_of_warp, &mut work)?;
+        let values = self.accumulators(l, &mut work);
+        self.reduce(l, (&segment_of_warp, &count), &values, &mut work)?;
+        let is_own = Expr::binary(BinaryOp::Eq, self.lane.clone(), Expr::Reg(u));
+        let is_own = bind(l, "mine", is_own, &mut work);
+        for (total, value) in totals.iter().zip(&values) {
+            let value = bind(l, "value", Expr::Broadcast(Box::new(Expr::Reg(*value))), &mut work);
+            work.push(Stmt::Assign(*total, is_own.clone().select(value, Expr::Reg(*total))));
+        }
+        let of_u = Expr::binary(BinaryOp::Shl, int32(1), Expr::Reg(u));
+        let of_u = Expr::binary(BinaryOp::And, long.clone(), of_u);
+        body.push(Stmt::If(Expr::binary(BinaryOp::Ne, of_u, int32(0)), work, vec![]));
+        let all = Stmt::Seq(u, int32(0), int32(WARP as i32), body);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Ne, long, int32(0)), vec![all], vec![]));
+        let mut store = Vec::new();
+        let values = totals_of(&self.job.reductions, &read(&totals));
+        self.job.store_of_length(l, (&segment, &length), &values, &mut store)?;
+        out.push(Stmt::If(is_inside, store, vec![]));
+        Ok(())
+    }
+
+    /// Returns the length of a segment.
+    fn length(&self, l: &mut Lower, segment: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+        let s = self.job.s;
+        let length = l.in_block(|l| l.region(&[(s.index, segment.clone())], &[s.length], segment, out))?;
+        Ok(bound(l, "length", length[0].clone(), out))
+    }
+
+    /// Declares the accumulators of all reductions, of no elements.
+    fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Vec<Reg> {
+        let mut all = Vec::new();
+        for r in &self.job.reductions {
+            let (regs, absent) = (r.registers(l, "total"), r.absent(l.launch));
+            out.extend(regs.iter().zip(absent).map(|(reg, absent)| Stmt::Var(*reg, absent)));
+            all.extend(regs);
+        }
+        all
+    }
+
+    /// Returns what the elements of a segment need that is the same for all of them, with the segment itself. There
+    /// is an element.
+    fn known(&self, l: &mut Lower, segment: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<(NodeId, Expr)>> {
+        let s = self.job.s;
+        let mut known = vec![(s.index, segment.clone())];
+        let mut nodes = Vec::new();
+        for n in &s.nested {
+            let op = l.launch.g.op(*n).clone();
+            nodes.extend(invariant_nodes(&mut l.launch.g, &op));
+        }
+        nodes.retain(|n| !exists_inside_only(&l.launch.g, *n));
+        nodes.sort_unstable();
+        nodes.dedup();
+        let values = l.in_block(|l| l.region(&known, &nodes, segment, out))?;
+        let values = values.into_iter().map(|e| bound(l, "fixed", e, out)).collect::<Vec<_>>();
+        known.extend(nodes.into_iter().zip(values));
+        Ok(known)
+    }
+
+    /// Assigns the reductions of a segment of few elements, by this lane.
+    fn short(
+        &self,
+        l: &mut Lower,
+        (segment, length): (&Expr, &Expr),
+        totals: &[Reg],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let mut body = Vec::new();
+        let known = self.known(l, segment, &mut body)?;
+        let place = Surroundings { vars: &known, at: segment };
+        let mut begin = 0;
+        for r in &self.job.reductions {
+            let own = &totals[begin..][..r.accumulators()];
+            begin += own.len();
+            let join = &mut joining(r, &place);
+            let mut lanes = Lanes::of(r, join, r.is_general(l.launch));
+            let mut counter = Counters::new(l, &lanes, SHORT.trailing_zeros(), &mut body);
+            let levels = AT_ONCE.trailing_zeros();
+            let chunks = Expr::binary(BinaryOp::Shr, length.clone(), Expr::int(levels.into()));
+            let chunks = bind(l, "chunks", chunks, &mut body);
+            let (c, mut step) = (l.k.reg("c", Ty::I64), Vec::new());
+            let at = bind(l, "at", Expr::Reg(c).times(Expr::int(AT_ONCE)), &mut step);
+            let elements = self.neighbours(l, r, (&place, &at), AT_ONCE, &mut step)?;
+            let values = pairs(l, r, elements, &mut step)?;
+            let values = values.into_iter().map(|e| bound(l, "value", e, &mut step)).collect();
+            counter.push(l, &mut lanes, levels as usize, Expr::Reg(c), values, &mut step)?;
+            body.push(Stmt::Seq(c, Expr::int(0), chunks.clone(), step));
+            let (c, mut step) = (l.k.reg("c", Ty::I64), Vec::new());
+            let values = self.neighbours(l, r, (&place, &Expr::Reg(c)), 1, &mut step)?.remove(0);
+            counter.push(l, &mut lanes, 0, Expr::Reg(c), values, &mut step)?;
+            body.push(Stmt::Seq(c, chunks.times(Expr::int(AT_ONCE)), length.clone(), step));
+            let total = counter.total(l, &mut lanes, length.clone(), &mut body)?;
+            assign(l, own, total, &mut body);
+        }
+        let is_short = Expr::binary(BinaryOp::Le, length.clone(), Expr::int(SHORT));
+        let is_any = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0));
+        out.push(Stmt::If(Expr::binary(BinaryOp::And, is_any, is_short), body, vec![]));
+        Ok(())
+    }
+
+    /// Returns the values of columns that begin with some neighbours, all of which are loaded first.
+    fn neighbours(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        (place, first): (&Surroundings, &Expr),
+        count: i64,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let (_, base) = l.launch.g.fresh_var(Ty::I64);
+        let mut roots = Vec::new();
+        for offset in 0..count {
+            let offset = l.launch.g.lit(Lit::i64(offset));
+            let index = linear::add(&mut l.launch.g, base, offset);
+            roots.extend(r.first(l.launch, index));
+        }
+        let vars = [place.vars, &[(base, first.clone())]].concat();
+        let values = place.values(l, &vars, &roots, out)?;
+        let values: Vec<Expr> = values.into_iter().map(|e| bound(l, "element", e, out)).collect();
+        Ok(values.chunks(r.accumulators()).map(<[Expr]>::to_vec).collect())
+    }
+
+    /// Assigns the reductions of a segment in the first lane, by all lanes.
+    fn reduce(
+        &self,
+        l: &mut Lower,
+        (segment, length): (&Expr, &Expr),
+        totals: &[Reg],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let mut body = Vec::new();
+        let known = self.known(l, segment, &mut body)?;
+        let tile = |l: &mut Lower, base: Expr, count: Expr, out: &mut Vec<Stmt>| -> Result<Vec<Expr>> {
+            let segments = [segment.clone()];
+            let tile = Tile {
+                job: self.job,
+                segments: &segments,
+                known: &known[1..],
+                base,
+                count,
+                lanes: WARP,
+                columns: COLUMNS_PER_LANE,
+                lane: self.lane.clone(),
+                is_of_long_segment: false,
+            };
+            Ok(tile.reduce(l, out)?.remove(0).concat())
+        };
+        let values = match &self.job.reductions[..] {
+            [r] if !is_one_tile(&l.launch.g, self.job.s.length) => {
+                let join = &mut joining(r, &Surroundings::NONE);
+                let mut lanes = Lanes::of(r, join, true);
+                nested_loop::tree(l, &mut lanes, length, &mut body, &mut |l, _, base, left, out| {
+                    let values = tile(l, base, left, out)?.into_iter();
+                    Ok(values.map(|e| bind(l, "tile", Expr::Broadcast(Box::new(e)), out)).collect())
+                })?
+            }
+            _ => tile(l, Expr::int(0), length.clone(), &mut body)?,
+        };
+        assign(l, totals, values, &mut body);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0)), body, vec![]));
+        Ok(())
+    }
+}
