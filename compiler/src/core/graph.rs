@@ -10,7 +10,7 @@
 
 mod add;
 pub mod marks;
-mod memo;
+pub mod memo;
 pub mod replace;
 mod substitute;
 
@@ -176,8 +176,16 @@ impl Graph {
 
     /// Returns the node of an operation, if there is one.
     pub fn find(&self, op: &Op) -> Option<NodeId> {
-        let before = self.base.as_ref().and_then(|base| base.find(op));
+        let before = self.find_in_base(op);
         before.or_else(|| self.ops.get_index_of(op).map(|i| NodeId(self.first + i as u32)))
+    }
+
+    /// Does the same among the nodes of the base, which need no nodes behind them.
+    fn find_in_base(&self, op: &Op) -> Option<NodeId> {
+        let base = self.base.as_ref()?;
+        let mut needs_own = op.lambda().is_some_and(|l| l.body.0 >= self.first);
+        op.for_operands(|o| needs_own |= o.0 >= self.first);
+        if needs_own { None } else { base.find(op) }
     }
 
     /// Returns whether any node is a total read (`at`), even one that no result needs.

@@ -42,6 +42,11 @@ impl Name {
         if self.low { out.write_str("_32") } else { Ok(()) }
     }
 
+    /// Returns the text and the number, if the name consists of these.
+    pub fn parts(&self) -> Option<(&str, u32)> {
+        self.number.filter(|_| !self.low).map(|number| (&*self.text, number))
+    }
+
     /// Returns whether the name was read from a text, so that it may equal any other name.
     pub fn was_read(&self) -> bool {
         self.number.is_none()
@@ -73,7 +78,7 @@ pub fn write_decimal(out: &mut impl Write, mut n: u64) -> fmt::Result {
         digits[at] = b'0' + (n % 10) as u8;
         n /= 10;
         if n == 0 {
-            return out.write_str(str::from_utf8(&digits[at..]).unwrap_or_default());
+            return digits[at..].iter().try_for_each(|digit| out.write_char(char::from(*digit)));
         }
     }
 }

@@ -25,10 +25,38 @@ use rustc_hash::FxHashMap;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
+    if !has_work(k) {
+        return;
+    }
     k.rewrite_main(|k, body| {
         let mut pass = Widen { k, wide: FxHashMap::default(), ranges: FxHashMap::default() };
         pass.block(body);
     });
+}
+
+/// Whether anything is computed that the pass may change: integers of 8 and 16 bits, and quotients.
+fn has_work(k: &Kernel) -> bool {
+    let types = k.arrays.iter().map(|a| a.ty).chain(k.slots.iter().map(|s| s.ty));
+    let types = types.chain(k.ins.iter().chain(&k.scratch).map(|x| x.1)).chain(k.regs.iter().map(|r| r.1));
+    let mut types = types.chain(k.locals.iter().chain(&k.shared).map(|x| x.1));
+    types.any(is_narrow) || k.main.iter().flatten().any(changes)
+}
+
+fn changes(s: &Stmt) -> bool {
+    let mut found = false;
+    s.expressions(&mut |e| found = found || changes_value(e));
+    found || s.blocks().into_iter().flatten().any(changes)
+}
+
+fn changes_value(e: &Expr) -> bool {
+    let mut found = match e {
+        Expr::Lit(l) => is_narrow(l.ty),
+        Expr::Cast(ty, _) => is_narrow(*ty),
+        Expr::Binary(op, ..) => matches!(op, BinaryOp::Div | BinaryOp::Rem),
+        _ => false,
+    };
+    e.children(|child| found = found || changes_value(child));
+    found
 }
 
 struct Widen<'a> {

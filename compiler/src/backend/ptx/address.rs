@@ -10,10 +10,10 @@ use super::regs::Operand;
 use super::{DYNAMIC, Emitter};
 use crate::kernel::index::split;
 use crate::kernel::{Expr, Mem};
-use crate::scalar::Ty;
+use crate::scalar::{Lit, Ty};
 use crate::without::{self, Optimisation};
 use std::borrow::Cow;
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write};
 
 /// `[register + offset]`
 #[derive(Clone, Copy)]
@@ -22,12 +22,22 @@ pub struct Address<'a> {
     pub offset: i64,
 }
 
+impl Address<'_> {
+    /// Writes the text of the address.
+    pub fn write(&self, out: &mut impl Write) -> fmt::Result {
+        out.write_char('[')?;
+        self.register.write(out)?;
+        if self.offset != 0 {
+            out.write_char('+')?;
+            Operand::Literal(Lit::i64(self.offset)).write(out)?;
+        }
+        out.write_char(']')
+    }
+}
+
 impl Display for Address<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.offset {
-            0 => write!(f, "[{}]", self.register),
-            offset => write!(f, "[{}+{offset}]", self.register),
-        }
+        self.write(f)
     }
 }
 
@@ -82,11 +92,8 @@ impl<'a> Emitter<'a> {
             }
             index = scaled;
         }
-        if narrow && !strided {
-            code!(self, "mad.wide.s32 {address}, {index}, {size}, {base};");
-        } else {
-            code!(self, "mad.lo.s64 {address}, {index}, {size}, {base};");
-        }
+        let name = if narrow && !strided { "mad.wide.s32" } else { "mad.lo.s64" };
+        self.instruction(&[name], &[address, index, Operand::Literal(Lit::i64(size)), base]);
         address
     }
 

@@ -76,11 +76,27 @@ impl<'a> Emitter<'a> {
             let byte = self.regs.fresh(Ty::U32);
             code!(self, "{load}.u8 {byte}, {address};");
             code!(self, "setp.ne.u32 {dest}, {byte}, 0;");
-        } else if let Some(c) = when {
-            code!(self, "@{c} {load}.{} {dest}, {address};", memory_type(ty));
         } else {
-            code!(self, "{load}.{} {dest}, {address};", memory_type(ty));
+            self.load_instruction(when, &[load, ".", memory_type(ty)], dest, address);
         }
+    }
+
+    /// Writes a load of one element from the parts of its name; where there is a condition it must hold.
+    fn load_instruction(&mut self, when: Option<Operand>, name: &[&str], dest: Operand, from: Address) {
+        self.begin(when, name);
+        let _ = dest.write(&mut self.text);
+        self.text.push_str(", ");
+        let _ = from.write(&mut self.text);
+        self.text.push_str(";\n");
+    }
+
+    /// Writes a store of one element in the same way.
+    fn store_instruction(&mut self, name: &[&str], to: Address, value: Operand) {
+        self.begin(None, name);
+        let _ = to.write(&mut self.text);
+        self.text.push_str(", ");
+        let _ = value.write(&mut self.text);
+        self.text.push_str(";\n");
     }
 
     fn slot(&self, slot: u32) -> Address<'a> {
@@ -144,7 +160,7 @@ impl<'a> Emitter<'a> {
 
     fn store_at(&mut self, store: &str, ty: Ty, address: Address, value: Operand<'a>) {
         let value = if ty == Ty::Bool { self.byte(value) } else { value };
-        code!(self, "{store}.{} {address}, {value};", memory_type(ty));
+        self.store_instruction(&[store, ".", memory_type(ty)], address, value);
     }
 
     pub fn store_slot(&mut self, slot: u32, e: &Expr) {

@@ -28,7 +28,7 @@ use crate::loc::Loc;
 use crate::scalar::Ty;
 use crate::without::{self, Optimisation};
 use params::{Params, ascii};
-use regs::{Operand, Regs};
+use regs::{List, Operand, Regs};
 use std::fmt::{self, Display, Formatter, Write};
 
 /// The PTX ISA version of modules, without and with clusters.
@@ -74,8 +74,7 @@ pub fn emit(k: &Kernel) -> String {
         },
         k.name
     );
-    let list: Vec<String> = e.params.list.iter().enumerate().map(|(i, p)| p.declare(i)).collect();
-    out.push_str(&list.join(",\n"));
+    out.push_str(&e.params.declare());
     let _ = writeln!(out, "\n)\n.maxntid {}, 1, 1", k.threads);
     if k.min_resident_blocks > 0 {
         let _ = writeln!(out, ".minnctapersm {}", k.min_resident_blocks);
@@ -90,7 +89,7 @@ pub fn emit(k: &Kernel) -> String {
     for (name, ty, len) in &k.locals {
         let _ = writeln!(out, "    .local .align 16 .b8 {name}[{}];", ty.size() * *len as usize);
     }
-    e.regs.declare(&mut out);
+    e.regs.declare(e.params.is_one(), &mut out);
     out.push_str(&e.text);
     out.push_str("}\n");
     out
@@ -140,15 +139,23 @@ impl<'a> Emitter<'a> {
     /// Writes an instruction from the parts of its name and its operands. Most lines are
     /// instructions, so this avoids parsing a format for them.
     fn instruction(&mut self, name: &[&str], operands: &[Operand]) {
+        self.begin(None, name);
+        let _ = List(operands).write(&mut self.text);
+        self.text.push_str(";\n");
+    }
+
+    /// Writes the condition and the name of an instruction, up to its operands.
+    fn begin(&mut self, when: Option<Operand>, name: &[&str]) {
         for _ in 0..self.depth {
             self.text.push('\t');
         }
-        name.iter().for_each(|part| self.text.push_str(part));
-        for (i, operand) in operands.iter().enumerate() {
-            self.text.push_str(if i == 0 { " " } else { ", " });
-            let _ = operand.write(&mut self.text);
+        if let Some(c) = when {
+            self.text.push('@');
+            let _ = c.write(&mut self.text);
+            self.text.push(' ');
         }
-        self.text.push_str(";\n");
+        name.iter().for_each(|part| self.text.push_str(part));
+        self.text.push(' ');
     }
 
     fn label(&mut self) -> Label {
@@ -161,21 +168,29 @@ impl<'a> Emitter<'a> {
     fn parameters(&mut self) {
         let k = self.k;
         for i in 0..self.params.list.len() {
+            let at = self.params.address(i);
             if self.params.list[i].pointer.is_some() {
                 let global = Operand::Arg(i);
-                if without::is_left_out(Optimisation::Spaces) {
-                    code!(self, "ld.param.u64 {global}, [arg{i}];");
-                    continue;
+                // a generic address outside of the windows of the other spaces is a global one as it is, so that
+                // many of them need no conversion
+                if without::is_left_out(Optimisation::Spaces) || self.params.is_one() {
+                    code!(self, "ld.param.u64 {global}, [{at}];");
+                } else {
+                    let generic = self.regs.fresh(Ty::I64);
+                    code!(self, "ld.param.u64 {generic}, [{at}];");
+                    code!(self, "cvta.to.global.u64 {global}, {generic};");
                 }
-                let generic = self.regs.fresh(Ty::I64);
-                code!(self, "ld.param.u64 {generic}, [arg{i}];");
-                code!(self, "cvta.to.global.u64 {global}, {generic};");
             } else if i < self.params.ins {
-                code!(self, "ld.param.s64 %arg{i}, [arg{i}];");
+                code!(self, "ld.param.s64 %arg{i}, [{at}];");
             } else if i < self.params.slots {
                 self.scalar(i, k.ins[i - self.params.ins].1);
             } else {
-                code!(self, "ld.param.s32 %span, [arg{i}];");
+                code!(self, "ld.param.s32 %span, [{at}];");
+            }
+            if self.params.is_one() {
+                // the declaration has no room for it
+                self.text.pop();
+                let _ = writeln!(self.text, " // {}", self.params.list[i].note);
             }
         }
     }
@@ -196,19 +211,24 @@ impl<'a> Emitter<'a> {
 
     /// Loads an "in" scalar.
     fn scalar(&mut self, i: usize, ty: Ty) {
-        let dest = Operand::In(i - self.params.ins);
+        let (dest, at) = (Operand::In(i - self.params.ins), self.params.address(i));
         match ty {
             Ty::Bool => {
                 let byte = self.regs.fresh(Ty::U32);
-                code!(self, "ld.param.u8 {byte}, [arg{i}];");
+                code!(self, "ld.param.u8 {byte}, [{at}];");
                 code!(self, "setp.ne.u32 {dest}, {byte}, 0;");
             }
-            ty => code!(self, "ld.param.{} {dest}, [arg{i}];", regs::memory_type(ty)),
+            ty => code!(self, "ld.param.{} {dest}, [{at}];", regs::memory_type(ty)),
         }
     }
 
     fn comment(&mut self, text: &str) {
-        code!(self, "// {}", ascii(text));
+        for _ in 0..self.depth {
+            self.text.push('\t');
+        }
+        self.text.push_str("// ");
+        self.text.extend(ascii(text));
+        self.text.push('\n');
     }
 
     /// Runs `f` in a nested scope, at whose end the addresses that were computed in it are

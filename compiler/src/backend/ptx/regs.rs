@@ -5,6 +5,7 @@ use super::params::Params;
 use crate::kernel::name::{Name, write_decimal};
 use crate::kernel::{Gpu, Kernel, Reg};
 use crate::scalar::{Lit, Ty};
+use indexmap::IndexMap;
 use std::fmt::{self, Display, Formatter, Write};
 
 /// Returns the class of the register that holds a value. Integers of 8 and 16 bits are held in 32
@@ -113,7 +114,11 @@ fn literal(out: &mut impl Write, l: Lit) -> fmt::Result {
             out.write_str("0d")?;
             write_hex(out, l.bits, 16)
         }
-        Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => write!(out, "{}", l.as_int().unwrap_or(0)),
+        Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => {
+            let n = l.as_int().unwrap_or(0);
+            out.write_str(if n < 0 { "-" } else { "" })?;
+            write_decimal(out, n.unsigned_abs())
+        }
         Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 | Ty::F16 | Ty::Bf16 | Ty::Bool => write_decimal(out, l.bits),
     }
 }
@@ -126,19 +131,55 @@ fn write_hex(out: &mut impl Write, bits: u64, digits: u32) -> fmt::Result {
 /// Several operands, which are printed with commas between them.
 pub struct List<'a>(pub &'a [Operand<'a>]);
 
-impl Display for List<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+impl List<'_> {
+    /// Writes the text of the operands.
+    pub fn write(&self, out: &mut impl Write) -> fmt::Result {
         for (i, operand) in self.0.iter().enumerate() {
-            f.write_str(if i == 0 { "" } else { ", " })?;
-            operand.write(f)?;
+            out.write_str(if i == 0 { "" } else { ", " })?;
+            operand.write(out)?;
         }
         Ok(())
+    }
+}
+
+impl Display for List<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.write(f)
     }
 }
 
 /// The classes of registers, each with the name of its temporaries.
 const TEMPORARIES: [(&str, &str); 6] =
     [("pred", "%_p"), ("b32", "%_r"), ("b64", "%_d"), ("f32", "%_f"), ("f64", "%_g"), ("b16", "%_h")];
+
+/// Registers of one class whose names are one text and the numbers below an end.
+struct Range<'a> {
+    class: &'static str,
+    text: &'a str,
+    end: u32,
+}
+
+impl Range<'_> {
+    fn has(&self, operand: &Operand) -> bool {
+        match operand {
+            Operand::Named(name) => name.parts().is_some_and(|(text, _)| text == self.text),
+            Operand::Arg(_) => self.text == "arg",
+            _ => false,
+        }
+    }
+}
+
+/// Returns the index of a class in [`TEMPORARIES`].
+fn number_of(class: &str) -> usize {
+    match class.as_bytes() {
+        b"pred" => 0,
+        b"b32" => 1,
+        b"b64" => 2,
+        b"f32" => 3,
+        b"f64" => 4,
+        _ => 5,
+    }
+}
 
 /// The registers of one entry.
 pub struct Regs<'a> {
@@ -178,22 +219,56 @@ impl<'a> Regs<'a> {
     }
 
     fn of_class(&mut self, class: &str) -> Operand<'a> {
-        let i = TEMPORARIES.iter().position(|t| t.0 == class).expect("every class is listed");
+        let i = number_of(class);
         self.temporaries[i] += 1;
         Operand::Temporary(i as u8, self.temporaries[i] - 1)
     }
 
-    /// Writes the declarations of all registers.
-    pub fn declare(&self, out: &mut String) {
-        for ((class, prefix), count) in TEMPORARIES.iter().zip(self.temporaries) {
+    /// The numbered registers whose names have one text and that are of one class.
+    fn ranges(&self) -> Vec<Range<'a>> {
+        let mut found: IndexMap<&'a str, (Option<&'static str>, u32)> = IndexMap::new();
+        // names that were read from a text may equal any of a range
+        if self.k.regs.iter().any(|(name, _)| name.was_read()) {
+            return Vec::new();
+        }
+        let named = self.k.regs.iter().filter_map(|(name, ty)| Some((name.parts()?, class(*ty))));
+        let args = self.special.iter().filter_map(|(operand, class)| match operand {
+            Operand::Arg(i) => Some((("arg", *i as u32), *class)),
+            _ => None,
+        });
+        for ((text, number), class) in named.chain(args) {
+            let (of, end) = found.entry(text).or_insert((Some(class), 0));
+            *of = of.filter(|of| *of == class);
+            *end = (*end).max(number + 1);
+        }
+        // "in" scalars have such names, too
+        let found = found.into_iter().filter(|(text, _)| *text != "in");
+        found.filter_map(|(text, (class, end))| Some(Range { class: class?, text, end })).collect()
+    }
+
+    /// Writes the declarations of all registers. If they are `short`, names that differ in their numbers only are
+    /// declared together, with numbers that no register has.
+    pub fn declare(&self, short: bool, out: &mut String) {
+        let ranges = if short { self.ranges() } else { Vec::new() };
+        let is_alone = |operand: &Operand| !ranges.iter().any(|range| range.has(operand));
+        let named = self.k.regs.iter().map(|(name, ty)| (Operand::Named(name), class(*ty)));
+        let mut names = TEMPORARIES.map(|_| Vec::new());
+        for (operand, class) in named.chain(self.special.iter().copied()).filter(|r| is_alone(&r.0)) {
+            names[number_of(class)].push(operand);
+        }
+        for Range { class, text, end } in &ranges {
+            let _ = writeln!(out, "    .reg .{class} %{text}<{end}>;");
+        }
+        for (((class, prefix), count), names) in TEMPORARIES.iter().zip(self.temporaries).zip(names) {
             if count > 0 {
                 let _ = writeln!(out, "    .reg .{class} {prefix}<{count}>;");
             }
-            let named = self.k.regs.iter().map(|(name, ty)| (Operand::Named(name), self::class(*ty)));
-            let all = named.chain(self.special.iter().copied());
-            let names: Vec<Operand> = all.filter(|r| r.1 == *class).map(|r| r.0).collect();
             for line in names.chunks(12) {
-                let _ = writeln!(out, "    .reg .{class} {};", List(line));
+                out.push_str("    .reg .");
+                out.push_str(class);
+                out.push(' ');
+                let _ = List(line).write(out);
+                out.push_str(";\n");
             }
         }
     }

@@ -17,7 +17,7 @@ impl Graph {
     /// Does the same as [`Graph::add`], but returns an error with the reason if the operation is
     /// ill-typed.
     pub fn try_add(&mut self, op: Op) -> Result<NodeId, String> {
-        if let Some(known) = self.base.as_ref().and_then(|base| base.find(&op)) {
+        if let Some(known) = self.find_in_base(&op) {
             return Ok(known);
         }
         let (i, is_new) = self.ops.insert_full(op);

@@ -10,6 +10,7 @@
 //! ```
 
 mod evaluate;
+mod found;
 mod places;
 mod work;
 
@@ -22,7 +23,7 @@ use crate::core::{COLUMNS, Function, Graph, NodeId, Op, Rule, Var};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use indexmap::IndexSet;
 pub use places::{Index, Places};
-use places::{Needs, Place};
+use places::{Needs, Place, Scope};
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 use std::cell::RefCell;
 
@@ -35,17 +36,24 @@ pub struct Demand {
     symbols: Graph,
     /// The parameter that stands for a node.
     leaves: HashMap<NodeId, NodeId>,
-    /// The symbols of scalars that do not depend on an element.
+    /// The symbols of scalars that do not depend on an element, and those parameters.
     closed: HashMap<NodeId, NodeId>,
     /// The indices of an element of a context, and of the loops inside of elements.
     index: Vec<Option<(Var, NodeId)>>,
     /// The elements that were asked for; each is known by its number here.
     elements: IndexSet<Place, FxBuildHasher>,
-    /// What each of these elements needs, where that is known: what needs an element of an array must be evaluated
-    /// again when the array is stored.
-    needs: Vec<Option<Needs>>,
+    /// What each of these elements needs, where that was found in the present round: what needs an element of an
+    /// array must be evaluated again when the array is stored.
+    needs: Vec<Needs>,
+    /// The number of the round, which begins when everything must be evaluated again.
+    round: u32,
+    /// The numbers of the elements of computed arrays that elements need, each with how often it is computed again
+    /// because the loops around the read have more indices than the array.
+    needed: Vec<(u32, f64)>,
     /// The elements that need one of an array.
     readers: HashMap<NodeId, Vec<u32>>,
+    /// Room for evaluating an element: the loops around a node, and what was found so far.
+    room: (Scope, Vec<(u32, f64)>),
     /// Whether what elements need depends on more than the arrays that they read: on what these contain.
     needs_contents: bool,
     /// The arrays that are stored by decision.
@@ -105,16 +113,19 @@ impl Demand {
         let leaves: Vec<NodeId> = (0..g.len() as u32).map(NodeId).filter(is_leaf).collect();
         let mut symbols = Graph::default();
         symbols.declare_params(leaves.iter().map(|n| g.ty(*n)));
-        let leaves = leaves.into_iter().zip((0..).map(NodeId)).collect();
+        let leaves: HashMap<NodeId, NodeId> = leaves.into_iter().zip((0..).map(NodeId)).collect();
         let mut demand = Demand {
             g,
             symbols,
+            closed: leaves.clone(),
             leaves,
-            closed: HashMap::default(),
             index: Vec::new(),
             elements: IndexSet::default(),
             needs: Vec::new(),
+            round: 1,
+            needed: Vec::new(),
             readers: HashMap::default(),
+            room: Default::default(),
             needs_contents: false,
             stored: HashSet::default(),
             costs: HashMap::default(),
@@ -157,12 +168,12 @@ impl Demand {
         self.stored.insert(array);
         self.launch(array, ready + 1);
         if std::mem::take(&mut self.needs_contents) {
-            self.elements.clear();
-            self.needs.clear();
+            self.round += 1;
+            self.needed.clear();
             self.readers.clear();
         }
         for reader in self.readers.remove(&array).unwrap_or_default() {
-            self.needs[reader as usize] = None;
+            self.needs[reader as usize] = Needs::default();
         }
         self.costs.clear();
         self.contents.clear();
@@ -271,7 +282,7 @@ impl Demand {
         for place in roots.iter().rev() {
             let number = self.number(*place);
             if seen.insert(number) {
-                out.insert(number, place, 0.0, true);
+                out.insert(number, place.0, 0.0, true);
                 stack.push(number);
             }
         }
@@ -281,13 +292,13 @@ impl Demand {
                 continue;
             }
             self.evaluate(number);
-            let Some(needs) = &self.needs[number as usize] else { continue };
-            out.loads += needs.loads;
+            let needs = self.needs_of(number);
+            out.loads += needs.loads as usize;
             out.ready = out.ready.max(needs.ready);
-            for (next, repeated) in needs.elements.iter().rev() {
+            for (next, repeated) in self.needed[needs.elements()].iter().rev() {
                 let is_new = seen.insert(*next);
                 if is_new || *repeated > 0.0 {
-                    out.insert(*next, &self.elements[*next as usize], *repeated, is_new);
+                    out.insert(*next, self.elements[*next as usize].0, *repeated, is_new);
                 }
                 if is_new {
                     stack.push(*next);
@@ -301,7 +312,7 @@ impl Demand {
     fn number(&mut self, place: Place) -> u32 {
         let (number, is_new) = self.elements.insert_full(place);
         if is_new {
-            self.needs.push(None);
+            self.needs.push(Needs::default());
         }
         number as u32
     }
@@ -310,31 +321,7 @@ impl Demand {
     fn needed(&mut self, place: Place) -> Vec<(Place, f64)> {
         let number = self.number(place);
         self.evaluate(number);
-        let needed = self.needs[number as usize].iter().flat_map(|needs| &needs.elements);
-        needed.map(|(n, times)| (self.elements[*n as usize], *times)).collect()
-    }
-
-    /// Returns the arrays of places that were just found, each with the arrays whose elements its own need.
-    pub fn reads<'p>(&'p self, places: &'p Places) -> impl Iterator<Item = (NodeId, NodeId)> + 'p {
-        places.numbers.iter().flat_map(move |number| {
-            let reader = self.elements[*number as usize].0;
-            let needed = self.needs[*number as usize].iter().flat_map(|needs| &needs.elements);
-            needed.map(move |(n, _)| (reader, self.elements[*n as usize].0))
-        })
-    }
-
-    /// Returns how often an element of an array is computed for one of the context with these
-    /// places.
-    pub fn reuse_of(&self, array: NodeId, places: &Places) -> f64 {
-        let of = places.by_array.get(&array);
-        of.map_or(0.0, |of| reuse::factor(&self.symbols, &mut self.forms.borrow_mut(), &of.places))
-    }
-
-    /// Whether an array of two axes is needed at constant distances from a context's element only.
-    pub fn is_around(&mut self, array: NodeId, places: &Places) -> bool {
-        let Some(of) = places.by_array.get(&array).filter(|_| self.rank(array) == 2) else { return false };
-        let own: Vec<NodeId> = (0..2).map(|axis| self.index(axis).1).collect();
-        reuse::is_around(&self.symbols, &own, &of.places)
+        self.known_needs(number).iter().map(|(n, times)| (self.elements[*n as usize], *times)).collect()
     }
 
     /// Returns what computing an element of an array includes.

@@ -56,10 +56,13 @@ impl Forms {
 /// once. A thread that computes a square of 4 by 4 elements (8 elements of a vector) computes the
 /// square and its halo once, if the places are at constant distances from each other. Places at
 /// other distances, such as those of a gather, share nothing.
-pub fn factor(g: &Graph, forms: &mut Forms, places: &[Index]) -> f64 {
-    if places.len() <= 1 {
-        return places.len() as f64;
+pub fn factor<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p Index> + Clone) -> f64 {
+    let mut others = places.clone();
+    let (Some(place), has_others) = (others.next(), others.next().is_some()) else { return 0.0 };
+    if !has_others {
+        return 1.0;
     }
+    let rank = place.len();
     let mut form = |place: &Index| {
         let (mut terms, mut distances) = ([0; MAX_RANK], [0; MAX_RANK]);
         for (axis, i) in place.iter().enumerate() {
@@ -68,29 +71,28 @@ pub fn factor(g: &Graph, forms: &mut Forms, places: &[Index]) -> f64 {
         (terms, distances)
     };
     // places at constant distances, which mostly are all
-    let (first, mut one) = (form(&places[0]).0, Neighbours::default());
+    let (first, mut one) = (form(place).0, Neighbours::default());
     let mut near: IndexMap<[u32; MAX_RANK], Neighbours, FxBuildHasher> = IndexMap::default();
     for place in places {
         let (terms, distances) = form(place);
         if terms == first { &mut one } else { near.entry(terms).or_default() }.add(distances);
     }
-    let rank = places[0].len();
     near.values().fold(one.together(rank), |sum, of| sum + of.together(rank))
 }
 
 /// Whether all places are at constant distances from `own`, apart from the clamps at edges.
-pub fn is_around(g: &Graph, own: &[NodeId], places: &[Index]) -> bool {
+pub fn is_around<'p>(g: &Graph, own: &[NodeId], mut places: impl Iterator<Item = &'p Index>) -> bool {
     let is_near = |(i, own): (&NodeId, &NodeId)| {
         let form = unclamped(g, *i);
         form.terms.len() == 1 && form.terms.get(own) == Some(&1)
     };
-    places.iter().all(|place| place.iter().zip(own).all(is_near))
+    places.all(|place| place.iter().zip(own).all(is_near))
 }
 
 /// How much work of an element may be done again, relative to what every value once takes: halos
 /// are computed again on purpose, but for what lies anywhere there is no reason (the law of work).
-pub fn most_again(g: &Graph, forms: &mut Forms, places: &[Index]) -> f64 {
-    let is_halo = factor(g, forms, places) < places.len() as f64;
+pub fn most_again<'p>(g: &Graph, forms: &mut Forms, places: impl Iterator<Item = &'p Index> + Clone) -> f64 {
+    let is_halo = factor(g, forms, places.clone()) < places.count() as f64;
     if is_halo { 4.0 } else { 2.0 }
 }
 

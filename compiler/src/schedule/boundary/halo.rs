@@ -47,14 +47,13 @@ impl Halo {
     /// may leave an error record.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<Halo> {
         let g = &mut l.g;
-        let index: Vec<NodeId> = fused.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
+        let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
         let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(g, it.node, &index)).collect();
         let wanted: Vec<NodeId> = inner.arrays.iter().map(|a| opened(g, *a, &index)).collect();
-        let memo = match wanted == roots {
-            true => HashMap::default(),
-            false => interior::decided(g, &index, &fused.domain, &roots).0,
-        };
-        let reads = reads(g, &index, &roots, &memo)?;
+        let decided = (wanted != roots).then(|| l.decided(fused, &index, &roots));
+        let (g, none) = (&mut l.g, HashMap::default());
+        let memo = decided.as_ref().map_or(&none, |of| &of.memo);
+        let reads = reads(g, &index, &roots, memo)?;
         // apart from the reads, the interior's element must be the program's
         let seeds = reads.iter().map(|r| (r.node, memo.get(&r.node).copied().unwrap_or(r.node))).collect();
         let made = rebuilt(g, &roots, seeds, &mut |_, _| None);

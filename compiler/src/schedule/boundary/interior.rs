@@ -14,6 +14,8 @@
 //! an index that is shifted by a value which only the call knows is never replaced, because the sum
 //! might wrap.
 
+pub use super::decided::BoundaryWidth;
+use super::decided::Decided;
 use super::decisions::{Answer, DECISIONS};
 use super::rebuilt::rebuilt;
 use crate::core::index_space::without_bound;
@@ -23,10 +25,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, is_store};
 use rustc_hash::FxHashMap as HashMap;
-
-/// The boundary width of an axis: how many of its first indices, and how many of its last ones, are
-/// not in the interior.
-pub type BoundaryWidth = (i64, i64);
+use std::rc::Rc;
 
 /// The greatest boundary width. An operation that would need a wider boundary is no test for an
 /// edge.
@@ -40,13 +39,15 @@ pub struct Interior {
     pub arrays: Vec<NodeId>,
     /// The boundary widths, one pair per axis.
     pub widths: Vec<BoundaryWidth>,
+    /// What was decided of the elements at the indices that stand for any, unless nothing was asked.
+    pub decided: Option<Rc<Decided>>,
 }
 
 impl Interior {
     /// Returns the fused group unchanged, with every element in the interior.
     pub fn whole(fused: &FusedGroup) -> Interior {
         let arrays = fused.items.iter().map(|it| it.node).collect();
-        Interior { arrays, widths: vec![(0, 0); fused.domain.len()] }
+        Interior { arrays, widths: vec![(0, 0); fused.domain.len()], decided: None }
     }
 
     /// Whether the elements are the program's own, because no operation was replaced.
@@ -72,16 +73,18 @@ impl Interior {
         let vars = g.sample_index(fused.domain.len());
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(g, it.node, &index)).collect();
-        let (inner, widths) = interior_of(g, &index, &fused.domain, &roots);
+        let decided = Rc::new(decide(g, &index, &fused.domain, &roots));
+        let (inner, widths) = (decided.inner(), decided.widths.clone());
         if inner == roots {
-            return Interior::whole(fused);
+            return Interior { decided: Some(decided), ..Interior::whole(fused) };
         }
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
         let mut array = |body: NodeId| {
             let lambda = g.close(&binders, body);
             g.add(Op::Generate(fused.domain.clone(), lambda))
         };
-        Interior { arrays: inner.into_iter().map(&mut array).collect(), widths }
+        let arrays = inner.into_iter().map(&mut array).collect();
+        Interior { arrays, widths, decided: Some(decided) }
     }
 }
 
@@ -97,8 +100,14 @@ pub fn interior_of(
     (roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect(), widths)
 }
 
+/// Finds the interior of elements of these values at `index`.
+pub fn decide(g: &mut Graph, index: &[NodeId], extents: &[NodeId], roots: &[NodeId]) -> Decided {
+    let (memo, widths) = decided(g, index, extents, roots);
+    Decided { index: index.to_vec(), roots: roots.to_vec(), memo, widths }
+}
+
 /// Returns a map from every node that becomes another one in the interior, and the boundary widths.
-pub fn decided(
+fn decided(
     g: &mut Graph,
     index: &[NodeId],
     extents: &[NodeId],

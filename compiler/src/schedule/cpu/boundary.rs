@@ -166,7 +166,7 @@ impl RowParts {
         roots: &[NodeId],
         cut: bool,
     ) -> Self {
-        let ranges = if cut { ranges::of(l, &fused.domain, index, roots) } else { Ranges::default() };
+        let ranges = if cut { ranges::of(l, fused, index, roots) } else { Ranges::default() };
         RowParts { ranges, roots: roots.to_vec() }
     }
 

@@ -22,6 +22,7 @@ use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId};
 use crate::scalar::Lit;
 use crate::schedule::boundary::interior::{BoundaryWidth, interior_of, question};
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -53,12 +54,13 @@ const MOST_NODES: usize = 300;
 
 /// Returns the ranges of the element `roots` at `index`. There are none if the element tests
 /// nothing.
-pub fn of(l: &mut LaunchContext, extents: &[NodeId], index: &[NodeId], roots: &[NodeId]) -> Ranges {
+pub fn of(l: &mut LaunchContext, fused: &FusedGroup, index: &[NodeId], roots: &[NodeId]) -> Ranges {
     let tests = |n: NodeId| question(&l.g, l.g.op(n)).is_some() || l.g.op(n).may_record(&l.g);
     if !l.g.reachable(roots.iter().copied()).into_iter().any(tests) {
         return Ranges::default();
     }
-    let (inner, widths) = interior_of(&mut l.g, index, extents, roots);
+    let (decided, extents) = (l.decided(fused, index, roots), &fused.domain[..]);
+    let (inner, widths) = (decided.inner(), decided.widths.clone());
     let (outer, own) = (index.len() - 1, widths[index.len() - 1]);
     let row = Row { index, extents, widths };
     let mut leaves = Vec::new();

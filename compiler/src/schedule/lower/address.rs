@@ -258,6 +258,9 @@ impl LaunchContext<'_, '_> {
     /// Returns the stride of an array along an axis.
     pub fn stride(&mut self, mem: Mem, axis: u8) -> Expr {
         let Mem::Array(i) = mem else { return Expr::int(1) };
+        if let Some(known) = self.signature.ins.get_index_of(&ScalarArg::Stride(i, axis)) {
+            return Expr::In(known as u32);
+        }
         let name = self.signature.arrays.get_index(i as usize).map_or("array", |a| a.1.name.as_str());
         let name = format!("s{axis}_{name}");
         Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)

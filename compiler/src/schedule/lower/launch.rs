@@ -7,13 +7,15 @@ use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type};
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::along::Along;
-use crate::schedule::boundary::interior::Interior;
+use crate::schedule::boundary::decided::Decided;
+use crate::schedule::boundary::interior::{Interior, decide};
 use crate::schedule::facts::{Accesses, Facts};
 use crate::schedule::groups::{self, FusedGroup, is_store};
 use crate::schedule::scheduler::{CodeSize, Scheduler, Scope};
 use crate::schedule::strategy::Strategy;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
+use std::rc::Rc;
 
 /// The state of a launch while its kernel is made.
 pub struct LaunchContext<'s, 'a> {
@@ -175,6 +177,13 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         let items = fused.items.iter().map(|it| it.node).collect();
         let (g, key) = (&mut self.g, (items, fused.domain.clone(), fused.sequential));
         self.interiors.entry(key).or_insert_with(|| Interior::of(g, fused)).clone()
+    }
+
+    /// Returns what the interior of a group's elements `roots` at `index` is. Strategies of both targets ask for it
+    /// at the same indices.
+    pub fn decided(&mut self, fused: &FusedGroup, index: &[NodeId], roots: &[NodeId]) -> Rc<Decided> {
+        let known = self.interior(fused).decided.filter(|of| of.is_of(index, roots));
+        known.unwrap_or_else(|| Rc::new(decide(&mut self.g, index, &fused.domain, roots)))
     }
 
     /// Whether an element of an item, or a step of a reduction or fold, may leave an error record.

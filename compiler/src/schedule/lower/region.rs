@@ -2,6 +2,7 @@
 //! lowered. A region remembers the values that its nodes have already, so that each node is
 //! computed once.
 
+use crate::core::graph::memo::Counts;
 use crate::core::{Graph, NodeId};
 use crate::kernel::{Expr, Stmt};
 use crate::schedule::unlikely::arms;
@@ -91,7 +92,7 @@ impl FromIterator<(NodeId, (Expr, u32))> for Values {
 /// The number of uses of each node in a region. It is 0 for a node that was not counted.
 #[derive(Default)]
 pub(in crate::schedule) struct Uses {
-    of: HashMap<NodeId, u32>,
+    of: Counts,
     /// The nodes that are used, in the order in which they were counted first.
     order: Vec<NodeId>,
     /// The unlikely selects among the first `sorted` of these nodes, by their condition.
@@ -102,16 +103,15 @@ pub(in crate::schedule) struct Uses {
 impl Uses {
     /// Counts one more use of a node, and returns the number of uses so far.
     pub(super) fn add(&mut self, n: NodeId) -> u32 {
-        let uses = self.of.entry(n).or_insert(0);
-        *uses += 1;
-        if *uses == 1 {
+        let uses = self.of.add(n);
+        if uses == 1 {
             self.order.push(n);
         }
-        *uses
+        uses
     }
 
     pub(in crate::schedule) fn of(&self, n: NodeId) -> u32 {
-        self.of.get(&n).copied().unwrap_or(0)
+        self.of.of(n)
     }
 
     /// Returns the unlikely selects with this condition that are used, in the order of nodes.

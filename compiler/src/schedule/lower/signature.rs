@@ -18,6 +18,9 @@ impl LaunchContext<'_, '_> {
             return Expr::Lit(l);
         }
         let id = self.scheduler.host.of(&self.g, n);
+        if let Some(known) = self.signature.ins.get_index_of(&ScalarArg::Host(id)) {
+            return Expr::In(known as u32);
+        }
         let name = match self.g.op(n) {
             Op::Turn => "turn".into(),
             Op::Param(i) => format!("in_{}", self.scheduler.f.params[*i as usize].name),
@@ -82,6 +85,9 @@ impl LaunchContext<'_, '_> {
     /// Returns the output array of an item.
     pub fn output(&mut self, it: &Item) -> Mem {
         let place = self.scheduler.destination(it);
+        if let Some(known) = self.signature.arrays.get_index_of(&Operand::Written(place)) {
+            return Mem::Array(known as u32);
+        }
         let name = match place {
             Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
             _ => format!("to_{}", self.array_name(it.node)),
@@ -93,15 +99,15 @@ impl LaunchContext<'_, '_> {
     /// Returns the input array that holds `x`.
     pub fn input(&mut self, x: NodeId) -> Mem {
         let place = self.scheduler.places[&x];
+        if let Some(known) = self.signature.arrays.get_index_of(&Operand::Read(place)) {
+            return Mem::Array(known as u32);
+        }
         let name = match place {
             Place::Param(_) => format!("a_{}", self.array_name(x)),
             _ => format!("from_{}", self.array_name(x)),
         };
         let used = ArrayUse { name, ty: self.g.ty(x), access: self.facts.accesses.access(x) };
-        let entry = self.signature.arrays.entry(Operand::Read(place));
-        let index = entry.index() as u32;
-        entry.or_insert(used);
-        Mem::Array(index)
+        Mem::Array(self.signature.arrays.insert_full(Operand::Read(place), used).0 as u32)
     }
 
     /// Returns the input arrays that are read at the element's own index only, among those that

@@ -98,8 +98,9 @@ fn seconds_of_thread() -> f64 {
 }
 
 /// The stages that a compilation of a package does not have: the language builds functions, and texts are read and
-/// written where someone asks for them.
-const BESIDE: [&str; 7] = ["build", "print", "parse", "print fused", "schedule cpu", "plan parse", "explain"];
+/// written where someone asks for them. The schedule finds the groups again.
+const BESIDE: [&str; 8] =
+    ["build", "print", "parse", "print fused", "groups", "schedule cpu", "plan parse", "explain"];
 
 /// What one stage took.
 #[derive(Clone)]

@@ -1,20 +1,22 @@
 //! Evaluates an element over symbols.
 
 use super::super::reuse;
+use super::places::Scope;
 use super::{Demand, Index, Needs, OF_ELEMENT};
 use crate::core::graph::marks::Visited;
+use crate::core::graph::memo::Found;
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Lambda, NodeId, Op, Var, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The evaluation of one element.
 struct Element<'d> {
     demand: &'d mut Demand,
+    /// What was found so far; the elements of computed arrays are in `elements`.
     needs: Needs,
-    /// The variables of the loops around the present node, those of the element first, each with
-    /// the number of its values if that is a constant.
-    scope: Vec<(Var, Option<i64>)>,
+    elements: Vec<(u32, f64)>,
+    /// The loops around the present node, those of the element first.
+    scope: Scope,
     /// The number of variables that belong to the element.
     of_element: usize,
     /// Whether the present node belongs to the sum of a matrix product, whose tiles take no slow
@@ -23,42 +25,59 @@ struct Element<'d> {
 }
 
 /// The symbols of an element's variables and of the nodes that were evaluated with them.
-#[derive(Clone, Default)]
-struct Env {
-    known: HashMap<NodeId, NodeId>,
-    walked: HashSet<NodeId>,
+struct Env<'o> {
+    known: Found,
+    walked: Visited,
+    /// Those of the function around this one.
+    outer: Option<&'o Env<'o>>,
+}
+
+impl Env<'_> {
+    fn inside<'o>(outer: Option<&'o Env<'o>>) -> Env<'o> {
+        Env { known: Found::begin(), walked: Visited::begin(), outer }
+    }
+
+    fn get(&self, n: NodeId) -> Option<NodeId> {
+        self.known.get(n).or_else(|| self.outer?.get(n))
+    }
 }
 
 impl Demand {
     /// Finds what an element needs.
     pub(super) fn evaluate(&mut self, number: u32) {
-        if self.needs[number as usize].is_some() {
+        if self.needs[number as usize].round == self.round {
             return;
         }
         let place = self.elements[number as usize];
+        let (mut scope, elements) = std::mem::take(&mut self.room);
         let free = place.1.iter().flat_map(|i| self.symbols.node(*i).free.iter());
-        let mut scope: Vec<(Var, Option<i64>)> = free.map(|v| (*v, None)).collect();
+        scope.extend(free.map(|v| (*v, None)));
         scope.sort_unstable();
         scope.dedup();
-        let of_element = scope.len();
-        let mut element =
-            Element { demand: self, needs: Needs::default(), scope, of_element, in_product: false };
-        element.of(place.0, &place.1, &mut Env::default());
-        let mut needs = element.needs;
-        if needs.elements.len() > 1 {
+        let (of_element, needs) = (scope.len(), Needs::default());
+        let mut element = Element { demand: self, needs, elements, scope, of_element, in_product: false };
+        element.of(place.0, &place.1, &mut Env::inside(None));
+        let Element { mut needs, mut elements, mut scope, .. } = element;
+        if elements.len() > 1 {
             let mut seen = Visited::begin();
-            needs.elements.sort_by(|a, b| b.1.total_cmp(&a.1));
-            needs.elements.retain(|of| seen.insert(of.0));
+            elements.sort_by(|a, b| b.1.total_cmp(&a.1));
+            elements.retain(|of| seen.insert(of.0));
         }
-        for (of, _) in &needs.elements {
+        for (of, _) in &elements {
             self.readers.entry(self.elements[*of as usize].0).or_default().push(number);
         }
-        self.needs[number as usize] = Some(needs);
+        needs.first = self.needed.len() as u32;
+        self.needed.append(&mut elements);
+        needs.end = self.needed.len() as u32;
+        needs.round = self.round;
+        self.needs[number as usize] = needs;
+        scope.clear();
+        self.room = (scope, elements);
     }
 
     /// Returns the symbol of a scalar that does not depend on an element.
     pub(super) fn closed_scalar(&mut self, n: NodeId) -> NodeId {
-        if let Some(known) = self.leaves.get(&n).or_else(|| self.closed.get(&n)) {
+        if let Some(known) = self.closed.get(&n) {
             return *known;
         }
         let made = match self.g.op(n).clone() {
@@ -95,7 +114,7 @@ impl Demand {
 
 impl Element<'_> {
     /// Adds what the element of an array, whose function is `env`'s to see, needs.
-    fn of(&mut self, array: NodeId, index: &[NodeId], env: &mut Env) {
+    fn of(&mut self, array: NodeId, index: &[NodeId], env: &mut Env<'_>) {
         let body = self.demand.body(array);
         self.needs.ready = self.needs.ready.max(body.ready);
         let op = self.demand.g.op(array);
@@ -126,7 +145,7 @@ impl Element<'_> {
     }
 
     /// Adds the read of an element.
-    fn read(&mut self, array: NodeId, index: &[NodeId], env: &mut Env) {
+    fn read(&mut self, array: NodeId, index: &[NodeId], env: &mut Env<'_>) {
         if !self.demand.g.is_closed(array) {
             return self.of(array, index, env);
         }
@@ -141,7 +160,7 @@ impl Element<'_> {
             false => self.repeated(index),
         };
         let element = self.demand.number((array, Index::from(index)));
-        self.needs.elements.push((element, repeated));
+        self.elements.push((element, repeated));
     }
 
     /// Whether an array is stored so that it takes its records out of the loop around the read
@@ -177,8 +196,8 @@ impl Element<'_> {
     }
 
     /// Evaluates a function's body.
-    fn apply(&mut self, lambda: &Lambda, args: &[NodeId], env: &Env) {
-        let mut inner = Env { known: env.known.clone(), walked: HashSet::default() };
+    fn apply(&mut self, lambda: &Lambda, args: &[NodeId], env: &Env<'_>) {
+        let mut inner = Env::inside(Some(env));
         for ((var, ty), arg) in lambda.params.iter().zip(args) {
             if let Some(n) = self.demand.g.find(&Op::Var(*var, *ty)) {
                 inner.known.insert(n, *arg);
@@ -188,10 +207,10 @@ impl Element<'_> {
     }
 
     /// Adds all reads of a scalar.
-    fn walk(&mut self, root: NodeId, env: &mut Env) {
+    fn walk(&mut self, root: NodeId, env: &mut Env<'_>) {
         let mut stack = vec![root];
         while let Some(n) = stack.pop() {
-            if self.demand.g.is_closed(n) || !env.walked.insert(n) {
+            if self.demand.g.is_closed(n) || !env.walked.insert(n.0) {
                 continue;
             }
             let op = self.demand.g.op(n).clone();
@@ -204,7 +223,7 @@ impl Element<'_> {
                     self.demand.needs_contents |= may_loop;
                     if may_loop && self.demand.content(*x).loops {
                         let element = self.demand.number((*x, Index::from(&symbols[..])));
-                        self.needs.elements.push((element, f64::INFINITY));
+                        self.elements.push((element, f64::INFINITY));
                     } else {
                         self.read(*x, &symbols, env);
                     }
@@ -241,7 +260,7 @@ impl Element<'_> {
     }
 
     /// Adds the reads of a loop over arrays inside of the element.
-    fn nested(&mut self, arrays: &[NodeId], env: &mut Env) {
+    fn nested(&mut self, arrays: &[NodeId], env: &mut Env<'_>) {
         let outer = self.scope.len();
         let rank = arrays.iter().map(|x| self.demand.rank(*x)).max().unwrap_or(0);
         // the variables of the loops around this one are taken
@@ -267,14 +286,21 @@ impl Element<'_> {
     }
 
     /// Returns the array that a view is taken of, and the indices there.
-    fn source(&mut self, view: NodeId, index: &[NodeId], env: &mut Env) -> Option<(NodeId, Index)> {
+    fn source(&mut self, view: NodeId, index: &[NodeId], env: &mut Env<'_>) -> Option<(NodeId, Index)> {
         let mut index = Index::from(index);
         let src = match *self.demand.g.op(view) {
             Op::Slice { src, axis, start, stride, .. } => {
                 let [start, stride] = [start, stride].map(|n| self.symbol(n, env));
                 let i = &mut index[usize::from(axis)];
-                let step = self.demand.index_op(BinaryOp::Mul, *i, stride);
-                *i = self.demand.index_op(BinaryOp::Add, start, step);
+                let is = |of: &Demand, n: NodeId, k: i64| of.symbols.as_lit(n) == Some(Lit::i64(k));
+                let step = match is(self.demand, stride, 1) {
+                    true => self.demand.linear(*i),
+                    false => self.demand.index_op(BinaryOp::Mul, *i, stride),
+                };
+                *i = match is(self.demand, start, 0) {
+                    true => step,
+                    false => self.demand.index_op(BinaryOp::Add, start, step),
+                };
                 src
             }
             Op::Reverse(src, axis) => {
@@ -305,13 +331,13 @@ impl Element<'_> {
         Some((src, index))
     }
 
-    fn extent(&mut self, array: NodeId, axis: u8, env: &mut Env) -> NodeId {
+    fn extent(&mut self, array: NodeId, axis: u8, env: &mut Env<'_>) -> NodeId {
         let n = extent(&mut self.demand.g, array, axis);
         self.symbol(n, env)
     }
 
     /// Returns the value of an element as a symbol.
-    fn value(&mut self, array: NodeId, index: &[NodeId], env: &mut Env) -> NodeId {
+    fn value(&mut self, array: NodeId, index: &[NodeId], env: &mut Env<'_>) -> NodeId {
         if let Some(leaf) = self.demand.leaves.get(&array) {
             return self.demand.symbols.add(Op::At(*leaf, index.to_vec()));
         }
@@ -323,12 +349,12 @@ impl Element<'_> {
     }
 
     /// Returns the symbol of a scalar.
-    fn symbol(&mut self, n: NodeId, env: &mut Env) -> NodeId {
+    fn symbol(&mut self, n: NodeId, env: &mut Env<'_>) -> NodeId {
         if self.demand.g.is_closed(n) {
             return self.demand.closed_scalar(n);
         }
-        if let Some(known) = env.known.get(&n) {
-            return *known;
+        if let Some(known) = env.get(n) {
+            return known;
         }
         let op = self.demand.g.op(n).clone();
         let made = match &op {

@@ -1,9 +1,9 @@
 //! The elements that some elements need.
 
-use crate::core::{MAX_RANK, NodeId};
+use crate::core::{MAX_RANK, NodeId, Var};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 /// The indices of an element, one for each axis of its array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,25 +56,38 @@ impl Deref for Index {
 /// One element of an array: the array and its indices.
 pub type Place = (NodeId, Index);
 
+/// The variables of loops, each with the number of its values if that is a constant.
+pub type Scope = Vec<(Var, Option<i64>)>;
+
 /// What an element needs.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Needs {
-    /// The numbers of elements of computed arrays, each with how often it is computed again because the
-    /// loops around the read have more indices than the array.
-    pub elements: Vec<(u32, f64)>,
+    /// The round in which it was found; 0 if it is not known.
+    pub round: u32,
+    /// Where the elements of computed arrays begin and end in the list of these.
+    pub first: u32,
+    pub end: u32,
     /// The number of elements of stored arrays.
-    pub loads: usize,
+    pub loads: u32,
     /// The number of launches that must come before: those that compute what is read.
     pub ready: u32,
 }
 
+impl Needs {
+    /// The elements of computed arrays, as positions in the list.
+    pub fn elements(self) -> Range<usize> {
+        self.first as usize..self.end as usize
+    }
+}
+
 /// The elements of one array that are needed.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct OfArray {
-    /// The indices of each, in the order in which they were found.
-    pub places: Vec<Index>,
-    /// The number of the first of them.
-    pub(super) first: u32,
+    /// How many they are.
+    pub count: u32,
+    /// The positions of the first and the last one in [`Places::numbers`].
+    first: u32,
+    last: u32,
     /// How often they are computed again in loops around their reads.
     pub repeated: f64,
 }
@@ -85,6 +98,8 @@ pub struct Places {
     pub(super) by_array: IndexMap<NodeId, OfArray, FxBuildHasher>,
     /// The numbers of the elements, which are theirs until an array is stored.
     pub(super) numbers: Vec<u32>,
+    /// For each of them the position of the next one of the same array.
+    next: Vec<u32>,
     /// The number of elements of stored arrays.
     pub(super) loads: usize,
     /// The number of launches that must come before these elements can be computed.
@@ -103,8 +118,8 @@ impl Places {
     }
 
     /// The arrays, each with the number of its elements.
-    pub fn iter(&self) -> impl Iterator<Item = (NodeId, usize)> {
-        self.by_array.iter().map(|(x, of)| (*x, of.places.len()))
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, u32)> {
+        self.by_array.iter().map(|(x, of)| (*x, of.count))
     }
 
     /// The arrays, each with how often an element is computed again in loops around its reads.
@@ -112,16 +127,32 @@ impl Places {
         self.by_array.iter().map(|(x, of)| (*x, of.repeated))
     }
 
+    /// The number of the first of an array's elements.
+    pub(super) fn first(&self, of: &OfArray) -> Option<u32> {
+        (of.count > 0).then(|| self.numbers[of.first as usize])
+    }
+
+    /// The numbers of an array's elements, in the order in which they were found.
+    pub(super) fn of(&self, of: &OfArray) -> impl Iterator<Item = u32> + Clone {
+        let first = (of.count > 0).then_some(of.first);
+        let last = of.last;
+        let all = std::iter::successors(first, move |at| (*at != last).then(|| self.next[*at as usize]));
+        all.map(|at| self.numbers[at as usize])
+    }
+
     /// Adds an element, or another read of one that is among these already.
-    pub(super) fn insert(&mut self, number: u32, place: &Place, repeated: f64, is_new: bool) {
-        let of = self.by_array.entry(place.0).or_default();
+    pub(super) fn insert(&mut self, number: u32, array: NodeId, repeated: f64, is_new: bool) {
+        let of = self.by_array.entry(array).or_default();
         of.repeated = of.repeated.max(repeated);
         if is_new {
-            if of.places.is_empty() {
-                of.first = number;
+            let at = self.numbers.len() as u32;
+            match of.count {
+                0 => of.first = at,
+                _ => self.next[of.last as usize] = at,
             }
-            of.places.push(place.1);
+            (of.last, of.count) = (at, of.count + 1);
             self.numbers.push(number);
+            self.next.push(at);
         }
     }
 }

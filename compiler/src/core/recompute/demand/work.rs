@@ -21,8 +21,8 @@ impl Demand {
         if let Some(known) = self.costs.get(&array) {
             return *known;
         }
-        let index = places.by_array.get(&array).and_then(|of| of.places.first());
-        index.map_or(0.0, |index| self.cost_at((array, *index)))
+        let first = places.by_array.get(&array).and_then(|of| places.first(of));
+        first.map_or(0.0, |number| self.cost_at(self.elements[number as usize]))
     }
 
     fn cost_at(&mut self, place: Place) -> f64 {
@@ -45,8 +45,8 @@ impl Demand {
         let mut cost = places.loads as f64;
         for (x, count) in places.iter() {
             cost += match stored == Some(x) {
-                true => count as f64,
-                false => self.body(x).cost * count as f64,
+                true => f64::from(count),
+                false => self.body(x).cost * f64::from(count),
             };
         }
         cost
@@ -55,9 +55,11 @@ impl Demand {
     /// Returns whether the elements that one of `root` needs, which are `places`, take more work than the law of work
     /// allows.
     pub fn is_too_much(&mut self, root: NodeId, places: &Places) -> bool {
-        let several = places.by_array.values().filter(|of| of.places.len() > 1);
-        let most_again =
-            |of: &OfArray| reuse::most_again(&self.symbols, &mut self.forms.borrow_mut(), &of.places);
+        let several = places.by_array.values().filter(|of| of.count > 1);
+        let most_again = |of: &OfArray| {
+            let forms = &mut self.forms.borrow_mut();
+            reuse::most_again(&self.symbols, forms, self.places_of(places, of))
+        };
         let most = several.map(most_again).reduce(f64::min);
         let Some(most) = most else { return false };
         let cost = match self.costs.get(&root) {
@@ -73,11 +75,9 @@ impl Demand {
     fn cost_once(&self, places: &Places) -> f64 {
         let mut cost = 0.0;
         for (x, of) in &places.by_array {
-            if of.places.is_empty() {
-                continue;
-            }
-            let needs = self.needs[of.first as usize].as_ref();
-            cost += needs.map_or(0, |needs| needs.loads + needs.elements.len()) as f64;
+            let Some(first) = places.first(of) else { continue };
+            let needs = self.needs_of(first);
+            cost += (needs.loads as usize + needs.elements().len()) as f64;
             cost += self.bodies.get(x).map_or(0.0, |body| body.cost);
         }
         cost

@@ -1,0 +1,32 @@
+//! What is decided of a group's elements once, for its facts and for the strategies of both targets.
+
+use crate::core::NodeId;
+use rustc_hash::FxHashMap as HashMap;
+
+/// The boundary width of an axis: how many of its first indices, and how many of its last ones, are
+/// not in the interior.
+pub type BoundaryWidth = (i64, i64);
+
+/// What the interior of elements is.
+pub struct Decided {
+    /// The indices of an element.
+    pub index: Vec<NodeId>,
+    /// Its values there.
+    pub roots: Vec<NodeId>,
+    /// The nodes that become others in the interior.
+    pub memo: HashMap<NodeId, NodeId>,
+    /// The boundary widths within which they do.
+    pub widths: Vec<BoundaryWidth>,
+}
+
+impl Decided {
+    /// Whether it is that of elements of these values at `index`.
+    pub fn is_of(&self, index: &[NodeId], roots: &[NodeId]) -> bool {
+        self.index == index && self.roots == roots
+    }
+
+    /// The values in the interior.
+    pub fn inner(&self) -> Vec<NodeId> {
+        self.roots.iter().map(|n| self.memo.get(n).copied().unwrap_or(*n)).collect()
+    }
+}
