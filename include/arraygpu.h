@@ -291,9 +291,13 @@ typedef struct agpu_launch_time {
      */
     double seconds;
     /**
+     * The class of its sizes in tuning files, such as "2^20"; "" on a CPU. NULL from earlier libraries.
+     */
+    const char *sizes;
+    /**
      * All 0.
      */
-    uint64_t reserved[4];
+    uint64_t reserved[3];
 } agpu_launch_time;
 
 /**

@@ -13,6 +13,7 @@ pub mod parse;
 pub mod policy;
 pub mod print;
 mod profit;
+pub mod tuning;
 
 use crate::core::{TILE, Type};
 use crate::scalar::Ty;
