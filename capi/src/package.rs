@@ -123,8 +123,8 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     let plans_text = unsafe { text(module.plans, length) };
     let plans_text =
         plans_text.map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
-    let plans =
-        blocks(plans_text, "plan").map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
+    let plans = blocks(plans_text, "plan")
+        .map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
     let level = level()?;
     let kernels = table(module, level);
     // SAFETY: the caller guarantees this.

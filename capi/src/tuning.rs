@@ -71,8 +71,8 @@ pub(crate) type Tuned = Arc<Vec<Choices>>;
 /// What a package knows of tuning files.
 #[derive(Default)]
 pub(crate) struct Tuning {
-    /// The texts from which its key is made.
-    texts: [&'static str; 2],
+    /// The texts from which its key is made; none if it was compiled in this process.
+    texts: Option<[&'static str; 2]>,
     /// Where a file beside the package's library may lie.
     places: Vec<PathBuf>,
     beside: OnceLock<Option<Source>>,
@@ -90,14 +90,18 @@ impl Tuning {
         let beside = |path: PathBuf| path.with_file_name(format!("{name}.tuning"));
         let mut places: Vec<PathBuf> = library.into_iter().chain(whole).map(beside).collect();
         places.dedup();
-        Tuning { texts, places, ..Tuning::default() }
+        Tuning { texts: Some(texts), places, ..Tuning::default() }
     }
 
     /// Returns what was measured for a package on a device, if anything.
     #[inline]
     pub fn on(&self, package: &str, images: &Images, device: &CStr) -> Option<Tuned> {
         let now = CHANGES.load(Ordering::Acquire);
-        if self.without.load(Ordering::Relaxed) == now { None } else { self.look(package, images, device, now) }
+        if self.without.load(Ordering::Relaxed) == now {
+            None
+        } else {
+            self.look(package, images, device, now)
+        }
     }
 
     fn look(&self, package: &str, images: &Images, device: &CStr, now: usize) -> Option<Tuned> {
@@ -113,11 +117,15 @@ impl Tuning {
 
     /// Goes through the files. If there are some and none is right, this is noted.
     fn find(&self, package: &str, images: &Images, device: &CStr, now: usize) -> Option<Vec<Choices>> {
+        let Some([plans, gpu]) = self.texts else {
+            self.without.store(now, Ordering::Relaxed);
+            return None;
+        };
         let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
         let beside = || self.places.iter().find(|path| path.exists()).and_then(|path| read_or_note(path));
         let beside = self.beside.get_or_init(beside).as_ref();
         let sources = loaded.iter().chain(of_environment()).chain(beside);
-        let (key, device) = (key(self.texts[0], self.texts[1]), device.to_string_lossy());
+        let (key, device) = (key(plans, gpu), device.to_string_lossy());
         // the reason of the section that is nearest to being right
         let mut why: Option<(u8, String)> = None;
         let mut is_there = false;

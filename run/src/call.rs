@@ -75,8 +75,14 @@ impl<'a> Device<'a> {
         let (times, mut count) = (self.runtime.launch_times.ok_or_else(older)?, 0);
         // SAFETY: the out-pointer is to a local, and there is no room for times.
         self.runtime.check(unsafe { times(self.context, null_mut(), 0, &mut count) })?;
-        let none =
-            AgpuLaunchTime { kernel: null(), variant: null(), start: 0.0, seconds: 0.0, sizes: null(), reserved: [0; 3] };
+        let none = AgpuLaunchTime {
+            kernel: null(),
+            variant: null(),
+            start: 0.0,
+            seconds: 0.0,
+            sizes: null(),
+            reserved: [0; 3],
+        };
         let mut room = vec![none; count as usize];
         // SAFETY: there is room for as many.
         self.runtime.check(unsafe { times(self.context, room.as_mut_ptr(), count, &mut count) })?;

@@ -93,7 +93,8 @@ impl Package {
         let text = |text: *const c_char, length: i64| {
             let length = usize::try_from(length).map_err(|_| none())?;
             // SAFETY: the module has that many bytes there, by the contract of the C ABI.
-            std::str::from_utf8(unsafe { std::slice::from_raw_parts(text.cast(), length) }).map_err(|_| none())
+            std::str::from_utf8(unsafe { std::slice::from_raw_parts(text.cast(), length) })
+                .map_err(|_| none())
         };
         Ok([text(module.plans, module.plans_length)?, text(module.gpu, module.gpu_length)?])
     }

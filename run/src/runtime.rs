@@ -113,9 +113,9 @@ impl Runtime {
 
     /// Loads a tuning file.
     pub fn load_tuning(&self, path: &Path) -> Result<()> {
-        let load = self.tuning_load.ok_or_else(|| {
-            failure("this libarraygpu knows no tuning files; install a newer one")
-        })?;
+        let load = self
+            .tuning_load
+            .ok_or_else(|| failure("this libarraygpu knows no tuning files; install a newer one"))?;
         let text = CString::new(path.as_os_str().as_bytes())
             .map_err(|_| failure(format!("{}: a NUL in the path", path.display())))?;
         // SAFETY: it is a C string that lives during the call.

@@ -85,8 +85,7 @@ pub fn run(arguments: &Arguments, print: &mut dyn FnMut(&str)) -> Result<()> {
         )));
     }
     let [plans, gpu_text] = package.texts()?;
-    let kernels =
-        gpu::parse(gpu_text).map_err(|e| failure(format!("{}: {}", package.name, e.message)))?;
+    let kernels = gpu::parse(gpu_text).map_err(|e| failure(format!("{}: {}", package.name, e.message)))?;
     let section = Section {
         device: device.name.trim().into(),
         package: package.name.clone(),
@@ -200,7 +199,8 @@ fn tuned(
 
 /// Puts what was measured in place of what a section says of the same kernels and sizes.
 fn add(section: &mut Section, spots: &[Spot]) {
-    let is_measured = |l: &Line| spots.iter().any(|s| s.kernel == l.kernel && Some(&s.sizes) == l.sizes.as_ref());
+    let is_measured =
+        |l: &Line| spots.iter().any(|s| s.kernel == l.kernel && Some(&s.sizes) == l.sizes.as_ref());
     section.lines.retain(|line| !is_measured(line));
     section.replace(spots.iter().filter_map(|s| s.line.clone()).collect());
 }
@@ -231,6 +231,9 @@ fn text(tuned: &Tuned) -> String {
         for (name, t, word) in rows {
             let line = format!("    {name:width$}  {}  {word}", us(t));
             let _ = writeln!(out, "{}", line.trim_end());
+        }
+        if spot.hopeless > 0 {
+            let _ = writeln!(out, "    {} more, slower by far", spot.hopeless);
         }
     }
     for remark in &tuned.remarks {

@@ -12,8 +12,10 @@ use std::path::PathBuf;
 
 /// How much faster than the launch policy's choice a variant has to be, so that a file names it.
 pub const LEAST_GAIN: f64 = 1.02;
-/// A variant that takes so many times as long as the policy's choice is measured no further.
+/// A variant with which the launches of the first call take so many times as long as the policy's, and so many seconds
+/// more, is not measured.
 const HOPELESS: f64 = 3.0;
+const SHORT: f64 = 20e-6;
 
 /// What was measured of one kernel for one class of sizes.
 pub struct Spot {
@@ -27,6 +29,8 @@ pub struct Spot {
     pub policy: Times,
     /// Times of a call with each other variant, the fastest first.
     pub others: Vec<(Runs, Times)>,
+    /// How many variants are slower by far.
+    pub hopeless: usize,
     /// What the file says, if something is faster than the policy's choice.
     pub line: Option<Line>,
 }
@@ -55,8 +59,29 @@ pub struct Tuner<'a> {
     pub repetitions: u32,
 }
 
-/// The variants that ran in a call, for each kernel and class of sizes.
-type Ran = BTreeMap<(String, SizeClass), Vec<String>>;
+/// A kernel and a class of sizes.
+type Key = (String, SizeClass);
+
+/// The launches of a call.
+#[derive(Default)]
+struct Ran {
+    variants: BTreeMap<Key, Vec<String>>,
+    /// The time of all of them.
+    seconds: f64,
+}
+
+/// What can run in place of the policy's choice.
+#[derive(Default)]
+struct Candidates {
+    runs: Vec<Runs>,
+    hopeless: usize,
+}
+
+/// Whether something is faster than the policy's choice, and not by chance: no batch with it was as slow as the
+/// policy's usual ones, and no batch of the policy's as fast as the usual ones with it.
+fn is_faster(policy: &Times, other: &Times) -> bool {
+    policy.median >= LEAST_GAIN * other.median && other.most < policy.median && other.median < policy.least
+}
 
 impl Tuner<'_> {
     /// Lets calls run these variants; without any, what the policy chooses.
@@ -74,11 +99,13 @@ impl Tuner<'_> {
         self.device.profile(true)?;
         let done = call.again().and_then(|()| self.device.launch_times());
         self.device.profile(false)?;
-        let mut ran = Ran::new();
-        for Launch { kernel, variant, sizes, .. } in done? {
-            let sizes = SizeClass::parse(&sizes)
-                .map_err(|_| failure("this libarraygpu does not tell sizes of launches; install a newer one"))?;
-            let variants = ran.entry((kernel, sizes)).or_default();
+        let mut ran = Ran::default();
+        for Launch { kernel, variant, sizes, seconds, .. } in done? {
+            let sizes = SizeClass::parse(&sizes).map_err(|_| {
+                failure("this libarraygpu does not tell sizes of launches; install a newer one")
+            })?;
+            ran.seconds += seconds;
+            let variants = ran.variants.entry((kernel, sizes)).or_default();
             if !variants.contains(&variant) {
                 variants.push(variant);
             }
@@ -97,9 +124,15 @@ impl Tuner<'_> {
         self.load(&[])?;
         warm_up(self.device, || call.again())?;
         let (mut spots, mut lines) = (Vec::new(), Vec::new());
-        for ((kernel, sizes), runs) in candidates {
-            let own = own.get(&(kernel.clone(), sizes.clone())).cloned().unwrap_or_default();
-            let spot = self.spot(call, kernel, sizes, own, runs, &lines)?;
+        for (key, candidates) in candidates {
+            let own = own.variants.get(&key).cloned().unwrap_or_default();
+            // the one that the policy chose, without what is launched behind it
+            let first =
+                kernels.iter().flat_map(|k| &k.variants).filter(|v| v.is_first() && own.contains(&v.entry));
+            let mut first: Vec<&str> = first.map(|v| v.entry.as_str()).collect();
+            first.dedup();
+            let forced = if let [entry] = first[..] { Some(Runs::Variant(entry.into())) } else { None };
+            let spot = self.spot(call, key, (own, forced), candidates, &lines)?;
             lines.extend(spot.line.clone());
             spots.push(spot);
         }
@@ -114,8 +147,8 @@ impl Tuner<'_> {
         kernels: &[&GpuKernel],
         (own, wanted): (&Ran, &[String]),
         remarks: &mut Vec<String>,
-    ) -> Result<BTreeMap<(String, SizeClass), Vec<Runs>>> {
-        let mut found: BTreeMap<(String, SizeClass), Vec<Runs>> = BTreeMap::new();
+    ) -> Result<BTreeMap<Key, Candidates>> {
+        let mut found: BTreeMap<Key, Candidates> = BTreeMap::new();
         for kernel in kernels {
             let line = |runs| Line { kernel: kernel.name.clone(), sizes: None, runs, note: String::new() };
             for v in kernel.variants.iter().filter(|v| v.is_first()) {
@@ -127,36 +160,41 @@ impl Tuner<'_> {
                     remarks.push(format!("{} gives other bits and is left out: please report it", v.entry));
                     continue;
                 }
-                for (spot, variants) in ran.into_iter().filter(|((k, _), _)| *k == kernel.name) {
-                    let is_own = own.get(&spot).is_some_and(|own| *own == variants);
-                    if variants.contains(&v.entry) && !is_own {
-                        let list = found.entry(spot).or_default();
-                        if !list.contains(&runs) {
-                            list.push(runs.clone());
-                        }
+                let is_hopeless = ran.seconds > HOPELESS * own.seconds + SHORT;
+                for (key, variants) in ran.variants.into_iter().filter(|((k, _), _)| *k == kernel.name) {
+                    let is_own = own.variants.get(&key) == Some(&variants);
+                    let candidates = found.entry(key).or_default();
+                    if !variants.contains(&v.entry) || is_own || candidates.runs.contains(&runs) {
+                        continue;
+                    }
+                    match is_hopeless {
+                        true => candidates.hopeless += 1,
+                        false => candidates.runs.push(runs.clone()),
                     }
                 }
             }
-            let of_kernel = |ran: &Ran| ran.keys().any(|(k, _)| *k == kernel.name);
+            let of_kernel = |ran: &Ran| ran.variants.keys().any(|(k, _)| *k == kernel.name);
             if of_kernel(own) && !of_kernel(&self.ran(call, &[line(Runs::Others)])?) {
-                for spot in own.keys().filter(|(k, _)| *k == kernel.name) {
-                    found.entry(spot.clone()).or_default().push(Runs::Others);
+                for spot in own.variants.keys().filter(|(k, _)| *k == kernel.name) {
+                    found.entry(spot.clone()).or_default().runs.push(Runs::Others);
                 }
             }
         }
+        found.retain(|_, candidates| !candidates.runs.is_empty());
         Ok(found)
     }
 
-    /// Measures what can run for one kernel and one class of sizes, given what was chosen before.
+    /// Measures what can run for one kernel and one class of sizes, given what was chosen before. The policy's choice is
+    /// `forced` by a line, too, if it is one variant: the host finds a variant of a line sooner than one without.
     fn spot(
         &self,
         call: &Call,
-        kernel: String,
-        sizes: SizeClass,
-        own: Vec<String>,
-        runs: Vec<Runs>,
+        (kernel, sizes): Key,
+        (own, forced): (Vec<String>, Option<Runs>),
+        candidates: Candidates,
         before: &[Line],
     ) -> Result<Spot> {
+        let Candidates { runs, hopeless } = candidates;
         let line = |runs: &Runs, note| Line {
             kernel: kernel.clone(),
             sizes: Some(sizes.clone()),
@@ -164,19 +202,20 @@ impl Tuner<'_> {
             note,
         };
         let with = |runs: Option<&Runs>| [before, runs.map(|r| line(r, String::new())).as_slice()].concat();
-        let mut lists = vec![with(None)];
+        let policy = with(forced.as_ref());
+        let mut lists = vec![policy.clone()];
         lists.extend(runs.iter().map(|r| with(Some(r))));
         let mut all = self.measure(call, &lists)?.into_iter();
         let first = all.next().ok_or_else(|| failure("nothing was measured"))?;
         let mut others: Vec<(Runs, Times)> = runs.into_iter().zip(all).collect();
         others.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
+        let (kernel_name, class) = (kernel.clone(), sizes.clone());
         let mut spot =
-            Spot { kernel: kernel.clone(), sizes: sizes.clone(), own, policy: first, others, line: None };
-        let is_faster = |policy: &Times, other: &Times| policy.median >= LEAST_GAIN * other.median;
+            Spot { kernel: kernel_name, sizes: class, own, policy: first, others, hopeless, line: None };
         let best = spot.others.first().filter(|(_, t)| is_faster(&spot.policy, t)).map(|(r, _)| r.clone());
         // the fastest of several was lucky, perhaps: it has to be faster once more
         if let Some(best) = best {
-            let [policy, other] = self.compare(call, [&with(None), &with(Some(&best))])?;
+            let [policy, other] = self.compare(call, [&policy, &with(Some(&best))])?;
             if is_faster(&policy, &other) {
                 let own = if spot.own.is_empty() { "others".to_string() } else { spot.own.join(", ") };
                 let us = |t: &Times| format!("{:.2} us", t.median * 1e6);
@@ -196,13 +235,9 @@ impl Tuner<'_> {
     fn measure(&self, call: &Call, lists: &[Vec<Line>]) -> Result<Vec<Times>> {
         let again = || call.again();
         let mut seconds: Vec<Vec<f64>> = vec![Vec::new(); lists.len()];
-        for turn in 0..self.repetitions {
+        for _ in 0..self.repetitions {
             for (i, list) in lists.iter().enumerate() {
                 let known = seconds[i].last().copied();
-                let policy = seconds[0].first().copied();
-                if known.zip(policy).is_some_and(|(known, policy)| known > HOPELESS * policy) && turn > 0 {
-                    continue;
-                }
                 self.load(list)?;
                 // the first call reads the file and loads code
                 run(self.device, 1, again)?;
@@ -214,5 +249,21 @@ impl Tuner<'_> {
             }
         }
         Ok(seconds.into_iter().map(times).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Times, is_faster};
+
+    #[test]
+    fn what_varies_more_than_it_gains_is_not_faster() {
+        let times = |least, median, most| Times { median, least, most };
+        let policy = times(11.0, 12.5, 13.2);
+        assert!(is_faster(&policy, &times(9.0, 10.0, 12.0)));
+        // a batch of the policy's was as fast, one of the other's as slow
+        assert!(!is_faster(&policy, &times(9.0, 11.1, 12.0)));
+        assert!(!is_faster(&policy, &times(9.0, 10.0, 12.6)));
+        assert!(!is_faster(&times(10.0, 10.0, 10.0), &times(9.9, 9.9, 9.9)));
     }
 }

@@ -1,4 +1,4 @@
-//! `arraygpu-tune` from end to end, on the fake driver of capi's tests: each launch takes it a millisecond of the
+//! `arraygpu-tune` from end to end, on the fake driver of capi's tests: each launch takes it eight milliseconds of the
 //! host's time, so a product by two launches is slower than by one.
 
 mod common;
@@ -7,8 +7,7 @@ use common::{Ran, Tree};
 use std::path::Path;
 use std::process::Command;
 
-const CALL: [&str; 4] =
-    ["libproducts.so", "reversed_product", "a=random:1:64x4096", "b=random:2:64x4096"];
+const CALL: [&str; 4] = ["libproducts.so", "reversed_product", "a=random:1:64x4096", "b=random:2:64x4096"];
 
 /// Builds the fake driver into the tree's `lib`; false without a C compiler.
 fn fake(tree: &Tree) -> bool {
@@ -30,7 +29,7 @@ fn variants(tree: &Tree, variables: &[(&str, &str)]) -> (Vec<String>, serde_json
 }
 
 fn on_fake(tree: &Tree, program: &str, words: &[&str], variables: &[(&str, &str)]) -> Ran {
-    let fixed = [("ARRAYGPU_DEVICE", "cuda"), ("FAKE_CUDA", "pause=1,eager=1"), ("ARRAYGPU_CACHE", "off")];
+    let fixed = [("ARRAYGPU_DEVICE", "cuda"), ("FAKE_CUDA", "pause=8,eager=1"), ("ARRAYGPU_CACHE", "off")];
     tree.run_program(program, words, &[&fixed[..], variables].concat())
 }
 
@@ -74,8 +73,11 @@ fn tuning_from_the_command_line() {
         "the tuning file other.tuning is ignored: it was measured on Fake GPU 7, not on Fake GPU 0"
     );
     // several calls; those that fail say why, and other sections of the file stay
-    std::fs::write(tree.path("calls.txt"), format!("# two\n{}\n{} a=zero:1 b=zero:1\n", CALL[1..].join(" "), CALL[1]))
-        .unwrap();
+    std::fs::write(
+        tree.path("calls.txt"),
+        format!("# two\n{}\n{} a=zero:1 b=zero:1\n", CALL[1..].join(" "), CALL[1]),
+    )
+    .unwrap();
     let words = ["libproducts.so", "--calls", "calls.txt", "-o", "other.tuning", "--repetitions", "3"];
     let ran = on_fake(&tree, "arraygpu-tune", &words, &[]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);

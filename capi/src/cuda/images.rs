@@ -175,8 +175,8 @@ impl Images {
         let text: &'static [u8] = unsafe { std::slice::from_raw_parts(module.gpu.cast(), length) };
         let launches = std::str::from_utf8(text).map_err(|e| e.to_string());
         let read = launches.and_then(|t| Ok((t, blocks(t, "gpu").map_err(|e| e.to_string())?)));
-        let (launches, kernels) = read
-            .map_err(|e| error(MODULE, format!("{name}: the launches for GPUs cannot be read: {e}")))?;
+        let (launches, kernels) =
+            read.map_err(|e| error(MODULE, format!("{name}: the launches for GPUs cannot be read: {e}")))?;
         if usize::try_from(module.kernels) != Ok(kernels.len()) {
             fail!(MODULE, "{name}: {} kernels, but launches for {}", module.kernels, kernels.len());
         }

@@ -196,7 +196,9 @@ impl GpuKernel {
     ) -> Option<usize> {
         let fits = |v: &GpuVariant| v.fits(space, steps, device, &array, &writes_an_input);
         let measured = preferred.iter().copied().find(|at| {
-            self.variants.get(*at).is_some_and(|v| v.has_acceptable_scratch(space.extents, space.inner_length) && fits(v))
+            self.variants
+                .get(*at)
+                .is_some_and(|v| v.has_acceptable_scratch(space.extents, space.inner_length) && fits(v))
         });
         let may = |v: &GpuVariant| fits(v) && v.is_profitable(space.extents, space.inner_length, device);
         measured.or_else(|| self.variants.iter().position(may))

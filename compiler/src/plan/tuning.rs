@@ -24,7 +24,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// The first line of a section: the version of the format.
 const HEAD: &str = "arraygpu tuning 1";
-/// The most variants of a kernel that a section names for the same sizes, and the most lines of a section.
+/// The most lines of a section.
 const MOST_LINES: usize = 1 << 16;
 
 /// What was measured on one device for one package.
@@ -183,6 +183,9 @@ pub fn parse(text: &str) -> Result<Vec<Section>> {
             continue;
         }
         if line == HEAD {
+            if sections.last().is_some_and(|before| before.package.is_empty()) {
+                return Err(bad("the section before has no device or no package"));
+            }
             let [device, package, key] = [(); 3].map(|()| String::new());
             sections.push(Section { device, package, key, lines: Vec::new() });
             continue;
@@ -221,7 +224,8 @@ pub fn parse(text: &str) -> Result<Vec<Section>> {
 /// Reads `KERNEL over SIZES runs VARIANT`.
 fn choice(line: &str, note: &str) -> std::result::Result<Line, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let (["over", sizes @ .., "runs", variant], kernel) = (words.get(1..).unwrap_or_default(), words[0]) else {
+    let (["over", sizes @ .., "runs", variant], kernel) = (words.get(1..).unwrap_or_default(), words[0])
+    else {
         return Err("expected `KERNEL over SIZES runs VARIANT`".into());
     };
     let sizes = match sizes {

@@ -35,7 +35,8 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
     let kernel = &gpu::parse(text).unwrap()[0];
     assert_eq!(kernel.to_string().trim(), text);
     let space = Space { extents: &[4096, 4096], inner_length: 4096 };
-    let chosen = |capability| kernel.choose(&space, 1, Device { capability, ..H100 }, |_| None, || false, &[]);
+    let chosen =
+        |capability| kernel.choose(&space, 1, Device { capability, ..H100 }, |_| None, || false, &[]);
     assert_eq!([80, 89, 90, 100, 120].map(chosen), [Some(1), Some(1), Some(0), Some(0), Some(1)]);
     // 264 blocks are resident at once: 1024 are nearly four rounds, 576 are two and a fifth
     let of = |n: u64| {

@@ -3,6 +3,8 @@
 use crate::plan::policy::Space;
 use std::fmt::{self, Display, Formatter};
 
+/// What stands for an index space without axes.
+const SCALAR: &str = "1";
 /// The most extents of an index space that a file has.
 const MOST_AXES: usize = 16;
 
@@ -40,7 +42,10 @@ impl SizeClass {
 
     /// Reads the words of a line: `2^10x2^12`, and what stands behind `of`.
     pub(super) fn read(extents: &str, inner: Option<&str>) -> Result<SizeClass, String> {
-        let extents = extents.split('x').map(power).collect::<Result<Vec<_>, _>>()?;
+        let extents = match extents {
+            SCALAR => Vec::new(),
+            _ => extents.split('x').map(power).collect::<Result<Vec<_>, _>>()?,
+        };
         if extents.len() > MOST_AXES {
             return Err(format!("{} extents; there are at most {MOST_AXES}", extents.len()));
         }
@@ -71,6 +76,9 @@ impl Display for SizeClass {
             Some(k) => write!(f, "2^{k}"),
             None => write!(f, "0"),
         };
+        if self.extents.is_empty() {
+            f.write_str(SCALAR)?;
+        }
         for (axis, p) in self.extents.iter().enumerate() {
             f.write_str(if axis > 0 { "x" } else { "" })?;
             power(f, p)?;

@@ -47,6 +47,10 @@ fn damaged_files_name_the_line() {
         (FILE.replace("2^26", "2^65"), "line 4: `2^65`: a power of two"),
         (FILE.replace("2^26", &["2^1"; 17].join("x")), "line 4: 17 extents"),
         (FILE.replace("of 2^20", "by 2^20"), "line 5: expected sizes"),
+        (
+            FILE.replace("package", "arraygpu tuning 1\npackage"),
+            "line 3: the section before has no device or no package",
+        ),
         ("arraygpu tuning 1\ndevice A\n".into(), "the file ends before the device or the package"),
     ] {
         let error = parse(&damaged).unwrap_err().to_string();
@@ -59,11 +63,11 @@ fn the_nearest_power_of_two_is_the_class() {
     let class = |extents: &[u64], inner| SizeClass::of(&space(extents, inner)).to_string();
     assert_eq!(class(&[1 << 26], 0), "2^26");
     assert_eq!(class(&[1000, 1_000_000], 3), "2^10x2^20 of 2^2");
-    assert_eq!(class(&[0, 1], 0), "0x2^0");
+    assert_eq!([class(&[0, 1], 0), class(&[], 0), class(&[], 5)], ["0x2^0", "1", "1 of 2^2"]);
     // 2^(1/2) is 1.414: 1448 / 1024 lies below it, 1449 / 1024 above
     assert_eq!([1448, 1449].map(|n| class(&[n], 0)), ["2^10", "2^11"]);
     assert_eq!(class(&[u64::MAX], 1 << 63), "2^64 of 2^63");
-    for text in ["2^10x2^20 of 2^2", "0x2^0", "2^64"] {
+    for text in ["2^10x2^20 of 2^2", "0x2^0", "2^64", "1", "1 of 2^2"] {
         assert_eq!(SizeClass::parse(text).unwrap().to_string(), text);
     }
     let class = SizeClass::parse("2^10 of 2^20").unwrap();
