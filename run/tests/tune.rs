@@ -58,8 +58,9 @@ fn tuning_from_the_command_line() {
     let (after, json) = variants(&tree, &[]);
     assert_eq!(after.len(), 1, "{after:?}");
     assert!(!before.contains(&after[0]) && json["tuning_problem"].is_null(), "{after:?}");
-    // measured once more, it says the same once
+    // measured once more, there is one line again; which of those with one launch is the fastest is chance
     tune(&[]);
+    let after = variants(&tree, &[]).0;
     // one of another device is ignored, and so is the one beside the library if the environment names none that is
     std::fs::write(tree.path("other.tuning"), text.replace("Fake GPU 0", "Fake GPU 7")).unwrap();
     let other = [("ARRAYGPU_TUNING", "other.tuning")];
@@ -84,7 +85,7 @@ fn tuning_from_the_command_line() {
     assert!(ran.out.contains("not measured: a=zero:1: 1 has 1 extents, not 2"), "{}", ran.out);
     let text = std::fs::read_to_string(tree.path("other.tuning")).unwrap();
     assert!(text.contains("device Fake GPU 7") && text.contains("device Fake GPU 0"), "{text}");
-    assert_eq!(variants(&tree, &other).0, after);
+    assert_eq!(variants(&tree, &other).0.len(), 1);
     // all functions
     let words = ["libproducts.so", "--size", "2^16", "-o", "all.tuning", "--repetitions", "1"];
     let ran = on_fake(&tree, "arraygpu-tune", &words, &[]);
