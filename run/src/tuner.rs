@@ -151,14 +151,15 @@ impl Tuner<'_> {
         let mut found: BTreeMap<Key, Candidates> = BTreeMap::new();
         for kernel in kernels {
             let line = |runs| Line { kernel: kernel.name.clone(), sizes: None, runs, note: String::new() };
+            let mut same_bits = true;
             for v in kernel.variants.iter().filter(|v| v.is_first()) {
                 let runs = Runs::Variant(v.entry.clone());
                 call.overwrite()?;
                 // what has no memory, for instance, cannot run
                 let Ok(ran) = self.ran(call, &[line(runs.clone())]) else { continue };
                 if call.checksums()? != wanted {
-                    remarks.push(format!("{} gives other bits and is left out: please report it", v.entry));
-                    continue;
+                    same_bits = false;
+                    break;
                 }
                 let is_hopeless = ran.seconds > HOPELESS * own.seconds + SHORT;
                 for (key, variants) in ran.variants.into_iter().filter(|((k, _), _)| *k == kernel.name) {
@@ -172,6 +173,14 @@ impl Tuner<'_> {
                         false => candidates.runs.push(runs.clone()),
                     }
                 }
+            }
+            if !same_bits {
+                let name = &kernel.name;
+                remarks.push(format!(
+                    "{name} is not tuned: its variants differ in bits, as those of tensor cores do"
+                ));
+                found.retain(|(k, _), _| k != name);
+                continue;
             }
             let of_kernel = |ran: &Ran| ran.variants.keys().any(|(k, _)| *k == kernel.name);
             if of_kernel(own) && !of_kernel(&self.ran(call, &[line(Runs::Others)])?) {

@@ -1,7 +1,7 @@
 //! Calls about the library, contexts, streams and events.
 
 use super::checks::{done, gives, message, out};
-use super::{Shared, Thread};
+use super::{Shared, Thread, pointer};
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use std::ffi::{CStr, c_char, c_void};
