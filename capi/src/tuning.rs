@@ -68,6 +68,9 @@ fn of_environment() -> Option<&'static Source> {
 /// The choices of each kernel of a package.
 pub(crate) type Tuned = Arc<Vec<Choices>>;
 
+/// A device's name, the value of `CHANGES` at which it was asked about, and the choices.
+type Known = (CString, usize, Option<Tuned>);
+
 /// What a package knows of tuning files.
 #[derive(Default)]
 pub(crate) struct Tuning {
@@ -78,8 +81,8 @@ pub(crate) struct Tuning {
     beside: OnceLock<Option<Source>>,
     /// The value of `CHANGES` at which no file was found at all.
     without: AtomicUsize,
-    /// For each device that was asked about: its name, the value of `CHANGES`, and the choices.
-    known: Mutex<Vec<(CString, usize, Option<Tuned>)>>,
+    /// Each device that was asked about.
+    known: Mutex<Vec<Known>>,
 }
 
 impl Tuning {
