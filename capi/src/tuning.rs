@@ -109,11 +109,13 @@ impl Tuning {
 
     fn look(&self, package: &str, images: &Images, device: &CStr, now: usize) -> Option<Tuned> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, _, tuned)) = known.iter().find(|(name, at, _)| &**name == device && *at == now) {
+        if let Some((_, _, tuned)) =
+            known.iter().find(|(name, at, _)| name.as_c_str() == device && *at == now)
+        {
             return tuned.clone();
         }
         let tuned = self.find(package, images, device, now).map(Arc::new);
-        known.retain(|(name, ..)| &**name != device);
+        known.retain(|(name, ..)| name.as_c_str() != device);
         known.push((device.into(), now, tuned.clone()));
         tuned
     }
