@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 24] = [
+const SOURCES: [&str; 25] = [
     "abi.rs",
     "abi/packages.rs",
     "guard.rs",
@@ -19,6 +19,7 @@ const SOURCES: [&str; 24] = [
     "stream.rs",
     "event.rs",
     "loader.rs",
+    "tuning.rs",
     "package.rs",
     "cancel.rs",
     "online/builder.rs",

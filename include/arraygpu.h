@@ -291,9 +291,13 @@ typedef struct agpu_launch_time {
      */
     double seconds;
     /**
+     * The class of its sizes in tuning files, such as "2^20"; "" on a CPU. NULL from earlier libraries.
+     */
+    const char *sizes;
+    /**
      * All 0.
      */
-    uint64_t reserved[4];
+    uint64_t reserved[3];
 } agpu_launch_time;
 
 /**
@@ -1089,6 +1093,22 @@ agpu_status agpu_module_entry_result(struct agpu_loaded_module *module,
                                      int32_t entry,
                                      int32_t index,
                                      struct agpu_entry_slot *out);
+
+/**
+ * Loads a tuning file, which `arraygpu-tune` made (docs/tuning.md): from now on, calls of its package on its device
+ * run the variants of kernels that were measured to be the fastest. No bit of a result changes. It comes before the
+ * files that were loaded earlier, the one that ARRAYGPU_TUNING names, and the one beside the package's library; the
+ * same path replaces what was read from it before. NULL forgets the files that were loaded. A file that cannot be
+ * read or is damaged is AGPU_ERROR_INVALID_ARGUMENT; one for another package or device is ignored by its calls
+ * (agpu_tuning_problem()). Thread-safe.
+ */
+agpu_status agpu_tuning_load(const char *path);
+
+/**
+ * Writes a sentence about why a tuning file is ignored: the first such problem that a call of this process found. It
+ * is "" if there was none. Such a problem never makes a call fail. The text is never freed. Thread-safe.
+ */
+agpu_status agpu_tuning_problem(const char **message);
 
 /**
  * Runs entry `entry` of a module. Packages call this function. The arguments are the parameters

@@ -277,7 +277,7 @@ fn launch_unchecked(
     // SAFETY: the arguments are those of this launch.
     unsafe { ready.run(&ws.launch, &mut ws.records[now.site..], context) }?;
     if let Some(begin) = begin {
-        context.host.profile.add([&launch.name, &launch.name], [begin, Instant::now()]);
+        context.host.profile.add([&launch.name, &launch.name, ""], [begin, Instant::now()]);
     }
     if now.again { Ok(()) } else { check_records(launch, &ws.records[now.site..]) }
 }

@@ -73,6 +73,7 @@ mod span_copy;
 mod stream;
 mod sync;
 mod times;
+mod tuning;
 mod usage;
 mod view;
 mod workspace;
@@ -152,4 +153,5 @@ pub use online::joined::{
 pub use pinned::{agpu_host_alloc, agpu_host_free};
 pub use stream::{agpu_stream_callback, agpu_stream_create, agpu_stream_free, agpu_stream_synchronize};
 pub use times::{agpu_context_launch_times, agpu_context_profile};
+pub use tuning::{agpu_tuning_load, agpu_tuning_problem};
 pub use view::{agpu_view_pick, agpu_view_slice, agpu_view_transpose};

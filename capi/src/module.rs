@@ -12,6 +12,7 @@ use crate::abi::{AgpuArg, AgpuCall, AgpuCpuKernel};
 use crate::cpu::{Blocks, Code, Variant};
 use crate::cuda::Images;
 use crate::error::Result;
+use crate::tuning::Tuning;
 use arraygpu_compiler::plan::Plan;
 use entry::c_string;
 use std::ffi::CString;
@@ -27,6 +28,8 @@ pub(crate) struct Loaded {
     pub functions: Vec<Function>,
     /// Code for GPUs, if there is any.
     pub images: Option<Images>,
+    /// What was measured of it; nothing if it was compiled in this process.
+    pub tuning: Tuning,
     kernels: Kernels,
     count: usize,
 }
@@ -132,7 +135,8 @@ impl Loaded {
 
     /// Makes a module without functions.
     pub fn new(name: &str, images: Option<Images>, kernels: Kernels, count: usize) -> Loaded {
-        Loaded { id: next_id(), name: name.into(), functions: Vec::new(), images, kernels, count }
+        let (functions, tuning) = (Vec::new(), Tuning::default());
+        Loaded { id: next_id(), name: name.into(), functions, images, tuning, kernels, count }
     }
 
     /// Makes a function of this module from a plan that may be wrong.

@@ -13,6 +13,7 @@ use crate::log::log;
 use crate::module::{Function, FunctionText, Kernels, Loaded, Read, Specialise, title};
 use crate::online;
 use crate::online::staged::Staged;
+use crate::tuning::Tuning;
 use crate::workspace::{self, Workspace};
 use arraygpu_compiler::core;
 use arraygpu_compiler::plan::{Plan, parse};
@@ -119,10 +120,11 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
         fail!(MODULE, "{name}: a negative number of kernels or length of the plans");
     };
     // SAFETY: `plans` has that many bytes, by the contract.
-    let text = unsafe { text(module.plans, length) };
-    let text = text.map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
-    let plans =
-        blocks(text, "plan").map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
+    let plans_text = unsafe { text(module.plans, length) };
+    let plans_text =
+        plans_text.map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
+    let plans = blocks(plans_text, "plan")
+        .map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
     let level = level()?;
     let kernels = table(module, level);
     // SAFETY: the caller guarantees this.
@@ -138,6 +140,8 @@ pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     // SAFETY: the caller guarantees this.
     let mut staged = unsafe { staged(module, &name) }?;
     let mut loaded = Loaded::new(&name, images, kernels, count);
+    let gpu = loaded.images.as_ref().map_or("", |images| images.text_of_launches());
+    loaded.tuning = Tuning::of_package(module, &name, [plans_text, gpu]);
     for plan in plans {
         let staged = staged.iter().position(|f| f.name == plan.name).map(|i| staged.swap_remove(i).text);
         loaded.functions.push(Function::unread(&name, plan.name, FunctionText { plan: plan.text, staged })?);

@@ -5,8 +5,9 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What names a launch: its kernel, and the variant of it.
-pub(crate) type Names = [CString; 2];
+/// What names a launch: its kernel, the variant of it, and the class of its sizes (`plan/tuning.rs`), which on a CPU
+/// is empty.
+pub(crate) type Names = [CString; 3];
 
 /// A launch that was timed.
 pub(crate) struct Timed {
@@ -42,7 +43,7 @@ impl<T> Profile<T> {
 
     /// Adds a launch.
     #[cold]
-    pub fn add(&self, names: [&str; 2], times: [T; 2]) {
+    pub fn add(&self, names: [&str; 3], times: [T; 2]) {
         // names of kernels come from C strings and have no NUL
         let names = names.map(|name| CString::new(name).unwrap_or_default());
         self.launches().push((names, times));

@@ -33,9 +33,9 @@ pub unsafe extern "C" fn agpu_context_launch_times(
         }
         let timed = context.device.profiled()?;
         for (i, t) in timed.iter().enumerate().take(room as usize) {
-            let [kernel, variant] = [&t.names[0], &t.names[1]].map(|name| name.as_ptr());
-            let time =
-                AgpuLaunchTime { kernel, variant, start: t.start, seconds: t.seconds, reserved: [0; 4] };
+            let [kernel, variant, sizes] = [0, 1, 2].map(|which| t.names[which].as_ptr());
+            let (start, seconds) = (t.start, t.seconds);
+            let time = AgpuLaunchTime { kernel, variant, start, seconds, sizes, reserved: [0; 3] };
             // SAFETY: the caller's array has room for as many.
             unsafe { times.add(i).write_unaligned(time) };
         }

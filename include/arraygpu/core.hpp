@@ -231,6 +231,16 @@ inline std::string cache_problem() {
     return message;
 }
 
+/// Loads a file that `arraygpu-tune` made: calls of its package on its device run the variants of kernels that were measured to be the fastest, with the same bits.
+inline void load_tuning(const std::string &file) { check(agpu_tuning_load(file.c_str())); }
+
+/// Returns why a tuning file is ignored, such as one of another device; empty if none is. No call fails because of it.
+inline std::string tuning_problem() {
+    const char *message = nullptr;
+    check(agpu_tuning_problem(&message));
+    return message;
+}
+
 /// Whether programs that first run on the CPU from now on are compiled by the system's C compiler, in another process; else they are interpreted, with the same bits.
 inline void allow_cpu_compiler(bool allowed) { check(agpu_allow_cpu_compiler(allowed)); }
 

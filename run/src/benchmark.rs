@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// How long calls are made before anything is measured: clocks rise, caches fill.
 const WARM_UP: Duration = Duration::from_millis(300);
 /// How long a batch of calls takes at least, unless it has the most calls.
-const BATCH: Duration = Duration::from_millis(10);
+pub(crate) const BATCH: Duration = Duration::from_millis(10);
 const MOST_CALLS: u64 = 10_000;
 
 /// Times of one thing, in seconds.
@@ -94,7 +94,7 @@ pub fn measure(device: &Device, call: &Call, repetitions: u32, bytes: [u64; 2]) 
 }
 
 /// Runs it for a while, and returns how many calls a batch has.
-fn warm_up(device: &Device, f: impl Fn() -> Result<()>) -> Result<u64> {
+pub(crate) fn warm_up(device: &Device, f: impl Fn() -> Result<()>) -> Result<u64> {
     let start = Instant::now();
     let (mut calls, mut each) = (1, 0.0);
     while start.elapsed() < WARM_UP {
@@ -105,12 +105,12 @@ fn warm_up(device: &Device, f: impl Fn() -> Result<()>) -> Result<u64> {
 }
 
 /// Returns how many calls fill a time.
-fn in_time(each: f64, time: Duration) -> u64 {
+pub(crate) fn in_time(each: f64, time: Duration) -> u64 {
     ((time.as_secs_f64() / each).ceil() as u64).clamp(1, MOST_CALLS)
 }
 
 /// Makes calls and waits for them; seconds a call.
-fn run(device: &Device, calls: u64, f: impl Fn() -> Result<()>) -> Result<f64> {
+pub(crate) fn run(device: &Device, calls: u64, f: impl Fn() -> Result<()>) -> Result<f64> {
     let start = Instant::now();
     for _ in 0..calls {
         f()?;
@@ -119,7 +119,8 @@ fn run(device: &Device, calls: u64, f: impl Fn() -> Result<()>) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64() / calls as f64)
 }
 
-fn times(mut seconds: Vec<f64>) -> Times {
+/// Returns the median of several times, the least and the greatest.
+pub(crate) fn times(mut seconds: Vec<f64>) -> Times {
     seconds.sort_by(f64::total_cmp);
     let at = |i: usize| seconds.get(i).copied().unwrap_or(f64::NAN);
     let n = seconds.len();

@@ -6,6 +6,7 @@ use crate::package::{Function, Package};
 use crate::problem::{Problem, Result, failure, usage};
 use crate::profile::Launch;
 use crate::runtime::Runtime;
+use crate::summary::checksum;
 use arraygpu_capi::abi::*;
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -74,8 +75,14 @@ impl<'a> Device<'a> {
         let (times, mut count) = (self.runtime.launch_times.ok_or_else(older)?, 0);
         // SAFETY: the out-pointer is to a local, and there is no room for times.
         self.runtime.check(unsafe { times(self.context, null_mut(), 0, &mut count) })?;
-        let none =
-            AgpuLaunchTime { kernel: null(), variant: null(), start: 0.0, seconds: 0.0, reserved: [0; 4] };
+        let none = AgpuLaunchTime {
+            kernel: null(),
+            variant: null(),
+            start: 0.0,
+            seconds: 0.0,
+            sizes: null(),
+            reserved: [0; 3],
+        };
         let mut room = vec![none; count as usize];
         // SAFETY: there is room for as many.
         self.runtime.check(unsafe { times(self.context, room.as_mut_ptr(), count, &mut count) })?;
@@ -83,7 +90,14 @@ impl<'a> Device<'a> {
             // SAFETY: the library wrote C strings, which live until the next call of this function.
             let [kernel, variant] = [t.kernel, t.variant]
                 .map(|name| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned());
-            Launch { kernel, variant, start: t.start, seconds: t.seconds }
+            // earlier libraries have none
+            let sizes = if t.sizes.is_null() {
+                String::new()
+            } else {
+                // SAFETY: as above.
+                unsafe { CStr::from_ptr(t.sizes) }.to_string_lossy().into_owned()
+            };
+            Launch { kernel, variant, sizes, start: t.start, seconds: t.seconds }
         };
         Ok(room.iter().map(launch).collect())
     }
@@ -139,6 +153,13 @@ impl<'a> Buffer<'a> {
         // SAFETY: the array has room for that many elements of the buffer's type.
         self.runtime.check(unsafe { (self.runtime.copy_to_host)(data, self.view, count) })?;
         Ok(array)
+    }
+
+    /// Sets all elements, of whatever type, to some bits.
+    fn overwrite(&self) -> Result<()> {
+        let bits = [0x5a_u8; 8];
+        // SAFETY: no element has more bytes.
+        self.runtime.check(unsafe { (self.runtime.fill)(self.view, bits.as_ptr().cast()) })
     }
 
     /// Copies another buffer of bytes here.
@@ -250,6 +271,17 @@ impl<'a> Call<'a> {
         let result = |b: &Buffer| AgpuArg { view: b.view, ..AgpuArg::new(AgpuArgKind::AgpuArgResultView) };
         self.args.extend(self.outputs.iter().map(result));
         Ok(values)
+    }
+
+    /// Returns the checksums of the results of the last call.
+    pub fn checksums(&self) -> Result<Vec<String>> {
+        let results = self.function.results.iter().zip(&self.outputs);
+        results.map(|(slot, buffer)| buffer.download(slot.kind).map(|array| checksum(&array))).collect()
+    }
+
+    /// Destroys the results of the last call, so that the next one has to write them.
+    pub fn overwrite(&self) -> Result<()> {
+        self.outputs.iter().try_for_each(Buffer::overwrite)
     }
 
     /// Calls the function again, with results in the same places on the device; on a GPU it returns

@@ -132,6 +132,7 @@ pub fn run(arguments: &Arguments, print: &mut dyn FnMut(&str)) -> Result<()> {
             .map_err(|e| failure(format!("{}: cannot be written: {e}", file.display())))?;
     }
     let shown = |i: &usize| !targets.contains(i);
+    let tuning_problem = runtime.tuning_problem();
     if arguments.json {
         let mut out = report::function_json(&package, function);
         out["package"] = json!(package.name);
@@ -139,10 +140,12 @@ pub fn run(arguments: &Arguments, print: &mut dyn FnMut(&str)) -> Result<()> {
         let each = function.results.iter().zip(&results).map(|(s, a)| report::result_json(s, a));
         out["results"] = each.collect::<Value>();
         out["benchmark"] = measured.as_ref().map(report::measured_json).into();
+        out["tuning_problem"] = tuning_problem.into();
         out["launches"] = profiled.as_ref().map(|l| profile::json(l, predictions.as_ref())).into();
         print(&pretty(&out));
     } else {
         print(&format!("{} {}\n", function.name, report::device(&device)));
+        tuning_problem.iter().for_each(|problem| print(&format!("{problem}\n")));
         for i in (0..results.len()).filter(shown) {
             print(&report::result(&function.results[i], &results[i]));
         }

@@ -6,6 +6,8 @@ use crate::problem::{Result, failure, unknown};
 use crate::runtime::Runtime;
 use crate::slot::Slot;
 use arraygpu_capi::abi::{AgpuEntrySlot, AgpuLoadedModule, AgpuModule};
+use arraygpu_compiler::plan::parse;
+use arraygpu_compiler::text::blocks;
 use serde_json::Value;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt::Write;
@@ -78,6 +80,37 @@ impl Package {
                 self.functions.iter().map(|f| f.name.as_str()),
             )
         })
+    }
+
+    /// Returns the texts of its plans, and of how its kernels are launched on GPUs.
+    pub fn texts(&self) -> Result<[&str; 2]> {
+        // SAFETY: the package stays loaded.
+        let module = unsafe { &*self.module };
+        let none = || failure(format!("{} has no code for GPUs", self.name));
+        if module.plans.is_null() || module.gpu.is_null() {
+            return Err(none());
+        }
+        let text = |text: *const c_char, length: i64| {
+            let length = usize::try_from(length).map_err(|_| none())?;
+            // SAFETY: the module has that many bytes there, by the contract of the C ABI.
+            std::str::from_utf8(unsafe { std::slice::from_raw_parts(text.cast(), length) })
+                .map_err(|_| none())
+        };
+        Ok([text(module.plans, module.plans_length)?, text(module.gpu, module.gpu_length)?])
+    }
+
+    /// Returns the numbers of the kernels of a function, each once.
+    pub fn kernels_of(&self, function: &Function) -> Result<Vec<usize>> {
+        let [plans, _] = self.texts()?;
+        let damaged = |e: arraygpu_compiler::error::Error| failure(format!("{}: {}", self.name, e.message));
+        let all = blocks(plans, "plan").map_err(damaged)?;
+        let text = all.iter().find(|block| block.name == function.name);
+        let text = text.ok_or_else(|| failure(format!("{} has no plan of {}", self.name, function.name)))?;
+        let plan = parse::one(text.text).map_err(damaged)?;
+        let mut numbers: Vec<usize> = plan.launches().map(|l| l.kernel as usize).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        Ok(numbers)
     }
 
     /// Returns what the manifest says of a function; null if there is none.

@@ -13,6 +13,8 @@ pub struct Launch {
     pub kernel: String,
     /// The name of its variant on a GPU.
     pub variant: String,
+    /// The class of its sizes in tuning files; empty on a CPU.
+    pub sizes: String,
     /// Seconds after the first launch.
     pub start: f64,
     /// Seconds that it took.
@@ -79,7 +81,7 @@ pub fn json(launches: &[Launch], predictions: Option<&Predictions>) -> Value {
     let launch = |l: &Launch| {
         let predicted = predictions.and_then(|p| p.seconds(&l.kernel));
         json!({
-            "kernel": l.kernel, "variant": l.variant,
+            "kernel": l.kernel, "variant": l.variant, "sizes": l.sizes,
             "start_s": l.start, "time_s": l.seconds, "predicted_s": predicted,
         })
     };
@@ -108,6 +110,7 @@ mod tests {
         let launch = |name: &str, start| Launch {
             kernel: name.into(),
             variant: format!("{name}_any"),
+            sizes: String::new(),
             start,
             seconds: 2e-6,
         };

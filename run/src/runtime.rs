@@ -4,7 +4,8 @@
 use crate::problem::{Result, failure};
 use arraygpu_capi::abi::*;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The file's name, which has the ABI's oldest version in it.
@@ -23,6 +24,8 @@ macro_rules! functions {
             pub profile: Option<unsafe extern "C" fn(*mut AgpuContext, bool) -> i32>,
             /// `agpu_context_launch_times`, as above.
             pub launch_times: Option<LaunchTimes>,
+            tuning_load: Option<unsafe extern "C" fn(*const c_char) -> i32>,
+            tuning_problem: Option<unsafe extern "C" fn(*mut *const c_char) -> i32>,
             $(
                 #[allow(missing_docs, reason = "the header has them")]
                 pub $name: unsafe extern "C" fn($($type),*) -> i32,
@@ -38,6 +41,8 @@ macro_rules! functions {
                         version: *library.get(b"agpu_version")?,
                         profile: library.get(b"agpu_context_profile").ok().map(|f| *f),
                         launch_times: library.get(b"agpu_context_launch_times").ok().map(|f| *f),
+                        tuning_load: library.get(b"agpu_tuning_load").ok().map(|f| *f),
+                        tuning_problem: library.get(b"agpu_tuning_problem").ok().map(|f| *f),
                         $($name: *library.get(concat!("agpu_", stringify!($name)).as_bytes())?,)*
                     })
                 }
@@ -104,6 +109,27 @@ impl Runtime {
         // SAFETY: a C string that lives until the next failing call.
         let text = unsafe { CStr::from_ptr((self.last_error_message)()) };
         Err(failure(text.to_string_lossy()))
+    }
+
+    /// Loads a tuning file.
+    pub fn load_tuning(&self, path: &Path) -> Result<()> {
+        let load = self
+            .tuning_load
+            .ok_or_else(|| failure("this libarraygpu knows no tuning files; install a newer one"))?;
+        let text = CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| failure(format!("{}: a NUL in the path", path.display())))?;
+        // SAFETY: it is a C string that lives during the call.
+        self.check(unsafe { load(text.as_ptr()) })
+    }
+
+    /// Returns why a tuning file is ignored, if one is.
+    pub fn tuning_problem(&self) -> Option<String> {
+        let mut message = std::ptr::null();
+        // SAFETY: the out-pointer is to a local.
+        self.check(unsafe { self.tuning_problem?(&mut message) }).ok()?;
+        // SAFETY: a C string that is never freed.
+        let text = unsafe { CStr::from_ptr(message) }.to_string_lossy();
+        (!text.is_empty()).then(|| text.into_owned())
     }
 
     /// Returns the library's version.

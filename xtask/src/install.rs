@@ -3,7 +3,7 @@
 //! ```text
 //! lib/libarraygpu.so -> libarraygpu.so.5 -> libarraygpu.so.5.0.1.0    lib/libarraygpu.a
 //! lib/cmake/arraygpu/    lib/pkgconfig/arraygpu.pc    include/arraygpu.h  include/arraygpu.hpp
-//! bin/arraygpu-run
+//! bin/arraygpu-run  bin/arraygpu-tune
 //! ```
 //!
 //! Nothing in it holds an absolute path: the tree can be moved. The library is built as
@@ -17,8 +17,9 @@ use std::path::{Component, Path, PathBuf};
 
 /// The version of everything.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The program that calls packages from the command line.
+/// The crate of the programs for packages, and what they are called.
 const RUNNER: &str = "arraygpu-run";
+const PROGRAMS: [&str; 2] = [RUNNER, "arraygpu-tune"];
 /// The shared library's soname: its number changes when the ABI breaks.
 pub const SONAME: &str = "libarraygpu.so.5";
 
@@ -115,7 +116,7 @@ fn build_and_install(prefix: &Path, profile: Profile, more: &[&str]) -> Result {
             .args(more),
     )?;
     libraries(&mut tree, &profile.built())?;
-    runner(&mut tree, &profile.built())?;
+    PROGRAMS.iter().try_for_each(|program| put_program(&mut tree, &profile.built(), program))?;
     headers(&mut tree, "include")?;
     let templates = sh::root().join("cmake");
     for name in [
@@ -167,13 +168,13 @@ fn libraries(tree: &mut Tree, built: &Path) -> Result {
     Ok(())
 }
 
-/// Puts the runner there, without the debugger's tables.
-fn runner(tree: &mut Tree, built: &Path) -> Result {
-    let (program, stripped) = (built.join(RUNNER), built.join("installed-run"));
+/// Puts a program there, without the debugger's tables.
+fn put_program(tree: &mut Tree, built: &Path, name: &str) -> Result {
+    let (program, stripped) = (built.join(name), built.join(format!("installed-{name}")));
     if modified(&stripped).is_none_or(|made| modified(&program).is_none_or(|m| m > made)) {
         sh::run(sh::program("strip").arg("--strip-debug").arg("-o").arg(&stripped).arg(&program))?;
     }
-    let name = format!("bin/{RUNNER}");
+    let name = format!("bin/{name}");
     tree.put(&name, &sh::get(&stripped)?)?;
     let path = tree.prefix.join(name);
     executable(&path).map_err(|e| format!("cannot make {} executable: {e}", path.display()))

@@ -222,8 +222,10 @@ pub struct AgpuLaunchTime {
     pub start: f64,
     /// How long it took, in seconds; on a GPU with what the two events take.
     pub seconds: f64,
+    /// The class of its sizes in tuning files, such as "2^20"; "" on a CPU. NULL from earlier libraries.
+    pub sizes: *const c_char,
     /// All 0.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 3],
 }
 
 /// A parameter or result of a package's function.

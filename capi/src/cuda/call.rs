@@ -4,6 +4,7 @@ use super::gpu::Gpu;
 use super::images::Images;
 use super::state::Stream;
 use crate::module::{Entry, Loaded};
+use crate::tuning::Tuned;
 use std::sync::Arc;
 
 pub(super) struct Call<'a> {
@@ -13,4 +14,6 @@ pub(super) struct Call<'a> {
     pub gpu: &'a Arc<Gpu>,
     pub stream: &'a Stream,
     pub capturing: bool,
+    /// What was measured of the package on this device, as it was known when the call began.
+    pub tuned: Option<Tuned>,
 }

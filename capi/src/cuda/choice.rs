@@ -1,5 +1,5 @@
 //! Chooses what a launch runs: asks the launch policy in the compiler's `plan::policy` about a
-//! call's arrays, and loads the code.
+//! call's arrays and what was measured for their sizes, and loads the code.
 
 use super::call::Call;
 use super::frame::Running;
@@ -10,6 +10,7 @@ use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Launch;
 use arraygpu_compiler::plan::gpu::GpuVariant;
 use arraygpu_compiler::plan::policy::{Layout, Scratch, Space};
+use arraygpu_compiler::plan::tuning::Choice;
 
 impl Call<'_> {
     /// Decides one launch: appends its kernels, with their code loaded, to `kernels`, and returns
@@ -37,16 +38,23 @@ impl Call<'_> {
         Ok(decision.scratch)
     }
 
-    /// Returns the number of the first variant whose guards and profit hold.
+    /// Returns what a tuning file says of a launch.
+    pub(super) fn measured(&self, l: &Launch, space: &Space) -> Option<&Choice> {
+        self.tuned.as_ref()?.get(l.kernel as usize)?.of(space)
+    }
+
+    /// Returns the number of the variant that was measured to be the fastest, or of the first one whose guards and
+    /// profit hold.
     pub(super) fn find(&self, l: &Launch, space: &Space, each: i64, ws: &Workspace) -> Result<Option<usize>> {
         let array =
             |i: usize| l.arrays.get(i).map(|(p, _)| layout(&ws.spans[place_of(&self.entry.plan, *p)]));
         let device = self.gpu.device.policy();
         let kernel = self.images.kernel(l.kernel)?;
-        Ok(kernel.choose(space, each, device, array, || writes_an_input(l, ws)))
+        let preferred = self.measured(l, space).map_or(&[][..], Choice::variants);
+        Ok(kernel.choose(space, each, device, array, || writes_an_input(l, ws), preferred))
     }
 
-    /// Returns the first variant whose guards and profit hold. Of those that make several steps of
+    /// Returns the variant that runs. Of those that make several steps of
     /// an iteration, only a variant that makes that many counts.
     pub(super) fn variant(
         &self,

@@ -60,7 +60,8 @@ pub(crate) fn run(
             "a new vector cannot be made while the stream is being captured: give an output"
         );
     }
-    let call = Call { loaded, entry, images, gpu, stream, capturing };
+    let tuned = loaded.tuning.on(&loaded.name, images, &gpu.device.name);
+    let call = Call { loaded, entry, images, gpu, stream, capturing, tuned };
     let queueing = stream.queueing();
     // a call that fails half-way has allocated on the stream, too
     let done = reserve(entry, args, ws, On::Device(gpu, stream)).and_then(|()| {

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The kernels' variants are numbered consecutively: variant v of kernel k has the number `first[k]
 /// + v`.
 pub(crate) struct Images {
+    /// The text of a package from which the kernels are read.
+    launches: &'static str,
     kernels: Vec<LazyKernel>,
     first: Vec<usize>,
     /// For each variant, the number of the first one with the same entry; empty if every variant
@@ -34,6 +36,8 @@ pub(crate) struct Images {
 
 /// How a kernel is launched, which is read when it is first launched.
 struct LazyKernel {
+    /// The kernel's name, if it is one of a package.
+    name: &'static str,
     /// The text of a package, which stays as long as its library.
     text: &'static str,
     /// The entries of its variants.
@@ -169,19 +173,19 @@ impl Images {
         };
         // SAFETY: the contract says that `gpu` has that many bytes.
         let text: &'static [u8] = unsafe { std::slice::from_raw_parts(module.gpu.cast(), length) };
-        let kernels = std::str::from_utf8(text).map_err(|e| e.to_string());
-        let kernels = kernels.and_then(|t| blocks(t, "gpu").map_err(|e| e.to_string()));
-        let kernels = kernels
-            .map_err(|e| error(MODULE, format!("{name}: the launches for GPUs cannot be read: {e}")))?;
+        let launches = std::str::from_utf8(text).map_err(|e| e.to_string());
+        let read = launches.and_then(|t| Ok((t, blocks(t, "gpu").map_err(|e| e.to_string())?)));
+        let (launches, kernels) =
+            read.map_err(|e| error(MODULE, format!("{name}: the launches for GPUs cannot be read: {e}")))?;
         if usize::try_from(module.kernels) != Ok(kernels.len()) {
             fail!(MODULE, "{name}: {} kernels, but launches for {}", module.kernels, kernels.len());
         }
         let unread = |block: Block<'static>| {
-            let (text, entries) = (block.text, gpu::entries(block.text));
-            LazyKernel { text, entries, read: OnceLock::new() }
+            let (name, text, entries) = (block.name, block.text, gpu::entries(block.text));
+            LazyKernel { name, text, entries, read: OnceLock::new() }
         };
         let mut out = Images::of(kernels.into_iter().map(unread).collect());
-        out.same = same(&out.kernels);
+        (out.same, out.launches) = (same(&out.kernels), launches);
         if count > 0 && module.images.is_null() {
             fail!(MODULE, "{name}: the images are NULL");
         }
@@ -204,14 +208,14 @@ impl Images {
             n + k.variants()
         });
         let code = vec![Vec::new(); total];
-        Images { kernels, first, same: Vec::new(), code, sources: Vec::new(), allowed: None }
+        Images { launches: "", kernels, first, same: Vec::new(), code, sources: Vec::new(), allowed: None }
     }
 
     /// Makes the contents of a program that was compiled in this process.
     pub fn made(made: impl Iterator<Item = GpuVariants>, allowed: Arc<Code>) -> Images {
         let (kernels, sources): (Vec<_>, Vec<_>) = made.map(|v| (v.kernel, v.drafts)).unzip();
         let sources = sources.into_iter().flatten().map(Source::of).collect();
-        let read = |k: GpuKernel| LazyKernel { text: "", entries: Vec::new(), read: k.into() };
+        let read = |k: GpuKernel| LazyKernel { name: "", text: "", entries: Vec::new(), read: k.into() };
         let kernels = kernels.into_iter().map(read).collect();
         Images { sources, allowed: Some(allowed), ..Images::of(kernels) }
     }
@@ -224,6 +228,16 @@ impl Images {
             Some(known) => Ok(known),
             None => kernel.read(number),
         }
+    }
+
+    /// Returns the text from which the launches of a package are read.
+    pub fn text_of_launches(&self) -> &'static str {
+        self.launches
+    }
+
+    /// Returns the name of each kernel of a package, and the entries of its variants.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, Vec<&str>)> + Clone {
+        self.kernels.iter().map(|k| (k.name, k.entries.clone()))
     }
 
     /// Reads how all kernels are launched.

@@ -11,6 +11,7 @@ use crate::repeat;
 use crate::span::{RANKS, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::policy::Scratch;
+use arraygpu_compiler::plan::tuning::{Choice, SizeClass};
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
 use cudarc::driver::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CU_LAUNCH_PARAM_END_AS_INT,
@@ -172,7 +173,8 @@ impl Call<'_> {
         let (Step::Instead(_), Some(Step::Launch(l))) = (step, steps.first()) else { return Ok(false) };
         let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
-        Ok(self.find(l, &space, 1, ws)?.is_some())
+        let others = matches!(self.measured(l, &space), Some(Choice::Others));
+        Ok(!others && self.find(l, &space, 1, ws)?.is_some())
     }
 
     /// Returns how an iteration runs: by a variant that makes several steps at once, if one fits
@@ -268,12 +270,16 @@ impl Call<'_> {
         };
         let entry = &p.variant.entry;
         log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
-        if !p.variant.guards.contiguous {
+        // a tuning file may name it because it is faster
+        if !p.variant.guards.contiguous && self.tuned.is_none() {
             log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
         }
         self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))?;
         if let Some(begin) = begin {
-            self.gpu.profile.add([&l.name, entry], [begin, self.gpu.stamp(stream)?]);
+            let end = self.gpu.stamp(stream)?;
+            let mut room = [0; RANKS];
+            let sizes = SizeClass::of(&space(l, ws, &mut room)?).to_string();
+            self.gpu.profile.add([&l.name, entry, &sizes], [begin, end]);
         }
         Ok(())
     }

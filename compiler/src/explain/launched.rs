@@ -61,9 +61,9 @@ impl<'a> Sizes<'a> {
             let size = self.plan.slot(l.arrays.get(i)?.0).ty.elem.size();
             Some(Layout { extents: &of_arrays[i], strides: &strides[i], size, address: 0 })
         };
-        let several = kernel.choose(&space, steps as i64, DEVICE, array, || false)?;
+        let several = kernel.choose(&space, steps as i64, DEVICE, array, || false, &[])?;
         let variant = match kernel.variants[several].steps_per_launch {
-            None => kernel.choose(&space, 1, DEVICE, array, || false)?,
+            None => kernel.choose(&space, 1, DEVICE, array, || false, &[])?,
             Some(_) => several,
         };
         let decision = kernel.decide(variant, &space, DEVICE);

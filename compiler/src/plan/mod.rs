@@ -14,6 +14,7 @@ pub mod policy;
 pub mod print;
 mod profit;
 pub mod sites;
+pub mod tuning;
 
 use crate::core::{TILE, Type};
 use crate::scalar::Ty;

@@ -1,7 +1,7 @@
 //! The launch policy for GPUs: which variant of a kernel runs for a call, how its work is
 //! distributed over the device, and how much scratch its kernels share. It depends on extents,
-//! strides, alignment and the device alone: the number of its multiprocessors and its compute capability. The
-//! runtime and the simulator of the tests launch by it, and `--explain` reports its decisions. Among CPU
+//! strides, alignment and the device alone: the number of its multiprocessors and its compute capability; and on what
+//! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the tests launch by it, and `--explain` reports its decisions. Among CPU
 //! variants, the runtime's executor chooses.
 //!
 //! A launch of the plan is one kernel launch or, for a split-K product and for rows and columns at
@@ -181,8 +181,9 @@ impl Decision {
 }
 
 impl GpuKernel {
-    /// Returns the first variant that is right for a launch and, by its profit, the fastest. A
-    /// variant that makes several steps of an iteration is considered only if it makes exactly
+    /// Returns the first of the `preferred` variants that is right for a launch, those that were measured to be the
+    /// fastest ([`Choices`](super::tuning::Choices)); else the first of all that is right and, by its profit, the
+    /// fastest. A variant that makes several steps of an iteration is considered only if it makes exactly
     /// `steps`. See [`GpuVariant::fits`].
     pub fn choose<'l>(
         &self,
@@ -191,12 +192,16 @@ impl GpuKernel {
         device: Device,
         array: impl Fn(usize) -> Option<Layout<'l>>,
         writes_an_input: impl Fn() -> bool,
+        preferred: &[usize],
     ) -> Option<usize> {
-        let may = |v: &GpuVariant| {
-            v.fits(space, steps, device, &array, &writes_an_input)
-                && v.is_profitable(space.extents, space.inner_length, device)
-        };
-        self.variants.iter().position(may)
+        let fits = |v: &GpuVariant| v.fits(space, steps, device, &array, &writes_an_input);
+        let measured = preferred.iter().copied().find(|at| {
+            self.variants
+                .get(*at)
+                .is_some_and(|v| v.has_acceptable_scratch(space.extents, space.inner_length) && fits(v))
+        });
+        let may = |v: &GpuVariant| fits(v) && v.is_profitable(space.extents, space.inner_length, device);
+        measured.or_else(|| self.variants.iter().position(may))
     }
 
     /// Returns the kernel launches for the chosen variant.
@@ -228,25 +233,32 @@ impl GpuVariant {
         !self.grid.follows()
     }
 
+    /// Whether a launch over this index space, whose elements are segments of length `segment` each, may begin with
+    /// the variant, and takes an acceptable amount of scratch.
+    fn has_acceptable_scratch(&self, extents: &[u64], segment: u64) -> bool {
+        // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits
+        const MOST_SCRATCH: u64 = 1 << 26;
+        match self.grid {
+            Grid::Panels { rows, columns } => {
+                let blocks = self.grid.blocks(extents, segment, self.threads, 1);
+                blocks.saturating_mul(u64::from(rows) * u64::from(columns)) <= MOST_SCRATCH
+            }
+            grid => !grid.follows(),
+        }
+    }
+
     /// Whether the variant may be the fastest for this index space, whose elements are segments of
     /// length `segment` each, with an acceptable amount of scratch.
     pub fn is_profitable(&self, extents: &[u64], segment: u64, device: Device) -> bool {
-        // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits
-        const MOST_SCRATCH: u64 = 1 << 26;
         let p = self.profit;
         let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
         let of_panel = if let Grid::Panels { .. } = self.grid { 1 } else { segment };
         let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
-        let fits = match self.grid {
-            Grid::Panels { rows, columns } => {
-                blocks(segment).saturating_mul(u64::from(rows) * u64::from(columns)) <= MOST_SCRATCH
-            }
-            grid => !grid.follows(),
-        };
         // the tail effect: where few blocks are resident, a partial last wave leaves most multiprocessors idle
         let resident = device.multiprocessors.max(1) * u64::from(self.resident_with_shared());
         let fills = |n: u64| 8 * n >= 7 * resident * n.div_ceil(resident);
-        fits && (self.shared == 0 || fills(blocks(segment)))
+        self.has_acceptable_scratch(extents, segment)
+            && (self.shared == 0 || fills(blocks(segment)))
             && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
             && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
             && p.min_inner_length.is_none_or(|n| segment >= n.into())

@@ -69,7 +69,7 @@ mod tests {
             let space = Space { extents, inner_length: 0 };
             let dense = Layout { extents: &[8], strides: &[1], size: 4, address: 0 };
             let device = Device { multiprocessors: 132, capability: 90 };
-            kernel.choose(&space, 1, device, |i| (i == 0).then_some(dense), || false)
+            kernel.choose(&space, 1, device, |i| (i == 0).then_some(dense), || false, &[])
         };
         assert_eq!(chosen(&[1 << 20, 3]), Some(1));
         assert_eq!(chosen(&[1, 1 << 20]), Some(1));

@@ -1,5 +1,5 @@
-//! Damaged texts: whatever stands in a text of core IR, of a kernel, of a plan or of the launches
-//! of GPUs is read or refused with an error of the reader's. What is read still means what it
+//! Damaged texts: whatever stands in a text of core IR, of a kernel, of a plan, of the launches
+//! of GPUs or in a tuning file is read or refused with an error of the reader's. What is read still means what it
 //! prints; a function that is legal compiles or is refused.
 
 use super::Failure;
@@ -10,7 +10,7 @@ use arraygpu_compiler::driver::{self, Targets};
 use arraygpu_compiler::error::{Error, Kind};
 use arraygpu_compiler::kernel::{self, Kernel};
 use arraygpu_compiler::passes::pipeline;
-use arraygpu_compiler::plan::{self, gpu};
+use arraygpu_compiler::plan::{self, gpu, tuning};
 use arraygpu_compiler::schedule::Scope;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -42,6 +42,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     let launches = compiled.gpu_launches();
     if !launches.is_empty() {
         tried += each(&launches, &mut rng, "launches", |text| gpu::parse(text).map(drop))?;
+        tried += each(&tuning_file(&launches), &mut rng, "tuning file", tunings)?;
     }
     Ok(tried)
 }
@@ -94,6 +95,23 @@ fn kernels(text: &str) -> Result<(), Error> {
 
 fn plans(text: &str) -> Result<(), Error> {
     plan::parse::parse(text)?.iter().try_for_each(|p| same(p, plan::parse::parse(&p.to_string())?.first()))
+}
+
+/// A tuning file that names every variant of some launches.
+fn tuning_file(launches: &str) -> String {
+    let mut text = String::from("arraygpu tuning 1\ndevice A GPU\npackage fuzz 0123456789abcdef\n");
+    for kernel in gpu::parse(launches).unwrap_or_default() {
+        for (v, exponent) in kernel.variants.iter().zip(0..) {
+            text +=
+                &format!("{} over 2^{exponent}x2^3 of 2^5 runs {}  # {exponent} us\n", kernel.name, v.entry);
+        }
+        text += &format!("{} over any runs others\n", kernel.name);
+    }
+    text
+}
+
+fn tunings(text: &str) -> Result<(), Error> {
+    tuning::parse(text)?.iter().try_for_each(|s| same(s, tuning::parse(&s.to_string())?.first()))
 }
 
 /// A printed text parses back to the same value.

@@ -21,6 +21,8 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_device_count", devices::device_count),
     ("agpu_device_problem", devices::device_problem),
     ("agpu_cache_problem", devices::cache_problem),
+    ("agpu_tuning_load", devices::tuning_load),
+    ("agpu_tuning_problem", devices::tuning_problem),
     ("agpu_context_device", devices::context_device),
     ("agpu_context_device_name", devices::context_device_name),
     ("agpu_context_stream", devices::context_stream),

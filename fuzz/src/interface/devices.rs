@@ -1,7 +1,7 @@
 //! Calls about the library, contexts, streams and events.
 
 use super::checks::{done, gives, message, out};
-use super::{Shared, Thread};
+use super::{Shared, Thread, pointer};
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use std::ffi::{CStr, c_char, c_void};
@@ -57,6 +57,18 @@ pub(super) fn device_problem(t: &mut Thread) -> Done {
 pub(super) fn cache_problem(t: &mut Thread) -> Done {
     // SAFETY: as above.
     gives::<*const c_char>(t, |out| unsafe { agpu_cache_problem(out) })
+}
+
+pub(super) fn tuning_problem(t: &mut Thread) -> Done {
+    // SAFETY: as above.
+    gives::<*const c_char>(t, |out| unsafe { agpu_tuning_problem(out) })
+}
+
+/// A file that is none, or nothing.
+pub(super) fn tuning_load(t: &mut Thread) -> Done {
+    let path = t.text(&[c"/nowhere/x.tuning", c"/etc/passwd", c"/tmp", c""]);
+    // SAFETY: NULL or a text.
+    done(unsafe { agpu_tuning_load(pointer(path)) }, true)
 }
 
 pub(super) fn allow_cpu_compiler(_: &mut Thread) -> Done {

@@ -117,6 +117,7 @@ const CAPI: [&[&str]; 8] = [
         "cuda/device",
         "cuda/open",
         "cuda/images",
+        "tuning",
         "module",
     ],
     // devices

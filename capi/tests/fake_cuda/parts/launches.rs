@@ -74,7 +74,7 @@ pub fn launches() {
 /// The names of the launches that were timed, and their times.
 fn timed(context: *mut AgpuContext) -> Vec<(String, f64, f64)> {
     let none =
-        AgpuLaunchTime { kernel: null(), variant: null(), start: -1.0, seconds: -1.0, reserved: [0; 4] };
+        AgpuLaunchTime { kernel: null(), variant: null(), start: -1.0, seconds: -1.0, sizes: null(), reserved: [0; 3] };
     let (mut room, mut count) = ([none; 4], -1);
     // SAFETY: the arguments are a handle and pointers to locals; the names live until the next call.
     unsafe {

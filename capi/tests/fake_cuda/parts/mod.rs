@@ -33,6 +33,7 @@ parts! {
     failures: any_driver_call;
     code: rejected_code images absent_code unloading loads_at_once;
     launches: launches timed_launches;
+    tuning: tuned_launches;
     staged: staged_values;
     iterations: iterations iterations_without_memory iterations_until;
     streams: streams threads readers_on_two_streams;

@@ -17,7 +17,7 @@ fn only_devices_that_have_clusters_run_them() {
     assert_eq!(kernel.to_string().trim(), text);
     let chosen = |length, capability| {
         let (space, device) = (Space { extents: &[3], inner_length: length }, Device { capability, ..H100 });
-        kernel.choose(&space, 1, device, |_| None, || false)
+        kernel.choose(&space, 1, device, |_| None, || false, &[])
     };
     assert_eq!([80, 89, 90, 100].map(|c| chosen(40_000, c)), [None, None, Some(0), Some(0)]);
     assert_eq!([32_768, 32_769, 65_536, 65_537].map(|n| chosen(n, 90)), [None, Some(0), Some(0), None]);
@@ -35,12 +35,13 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
     let kernel = &gpu::parse(text).unwrap()[0];
     assert_eq!(kernel.to_string().trim(), text);
     let space = Space { extents: &[4096, 4096], inner_length: 4096 };
-    let chosen = |capability| kernel.choose(&space, 1, Device { capability, ..H100 }, |_| None, || false);
+    let chosen =
+        |capability| kernel.choose(&space, 1, Device { capability, ..H100 }, |_| None, || false, &[]);
     assert_eq!([80, 89, 90, 100, 120].map(chosen), [Some(1), Some(1), Some(0), Some(0), Some(1)]);
     // 264 blocks are resident at once: 1024 are nearly four rounds, 576 are two and a fifth
     let of = |n: u64| {
         let space = Space { extents: &[n, n], inner_length: n };
-        kernel.choose(&space, 1, H100, |_| None, || false)
+        kernel.choose(&space, 1, H100, |_| None, || false, &[])
     };
     assert_eq!([1024, 2048, 3072, 4096].map(of), [Some(1), Some(0), Some(1), Some(0)]);
     assert!(gpu::parse(&text.replace("99328", &(MAX_SHARED_ANYWHERE + 1).to_string())).is_err());
@@ -56,7 +57,7 @@ fn a_split_product_is_two_kernel_launches() {
     let kernel = &gpu::parse(text).unwrap()[0];
     let decide = |extents: &[u64], segment| {
         let space = Space { extents, inner_length: segment };
-        kernel.decide(kernel.choose(&space, 1, H100, |_| None, || false).unwrap(), &space, H100)
+        kernel.decide(kernel.choose(&space, 1, H100, |_| None, || false, &[]).unwrap(), &space, H100)
     };
     let launch = |variant, blocks, span| KernelLaunch { variant, blocks, span };
     let split = decide(&[128, 65], 1025);

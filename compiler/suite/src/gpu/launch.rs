@@ -49,19 +49,15 @@ impl Call<'_> {
         };
         let writes_an_input = || writes(true).any(|w| writes(false).any(|r| r == w));
         let steps = several.map_or(1, |s| s.0);
-        let wanted = self.how.version.filter(|at| {
-            let v = kernel.variants.get(*at);
-            // a cluster takes the simulator long for rows of a few elements
-            let may_run = |v: &GpuVariant| {
-                !matches!(v.grid, Grid::Clusters { .. })
-                    || self.forces_clusters
-                    || v.is_profitable(space.extents, space.inner_length, self.device(1))
-            };
-            v.is_some_and(|v| {
-                v.is_first() && may_run(v) && v.fits(&space, steps, self.device(1), array, writes_an_input)
-            })
-        });
-        wanted.or_else(|| kernel.choose(&space, steps, self.device(1), array, writes_an_input))
+        // a cluster takes the simulator long for rows of a few elements
+        let may_run = |v: &GpuVariant| {
+            !matches!(v.grid, Grid::Clusters { .. })
+                || self.forces_clusters
+                || v.is_profitable(space.extents, space.inner_length, self.device(1))
+        };
+        // as a tuning file would name it
+        let wanted = self.how.version.filter(|at| kernel.variants.get(*at).is_some_and(may_run));
+        kernel.choose(&space, steps, self.device(1), array, writes_an_input, wanted.as_slice())
     }
 
     pub(super) fn launch(&mut self, l: &Launch, several: Several) -> Result<(), Failure> {
