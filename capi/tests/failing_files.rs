@@ -91,7 +91,7 @@ struct Done {
 
 impl Place {
     fn new() -> Place {
-        Place { folder: tempfile::tempdir().unwrap(), failing: Failing::new() }
+        Place { folder: tempfile::tempdir().unwrap(), failing: Failing::compiled() }
     }
 
     /// Empties the cache and writes these entries to it.

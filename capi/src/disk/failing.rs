@@ -106,7 +106,7 @@ fn run(failing: &Failing, fault: Fault, n: Option<u64>) -> (String, failing_file
 
 #[test]
 fn files_fail() {
-    let failing = Failing::new();
+    let failing = Failing::compiled();
     let (said, seen, mut wrong) = run(&failing, nothing(Who::Program), None);
     // the child reports the damaged entry
     assert!(said.starts_with("3 ") && said.ends_with("it is damaged"), "{said}");

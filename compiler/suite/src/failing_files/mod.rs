@@ -110,7 +110,8 @@ const LENGTH: usize = TEXTS + 16 + 448;
 const TEXTS: usize = 15 * 8;
 
 impl Failing {
-    pub fn new() -> Failing {
+    /// Compiles the library.
+    pub fn compiled() -> Failing {
         let folder = tempfile::tempdir().expect("a folder");
         let [source, library, numbers] = ["f.c", "f.so", "numbers"].map(|name| folder.path().join(name));
         std::fs::write(&source, include_str!("failing_files.c")).expect("written");

@@ -92,7 +92,7 @@ fn run(failing: &Failing, make: fn(&Path), fault: Fault, n: Option<u64>) -> (Str
 }
 
 fn sweep(make: fn(&Path), clean: &str, who: Who, some: usize) {
-    let failing = Failing::new();
+    let failing = Failing::compiled();
     let (said, seen, mut wrong) = run(&failing, make, nothing(who), None);
     assert!(said.starts_with(clean), "{said}");
     let (cases, all) = cases(who, &seen, some);
