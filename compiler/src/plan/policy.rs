@@ -1,8 +1,8 @@
 //! The launch policy for GPUs: which variant of a kernel runs for a call, how its work is
 //! distributed over the device, and how much scratch its kernels share. It depends on extents,
 //! strides, alignment and the device alone: the number of its multiprocessors and its compute capability; and on what
-//! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the tests launch by it, and `--explain` reports its decisions. Among CPU
-//! variants, the runtime's executor chooses.
+//! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the tests
+//! launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's executor chooses.
 //!
 //! A launch of the plan is one kernel launch or, for a split-K product and for rows and columns at
 //! once, two: the second kernel adds the panels' sums, or joins the parts of columns, that the first
@@ -234,7 +234,7 @@ impl GpuVariant {
     }
 
     /// Whether a launch over this index space, whose elements are segments of length `segment` each, may begin with
-    /// the variant, and takes an acceptable amount of scratch.
+    /// the variant, takes an acceptable amount of scratch, and leaves no more there than the kernel behind it joins.
     fn has_acceptable_scratch(&self, extents: &[u64], segment: u64) -> bool {
         // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits
         const MOST_SCRATCH: u64 = 1 << 26;
@@ -243,6 +243,8 @@ impl GpuVariant {
                 let blocks = self.grid.blocks(extents, segment, self.threads, 1);
                 blocks.saturating_mul(u64::from(rows) * u64::from(columns)) <= MOST_SCRATCH
             }
+            // the kernel behind it joins two levels of the tree (semantics 5.1): those of so many tiles
+            Grid::Parts(_) => Space { extents, inner_length: segment }.elements() <= (TILE * TILE) as u64,
             grid => !grid.follows(),
         }
     }

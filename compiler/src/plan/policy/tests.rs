@@ -47,6 +47,21 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
     assert!(gpu::parse(&text.replace("99328", &(MAX_SHARED_ANYWHERE + 1).to_string())).is_err());
 }
 
+/// The kernel behind a launch of parts joins two levels of the tree, whatever a tuning file says.
+#[test]
+fn parts_of_more_than_two_levels_are_never_left() {
+    let text = "gpu @m {
+  version parts threads 256 parts 8 contiguous narrow longest 1024 multiple 4
+  version join threads 256 joins 32
+}";
+    let kernel = &gpu::parse(text).unwrap()[0];
+    let chosen = |rows: u64| {
+        let space = Space { extents: &[rows], inner_length: 64 };
+        kernel.choose(&space, 1, H100, |_| None, || false, &[0])
+    };
+    assert_eq!([1 << 22, (1 << 22) + 1].map(chosen), [Some(0), None]);
+}
+
 #[test]
 fn a_split_product_is_two_kernel_launches() {
     let text = "gpu @m {
