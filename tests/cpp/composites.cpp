@@ -221,6 +221,8 @@ static void lines_and_keys() {
         const auto most = [](auto a, auto b) { return max(a, b); };
         CHECK(gpu_matrix<float>(inclusive_scan_rows(m, 0)).to_host() == along);
         CHECK(gpu_matrix<float>(inclusive_scan_cols(m, 0)).to_host() == down);
+        CHECK(gpu_matrix<float>(exclusive_scan_rows(m, 0) + m).to_host() == along);
+        CHECK(gpu_matrix<float>(exclusive_scan_cols(m, 0) + m).to_host() == down);
         CHECK(gpu_matrix<float>(exclusive_scan_cols(m, 2, most)).to_host() == greatest);
         CHECK(gpu_matrix<float>(transpose(exclusive_scan_rows(transpose(m), 2, most))).to_host() == greatest);
     }

@@ -135,8 +135,16 @@ auto inclusive_scan_rows(const A &a, const I &init, const char *file = __builtin
     return arraygpu::inclusive_scan_rows(a, init, detail::plus(), file, line);
 }
 template <class A, class I, detail::if_array<A> = 0>
+auto exclusive_scan_rows(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::exclusive_scan_rows(a, init, detail::plus(), file, line);
+}
+template <class A, class I, detail::if_array<A> = 0>
 auto inclusive_scan_cols(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::inclusive_scan_cols(a, init, detail::plus(), file, line);
+}
+template <class A, class I, detail::if_array<A> = 0>
+auto exclusive_scan_cols(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::exclusive_scan_cols(a, init, detail::plus(), file, line);
 }
 
 /// The elements in ascending order: -0 before +0, NaNs last, false before true, equal ones in the order of their indices (docs/semantics.md 5.19).
