@@ -210,9 +210,9 @@ impl<T: Item> Filtered<T> {
     }
 
     /// A vector of n elements, which are all that are kept. The host knows n and checks that the vector from which
-    /// they come has as many; the device checks that exactly n are kept, and leaves an error record of both numbers if not. So what
-    /// is kept has a length, and joins vectors of that length. n is made of lengths, constants and scalar
-    /// parameters.
+    /// they come has as many; the device checks that exactly n are kept, and leaves an error record of both numbers
+    /// if not. So what is kept has a length, and joins vectors of that length. n is made of lengths, constants and
+    /// scalar parameters.
     ///
     /// Cost: fused, as [`Filtered::filled`], and a launch of one element that checks the number.
     ///

@@ -54,9 +54,9 @@ impl<T: Item> VExp<T> {
     /// those of [`VExp::segmented_reduce`]; an element in none of them is `init`. `f` must be associative up to
     /// rounding. An offset below 0 or the one before it, or past the end, leaves an error record.
     ///
-    /// Cost: that of [`MExp::scan_rows`](crate::MExp::scan_rows), and before it two launches that search the offsets,
-    /// one of each 128 elements and one of all, which stores where the segment of each element begins: 8 bytes that
-    /// are read three times.
+    /// Cost: that of [`MExp::scan_rows`](crate::MExp::scan_rows), and three launches before it: one checks the
+    /// offsets, and two search them, one for each 128 elements and one for all, which stores where the segment of
+    /// each element begins: 8 bytes that are read three times.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -16,9 +16,9 @@
 //! have as much as a quarter of the vector's elements.
 //!
 //! The last array stays an expression, so that maps and reductions of a scan share its launch; it is stored if
-//! its operator may leave error records, which it then leaves once, and if it is one of planes. The total of a part that is not complete is
-//! any value: nothing needs it. It is still read, as both arms of a choice may be, so every index lies inside of its
-//! array, and an array of parts has a value wherever a line has an element.
+//! its operator may leave error records, which it then leaves once, and if it is one of planes. The total of a part
+//! that is not complete is any value: nothing needs it. It is still read, as both arms of a choice may be, so every
+//! index lies inside of its array, and an array of parts has a value wherever a line has an element.
 
 use super::arithmetic::with_number;
 use super::scan_lines::{Line, Lines};
