@@ -149,6 +149,8 @@ template <class E> struct compound_operand<gpu_vector<E>> : if_several<E, compou
 template <class E> struct compound_operand<gpu_vector_view<E>> : if_several<std::remove_const_t<E>, compound_array<gpu_vector_view<E>, std::remove_const_t<E>, 1>> {};
 template <class E> struct compound_operand<gpu_matrix<E>> : if_several<E, compound_array<gpu_matrix<E>, E, 2>> {};
 template <class E> struct compound_operand<gpu_matrix_view<E>> : if_several<std::remove_const_t<E>, compound_array<gpu_matrix_view<E>, std::remove_const_t<E>, 2>> {};
+template <class E> struct compound_operand<gpu_tensor3<E>> : if_several<E, compound_array<gpu_tensor3<E>, E, 3>> {};
+template <class E> struct compound_operand<gpu_tensor3_view<E>> : if_several<std::remove_const_t<E>, compound_array<gpu_tensor3_view<E>, std::remove_const_t<E>, 3>> {};
 template <class E> struct compound_operand<gpu_scalar<E>> : if_several<E, compound_scalar<E>> {};
 
 template <class X> using compound_element = typename compound_operand<X>::element;
