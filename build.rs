@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 24] = [
+const SOURCES: [&str; 25] = [
     "abi.rs",
     "abi/packages.rs",
     "guard.rs",
@@ -25,6 +25,7 @@ const SOURCES: [&str; 24] = [
     "online/operations.rs",
     "online/joined.rs",
     "online/composites.rs",
+    "online/stencils.rs",
     "online/iterated.rs",
     "online/compile.rs",
     "online/programs.rs",
