@@ -1,5 +1,5 @@
-// Expressions on vectors, matrices and arrays of three dimensions, compiled while the program runs: operators and functions build them, assignment computes all of one in one
-// kernel where that is possible (docs/online.md).
+// Expressions on vectors, matrices and arrays of three dimensions, compiled while the program runs: operators and
+// functions build them, assignment computes all of one in one kernel where that is possible (docs/online.md).
 //
 //   arraygpu::gpu_vector<float> c = 0.12f * a + 7.54f * b;          // one kernel
 //   float r = sqrt(sum((x - y) * (x - y)) / n);                      // one launch, one number comes back

@@ -37,13 +37,14 @@ template <class A, class F> auto over_rows(const A &a, F &f, place at) {
 
 } // namespace detail
 
-/// f of each plane of an array of three dimensions, a matrix: a vector with an element for each plane. Of a function that gives a tuple a tuple of
-/// vectors.
+/// f of each plane of an array of three dimensions, a matrix: a vector with an element for each plane. Of a function
+/// that gives a tuple a tuple of vectors.
 template <class F, class A, detail::if_volume<A> = 0>
 auto map_planes(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::over_planes(a, f, {file, line});
 }
-/// f of each row: of a matrix a vector with an element for each row, of an array of three dimensions a matrix with a row for each plane.
+/// f of each row: of a matrix a vector with an element for each row, of an array of three dimensions a matrix with a
+/// row for each plane.
 template <class F, class A, detail::if_planar<A> = 0>
 auto map_rows(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::over_rows(a, f, {file, line});

@@ -1,5 +1,5 @@
-// The parts of stencils: windows of neighbours, weighted sums of them, margins beyond the edges, and arrays with a part replaced. Included by
-// arraygpu/expr.hpp.
+// The parts of stencils: windows of neighbours, weighted sums of them, margins beyond the edges, and arrays with a
+// part replaced. Included by arraygpu/expr.hpp.
 #ifndef ARRAYGPU_EXPR_STENCILS_HPP
 #define ARRAYGPU_EXPR_STENCILS_HPP
 
@@ -10,8 +10,9 @@
 
 namespace arraygpu {
 
-/// What lies beyond the edges of an array: `boundary::clamp` repeats the element at the edge (`a a | a b c | c c`), `mirror` mirrors the array there
-/// (`b a | a b c | c b`), `wrap` begins it again (`b c | a b c | a b`), `constant(value)` is a value.
+/// What lies beyond the edges of an array: `boundary::clamp` repeats the element at the edge (`a a | a b c | c c`),
+/// `mirror` mirrors the array there (`b a | a b c | c b`), `wrap` begins it again (`b c | a b c | a b`),
+/// `constant(value)` is a value.
 namespace boundary {
 template <detail::edge Edge> struct known_edge {
     static constexpr detail::edge which = Edge;
@@ -26,7 +27,8 @@ inline constexpr known_edge<detail::edge::wrap> wrap{};
 template <class V> constant_edge<V> constant(const V &value) { return {value}; }
 } // namespace boundary
 
-/// The windows of an array along one axis, by number: `windows2(m, 3, 3)[r][c]`. A number that is none of them throws.
+/// The windows of an array along one axis, by number: `windows2(m, 3, 3)[r][c]`. A number that is none of them
+/// throws.
 template <class W> class window_list {
 public:
     window_list(std::vector<W> parts, std::string of, const char *axis) : parts_(std::move(parts)), of_(std::move(of)), axis_(axis) {}
@@ -62,7 +64,8 @@ template <class E, int Rank, class F> expr<E, Rank> of_nodes(const expr<E, Rank>
         return expr<E, Rank>(f(e.c_node()));
 }
 
-/// The windows of an array: how many there are along each axis, and the array's extents, which must be known and large enough.
+/// The windows of an array: how many there are along each axis, and the array's extents, which must be known and
+/// large enough.
 struct window_shape {
     const char *word;
     int rank;
@@ -235,20 +238,22 @@ template <class A, detail::if_rank<A, 1> = 0>
 auto windows(const A &a, std::int64_t k, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::windows("windows", detail::as_expr(a), {{k, 1, 1}}, {file, line});
 }
-/// The parts of rows - (kr - 1) rows and cols - (kc - 1) columns: `windows2(m, kr, kc)[r][c]` begins in row r, column c.
+/// The parts of rows - (kr - 1) rows and cols - (kc - 1) columns: `windows2(m, kr, kc)[r][c]` begins in row r, column
+/// c.
 template <class A, detail::if_rank<A, 2> = 0>
 auto windows2(const A &a, std::int64_t kr, std::int64_t kc, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::windows("windows2", detail::as_expr(a), {{kr, kc, 1}}, {file, line});
 }
-/// The parts of planes - (kp - 1) planes, rows - (kr - 1) rows and cols - (kc - 1) columns: `windows3(x, kp, kr, kc)[p][r][c]` begins in plane p, row
-/// r, column c.
+/// The parts of planes - (kp - 1) planes, rows - (kr - 1) rows and cols - (kc - 1) columns: `windows3(x, kp, kr,
+/// kc)[p][r][c]` begins in plane p, row r, column c.
 template <class A, detail::if_rank<A, 3> = 0>
 auto windows3(const A &a, std::int64_t kp, std::int64_t kr, std::int64_t kc, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::windows("windows3", detail::as_expr(a), {{kp, kr, kc}}, {file, line});
 }
 
-/// weights[0] * x[i] + weights[1] * x[i + 1] + ..: the first product is rounded, then follows a chain of multiply-adds. The result has one element
-/// less for each weight but the first. Weights are a std::array, std::vector, C array or list in braces; staged ones are a part of the program.
+/// weights[0] * x[i] + weights[1] * x[i + 1] + ..: the first product is rounded, then follows a chain of
+/// multiply-adds. The result has one element less for each weight but the first. Weights are a std::array,
+/// std::vector, C array or list in braces; staged ones are a part of the program.
 template <class A, class W, detail::if_vector<A> = 0>
 auto weighted_sum(const A &a, const W &weights, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::weighted("weighted_sum", a, weights, {file, line});
@@ -276,13 +281,14 @@ auto weighted_sum3(const A &a, const W (&weights)[P][R][C], const char *file = _
     return detail::weighted("weighted_sum3", a, weights, {file, line});
 }
 
-/// The vector with more elements in front and behind, as the boundary says. Margins that are mirrored or wrapped are at most as wide as the array, the
-/// others need an array with an element. Reading a margin leaves no error record.
+/// The vector with more elements in front and behind, as the boundary says. Margins that are mirrored or wrapped are
+/// at most as wide as the array, the others need an array with an element. Reading a margin leaves no error record.
 template <class A, class B, detail::if_rank<A, 1> = 0>
 auto padded(const A &a, std::int64_t before, std::int64_t after, const B &boundary, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::with_margins(a, {{before, after}}, boundary, {file, line});
 }
-/// The matrix with more rows, `{above, below}`, and more columns, `{left, right}`. Rows are added first, so that corners continue the rows' margins.
+/// The matrix with more rows, `{above, below}`, and more columns, `{left, right}`. Rows are added first, so that
+/// corners continue the rows' margins.
 template <class A, class B, detail::if_rank<A, 2> = 0>
 auto padded(const A &a, const std::array<std::int64_t, 2> &rows, const std::array<std::int64_t, 2> &cols, const B &boundary,
             const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -295,12 +301,14 @@ auto padded(const A &a, const std::array<std::int64_t, 2> &planes, const std::ar
     return detail::with_margins(a, {planes, rows, cols}, boundary, {file, line});
 }
 
-/// The vector with the elements of `part` in place of those from `start` on. All of the part lies inside, and it has an element.
+/// The vector with the elements of `part` in place of those from `start` on. All of the part lies inside, and it has
+/// an element.
 template <class A, class P, detail::if_rank<A, 1> = 0>
 auto with_slice(const A &a, std::int64_t start, const P &part, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::replaced(a, part, {{start, 0, 0}}, {file, line});
 }
-/// The same of a matrix, from this row and column on; of an array of three dimensions, from this plane, row and column on.
+/// The same of a matrix, from this row and column on; of an array of three dimensions, from this plane, row and
+/// column on.
 template <class A, class P, detail::if_rank<A, 2> = 0>
 auto with_block(const A &a, std::int64_t row, std::int64_t col, const P &part, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::replaced(a, part, {{row, col, 0}}, {file, line});
