@@ -65,6 +65,12 @@ fn composites() {
 
 #[test]
 #[ignore = "the project tests/cpp has this program, too"]
+fn volumes() {
+    run("volumes.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn views() {
     run("views.cpp");
 }
