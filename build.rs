@@ -26,6 +26,7 @@ const SOURCES: [&str; 25] = [
     "online/operations.rs",
     "online/joined.rs",
     "online/composites.rs",
+    "online/stencils.rs",
     "online/iterated.rs",
     "online/compile.rs",
     "online/programs.rs",
