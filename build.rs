@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 25] = [
+const SOURCES: [&str; 26] = [
     "abi.rs",
     "abi/packages.rs",
     "guard.rs",
@@ -26,6 +26,7 @@ const SOURCES: [&str; 25] = [
     "online/operations.rs",
     "online/joined.rs",
     "online/composites.rs",
+    "online/stencils.rs",
     "online/iterated.rs",
     "online/compile.rs",
     "online/programs.rs",

@@ -1281,7 +1281,8 @@ agpu_status agpu_builder_dot(struct agpu_builder *builder, agpu_node x, agpu_nod
 agpu_status agpu_builder_squared_deviations(struct agpu_builder *builder, agpu_node array, agpu_node *node);
 
 /**
- * Adds the matrix product of docs/semantics.md 5.7.
+ * Adds the matrix product of docs/semantics.md 5.7; of two arrays of rank 3, that of each plane with the
+ * same plane.
  */
 agpu_status agpu_builder_matmul(struct agpu_builder *builder, agpu_node x, agpu_node y, agpu_node *node);
 
@@ -1451,6 +1452,34 @@ agpu_status agpu_builder_composite(struct agpu_builder *builder,
                                    int32_t components,
                                    agpu_node *nodes,
                                    int32_t count);
+
+/**
+ * Adds the array with `before` more elements in front and `after` behind along an axis. The boundary
+ * says what they are: `clamp` the element at the edge, `mirror` the array mirrored there, `wrap` the
+ * array again, `constant` the value, which is no node (0) for the others. Both widths are i64 scalars
+ * that the host can compute; it is a shape rule that they are not negative, and at most the array's
+ * length where it is mirrored or repeated (docs/semantics.md has the others).
+ */
+agpu_status agpu_builder_pad(struct agpu_builder *builder,
+                             agpu_node array,
+                             int32_t axis,
+                             agpu_node before,
+                             agpu_node after,
+                             const char *boundary,
+                             agpu_node value,
+                             agpu_node *node);
+
+/**
+ * Adds the array with the elements of `part` in place of those from `start` on, an i64 index for each
+ * axis that the host can compute. All of the part lies inside, and it has an element: both are shape
+ * rules.
+ */
+agpu_status agpu_builder_replace(struct agpu_builder *builder,
+                                 agpu_node array,
+                                 agpu_node part,
+                                 const agpu_node *start,
+                                 int32_t rank,
+                                 agpu_node *node);
 
 /**
  * Begins the function of a step of an iteration, or of the check that ends one: a builder of its own, in which all

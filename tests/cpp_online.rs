@@ -65,6 +65,12 @@ fn composites() {
 
 #[test]
 #[ignore = "the project tests/cpp has this program, too"]
+fn volumes() {
+    run("volumes.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn views() {
     run("views.cpp");
 }
@@ -125,5 +131,5 @@ fn headers_are_short() {
     let [plain, expressions, views] =
         ["arraygpu.hpp", "arraygpu/expr.hpp", "arraygpu/views.hpp"].map(|h| lines(folder.path(), h));
     println!("arraygpu.hpp {plain} lines, with expr.hpp {expressions}, with views.hpp {views}");
-    assert!(expressions - plain < 4000 && views - plain < 5000, "{plain} {expressions} {views}");
+    assert!(expressions - plain < 4500 && views - plain < 5500, "{plain} {expressions} {views}");
 }

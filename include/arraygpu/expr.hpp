@@ -1,5 +1,5 @@
-// Expressions on vectors and matrices, compiled while the program runs: operators and functions build them, assignment computes all of one in one
-// kernel where that is possible (docs/online.md).
+// Expressions on vectors, matrices and arrays of three dimensions, compiled while the program runs: operators and
+// functions build them, assignment computes all of one in one kernel where that is possible (docs/online.md).
 //
 //   arraygpu::gpu_vector<float> c = 0.12f * a + 7.54f * b;          // one kernel
 //   float r = sqrt(sum((x - y) * (x - y)) / n);                      // one launch, one number comes back
@@ -18,6 +18,8 @@
 #include <arraygpu/expr/filters.hpp>
 #include <arraygpu/expr/iterate.hpp>
 #include <arraygpu/expr/kept.hpp>
+#include <arraygpu/expr/lines.hpp>
 #include <arraygpu/expr/scatters.hpp>
+#include <arraygpu/expr/stencils.hpp>
 
 #endif // ARRAYGPU_EXPR_HPP

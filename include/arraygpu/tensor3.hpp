@@ -33,6 +33,9 @@ public:
     }
     /// The same elements with two axes exchanged: nothing is copied.
     gpu_tensor3_view transpose(int first, int second) const { return gpu_tensor3_view(detail::transposed(base::view_, first, second)); }
+
+    /// Computes an expression into the elements; its extents are the view's (arraygpu/expr.hpp).
+    template <class U, int Rank> const gpu_tensor3_view &operator=(const expr<U, Rank> &e) const;
 };
 
 /// An array of three dimensions in the memory of a device, owned, row-major. Move only, as gpu_matrix.
@@ -55,11 +58,16 @@ public:
         : gpu_tensor3(source.extent(0), source.extent(1), source.extent(2), where) {
         base::copy_from(source);
     }
+    /// The result of an expression, computed now (arraygpu/expr.hpp).
+    template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 3>>>> gpu_tensor3(const E &e);
+
     /// Takes over a buffer made in C, of rank 3.
     static gpu_tensor3 adopt(agpu_buffer *buffer) { return gpu_tensor3(buffer, adopted{}); }
 
     gpu_tensor3(gpu_tensor3 &&) noexcept = default;
     gpu_tensor3 &operator=(gpu_tensor3 &&) noexcept = default;
+    /// Computes an expression into the elements; if its extents differ, the array gets a new buffer.
+    template <class U, int Rank> gpu_tensor3 &operator=(const expr<U, Rank> &e);
     void swap(gpu_tensor3 &other) noexcept { base::exchange(other); }
     friend void swap(gpu_tensor3 &a, gpu_tensor3 &b) noexcept { a.swap(b); }
 

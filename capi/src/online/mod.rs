@@ -21,4 +21,5 @@ pub(crate) mod program;
 pub(crate) mod programs;
 mod recent;
 pub(crate) mod staged;
+pub(crate) mod stencils;
 pub(crate) mod values;

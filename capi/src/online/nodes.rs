@@ -139,19 +139,42 @@ pub(super) fn summed(
     b.node(Op::Cast(ty, value)).map_err(refused)
 }
 
+/// The number of planes of both factors: the rule that it is one belongs to a function of their numbers.
+fn number_of_planes(b: &mut build::Builder, x: NodeId, y: NodeId) -> Result<NodeId> {
+    let mut numbers = |of| {
+        let n = b.extents(of)[0];
+        b.iota(n).map_err(refused)
+    };
+    let numbers = vec![numbers(x)?, numbers(y)?];
+    let first = b.graph().lambda(&[Ty::I64, Ty::I64], |_, v| v[0]);
+    let planes = b.map("matmul of planes", first, numbers).map_err(refused)?;
+    Ok(b.extents(planes)[0])
+}
+
 impl Builder {
     pub fn matmul(&mut self, x: NodeId, y: NodeId) -> Result<NodeId> {
         let b = self.function();
         let (tx, ty) = (b.ty(x), b.ty(y));
-        if tx.rank != 2 || ty.rank != 2 {
-            fail!(INVALID_ARGUMENT, "matmul takes two matrices, not {tx} and {ty}");
+        if tx.rank != ty.rank || !(2..=3).contains(&tx.rank) {
+            fail!(INVALID_ARGUMENT, "matmul takes two matrices, or two arrays of planes, not {tx} and {ty}");
         }
-        let extents = vec![b.extents(x)[0], b.extents(y)[1]];
+        let planes = usize::from(tx.rank) - 2;
+        let mut extents = vec![b.extents(x)[planes], b.extents(y)[planes + 1]];
+        let mut variables = Vec::new();
+        let (mut left, mut right) = (x, y);
+        if planes == 1 {
+            extents.insert(0, number_of_planes(b, x, y)?);
+            let (plane, k) = b.graph().fresh_var(Ty::I64);
+            variables.push((plane, Ty::I64));
+            left = b.pick("matmul", x, 0, k, true).map_err(refused)?;
+            right = b.pick("matmul", y, 0, k, true).map_err(refused)?;
+        }
         let [(row, i), (column, j)] = [0, 1].map(|_| b.graph().fresh_var(Ty::I64));
-        let left = b.pick("matmul", x, 0, i, true).map_err(refused)?;
-        let right = b.pick("matmul", y, 1, j, true).map_err(refused)?;
+        left = b.pick("matmul", left, 0, i, true).map_err(refused)?;
+        right = b.pick("matmul", right, 1, j, true).map_err(refused)?;
         let body = summed(b, left, right, build::Builder::panel_dot)?;
-        let lambda = b.graph().close(&[(row, Ty::I64), (column, Ty::I64)], body);
+        variables.extend([(row, Ty::I64), (column, Ty::I64)]);
+        let lambda = b.graph().close(&variables, body);
         b.generate("matmul", extents, lambda).map_err(refused)
     }
 }

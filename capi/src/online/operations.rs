@@ -202,7 +202,8 @@ pub unsafe extern "C" fn agpu_builder_squared_deviations(
     })
 }
 
-/// Adds the matrix product of docs/semantics.md 5.7.
+/// Adds the matrix product of docs/semantics.md 5.7; of two arrays of rank 3, that of each plane with the
+/// same plane.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_matmul(
     builder: *mut AgpuBuilder,

@@ -1,6 +1,6 @@
 //! The table of calls, and what each of them must keep.
 
-use super::{Thread, arrays, build, composites, devices, iterated, joined, modules};
+use super::{Thread, arrays, build, composites, devices, iterated, joined, modules, stencils};
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_capi::*;
 use std::ffi::CStr;
@@ -96,6 +96,8 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_builder_fold_tuples", joined::fold_tuples),
     ("agpu_builder_loop", joined::looped),
     ("agpu_builder_composite", composites::composite),
+    ("agpu_builder_pad", stencils::pad),
+    ("agpu_builder_replace", stencils::replace),
     ("agpu_builder_step", iterated::step),
     ("agpu_builder_iterate", iterated::iterate),
     ("agpu_builder_result", build::result),

@@ -16,6 +16,7 @@ mod environment;
 mod iterated;
 mod joined;
 mod modules;
+mod stencils;
 
 use checks::CALLS;
 

@@ -36,7 +36,7 @@ template <class F> static floats each(const floats &from, F f) {
 }
 static floats reversed(const floats &from) { return {from.rbegin(), from.rend()}; }
 
-// expressions of a vector or matrix: a new one, and one in place
+// expressions of an array: a new one, and one in place
 template <class Array> static void expressions(const char *name, const Array &r, const floats &host) {
     const auto wanted = each(host, [](float x) { return x * 2.0f + 1.0f; });
     const Array made = r * 2.0f + 1.0f;
@@ -63,6 +63,9 @@ template <class Array> static void expressions(const char *name, const Array &r,
 }
 [[maybe_unused]] static void read(const char *name, const gpu_tensor3<float> &r) {
     const floats host = r.to_host();
+    expressions(name, r, host);
+    const gpu_tensor3<float> back = permute<2, 0, 1>(permute<1, 2, 0>(r));
+    same(name, back.to_host(), host);
     const gpu_tensor3<float> turned(r.view().transpose(0, 2));
     same(name, turned.view().transpose(0, 2).to_host(), host);
 }

@@ -10,6 +10,10 @@ namespace detail {
 template <class A> using if_array = std::enable_if_t<is_operand<A> && (rank_of<A>() > 0), int>;
 template <class A> using if_vector = std::enable_if_t<is_operand<A> && rank_of<A>() == 1, int>;
 template <class A> using if_matrix = std::enable_if_t<is_operand<A> && rank_of<A>() == 2, int>;
+template <class A> using if_volume = std::enable_if_t<is_operand<A> && rank_of<A>() == 3, int>;
+template <class A> using if_planar = std::enable_if_t<is_operand<A> && (rank_of<A>() >= 2), int>;
+/// The axis of the rows of a matrix, or of the planes of an array of three dimensions.
+template <class A> constexpr int rows_of() { return rank_of<A>() == 3 ? 1 : 0; }
 
 /// A length or an index as a node: a number of the host, a staged value, or a traced one.
 template <class N> node_ptr index_node(const N &n) {
@@ -44,25 +48,41 @@ inline node_ptr along(op code, int rank, node_ptr array, int axis, place at) {
     made->own.numbers[0] = axis;
     return made;
 }
-inline node_ptr picked(node_ptr matrix, int axis, node_ptr index, place at) {
-    const std::int64_t left = matrix->extent[1 - axis];
-    note_read(matrix, axis, index.get());
-    const auto type = agpu_type(matrix->type);
-    node_ptr made = make_node(op::pick, type, 1, std::move(matrix), std::move(index), at);
+inline node_ptr picked(node_ptr array, int axis, node_ptr index, place at) {
+    const extents_in left = without(extents_of(*array.get()), axis);
+    note_read(array, axis, index.get());
+    const auto type = agpu_type(array->type);
+    const int rank = array->rank - 1;
+    node_ptr made = make_node(op::pick, type, rank, std::move(array), std::move(index), at);
     made->own.numbers[0] = axis;
     return with_extents(std::move(made), left);
 }
-inline node_ptr spread(node_ptr vector, int axis, node_ptr count, std::int64_t n, place at) {
-    const std::int64_t own = vector->extent[0];
-    const auto type = agpu_type(vector->type);
-    node_ptr made = make_node(op::spread, type, 2, std::move(vector), std::move(count), at);
+inline node_ptr spread(node_ptr array, int axis, node_ptr count, std::int64_t n, place at) {
+    const extents_in more = with(extents_of(*array.get()), axis, n);
+    const auto type = agpu_type(array->type);
+    const int rank = array->rank + 1;
+    node_ptr made = make_node(op::spread, type, rank, std::move(array), std::move(count), at);
     made->own.numbers[0] = axis;
-    return with_extents(std::move(made), axis == 0 ? n : own, axis == 0 ? own : n);
+    return with_extents(std::move(made), more);
+}
+inline node_ptr exchanged(node_ptr array, int first, int second, place at) {
+    extents_in extents = extents_of(*array.get());
+    std::swap(extents.n[first], extents.n[second]);
+    const int rank = array->rank;
+    node_ptr made = along(op::transpose, rank, std::move(array), first, at);
+    made->own.numbers[1] = second;
+    return with_extents(std::move(made), extents);
 }
 inline expr<std::int64_t, 0> length(node_ptr array, int axis) {
     node_ptr made = make_node(op::length, AGPU_I64, 0, std::move(array), place{});
     made->own.numbers[0] = axis;
     return expr<std::int64_t, 0>(std::move(made));
+}
+/// The number of the elements of an array.
+inline expr<std::int64_t, 0> element_count(const node_ptr &array) {
+    expr<std::int64_t, 0> count = length(array, 0);
+    for (int axis = 1; axis < array->rank; ++axis) count = count * length(array, axis);
+    return count;
 }
 /// The number of a variable's values. An array of that extent which is read at the variable gives it, so that the program knows that the reads are
 /// in bounds: a number of the host would be a parameter that has nothing to do with the array.
@@ -91,6 +111,22 @@ inline node_ptr bounded(const node_ptr &array, int axis, node_ptr index, int dep
     }
     return changed ? make_node(index->code, AGPU_I64, 0, operands, 2) : index;
 }
+/// One element, by an index for each axis.
+template <class A, class... I> auto element(const A &a, place at, const I &...index) {
+    using T = element_type<A>;
+    constexpr std::uint32_t count = 1 + sizeof...(I);
+    node_ptr operands[count] = {operand<A>::node(a)};
+    std::uint32_t next = 1;
+    ((operands[next] = bounded(operands[0], int(next) - 1, index_node(index)), ++next), ...);
+    for (std::uint32_t axis = 0; axis + 1 < count; ++axis) note_read(operands[0], int(axis), operands[1 + axis].get());
+    return expr<T, 0>(make_node(op::read, type_of<T>::value, 0, operands, count, at));
+}
+template <class A> auto part(const A &a, int axis, std::int64_t start, std::int64_t stop, std::int64_t stride, place at) {
+    return expr<element_type<A>, rank_of<A>()>(sliced(operand<A>::node(a), axis, start, stop, stride, at));
+}
+template <class A> auto reversed(const A &a, int axis, place at) {
+    return expr<element_type<A>, rank_of<A>()>(along(op::reverse, rank_of<A>(), operand<A>::node(a), axis, at));
+}
 template <class T, int Rank, class A> expr<T, Rank> reduction(op code, const A &a, place at) {
     return expr<T, Rank>(make_node(code, type_of<T>::value, Rank, operand<A>::node(a), at));
 }
@@ -103,28 +139,51 @@ template <class A, detail::if_array<A> = 0> std::size_t size(const A &a) { retur
 /// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
 template <class A, detail::if_vector<A> = 0> auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
                                                         const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 1>(detail::sliced(detail::operand<A>::node(a), 0, start, stop, stride, {file, line}));
+    return detail::part(a, 0, start, stop, stride, {file, line});
 }
-/// The rows, the columns start, start + stride, ... below stop.
-template <class A, detail::if_matrix<A> = 0> auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
+/// The planes, the rows, the columns start, start + stride, ... below stop: of a matrix, of an array of three dimensions.
+template <class A, detail::if_volume<A> = 0> auto slice_planes(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
+                                                               const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::part(a, 0, start, stop, stride, {file, line});
+}
+template <class A, detail::if_planar<A> = 0> auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
                                                              const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 2>(detail::sliced(detail::operand<A>::node(a), 0, start, stop, stride, {file, line}));
+    return detail::part(a, detail::rows_of<A>(), start, stop, stride, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
+template <class A, detail::if_planar<A> = 0> auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
                                                              const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 2>(detail::sliced(detail::operand<A>::node(a), 1, start, stop, stride, {file, line}));
+    return detail::part(a, detail::rows_of<A>() + 1, start, stop, stride, {file, line});
 }
-/// The last element, or row, first.
+/// The last element, row, or plane first.
 template <class A, detail::if_array<A> = 0> auto reverse(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    constexpr int rank = detail::rank_of<A>();
-    return expr<detail::element_type<A>, rank>(detail::along(detail::op::reverse, rank, detail::operand<A>::node(a), 0, {file, line}));
+    return detail::reversed(a, 0, {file, line});
+}
+/// The last plane, row, column first.
+template <class A, detail::if_volume<A> = 0> auto reverse_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::reversed(a, 0, {file, line});
+}
+template <class A, detail::if_planar<A> = 0> auto reverse_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::reversed(a, detail::rows_of<A>(), {file, line});
+}
+template <class A, detail::if_planar<A> = 0> auto reverse_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::reversed(a, detail::rows_of<A>() + 1, {file, line});
 }
 /// Rows as columns.
 template <class A, detail::if_matrix<A> = 0> auto transpose(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    detail::node_ptr matrix = detail::operand<A>::node(a);
-    const std::int64_t rows = matrix->extent[0], cols = matrix->extent[1];
-    return expr<detail::element_type<A>, 2>(
-        detail::with_extents(detail::along(detail::op::transpose, 2, std::move(matrix), 0, {file, line}), cols, rows));
+    return expr<detail::element_type<A>, 2>(detail::exchanged(detail::operand<A>::node(a), 0, 1, {file, line}));
+}
+/// The same elements with the axes in another order: axis k of the result is the k-th of these axes (0: planes, 1: rows, 2: columns).
+template <int First, int Second, int Third, class A, detail::if_volume<A> = 0>
+auto permute(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    constexpr bool is_order = (1 << First | 1 << Second | 1 << Third) == 7;
+    static_assert(is_order, "permute<2, 0, 1>(x): these are no order of the axes 0, 1 and 2");
+    detail::node_ptr array = detail::operand<A>::node(a);
+    if constexpr (is_order) {
+        if (First != 0) array = detail::exchanged(std::move(array), 0, First, {file, line});
+        // the axis that now stands where axis 0 came from is 0
+        if (Second != (First == 1 ? 0 : 1)) array = detail::exchanged(std::move(array), 1, 2, {file, line});
+    }
+    return expr<detail::element_type<A>, 3>(std::move(array));
 }
 /// Row i, column j; inside of a traced function the index may be a traced one, which reads as at() does.
 template <class A, class I, detail::if_matrix<A> = 0>
@@ -134,6 +193,17 @@ auto row(const A &a, const I &i, const char *file = __builtin_FILE(), int line =
 template <class A, class I, detail::if_matrix<A> = 0>
 auto col(const A &a, const I &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 1>(detail::picked(detail::operand<A>::node(a), 1, detail::index_node(j), {file, line}));
+}
+/// Plane k of an array of three dimensions, a matrix; its index is as that of a row.
+template <class A, class I, detail::if_volume<A> = 0>
+auto plane(const A &a, const I &k, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return expr<detail::element_type<A>, 2>(detail::picked(detail::operand<A>::node(a), 0, detail::index_node(k), {file, line}));
+}
+/// An array of n planes, each of which is the matrix.
+template <class A, class N, detail::if_matrix<A> = 0>
+auto spread_planes(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return expr<detail::element_type<A>, 3>(
+        detail::spread(detail::operand<A>::node(a), 0, detail::index_node(n), detail::known_length(n), {file, line}));
 }
 /// A matrix of n rows, each of which is the vector; a matrix of n such columns.
 template <class A, class N, detail::if_vector<A> = 0>
@@ -162,29 +232,38 @@ template <class V, class N, std::enable_if_t<!detail::is_compound<V>, int> = 0> 
 /// One element. An index out of range gives 0, and an error when the program has run.
 template <class A, class I, detail::if_vector<A> = 0>
 auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    using T = detail::element_type<A>;
-    detail::node_ptr array = detail::operand<A>::node(a), index = detail::bounded(array, 0, detail::index_node(i));
-    detail::note_read(array, 0, index.get());
-    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, std::move(array), std::move(index), detail::place{file, line}));
+    return detail::element(a, {file, line}, i);
 }
 template <class A, class I, class J, detail::if_matrix<A> = 0>
 auto at(const A &a, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    using T = detail::element_type<A>;
-    detail::node_ptr array = detail::operand<A>::node(a), row = detail::bounded(array, 0, detail::index_node(i));
-    detail::node_ptr col = detail::bounded(array, 1, detail::index_node(j));
-    detail::note_read(array, 0, row.get());
-    detail::note_read(array, 1, col.get());
-    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, std::move(array), std::move(row), std::move(col),
-                                        detail::place{file, line}));
+    return detail::element(a, {file, line}, i, j);
 }
-template <class A, class B, detail::if_matrix<A> = 0, detail::if_matrix<B> = 0>
+/// The element in plane k, row i, column j.
+template <class A, class K, class I, class J, detail::if_volume<A> = 0>
+auto at(const A &a, const K &k, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::element(a, {file, line}, k, i, j);
+}
+namespace detail {
+template <class A, class... I> constexpr bool is_misread() {
+    if constexpr (is_operand<A>) return rank_of<A>() > 0 && rank_of<A>() != sizeof...(I) && ((is_operand<I> || is_host<I>) && ...);
+    return false;
+}
+} // namespace detail
+/// Says what is wrong.
+template <class A, class... I, std::enable_if_t<detail::is_misread<A, I...>(), int> = 0> void at(const A &, const I &...) {
+    static_assert(detail::never<A>, "at: an index for each axis of the array; row(m, i), col(m, j) and plane(x, k) are parts of it");
+}
+/// The product of two matrices; of two arrays of three dimensions that of each plane with the same plane.
+template <class A, class B, detail::if_planar<A> = 0, detail::if_planar<B> = 0>
 auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A, B>;
+    constexpr int rank = detail::rank_of<A>();
+    static_assert(rank == detail::rank_of<B>(), "matmul of a matrix and of an array of planes: spread_planes(m, n) repeats the matrix");
     detail::node_ptr left = detail::operand<A>::node(a), right = detail::operand<B>::node(b);
-    const std::int64_t rows = left->extent[0], cols = right->extent[1];
-    return expr<T, 2>(detail::with_extents(
-        detail::make_node(detail::op::matmul, detail::type_of<T>::value, 2, std::move(left), std::move(right), detail::place{file, line}), rows,
-        cols));
+    detail::extents_in extents = detail::extents_of(*left.get());
+    extents.n[rank - 1] = right->extent[rank - 1];
+    return expr<T, rank>(detail::with_extents(
+        detail::make_node(detail::op::matmul, detail::type_of<T>::value, rank, std::move(left), std::move(right), detail::place{file, line}), extents));
 }
 
 /// Reductions of all elements, in the order of docs/semantics.md section 5, which depends on their number alone.
@@ -211,7 +290,7 @@ template <class A, detail::if_array<A> = 0> auto all(const A &a, const char *fil
 template <class A, class B, detail::if_array<A> = 0, detail::if_array<B> = 0>
 auto dot(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A, B>;
-    static_assert(detail::rank_of<A>() == detail::rank_of<B>(), "dot of a vector and a matrix");
+    static_assert(detail::rank_of<A>() == detail::rank_of<B>(), "dot of arrays of different ranks");
     return expr<T, 0>(detail::make_node(detail::op::dot, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::operand<B>::node(b),
                                         detail::place{file, line}));
 }

@@ -31,7 +31,7 @@ template <class M, class T> agpu_arg to_values(const agpu_view &elements, std::s
     return to_view(field_of<M>(elements, std::int64_t(at), std::int64_t(sizeof(T))));
 }
 
-/// A vector or matrix: the result is written into its elements if the extents are the same, else into a new buffer. Elements of several values are
+/// An array: the result is written into its elements if the extents are the same, else into a new buffer. Elements of several values are
 /// as many results.
 template <class Array, class T, int Rank> class array_destination {
 public:
@@ -90,11 +90,17 @@ template <class T> struct destination<gpu_vector<T>> : array_destination<gpu_vec
 template <class T> struct destination<gpu_matrix<T>> : array_destination<gpu_matrix<T>, T, 2> {
     using array_destination<gpu_matrix<T>, T, 2>::array_destination;
 };
+template <class T> struct destination<gpu_tensor3<T>> : array_destination<gpu_tensor3<T>, T, 3> {
+    using array_destination<gpu_tensor3<T>, T, 3>::array_destination;
+};
 template <class T> struct destination<gpu_vector_view<T>> : view_destination<gpu_vector_view<T>, T, 1> {
     using view_destination<gpu_vector_view<T>, T, 1>::view_destination;
 };
 template <class T> struct destination<gpu_matrix_view<T>> : view_destination<gpu_matrix_view<T>, T, 2> {
     using view_destination<gpu_matrix_view<T>, T, 2>::view_destination;
+};
+template <class T> struct destination<gpu_tensor3_view<T>> : view_destination<gpu_tensor3_view<T>, T, 3> {
+    using view_destination<gpu_tensor3_view<T>, T, 3>::view_destination;
 };
 template <class T> struct destination<gpu_scalar<T>> : view_destination<gpu_scalar<T>, T, 0> {
     using view_destination<gpu_scalar<T>, T, 0>::view_destination;
@@ -181,6 +187,9 @@ template <class T> struct evaluated<T, 1> {
 template <class T> struct evaluated<T, 2> {
     using type = gpu_matrix<T>;
 };
+template <class T> struct evaluated<T, 3> {
+    using type = gpu_tensor3<T>;
+};
 template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const expr<T, Rank> &e, const agpu_call *call) {
     if constexpr (compound<T>::is) {
         typename evaluated<T, Rank>::type made{};
@@ -220,14 +229,14 @@ template <class Tuple> typename evaluated_as<Tuple>::type evaluate_all(const Tup
 
 } // namespace detail
 
-/// Computes an expression now: a gpu_vector, a gpu_matrix, or a number on the host.
+/// Computes an expression now: a gpu_vector, a gpu_matrix, a gpu_tensor3, or a number on the host.
 template <class T, int Rank> auto eval(const expr<T, Rank> &e) { return detail::evaluate(e, nullptr); }
 template <class T, int Rank> auto eval(const call_options &options, const expr<T, Rank> &e) { return detail::evaluate(e, options.c_call()); }
 /// Computes all expressions of a tuple in one run: a std::tuple of their values.
 template <class... E> auto eval(const std::tuple<E...> &e) { return detail::evaluate_all(e, nullptr); }
 template <class... E> auto eval(const call_options &options, const std::tuple<E...> &e) { return detail::evaluate_all(e, options.c_call()); }
 
-/// out1, e1, out2, e2 ..: several results of one run. Each out is a gpu_vector, gpu_matrix, gpu_scalar, a view, or a number on the host.
+/// out1, e1, out2, e2 ..: several results of one run. Each out is a gpu_vector, gpu_matrix, gpu_tensor3, gpu_scalar, a view, or a number on the host.
 template <class Out, class... Rest, std::enable_if_t<!std::is_same_v<Out, const call_options>, int> = 0> void assign(Out &&out, Rest &&...rest) {
     static_assert(sizeof...(Rest) % 2 == 1, "assign(out1, e1, out2, e2 ..): an expression for each result");
     using pairs = std::make_index_sequence<(1 + sizeof...(Rest)) / 2>;
@@ -238,6 +247,7 @@ template <class... Out> detail::results<Out...> tie(Out &...out) { return detail
 
 template <class T> template <class E, class> gpu_vector<T>::gpu_vector(const E &e) : gpu_vector(detail::evaluate(e, nullptr)) {}
 template <class T> template <class E, class> gpu_matrix<T>::gpu_matrix(const E &e) : gpu_matrix(detail::evaluate(e, nullptr)) {}
+template <class T> template <class E, class> gpu_tensor3<T>::gpu_tensor3(const E &e) : gpu_tensor3(detail::evaluate(e, nullptr)) {}
 template <class T> template <class U, int Rank> gpu_vector<T> &gpu_vector<T>::operator=(const expr<U, Rank> &e) {
     detail::put(*this, e);
     return *this;
@@ -246,11 +256,19 @@ template <class T> template <class U, int Rank> gpu_matrix<T> &gpu_matrix<T>::op
     detail::put(*this, e);
     return *this;
 }
+template <class T> template <class U, int Rank> gpu_tensor3<T> &gpu_tensor3<T>::operator=(const expr<U, Rank> &e) {
+    detail::put(*this, e);
+    return *this;
+}
 template <class T> template <class U, int Rank> const gpu_vector_view<T> &gpu_vector_view<T>::operator=(const expr<U, Rank> &e) const {
     detail::put(*this, e);
     return *this;
 }
 template <class T> template <class U, int Rank> const gpu_matrix_view<T> &gpu_matrix_view<T>::operator=(const expr<U, Rank> &e) const {
+    detail::put(*this, e);
+    return *this;
+}
+template <class T> template <class U, int Rank> const gpu_tensor3_view<T> &gpu_tensor3_view<T>::operator=(const expr<U, Rank> &e) const {
     detail::put(*this, e);
     return *this;
 }
@@ -277,8 +295,10 @@ template <class T> struct writable<gpu_vector<T>> {
     static constexpr bool is = true;
 };
 template <class T> struct writable<gpu_matrix<T>> : writable<gpu_vector<T>> {};
+template <class T> struct writable<gpu_tensor3<T>> : writable<gpu_vector<T>> {};
 template <class T> struct writable<gpu_vector_view<T>> : writable<gpu_vector<T>> {};
 template <class T> struct writable<gpu_matrix_view<T>> : writable<gpu_vector<T>> {};
+template <class T> struct writable<gpu_tensor3_view<T>> : writable<gpu_vector<T>> {};
 template <class T> struct writable<gpu_scalar<T>> : writable<gpu_vector<T>> {};
 template <class A, class B> using if_writable =
     std::enable_if_t<writable<std::decay_t<A>>::is && !std::is_const_v<std::remove_reference_t<A>> && (is_operand<B> || is_host<B> || is_complex<B>), int>;

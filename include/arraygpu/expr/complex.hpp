@@ -40,6 +40,8 @@ public:
 
     std::size_t size() const noexcept { return re_.size(); }
     bool empty() const noexcept { return re_.empty(); }
+    std::size_t extent(int axis) const noexcept { return re_.extent(axis); }
+    std::size_t planes() const noexcept { return re_.planes(); }
     std::size_t rows() const noexcept { return re_.rows(); }
     std::size_t cols() const noexcept { return re_.cols(); }
     const expr<T, Rank> &re() const noexcept { return re_; }

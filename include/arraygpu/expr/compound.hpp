@@ -149,6 +149,8 @@ template <class E> struct compound_operand<gpu_vector<E>> : if_several<E, compou
 template <class E> struct compound_operand<gpu_vector_view<E>> : if_several<std::remove_const_t<E>, compound_array<gpu_vector_view<E>, std::remove_const_t<E>, 1>> {};
 template <class E> struct compound_operand<gpu_matrix<E>> : if_several<E, compound_array<gpu_matrix<E>, E, 2>> {};
 template <class E> struct compound_operand<gpu_matrix_view<E>> : if_several<std::remove_const_t<E>, compound_array<gpu_matrix_view<E>, std::remove_const_t<E>, 2>> {};
+template <class E> struct compound_operand<gpu_tensor3<E>> : if_several<E, compound_array<gpu_tensor3<E>, E, 3>> {};
+template <class E> struct compound_operand<gpu_tensor3_view<E>> : if_several<std::remove_const_t<E>, compound_array<gpu_tensor3_view<E>, std::remove_const_t<E>, 3>> {};
 template <class E> struct compound_operand<gpu_scalar<E>> : if_several<E, compound_scalar<E>> {};
 
 template <class X> using compound_element = typename compound_operand<X>::element;
@@ -286,11 +288,32 @@ template <class A, detail::if_compound_array<A> = 0>
 auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_cols(part, start, stop, stride, file, line); });
 }
+template <class A, detail::if_compound_array<A> = 0>
+auto slice_planes(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::slice_planes(part, start, stop, stride, file, line); });
+}
 template <class A, detail::if_compound_array<A> = 0> auto reverse(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse(part, file, line); });
 }
+template <class A, detail::if_compound_array<A> = 0> auto reverse_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_planes(part, file, line); });
+}
+template <class A, detail::if_compound_array<A> = 0> auto reverse_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_rows(part, file, line); });
+}
+template <class A, detail::if_compound_array<A> = 0> auto reverse_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::reverse_cols(part, file, line); });
+}
 template <class A, detail::if_compound_array<A> = 0> auto transpose(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::transpose(part, file, line); });
+}
+template <int First, int Second, int Third, class A, detail::if_compound_array<A> = 0>
+auto permute(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::permute<First, Second, Third>(part, file, line); });
+}
+template <class A, class N, detail::if_compound_array<A> = 0>
+auto spread_planes(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_planes(part, n, file, line); });
 }
 template <class A, class N, detail::if_compound_array<A> = 0>
 auto spread_rows(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -299,6 +322,9 @@ auto spread_rows(const A &a, const N &n, const char *file = __builtin_FILE(), in
 template <class A, class N, detail::if_compound_array<A> = 0>
 auto spread_cols(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::spread_cols(part, n, file, line); });
+}
+template <class A, class I, detail::if_compound_array<A> = 0> auto plane(const A &a, const I &k, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(a, [&](const auto &part) { return arraygpu::plane(part, k, file, line); });
 }
 template <class A, class I, detail::if_compound_array<A> = 0> auto row(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(a, [&](const auto &part) { return arraygpu::row(part, i, file, line); });
@@ -313,6 +339,10 @@ auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = 
 template <class A, class I, class J, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 2, int> = 0>
 auto at(const A &a, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::of_parts(detail::in_one_shape(a, {file, line}), [&](const auto &part) { return arraygpu::at(part, i, j, file, line); });
+}
+template <class A, class K, class I, class J, detail::if_compound_array<A> = 0, std::enable_if_t<detail::compound_operand<A>::rank == 3, int> = 0>
+auto at(const A &a, const K &k, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::of_parts(detail::in_one_shape(a, {file, line}), [&](const auto &part) { return arraygpu::at(part, k, i, j, file, line); });
 }
 template <class A, detail::if_compound<A> = 0> auto fast_math(const A &a) {
     return detail::of_parts(a, [](const auto &part) { return arraygpu::fast_math(part); });

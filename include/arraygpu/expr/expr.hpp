@@ -5,6 +5,7 @@
 #include <arraygpu/expr/make.hpp>
 #include <arraygpu/matrix.hpp>
 #include <arraygpu/record.hpp>
+#include <arraygpu/tensor3.hpp>
 #include <arraygpu/vector.hpp>
 
 namespace arraygpu {
@@ -56,6 +57,8 @@ template <class T> struct operand<gpu_vector<T>> : one_operand<T, array_operand<
 template <class T> struct operand<gpu_vector_view<T>> : one_operand<std::remove_const_t<T>, array_operand<gpu_vector_view<T>, std::remove_const_t<T>, 1>> {};
 template <class T> struct operand<gpu_matrix<T>> : one_operand<T, array_operand<gpu_matrix<T>, T, 2>> {};
 template <class T> struct operand<gpu_matrix_view<T>> : one_operand<std::remove_const_t<T>, array_operand<gpu_matrix_view<T>, std::remove_const_t<T>, 2>> {};
+template <class T> struct operand<gpu_tensor3<T>> : one_operand<T, array_operand<gpu_tensor3<T>, T, 3>> {};
+template <class T> struct operand<gpu_tensor3_view<T>> : one_operand<std::remove_const_t<T>, array_operand<gpu_tensor3_view<T>, std::remove_const_t<T>, 3>> {};
 template <class T> struct operand<gpu_scalar<T>> : one_operand<T, element_operand<T>> {};
 
 template <class X> inline constexpr bool is_operand = operand<X>::ours;
@@ -119,7 +122,7 @@ template <class T, class X> node_ptr node_of(const X &x) {
 
 } // namespace detail
 
-/// An expression that is not computed yet: a scalar (Rank 0), a vector (1) or a matrix (2) of T. Cheap to copy. It reads its arrays when it is
+/// An expression that is not computed yet: a scalar (Rank 0), a vector (1), a matrix (2) or an array of three dimensions (3) of T. Cheap to copy. It reads its arrays when it is
 /// computed, and keeps their memory alive until then; the memory of views it does not keep alive. An array that is assigned another size gets new
 /// memory: expressions that were made before still read the old memory.
 ///
@@ -127,7 +130,7 @@ template <class T, class X> node_ptr node_of(const X &x) {
 template <class T, int Rank, class> class expr {
     static_assert(!detail::is_record<T>::value, "a struct that is not described: AGPU_RECORD(T, ..) names its fields; field(v, &T::member) is the array of one");
     static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
-    static_assert(Rank >= 0 && Rank <= 2, "expressions are scalars, vectors and matrices");
+    static_assert(Rank >= 0 && Rank <= 3, "expressions are scalars, vectors, matrices and arrays of three dimensions");
 
 public:
     using value_type = T;
@@ -154,11 +157,18 @@ public:
     }
 
     /// The number of elements.
-    std::size_t size() const noexcept { return extent(0) * (Rank > 1 ? extent(1) : 1); }
+    std::size_t size() const noexcept { return extent(0) * (Rank > 1 ? extent(1) : 1) * (Rank > 2 ? extent(2) : 1); }
     bool empty() const noexcept { return size() == 0; }
-    /// Of a matrix.
-    std::size_t rows() const noexcept { return extent(0); }
-    std::size_t cols() const noexcept { return extent(1); }
+    /// The extent along an axis, 0 (outermost) to Rank - 1.
+    std::size_t extent(int axis) const noexcept { return std::size_t(node_->extent[axis]); }
+    /// Of an array of three dimensions.
+    std::size_t planes() const noexcept {
+        static_assert(Rank == 3, "planes are of arrays of three dimensions");
+        return extent(0);
+    }
+    /// Of a matrix, of the planes of an array of three dimensions.
+    std::size_t rows() const noexcept { return extent(Rank == 3 ? 1 : 0); }
+    std::size_t cols() const noexcept { return extent(Rank == 3 ? 2 : 1); }
     const detail::node_ptr &c_node() const noexcept { return node_; }
 
     template <class X> expr &operator+=(const X &x) { return *this = expr(*this + x); }
@@ -173,8 +183,6 @@ public:
     template <class X> expr &operator>>=(const X &x) { return *this = expr(*this >> x); }
 
 private:
-    std::size_t extent(int axis) const noexcept { return std::size_t(node_->extent[axis]); }
-
     detail::node_ptr node_;
 };
 

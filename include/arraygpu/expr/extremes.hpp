@@ -29,10 +29,16 @@ template <class T> expr<std::int64_t, 1> numbers(const expr<T, 1> &x, place at) 
 }
 template <class T> expr<std::int64_t, 2> numbers(const expr<T, 2> &x, place at) {
     const node_ptr rows = length(x.c_node(), 0).c_node(), cols = length(x.c_node(), 1).c_node();
-    const std::int64_t known[] = {x.c_node()->extent[0], x.c_node()->extent[1]};
     const trace inside;
     const auto number = [&](const auto &i, const auto &j) { return i * expr<std::int64_t>(cols) + j; };
-    return generated(number, at, rows, cols, known[0], known[1], variable<std::int64_t>(), variable<std::int64_t>());
+    return generated<2>(number, at, {rows, cols}, extents_of(*x.c_node().get()), variable<std::int64_t>(), variable<std::int64_t>());
+}
+template <class T> expr<std::int64_t, 3> numbers(const expr<T, 3> &x, place at) {
+    const node_ptr planes = length(x.c_node(), 0).c_node(), rows = length(x.c_node(), 1).c_node(), cols = length(x.c_node(), 2).c_node();
+    const trace inside;
+    const auto number = [&](const auto &k, const auto &i, const auto &j) { return (k * expr<std::int64_t>(rows) + i) * expr<std::int64_t>(cols) + j; };
+    return generated<3>(number, at, {planes, rows, cols}, extents_of(*x.c_node().get()), variable<std::int64_t>(), variable<std::int64_t>(),
+                        variable<std::int64_t>());
 }
 
 /// The number of the first of the extreme elements: a reduction of pairs of a value and its number, by which the order of the elements does not
@@ -60,9 +66,7 @@ template <class A> auto extremes(const A &x, place at) {
     return std::make_tuple(arraygpu::min(x, at.file, at.line), arraygpu::max(x, at.file, at.line));
 }
 template <class T, int Rank> expr<T> mean(const expr<T, Rank> &x, place at) {
-    expr<std::int64_t> count = length(x.c_node(), 0);
-    if constexpr (Rank == 2) count = count * length(x.c_node(), 1);
-    return arraygpu::sum(x, at.file, at.line) / arraygpu::cast<T>(count);
+    return arraygpu::sum(x, at.file, at.line) / arraygpu::cast<T>(element_count(x.c_node()));
 }
 
 template <class A> auto places_of_lines(const A &a, int axis, bool least, place at) {

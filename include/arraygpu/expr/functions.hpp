@@ -85,7 +85,7 @@ template <
     std::enable_if_t<detail::is_operand<C> && (detail::is_operand<A> || detail::is_host<A>)&&(detail::is_operand<B> || detail::is_host<B>), int> = 0>
 auto select(const C &condition, const A &a, const B &b) {
     static_assert(std::is_same_v<detail::element_type<C>, bool>, "the condition is a truth value: compare the numbers first");
-    static_assert(detail::ranks_fit<C, A, B>(), "a vector beside a matrix: repeat it with spread_rows or spread_cols");
+    static_assert(detail::ranks_fit<C, A, B>(), "a vector beside a matrix, or a matrix beside an array of three dimensions: repeat it with spread_rows, spread_cols or spread_planes");
     constexpr int rank = detail::joined_rank<C, A, B>();
     // of two numbers that of C++
     using T = typename std::conditional_t<detail::is_operand<A> || detail::is_operand<B>, detail::elements<void, A, B>, std::common_type<A, B>>::type;

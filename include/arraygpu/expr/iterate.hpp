@@ -64,11 +64,11 @@ template <class T, int Rank> struct states_of_one {
     }
     /// The states after each step, whose arrays have one axis more.
     static auto all(const state &, const node_ptr *&in) {
-        static_assert(Rank <= 1, "the states of a matrix cannot be collected: expressions have at most two axes, and the steps are one more");
+        static_assert(Rank <= 2, "the states of an array of three dimensions cannot be collected: the steps would be a fourth axis");
         if constexpr (Rank == 0)
             return expr<T, 1>(picked(*in++, 1, make_number<std::int64_t>(op::constant, 0), place{}));
-        else if constexpr (Rank == 1)
-            return expr<T, 2>(*in++);
+        else if constexpr (Rank <= 2)
+            return expr<T, Rank + 1>(*in++);
     }
     template <class F> static state each(const state &e, const F &f) { return f(e); }
 };
@@ -148,7 +148,7 @@ template <class E> struct states<std::vector<E>> {
 /// Whether an array's elements are those of another in other places, or follow from their indices: to store it would only cost memory.
 inline bool moves(op code) noexcept {
     return code == op::iota || code == op::fill || code == op::slice || code == op::reverse || code == op::transpose || code == op::pick ||
-           code == op::spread;
+           code == op::spread || code == op::pad || code == op::replace;
 }
 /// The nodes that a step of this level needs from outside: they are computed once. Constants, and what only moves elements, belong to the step.
 inline std::vector<node_ptr> outside_of(const std::vector<node_ptr> &bodies, int level) {
@@ -187,7 +187,7 @@ node_ptr iterated(place at, node_ptr most, const E &init, form gives, std::int64
         const node &before = *operands[i].get();
         node_ptr state = make_variable(agpu_type(before.type));
         state->rank = before.rank;
-        variables.push_back(with_extents(std::move(state), before.extent[0], before.extent[1]));
+        variables.push_back(with_extents(std::move(state), extents_of(before)));
     }
     const node_ptr *next = variables.data();
     const E state = states<E>::like(init, next);
@@ -221,7 +221,7 @@ inline std::vector<node_ptr> values_of(const node_ptr &iteration, std::int64_t s
         const node &before = *iteration->operands[1 + i];
         std::int64_t which = i;
         node_ptr value = component(iteration, which, agpu_type(before.type), before.rank + each);
-        values.push_back(each ? with_extents(std::move(value), steps, before.extent[0]) : with_extents(std::move(value), before.extent[0], before.extent[1]));
+        values.push_back(with_extents(std::move(value), each ? with(extents_of(before), 0, steps) : extents_of(before)));
     }
     return values;
 }
@@ -268,8 +268,8 @@ auto iterate_indexed(const N &k, const S &init, F &&f, const char *file = __buil
     using E = typename detail::begun_state<S>::type;
     return detail::after_steps({file, line}, k, init, [&f](const expr<std::int64_t> &t, const E &state) { return detail::stepped(f, state, t); });
 }
-/// The states after each of k steps, without the one before the first: those of a vector are the rows of a matrix, those of a scalar the elements of a
-/// vector.
+/// The states after each of k steps, without the one before the first: those of a vector are the rows of a matrix, those of a matrix the planes of an
+/// array of three dimensions, those of a scalar the elements of a vector.
 template <class N, class S, class F>
 auto iterate_collect(const N &k, const S &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using E = typename detail::begun_state<S>::type;

@@ -73,7 +73,7 @@ inline node_ptr make_leaf(op code, agpu_type type, int rank, place at = {}) {
     n->count = 0;
     n->line = at.line;
     n->file = at.file;
-    n->extent[0] = n->extent[1] = rank ? -1 : 1;
+    n->extent[0] = n->extent[1] = n->extent[2] = rank ? -1 : 1;
     n->operands = n->own.near;
     return node_ptr(n);
 }
@@ -88,8 +88,7 @@ inline node_ptr make_node(op code, agpu_type type, int rank, node_ptr *operands,
         made->operands[i] = operand;
         if (operand->level > made->level) made->level = operand->level;
         if (!sized && operand->rank == rank) {
-            made->extent[0] = operand->extent[0];
-            made->extent[1] = operand->extent[1];
+            std::memcpy(made->extent, operand->extent, sizeof made->extent);
             sized = true;
         }
     }
@@ -125,8 +124,7 @@ inline node_ptr make_array(const agpu_view &view, agpu_type type, int rank, buff
         throw;
     }
     made->leaf = {view, share, nullptr};
-    made->extent[0] = view.extent[0];
-    made->extent[1] = rank > 1 ? view.extent[1] : 1;
+    for (int axis = 0; axis < 3; ++axis) made->extent[axis] = axis < rank ? view.extent[axis] : 1;
     if (name) {
         const std::size_t size = std::strlen(name) + 1;
         made->leaf.name = new char[size];
@@ -160,10 +158,30 @@ inline void note_read(const node_ptr &array, int axis, const node *index, int de
     tracing.noted = true;
 }
 
-inline node_ptr with_extents(node_ptr made, std::int64_t rows, std::int64_t cols = 1) {
-    made->extent[0] = rows;
-    made->extent[1] = cols;
+/// The extents of an array, outermost first; those that it has not are 1.
+struct extents_in {
+    std::int64_t n[3];
+};
+inline node_ptr with_extents(node_ptr made, const extents_in &extents) {
+    std::memcpy(made->extent, extents.n, sizeof made->extent);
     return made;
+}
+inline node_ptr with_extents(node_ptr made, std::int64_t first, std::int64_t second = 1, std::int64_t third = 1) {
+    return with_extents(std::move(made), extents_in{{first, second, third}});
+}
+inline extents_in extents_of(const node &array) { return {{array.extent[0], array.extent[1], array.extent[2]}}; }
+/// The extents without an axis.
+inline extents_in without(const extents_in &all, int axis) {
+    extents_in left{{1, 1, 1}};
+    for (int from = 0, to = 0; from < 3; ++from)
+        if (from != axis) left.n[to++] = all.n[from];
+    return left;
+}
+/// The extents of an array of rank 1 or 2 with a new axis.
+inline extents_in with(const extents_in &all, int axis, std::int64_t n) {
+    extents_in more{{1, 1, 1}};
+    for (int from = 0, to = 0; to < 3; ++to) more.n[to] = to == axis ? n : all.n[from++];
+    return more;
 }
 
 } // namespace detail

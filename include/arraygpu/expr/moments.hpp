@@ -24,9 +24,7 @@ template <class A> auto widened(const A &a) {
 
 template <class T, int Rank> auto variance(const expr<T, Rank> &x, std::int64_t ddof, place at) {
     const expr<T, 0> sum(make_node(op::squared_deviations, type_of<T>::value, 0, x.c_node(), at));
-    expr<std::int64_t, 0> count = length(x.c_node(), 0);
-    if constexpr (Rank == 2) count = count * length(x.c_node(), 1);
-    return sum / arraygpu::cast<T>(arraygpu::max(count - ddof, std::int64_t(0)));
+    return sum / arraygpu::cast<T>(arraygpu::max(element_count(x.c_node()) - ddof, std::int64_t(0)));
 }
 template <class T, int Rank> auto norm_of(const expr<T, Rank> &x, place at) { return arraygpu::sqrt(arraygpu::dot(x, x, at.file, at.line)); }
 /// The greatest element if it is finite, else 0: what exponents are reduced by.

@@ -32,7 +32,7 @@ struct node {
     std::uint32_t count; // of operands
     std::int32_t line;   // where it was written, if file is not null
     const char *file;
-    std::int64_t extent[2]; // -1: not known before it is computed
+    std::int64_t extent[3]; // -1: not known before it is computed
     node **operands;        // own.near, or memory of its own
     union {
         operation own;

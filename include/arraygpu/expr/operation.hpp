@@ -24,14 +24,16 @@ enum class op : std::uint8_t {
     fill,      // [n, value]
     slice,     // [array] axis, start, stop, stride
     reverse,   // [array] axis
-    transpose, // [matrix]
+    transpose, // [array] axis, axis
     pick,      // [matrix, index] axis
     spread,    // [array, n] axis
     read,      // [array, index ..]
     length,    // [array] axis
     map,       // [array .., variable .., body]
     generate,  // [extent .., variable .., body]
-    matmul,    // [matrix, matrix]
+    matmul,    // [matrix, matrix] or of two arrays of planes
+    pad,       // [array], with edge::constant [array, value] axis, before, after, edge
+    replace,   // [array, part] start ..
     // reductions of [array]
     sum, product, least, greatest, any, all,
     row_sums, col_sums,
@@ -65,6 +67,14 @@ inline const char *composite_name(composite which) noexcept {
     static constexpr const char *names[] = {"scan", "scan_exclusive", "scan_rows", "scan_rows_exclusive", "scan_cols", "scan_cols_exclusive", "argsort", "argsort_descending",
                                             "sort", "sort_descending", "segmented_reduce", "segmented_scan", "segmented_scan_exclusive", "filter", "unique", "run_lengths", "reduce_by_key", "filled", "destinations", "destinations_ignored", "destinations_clamped", "histogram", "scatter", "scatter_reduce"};
     static_assert(sizeof names / sizeof *names == std::size_t(composite::scatter_reduce) + 1, "a name for each composite");
+    return names[std::size_t(which)];
+}
+
+/// What lies beyond the edge of an array, in the order of `edge_name`.
+enum class edge : std::int64_t { clamp, mirror, wrap, constant };
+/// The name of an edge in the C ABI.
+inline const char *edge_name(edge which) noexcept {
+    static constexpr const char *names[] = {"clamp", "mirror", "wrap", "constant"};
     return names[std::size_t(which)];
 }
 

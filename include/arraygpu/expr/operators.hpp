@@ -10,7 +10,7 @@ namespace detail {
 /// An element-wise operation of operands of one type.
 template <op Code, class R, class... X> auto elementwise(const X &...x) {
     using T = element_type<X...>;
-    static_assert(ranks_fit<X...>(), "a vector beside a matrix: repeat it with spread_rows or spread_cols");
+    static_assert(ranks_fit<X...>(), "a vector beside a matrix, or a matrix beside an array of three dimensions: repeat it with spread_rows, spread_cols or spread_planes");
     constexpr int rank = joined_rank<X...>();
     return expr<R, rank>(make_node(Code, type_of<R>::value, rank, node_of<T>(x)...));
 }

@@ -4,26 +4,10 @@
 
 #include <arraygpu/expr/key.hpp>
 #include <arraygpu/expr/lift.hpp>
+#include <arraygpu/expr/program.hpp>
 
 namespace arraygpu {
 namespace detail {
-
-/// A compiled program.
-class program {
-public:
-    program() = default;
-    program(program &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    program &operator=(program &&other) noexcept {
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~program() { static_cast<void>(agpu_program_free(handle_)); }
-    agpu_program *get() const noexcept { return handle_; }
-    agpu_program **receive() noexcept { return &handle_; }
-
-private:
-    agpu_program *handle_ = nullptr;
-};
 
 /// Builds core IR from bytes, as a stack machine: each node is pushed, and its user pops it.
 class replay {
@@ -200,7 +184,26 @@ private:
             check(agpu_builder_reverse(builder_, pop(), axis, &out));
             return out;
         }
-        case op::transpose: check(agpu_builder_transpose(builder_, pop(), 0, 1, &out)); return out;
+        case op::transpose: {
+            const std::uint8_t first = byte(), second = byte();
+            check(agpu_builder_transpose(builder_, pop(), first, second, &out));
+            return out;
+        }
+        case op::pad: {
+            const std::uint8_t axis = byte();
+            const auto beyond = edge(byte());
+            const agpu_node value = beyond == edge::constant ? pop() : 0, array = pop();
+            const agpu_node before = slice_bound(array, axis), after = slice_bound(array, axis);
+            check(agpu_builder_pad(builder_, array, axis, before, after, edge_name(beyond), value, &out));
+            return out;
+        }
+        case op::replace: {
+            const agpu_node part = pop(), array = pop();
+            agpu_node start[3];
+            for (int axis = 0; axis < rank_; ++axis) start[axis] = slice_bound(array, axis);
+            check(agpu_builder_replace(builder_, array, part, start, rank_, &out));
+            return out;
+        }
         case op::pick:
         case op::spread: {
             const std::uint8_t axis = byte();

@@ -70,17 +70,16 @@ template <int Rank, std::uint32_t N, class F, class... V> auto mapped(F &f, plac
     if constexpr (!std::is_void_v<result_of<F, const V &...>>)
         return closed<Rank>(op::map, operands, 2 * N + 1, f(variables...), at, [](node_ptr made) { return made; });
 }
-template <class F, class V> auto generated(F &f, place at, node_ptr n, std::int64_t known, const V &i) {
-    const auto &element = f(i);
-    node_ptr operands[] = {count_of(i.c_node().get(), std::move(n), known), i.c_node(), node_ptr()};
-    return closed<1>(op::generate, operands, 3, element, at, [&](node_ptr made) { return with_extents(std::move(made), known); });
-}
-template <class F, class V>
-auto generated(F &f, place at, node_ptr rows, node_ptr cols, std::int64_t known_rows, std::int64_t known_cols, const V &i, const V &j) {
-    const auto &element = f(i, j);
-    node_ptr operands[] = {count_of(i.c_node().get(), std::move(rows), known_rows), count_of(j.c_node().get(), std::move(cols), known_cols), i.c_node(),
-                           j.c_node(), node_ptr()};
-    return closed<2>(op::generate, operands, 5, element, at, [&](node_ptr made) { return with_extents(std::move(made), known_rows, known_cols); });
+/// generate: the extents, a variable for the index of each axis, and the result of f.
+template <int Rank, class F, class... V>
+auto generated(F &f, place at, std::array<node_ptr, Rank> extents, const extents_in &known, const V &...index) {
+    static_assert(sizeof...(V) == Rank);
+    const auto &element = f(index...);
+    node_ptr operands[2 * Rank + 1];
+    int axis = 0;
+    ((operands[axis] = count_of(index.c_node().get(), std::move(extents[std::size_t(axis)]), known.n[axis]), operands[Rank + axis] = index.c_node(), ++axis),
+     ...);
+    return closed<Rank>(op::generate, operands, 2 * Rank + 1, element, at, [&](node_ptr made) { return with_extents(std::move(made), known); });
 }
 /// The node of reduce or fold: the array, the initial value, and two variables.
 template <class T, class F, class V, class W>
@@ -120,17 +119,27 @@ auto map(F &&f, const A &a, const B &b, const X &...x) {
         detail::variable<detail::element_type<A>>(), detail::variable<detail::element_type<B>>(), detail::variable<detail::element_type<X>>()...);
 }
 
-/// The vector f(0), f(1), ... f(n - 1); with two extents, the matrix of f(i, j). Of a function that gives a tuple a tuple of arrays.
+/// The vector f(0), f(1), ... f(n - 1); with two extents, the matrix of f(i, j); with three, f(k, i, j) in plane k, row i, column j. Of a function that
+/// gives a tuple a tuple of arrays.
 template <class N, class F, std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &>, int> = 0>
 auto generate(const N &n, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const detail::trace inside;
-    return detail::generated(f, {file, line}, detail::index_node(n), detail::known_length(n), detail::variable<std::int64_t>());
+    return detail::generated<1>(f, {file, line}, {detail::index_node(n)}, {{detail::known_length(n), 1, 1}}, detail::variable<std::int64_t>());
 }
 template <class N, class M, class F, std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &, const expr<std::int64_t> &>, int> = 0>
 auto generate(const N &rows, const M &cols, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const detail::trace inside;
-    return detail::generated(f, {file, line}, detail::index_node(rows), detail::index_node(cols), detail::known_length(rows),
-                             detail::known_length(cols), detail::variable<std::int64_t>(), detail::variable<std::int64_t>());
+    return detail::generated<2>(f, {file, line}, {detail::index_node(rows), detail::index_node(cols)},
+                                {{detail::known_length(rows), detail::known_length(cols), 1}}, detail::variable<std::int64_t>(),
+                                detail::variable<std::int64_t>());
+}
+template <class P, class N, class M, class F,
+          std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &, const expr<std::int64_t> &, const expr<std::int64_t> &>, int> = 0>
+auto generate(const P &planes, const N &rows, const M &cols, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const detail::trace inside;
+    return detail::generated<3>(f, {file, line}, {detail::index_node(planes), detail::index_node(rows), detail::index_node(cols)},
+                                {{detail::known_length(planes), detail::known_length(rows), detail::known_length(cols)}},
+                                detail::variable<std::int64_t>(), detail::variable<std::int64_t>(), detail::variable<std::int64_t>());
 }
 
 /// f(.. f(f(init, a[0]), a[1]) .., a[n-1]) in the order of sums, in parallel: f is associative and commutative, up to rounding.

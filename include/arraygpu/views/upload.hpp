@@ -23,6 +23,7 @@ template <class X> decltype(auto) uploaded(X &&x) {
 template <class R> inline constexpr bool is_owned = false;
 template <class T> inline constexpr bool is_owned<gpu_vector<T>> = true;
 template <class T> inline constexpr bool is_owned<gpu_matrix<T>> = true;
+template <class T> inline constexpr bool is_owned<gpu_tensor3<T>> = true;
 /// Maps the result of a function to the value of a future: views and expressions are computed to arrays or numbers, other results stay as they are.
 template <class R, bool = (is_operand<R> || is_compound<R>)&&!compound<R>::is && !is_owned<R>> struct computed {
     static_assert(!std::is_void_v<R>, "the function returns nothing: return a view, an expression, an array or a number");

@@ -1,0 +1,4 @@
+// says: the part has another element type than the array
+#include <arraygpu/expr.hpp>
+using volume = arraygpu::gpu_tensor3<float>;
+auto f(const volume &x, const arraygpu::gpu_tensor3<double> &d) { return arraygpu::with_block(x, 0, 0, 0, d); }
