@@ -160,8 +160,12 @@ impl Tuning {
     }
 }
 
-/// Returns the path of the library, or of the program, in which a package's module lies.
+/// Returns the absolute path of the library, or of the program, in which a package's module lies; none for a program
+/// that runs with more rights than the user who started it, who could choose the path.
 fn library(module: &AgpuModule) -> Option<PathBuf> {
+    if environment::is_privileged() {
+        return None;
+    }
     let mut info = MaybeUninit::<libc::Dl_info>::uninit();
     // SAFETY: dladdr accepts any address, and `info` has room for its answer.
     if unsafe { libc::dladdr((&raw const *module).cast(), info.as_mut_ptr()) } == 0 {
@@ -169,12 +173,19 @@ fn library(module: &AgpuModule) -> Option<PathBuf> {
     }
     // SAFETY: dladdr found the object, and wrote all fields.
     let name = unsafe { info.assume_init() }.dli_fname;
-    // SAFETY: the name is NULL or a C string that stays as long as the object.
-    (!name.is_null()).then(|| Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes())).into())
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: the name is a C string that stays as long as the object.
+    let name = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes()));
+    // of a program, the name is what it was called by, which may be looked for in PATH
+    let is_program = std::env::args_os().next().is_some_and(|called| called.as_os_str() == name.as_os_str());
+    if is_program { std::env::current_exe().ok() } else { std::path::absolute(name).ok() }
 }
 
 /// Loads a tuning file, which `arraygpu-tune` made (docs/tuning.md): from now on, calls of its package on its device
-/// run the variants of kernels that were measured to be the fastest. No bit of a result changes. It comes before the
+/// run the variants of kernels that were measured to be the fastest. No bit of a result changes, but for the
+/// products of tensor cores, which `arraygpu-tune` leaves out. It comes before the
 /// files that were loaded earlier, the one that ARRAYGPU_TUNING names, and the one beside the package's library; the
 /// same path replaces what was read from it before. NULL forgets the files that were loaded. A file that cannot be
 /// read or is damaged is AGPU_ERROR_INVALID_ARGUMENT; one for another package or device is ignored by its calls

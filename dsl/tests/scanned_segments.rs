@@ -98,6 +98,12 @@ fn offsets_that_are_none_leave_a_record() {
 }
 
 #[test]
+fn there_is_an_offset() {
+    let message = eval(scans, (&numbers(3), Vec::<i64>::new())).unwrap_err().to_string();
+    assert!(message.contains("segmented_scan"), "{message}");
+}
+
+#[test]
 fn operators_leave_records_of_wanted_elements_alone() {
     let f = lower(["x", "offsets"], "quotients", |x: VExp<i64>, offsets: VExp<i64>| {
         x.segmented_scan(offsets, 5, |a, b| a + 60 / b)

@@ -38,6 +38,11 @@ impl Call<'_> {
         Ok(decision.scratch)
     }
 
+    /// Whether a tuning file says anything of a launch's kernel.
+    pub(super) fn is_tuned(&self, l: &Launch) -> bool {
+        self.tuned.as_ref().and_then(|tuned| tuned.get(l.kernel as usize)).is_some_and(|c| !c.is_empty())
+    }
+
     /// Returns what a tuning file says of a launch.
     pub(super) fn measured(&self, l: &Launch, space: &Space) -> Option<&Choice> {
         self.tuned.as_ref()?.get(l.kernel as usize)?.of(space)

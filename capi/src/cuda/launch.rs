@@ -271,7 +271,7 @@ impl Call<'_> {
         let entry = &p.variant.entry;
         log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
         // a tuning file may name it because it is faster
-        if !p.variant.guards.contiguous && self.tuned.is_none() {
+        if !p.variant.guards.contiguous && !self.is_tuned(l) {
             log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
         }
         self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))?;

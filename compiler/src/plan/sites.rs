@@ -1,7 +1,9 @@
 //! Sites: the places of a launch that may leave an error record, each with its message and one number, which is that
 //! of the lowest element.
 //!
-//! A site that is about two numbers, and no element, is followed by another one for the second of them:
+//! A site that is about two numbers, and no element, is followed by another one for the second of them. Each keeps the
+//! lowest of its numbers: where several calls leave the record before it is read, they may be of different calls, and
+//! if they are equal, which no call leaves, the first one is not said.
 //!
 //! ```text
 //! site "with_len: {} elements are kept, not {} (stats.rs:12:5)"
@@ -41,7 +43,9 @@ pub fn message(sites: &[String], number: impl Fn(usize) -> Option<i64>) -> Optio
     if !has_two(sites, site) {
         return Some(format!("{}, first at element {element}", sites[site]));
     }
-    let numbers = [site, site + 1].map(|site| number(site).unwrap_or_default().to_string());
+    let [first, second] = [site, site + 1].map(|site| number(site).unwrap_or_default());
+    let first = if first == second { "more or fewer".to_string() } else { first.to_string() };
+    let numbers = [first, second.to_string()];
     Some(numbers.iter().fold(sites[site].clone(), |text, number| text.replacen(NUMBER, number, 1)))
 }
 
@@ -57,6 +61,8 @@ mod tests {
         assert_eq!(message(&sites, of([-1; 4])), None);
         assert_eq!(message(&sites, of([3, -1, -1, 3])).unwrap(), "a (a.rs:3:4), first at element 3");
         assert_eq!(message(&sites, of([1, 9, 7, 1])).unwrap(), "9 are kept, and 7 are wanted (a.rs:1:2)");
+        let mixed = message(&sites, of([-1, 7, 7, -1])).unwrap();
+        assert_eq!(mixed, "more or fewer are kept, and 7 are wanted (a.rs:1:2)");
         assert_eq!(lowest(&sites, of([0, 9, 0, -1])), Some((0, 0)));
         assert_eq!(lowest(&sites, of([5, 9, 0, 4])), Some((0, 1)));
     }

@@ -76,6 +76,11 @@ pub enum Choice {
 }
 
 impl Choices {
+    /// Whether nothing is said of the kernel.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns what was measured for an index space: what is said of its sizes, else what is said of all.
     pub fn of(&self, space: &Space) -> Option<&Choice> {
         let fits = |sizes: &Option<SizeClass>| sizes.as_ref().is_none_or(|class| class.has(space));

@@ -15,6 +15,9 @@ impl Builder {
             Some(along) => Lines::along(self.graph(), along, srcs[0]),
             None => {
                 let (offsets, count) = (of.values[2 * k], self.extents(srcs[0])[0]);
+                // there is an offset, as of segments that are reduced
+                let (one, all) = (self.number(1), self.extents(offsets)[0]);
+                self.slice(which.name(), offsets, 0, [one, all, one])?;
                 Lines::Segments { count, begins: begins::of_elements(self.graph(), offsets, count) }
             }
         };
