@@ -1096,7 +1096,8 @@ agpu_status agpu_module_entry_result(struct agpu_loaded_module *module,
 
 /**
  * Loads a tuning file, which `arraygpu-tune` made (docs/tuning.md): from now on, calls of its package on its device
- * run the variants of kernels that were measured to be the fastest. No bit of a result changes. It comes before the
+ * run the variants of kernels that were measured to be the fastest. No bit of a result changes, but for the
+ * products of tensor cores, which `arraygpu-tune` leaves out. It comes before the
  * files that were loaded earlier, the one that ARRAYGPU_TUNING names, and the one beside the package's library; the
  * same path replaces what was read from it before. NULL forgets the files that were loaded. A file that cannot be
  * read or is damaged is AGPU_ERROR_INVALID_ARGUMENT; one for another package or device is ignored by its calls
