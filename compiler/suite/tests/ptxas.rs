@@ -10,7 +10,7 @@
 
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{Targets, compile_for};
-use arraygpu_suite::ptxas::{Module, Record, check_sample, find, refuse_spills};
+use arraygpu_suite::ptxas::{Module, Record, architectures, assemble, check_sample, find, refuse_spills};
 use arraygpu_suite::tests_folder;
 
 /// The PTX of functions; none if they do not compile (some file tests are about errors).
@@ -43,4 +43,35 @@ fn check(name: &str, mut all: Vec<Module>) {
     let usage = Record::read(&path, &ptxas).usage(&ptxas, &all);
     refuse_spills(&ptxas, all.iter().zip(usage));
     check_sample(&ptxas, &all);
+}
+
+/// A sum of vectors of f32, chosen by one of truth values or else a half: more parameters than are declared one by one.
+fn many_parameters(vectors: usize) -> String {
+    let others = (1..vectors).map(|k| format!("x{k}")).chain(["b".into(), "h".into()]);
+    let params: String = (0..vectors).map(|k| format!("%x{k}: [f32], ")).collect();
+    let rules: String =
+        others.map(|x| format!("%n_{x} = len %{x} require same %n, %n_{x} \"zip_with\"\n")).collect();
+    let sums: String = (1..vectors)
+        .map(|k| {
+            let before = if k == 1 { "x0".into() } else { format!("s{}", k - 1) };
+            format!("%s{k} = map (%a: f32, %c: f32) over %{before}, %x{k} {{ %d = add %a, %c yield %d }}\n")
+        })
+        .collect();
+    let last = format!("%s{}, %b, %h", vectors - 1);
+    format!(
+        "func @many({params}%b: [bool], %h: [f16]) -> (r: [f32]) {{ %n = len %x0\n{rules}{sums}
+        %r = map (%a: f32, %c: bool, %e: f16) over {last} {{ %f = cast f32 %e %g = select %c, %a, %f yield %g }}
+        return %r }}"
+    )
+}
+
+#[test]
+fn many_parameters_are_one_array() {
+    let ptxas = find();
+    let all = modules("many", parse::parse(&many_parameters(70)).expect("a function"));
+    assert!(!all.is_empty() && all.iter().all(|m| m.ptx.contains(".param .align 8 .b8 args[")));
+    let few = modules("few", parse::parse(&many_parameters(20)).expect("a function"));
+    assert!(!few.is_empty() && few.iter().all(|m| !m.ptx.contains("args[")));
+    let jobs: Vec<_> = all.iter().flat_map(|m| architectures(&ptxas).map(|arch| (m, arch))).collect();
+    assert_eq!(assemble(&ptxas, &jobs).len(), jobs.len());
 }
