@@ -126,6 +126,21 @@ static void sorts() {
     CHECK(vector_of<std::int64_t>(sort_permutation(truths)) == (places{1, 3, 0, 2}));
 }
 
+static void scans_of_segments() {
+    for (const std::size_t n : lengths) {
+        const std::vector<float> host = whole<float>(n, 31, 9);
+        const auto size = std::int64_t(n);
+        const places offsets{0, size / 3, size / 3, size / 2, size};
+        std::vector<float> sums(host), before(n, 7);
+        for (std::size_t k = 0; k + 1 < offsets.size(); ++k)
+            for (auto i = std::size_t(offsets[k]) + 1; i < std::size_t(offsets[k + 1]); ++i) sums[i] += sums[i - 1], before[i] = sums[i - 1] + 7;
+        const gpu_vector<float> x(host);
+        const gpu_vector<std::int64_t> on_device(offsets);
+        CHECK(vector_of<float>(segmented_inclusive_scan(x, on_device, 0)) == sums);
+        CHECK(vector_of<float>(segmented_exclusive_scan(x, on_device, 7)) == before);
+    }
+}
+
 static void segments() {
     const std::vector<float> host = whole<float>(100000, 5, 100);
     const gpu_vector<float> x(host);
@@ -149,18 +164,6 @@ static void segments() {
         });
         const auto [sum_of, greatest] = eval(both);
         CHECK(sum_of.to_host() == sums && greatest.to_host() == most);
-    }
-    for (const std::size_t n : lengths) {
-        const std::vector<float> host = whole<float>(n, 31, 9);
-        const auto size = std::int64_t(n);
-        const places offsets{0, size / 3, size / 3, size / 2, size};
-        std::vector<float> sums(host), before(n, 7);
-        for (std::size_t k = 0; k + 1 < offsets.size(); ++k)
-            for (auto i = std::size_t(offsets[k]) + 1; i < std::size_t(offsets[k + 1]); ++i) sums[i] += sums[i - 1], before[i] = sums[i - 1] + 7;
-        const gpu_vector<float> x(host);
-        const gpu_vector<std::int64_t> on_device(offsets);
-        CHECK(vector_of<float>(segmented_inclusive_scan(x, on_device, 0)) == sums);
-        CHECK(vector_of<float>(segmented_exclusive_scan(x, on_device, 7)) == before);
     }
     // a matrix in CSR times a vector: [[1, 2], [0, 3]] x (10, 100)
     const gpu_vector<double> values{1, 2, 3}, v{10, 100};
@@ -375,6 +378,7 @@ int main() {
     scans();
     sorts();
     segments();
+    scans_of_segments();
     filters();
     scatters();
     lines_and_keys();
