@@ -229,8 +229,8 @@ impl<T: Item> Filtered<T> {
         let none = node::constant(at, Lit::i64(0));
         let front: VExp<T> = leafwise(self.values, |x| slice(at, "with_len", (x, 0), [none, n.node()], None));
         // stored, so that it is computed even where n is 0
-        let (differ, agree) = (self.count.ne(n).cast::<i64>(), self.count.eq(n).cast::<i64>());
-        let fits = generate(1, |_| SExp::<bool>::of(node::within(at, differ.node(), agree.node())));
+        let (below, most) = (self.count.lt(n).cast::<i64>(), self.count.le(n).cast::<i64>());
+        let fits = generate(1, |_| SExp::<bool>::of(node::within(at, below.node(), most.node())));
         let fits = fits.materialize();
         front.map(|v| cond(inside(fits, SExp::of(none)), v, zero(at)))
     }

@@ -47,14 +47,15 @@ pub fn words_of_limit(g: &Graph, n: NodeId) -> Option<&'static str> {
 }
 
 /// Returns two numbers of elements, of which a node leaves a record if they differ: how many a filter keeps, and how
-/// many the author promised. It is written so that no read of an array looks like it: one index that is inside of one
-/// element if they are equal, and of none if not.
+/// many the author promised. It is written so that no read of an array looks like it, and by comparisons that keep
+/// the order of the two: equal numbers are index 0 of one element, a smaller count is index 1 of one, a greater one
+/// index 0 of none.
 ///
 /// ```text
-/// within (cast i64 (count != n)), (cast i64 (count == n))
+/// within (cast i64 (count < n)), (cast i64 (count <= n))
 /// ```
 pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
-    let Op::Within(differ, agree) = *g.op(n) else { return None };
+    let Op::Within(index, elements) = *g.op(n) else { return None };
     let compared = |n: NodeId| match *g.op(n) {
         Op::Cast(_, c) => match *g.op(c) {
             Op::Binary(op, a, b) => Some((op, [a, b])),
@@ -62,8 +63,8 @@ pub fn promised_number(g: &Graph, n: NodeId) -> Option<[NodeId; 2]> {
         },
         _ => None,
     };
-    let ((differ, both), (agree, same)) = (compared(differ)?, compared(agree)?);
-    (differ == BinaryOp::Ne && agree == BinaryOp::Eq && both == same).then_some(both)
+    let ((below, both), (most, same)) = (compared(index)?, compared(elements)?);
+    (below == BinaryOp::Lt && most == BinaryOp::Le && both == same).then_some(both)
 }
 
 /// What an error record says of such numbers, which stand in place of the braces.
