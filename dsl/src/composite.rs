@@ -1,6 +1,9 @@
 //! Composites: constructs that the compiler makes of others, by name ([`Composite`]).
 
+use crate::handle::SExp;
+use crate::item::Item;
 use crate::node::{self, Composed, Lambda, NodeRef, Op, make};
+use crate::results::{Results, nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::build::Composite;
 use arraygpu_compiler::core::Type;
@@ -35,6 +38,19 @@ pub(crate) fn joined(
     });
     let types: Vec<Type> = srcs.iter().zip(elements).map(|(x, elem)| Type { elem, ..x.ty }).collect();
     composite(at, which, [srcs, init, more].concat(), Some(operator), &types)
+}
+
+/// The arrays of a composite whose operator joins two items: of the items' arrays, which it keeps the shapes of, of the
+/// initial value, and of what else it takes.
+pub(crate) fn joined_items<T: Item, A: Results>(
+    at: Place,
+    which: Composite,
+    (x, init): (A, NodeRef),
+    more: &[NodeRef],
+    f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+) -> A {
+    let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
+    of_nodes(&joined(at, which, (&nodes_of(x), T::split(&init)), more, join))
 }
 
 /// The vectors of a composite that keeps the types of its operands.

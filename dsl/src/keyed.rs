@@ -7,7 +7,6 @@ use crate::handle::{SExp, VExp};
 use crate::item::Item;
 use crate::node::NodeRef;
 use crate::reduce::FirstState;
-use crate::results::{nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::build::Composite;
 use std::panic::Location;
@@ -21,9 +20,7 @@ fn reduced<T: Item>(
     f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
 ) -> VExp<T> {
     let more: Vec<NodeRef> = [begins.node(), count.node()].into_iter().chain(end.map(SExp::node)).collect();
-    let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-    let srcs = (&nodes_of(values)[..], T::split(&init));
-    of_nodes(&composite::joined(at, Composite::ReduceByKey, srcs, &more, join))
+    composite::joined_items(at, Composite::ReduceByKey, (values, init), &more, f)
 }
 
 impl<K: Elem> VExp<K> {

@@ -4,7 +4,6 @@ use crate::composite;
 use crate::handle::{MExp, SExp, TExp, VExp};
 use crate::item::Item;
 use crate::reduce::FirstState;
-use crate::results::{nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::build::Composite;
 use std::panic::Location;
@@ -15,9 +14,7 @@ fn scan<T: Item>(
     (x, init): (VExp<T>, impl FirstState<T>),
     f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
 ) -> VExp<T> {
-    let init = init.state_at(at);
-    let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-    of_nodes(&composite::joined(at, which, (&nodes_of(x), T::split(&init)), &[], join))
+    composite::joined_items(at, which, (x, init.state_at(at)), &[], f)
 }
 
 /// Scans.
@@ -92,9 +89,7 @@ macro_rules! scans {
                 f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
             ) -> $handle<T> {
                 let (at, init) = (Location::caller(), init.state_at(Location::caller()));
-                let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-                let srcs = (&nodes_of(self)[..], T::split(&init));
-                of_nodes(&composite::joined(at, Composite::$which, srcs, &[], join))
+                composite::joined_items(at, Composite::$which, (self, init), &[], f)
             }
 
             #[doc = concat!("[`Self::", stringify!($name), "`] without the element itself: the first element of each is `init`.")]
@@ -113,9 +108,7 @@ macro_rules! scans {
                 f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
             ) -> $handle<T> {
                 let (at, init) = (Location::caller(), init.state_at(Location::caller()));
-                let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-                let srcs = (&nodes_of(self)[..], T::split(&init));
-                of_nodes(&composite::joined(at, Composite::$which_exclusive, srcs, &[], join))
+                composite::joined_items(at, Composite::$which_exclusive, (self, init), &[], f)
             }
         )* }
     };

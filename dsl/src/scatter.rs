@@ -155,8 +155,6 @@ impl<T: Item> VExp<T> {
         let at = Location::caller();
         let (n, init) = (n.scalar_at(at), init.state_at(at));
         let places = [destinations.into().inside(at, n), n];
-        let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-        let operands = (&nodes_of(self)[..], T::split(&init));
-        of_nodes(&composite::joined(at, Composite::ScatterReduce, operands, &places, join))
+        composite::joined_items(at, Composite::ScatterReduce, (self, init), &places, f)
     }
 }

@@ -5,7 +5,7 @@ use crate::composite;
 use crate::handle::{SExp, VExp};
 use crate::item::Item;
 use crate::reduce::FirstState;
-use crate::results::{leafwise, nodes_of, of_nodes};
+use crate::results::leafwise;
 use crate::sort::element;
 use arraygpu_compiler::build::Composite;
 use std::panic::Location;
@@ -45,9 +45,7 @@ impl<T: Item> VExp<T> {
         f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
         let (at, init) = (Location::caller(), init.state_at(Location::caller()));
-        let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-        let srcs = (&nodes_of(self)[..], T::split(&init));
-        of_nodes(&composite::joined(at, Composite::SegmentedReduce, srcs, &[offsets.node()], join))
+        composite::joined_items(at, Composite::SegmentedReduce, (self, init), &[offsets.node()], f)
     }
 
     /// The partial results of each segment of the vector by itself: [`VExp::scan`] of it, to the bit. The segments are
@@ -72,9 +70,7 @@ impl<T: Item> VExp<T> {
         f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
         let (at, init) = (Location::caller(), init.state_at(Location::caller()));
-        let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-        let srcs = (&nodes_of(self)[..], T::split(&init));
-        of_nodes(&composite::joined(at, Composite::SegmentedScan, srcs, &[offsets.node()], join))
+        composite::joined_items(at, Composite::SegmentedScan, (self, init), &[offsets.node()], f)
     }
 
     /// [`Self::segmented_scan`] without the element itself: the first element of each segment is `init`.
@@ -95,8 +91,6 @@ impl<T: Item> VExp<T> {
         f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
         let (at, init) = (Location::caller(), init.state_at(Location::caller()));
-        let join = |a: &[_], b: &[_]| nodes_of(f(of_nodes(a), of_nodes(b)));
-        let srcs = (&nodes_of(self)[..], T::split(&init));
-        of_nodes(&composite::joined(at, Composite::SegmentedScanExclusive, srcs, &[offsets.node()], join))
+        composite::joined_items(at, Composite::SegmentedScanExclusive, (self, init), &[offsets.node()], f)
     }
 }

@@ -9,7 +9,7 @@
 
 use super::arithmetic::{binary, ceil_div, select, with_number};
 use super::orders::{generated, inside};
-use super::segments::first_where;
+use super::segments::{are_bounds, first_where};
 use super::simplify::extent;
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit};
@@ -56,7 +56,8 @@ fn first_behind(g: &mut Graph, offsets: NodeId, range: [NodeId; 2], i: NodeId) -
     })
 }
 
-/// Stores the offsets. One that is no offset of so many elements, or is above the next one, leaves a record and is -1.
+/// Stores the offsets. One that is no offset of so many elements, or is above the next one, leaves a record and is
+/// -1.
 fn checked(g: &mut Graph, offsets: NodeId, count: NodeId) -> NodeId {
     let n = extent(g, offsets, 0);
     let checked = generated(g, n, |g, k| {
@@ -64,11 +65,7 @@ fn checked(g: &mut Graph, offsets: NodeId, count: NodeId) -> NodeId {
         let last = with_number(g, BinaryOp::Sub, n, 1);
         let next = binary(g, BinaryOp::Min, next, last);
         let (own, next) = (inside(g, offsets, k), inside(g, offsets, next));
-        let are_inside = [(own, next), (next, count)].map(|(i, most)| {
-            let n = with_number(g, BinaryOp::Add, most, 1);
-            g.add(Op::Within(i, n))
-        });
-        let both = binary(g, BinaryOp::And, are_inside[0], are_inside[1]);
+        let both = are_bounds(g, [own, next], count);
         let none = g.lit(Lit::i64(-1));
         vec![select(g, both, own, none)]
     });

@@ -13,12 +13,22 @@ pub fn mapped(g: &mut Graph, x: NodeId, f: impl FnOnce(&mut Graph, NodeId) -> No
 
 /// Returns the vectors of the values of a function of their index.
 pub fn generated(g: &mut Graph, n: NodeId, f: impl FnOnce(&mut Graph, NodeId) -> Vec<NodeId>) -> Vec<NodeId> {
-    let (var, i) = g.fresh_var(Ty::I64);
+    generated_over(g, &[n], |g, index| f(g, index[0]))
+}
+
+/// Returns arrays of these extents with the values of a function of their indices.
+pub fn generated_over(
+    g: &mut Graph,
+    extents: &[NodeId],
+    f: impl FnOnce(&mut Graph, &[NodeId]) -> Vec<NodeId>,
+) -> Vec<NodeId> {
+    let (vars, index): (Vec<_>, Vec<_>) = extents.iter().map(|_| g.fresh_var(Ty::I64)).unzip();
+    let vars: Vec<_> = vars.into_iter().map(|var| (var, Ty::I64)).collect();
     let of = |g: &mut Graph, value| {
-        let lambda = g.close(&[(var, Ty::I64)], value);
-        g.add(Op::Generate(vec![n], lambda))
+        let lambda = g.close(&vars, value);
+        g.add(Op::Generate(extents.to_vec(), lambda))
     };
-    f(g, i).into_iter().map(|value| of(g, value)).collect()
+    f(g, &index).into_iter().map(|value| of(g, value)).collect()
 }
 
 /// Returns the element at an index that is inside of the vector wherever the value is needed.

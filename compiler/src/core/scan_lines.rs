@@ -12,10 +12,10 @@
 //! b as its complete parts have. The segment of a place is that of the last element of the vector's part there.
 
 use super::arithmetic::{binary, ceil_div, select, with_number};
-use super::orders::inside;
+use super::orders::{generated, generated_over, inside};
 use super::simplify::{extent, simplify};
 use super::{Graph, NodeId, Op, index_space};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::BinaryOp;
 
 /// What is a line of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,8 +157,8 @@ impl Lines {
         Line { of: vec![begin], exists: Some(exists) }
     }
 
-    /// The arrays of the `components` values of each part of `size` elements.
-    pub fn parts(&self, g: &mut Graph, (size, components): (i64, usize), value: OfPart) -> Vec<NodeId> {
+    /// The arrays of the values of each part of `size` elements.
+    pub fn parts(&self, g: &mut Graph, size: i64, value: OfPart) -> Vec<NodeId> {
         let len = self.len(g);
         let count = ceil_div(g, len, size);
         let extents = match self {
@@ -170,7 +170,7 @@ impl Lines {
                 extents
             }
         };
-        generated(g, (&extents, components), &|g, index| match self {
+        generated_over(g, &extents, |g, index| match self {
             Lines::Vector(_) => value(g, &Line { of: vec![], exists: None }, index[0]),
             Lines::Along(along, _) => {
                 let number = index[Lines::axis(*along, index.len())];
@@ -189,27 +189,27 @@ impl Lines {
         })
     }
 
-    /// The arrays of the `components` values of each element.
-    pub fn elements(&self, g: &mut Graph, components: usize, value: OfPart) -> Vec<NodeId> {
+    /// The arrays of the values of each element.
+    pub fn elements(&self, g: &mut Graph, value: OfPart) -> Vec<NodeId> {
         match self {
-            Lines::Along(Along::Planes, extents) => generated(g, (extents, components), &|g, index| {
+            Lines::Along(Along::Planes, extents) => generated_over(g, extents, |g, index| {
                 let before = binary(g, BinaryOp::Mul, index[1], extents[2]);
                 let number = binary(g, BinaryOp::Add, before, index[2]);
                 value(g, &Line { of: vec![index[0], number], exists: None }, number)
             }),
-            Lines::Segments { count, begins } => generated(g, (&[*count], components), &|g, index| {
-                let line = Lines::segment(g, *begins, index[0]);
-                let number = binary(g, BinaryOp::Sub, index[0], line.of[0]);
+            Lines::Segments { count, begins } => generated(g, *count, |g, i| {
+                let line = Lines::segment(g, *begins, i);
+                let number = binary(g, BinaryOp::Sub, i, line.of[0]);
                 value(g, &line, number)
             }),
-            _ => self.parts(g, (1, components), value),
+            _ => self.parts(g, 1, value),
         }
     }
 
     /// Returns the scans that leave out each element's own value, from those that do not: the first value of a line is
     /// `init`.
     pub fn exclusive(&self, g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId> {
-        self.elements(g, init.len(), &|g, line, i| {
+        self.elements(g, &|g, line, i| {
             let has_one = with_number(g, BinaryOp::Gt, i, 0);
             let before = with_number(g, BinaryOp::Sub, i, 1);
             let before = with_number(g, BinaryOp::Max, before, 0);
@@ -222,17 +222,4 @@ impl Lines {
             scans.iter().zip(init).map(one).collect()
         })
     }
-}
-
-/// The arrays of the values of a function of their indices.
-fn generated(
-    g: &mut Graph,
-    (extents, components): (&[NodeId], usize),
-    value: &dyn Fn(&mut Graph, &[NodeId]) -> Vec<NodeId>,
-) -> Vec<NodeId> {
-    let component = |which: usize| {
-        let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, index| value(g, index)[which]);
-        g.add(Op::Generate(extents.to_vec(), lambda))
-    };
-    (0..components).map(component).collect()
 }

@@ -69,7 +69,7 @@ impl Scan {
     /// The arrays of the components of the result.
     pub fn results(&self, g: &mut Graph, init: &[NodeId]) -> Vec<NodeId> {
         let before = self.before_chunks(g, init);
-        let all = self.lines.elements(g, self.types.len(), &|g, line, i| {
+        let all = self.lines.elements(g, &|g, line, i| {
             let own = self.in_chunk(g, line, i);
             let chunk = quotient(g, i, CHUNK);
             let before = self.before_part(g, &before, line, chunk);
@@ -286,7 +286,7 @@ impl Scan {
 
     /// An array for each component of a value of each part of `size` elements, stored.
     fn stored(&self, g: &mut Graph, size: i64, value: &dyn Fn(&mut Graph, &Line, NodeId) -> Value) -> Value {
-        let all = self.lines.parts(g, (size, self.types.len()), value);
+        let all = self.lines.parts(g, size, value);
         self.kept(g, all)
     }
 

@@ -49,6 +49,16 @@ pub fn exclusive(g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId
     })
 }
 
+/// Whether a segment from `begin` up to, not including, `end` lies in a vector of so many elements:
+/// 0 <= begin <= end <= count. If not, a record is left.
+pub fn are_bounds(g: &mut Graph, [begin, end]: [NodeId; 2], count: NodeId) -> NodeId {
+    let [a, b] = [(begin, end), (end, count)].map(|(i, most)| {
+        let n = with_number(g, BinaryOp::Add, most, 1);
+        g.add(Op::Within(i, n))
+    });
+    binary(g, BinaryOp::And, a, b)
+}
+
 /// Returns the first of the indices from `low` up to, not including, `high` for which a condition holds, or `high`.
 /// It holds for all behind the first one.
 pub fn first_where(

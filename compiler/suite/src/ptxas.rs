@@ -206,7 +206,7 @@ fn allowed(name: &str) -> u32 {
         n if n.starts_with("unique_and_places.core: begins_3") => 112,
         // the same, with the counters of a digit
         n if n.starts_with("sort.core: sorted__step0_4") => 128,
-        // sixteen loads on their way for each of several values, or of elements that are read at columns, by a warp a segment
+        // a warp a segment: sixteen loads on their way for each of several values, or of elements read at columns
         n if n.contains("group_statistics_1") || n.contains("csr_by_vector_") => 564,
         // reads of other rows, with any strides
         n if n.contains("records_0_any_w") => 96,

@@ -45,7 +45,7 @@ fn check(name: &str, mut all: Vec<Module>) {
     check_sample(&ptxas, &all);
 }
 
-/// A sum of vectors of f32, chosen by one of truth values or else a half: more parameters than are declared one by one.
+/// A sum of vectors of f32, chosen by a truth value or else a half: more parameters than are declared one by one.
 fn many_parameters(vectors: usize) -> String {
     let others = (1..vectors).map(|k| format!("x{k}")).chain(["b".into(), "h".into()]);
     let params: String = (0..vectors).map(|k| format!("%x{k}: [f32], ")).collect();

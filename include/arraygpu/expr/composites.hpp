@@ -120,7 +120,7 @@ template <class A, class I, class F, detail::if_joinable<A> = 0>
 auto exclusive_scan_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::scanned_lines(detail::composite::scan_rows_exclusive, {file, line}, a, init, f);
 }
-/// The same of each column.
+/// Scans of each column of a matrix by itself, with the same arguments.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
 auto inclusive_scan_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::scanned_lines(detail::composite::scan_cols, {file, line}, a, init, f);

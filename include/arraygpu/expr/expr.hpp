@@ -161,12 +161,12 @@ public:
     bool empty() const noexcept { return size() == 0; }
     /// The extent along an axis, 0 (outermost) to Rank - 1.
     std::size_t extent(int axis) const noexcept { return std::size_t(node_->extent[axis]); }
-    /// Of an array of three dimensions.
+    /// Returns the number of planes of an array of three dimensions.
     std::size_t planes() const noexcept {
         static_assert(Rank == 3, "planes are of arrays of three dimensions");
         return extent(0);
     }
-    /// Of a matrix, of the planes of an array of three dimensions.
+    /// Return the extents of a matrix, or of each plane of an array of three dimensions.
     std::size_t rows() const noexcept { return extent(Rank == 3 ? 1 : 0); }
     std::size_t cols() const noexcept { return extent(Rank == 3 ? 2 : 1); }
     const detail::node_ptr &c_node() const noexcept { return node_; }

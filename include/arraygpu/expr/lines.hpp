@@ -29,7 +29,7 @@ template <std::size_t N, class T, int Rank, class F> auto over_parts(const expr<
     }
 }
 template <class A, class F> auto over_planes(const A &a, F &f, place at) { return over_parts<1>(as<element_type<A>>(a), {0}, f, at); }
-/// Of an array of three dimensions the rows of each plane.
+/// Applies a function to each row of a matrix, or to each row of each plane.
 template <class A, class F> auto over_rows(const A &a, F &f, place at) {
     if constexpr (rank_of<A>() == 3) return over_parts<2>(as<element_type<A>>(a), {0, 1}, f, at);
     else return over_parts<1>(as<element_type<A>>(a), {0}, f, at);

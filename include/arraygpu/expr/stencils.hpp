@@ -307,8 +307,8 @@ template <class A, class P, detail::if_rank<A, 1> = 0>
 auto with_slice(const A &a, std::int64_t start, const P &part, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::replaced(a, part, {{start, 0, 0}}, {file, line});
 }
-/// The same of a matrix, from this row and column on; of an array of three dimensions, from this plane, row and
-/// column on.
+/// A matrix, or an array of three dimensions, with the elements from this row and column, or plane, row and column, on
+/// replaced by those of an array.
 template <class A, class P, detail::if_rank<A, 2> = 0>
 auto with_block(const A &a, std::int64_t row, std::int64_t col, const P &part, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::replaced(a, part, {{row, col, 0}}, {file, line});

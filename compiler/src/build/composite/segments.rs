@@ -42,11 +42,7 @@ impl Builder {
         let ends = self.slice(name, offsets, 0, [one, count, one])?;
         let end = self.extents(values[0])[0];
         let lambda = self.graph().lambda(&[Ty::I64; 2], |g, v| {
-            let is_inside = [(v[0], v[1]), (v[1], end)].map(|(i, n)| {
-                let n = g.add(Op::Binary(BinaryOp::Add, n, one));
-                g.add(Op::Within(i, n))
-            });
-            let both = g.add(Op::Binary(BinaryOp::And, is_inside[0], is_inside[1]));
+            let both = segments::are_bounds(g, [v[0], v[1]], end);
             let length = g.add(Op::Binary(BinaryOp::Sub, v[1], v[0]));
             g.add(Op::Select(both, length, zero))
         });

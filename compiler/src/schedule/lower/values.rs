@@ -203,7 +203,7 @@ impl Lower<'_, '_, '_> {
         r.records.push(Record { site, condition, bad, number: None });
     }
 
-    /// The same of one that names two numbers, and no element ([`sites`]).
+    /// Leaves an error record that names two numbers, and no element ([`sites`]).
     fn record_numbers(&mut self, n: NodeId, (what, numbers): (&str, Vec<Expr>), bad: Expr, r: &mut Region) {
         let Some(&condition) = r.conditions.get(&n) else { return };
         let text = self.said(n, what);
