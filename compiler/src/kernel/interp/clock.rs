@@ -1,4 +1,4 @@
-//! The order of accesses: each thread has a vector clock, and each element keeps its last accesses.
+//! The order of accesses: each thread has a vector clock.
 //!
 //! The method is FastTrack (Flanagan, Freund: FastTrack: efficient and precise dynamic race
 //! detection, PLDI 2009). Every thread counts its own epochs, from one synchronisation to the next,
@@ -6,7 +6,7 @@
 //! before another one if the second one's thread has seen the epoch of the first. Whether a race is
 //! found does not depend on the order in which threads happen to run.
 
-use crate::kernel::{Mem, Stmt};
+use crate::kernel::WARP;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -49,7 +49,7 @@ impl Clock {
 pub(super) struct Epoch {
     /// The thread's number in the grid.
     pub thread: u32,
-    step: u32,
+    pub step: u32,
 }
 
 /// The clocks of all threads.
@@ -81,20 +81,18 @@ impl Clocks {
         thread == e.thread || seen()
     }
 
-    /// Returns the first of these accesses, which are in the order of threads, that a thread has not
-    /// seen.
-    fn first_unseen<'k>(&self, thread: u32, accesses: &[Access<'k>]) -> Option<Access<'k>> {
-        // most accesses are of one block
-        let (mut first, mut steps) = (0, &[][..]);
-        let mut is_unseen = |e: Epoch| {
-            if e.thread.wrapping_sub(first) as usize >= steps.len() {
-                let block = self.place(e.thread).0;
-                let Some(known) = self.seen[thread as usize].of(block) else { return true };
-                (first, steps) = (block * self.width as u32, known);
-            }
-            steps[(e.thread - first) as usize] < e.step
-        };
-        accesses.iter().copied().find(|a| a.epoch.thread != thread && is_unseen(a.epoch))
+    /// Returns those of some lanes of a warp, whose first thread is `warp`, of which the thread has not seen an epoch.
+    pub fn unseen(&self, thread: u32, warp: u32, lanes: u32, step: u32) -> u32 {
+        let own = if thread / WARP * WARP == warp { 1 << (thread % WARP) } else { 0 };
+        let others = lanes & !own;
+        if others == 0 {
+            return 0;
+        }
+        let (block, place) = self.place(warp);
+        let Some(steps) = self.seen[thread as usize].of(block) else { return others };
+        let steps = &steps[place..place + WARP as usize];
+        let late = steps.iter().enumerate().fold(0, |late, (l, s)| late | u32::from(*s < step) << l);
+        others & late
     }
 
     /// Returns whether the thread has seen anything of a block, which has begun then.
@@ -156,107 +154,5 @@ impl Clocks {
         let (block, place) = self.place(thread as u32);
         clock.entry(block, self.width)[place] = self.own[thread];
         self.own[thread] += 1;
-    }
-}
-
-/// The memory through which an element is accessed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Target {
-    Mem(Mem),
-    Slot(u32),
-}
-
-/// An access of an element: the epoch, the statement, and the memory through which it is accessed.
-#[derive(Clone, Copy)]
-pub(super) struct Access<'k> {
-    pub epoch: Epoch,
-    pub at: &'k Stmt,
-    pub through: Target,
-}
-
-/// The last accesses of an element that later ones could race with.
-#[derive(Default)]
-pub(super) struct Cell<'k> {
-    write: Option<Access<'k>>,
-    /// The reads since the last write that no later read has seen, one of each thread, by thread.
-    reads: Vec<Access<'k>>,
-    /// The joins of values since the last write, the last one of each thread, by thread. They race with reads and
-    /// writes, but not with one another.
-    updates: Vec<Access<'k>>,
-}
-
-impl<'k> Cell<'k> {
-    /// Records a read. Returns the write that races with it, if any.
-    pub fn read(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<Access<'k>> {
-        let thread = new.epoch.thread;
-        if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
-            return Some(w);
-        }
-        if let Some(update) = clocks.first_unseen(thread, &self.updates) {
-            return Some(update);
-        }
-        match &mut self.reads[..] {
-            [old] if clocks.has_seen(thread, old.epoch) => *old = new,
-            reads => match reads.binary_search_by_key(&thread, |r| r.epoch.thread) {
-                Ok(at) => reads[at] = new,
-                Err(at) => self.reads.insert(at, new),
-            },
-        }
-        None
-    }
-
-    /// Records a write. Returns the access that races with it, if any, and whether that is a write.
-    pub fn write(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
-        if let Some(w) = self.write.filter(|w| !clocks.has_seen(new.epoch.thread, w.epoch)) {
-            return Some((w, true));
-        }
-        if let Some(update) = clocks.first_unseen(new.epoch.thread, &self.updates) {
-            return Some((update, true));
-        }
-        let racing = clocks.first_unseen(new.epoch.thread, &self.reads);
-        if racing.is_none() {
-            self.write = Some(new);
-            self.reads.clear();
-            self.updates.clear();
-        }
-        racing.map(|r| (r, false))
-    }
-
-    /// Records that a value is joined. Returns the access that races with it, if any, and whether that is a write.
-    pub fn update(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
-        let thread = new.epoch.thread;
-        if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
-            return Some((w, true));
-        }
-        if let Some(read) = clocks.first_unseen(thread, &self.reads) {
-            return Some((read, false));
-        }
-        match self.updates.binary_search_by_key(&thread, |u| u.epoch.thread) {
-            Ok(at) => self.updates[at] = new,
-            Err(at) => self.updates.insert(at, new),
-        }
-        None
-    }
-
-    /// Forgets all accesses.
-    pub fn clear(&mut self) {
-        self.write = None;
-        self.reads.clear();
-        self.updates.clear();
-    }
-
-    /// Returns the accesses that nothing has followed.
-    pub fn last(&self) -> impl Iterator<Item = &Access<'k>> {
-        self.write.iter().chain(&self.reads).chain(&self.updates)
-    }
-
-    /// Returns the last write, or else a read, through another memory than `through`. If
-    /// `only_writes` is set, reads are ignored.
-    pub fn through_other(&self, through: Target, only_writes: bool) -> Option<Access<'k>> {
-        let other = |a: &Access| a.through != through;
-        let read = || self.reads.iter().copied().find(other);
-        let update = || self.updates.iter().copied().find(other);
-        let written = self.write.filter(other).or_else(update);
-        written.or_else(|| if only_writes { None } else { read() })
     }
 }

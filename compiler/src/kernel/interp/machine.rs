@@ -1,7 +1,8 @@
 //! The state of one launch: its memory, its clocks, and every access with its checks.
 
 use super::args::{Args, Grid};
-use super::clock::{Access, Cell, Clock, Clocks, Target};
+use super::cell::{Access, Cell, Target};
+use super::clock::{Clock, Clocks};
 use super::copies::Copies;
 use super::fault::{Check, Fault, FaultKind, Place, Thread};
 use super::memory::{Id, Memory};

@@ -9,10 +9,11 @@
 //! - Values are those of `scalar::eval`, to the bit.
 //! - Barriers order the accesses of a block or a cluster, broadcasts those of a warp (shuffles do not), and an
 //!   arrival at a counter orders the earlier accesses before those of the thread that arrives last.
-//!   A race is found whatever the order in which the threads ran (`clock.rs`).
+//!   A race is found whatever the order in which the threads ran (`cell.rs`).
 
 mod args;
 mod asynchronous;
+mod cell;
 mod clock;
 mod copies;
 mod counters;
