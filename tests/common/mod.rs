@@ -85,7 +85,7 @@ pub fn shapes(values: &[Value]) -> Vec<Vec<i64>> {
 
 /// Compiles a program with the package's own flags, for the levels of today.
 pub fn load(compiled: &Compiled) -> Vec<Loaded> {
-    build(compiled, &levels_of_today())
+    build(compiled, &levels_of_today(), compiler())
 }
 
 /// One of the levels that this machine can run, each day another; all of them where `ARRAYGPU_LONG=1`.
@@ -104,10 +104,15 @@ pub fn share_of_today<T>(list: Vec<T>, parts: usize) -> Vec<T> {
     list.into_iter().enumerate().filter(|(i, _)| i % parts == day % parts).map(|(_, x)| x).collect()
 }
 
-/// As `load`, for the highest level that this machine can run.
+/// As `load`, for the highest level that this machine can run, and optimised less: the C compiler takes most of the time
+/// of these tests.
 pub fn load_highest(compiled: &Compiled) -> Loaded {
     let all = Level::here();
-    build(compiled, &all[all.len() - 1..]).remove(0)
+    build(compiled, &all[all.len() - 1..], compiler().quick()).remove(0)
+}
+
+fn compiler() -> cc::Compiler {
+    cc::Compiler::find(true).expect("a C compiler")
 }
 
 /// As `load`, in the block interpreter: no C compiler has seen it.
@@ -116,9 +121,8 @@ pub fn load_blocks(compiled: &Compiled) -> Loaded {
     Loaded { _blocks: Some(held), ..of_table(compiled, "v2", table) }
 }
 
-fn build(compiled: &Compiled, levels: &[Level]) -> Vec<Loaded> {
+fn build(compiled: &Compiled, levels: &[Level], compiler: cc::Compiler) -> Vec<Loaded> {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = cc::Compiler::find(true).expect("a C compiler");
     let mut out = Vec::new();
     for level in levels {
         let scratch = folder.path().join(level.name);
