@@ -124,6 +124,14 @@ fn reserve_field(
                     "the fields of an array of structs are arrays of one shape, and these are {one} and {other}"
                 );
             }
+            let end = offset + dense.ty.size() as i64;
+            let overlaps = |p: usize| {
+                let (Some((other, _)), ty) = (args.field(p), ws.spans[p].ty) else { return false };
+                args.made(p) == args.made(place) && other < end && offset < other + ty.size() as i64
+            };
+            if (first..place).any(overlaps) {
+                fail!(OVERLAP, "two fields of an array of structs have bytes of the struct in common");
+            }
             same.base.wrapping_offset(-before.map_or(0, |(offset, _)| offset as isize))
         }
         None => {

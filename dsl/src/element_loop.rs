@@ -32,7 +32,7 @@ pub(crate) fn looped(
 }
 
 /// The state after `n` steps, each of which is `f(i, state)` with i = 0, 1, .. n - 1. A state is a scalar or a
-/// tuple of up to 12 scalars and tuples. n may be any number that the element knows; of 0 steps and fewer the
+/// tuple of up to 16 scalars and tuples. n may be any number that the element knows; of 0 steps and fewer the
 /// state is `init`.
 ///
 /// Cost: n times that of `f`, one step after another, in the code of the element. The loop is not unrolled. On
@@ -62,7 +62,7 @@ pub fn loop_for<S: LoopState>(
 
 /// The first state for which the condition does not hold, beginning with `init`, each from the one before by
 /// `step`. A loop ends after 2^24 steps in any case: if it would go on then, its value is 0 (or false) and it
-/// leaves an error record. [`loop_while_at_most`] sets another limit. A state is a scalar or a tuple of up to 12
+/// leaves an error record. [`loop_while_at_most`] sets another limit. A state is a scalar or a tuple of up to 16
 /// scalars and tuples.
 ///
 /// Cost: that of `condition` and `step` for each step, one after another, in the code of the element. On GPUs

@@ -42,9 +42,11 @@ public:
     /// An empty vector.
     gpu_vector() : gpu_vector(std::size_t(0)) {}
     /// A vector of `size` zeros.
-    explicit gpu_vector(std::size_t size, context_ref where = {}) : owner_(nullptr), size_(size) {
-        if (size > std::size_t(INT64_MAX / detail::places<T>)) detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements"));
+    explicit gpu_vector(std::size_t size, context_ref where = {}) : owner_(nullptr) {
+        if (!countable(size)) return;
         check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size) * detail::places<T>, owner_.receive()));
+        // without exceptions the vector stays empty where there is no memory
+        if (c_buffer()) size_ = size;
     }
     /// A copy of a std::vector, std::array, std::span, ...
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
@@ -84,6 +86,7 @@ public:
     /// pinned.
     static gpu_vector wrap(T *data, std::size_t size, context_ref where = {}) {
         agpu_buffer *buffer = nullptr;
+        if (!countable(size)) return gpu_vector(nullptr, adopted{});
         check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, std::int64_t(size) * detail::places<T>, &buffer));
         return adopt(buffer);
     }
@@ -152,6 +155,11 @@ public:
 
 private:
     struct adopted {};
+    static bool countable(std::size_t size) {
+        const bool is = size <= std::size_t(INT64_MAX / detail::places<T>);
+        if (!is) detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements"));
+        return is;
+    }
     gpu_vector(agpu_buffer *buffer, adopted) : owner_(buffer) {}
 
     void *address() const {

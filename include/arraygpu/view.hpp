@@ -101,6 +101,9 @@ protected:
             check(agpu_view_transpose(view_, 0, 0, &checked));
         } else if (view_.extent[0] < 0) {
             detail::fail(error(AGPU_ERROR_OUT_OF_BOUNDS, "a view of " + std::to_string(view_.extent[0]) + " elements"));
+        } else {
+            agpu_view checked{};
+            check(agpu_view_slice(view_, 0, 0, view_.extent[0], 1, &checked));
         }
     }
     static constexpr void writable() { static_assert(!std::is_const_v<T>, "this view is not writable"); }

@@ -1,6 +1,7 @@
 //! Element types: their names, and elements as bytes, numbers and text.
 
 use arraygpu_capi::abi::AgpuType;
+use arraygpu_compiler::scalar::{Ty, half as halves};
 use half::{bf16, f16};
 use std::fmt;
 
@@ -71,6 +72,14 @@ impl Number {
     }
 }
 
+/// Returns the nearest f16 or bf16, rounded once.
+fn half_of(ty: Ty, number: Number) -> u16 {
+    match number {
+        Number::Int(i) => halves::of_int(ty, i),
+        Number::Float(x) => halves::of_f64(ty, x),
+    }
+}
+
 impl Kind {
     /// All types.
     pub fn all() -> impl Iterator<Item = Kind> {
@@ -138,8 +147,9 @@ impl Kind {
             let bits: u64 = match (self, number) {
                 (Kind::F32, Number::Int(i)) => (i as f32).to_bits().into(),
                 (Kind::F32, Number::Float(x)) => (x as f32).to_bits().into(),
-                (Kind::F16, n) => f16::from_f64(n.to_f64()).to_bits().into(),
-                (Kind::Bf16, n) => bf16::from_f64(n.to_f64()).to_bits().into(),
+                // the crate `half` rounds an f64 twice
+                (Kind::F16, n) => half_of(Ty::F16, n).into(),
+                (Kind::Bf16, n) => half_of(Ty::Bf16, n).into(),
                 (_, n) => n.to_f64().to_bits(),
             };
             let bits = bits.to_le_bytes();
@@ -231,6 +241,14 @@ mod tests {
                 let again = kind.parse(&kind.text(&bits));
                 assert_eq!(again, Some(bits), "{text} as {kind} is {}", kind.text(&bits));
             }
+        }
+    }
+
+    #[test]
+    fn halves_are_rounded_once() {
+        // just above the middle of 1 and its neighbour, and just below that of two others
+        for (x, bits) in [(1.0 + 2f64.powi(-11) + 2f64.powi(-52), 0x3c01), (1.0 + 3.0 * 2f64.powi(-11) - 2f64.powi(-52), 0x3c01)] {
+            assert_eq!(Kind::F16.bits(Number::Float(x)), Some(u64::to_le_bytes(bits)), "{x}");
         }
     }
 

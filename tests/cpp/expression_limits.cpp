@@ -85,6 +85,15 @@ static void refused() {
     context other = context::cpu(1);
     const gpu_vector<float> there({1, 2, 3}, other);
     CHECK_THROWS(AGPU_ERROR_WRONG_CONTEXT, "v1", c = a + there);
+    // results without elements are where their operands are
+    const gpu_vector<float> nothing(std::size_t(0), other);
+    const auto [more, twice] = eval(std::make_tuple(nothing + 1.0f, nothing * 2.0f));
+    CHECK(more.size() == 0 && twice.size() == 0);
+    // names that are there already get a number
+    CHECK((eval(named("v1", a) + a).to_host() == std::vector<float>{2, 4, 6}));
+    CHECK((eval(named("x", a) + named("x", c)).to_host() == std::vector<float>{8, 9, 10}));
+    CHECK((eval(named("result", a) * 2.0f).to_host() == std::vector<float>{2, 4, 6}));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "x_2", c = named("x", a) * named("x", b));
     CHECK_THROWS(AGPU_ERROR_RECORD, "", static_cast<void>(float(at(a, 3))));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "", eval(named("no name", a) + 1.0f));
     // traced values have no value

@@ -50,6 +50,15 @@ static void shapes() {
                    for (std::size_t j = 1; j < 100; ++j) s += h[i + j];
                    return s;
                })));
+    // no windows and no chunks have no elements
+    const gpu::gpu_vector<float> none, one{1};
+    gpu::gpu_vector<float> nothing = none | view::chunk(4) | view::transform([](const auto &w) { return w.sum(); });
+    CHECK(nothing.size() == 0);
+    nothing = one | view::window(4) | view::transform([](const auto &w) { return w[0] + w[3]; });
+    CHECK(nothing.size() == 0);
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "repeat: -1 times", view::repeat(1, -1));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "does not have 299", view::iota(std::uint8_t(0), 300));
+    CHECK(view::iota(std::uint8_t(0), 256).size() == 256);
     // endless views end with take
     const gpu::gpu_vector<int> squares = view::iota(3) | view::transform([](auto i) { return i * i; }) | view::take(4);
     CHECK((squares.to_host() == std::vector<int>{9, 16, 25, 36}));

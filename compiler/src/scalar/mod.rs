@@ -6,7 +6,7 @@
 
 pub mod elementary;
 pub mod eval;
-mod half;
+pub mod half;
 mod lit;
 pub mod near;
 pub mod ops;

@@ -31,14 +31,14 @@ template <class M, class T> agpu_arg to_values(const agpu_view &elements, std::s
     return to_view(field_of<M>(elements, std::int64_t(at), std::int64_t(sizeof(T))));
 }
 
-/// An array: the result is written into its elements if the extents are the same, else into a new buffer. Elements of several values are
-/// as many results.
+/// An array: the result is written into its elements if the extents are the same and it has any, else into a new buffer, in the context of
+/// the expression. Elements of several values are as many results.
 template <class Array, class T, int Rank> class array_destination {
 public:
     template <class U, int R> array_destination(Array &array, const expr<U, R> &e) : array_(array), view_(array.c_view()), fits_(view_.buffer != nullptr) {
         assignable<T, U, R, Rank>();
         const node &root = first_node(e);
-        for (int axis = 0; axis < Rank; ++axis) fits_ = fits_ && view_.extent[axis] == root.extent[axis];
+        for (int axis = 0; axis < Rank; ++axis) fits_ = fits_ && view_.extent[axis] == root.extent[axis] && view_.extent[axis] != 0;
     }
     array_destination(const array_destination &) = delete;
     array_destination &operator=(const array_destination &) = delete;

@@ -104,6 +104,12 @@ template <class... X> constexpr int joined_rank() {
 }
 template <class... X> constexpr bool ranks_fit() { return ((rank_of<X>() == 0 || rank_of<X>() == joined_rank<X...>()) && ...); }
 
+/// Whether a number of type X may stand beside elements of type T.
+template <class T, class X> constexpr void beside() noexcept {
+    static_assert(!std::is_same_v<T, bool> || std::is_same_v<X, bool>, "a number beside truth values: compare it first");
+    static_assert(is_real<T> || !is_real<X>, "a number with a fraction beside integers: write cast<float>(x) around them, or an integer");
+}
+
 /// An operand as a node of this element type; numbers of the host become parameters, staged ones constants.
 template <class T, class X> node_ptr node_of(const X &x) {
     if constexpr (is_operand<X>) {
@@ -111,11 +117,11 @@ template <class T, class X> node_ptr node_of(const X &x) {
                       "the element types differ: nothing converts by itself, so write cast<T>(x) around one of them");
         return operand<X>::node(x);
     } else if constexpr (staged_type<X>::is) {
+        beside<T, typename staged_type<X>::type>();
         return make_number<T>(op::constant, static_cast<T>(x.value()));
     } else {
         static_assert(is_number<X>, "this is neither an expression nor a number");
-        static_assert(!std::is_same_v<T, bool> || std::is_same_v<X, bool>, "a number beside truth values: compare it first");
-        static_assert(is_real<T> || !is_real<X>, "a number with a fraction beside integers: write cast<float>(x) around them, or an integer");
+        beside<T, X>();
         return make_number<T>(op::literal, static_cast<T>(x));
     }
 }

@@ -6,6 +6,8 @@
 #include <arraygpu/expr/lift.hpp>
 #include <arraygpu/expr/program.hpp>
 
+#include <set>
+
 namespace arraygpu {
 namespace detail {
 
@@ -40,7 +42,7 @@ public:
         while (at_ != end) {
             if (*at_ == 0xff) {
                 ++at_;
-                check(agpu_builder_result(builder_, ("result" + (results ? std::to_string(results) : std::string())).c_str(), pop()));
+                check(agpu_builder_result(builder_, name_of_result(results).c_str(), pop()));
                 ++results;
             } else {
                 step();
@@ -52,6 +54,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t most_results = 16;
+    static std::string name_of_result(std::size_t i) { return "result" + (i ? std::to_string(i) : std::string()); }
     static agpu_builder *created() {
         agpu_builder *made = nullptr;
         check(agpu_builder_create("expression", &made));
@@ -67,14 +71,21 @@ private:
     }
     void parameters() {
         std::size_t arrays = 0, scalars = 0;
+        for (std::size_t i = 0; i < most_results; ++i) names_.insert(name_of_result(i));
         for (const parameter &p : key_.parameters()) {
-            const std::string name = p.name ? std::string(p.name) : p.rank ? "v" + std::to_string(arrays) : "s" + std::to_string(scalars);
+            const std::string name = unused(p.name ? std::string(p.name) : p.rank ? "v" + std::to_string(arrays) : "s" + std::to_string(scalars));
             (p.rank ? arrays : scalars) += 1;
             next_scalar_ = arrays;
             agpu_node made = 0;
             check(agpu_builder_param(builder_, name.c_str(), p.type, p.rank, &made));
             parameters_.push_back(made);
         }
+    }
+    /// The name, or else name_2, name_3 ..: of two operands with one name, and of operands that are named as results are.
+    std::string unused(const std::string &wanted) {
+        std::string name = wanted;
+        for (int n = 2; !names_.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+        return name;
     }
     std::uint8_t byte() { return *at_++; }
     std::uint64_t number() {
@@ -375,6 +386,7 @@ private:
     const encoder &key_;
     const std::uint8_t *at_;
     std::vector<agpu_node> parameters_;
+    std::set<std::string> names_;
     agpu_builder *builder_;
     lifting elements_;
     agpu_type type_ = AGPU_F32;

@@ -183,7 +183,9 @@ inline node_ptr padded(node_ptr array, int axis, const widths &margins, edge bey
     const auto type = agpu_type(array->type);
     const int rank = array->rank;
     extents_in extents = extents_of(*array.get());
-    const bool is_known = extents.n[axis] >= 0 && margins[0] >= 0 && margins[1] >= 0;
+    // a length that no array has is refused when the expression is computed
+    const std::int64_t most = INT64_MAX / 4;
+    const bool is_known = extents.n[axis] >= 0 && margins[0] >= 0 && margins[1] >= 0 && extents.n[axis] <= most && margins[0] <= most && margins[1] <= most;
     extents.n[axis] = is_known ? extents.n[axis] + margins[0] + margins[1] : -1;
     node_ptr made = value ? make_node(op::pad, type, rank, std::move(array), value, at) : make_node(op::pad, type, rank, std::move(array), at);
     const std::int64_t numbers[] = {axis, margins[0], margins[1], std::int64_t(beyond)};

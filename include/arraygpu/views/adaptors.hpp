@@ -82,10 +82,11 @@ template <class V> auto repeat(const V &value) {
     }
 }
 template <class V> auto repeat(const V &value, std::int64_t n) {
+    if (n < 0) throw error(AGPU_ERROR_SHAPE, "repeat: " + std::to_string(n) + " times");
     const auto endless = views::repeat(value);
     return std::decay_t<decltype(endless)>(endless.part(), n, {});
 }
-/// first, first + 1, ... for ever, or below last.
+/// first, first + 1, ... for ever, or below last; T must have them all.
 template <class T> auto iota(T first) {
     static_assert(detail::type_of<T>::known && !detail::is_real<T>, "iota of integers");
     return range<detail::count_part<T, true>>({first, T(1)}, detail::endless);
@@ -94,6 +95,7 @@ template <class T, class U> auto iota(T first, U last) {
     static_assert(detail::type_of<T>::known && !detail::is_real<T>, "iota of integers");
     const std::int64_t n = std::int64_t(last) - std::int64_t(first);
     if (n < 0) throw error(AGPU_ERROR_SHAPE, "iota: from " + std::to_string(first) + " to " + std::to_string(last));
+    if (n > 0 && U(T(last - 1)) != U(last - 1)) throw error(AGPU_ERROR_INVALID_ARGUMENT, "iota: the type of " + std::to_string(first) + " does not have " + std::to_string(last - 1));
     return range<detail::count_part<T, false>>({first, T(1)}, n);
 }
 
@@ -148,7 +150,8 @@ auto stride(X &&x, std::int64_t n, const char *file = __builtin_FILE(), int line
 inline auto stride(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::adaptor{[=](auto &&x) { return views::stride(x, n, file, line); }};
 }
-/// The elements at these indices, which are a vector, an expression or a view of integers. An index out of range gives 0 and leaves an error.
+/// The elements at these indices, which are a vector, an expression or a view of integers. An index out of range of stored
+/// elements gives 0 and leaves an error; iota and repeat go on beyond their ends.
 template <class X, class I> auto permute(X &&x, const I &indices, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto at = detail::as_range(indices).array();
     static_assert(!detail::is_real<typename decltype(at)::value_type>, "permute: indices are integers");

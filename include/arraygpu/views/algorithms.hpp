@@ -181,6 +181,7 @@ template <class Out, class V, std::enable_if_t<detail::is_operand<std::decay_t<O
 void fill(Out &&out, const V &value) {
     using T = detail::element_type<std::decay_t<Out>>;
     if constexpr (detail::is_number<V>) {
+        detail::beside<T, V>();
         if (out.size()) out.fill(static_cast<T>(value));
     } else {
         arraygpu::copy(repeat(expr<T, 0>(value), std::int64_t(out.size())), out);

@@ -212,8 +212,9 @@ public:
         if (j < 0 || j >= from_->width) {
             throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a window of " + std::to_string(from_->width) + " elements has no element " + std::to_string(j));
         }
-        const std::int64_t first = from_->offset + j;
-        const auto shifted = from_->part.sliced(first, first + (over_->size() - 1) * from_->step + 1, from_->step, {});
+        // of no windows there are no elements to slice
+        const std::int64_t n = over_->size(), first = n > 0 ? from_->offset + j : 0;
+        const auto shifted = from_->part.sliced(first, n > 0 ? first + (n - 1) * from_->step + 1 : 0, from_->step, {});
         return shifted.read(*over_);
     }
     /// Element at a traced index; an index outside of the array reads 0 and leaves an error.

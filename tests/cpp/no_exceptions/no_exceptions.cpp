@@ -1,5 +1,6 @@
 // A program without exceptions: errors are kept for take_error(), and what failed is empty.
 #include "../check.hpp"
+#include <complex>
 #include <examples.hpp>
 
 using arraygpu::gpu_vector;
@@ -36,6 +37,10 @@ int main() {
     kept(AGPU_ERROR_INVALID_HANDLE, "agpu_buffer");
     const gpu_vector<float> huge(std::size_t(1) << 60, cpu);
     kept(AGPU_ERROR_OUT_OF_MEMORY, "agpu_buffer_create");
+    CHECK(huge.size() == 0);
+    const auto wrapped = gpu_vector<std::complex<float>>::wrap(nullptr, std::size_t(1) << 62, cpu);
+    kept(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have");
+    CHECK(wrapped.size() == 0);
     arraygpu::context::cuda(1 << 21);
     kept(AGPU_ERROR_UNAVAILABLE, "no CUDA device");
     x.copy_from(floats{1, 2});
