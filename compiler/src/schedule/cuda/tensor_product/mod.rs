@@ -80,7 +80,7 @@ struct TensorBlock<'a> {
 /// Writes the code of one variant, and returns its grid.
 pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Result<(Vec<Stmt>, Grid)> {
     if params.packs {
-        return packed::emit(l, fused, params);
+        return packs(l, fused, params);
     }
     (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, params.shape.resident);
     let (p, shape) = (&*params.product, params.shape);
@@ -126,6 +126,35 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
     let (rows, columns) = (shape.tile() as u32, shape.tile() as u32);
     let is_packed = params.rows == Rows::Packed;
     Ok((out, if is_packed { Grid::Packed { rows, columns } } else { Grid::Plane { rows, columns } }))
+}
+
+/// Writes the code of the launch that packs the operands, and returns its grid.
+fn packs(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Result<(Vec<Stmt>, Grid)> {
+    let (p, shape, ty) = (&*params.product, params.shape, params.operands.ty);
+    let mut out = Vec::new();
+    let extents = extents(l, fused);
+    let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
+    let sides = [0, 1].map(|side| Staged { side, along_k: p.sides[side].along_k, ty, shape });
+    let mut b = TensorBlock {
+        p,
+        shape,
+        rows: params.rows,
+        strided: true,
+        ty,
+        values: params.operands.values,
+        sides,
+        words: l.launch.scratch(0, Ty::F32),
+        plane: None,
+        planes: params.planes(l, fused),
+        origin: [Expr::int(0), Expr::int(0)],
+        extents,
+        length,
+        lane: int32(0),
+        warp_origin: [int32(0), int32(0)],
+        sums: Vec::new(),
+    };
+    b.pack_operands(l, &mut out)?;
+    Ok((out, Grid::Packs(sides[0].of_piece() as u32)))
 }
 
 impl TensorBlock<'_> {

@@ -10,15 +10,11 @@
 
 use super::TensorBlock;
 use super::copies::Copies;
-use super::layout::{PIECE_WORDS, Piece, Staged};
-use super::params::TensorProductParams;
+use super::layout::{PIECE_WORDS, Piece};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
-use crate::plan::gpu::Grid;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
-use crate::schedule::cuda::product::extents;
-use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 
 /// Threads of a block that packs.
@@ -74,51 +70,28 @@ impl TensorBlock<'_> {
     }
 }
 
-/// Writes the code of the launch that packs the operands, a piece a thread, and returns its grid.
-pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Result<(Vec<Stmt>, Grid)> {
-    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, RESIDENT);
-    let (p, shape, ty) = (&*params.product, params.shape, params.operands.ty);
-    let mut out = Vec::new();
-    let extents = extents(l, fused);
-    let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
-    let sides = [0, 1].map(|side| Staged { side, along_k: p.sides[side].along_k, ty, shape });
-    let mut b = TensorBlock {
-        p,
-        shape,
-        rows: params.rows,
-        strided: true,
-        ty,
-        values: params.operands.values,
-        sides,
-        words: l.launch.scratch(0, Ty::F32),
-        plane: None,
-        planes: params.planes(l, fused),
-        origin: [Expr::int(0), Expr::int(0)],
-        extents,
-        length,
-        lane: int32(0),
-        warp_origin: [int32(0), int32(0)],
-        sums: Vec::new(),
-    };
-    let number = Expr::Place(Gpu::Block).times(int32(THREADS as i32)).plus(thread());
-    let number = bind(l, "number", number, &mut out);
-    let counts = [0, 1].map(|side| b.count(l, side, &mut out));
-    let second = number.clone().minus(counts[0].clone());
-    let mut otherwise = Vec::new();
-    let second = bind(l, "number", second, &mut otherwise);
-    let mut code = Vec::new();
-    for (side, at) in [number.clone(), second.clone()].into_iter().enumerate() {
-        let mut body = Vec::new();
-        b.pack(l, side, (at, number.clone()), &mut body)?;
-        code.push(body);
-    }
-    let below = |at: Expr, side: usize| Expr::binary(BinaryOp::Lt, at, counts[side].clone());
-    otherwise.push(Stmt::If(below(second, 1), code.remove(1), vec![]));
-    out.push(Stmt::If(below(number, 0), code.remove(0), otherwise));
-    Ok((out, Grid::Packs(sides[0].of_piece() as u32)))
-}
-
 impl TensorBlock<'_> {
+    /// Writes the code of the launch that packs the operands, a piece a thread.
+    pub fn pack_operands(&mut self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+        (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, RESIDENT);
+        let number = Expr::Place(Gpu::Block).times(int32(THREADS as i32)).plus(thread());
+        let number = bind(l, "number", number, out);
+        let counts = [0, 1].map(|side| self.count(l, side, out));
+        let second = number.clone().minus(counts[0].clone());
+        let mut otherwise = Vec::new();
+        let second = bind(l, "number", second, &mut otherwise);
+        let mut code = Vec::new();
+        for (side, at) in [number.clone(), second.clone()].into_iter().enumerate() {
+            let mut body = Vec::new();
+            self.pack(l, side, (at, number.clone()), &mut body)?;
+            code.push(body);
+        }
+        let below = |at: Expr, side: usize| Expr::binary(BinaryOp::Lt, at, counts[side].clone());
+        otherwise.push(Stmt::If(below(second, 1), code.remove(1), vec![]));
+        out.push(Stmt::If(below(number, 0), code.remove(0), otherwise));
+        Ok(())
+    }
+
     /// Returns the number of pieces of a side (i32).
     fn count(&self, l: &mut Lower, side: usize, out: &mut Vec<Stmt>) -> Expr {
         let [lines, line] = self.lines(l, side, out);
