@@ -74,11 +74,12 @@ pub fn gpu(
     })
 }
 
-/// Whether some variant leaves panels of a product for another one to add.
+/// Whether some variant leaves panels of a product for another one to add, or packed operands for another one to
+/// multiply.
 pub fn has_panels(c: &Compiled, l: &Launch) -> bool {
     let kernel = c.kernels.get(l.kernel as usize);
-    let leaves_panels = |v: &GpuCode| matches!(v.launch.grid, Grid::Panels { .. });
-    kernel.is_some_and(|k| k.gpu_variants().iter().any(leaves_panels))
+    let is_first = |v: &GpuCode| matches!(v.launch.grid, Grid::Panels { .. } | Grid::Packs(_));
+    kernel.is_some_and(|k| k.gpu_variants().iter().any(is_first))
 }
 
 /// Describes the part of the index space that a block computes.
@@ -118,6 +119,13 @@ fn block(v: &gpu::GpuVariant) -> String {
             format!("a panel of {rows} rows by {cols} columns a block, {each} a thread")
         }
         Grid::Sums { .. } => "adds the panels of the one above".into(),
+        Grid::Packs(n) => format!("copies the operands to aligned rows, {n} elements a thread"),
+        Grid::Packed { rows, columns: cols } => {
+            let each = rows * cols / v.threads.max(1);
+            format!(
+                "multiplies what the one above copies, {rows} rows by {cols} columns a block, {each} a thread"
+            )
+        }
         Grid::Parts(n) => format!("{n} columns of a tile of {TILE} rows a block"),
         Grid::Joins(n) => format!("joins the parts of the one above, {n} columns a block"),
         Grid::Fills(n) => format!("fills {n} bins a block"),

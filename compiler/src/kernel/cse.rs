@@ -133,7 +133,8 @@ impl CommonSubexpressions<'_> {
             Stmt::While(_, body) => self.block(body),
             Stmt::Let(r, e, _) => self.bound(*r, e, out),
             Stmt::LoadVec(_, m, i) | Stmt::LoadMatrices { from: m, index: i, .. } => self.index(*m, i, out),
-            Stmt::CopyAsync { to, at, from, index, .. } => {
+            Stmt::CopyAsync { to, at, from, index, given, .. } => {
+                given.iter_mut().for_each(|e| self.expr(e, out));
                 self.index(*to, at, out);
                 self.index(*from, index, out);
             }

@@ -159,13 +159,15 @@ pub enum Stmt {
     StoreTo(Mem, Expr, Expr, Expr),
     /// GPU: begins to copy 4, 8 or 16 bytes, from the neighbours from `index` on of an array to those from `at` on
     /// of shared memory, of any types. Both indices are multiples of these bytes, and the array is aligned unless
-    /// they are one element. Nothing may read or write the copy before it has been waited for.
+    /// they are one element. If a condition is given and does not hold, nothing is read, and zeros take the place of
+    /// the copy. Nothing may read or write the copy before it has been waited for.
     CopyAsync {
         bytes: u32,
         to: Mem,
         at: Expr,
         from: Mem,
         index: Expr,
+        given: Option<Expr>,
     },
     /// GPU: makes a group of the copies that the thread has begun since its last group.
     CopyGroup,

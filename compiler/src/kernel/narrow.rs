@@ -105,7 +105,8 @@ impl Narrow<'_> {
                     self.index(rank);
                 }
                 Stmt::LoadVec(_, _, i) | Stmt::LoadMatrices { index: i, .. } => self.index(i),
-                Stmt::CopyAsync { at, index, .. } => {
+                Stmt::CopyAsync { at, index, given, .. } => {
+                    given.iter_mut().for_each(|e| self.indices(e));
                     self.index(at);
                     self.index(index);
                 }

@@ -209,7 +209,8 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             c.expect("=")?;
             let (from, index) = element(c, k)?;
             let bytes = bytes.unwrap_or_else(|| k.mem(from).1.size() as u32);
-            Stmt::CopyAsync { bytes, to, at, from, index }
+            let given = if c.eat("if") { Some(expr(c, k)?) } else { None };
+            Stmt::CopyAsync { bytes, to, at, from, index, given }
         }
         "pack" => {
             let r = define(c, k, Some(Ty::U32))?;

@@ -12,9 +12,10 @@ macro_rules! expressions {
             Stmt::LoadVec(_, _, e) | Stmt::LoadMatrices { index: e, .. } | Stmt::Count { index: e, .. } => {
                 $f(e)
             }
-            Stmt::CopyAsync { at, index, .. } => {
+            Stmt::CopyAsync { at, index, given, .. } => {
                 $f(at);
                 $f(index);
+                given.into_iter().for_each($f);
             }
             Stmt::Pack(_, values) => values.into_iter().for_each($f),
             Stmt::MultiplyMatrices { rows, columns, .. } => {

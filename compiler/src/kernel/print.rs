@@ -137,10 +137,14 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 let (index, rank) = (expr(k, i), expr(k, rank));
                 writeln!(f, "{pad}{}[{index}] of {rank} = {}", mem(k, *m), expr(k, e))?;
             }
-            Stmt::CopyAsync { bytes, to, at, from, index } => {
+            Stmt::CopyAsync { bytes, to, at, from, index, given } => {
                 let (at, index) = (expr(k, at), expr(k, index));
                 let size = if *bytes as usize == COPY_BYTES { "" } else { "element " };
-                writeln!(f, "{pad}copy {size}{}[{at}] = {}[{index}]", mem(k, *to), mem(k, *from))?;
+                write!(f, "{pad}copy {size}{}[{at}] = {}[{index}]", mem(k, *to), mem(k, *from))?;
+                match given {
+                    Some(given) => writeln!(f, " if {}", expr(k, given))?,
+                    None => writeln!(f)?,
+                }
             }
             Stmt::Pack(r, values) => {
                 let list: Vec<String> = values.iter().map(|e| expr(k, e)).collect();

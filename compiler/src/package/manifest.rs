@@ -100,6 +100,8 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         }
         Grid::Panels { rows, columns: cols } => json!({ "panels": [rows, cols] }),
         Grid::Sums { rows, columns: cols } => json!({ "sums": [rows, cols] }),
+        Grid::Packs(n) => json!({ "packs": n }),
+        Grid::Packed { rows, columns: cols } => json!({ "packed": [rows, cols] }),
         Grid::Parts(n) => json!({ "parts": n }),
         Grid::Joins(n) => json!({ "joins": n }),
         Grid::Fills(n) => json!({ "fills": n }),

@@ -14,6 +14,7 @@ pub use super::profit::Profit;
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::kernel::WARP;
 use squares::squares;
+pub use squares::{PIECES_OF_LINE, pieces};
 use std::num::NonZeroU32;
 pub use text::{entries, parse, parse_one};
 
@@ -103,6 +104,13 @@ pub enum Grid {
     /// `columns` results: `span` threads per result, a power of two up to 16. Launched only behind
     /// a variant whose grid is `Panels`.
     Sums { rows: u32, columns: u32 },
+    /// Threads copy both operands of a product into scratch, a piece of so many elements each: the rows' side, then
+    /// the columns'; both extents and the number of inner indices are rounded up to 8 pieces. The next variant in the
+    /// list, whose grid is `Packed`, is launched behind this one.
+    Packs(u32),
+    /// A block computes `rows` by `columns` results, as those of a plane, of operands in scratch. Launched only behind
+    /// a variant whose grid is `Packs`.
+    Packed { rows: u32, columns: u32 },
     /// A block computes this many of the 128 tree columns of a tile of 2048 segments, for every place in a
     /// segment, into scratch: [tile][part][place]. The next variant in the list, whose grid is `Joins`, is
     /// launched behind this one.
@@ -130,6 +138,8 @@ impl Grid {
             | Grid::Strips { .. }
             | Grid::Panels { .. }
             | Grid::Sums { .. }
+            | Grid::Packs(_)
+            | Grid::Packed { .. }
             | Grid::Parts(_)
             | Grid::Joins(_) => true,
             Grid::One
@@ -151,7 +161,8 @@ impl Grid {
         match self {
             Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
             Grid::Clusters { blocks, segments } => n.div_ceil(segments.into()).saturating_mul(blocks.into()),
-            Grid::Plane { rows, columns } => {
+            Grid::Packs(piece) => pieces(extents, segment, piece.into()).div_ceil(threads.into()),
+            Grid::Plane { rows, columns } | Grid::Packed { rows, columns } => {
                 squares(extents, rows, columns) * extents.iter().rev().skip(2).product::<u64>()
             }
             Grid::Stream { rows, columns, min_planes, .. } => {
@@ -197,12 +208,12 @@ impl Grid {
     /// Whether another kernel is launched behind the variant, to join what it leaves in scratch or join to what it
     /// fills.
     pub fn leaves_parts(&self) -> bool {
-        matches!(self, Grid::Panels { .. } | Grid::Parts(_) | Grid::Fills(_))
+        matches!(self, Grid::Panels { .. } | Grid::Packs(_) | Grid::Parts(_) | Grid::Fills(_))
     }
 
     /// Whether the variant is launched behind another one only.
     pub fn follows(&self) -> bool {
-        matches!(self, Grid::Sums { .. } | Grid::Joins(_) | Grid::Shares(_))
+        matches!(self, Grid::Sums { .. } | Grid::Packed { .. } | Grid::Joins(_) | Grid::Shares(_))
     }
 }
 

@@ -4,9 +4,9 @@
 //! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the tests
 //! launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's executor chooses.
 //!
-//! A launch of the plan is one kernel launch or, for a split-K product and for rows and columns at
-//! once, two: the second kernel adds the panels' sums, or joins the parts of columns, that the first
-//! one left in scratch. The plan has no step for it: a plan is made
+//! A launch of the plan is one kernel launch or, for a split-K product, for one whose operands are packed and for rows
+//! and columns at once, two: the second kernel adds the panels' sums, multiplies the operands, or joins the parts of
+//! columns, that the first one left in scratch. The plan has no step for it: a plan is made
 //! once for CPUs and GPUs, and whether a product is split is decided at the call, from its shape
 //! and strides. A [`Decision`] therefore lists the kernel launches of one launch of the plan, in
 //! order, and its executor treats all of them alike.
@@ -15,7 +15,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 
-use super::gpu::{GpuKernel, GpuVariant, Grid, Guards};
+use super::gpu::{GpuKernel, GpuVariant, Grid, Guards, pieces};
 use crate::core::TILE;
 use crate::scalar::Ty;
 
@@ -27,6 +27,8 @@ pub const NARROW: i64 = (1 << 31) - (1 << 20);
 /// a block that is alone there waits at its barriers. And the bytes that each block takes for itself.
 const RESIDENT_WITH_SHARED: u32 = 2;
 const RESERVED_SHARED: u32 = 1 << 10;
+/// Elements of scratch, f32, that a piece of a packed operand takes.
+const WORDS_OF_PIECE: u64 = 4;
 
 /// The index space of a launch.
 #[derive(Clone, Copy)]
@@ -220,8 +222,8 @@ impl GpuKernel {
         Decision { kernels: [first, second], scratch }
     }
 
-    /// Returns the kernel behind `variant` that adds the panels of a split-K product, or joins the parts
-    /// of columns, if there is one.
+    /// Returns the kernel behind `variant` that adds the panels of a split-K product, multiplies packed operands, or
+    /// joins the parts of columns, if there is one.
     pub fn follower(&self, variant: usize) -> Option<usize> {
         self.variants[variant].grid.leaves_parts().then_some(variant + 1)
     }
@@ -236,12 +238,15 @@ impl GpuVariant {
     /// Whether a launch over this index space, whose elements are segments of length `segment` each, may begin with
     /// the variant, takes an acceptable amount of scratch, and leaves no more there than the kernel behind it joins.
     fn has_acceptable_scratch(&self, extents: &[u64], segment: u64) -> bool {
-        // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits
+        // elements of scratch for panels and operands: 256 MiB of f32, kept by the stream, indexed by 31 bits
         const MOST_SCRATCH: u64 = 1 << 26;
         match self.grid {
             Grid::Panels { rows, columns } => {
                 let blocks = self.grid.blocks(extents, segment, self.threads, 1);
                 blocks.saturating_mul(u64::from(rows) * u64::from(columns)) <= MOST_SCRATCH
+            }
+            Grid::Packs(piece) => {
+                pieces(extents, segment, piece.into()).saturating_mul(WORDS_OF_PIECE) <= MOST_SCRATCH
             }
             // the kernel behind it joins two levels of the tree (semantics 5.1): those of so many tiles
             Grid::Parts(_) => Space { extents, inner_length: segment }.elements() <= (TILE * TILE) as u64,

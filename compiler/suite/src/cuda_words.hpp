@@ -109,7 +109,7 @@ void __cluster_barrier_arrive_relaxed();
 void __cluster_barrier_wait();
 void *__cluster_map_shared_rank(const void *, unsigned);
 std::size_t __cvta_generic_to_shared(const void *);
-void __pipeline_memcpy_async(void *, const void *, std::size_t);
+void __pipeline_memcpy_async(void *, const void *, std::size_t, std::size_t zeros = 0);
 void __pipeline_commit();
 void __pipeline_wait_prior(std::size_t);
 

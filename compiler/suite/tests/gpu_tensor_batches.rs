@@ -81,15 +81,25 @@ fn batches() {
             ([3, 1, 33, 5], Layout::Padded, 2),
             ([2, 37, 0, 65], Layout::Padded, 2),
             ([3, 5, 41, 9], Layout::Reversed, 3),
+            ([3, 5, 41, 9], Layout::Reversed, 5),
+            ([2, 130, 0, 9], Layout::Contiguous, 3),
             ([1, 130, 7, 3], Layout::Offset, 3),
+            ([1, 130, 7, 3], Layout::Offset, 5),
         ] {
             let all = args(sizes, &mut rng);
             let wanted = interp::run(&c.functions[0].fused, &all).expect("products").results;
             let how = How { layout, version: Some(version), span: 1, order: Order::Random(3) };
             let what = format!("{sizes:?} of {ty}, {second}, {how:?}");
             let found = call(&c, 0, &all, how).unwrap_or_else(|e| panic!("{what}: {e}"));
-            let suffix = ["_tensor", "_tensor_small", "_tensor_unaligned", "_tensor_any"][version];
-            assert!(found.entries.iter().all(|e| e.ends_with(suffix)), "{what}: {:?}", found.entries);
+            let suffixes: &[&str] = match version {
+                0 => &["_tensor"],
+                1 => &["_tensor_small"],
+                2 => &["_tensor_unaligned"],
+                3 => &["_tensor_packs", "_tensor_packed"],
+                _ => &["_tensor_any"],
+            };
+            let is_right = |e: &String| suffixes.iter().any(|s| e.ends_with(s));
+            assert!(found.entries.iter().all(is_right), "{what}: {:?}", found.entries);
             assert!(found.results == wanted, "{what}");
         }
         let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order: Order::Ascending };

@@ -5,6 +5,7 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
+use arraygpu_compiler::plan::policy::{self, Device, Space};
 use arraygpu_compiler::scalar::{Lit, Ty, eval};
 use arraygpu_suite::gpu::{Failure, How, Layout, call};
 use arraygpu_suite::mutants;
@@ -84,13 +85,26 @@ fn operands(p: &Program, [m, k, n]: [usize; 3], rng: &mut Rng) -> Vec<Value> {
     vec![integers(p.ty, &extents(0, [m, k]), rng), integers(p.ty, &extents(1, [k, n]), rng)]
 }
 
+/// The kernels that a launch of each version runs; what multiplies packed operands is none of its own.
+const KERNELS: [&[&str]; 6] = [
+    &["_tensor"],
+    &["_tensor_small"],
+    &["_tensor_unaligned"],
+    &["_tensor_packs", "_tensor_packed"],
+    &[],
+    &["_tensor_any"],
+];
+const PACKS: usize = 3;
+const ANY: usize = 5;
+
 /// Calls a version in a layout, and compares all bits.
 fn check(c: &Compiled, args: &[Value], (layout, version): (Layout, usize), order: Order, what: &str) {
     let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
     let how = How { layout, version: Some(version), span: 1, order };
     let found = call(c, 0, args, how).unwrap_or_else(|e| panic!("{what}, {how:?}: {e}"));
-    let suffix = ["_tensor", "_tensor_small", "_tensor_unaligned", "_tensor_any"][version];
-    assert!(found.entries.iter().all(|e| e.ends_with(suffix)), "{what}, {how:?}: {:?}", found.entries);
+    let suffixes = KERNELS[version];
+    let is_right = |e: &String| suffixes.iter().any(|s| e.ends_with(s));
+    assert!(found.entries.iter().all(is_right), "{what}, {how:?}: {:?}", found.entries);
     assert!(found.results == wanted, "{what}, {how:?}");
 }
 
@@ -137,7 +151,9 @@ fn ragged_and_strided() {
                 for version in [0, 1, 2] {
                     check(&c, &args, (Layout::Padded, version), Order::Ascending, &what(sizes));
                 }
-                check(&c, &args, (Layout::Reversed, 3), Order::Random(5), &what(sizes));
+                for version in [PACKS, ANY] {
+                    check(&c, &args, (Layout::Reversed, version), Order::Random(5), &what(sizes));
+                }
             }
             // operands whose rows are aligned, and results whose rows are not
             let [m, n] = [if transposed[0] { 40 } else { 37 }, if transposed[1] { 37 } else { 40 }];
@@ -146,7 +162,9 @@ fn ragged_and_strided() {
                 check(&c, &args, (Layout::Contiguous, 2), Order::Ascending, "odd results");
             }
             let args = operands(&p, [5, 40, 9], &mut rng);
-            check(&c, &args, (Layout::Offset, 3), Order::Descending, "an odd address");
+            for version in [PACKS, ANY] {
+                check(&c, &args, (Layout::Offset, version), Order::Descending, "an odd address");
+            }
         }
     }
     let p = Program::of(Ty::Bf16);
@@ -160,6 +178,53 @@ fn ragged_and_strided() {
         let found = call(&c, 0, &args, how).expect("nothing to do");
         assert!(found.entries.is_empty(), "{sizes:?}: {:?}", found.entries);
     }
+}
+
+/// Inner extents around those of pieces and steps: where all pieces are whole, a last, partial step is copied like
+/// the others, and zeros take the place of what is behind the end.
+#[test]
+fn ends_of_steps() {
+    let mut rng = Rng::new(8);
+    for ty in [Ty::Bf16, Ty::F32] {
+        for transposed in DIRECTIONS {
+            let p = Program { transposed, ..Program::of(ty) };
+            let c = p.compile();
+            for k in [0, 1, 12, 31, 32, 40, 104] {
+                let args = operands(&p, [8, k, 16], &mut rng);
+                let what = format!("{k} of {ty}, {transposed:?}");
+                for version in [0, 1, PACKS] {
+                    check(&c, &args, (Layout::Padded, version), Order::Random(k as u64), &what);
+                }
+            }
+        }
+    }
+}
+
+/// A packed product is chosen for large matrices whose rows are not aligned, and for no others.
+#[test]
+fn packed_where_rows_are_not_aligned() {
+    let c = Program::of(Ty::F16).compile();
+    let kernel = c.kernels[0].gpu_kernel().expect("code for GPUs");
+    let device = Device { multiprocessors: 132, capability: 90 };
+    let chosen = |[m, k, n]: [i64; 3]| {
+        let extents = [[m, n], [m, k], [k, n]];
+        let strides = extents.map(|[_, n]| [n, 1]);
+        let array = |i: usize| {
+            let (extents, strides) = (extents.get(i)?, &strides[i]);
+            Some(policy::Layout { extents, strides, size: 2, address: 0 })
+        };
+        let space = Space { extents: &[m as u64, n as u64], inner_length: k as u64 };
+        let at = kernel.choose(&space, 1, device, array, || false, &[]).expect("a version");
+        KERNELS.get(at).and_then(|names| names.first()).copied().unwrap_or_default()
+    };
+    assert_eq!(chosen([4096, 4096, 4096]), "_tensor");
+    assert_eq!(chosen([4104, 4104, 4104]), "_tensor");
+    assert_eq!(chosen([4095, 4096, 4095]), "_tensor_packs");
+    assert_eq!(chosen([4095, 4095, 4095]), "_tensor_packs");
+    assert_eq!(chosen([4095, 255, 4095]), "_tensor_any");
+    assert_eq!(chosen([131, 4095, 4095]), "_tensor_any");
+    // more scratch than a stream keeps
+    assert_eq!(chosen([40_001, 40_001, 40_001]), "_tensor_any");
 }
 
 /// What is done with operands before, and with sums behind, in the same launch: the bits are the interpreter's.
@@ -195,7 +260,8 @@ fn before_and_behind() {
                 let layout = if n % 8 == 0 { Layout::Contiguous } else { Layout::Padded };
                 let what = format!("program {i}, {m} by {k} by {n}, {transposed:?}");
                 check(&c, &args, (layout, (m % 3) / 2), Order::Random(1), &what);
-                check(&c, &args, (Layout::Strided, 3), Order::Ascending, &what);
+                check(&c, &args, (Layout::Strided, PACKS), Order::Ascending, &what);
+                check(&c, &args, (Layout::Strided, ANY), Order::Ascending, &what);
             }
         }
     }

@@ -110,7 +110,7 @@ pub fn beside_torch(run: &Rc<Run>, value: &Value) -> Vec<Row> {
 
 /// Batches of products by tensor cores beside `torch.bmm`: the variant that the policy chooses comes first.
 pub fn batches(run: &Rc<Run>, value: &Value) -> Vec<Row> {
-    let variants = ["tensor", "tensor_small", "tensor_unaligned", "tensor_any"];
+    let variants = ["tensor", "tensor_small", "tensor_unaligned", "tensor_packs", "tensor_any"];
     let chosen = variants.iter().find_map(|v| value.get(v)).and_then(|v| v.get(0)?.as_f64());
     let (Some(name), Some(ours), Some(peer)) = (text(value, "name"), chosen, number(value, "torch_ms"))
     else {

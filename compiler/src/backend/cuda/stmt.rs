@@ -125,12 +125,18 @@ impl<'a> Printer<'a> {
                 self.expr(rank, ") = ");
                 self.expr(e, ";");
             }
-            Stmt::CopyAsync { bytes, to, at, from, index } => {
+            Stmt::CopyAsync { bytes, to, at, from, index, given } => {
                 self.out.push_str("__pipeline_memcpy_async(&");
                 self.exprs().element(*to, at);
                 self.out.push_str(", &");
                 self.exprs().element(*from, index);
-                let _ = write!(self.out, ", {bytes});");
+                let _ = write!(self.out, ", {bytes}");
+                if let Some(given) = given {
+                    self.out.push_str(", (");
+                    self.expr(given, "");
+                    let _ = write!(self.out, ") ? 0 : {bytes}");
+                }
+                self.out.push_str(");");
             }
             Stmt::CopyGroup => self.out.push_str("__pipeline_commit();"),
             Stmt::CopyWait(n) => {

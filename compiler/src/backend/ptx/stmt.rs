@@ -38,13 +38,20 @@ impl<'a> Emitter<'a> {
             Stmt::StoreTo(m, i, rank, e) => self.store_to_block(*m, i, rank, e),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
             Stmt::Count { old, at, index, bits } => self.count(*old, *at, index, *bits),
-            Stmt::CopyAsync { bytes, to, at, from, index } => {
+            Stmt::CopyAsync { bytes, to, at, from, index, given } => {
+                let given = given.as_ref().map(|e| self.value(e));
                 let (to, from) = (self.address(*to, at), self.address(*from, index));
                 // only 16 bytes may leave out the first cache
                 let is_whole = *bytes as usize == COPY_BYTES;
                 let cache = if is_whole { "cg" } else { "ca" };
                 let fetch = if is_whole { self.fetch() } else { String::new() };
-                code!(self, "cp.async.{cache}.shared.global{fetch} {to}, {from}, {bytes};");
+                let Some(given) = given else {
+                    return code!(self, "cp.async.{cache}.shared.global{fetch} {to}, {from}, {bytes};");
+                };
+                // what is not read is filled with zeros
+                let read = self.regs.fresh(Ty::U32);
+                code!(self, "selp.b32 {read}, {bytes}, 0, {given};");
+                code!(self, "cp.async.{cache}.shared.global{fetch} {to}, {from}, {bytes}, {read};");
             }
             Stmt::Pack(r, values) => self.pack(*r, values),
             Stmt::CopyGroup => code!(self, "cp.async.commit_group;"),

@@ -16,12 +16,16 @@ impl<'k> Machine<'k, '_> {
         who: Who<'k>,
         count: u32,
         (to, index): (Mem, i64),
-        (from, from_index): (Mem, i64),
+        from: Option<(Mem, i64)>,
     ) -> Check<()> {
-        let [size, from_size] = [to, from].map(|m| self.k.mem(m).1.size());
-        let mut read = vec![0; count as usize / from_size];
-        self.load(who, from, from_index, &mut read)?;
-        let bytes: Vec<u8> = read.iter().flat_map(|e| e.to_le_bytes().into_iter().take(from_size)).collect();
+        let size = self.k.mem(to).1.size();
+        let mut bytes = vec![0; count as usize];
+        if let Some((from, from_index)) = from {
+            let from_size = self.k.mem(from).1.size();
+            let mut read = vec![0; bytes.len() / from_size];
+            self.load(who, from, from_index, &mut read)?;
+            bytes = read.iter().flat_map(|e| e.to_le_bytes().into_iter().take(from_size)).collect();
+        }
         let element = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, b| all << 8 | u64::from(*b));
         let elements: Vec<u64> = bytes.chunks(size).map(element).collect();
         self.store(who, to, index, &elements)?;

@@ -230,10 +230,13 @@ impl<'k> Machine<'k, '_> {
                     self.store(peer, *m, index.index(l), &[value.bits[l]])?;
                 }
             }
-            Stmt::CopyAsync { bytes, to, at, from, index } => {
+            Stmt::CopyAsync { bytes, to, at, from, index, given } => {
                 let (at, index) = (self.eval(w, at, mask, s)?, self.eval(w, index, mask, s)?);
+                let given = given.as_ref().map(|e| self.eval(w, e, mask, s)).transpose()?;
                 for l in lanes(mask) {
-                    self.copy(w.who(l, s), *bytes, (*to, at.index(l)), (*from, index.index(l)))?;
+                    let reads = given.as_ref().is_none_or(|e| e.bits[l] != 0);
+                    let from = reads.then(|| (*from, index.index(l)));
+                    self.copy(w.who(l, s), *bytes, (*to, at.index(l)), from)?;
                 }
             }
             Stmt::Pack(r, values) => {

@@ -8,17 +8,21 @@ impl Check<'_> {
     /// Checks one of these statements.
     pub(super) fn matrices(&self, s: &Stmt, scope: &mut Scope) -> Check1 {
         match s {
-            Stmt::CopyAsync { bytes, to, at, from, index } => {
+            Stmt::CopyAsync { bytes, to, at, from, index, given } => {
                 let is_element = |a: &Array| matches!(bytes, 4 | 8) && a.ty.size() == *bytes as usize;
                 let is_line = |a: &Array| *bytes as usize == COPY_BYTES && a.aligned && !a.strided;
                 let readable = |a: &Array| !a.write && (is_element(a) || is_line(a));
                 let array = match from {
                     Mem::Array(a) => self.k.arrays.get(*a as usize).is_some_and(readable),
+                    // scratch arrays are aligned
+                    Mem::Scratch(_) => *bytes as usize == COPY_BYTES,
                     _ => false,
                 };
+                self.mem(*from, scope)?;
                 self.mem(*to, scope)?;
                 self.index(at, scope)?;
                 self.index(index, scope)?;
+                given.iter().try_for_each(|e| self.want(e, Ty::Bool, scope))?;
                 let found = array && matches!(to, Mem::Shared(_));
                 if found { Ok(()) } else { Err(format!("a copy from {from:?} to {to:?}")) }
             }

@@ -18,6 +18,8 @@ gpu @p_0 {
 gpu @m_0 {
   version m_0_panels threads 64 panels 64 by 64 most 132 shortest 1024 contiguous narrow aligned 1, 2
   version m_0_sums threads 256 sums 64 by 64
+  version m_0_packs threads 256 packs 8
+  version m_0_packed threads 128 packed 128 by 128
   version m_0_row threads 64 panels 4 by 256 rows 4
   version m_0_row_sums threads 256 sums 4 by 256
 }
@@ -33,6 +35,8 @@ gpu @h_0 {
     assert!(super::parse("gpu @f { version f threads 64 tiles 1 to 2 }").is_err());
     assert!(super::parse("gpu @f { version f threads 32 sums 4 by 4 }").is_err());
     assert!(super::parse("gpu @f { version f threads 32 panels 4 by 4 }").is_err());
+    assert!(super::parse("gpu @f { version f threads 32 packed 4 by 4 }").is_err());
+    assert!(super::parse("gpu @f { version f threads 32 packs 8 }").is_err());
 }
 
 #[test]

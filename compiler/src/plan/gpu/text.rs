@@ -36,6 +36,8 @@ impl Display for GpuKernel {
                 }
                 Grid::Panels { rows, columns } => write!(f, " panels {rows} by {columns}")?,
                 Grid::Sums { rows, columns } => write!(f, " sums {rows} by {columns}")?,
+                Grid::Packs(n) => write!(f, " packs {n}")?,
+                Grid::Packed { rows, columns } => write!(f, " packed {rows} by {columns}")?,
                 Grid::Parts(n) => write!(f, " parts {n}")?,
                 Grid::Joins(n) => write!(f, " joins {n}")?,
                 Grid::Fills(n) => write!(f, " fills {n}")?,
@@ -120,12 +122,15 @@ fn kernel(c: &mut Cursor) -> Result<GpuKernel> {
         let before = at.checked_sub(1).map(|at| k.variants[at].grid);
         let belongs = match v.grid {
             Grid::Sums { .. } => matches!(before, Some(Grid::Panels { .. })),
+            Grid::Packed { .. } => matches!(before, Some(Grid::Packs(_))),
             Grid::Joins(_) => matches!(before, Some(Grid::Parts(_))),
             Grid::Shares(_) => matches!(before, Some(Grid::Fills(_))),
             _ => !before.is_some_and(|grid| grid.leaves_parts()),
         };
         if !belongs || (v.grid.leaves_parts() && at + 1 == k.variants.len()) {
-            return Err(c.error("sums belong behind panels, joins behind parts, shares behind fills"));
+            return Err(c.error(
+                "sums belong behind panels, packed behind packs, joins behind parts, shares behind fills",
+            ));
         }
     }
     Ok(k)
@@ -145,11 +150,12 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let shared = if c.eat("shared") { c.u32()? } else { 0 };
     let grid = match c.word()?.as_str() {
         "elements" => Grid::Elements(c.u32()?),
-        word @ ("plane" | "panels" | "sums") => {
+        word @ ("plane" | "panels" | "sums" | "packed") => {
             let (rows, columns) = (next_of(c)?, c.u32()?);
             match word {
                 "plane" => Grid::Plane { rows, columns },
                 "panels" => Grid::Panels { rows, columns },
+                "packed" => Grid::Packed { rows, columns },
                 _ => Grid::Sums { rows, columns },
             }
         }
@@ -188,6 +194,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
             c.expect("to")?;
             Grid::Strips { columns, min_span, max_span: c.u32()? }
         }
+        "packs" => Grid::Packs(c.u32()?),
         "parts" => Grid::Parts(c.u32()?),
         "joins" => Grid::Joins(c.u32()?),
         "fills" => Grid::Fills(c.u32()?),
@@ -199,11 +206,13 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) | Grid::Joins(n) => n > 0,
         Grid::Fills(n) | Grid::Shares(n) => n > 0,
+        Grid::Packs(n) => matches!(n, 4 | 8),
         Grid::Parts(n) => n.is_power_of_two() && n <= COLUMNS as u32,
         Grid::Clusters { blocks, segments } => matches!(blocks, 2 | 4 | 8) && segments > 0,
-        Grid::Plane { rows, columns } | Grid::Panels { rows, columns } | Grid::Sums { rows, columns } => {
-            [rows, columns].iter().all(|n| (1..=4096).contains(n))
-        }
+        Grid::Plane { rows, columns }
+        | Grid::Panels { rows, columns }
+        | Grid::Sums { rows, columns }
+        | Grid::Packed { rows, columns } => [rows, columns].iter().all(|n| (1..=4096).contains(n)),
         Grid::Volume { planes, rows, columns } => {
             [planes, rows, columns].iter().all(|n| (1..=4096).contains(n))
         }

@@ -1,9 +1,9 @@
 //! How the work of a variant is distributed over the device: how many tiles, parts or planes a block or a team
 //! takes (the span), and the scratch that they share.
 
-use super::{Scratch, Space};
+use super::{Scratch, Space, WORDS_OF_PIECE};
 use crate::core::{COLUMNS, PANEL, TILE};
-use crate::plan::gpu::{GpuVariant, Grid};
+use crate::plan::gpu::{GpuVariant, Grid, pieces};
 
 /// Number of 128-thread teams of a reduction that are assumed to be resident on one multiprocessor
 /// of any device: 1024 threads, for which the cheapest reductions are compiled.
@@ -84,6 +84,12 @@ impl GpuVariant {
                 let elements = blocks.saturating_mul(u64::from(rows) * u64::from(columns));
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
+            Grid::Packs(piece) => {
+                let pieces = pieces(space.extents, space.inner_length, piece.into());
+                let elements = pieces.saturating_mul(WORDS_OF_PIECE);
+                Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
+            }
+            Grid::Packed { .. } => Spread { span: Some(1), ..none },
             // independent of the device; the scratch belongs to the kernel that left the panels
             Grid::Sums { .. } => {
                 let panels = space.inner_length.div_ceil(PANEL as u64);

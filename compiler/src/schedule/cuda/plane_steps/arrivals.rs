@@ -100,6 +100,7 @@ impl Copies {
                 at: offset(own.clone(), piece.row * tiling.block_columns),
                 from: piece.from,
                 index,
+                given: None,
             });
         }
     }

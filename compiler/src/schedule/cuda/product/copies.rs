@@ -68,7 +68,7 @@ impl ProductBlock<'_> {
                 l.k.vector(from);
             }
             let bytes = (vector as usize * l.launch.g.ty(x).elem.size()) as u32;
-            out.push(Stmt::CopyAsync { bytes, to: *m, at: to.clone(), from, index });
+            out.push(Stmt::CopyAsync { bytes, to: *m, at: to.clone(), from, index, given: None });
         }
         Ok(())
     }

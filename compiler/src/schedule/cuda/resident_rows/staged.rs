@@ -197,7 +197,7 @@ impl Block<'_> {
         let span = Span::of(l, ty, start, &self.length, out);
         let shared = l.k.share("row", ty, (self.p.tiles * TILE + span.chunk) as u32);
         span.each_chunk(l, self.p.threads(), out, |_, at, index, out| {
-            out.push(Stmt::CopyAsync { bytes: COPY_BYTES as u32, to: shared, at, from, index });
+            out.push(Stmt::CopyAsync { bytes: COPY_BYTES as u32, to: shared, at, from, index, given: None });
         });
         span.each_other(l, out, |at, index| Stmt::Store(shared, at, Expr::load(from, index)));
         Ok(StagedArray { x, outer, shared, span, kept: None })

@@ -6,19 +6,19 @@ use super::layout::Piece;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{COPY_BYTES, Expr, Mem, Stmt};
-use crate::scalar::Ty;
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::product::address;
 use crate::schedule::loop_nests::{Env, depends};
 use crate::schedule::lower::{Lower, named as bind};
 
 /// The copies of one side.
 pub struct Copies {
-    from: Mem,
-    /// Of each of the thread's pieces, the index of its first element in the first step, and where it goes in
-    /// the first stage.
-    pieces: Vec<[Expr; 2]>,
+    pub(super) from: Mem,
+    /// Of each of the thread's pieces, the index of its first element in the first step, where it goes in the
+    /// first stage, and its first inner index in the first step.
+    pub(super) pieces: Vec<[Expr; 3]>,
     /// The distance between the elements of neighbouring steps.
-    step: Expr,
+    pub(super) step: Expr,
 }
 
 impl TensorBlock<'_> {
@@ -49,6 +49,7 @@ impl TensorBlock<'_> {
         let from = l.launch.input(x);
         l.k.vector(from);
         let mut places = Vec::new();
+        let first = &pieces[0].k;
         for piece in pieces {
             let [own, k] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
             let env = Env::default().with(&l.launch.g, self.p.outer[side], own);
@@ -58,7 +59,9 @@ impl TensorBlock<'_> {
             vars.extend([(own, piece.own.clone()), (k, piece.k.clone())]);
             let at = l.region(&vars, &roots, &Expr::int(0), out)?;
             let at = address(l, false, from, at);
-            places.push([bind(l, "from", at, out), piece.to.clone()]);
+            // along the inner index a thread brings pieces of one place in their lines
+            let k = if self.sides[side].along_k { first } else { &piece.k };
+            places.push([bind(l, "from", at, out), piece.to.clone(), k.clone()]);
         }
         let depth = Expr::int(self.sides[side].depth());
         let step = match index.iter().position(|n| *n == self.p.k) {
@@ -69,16 +72,22 @@ impl TensorBlock<'_> {
         Ok(Some(Copies { from, pieces: places, step: bind(l, "step", step, out) }))
     }
 
-    /// Begins the copies of a side for a step (i64), into the stage that begins at that word (i32).
+    /// Begins the copies of a side for a step (i64), into the stage that begins at that word (i32). Zeros take the
+    /// place of pieces behind the last inner index.
     pub fn copy(&self, l: &mut Lower, copies: &Copies, step: &Expr, stage: &Expr, out: &mut Vec<Stmt>) {
         let moved = bind(l, "moved", step.clone().times(copies.step.clone()), out);
-        for [from, to] in &copies.pieces {
+        let before = step.clone().times(Expr::int(self.sides[0].depth()));
+        let left = Expr::Cast(Ty::I32, Box::new(self.length.clone().minus(before)));
+        let left = bind(l, "left", left, out);
+        for [from, to, k] in &copies.pieces {
+            let k = Expr::Cast(Ty::I32, Box::new(k.clone()));
             out.push(Stmt::CopyAsync {
                 bytes: COPY_BYTES as u32,
                 to: self.words,
                 at: to.clone().plus(stage.clone()),
                 from: copies.from,
                 index: from.clone().plus(moved.clone()),
+                given: Some(Expr::binary(BinaryOp::Lt, k, left.clone())),
             });
         }
     }

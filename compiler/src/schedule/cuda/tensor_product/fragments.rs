@@ -2,12 +2,14 @@
 //!
 //! A load of matrices gives four of them: 16 rows, or columns, by 32 bytes of inner indices. Matrices of
 //! halves may be transposed on the way. Words of f32 cannot, and are read one by one where the lines
-//! of shared memory are not along the inner index; they are rounded to tf32 here.
+//! of shared memory are not along the inner index; they are rounded to tf32 here, unless they were packed.
 
 use super::TensorBlock;
 use super::layout::{COLUMNS, PIECE_WORDS, ROWS, Staged};
+use super::packed::rounded;
+use super::params::Rows;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::{Ty, UnaryOp};
+use crate::scalar::Ty;
 use crate::schedule::cuda::expressions::{int32, masked, shifted};
 use crate::schedule::lower::{Lower, named as bind};
 
@@ -124,15 +126,10 @@ impl TensorBlock<'_> {
             let load = |(own, more): (usize, i64)| Expr::load(self.words, at(&places[2 * tile + own], more));
             order.map(|o| bind(l, "f", load(o), out)).to_vec()
         };
-        if self.ty.size() == 2 {
+        if self.ty.size() == 2 || self.rows == Rows::Packed {
             return words;
         }
-        let rounded = |word: Expr| {
-            let r = l.k.reg("f", Ty::U32);
-            out.push(Stmt::Pack(r, vec![Expr::Unary(UnaryOp::FromBits, Box::new(word))]));
-            Expr::Reg(r)
-        };
-        words.into_iter().map(rounded).collect()
+        words.into_iter().map(|word| rounded(l, word, out)).collect()
     }
 
     /// Adds the products of one stage, which begins at that word (i32) of a side.

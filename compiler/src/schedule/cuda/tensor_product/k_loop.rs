@@ -1,20 +1,24 @@
-//! The K loop: whole steps, whose elements come ahead of time into shared memory (by asynchronous copies, or through registers where
-//! they are converted or strided); then the elements that are left, one by one.
+//! The K loop: whole steps, whose elements come ahead of time into shared memory (by asynchronous copies, or through
+//! registers where they are converted or strided); then the elements that are left, one by one. Copies fill with
+//! zeros, so that of whole pieces a last, partial step is a step like the others.
 
 use super::TensorBlock;
 use super::fragments::Fragments;
+use super::params::Rows;
 use super::pieces::Way;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::int32;
 use crate::schedule::lower::{Lower, named as bind};
 
 impl TensorBlock<'_> {
     /// Returns the first word of a side's stage that has this step (i64).
     fn stage_of(&self, step: &Expr) -> Expr {
-        let low = Expr::Cast(Ty::I32, Box::new(step.clone()));
-        let stage = Expr::binary(BinaryOp::Rem, low, int32(self.shape.stages as i32));
+        // without a sign a remainder takes a third of the instructions
+        let low = Expr::Cast(Ty::U32, Box::new(step.clone()));
+        let stages = Expr::Lit(Lit::u32(self.shape.stages as u32));
+        let stage = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Rem, low, stages)));
         stage.times(int32(self.shape.stage_words() as i32))
     }
 
@@ -24,9 +28,13 @@ impl TensorBlock<'_> {
         let shift = Expr::int(depth.ilog2().into());
         let steps = |n: Expr| Expr::binary(BinaryOp::Shr, n, shift.clone());
         let fragments = self.fragments(l, out);
+        let all = bind(l, "steps", steps(self.length.clone().plus(Expr::int(depth - 1))), out);
         let mut done = Expr::int(0);
         if let Some(ways) = self.ways(l, out)? {
-            let whole = steps(self.length.clone());
+            let mut whole = steps(self.length.clone());
+            if ways.iter().all(|way| matches!(way, Way::Copies(_))) {
+                whole = self.ends_behind_a_piece().select(all.clone(), whole);
+            }
             let whole = match self.has_whole_pieces() {
                 Some(fits) => fits.select(whole, Expr::int(0)),
                 None => whole,
@@ -34,8 +42,9 @@ impl TensorBlock<'_> {
             done = bind(l, "whole", whole, out);
             self.whole_steps(l, &ways, &done, &fragments, out)?;
         }
-        let all = bind(l, "steps", steps(self.length.clone().plus(Expr::int(depth - 1))), out);
-        self.other_steps(l, [done, all], &fragments, out)?;
+        if self.rows != Rows::Packed {
+            self.other_steps(l, [done, all], &fragments, out)?;
+        }
         // results take the place of the operands, and an output may be an input
         out.push(Stmt::Barrier);
         Ok(())

@@ -4,6 +4,7 @@
 //! number of the line.
 
 use crate::kernel::Expr;
+use crate::plan::gpu::PIECES_OF_LINE;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::cuda::expressions::{int32, masked, shifted, thread};
 
@@ -77,6 +78,13 @@ impl Staged {
     /// Returns the number of inner indices of a step.
     pub fn depth(self) -> i64 {
         4 * self.of_piece()
+    }
+
+    /// Returns an extent rounded up to 128 bytes.
+    pub fn in_lines(self, n: &Expr) -> Expr {
+        let of_line = PIECES_OF_LINE as i64 * self.of_piece();
+        let rounded_up = n.clone().plus(Expr::int(of_line - 1));
+        Expr::binary(BinaryOp::And, rounded_up, Expr::int(-of_line))
     }
 
     /// Returns the number of pieces of a line.

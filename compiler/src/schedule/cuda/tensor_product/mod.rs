@@ -10,7 +10,8 @@
 //! changes the loads of fragments only ([`fragments`]).
 //!
 //! Operands that are computed take registers on their way to shared memory ([`pieces`]). Those of any strides do so
-//! element by element; so do partial steps, with zeros in the place of what is out of bounds ([`staging`]).
+//! element by element; so do partial steps, with zeros in the place of what is out of bounds ([`staging`]). Those of
+//! large products are copied to aligned rows first, by a launch of their own ([`packed`]).
 //! Results go through shared memory as well, so that what follows from them is computed and stored for
 //! eight neighbours at a time ([`epilogue`]).
 //!
@@ -24,6 +25,7 @@ mod find;
 mod fragments;
 mod k_loop;
 mod layout;
+mod packed;
 mod params;
 mod pieces;
 mod staging;
@@ -62,6 +64,8 @@ struct TensorBlock<'a> {
     words: Mem,
     /// In a batch, the variable of the plane and the block's plane.
     plane: Option<(NodeId, Expr)>,
+    /// The number of planes.
+    planes: Expr,
     /// The first row and column of the block, the number of rows and of columns, and of inner indices.
     origin: [Expr; 2],
     extents: [Expr; 2],
@@ -75,6 +79,9 @@ struct TensorBlock<'a> {
 
 /// Writes the code of one variant, and returns its grid.
 pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Result<(Vec<Stmt>, Grid)> {
+    if params.packs {
+        return packs(l, fused, params);
+    }
     (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, params.shape.resident);
     let (p, shape) = (&*params.product, params.shape);
     let mut out = Vec::new();
@@ -94,7 +101,8 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
     let words = l.k.share("words", Ty::U32, (2 * shape.stages * shape.stage_words()) as u32);
     let values = params.operands.values;
     let rows = params.rows;
-    let strided = rows == Rows::Strided;
+    let strided = matches!(rows, Rows::Packed | Rows::Strided);
+    let planes = params.planes(l, fused);
     let b = TensorBlock {
         p,
         shape,
@@ -105,6 +113,7 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
         sides,
         words,
         plane: p.plane.zip(plane),
+        planes,
         origin,
         extents,
         length,
@@ -114,7 +123,38 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> 
     };
     b.k_loop(l, &mut out)?;
     b.epilogue(l, fused, &mut out)?;
-    Ok((out, Grid::Plane { rows: shape.tile() as u32, columns: shape.tile() as u32 }))
+    let (rows, columns) = (shape.tile() as u32, shape.tile() as u32);
+    let is_packed = params.rows == Rows::Packed;
+    Ok((out, if is_packed { Grid::Packed { rows, columns } } else { Grid::Plane { rows, columns } }))
+}
+
+/// Writes the code of the launch that packs the operands, and returns its grid.
+fn packs(l: &mut Lower, fused: &FusedGroup, params: &TensorProductParams) -> Result<(Vec<Stmt>, Grid)> {
+    let (p, shape, ty) = (&*params.product, params.shape, params.operands.ty);
+    let mut out = Vec::new();
+    let extents = extents(l, fused);
+    let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
+    let sides = [0, 1].map(|side| Staged { side, along_k: p.sides[side].along_k, ty, shape });
+    let mut b = TensorBlock {
+        p,
+        shape,
+        rows: params.rows,
+        strided: true,
+        ty,
+        values: params.operands.values,
+        sides,
+        words: l.launch.scratch(0, Ty::F32),
+        plane: None,
+        planes: params.planes(l, fused),
+        origin: [Expr::int(0), Expr::int(0)],
+        extents,
+        length,
+        lane: int32(0),
+        warp_origin: [int32(0), int32(0)],
+        sums: Vec::new(),
+    };
+    b.pack_operands(l, &mut out)?;
+    Ok((out, Grid::Packs(sides[0].of_piece() as u32)))
 }
 
 impl TensorBlock<'_> {

@@ -2,6 +2,9 @@
 
 use super::find::Operands;
 use super::layout::Shape;
+use crate::kernel::Expr;
+use crate::schedule::groups::FusedGroup;
+use crate::schedule::lower::Lower;
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
@@ -12,6 +15,8 @@ pub enum Rows {
     Aligned,
     /// Those of the operands are, but not those of results and of what is read with them.
     AlignedOperands,
+    /// They may have any strides; the operands lie in scratch, where the launch before has packed them.
+    Packed,
     /// They may have any strides.
     Strided,
 }
@@ -22,4 +27,16 @@ pub struct TensorProductParams {
     pub(super) operands: Operands,
     pub(super) shape: Shape,
     pub(super) rows: Rows,
+    /// Whether this is the launch that packs the operands.
+    pub(super) packs: bool,
+}
+
+impl TensorProductParams {
+    /// Returns the number of planes, which is 1 of a single product.
+    pub(super) fn planes(&self, l: &mut Lower, fused: &FusedGroup) -> Expr {
+        match self.product.plane {
+            Some(_) => l.launch.host(fused.domain[0]),
+            None => Expr::int(1),
+        }
+    }
 }

@@ -5,6 +5,7 @@
 use super::TensorBlock;
 use super::copies::Copies;
 use super::layout::Piece;
+use super::params::Rows;
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -37,7 +38,8 @@ impl TensorBlock<'_> {
     /// Returns the ways of both sides; `None` if the code of an operand is too long to be repeated.
     pub fn ways(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Option<[Way; 2]>> {
         let operations = |n: NodeId| l.launch.g.reachable_until([n], |m| l.launch.g.is_closed(m)).len();
-        if self.values.iter().any(|n| operations(*n) > MAX_OPERATIONS) {
+        let is_long = |n: &NodeId| operations(*n) > MAX_OPERATIONS;
+        if self.rows != Rows::Packed && self.values.iter().any(is_long) {
             return Ok(None);
         }
         Ok(Some([self.way(l, 0, out)?, self.way(l, 1, out)?]))
@@ -45,8 +47,11 @@ impl TensorBlock<'_> {
 
     fn way(&self, l: &mut Lower, side: usize, out: &mut Vec<Stmt>) -> Result<Way> {
         let staged = self.sides[side];
-        let width = if staged.along_k || self.strided { 1 } else { staged.of_piece() };
-        let last = self.extents[side].clone().minus(Expr::int(width));
+        let is_packed = self.rows == Rows::Packed;
+        let by_pieces = !staged.along_k && (!self.strided || is_packed);
+        let width = if by_pieces { staged.of_piece() } else { 1 };
+        let end = if is_packed { staged.in_lines(&self.extents[side]) } else { self.extents[side].clone() };
+        let last = end.minus(Expr::int(width));
         let mut pieces = Vec::new();
         for u in 0..self.shape.pieces() {
             let place = staged.piece(int32(u as i32)).map(|e| bind(l, "piece", e, out));
@@ -57,6 +62,9 @@ impl TensorBlock<'_> {
             let own = bind(l, "own", own, out);
             pieces.push(Piece { own, k, to });
         }
+        if is_packed {
+            return Ok(Way::Copies(self.copies_of_packed(l, side, &pieces, out)));
+        }
         let copies = if self.strided { None } else { self.copies(l, side, &pieces, out)? };
         Ok(copies.map_or(Way::Registers(pieces), Way::Copies))
     }
@@ -64,7 +72,16 @@ impl TensorBlock<'_> {
     /// Whether each element of a piece is clamped, and not the piece. Out of bounds are the last rows or columns
     /// once more, whose results nobody stores.
     fn clamps_each(&self, side: usize) -> bool {
-        self.strided && !self.sides[side].along_k
+        self.rows == Rows::Strided && !self.sides[side].along_k
+    }
+
+    /// Returns when no piece has inner indices on both sides of the end.
+    pub fn ends_behind_a_piece(&self) -> Expr {
+        if self.rows == Rows::Packed || self.sides.iter().all(|s| !s.along_k) {
+            return Expr::Lit(Lit::bool(true));
+        }
+        let rest = Expr::binary(BinaryOp::And, self.length.clone(), Expr::int(self.sides[0].of_piece() - 1));
+        Expr::binary(BinaryOp::Eq, rest, Expr::int(0))
     }
 
     /// Returns when all pieces are within the matrix or outside of it; `None` if they always are.

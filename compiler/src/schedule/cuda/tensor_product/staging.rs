@@ -28,11 +28,26 @@ impl TensorBlock<'_> {
         let [own, k] = s.offsets(place).map(to_i64);
         let own = bind(l, "own", self.origin[side].clone().plus(own), &mut body);
         let k = bind(l, "k", step.clone().times(Expr::int(s.depth())).plus(k), &mut body);
+        let words = self.values_of_piece(l, side, [&own, &k], &mut body)?;
+        body.push(Stmt::StoreVec(self.words, to, words));
+        out.push(Stmt::Seq(u, int32(0), int32(self.shape.pieces() as i32), body));
+        Ok(())
+    }
+
+    /// Returns the words of a piece whose first element has these indices, with zeros out of bounds.
+    pub fn values_of_piece(
+        &self,
+        l: &mut Lower,
+        side: usize,
+        [own, k]: [&Expr; 2],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let s = self.sides[side];
         let zero = Expr::Lit(Lit::zero(self.ty));
         let values: Vec<Reg> = (0..s.of_piece()).map(|_| l.k.reg("x", self.ty)).collect();
-        body.extend(values.iter().map(|r| Stmt::Var(*r, zero.clone())));
-        let (vars, envs) = self.elements(l, side, [&own, &k]);
-        let [own, k] = [(own, &self.extents[side]), (k, &self.length)];
+        out.extend(values.iter().map(|r| Stmt::Var(*r, zero.clone())));
+        let (vars, envs) = self.elements(l, side, [own, k]);
+        let [own, k] = [(own.clone(), &self.extents[side]), (k.clone(), &self.length)];
         let ((at, end), (other, other_end)) = if s.along_k { (k, own) } else { (own, k) };
         let below = |a: Expr, b: &Expr| Expr::binary(BinaryOp::Lt, a, b.clone());
         // all elements at once, or those that are inside
@@ -50,12 +65,9 @@ impl TensorBlock<'_> {
         }
         let last = at.plus(Expr::int(s.of_piece() - 1));
         let either = Stmt::If(below(last, end), whole, some);
-        body.push(Stmt::If(below(other, other_end), vec![either], vec![]));
+        out.push(Stmt::If(below(other, other_end), vec![either], vec![]));
         let values: Vec<Expr> = values.into_iter().map(Expr::Reg).collect();
-        let words = values.chunks(4 / self.ty.size()).map(|v| word(l, v, &mut body)).collect();
-        body.push(Stmt::StoreVec(self.words, to, words));
-        out.push(Stmt::Seq(u, int32(0), int32(self.shape.pieces() as i32), body));
-        Ok(())
+        Ok(values.chunks(4 / self.ty.size()).map(|v| word(l, v, out)).collect())
     }
 
     /// Assigns the values of some elements of a piece.

@@ -21,25 +21,35 @@ const MIN_BLOCKS: u32 = 32;
 /// a narrow product wastes most of a large tile: those whose rows are aligned ask for more of them, because small tiles can take over.
 const MIN_SIDE: u32 = 8;
 const LARGE_MIN_SIDE: u32 = 96;
+/// The least extents for which operands are packed by a launch of their own: their elements are used often, and the
+/// block tiles are not few.
+const PACKED_MIN_SIDE: u32 = 704;
+const PACKED_MIN_LENGTH: u32 = 256;
 
 /// Returns the variants, if the author allows tensor cores and they can multiply the operands.
 pub fn variants(l: &mut LaunchContext, p: &Rc<Product>, inner: &Rc<Interior>) -> Vec<VariantGroup> {
     let Some(operands) = l.has_tensor_cores().then(|| find(&l.g, p)).flatten() else { return Vec::new() };
-    let group = |suffix: &str, shape: Shape, rows: Rows, [blocks, side]: [u32; 2]| {
+    let profit = |min_blocks: Option<u32>, side: u32| {
         let (min_rows, min_columns) = (Some(side), Some(side));
-        let profit = Profit { min_blocks: Some(blocks), min_rows, min_columns, ..Profit::default() };
-        let params = TensorProductParams { product: p.clone(), operands, shape, rows };
-        let strided = rows == Rows::Strided;
+        Profit { min_blocks, min_rows, min_columns, ..Profit::default() }
+    };
+    let variant = |suffix: &str, (shape, rows): (Shape, Rows), packs: bool, profit: Profit| {
+        let params = TensorProductParams { product: p.clone(), operands, shape, rows, packs };
+        let strided = matches!(rows, Rows::Packed | Rows::Strided);
         let guards = if strided { Guards::strided() } else { Guards::contiguous() };
         let guards = guards.narrow().noalias();
         let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
         let layout = ThreadLayout { strided, ..ThreadLayout::default() };
         VariantGroup::of((Choice::TensorProduct(params), Vec::new()), layout, inner, variant)
     };
+    let (large, any) = (profit(Some(LARGE_MIN_BLOCKS), LARGE_MIN_SIDE), profit(Some(MIN_BLOCKS), MIN_SIDE));
+    let packed = Profit { min_inner_length: Some(PACKED_MIN_LENGTH), ..profit(None, PACKED_MIN_SIDE) };
     vec![
-        group("_tensor", Shape::LARGE, Rows::Aligned, [LARGE_MIN_BLOCKS, LARGE_MIN_SIDE]),
-        group("_tensor_small", Shape::SMALL, Rows::Aligned, [MIN_BLOCKS, MIN_SIDE]),
-        group("_tensor_unaligned", Shape::LARGE, Rows::AlignedOperands, [MIN_BLOCKS, MIN_SIDE]),
-        group("_tensor_any", Shape::LARGE, Rows::Strided, [MIN_BLOCKS, MIN_SIDE]),
+        variant("_tensor", (Shape::LARGE, Rows::Aligned), false, large),
+        variant("_tensor_small", (Shape::SMALL, Rows::Aligned), false, any),
+        variant("_tensor_unaligned", (Shape::LARGE, Rows::AlignedOperands), false, any),
+        variant("_tensor_packs", (Shape::LARGE, Rows::Packed), true, packed),
+        variant("_tensor_packed", (Shape::LARGE, Rows::Packed), false, Profit::default()),
+        variant("_tensor_any", (Shape::LARGE, Rows::Strided), false, any),
     ]
 }
