@@ -31,8 +31,8 @@ impl<K: Elem> VExp<K> {
     /// [`VExp::scatter_reduce`]. Both vectors have one length, which is checked before the function runs. `f` must
     /// be associative and commutative up to rounding. It stands outside of closures.
     ///
-    /// Cost: that of [`VExp::filter`] for the keys, and that of [`VExp::segmented_reduce`] of as many segments as
-    /// the vector has elements, of which those behind the last run are empty.
+    /// Cost: that of [`VExp::filter`] for the keys, and that of [`VExp::segmented_reduce`] of the runs, without the
+    /// launch that stores lengths; the last launch stores the values behind the last run, and reads nothing for these.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -2,7 +2,6 @@
 
 mod common;
 
-use arraygpu_compiler::core::interp;
 use arraygpu_dsl::eval;
 use arraygpu_dsl::prelude::*;
 use common::{call, everywhere, lower, recorded, rules, vector};
@@ -64,6 +63,43 @@ fn long_segments_have_the_same_bits_in_every_version() {
     everywhere(&lower(["x", "offsets"], "products", f), &[re, im, vector(&offsets)]);
 }
 
+/// Where lanes load neighbours whatever segments they belong to: stretches that long segments end, more elements than
+/// one stretch has, segments without elements, values of 4 and of 12 bytes.
+#[test]
+fn short_segments_have_the_same_bits_in_every_version() {
+    let mut lengths = vec![31; 40];
+    lengths.extend([1500, 0, 5, 17, 32, 33, 0, 2100, 1, 1, 2, 0]);
+    lengths.extend((0..30).map(|i| i % 7));
+    let mut offsets = vec![0i64];
+    for n in &lengths {
+        offsets.push(offsets.last().copied().unwrap_or(0) + n);
+    }
+    let count = *offsets.last().expect("an offset") as usize;
+    let x = numbers(count);
+    let args = [vector(&x), vector(&offsets)];
+    let f = |x: VExp<f32>, offsets: VExp<i64>| (x * x).segmented_reduce(offsets, 0.5, |a, b| a + b);
+    everywhere(&lower(["x", "offsets"], "sums", f), &args);
+    let f = |x: VExp<f32>, offsets: VExp<i64>| {
+        let triples = x.map(|v| complex(v.cast::<f64>(), v.cast::<f64>() * 0.5));
+        let sums = triples.segmented_reduce(offsets, Complex::new(0.0, 1.0), |a, b| a * b);
+        (sums.map(|v| v.re), sums.map(|v| v.im))
+    };
+    everywhere(&lower(["x", "offsets"], ["re", "im"], f), &args);
+    // runs of the same lengths, of which there are fewer than elements
+    let keys: Vec<i64> = lengths.iter().zip(0..).flat_map(|(n, k)| vec![k; *n as usize]).collect();
+    let f = lower(["keys", "x"], ["occurring", "sums"], |keys: VExp<i64>, x: VExp<f32>| {
+        let (keys, sums) = keys.reduce_by_key(x, 0.5, |a, b| a + b);
+        (keys.filled(-1), sums.filled(7.0))
+    });
+    let found = everywhere(&f, &[vector(&keys), vector(&x)]);
+    assert_eq!(found[1], {
+        let parts = offsets.windows(2).filter(|o| o[0] < o[1]);
+        let mut sums: Vec<f32> = parts.map(|o| sum_of(&x[o[0] as usize..o[1] as usize], 0.5)).collect();
+        sums.resize(count, 7.0);
+        vector(&sums)
+    });
+}
+
 #[test]
 fn offsets_that_fit_no_segment_leave_a_record() {
     let f = lower(["x", "offsets"], "sums", |x: VExp<f32>, offsets: VExp<i64>| {
@@ -71,11 +107,16 @@ fn offsets_that_fit_no_segment_leave_a_record() {
     });
     assert_eq!(rules(&f)[0], "order segmented_reduce of offsets");
     let x = vector(&numbers(4));
-    let record = recorded(&f, &[x.clone(), vector::<i64>(&[0, 2, 1, 4])]);
-    assert!(record.contains("element 1"), "{record}");
-    for offsets in [[-1, 2, 3, 4], [0, 2, 3, 5]] {
-        let outcome = interp::run(&f, &[x.clone(), vector::<i64>(&offsets)]);
-        assert!(outcome.expect("it runs").recorded, "{offsets:?}");
+    let cases = [
+        ([0, 2, 1, 4], "descend", 1),
+        ([-1, 2, 3, 4], "are negative", 0),
+        ([0, 2, 3, 5], "end behind the last element", 2),
+    ];
+    for (offsets, words, segment) in cases {
+        let record = recorded(&f, &[x.clone(), vector::<i64>(&offsets)]);
+        assert!(record.contains(&format!("the offsets of a segment {words} (")), "{record}");
+        assert!(record.contains("groups.rs"), "{record}");
+        assert!(record.contains(&format!("element {segment}")), "{record}");
     }
 }
 

@@ -247,7 +247,10 @@ mod tests {
     #[test]
     fn halves_are_rounded_once() {
         // just above the middle of 1 and its neighbour, and just below that of two others
-        for (x, bits) in [(1.0 + 2f64.powi(-11) + 2f64.powi(-52), 0x3c01), (1.0 + 3.0 * 2f64.powi(-11) - 2f64.powi(-52), 0x3c01)] {
+        for (x, bits) in [
+            (1.0 + 2f64.powi(-11) + 2f64.powi(-52), 0x3c01),
+            (1.0 + 3.0 * 2f64.powi(-11) - 2f64.powi(-52), 0x3c01),
+        ] {
             assert_eq!(Kind::F16.bits(Number::Float(x)), Some(u64::to_le_bytes(bits)), "{x}");
         }
     }

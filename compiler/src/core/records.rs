@@ -1,5 +1,6 @@
 //! Which nodes may leave an error record (semantics section 6).
 
+use super::segments::wrong_bounds;
 use super::{Form, Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -77,7 +78,7 @@ pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
         _ if promised_number(g, n).is_some() => {
             "a filter keeps another number of elements than the author promises"
         }
-        _ => words_of_limit(g, n).unwrap_or("an index is out of range"),
+        _ => words_of_limit(g, n).or_else(|| wrong_bounds(g, n)).unwrap_or("an index is out of range"),
     }
 }
 

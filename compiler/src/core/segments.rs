@@ -3,20 +3,24 @@
 //!
 //! A segment of up to 2048 elements is reduced by its element of the result. A longer one is cut into tiles of 2048
 //! elements. Every tile is an element of an array, so that one long segment has as many of them as many short ones.
-//! The tiles of a segment are joined by the element of another array that has the number of the first of them.
+//! The tiles of a segment are joined by the element of another array that belongs to the place where it begins.
+//!
+//! A tile has its place in that array without any count of the tiles before it, because segments lie one behind the
+//! other: of 2048 neighbouring elements of the vector, a *block*, one long segment at most begins there, and at most
+//! one has another tile than its first that begins there. The segment is found by a search among the beginnings.
 //!
 //! ```text
 //! %tiles = generate .. (%t) { .. reduce (+) from -0 over (generate %count[%t] (%i) { %x[%begin[%t] + %i] }) }
-//! %long = generate .. (%t) { .. reduce (+) from -0 over (generate %counts[%t] (%i) { %tiles[%t + %i] }) }
-//! %sums = generate %n (%k) { select(%length[%k] > 2048, %long[%first], .. reduce (+) from -0 over ..) }
+//! %long = generate .. (%b) { .. reduce (+) from -0 over (generate %counts[%b] (%i) { %tiles[%b + %i] }) }
+//! %sums = generate %n (%k) { select(%length[%k] > 2048, %long[%begin[%k] / 2048], .. reduce (+) from -0 over ..) }
 //! ```
 
 use super::arithmetic::{binary, ceil_div, select, with_number};
 use super::element_loops::looped;
 use super::identity;
-use super::orders::{generated, inside, lengths_of_runs, mapped};
+use super::orders::{generated, inside, lengths_of_runs};
 use super::simplify::extent;
-use super::{Graph, Lambda, NodeId, Op, ScanPart, TILE, tuples};
+use super::{Graph, Lambda, NodeId, Op, TILE, tuples};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The operator of a reduction, its initial value, and with it the number of its components.
@@ -50,13 +54,30 @@ pub fn exclusive(g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId
 }
 
 /// Whether a segment from `begin` up to, not including, `end` lies in a vector of so many elements:
-/// 0 <= begin <= end <= count. If not, a record is left.
+/// 0 <= begin <= end <= count. If not, a record is left, which says what is wrong ([`wrong_bounds`]).
 pub fn are_bounds(g: &mut Graph, [begin, end]: [NodeId; 2], count: NodeId) -> NodeId {
-    let [a, b] = [(begin, end), (end, count)].map(|(i, most)| {
-        let n = with_number(g, BinaryOp::Add, most, 1);
-        g.add(Op::Within(i, n))
+    let (zero, one) = (g.lit(Lit::i64(0)), g.lit(Lit::i64(1)));
+    let tests = [(BinaryOp::Lt, begin, zero), (BinaryOp::Lt, end, begin), (BinaryOp::Lt, count, end)];
+    let tests = tests.map(|(op, a, b)| {
+        let is_wrong = g.add(Op::Binary(op, a, b));
+        let index = g.add(Op::Cast(Ty::I64, is_wrong));
+        g.add(Op::Within(index, one))
     });
-    binary(g, BinaryOp::And, a, b)
+    tests.into_iter().reduce(|a, b| binary(g, BinaryOp::And, a, b)).expect("three tests")
+}
+
+/// Returns what an error record of a node says that is a test of the bounds of a segment.
+pub fn wrong_bounds(g: &Graph, n: NodeId) -> Option<&'static str> {
+    let Op::Within(index, one) = *g.op(n) else { return None };
+    let Op::Cast(_, is_wrong) = *g.op(index) else { return None };
+    let Op::Binary(BinaryOp::Lt, a, b) = *g.op(is_wrong) else { return None };
+    let is = |n: NodeId, value: i64| g.as_lit(n).is_some_and(|n| n.as_i64() == value);
+    match (is(one, 1), is(b, 0), g.is_closed(a)) {
+        (false, ..) => None,
+        (_, true, _) => Some("the offsets of a segment are negative"),
+        (_, _, true) => Some("the offsets of a segment end behind the last element"),
+        _ => Some("the offsets of a segment descend"),
+    }
 }
 
 /// Returns the first of the indices from `low` up to, not including, `high` for which a condition holds, or `high`.
@@ -127,22 +148,12 @@ fn reduction(
     choose(g, is_any, &joined, of.init)
 }
 
-/// Where the tiles of long segments are.
-struct Tiles {
-    /// How many tiles each segment has; none for a segment that is one.
-    counts: NodeId,
-    /// How many tiles there are up to the end of each segment.
-    ends: NodeId,
-    /// How many tiles there may be.
-    most: NodeId,
-}
-
-impl Tiles {
-    /// Returns the first tile of a segment, and their number.
-    fn of(&self, g: &mut Graph, segment: NodeId) -> [NodeId; 2] {
-        let [end, count] = [self.ends, self.counts].map(|x| inside(g, x, segment));
-        [binary(g, BinaryOp::Sub, end, count), count]
-    }
+/// Where segments begin, how many elements they have, and before which one the last of them ends that has any.
+#[derive(Clone, Copy)]
+struct Parts {
+    begins: NodeId,
+    lengths: NodeId,
+    end: NodeId,
 }
 
 /// Returns the reductions of the parts of vectors of one length that begin at `begins` and have `lengths` elements:
@@ -155,7 +166,7 @@ pub fn reduced(
     join: &Lambda,
 ) -> Vec<NodeId> {
     let segments = extent(g, lengths, 0);
-    joined(g, values, (begins, lengths, segments), Reduction { join, init })
+    joined(g, values, Parts { begins, lengths, end: segments }, Reduction { join, init })
 }
 
 /// Returns the reductions of the runs that begin at the first `count` of the indices `begins`, the last of which ends
@@ -170,7 +181,6 @@ pub fn of_runs(
     let (n, all) = (extent(g, begins, 0), extent(g, values[0], 0));
     let zero = g.lit(Lit::i64(0));
     // who asks by the C ABI may give any numbers, and reads nothing outside of the values by them
-    let count = binary(g, BinaryOp::Min, count, n);
     let lengths = lengths_of_runs(g, begins, count, end);
     let lengths = generated(g, n, |g, k| {
         let (begin, length) = (inside(g, begins, k), inside(g, lengths, k));
@@ -179,60 +189,58 @@ pub fn of_runs(
         let from = with_number(g, BinaryOp::Ge, begin, 0);
         let to = binary(g, BinaryOp::Le, end, all);
         let rises = binary(g, BinaryOp::Le, begin, end);
-        let is_run = [from, to, rises].into_iter().fold(is_run, |a, b| binary(g, BinaryOp::And, a, b));
+        let fits = [to, rises].into_iter().fold(from, |a, b| binary(g, BinaryOp::And, a, b));
+        let length = select(g, fits, length, zero);
+        // the outermost condition is the number of runs alone: strategies read nothing of what is behind them
         vec![select(g, is_run, length, zero)]
     });
-    let lengths = g.add(Op::Materialize(lengths[0]));
-    joined(g, values, (begins, lengths, count), Reduction { join, init })
+    let end = binary(g, BinaryOp::Min, count, n);
+    joined(g, values, Parts { begins, lengths: lengths[0], end }, Reduction { join, init })
 }
 
-/// Reduces segments that begin at indices and have so many elements: none from segment `end` on.
-fn joined(
-    g: &mut Graph,
-    values: &[NodeId],
-    (begins, lengths, end): (NodeId, NodeId, NodeId),
-    of: Reduction,
-) -> Vec<NodeId> {
-    let segments = extent(g, lengths, 0);
-    let counts = mapped(g, lengths, |g, length| {
-        let [zero, is_long] = [g.lit(Lit::i64(0)), with_number(g, BinaryOp::Gt, length, TILE)];
-        let tiles = ceil_div(g, length, TILE);
-        select(g, is_long, tiles, zero)
-    });
-    let ends = up_to(g, counts);
-    // a segment of more than one tile has a full tile for each one that is not; and one tile more, so that there is
-    // one to read for segments that have none
+/// Reduces the segments.
+fn joined(g: &mut Graph, values: &[NodeId], of: Parts, by: Reduction) -> Vec<NodeId> {
+    let segments = extent(g, of.lengths, 0);
     let all = extent(g, values[0], 0);
-    let full = with_number(g, BinaryOp::Div, all, TILE);
-    let most = with_number(g, BinaryOp::Mul, full, 2);
-    let most = with_number(g, BinaryOp::Add, most, 1);
+    let blocks = with_number(g, BinaryOp::Div, all, TILE);
+    let blocks = with_number(g, BinaryOp::Add, blocks, 1);
     let is_any = with_number(g, BinaryOp::Gt, segments, 0);
-    let most = select(g, is_any, most, segments);
-    let tiles = Tiles { counts, ends, most };
-    let [tile_begins, tile_lengths, joins] = tiles_of_segments(g, &tiles, (begins, lengths, end));
+    // there is one to read for segments that have none
+    let blocks = select(g, is_any, blocks, segments);
+    let last = with_number(g, BinaryOp::Sub, blocks, 1);
+    let [begins, lengths, counts] = tiles(g, blocks, of);
+    let most = with_number(g, BinaryOp::Mul, blocks, 2);
     let of_tiles = generated(g, most, |g, t| {
-        let [begin, count] = [tile_begins, tile_lengths].map(|x| inside(g, x, t));
-        without_initial(g, count, of, |g, i| read(g, values, begin, i))
+        let [begin, count] = [begins, lengths].map(|x| inside(g, x, t));
+        // strategies see that none has more than one tile
+        let count = with_number(g, BinaryOp::Min, count, TILE);
+        without_initial(g, count, by, |g, i| read(g, values, begin, i))
     });
     let of_tiles: Vec<NodeId> = of_tiles.into_iter().map(|x| g.add(Op::Materialize(x))).collect();
-    let last = with_number(g, BinaryOp::Sub, most, 1);
-    let long = generated(g, most, |g, t| {
-        let count = inside(g, joins, t);
-        reduction(g, count, of, |g, i| {
-            let i = binary(g, BinaryOp::Add, t, i);
-            of_tiles.iter().map(|x| clamped(g, *x, i, last)).collect()
+    let long = generated(g, blocks, |g, b| {
+        let first = binary(g, BinaryOp::Add, b, blocks);
+        let count = inside(g, counts, first);
+        reduction(g, count, by, |g, i| {
+            // segments that overlap, which have left a record, may have more tiles than there is room for
+            let other = binary(g, BinaryOp::Add, b, i);
+            let other = binary(g, BinaryOp::Min, other, last);
+            let is_first = with_number(g, BinaryOp::Eq, i, 0);
+            let t = select(g, is_first, first, other);
+            of_tiles.iter().map(|x| inside(g, *x, t)).collect()
         })
     });
     let long: Vec<NodeId> = long.into_iter().map(|x| g.add(Op::Materialize(x))).collect();
     generated(g, segments, |g, k| {
-        let (begin, length) = (inside(g, begins, k), inside(g, lengths, k));
+        let (begin, length) = (inside(g, of.begins, k), inside(g, of.lengths, k));
         let is_long = with_number(g, BinaryOp::Gt, length, TILE);
         let zero = g.lit(Lit::i64(0));
         let own = select(g, is_long, zero, length);
         let own = with_number(g, BinaryOp::Min, own, TILE);
-        let short = reduction(g, own, of, |g, i| read(g, values, begin, i));
-        let [first, _] = tiles.of(g, k);
-        let long = long.iter().map(|x| clamped(g, *x, first, last)).collect::<Vec<_>>();
+        let short = reduction(g, own, by, |g, i| read(g, values, begin, i));
+        let block = select(g, is_long, begin, zero);
+        let block = with_number(g, BinaryOp::Div, block, TILE);
+        let block = binary(g, BinaryOp::Min, block, last);
+        let long = long.iter().map(|x| inside(g, *x, block)).collect::<Vec<_>>();
         choose(g, is_long, &long, &short)
     })
 }
@@ -243,46 +251,43 @@ fn read(g: &mut Graph, values: &[NodeId], begin: NodeId, i: NodeId) -> Vec<NodeI
     values.iter().map(|x| inside(g, *x, i)).collect()
 }
 
-/// Returns the element of a tile, or of the last one: segments that overlap have left a record, and more tiles than
-/// there is room for.
-fn clamped(g: &mut Graph, x: NodeId, tile: NodeId, last: NodeId) -> NodeId {
-    let tile = binary(g, BinaryOp::Min, tile, last);
-    inside(g, x, tile)
-}
-
-/// Returns where each tile begins, how many elements it has, none behind the last one, and how many tiles are joined
-/// to it: those of its segment for the first of them, else none.
-fn tiles_of_segments(
-    g: &mut Graph,
-    tiles: &Tiles,
-    (begins, lengths, end): (NodeId, NodeId, NodeId),
-) -> [NodeId; 3] {
-    let last = with_number(g, BinaryOp::Sub, end, 1);
+/// Returns where each tile of a long segment begins, how many elements it has, and how many tiles its segment has: in
+/// the order of blocks, first those of which the segment has others before, then the segments' first ones. Where
+/// there is no such tile, all of these are 0.
+fn tiles(g: &mut Graph, blocks: NodeId, of: Parts) -> [NodeId; 3] {
+    let last = with_number(g, BinaryOp::Sub, of.end, 1);
     let last = with_number(g, BinaryOp::Max, last, 0);
-    let parts = generated(g, tiles.most, |g, t| {
+    let all = with_number(g, BinaryOp::Mul, blocks, 2);
+    let parts = generated(g, all, |g, t| {
+        let is_first = binary(g, BinaryOp::Ge, t, blocks);
+        let behind = binary(g, BinaryOp::Sub, t, blocks);
+        let block = select(g, is_first, behind, t);
+        let next = with_number(g, BinaryOp::Add, block, 1);
+        let bound = select(g, is_first, next, block);
+        let bound = with_number(g, BinaryOp::Mul, bound, TILE);
+        // the last segment that begins before that element is the only long one which may reach it
         let low = g.lit(Lit::i64(0));
         let segment = first_where(g, [low, last], |g, k| {
-            let end = inside(g, tiles.ends, k);
-            binary(g, BinaryOp::Gt, end, t)
+            let next = with_number(g, BinaryOp::Add, k, 1);
+            let next = binary(g, BinaryOp::Min, next, last);
+            let next = inside(g, of.begins, next);
+            binary(g, BinaryOp::Ge, next, bound)
         });
-        let [first, count] = tiles.of(g, segment);
-        let (begin, length) = (inside(g, begins, segment), inside(g, lengths, segment));
-        let before = binary(g, BinaryOp::Sub, t, first);
+        let (begin, length) = (inside(g, of.begins, segment), inside(g, of.lengths, segment));
+        let own = with_number(g, BinaryOp::Div, begin, TILE);
+        let before = binary(g, BinaryOp::Sub, block, own);
+        let is_own = with_number(g, BinaryOp::Eq, before, 0);
+        let is_other = with_number(g, BinaryOp::Gt, before, 0);
+        let is_there = select(g, is_first, is_own, is_other);
+        let is_long = with_number(g, BinaryOp::Gt, length, TILE);
         let skipped = with_number(g, BinaryOp::Mul, before, TILE);
+        let reaches = binary(g, BinaryOp::Lt, skipped, length);
+        let is_there = [is_long, reaches].into_iter().fold(is_there, |a, b| binary(g, BinaryOp::And, a, b));
         let rest = binary(g, BinaryOp::Sub, length, skipped);
         let rest = with_number(g, BinaryOp::Min, rest, TILE);
-        let (has_tile, zero) = (binary(g, BinaryOp::Lt, before, count), g.lit(Lit::i64(0)));
-        let (rest, count) = (select(g, has_tile, rest, zero), select(g, has_tile, count, zero));
-        let is_first = with_number(g, BinaryOp::Eq, before, 0);
-        vec![binary(g, BinaryOp::Add, begin, skipped), rest, select(g, is_first, count, zero)]
+        let (count, zero) = (ceil_div(g, length, TILE), g.lit(Lit::i64(0)));
+        let begin = binary(g, BinaryOp::Add, begin, skipped);
+        [begin, rest, count].into_iter().map(|n| select(g, is_there, n, zero)).collect()
     });
     [0, 1, 2].map(|at| g.add(Op::Materialize(parts[at])))
-}
-
-/// Returns the sums of numbers up to each, stored.
-fn up_to(g: &mut Graph, counts: NodeId) -> NodeId {
-    let join = g.lambda(&[Ty::I64; 2], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
-    let init = g.lit(Lit::i64(0));
-    let scan = g.add(Op::Scan { part: ScanPart::Whole, join, init, src: counts, which: 0 });
-    g.add(Op::Materialize(scan))
 }

@@ -206,8 +206,6 @@ fn allowed(name: &str) -> u32 {
         n if n.starts_with("unique_and_places.core: begins_3") => 112,
         // the same, with the counters of a digit
         n if n.starts_with("sort.core: sorted__step0_4") => 128,
-        // a warp a segment: sixteen loads on their way for each of several values, or of elements read at columns
-        n if n.contains("group_statistics_1") || n.contains("csr_by_vector_") => 564,
         // reads of other rows, with any strides
         n if n.contains("records_0_any_w") => 96,
         _ => 64,

@@ -145,6 +145,16 @@ pub fn segment_sums(x: VExp<f32>, offsets: VExp<i64>) -> VExp<f32> {
     x.segmented_reduce(offsets, 0.0, |a, b| a + b)
 }
 
+/// What the C++ header says of [`sums_by_key`].
+pub const SUMS_BY_KEY_DOC: &str =
+    "The key of each run of equal ones and the sum of its values, then zeros, and the number of runs.";
+
+/// Sums of runs of keys.
+pub fn sums_by_key(keys: VExp<u32>, x: VExp<f32>) -> (VExp<u32>, VExp<f32>, SExp<i64>) {
+    let (keys, sums) = keys.reduce_by_key(x, 0.0, |a, b| a + b);
+    (keys.filled(0), sums.filled(0.0), sums.len())
+}
+
 /// What the C++ header says of [`csr_by_vector`].
 pub const CSR_BY_VECTOR_DOC: &str =
     "A matrix in CSR, of the offsets of its rows, its columns and its values, by a vector.";

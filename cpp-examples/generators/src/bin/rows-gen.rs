@@ -246,6 +246,8 @@ fn main() -> arraygpu::Result<()> {
         .doc(groups::GROUP_STATISTICS_DOC)
         .function("segment_sums", ["x", "offsets"], "sums", groups::segment_sums)
         .doc(groups::SEGMENT_SUMS_DOC)
+        .function("sums_by_key", ["keys", "x"], ["occurring", "sums", "count"], groups::sums_by_key)
+        .doc(groups::SUMS_BY_KEY_DOC)
         .function("csr_by_vector", ["offsets", "columns", "values", "x"], "result", groups::csr_by_vector)
         .doc(groups::CSR_BY_VECTOR_DOC)
         .function("mss", ["x"], "result", loops::mss)

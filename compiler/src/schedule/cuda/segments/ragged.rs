@@ -4,8 +4,13 @@
 //! A warp reduces one segment, tile by tile ([`super::warp`]); all its lanes join the results of several tiles.
 //! Where there are many segments, a warp has 32 of them: each lane reduces its own if that has up to [`SHORT`]
 //! elements, four at a time, which join as a binary counter counts (`schedule/counter.rs`), and the warp goes through
-//! the longer ones. So a warp takes the time of its longest short segment, and of all its long ones. A warp with one
-//! segment suits few segments, whatever their lengths, because all of them are begun at once.
+//! the longer ones. So a warp takes the time of its longest short segment, and of all its long ones. The elements of
+//! short segments come by way of shared memory where that is possible ([`staged`]), so that lanes load neighbours. A
+//! warp with one segment suits few segments, whatever their lengths, because all of them are begun at once. Where
+//! segments end to have elements, the rest is stored at once ([`ended`]).
+
+mod ended;
+mod staged;
 
 use super::job::Job;
 use super::lanes::{lane, pairs};
@@ -20,14 +25,20 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counters;
 use crate::schedule::cuda::expressions::{int32, to_i64, warp_number};
 use crate::schedule::cuda::levels::is_zero;
+use crate::schedule::facts::Segments;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{Lower, Surroundings, named as bind};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, invariant_nodes, joining, read};
-use crate::schedule::reduction::{Reduction, bound, totals_of};
-use crate::schedule::segments::is_one_tile;
+use crate::schedule::reduction::{Reduction, bound, each_accumulator, totals_of};
+use crate::schedule::segments::{is_one_tile, scattered};
+use ended::Ended;
+use staged::Places;
+use std::ops::Range;
 
-/// The most elements of a segment that a lane reduces.
+/// The most elements of a segment that a lane reduces: of those that it loads by itself, where a warp waits for all
+/// lines of memory that its lanes touch, and of those that come by way of shared memory.
 const SHORT: i64 = 32;
+const SHORT_STAGED: i64 = 64;
 
 /// The elements that a lane loads before it joins them: a power of two.
 const AT_ONCE: i64 = 4;
@@ -35,22 +46,49 @@ const AT_ONCE: i64 = 4;
 /// The segments of a block whose lanes have one each.
 const OF_LANES: u32 = THREADS;
 
-/// Four blocks leave a thread 64 registers, which a batch of a tile's loads needs.
-const MIN_RESIDENT_BLOCKS: u32 = 4;
+/// How many times as many a block has, one behind the other, where most of them may have no elements: then there is
+/// little more to do for them than to begin a block.
+const OF_ENDED: u32 = 8;
+
+/// Returns the minimum number of resident blocks per multiprocessor. Four leave a thread 64 registers, which a batch
+/// of a tile's loads needs. Two leave 128, for segments of several tiles, several values, and reads at addresses that
+/// are read.
+fn min_resident_blocks(l: &mut LaunchContext, job: &Job) -> u32 {
+    let (_, k) = l.g.fresh_var(Ty::I64);
+    let first: Vec<NodeId> = job.reductions.iter().flat_map(|r| r.first(l, k)).collect();
+    let is_plain = scattered(l, &first, k) <= 1 && each_accumulator(&job.reductions).count() == 1;
+    if is_plain && is_one_tile(&l.g, job.s.length) { 4 } else { 2 }
+}
+
+/// Returns the number of segments of a block whose lanes have one each.
+pub fn segments_of_block(l: &mut LaunchContext, s: &Segments) -> u32 {
+    if Ended::of(l, s).is_some() { OF_LANES * OF_ENDED } else { OF_LANES }
+}
 
 /// Returns the body, and its grid: each lane has a segment, or each warp.
 pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.launch.facts.ragged.clone().expect("segments of any lengths");
-    (l.k.kernel.threads, l.k.kernel.min_resident_blocks) = (THREADS, MIN_RESIDENT_BLOCKS);
+    l.k.kernel.threads = THREADS;
     let reductions = Reduction::all_nested(l.launch, &s.nested);
     let items = fused.items.iter().collect();
     // neighbours belong to neighbouring lanes, because segments begin anywhere
     let job = Job { s: &s, items, reductions, v: 1, stored: None, in_order: None };
+    l.k.kernel.min_resident_blocks = min_resident_blocks(l.launch, &job);
     let mut out = Vec::new();
     let lane = lane(l, WARP, &mut out);
+    let ended = Ended::of(l.launch, &s);
+    let code = Code { job: &job, lane, ended };
+    if by_lanes && code.ended.is_some() {
+        let (part, mut body) = (l.k.reg("part", Ty::I64), Vec::new());
+        let parts = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(OF_ENDED.into())).plus(Expr::Reg(part));
+        let warp = parts.times(Expr::int(WARPS.into())).plus(to_i64(warp_number()));
+        let warp = bind(l, "warp", warp, &mut body);
+        code.segments_of_lanes(l, warp, &mut body)?;
+        out.push(Stmt::Seq(part, Expr::int(0), Expr::int(OF_ENDED.into()), body));
+        return Ok((out, Grid::Segments(OF_LANES * OF_ENDED)));
+    }
     let warps = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(WARPS.into()));
     let warp = bind(l, "warp", warps.plus(to_i64(warp_number())), &mut out);
-    let code = Code { job: &job, lane };
     if by_lanes {
         code.segments_of_lanes(l, warp, &mut out)?;
         return Ok((out, Grid::Segments(OF_LANES)));
@@ -62,18 +100,25 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
 struct Code<'a> {
     job: &'a Job<'a>,
     lane: Expr,
+    ended: Option<Ended>,
 }
+
+/// Returns the first values of the columns of some accumulators, from a column on, of so many neighbours.
+type Neighbours<'a> =
+    dyn FnMut(&mut Lower, Range<usize>, &Expr, i64, &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> + 'a;
 
 impl Code<'_> {
     fn segment_of_warp(&self, l: &mut Lower, segment: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let mut work = Vec::new();
-        let length = self.length(l, &segment, &mut work)?;
+        let some = self.may_have_some(l, &segment, &mut work)?;
+        let length = self.length(l, (&segment, some.as_ref()), &mut work)?;
         let totals = self.accumulators(l, &mut work);
         self.reduce(l, (&segment, &length), &totals, &mut work)?;
-        let mut store = Vec::new();
+        let (mut store, mut all) = (Vec::new(), Vec::new());
         let values = totals_of(&self.job.reductions, &read(&totals));
         self.job.store_of_length(l, (&segment, &length), &values, &mut store)?;
-        work.push(Stmt::If(is_zero(&self.lane), store, vec![]));
+        self.store_ended(l, (&segment, some.as_ref()), store, &mut all)?;
+        work.push(Stmt::If(is_zero(&self.lane), all, vec![]));
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, segment, l.launch.count()), work, vec![]));
         Ok(())
     }
@@ -84,10 +129,16 @@ impl Code<'_> {
         let own = bind(l, "own", first.clone().plus(to_i64(self.lane.clone())), out);
         // lanes out of bounds have the last segment again, and store nothing
         let segment = bind(l, "segment", own.clone().min(n.clone().minus(Expr::int(1))), out);
-        let length = self.length(l, &segment, out)?;
+        let some = self.may_have_some(l, &segment, out)?;
+        let length = self.length(l, (&segment, some.as_ref()), out)?;
         let totals = self.accumulators(l, out);
-        self.short(l, (&segment, &length), &totals, out)?;
-        let is_long = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(SHORT));
+        let places = Places::of(l.launch, self.job);
+        match &places {
+            Some(places) => self.short_staged(l, (&segment, &length), places, &totals, out)?,
+            None => self.short(l, (&segment, &length), &totals, out)?,
+        }
+        let short = if places.is_some() { SHORT_STAGED } else { SHORT };
+        let is_long = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(short));
         let is_inside = bind(l, "inside", Expr::binary(BinaryOp::Lt, own, n), out);
         let is_long = Expr::binary(BinaryOp::And, is_long, is_inside.clone());
         let bit = Expr::binary(BinaryOp::Shl, int32(1), self.lane.clone());
@@ -99,7 +150,7 @@ impl Code<'_> {
         let (u, mut body) = (l.k.reg("u", Ty::I32), Vec::new());
         let mut work = Vec::new();
         let segment_of_warp = bind(l, "longer", first.plus(to_i64(Expr::Reg(u))), &mut work);
-        let count = self.length(l, &segment_of_warp, &mut work)?;
+        let count = self.length(l, (&segment_of_warp, None), &mut work)?;
         let values = self.accumulators(l, &mut work);
         self.reduce(l, (&segment_of_warp, &count), &values, &mut work)?;
         let is_own = Expr::binary(BinaryOp::Eq, self.lane.clone(), Expr::Reg(u));
@@ -113,18 +164,33 @@ impl Code<'_> {
         body.push(Stmt::If(Expr::binary(BinaryOp::Ne, of_u, int32(0)), work, vec![]));
         let all = Stmt::Seq(u, int32(0), int32(WARP as i32), body);
         out.push(Stmt::If(Expr::binary(BinaryOp::Ne, long, int32(0)), vec![all], vec![]));
-        let mut store = Vec::new();
+        let (mut store, mut all) = (Vec::new(), Vec::new());
         let values = totals_of(&self.job.reductions, &read(&totals));
         self.job.store_of_length(l, (&segment, &length), &values, &mut store)?;
-        out.push(Stmt::If(is_inside, store, vec![]));
+        self.store_ended(l, (&segment, some.as_ref()), store, &mut all)?;
+        out.push(Stmt::If(is_inside, all, vec![]));
         Ok(())
     }
 
-    /// Returns the length of a segment.
-    fn length(&self, l: &mut Lower, segment: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+    /// Returns the length of a segment, which is 0 where it is known to have no elements.
+    fn length(
+        &self,
+        l: &mut Lower,
+        (segment, some): (&Expr, Option<&Expr>),
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
         let s = self.job.s;
-        let length = l.in_block(|l| l.region(&[(s.index, segment.clone())], &[s.length], segment, out))?;
-        Ok(bound(l, "length", length[0].clone(), out))
+        let (vars, mut own) = ([(s.index, segment.clone())], Vec::new());
+        let value = l.in_block(|l| l.region(&vars, &[s.length], segment, &mut own))?.remove(0);
+        let Some(some) = some else {
+            out.append(&mut own);
+            return Ok(bound(l, "length", value, out));
+        };
+        let length = l.k.reg("length", Ty::I64);
+        out.push(Stmt::Var(length, Expr::int(0)));
+        own.push(Stmt::Assign(length, value));
+        out.push(Stmt::If(some.clone(), own, vec![]));
+        Ok(Expr::Reg(length))
     }
 
     /// Declares the accumulators of all reductions, of no elements.
@@ -168,33 +234,60 @@ impl Code<'_> {
         let mut body = Vec::new();
         let known = self.known(l, segment, &mut body)?;
         let place = Surroundings { vars: &known, at: segment };
-        let mut begin = 0;
-        for r in &self.job.reductions {
-            let own = &totals[begin..][..r.accumulators()];
-            begin += own.len();
-            let join = &mut joining(r, &place);
-            let mut lanes = Lanes::of(r, join, r.is_general(l.launch));
-            let mut counter = Counters::new(l, &lanes, SHORT.trailing_zeros(), &mut body);
-            let levels = AT_ONCE.trailing_zeros();
-            let chunks = Expr::binary(BinaryOp::Shr, length.clone(), Expr::int(levels.into()));
-            let chunks = bind(l, "chunks", chunks, &mut body);
-            let (c, mut step) = (l.k.reg("c", Ty::I64), Vec::new());
-            let at = bind(l, "at", Expr::Reg(c).times(Expr::int(AT_ONCE)), &mut step);
-            let elements = self.neighbours(l, r, (&place, &at), AT_ONCE, &mut step)?;
-            let values = pairs(l, r, elements, &mut step)?;
-            let values = values.into_iter().map(|e| bound(l, "value", e, &mut step)).collect();
-            counter.push(l, &mut lanes, levels as usize, Expr::Reg(c), values, &mut step)?;
-            body.push(Stmt::Seq(c, Expr::int(0), chunks.clone(), step));
-            let (c, mut step) = (l.k.reg("c", Ty::I64), Vec::new());
-            let values = self.neighbours(l, r, (&place, &Expr::Reg(c)), 1, &mut step)?.remove(0);
-            counter.push(l, &mut lanes, 0, Expr::Reg(c), values, &mut step)?;
-            body.push(Stmt::Seq(c, chunks.times(Expr::int(AT_ONCE)), length.clone(), step));
-            let total = counter.total(l, &mut lanes, length.clone(), &mut body)?;
-            assign(l, own, total, &mut body);
-        }
+        let of = (segment, length, SHORT);
+        self.in_counter(l, of, totals, &mut body, &mut |l, own, at, count, out| {
+            let mut begin = 0;
+            let r = self.job.reductions.iter().find(|r| {
+                begin += r.accumulators();
+                begin > own.start
+            });
+            match r {
+                Some(r) => self.neighbours(l, r, (&place, at), count, out),
+                None => Ok(Vec::new()),
+            }
+        })?;
         let is_short = Expr::binary(BinaryOp::Le, length.clone(), Expr::int(SHORT));
         let is_any = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0));
         out.push(Stmt::If(Expr::binary(BinaryOp::And, is_any, is_short), body, vec![]));
+        Ok(())
+    }
+
+    /// Assigns the reductions of a segment of a few elements at most, given the first values of its columns: these join as a
+    /// counter counts.
+    fn in_counter(
+        &self,
+        l: &mut Lower,
+        (segment, length, most): (&Expr, &Expr, i64),
+        totals: &[Reg],
+        out: &mut Vec<Stmt>,
+        neighbours: &mut Neighbours,
+    ) -> Result<()> {
+        let vars = [(self.job.s.index, segment.clone())];
+        let place = Surroundings { vars: &vars, at: segment };
+        let mut begin = 0;
+        for r in &self.job.reductions {
+            let own = begin..begin + r.accumulators();
+            begin = own.end;
+            let join = &mut joining(r, &place);
+            let mut lanes = Lanes::of(r, join, r.is_general(l.launch));
+            let mut counter = Counters::new(l, &lanes, most.trailing_zeros(), out);
+            let levels = AT_ONCE.trailing_zeros();
+            let chunks = Expr::binary(BinaryOp::Shr, length.clone(), Expr::int(levels.into()));
+            let chunks = bind(l, "chunks", chunks, out);
+            let (c, mut step) = (l.k.reg("c", Ty::I64), Vec::new());
+            let at = bind(l, "at", Expr::Reg(c).times(Expr::int(AT_ONCE)), &mut step);
+            let elements = neighbours(l, own.clone(), &at, AT_ONCE, &mut step)?;
+            let values = pairs(l, r, elements, &mut step)?;
+            let values = values.into_iter().map(|e| bound(l, "value", e, &mut step)).collect();
+            counter.push(l, &mut lanes, levels as usize, Expr::Reg(c), values, &mut step)?;
+            out.push(Stmt::Seq(c, Expr::int(0), chunks.clone(), step));
+            let (c, mut step) = (l.k.reg("c", Ty::I64), Vec::new());
+            let values = neighbours(l, own.clone(), &Expr::Reg(c), 1, &mut step)?.remove(0);
+            counter.push(l, &mut lanes, 0, Expr::Reg(c), values, &mut step)?;
+            out.push(Stmt::Seq(c, chunks.times(Expr::int(AT_ONCE)), length.clone(), step));
+            let total = counter.total(l, &mut lanes, length.clone(), out)?;
+            assign(l, &totals[own], total, out);
+        }
         Ok(())
     }
 

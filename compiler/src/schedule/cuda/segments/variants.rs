@@ -104,16 +104,17 @@ fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)>
     all
 }
 
-/// The fewest blocks whose lanes have a segment each, where lengths are data.
-const MIN_BLOCKS_OF_LANES: u32 = 512;
+/// The fewest segments whose lanes have one each, where lengths are data.
+const MIN_SEGMENTS_OF_LANES: u32 = 512 * super::rows::THREADS;
 
 /// Returns all variants of a fused group if it is a reduction of segments whose lengths are data. Other calls take a
 /// loop in each thread.
 pub fn variants_of_any_lengths(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
-    l.facts.ragged.as_ref()?;
+    let s = l.facts.ragged.clone()?;
     let inner = Rc::new(Interior::whole(fused));
     let usual = Guards::contiguous().narrow().noalias();
-    let many = Profit { min_blocks: Some(MIN_BLOCKS_OF_LANES), ..Profit::default() };
+    let many = MIN_SEGMENTS_OF_LANES / super::ragged::segments_of_block(l, &s);
+    let many = Profit { min_blocks: Some(many), ..Profit::default() };
     let list = [
         ("_lanes", usual, many, true),
         ("", usual, Profit::default(), false),

@@ -1,0 +1,88 @@
+//! Segments that only the first ones of may have elements, as many as a number on the device says: the runs of keys,
+//! of which there may be as many as elements. A block of segments behind them reads nothing but that number.
+
+use super::Code;
+use crate::core::graph::replace::{Found, replaced_by};
+use crate::core::simplify::simplify;
+use crate::core::{Graph, NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit};
+use crate::schedule::cuda::elements::store_single;
+use crate::schedule::facts::Segments;
+use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::reduction::bound;
+use crate::schedule::segments::nested;
+use rustc_hash::FxHashMap as HashMap;
+
+/// Where segments end to have elements.
+pub struct Ended {
+    /// The condition that a segment may have some.
+    pub condition: NodeId,
+    /// The values of the elements of all others, which need no reduction.
+    pub others: Vec<NodeId>,
+}
+
+impl Ended {
+    /// Returns this of segments, if their length says it.
+    pub fn of(l: &mut LaunchContext, s: &Segments) -> Option<Ended> {
+        let condition = condition(&l.g, s.length, s.index)?;
+        let no = l.g.lit(Lit::bool(false));
+        let mut memo = HashMap::default();
+        let mut without = |n: &NodeId| {
+            let find = &mut |g: &mut Graph, n| Found::of(g, n, (n == condition).then_some(no));
+            replaced_by(&mut l.g, *n, find, &mut |g, op| simplify(g, op), &mut memo)
+        };
+        let others: Vec<NodeId> = s.bodies.iter().map(&mut without).collect();
+        nested(l, &others).is_none().then_some(Ended { condition, others })
+    }
+}
+
+/// Returns the condition without which a length is 0, that the segment's index is below a number which is the same
+/// for all.
+fn condition(g: &Graph, length: NodeId, index: NodeId) -> Option<NodeId> {
+    let is_zero = |n: NodeId| g.as_lit(n).is_some_and(|n| n.as_i64() == 0);
+    match *g.op(length) {
+        Op::Binary(BinaryOp::Min, a, b) => [a, b].into_iter().find_map(|n| condition(g, n, index)),
+        Op::Select(c, some, none) if is_zero(none) => match *g.op(c) {
+            Op::Binary(BinaryOp::Lt, a, b) if a == index && g.is_closed(b) => Some(c),
+            _ => condition(g, some, index),
+        },
+        Op::Select(_, none, some) if is_zero(none) => condition(g, some, index),
+        _ => None,
+    }
+}
+
+impl Code<'_> {
+    /// Returns whether a segment may have elements, if some are known to have none.
+    pub(super) fn may_have_some(
+        &self,
+        l: &mut Lower,
+        segment: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Option<Expr>> {
+        let Some(ended) = &self.ended else { return Ok(None) };
+        let vars = [(self.job.s.index, segment.clone())];
+        let value = l.in_block(|l| l.region(&vars, &[ended.condition], segment, out))?.remove(0);
+        Ok(Some(bound(l, "some", value, out)))
+    }
+
+    /// Stores the elements of a segment: `store` does, or else it is one of those without elements.
+    pub(super) fn store_ended(
+        &self,
+        l: &mut Lower,
+        (segment, some): (&Expr, Option<&Expr>),
+        store: Vec<Stmt>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (Some(ended), Some(some)) = (&self.ended, some) else {
+            out.extend(store);
+            return Ok(());
+        };
+        let (vars, mut others) = ([(self.job.s.index, segment.clone())], Vec::new());
+        let values = l.in_block(|l| l.region(&vars, &ended.others, segment, &mut others))?;
+        store_single(l, &self.job.items, values, segment, &mut others);
+        out.push(Stmt::If(some.clone(), store, others));
+        Ok(())
+    }
+}

@@ -1,0 +1,280 @@
+//! Elements of short segments in shared memory. Where an element follows from its place in a vector alone, the lanes
+//! of a warp compute those of a stretch side by side, whatever segments they belong to, and then each lane reduces
+//! its own segment from there. A stretch begins with the first segment that is left, and has the elements up to the
+//! end of the last segment that fits: those of long ones between them, too, which nobody uses. So neighbouring
+//! short segments are one stretch, or a few.
+
+use super::{Code, SHORT_STAGED};
+use crate::core::linear::{self, Linear};
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::schedule::cuda::expressions::{int32, shifted, to_i64, warp_number};
+use crate::schedule::cuda::segments::job::Job;
+use crate::schedule::cuda::segments::rows::WARPS;
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::reduction::{bound, each_accumulator};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
+
+/// The bytes of shared memory for the elements of all warps of a block.
+const BYTES: i64 = 36 << 10;
+
+/// The most elements of a stretch, and the fewest that are worth it.
+const STRETCH: [i64; 2] = [2 * SHORT_STAGED, 16 * SHORT_STAGED];
+
+/// The elements that a lane loads before it stores one.
+const BATCH: i64 = 8;
+
+/// The index of no element.
+const NONE: i32 = i32::MAX;
+
+/// What elements are, given their place.
+pub struct Places {
+    /// The place where a segment begins.
+    begin: NodeId,
+    /// The variable of a place.
+    place: NodeId,
+    /// The first values of a column that is the element at that place, of all reductions.
+    firsts: Vec<NodeId>,
+    /// The elements of a stretch.
+    most: i64,
+}
+
+impl Places {
+    /// Returns this of the elements of segments, or `None` if they follow from more than their place.
+    pub fn of(l: &mut LaunchContext, job: &Job) -> Option<Places> {
+        let ((k, index), (_, place)) = (l.g.fresh_var(Ty::I64), l.g.fresh_var(Ty::I64));
+        let mut firsts: Vec<NodeId> = job.reductions.iter().flat_map(|r| r.first(l, index)).collect();
+        let mut begin = None;
+        let mut places = BTreeMap::new();
+        for n in l.g.reachable(firsts.iter().copied()) {
+            let (Op::Elem(_, at) | Op::At(_, at)) = l.g.op(n) else { continue };
+            for at in at {
+                let form = Linear::of(&l.g, *at);
+                if form.terms.get(&index) != Some(&1) {
+                    continue;
+                }
+                let own = Linear { constant: 0, terms: [(index, 1)].into() };
+                let mut rest = form.minus(&own);
+                let offset = std::mem::take(&mut rest.constant);
+                if *begin.get_or_insert_with(|| rest.clone()) != rest {
+                    return None;
+                }
+                places.insert(*at, offset);
+            }
+        }
+        let begin = begin?.node(&mut l.g);
+        for (at, offset) in places {
+            let offset = l.g.lit(Lit::i64(offset));
+            let by = linear::add(&mut l.g, place, offset);
+            let mut memo = HashMap::default();
+            for n in &mut firsts {
+                *n = crate::core::graph::replace::replaced(&mut l.g, *n, at, by, &mut memo);
+            }
+        }
+        let Op::Var(segment, _) = *l.g.op(job.s.index) else { return None };
+        let needs_more = |n: &NodeId| [k, segment].iter().any(|v| l.g.node(*n).free.contains(v));
+        let types: Vec<Ty> = each_accumulator(&job.reductions).map(|r| r.ty).collect();
+        let staged = firsts.iter().zip(&types).filter(|(n, _)| !l.g.is_closed(**n));
+        let bytes: i64 = staged.map(|(_, ty)| ty.size() as i64).sum();
+        if firsts.iter().any(needs_more) || bytes == 0 {
+            return None;
+        }
+        let fits = BYTES / (bytes * i64::from(WARPS) * (1 + i64::from(WARP)) / i64::from(WARP)).max(1);
+        let [fewest, most] = STRETCH;
+        (fits >= fewest).then(|| Places { begin, place, firsts, most: 1 << fits.min(most).ilog2() })
+    }
+}
+
+/// The stretch of a warp.
+struct Stretch<'a> {
+    places: &'a Places,
+    /// Shared memory for each first value; `None` for constants.
+    memory: &'a [Option<Mem>],
+    /// The warp's first element there.
+    base: &'a Expr,
+    lane: &'a Expr,
+    /// Its first place, and the number of its elements (i32).
+    low: Expr,
+    count: Expr,
+}
+
+impl Code<'_> {
+    /// Assigns the reductions of short segments, one to a lane, by way of shared memory.
+    pub(super) fn short_staged(
+        &self,
+        l: &mut Lower,
+        (segment, length): (&Expr, &Expr),
+        places: &Places,
+        totals: &[Reg],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let stride = places.most + places.most / i64::from(WARP);
+        let types: Vec<Ty> = each_accumulator(&self.job.reductions).map(|r| r.ty).collect();
+        let mut share = |(n, ty): (&NodeId, Ty)| {
+            let is_constant = l.launch.g.is_closed(*n);
+            (!is_constant).then(|| l.k.share("staged", ty, WARPS * stride as u32))
+        };
+        let memory: Vec<Option<Mem>> = places.firsts.iter().zip(types).map(&mut share).collect();
+        let base = bind(l, "base", warp_number().times(int32(stride as i32)), out);
+        let [left, begin] = [("left", Ty::Bool), ("begin", Ty::I32)].map(|(name, ty)| l.k.reg(name, ty));
+        let is_short = Expr::binary(BinaryOp::Le, length.clone(), Expr::int(SHORT_STAGED));
+        let is_any = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0));
+        out.push(Stmt::Var(left, Expr::binary(BinaryOp::And, is_any, is_short)));
+        out.push(Stmt::Var(begin, int32(NONE)));
+        let mut own = Vec::new();
+        let vars = [(self.job.s.index, segment.clone())];
+        let value = l.in_block(|l| l.region(&vars, &[places.begin], segment, &mut own))?.remove(0);
+        own.push(Stmt::Assign(begin, Expr::Cast(Ty::I32, Box::new(value))));
+        out.push(Stmt::If(Expr::Reg(left), own, vec![]));
+        let count = bind(l, "own", Expr::Cast(Ty::I32, Box::new(length.clone())), out);
+        let first = self.of_all_lanes(l, BinaryOp::Min, Expr::Reg(begin), out);
+        let low = l.k.reg("low", Ty::I32);
+        out.push(Stmt::Var(low, first));
+        let mut body = Vec::new();
+        let from = bind(l, "from", Expr::Reg(begin).minus(Expr::Reg(low)), &mut body);
+        let to = bind(l, "to", from.clone().plus(count), &mut body);
+        let fits = Expr::binary(BinaryOp::Le, to.clone(), int32(places.most as i32));
+        let fits = bind(l, "fits", Expr::binary(BinaryOp::And, Expr::Reg(left), fits), &mut body);
+        let to = bind(l, "to", fits.clone().select(to, int32(0)), &mut body);
+        let count = self.of_all_lanes(l, BinaryOp::Max, to, &mut body);
+        let (base, lane) = (&base, &self.lane);
+        let stretch = Stretch { places, memory: &memory, base, lane, low: Expr::Reg(low), count };
+        stretch.load(l, segment, &mut body)?;
+        self.in_order(l, &mut body);
+        let mut reduce = Vec::new();
+        let of = (segment, length, SHORT_STAGED);
+        self.in_counter(l, of, totals, &mut reduce, &mut |l, own, at, number, out| {
+            let at = bind(l, "at", from.clone().plus(Expr::Cast(Ty::I32, Box::new(at.clone()))), out);
+            stretch.read(l, (own, segment), &at, number, out)
+        })?;
+        body.push(Stmt::If(fits.clone(), reduce, vec![]));
+        self.in_order(l, &mut body);
+        body.push(Stmt::Assign(begin, fits.clone().select(int32(NONE), Expr::Reg(begin))));
+        let not = Expr::Unary(UnaryOp::Not, Box::new(fits));
+        body.push(Stmt::Assign(left, Expr::binary(BinaryOp::And, Expr::Reg(left), not)));
+        let next = self.of_all_lanes(l, BinaryOp::Min, Expr::Reg(begin), &mut body);
+        body.push(Stmt::Assign(low, next));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(low), int32(NONE)), body));
+        Ok(())
+    }
+
+    /// Orders the accesses of memory of the warp's lanes: a broadcast does.
+    fn in_order(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
+        bind(l, "order", Expr::Broadcast(Box::new(self.lane.clone())), out);
+    }
+
+    /// Returns the least or the greatest of the values of all lanes.
+    fn of_all_lanes(&self, l: &mut Lower, op: BinaryOp, own: Expr, out: &mut Vec<Stmt>) -> Expr {
+        let own = bind(l, "all", own, out);
+        [1, 2, 4, 8, 16].into_iter().fold(own, |all, distance| {
+            let other = Expr::ShuffleXor(Box::new(all.clone()), distance);
+            bind(l, "all", Expr::binary(op, all, other), out)
+        })
+    }
+}
+
+impl Stretch<'_> {
+    /// Loads the elements, and stores them in shared memory.
+    fn load(&self, l: &mut Lower, segment: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let whole = i64::from(WARP) * BATCH;
+        let batches = bind(l, "batches", shifted(self.count.clone(), whole), out);
+        let (b, mut body) = (l.k.reg("b", Ty::I32), Vec::new());
+        let at = bind(l, "at", Expr::Reg(b).times(int32(whole as i32)), &mut body);
+        self.batch(l, (&at, BATCH, None), segment, &mut body)?;
+        out.push(Stmt::Seq(b, int32(0), batches.clone(), body));
+        let at = bind(l, "at", batches.times(int32(whole as i32)), out);
+        let rest = bind(l, "rest", self.count.clone().minus(at.clone()), out);
+        let last = bind(l, "last", self.low.clone().plus(self.count.clone()).minus(int32(1)), out);
+        let (mut many, mut few) = (Vec::new(), Vec::new());
+        self.batch(l, (&at, BATCH, Some(&last)), segment, &mut many)?;
+        self.batch(l, (&at, BATCH / 2, Some(&last)), segment, &mut few)?;
+        let more_than = |n: i64| Expr::binary(BinaryOp::Gt, rest.clone(), int32(n as i32));
+        let few = vec![Stmt::If(more_than(0), few, vec![])];
+        out.push(Stmt::If(more_than(whole / 2), many, few));
+        Ok(())
+    }
+
+    /// Loads a row of elements for each of `rows`, from element `at` of the stretch on. Those behind the place `last`
+    /// have its value: nobody reads them.
+    fn batch(
+        &self,
+        l: &mut Lower,
+        (at, rows, last): (&Expr, i64, Option<&Expr>),
+        segment: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let places = self.places;
+        let first = self.low.clone().plus(at.clone()).plus(self.lane.clone());
+        let first = bind(l, "place", first, out);
+        let (_, base) = l.launch.g.fresh_var(Ty::I64);
+        let (mut vars, mut roots) = (vec![(base, to_i64(first.clone()))], Vec::new());
+        for row in 0..rows {
+            let offset = row * i64::from(WARP);
+            let place = match last {
+                None => {
+                    let offset = l.launch.g.lit(Lit::i64(offset));
+                    linear::add(&mut l.launch.g, base, offset)
+                }
+                Some(last) => {
+                    let (_, own) = l.launch.g.fresh_var(Ty::I64);
+                    let at = first.clone().plus(int32(offset as i32)).min(last.clone());
+                    let at = bind(l, "place", at, out);
+                    vars.push((own, to_i64(at)));
+                    own
+                }
+            };
+            for (n, memory) in places.firsts.iter().zip(self.memory) {
+                if memory.is_some() {
+                    roots.push(l.launch.replace(*n, places.place, place));
+                }
+            }
+        }
+        let values = l.in_block(|l| l.region(&vars, &roots, segment, out))?;
+        let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "element", e, out)).collect();
+        // 33 words are a row, so that lanes at a distance of any power of two meet in no bank
+        let to = at.clone().plus(shifted(at.clone(), i64::from(WARP)));
+        let to = bind(l, "to", self.base.clone().plus(to).plus(self.lane.clone()), out);
+        let mut values = values.into_iter();
+        for row in 0..rows {
+            let to = to.clone().plus(int32((row * (i64::from(WARP) + 1)) as i32));
+            for (memory, value) in self.memory.iter().flatten().zip(values.by_ref()) {
+                out.push(Stmt::Store(*memory, to.clone(), value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the first values of columns that are `number` neighbours from element `at` of the stretch on, of the
+    /// accumulators `own`.
+    fn read(
+        &self,
+        l: &mut Lower,
+        (own, segment): (std::ops::Range<usize>, &Expr),
+        at: &Expr,
+        number: i64,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let mut all = Vec::new();
+        for q in 0..number {
+            let at = if q == 0 { at.clone() } else { bind(l, "at", at.clone().plus(int32(q as i32)), out) };
+            let padded = at.clone().plus(shifted(at, i64::from(WARP)));
+            let padded = bind(l, "from", self.base.clone().plus(padded), out);
+            let mut values = Vec::new();
+            for i in own.clone() {
+                values.push(match self.memory[i] {
+                    Some(memory) => bind(l, "element", Expr::load(memory, padded.clone()), out),
+                    None => {
+                        let root = [self.places.firsts[i]];
+                        let value = l.in_block(|l| l.region(&[], &root, segment, out))?.remove(0);
+                        bound(l, "element", value, out)
+                    }
+                });
+            }
+            all.push(values);
+        }
+        Ok(all)
+    }
+}
