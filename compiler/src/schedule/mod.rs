@@ -48,6 +48,7 @@ pub mod lower;
 mod needed_reductions;
 pub mod nested_loop;
 pub mod order_free;
+mod partition;
 pub mod placed;
 mod placed_stores;
 pub mod products;

@@ -34,16 +34,21 @@ impl Placed {
         scan_of_places(g, at, src).expect("verified: places depend on a scan")
     }
 
+    /// Returns where the element at an index of the source goes.
+    pub fn place(self, g: &mut Graph, index: NodeId) -> NodeId {
+        element(g, self.at, index)
+    }
+
     /// Returns the place of the element at an index of the source, and behind it its value in each array.
     pub fn of_element(self, g: &mut Graph, items: &[Item], index: NodeId) -> Vec<NodeId> {
-        let mut all = vec![element(g, self.at, index)];
+        let mut all = vec![self.place(g, index)];
         all.extend(items.iter().map(|it| value(g, it, index)));
         all
     }
 }
 
 /// Returns the value of an item at an index: of the scan itself it is the partial result there.
-fn value(g: &mut Graph, it: &Item, index: NodeId) -> NodeId {
+pub fn value(g: &mut Graph, it: &Item, index: NodeId) -> NodeId {
     match *g.op(it.node) {
         Op::Materialize(x) if matches!(g.op(x), Op::Scan { .. }) => g.add(Op::Elem(x, vec![index])),
         _ => element(g, it.node, index),

@@ -96,6 +96,11 @@ impl Scan {
         extent(g, self.src, 0)
     }
 
+    /// Returns the number of tiles of the last part, as a node.
+    pub fn tiles(&self, g: &mut Graph) -> NodeId {
+        extent(g, self.init, 0)
+    }
+
     /// Returns the components of the element at an index.
     pub fn elements(&self, g: &mut Graph, index: NodeId) -> Vec<NodeId> {
         let element = element(g, self.src, index);

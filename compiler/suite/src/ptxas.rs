@@ -203,7 +203,7 @@ fn allowed(name: &str) -> u32 {
         n if n.starts_with("windows_sum.core") => 80,
         // two values of 16 elements in the registers of two resident blocks
         n if n.contains("run_lengths_3") => 136,
-        n if n.starts_with("unique_and_places.core: begins_3") => 112,
+        n if n.starts_with("unique_and_places.core: begins_3") => 128,
         // the same, with the counters of a digit
         n if n.starts_with("sort.core: sorted__step0_4") => 128,
         // reads of other rows, with any strides

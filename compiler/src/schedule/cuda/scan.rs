@@ -9,6 +9,7 @@
 
 mod before;
 mod behind;
+mod compact;
 mod place;
 mod rows;
 
@@ -137,14 +138,27 @@ impl Code<'_> {
     fn tile(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let n = self.scan.length(&mut l.launch.g);
         let n = l.launch.host(n);
-        let tile = bind(l, "tile", to_i64(Expr::Place(Gpu::Block)), out);
+        let partition = self.partition(l);
+        let block = to_i64(Expr::Place(Gpu::Block));
+        let tile = match &partition {
+            // the totals of tiles were read last where the caches may still have the elements
+            Some(_) => {
+                let tiles = self.scan.tiles(&mut l.launch.g);
+                l.launch.host(tiles).minus(block).minus(Expr::int(1))
+            }
+            None => block,
+        };
+        let tile = bind(l, "tile", tile, out);
         let begin = bind(l, "begin", tile.clone().times(Expr::int(SCAN_TILE)), out);
         let of_warp = to_i64(self.warp.clone()).times(Expr::int(OF_WARP * SCAN_ROW));
         let of_lane = to_i64(self.lane.clone()).times(Expr::int(SCAN_CHUNK));
         let base = bind(l, "base", begin.clone().plus(of_warp).plus(of_lane), out);
-        let is_full = Expr::binary(BinaryOp::Le, begin.plus(Expr::int(SCAN_TILE)), n.clone());
+        let is_full = Expr::binary(BinaryOp::Le, begin.clone().plus(Expr::int(SCAN_TILE)), n.clone());
         let is_full = bind(l, "full", is_full, out);
         let elements = Elements::new(l, base, (0..OF_WARP).map(|j| j * SCAN_ROW).collect(), SCAN_CHUNK);
+        if let Some(partition) = partition {
+            return self.compact(l, (&partition, &elements), (&tile, &begin), (&is_full, &n), out);
+        }
         let x = self.load(l, &elements, (&is_full, &n), out)?;
         // of each row: the partial results of the lane's chunk, and of the chunks up to it
         let is_scan = self.scan.part == ScanPart::Tiles;

@@ -3,13 +3,13 @@
 use super::{Code, THREADS_OF_GROUPS, Value, chosen, load_all, shifted, store_all};
 use crate::core::{SCAN_GROUP, SCAN_TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::lower::{Lower, named as bind};
 
 /// The groups whose totals are loaded before they are joined one after the other.
-const IN_FLIGHT: i64 = 4;
+const IN_FLIGHT: i64 = 8;
 
 impl Code<'_> {
     /// Writes the code of the block that joins what stands before each tile. In a round a warp has a group, of whose
@@ -24,6 +24,7 @@ impl Code<'_> {
         let before: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("groups", *ty)).collect();
         out.extend(before.iter().zip(init).map(|(r, e)| Stmt::Var(*r, e)));
         let shared = self.share(l, "totals", groups);
+        let befores = self.share(l, "befores", groups);
         let first = l.k.reg("first", Ty::I64);
         out.push(Stmt::Var(first, Expr::int(0)));
         let mut body = Vec::new();
@@ -50,16 +51,38 @@ impl Code<'_> {
         let is_first = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(0));
         body.push(Stmt::If(is_first, store_all(&shared, &self.warp, &group), vec![]));
         body.push(Stmt::Barrier);
+        let chain = self.chain(l, &before, (&shared, &befores))?;
+        body.push(Stmt::If(Expr::binary(BinaryOp::Eq, self.warp.clone(), int32(0)), chain, vec![]));
+        body.push(Stmt::Barrier);
+        let own = load_all(l, &befores, &self.warp, &mut body);
+        let [inside] = &inside;
+        let inside = shifted(l, inside, &mut body);
+        let joined = self.operator.join(l, &own, &inside, &mut body)?;
+        let is_later = Expr::binary(BinaryOp::Gt, self.lane.clone(), int32(0));
+        let values = chosen(l, &is_later, &joined, &own, &mut body);
+        let mut stores = Vec::new();
+        self.store_one(l, &values, &i, &mut stores);
+        body.push(Stmt::If(Expr::binary(BinaryOp::Lt, i, count.clone()), stores, vec![]));
+        body.push(Stmt::Assign(first, Expr::Reg(first).plus(Expr::int(groups * tiles))));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(first), count), body));
+        Ok(())
+    }
+
+    /// Returns the code of the first warp, which joins the groups' totals of a round one after the other, and says
+    /// what stands before each of them; each lane keeps that of one group until all are joined. The other warps
+    /// wait: if each did the same, the instructions of all of them would take longer.
+    fn chain(&self, l: &mut Lower, before: &[Reg], (totals, befores): (&[Mem], &[Mem])) -> Result<Vec<Stmt>> {
+        let mut out = Vec::new();
         let own: Vec<Reg> = self.scan.types.iter().map(|ty| l.k.reg("own", *ty)).collect();
-        body.extend(own.iter().zip(&before).map(|(own, all)| Stmt::Var(*own, Expr::Reg(*all))));
+        out.extend(own.iter().zip(before).map(|(own, all)| Stmt::Var(*own, Expr::Reg(*all))));
         let g = l.k.reg("g", Ty::I32);
         let mut steps = Vec::new();
         let at = bind(l, "at", Expr::Reg(g).times(int32(IN_FLIGHT as i32)), &mut steps);
         let numbers: Vec<Expr> = (0..IN_FLIGHT).map(|k| at.clone().plus(int32(k as i32))).collect();
-        let loaded: Vec<Value> = numbers.iter().map(|at| load_all(l, &shared, at, &mut steps)).collect();
+        let loaded: Vec<Value> = numbers.iter().map(|at| load_all(l, totals, at, &mut steps)).collect();
         let mut all: Value = before.iter().map(|r| Expr::Reg(*r)).collect();
         for (number, group) in numbers.into_iter().zip(loaded) {
-            let is_own = Expr::binary(BinaryOp::Eq, number, self.warp.clone());
+            let is_own = Expr::binary(BinaryOp::Eq, number, self.lane.clone());
             let kept = own
                 .iter()
                 .zip(&all)
@@ -68,20 +91,9 @@ impl Code<'_> {
             all = self.operator.join(l, &all, &group, &mut steps)?;
         }
         steps.extend(before.iter().zip(all).map(|(r, e)| Stmt::Assign(*r, e)));
-        body.push(Stmt::Seq(g, int32(0), int32((groups / IN_FLIGHT) as i32), steps));
-        let [inside] = &inside;
-        let inside = shifted(l, inside, &mut body);
+        out.push(Stmt::Seq(g, int32(0), int32(WARP as i32 / IN_FLIGHT as i32), steps));
         let own: Value = own.iter().map(|r| Expr::Reg(*r)).collect();
-        let joined = self.operator.join(l, &own, &inside, &mut body)?;
-        let is_later = Expr::binary(BinaryOp::Gt, self.lane.clone(), int32(0));
-        let values = chosen(l, &is_later, &joined, &own, &mut body);
-        let mut stores = Vec::new();
-        self.store_one(l, &values, &i, &mut stores);
-        body.push(Stmt::If(Expr::binary(BinaryOp::Lt, i, count.clone()), stores, vec![]));
-        // the next round writes what this one reads
-        body.push(Stmt::Barrier);
-        body.push(Stmt::Assign(first, Expr::Reg(first).plus(Expr::int(groups * tiles))));
-        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(first), count), body));
-        Ok(())
+        out.extend(store_all(befores, &self.lane, &own));
+        Ok(out)
     }
 }

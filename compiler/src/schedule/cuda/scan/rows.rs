@@ -4,7 +4,7 @@ use super::{Code, Value, chosen, load_all, shifted, store_all};
 use crate::core::ScanPart;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::cuda::expressions::int32;
 use crate::schedule::lower::{Lower, named as bind};
 
@@ -46,11 +46,7 @@ impl Code<'_> {
         (halved, chunks): (&[Mem], Vec<Value>),
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Value>> {
-        let (_, index) = l.launch.g.fresh_var(Ty::I64);
-        let roots = self.scan.before(&mut l.launch.g, index);
-        let outer = l.region(&[(index, tile.clone())], &roots, &Expr::int(0), out)?;
-        let cut = |e: Expr| if self.scan.in_32_bits { Expr::Cast(Ty::I32, Box::new(e)) } else { e };
-        let outer: Value = outer.into_iter().map(|e| bind(l, "outer", cut(e), out)).collect();
+        let outer = self.outer(l, tile, out)?;
         let has_chunk = Expr::binary(BinaryOp::Gt, self.lane.clone(), int32(0));
         let has_chunk = bind(l, "later", has_chunk, out);
         let mut all = Vec::new();

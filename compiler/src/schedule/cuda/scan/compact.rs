@@ -1,0 +1,329 @@
+//! The elements of a stable partition, tile by tile: those of a tile that are counted go to neighbouring places, in
+//! their order, and so do the others ([`Partition`]).
+//!
+//! A lane has four neighbours in each of its warp's four rows, and counts these in the four bytes of one number,
+//! which a warp scans at once. So each element knows its place in the tile, where the counted ones come first. The
+//! elements are stored there in shared memory, array by array, and from there where they go: neighbouring threads
+//! store neighbours but where the counted ones end (M. Billeter, O. Olsson, U. Assarsson, "Efficient stream
+//! compaction on wide SIMD many-core architectures", 2009). Places behind the last element are those of elements
+//! that are not counted, behind all others of the tile, and are not stored.
+
+use super::{Code, OF_WARP, THREADS, Value};
+use crate::core::{NodeId, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Reg, STATIC_SHARED, Stmt, WARP};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::schedule::cuda::elements::Elements;
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
+use crate::schedule::element::canonical;
+use crate::schedule::items::Item;
+use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::partition::Partition;
+
+const WARPS: i64 = (THREADS / WARP) as i64;
+/// The elements of a thread.
+const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
+/// Shared memory has a gap behind each of so many elements: chunks of neighbouring lanes lie in different banks.
+const SKIP: u32 = 32;
+/// The bits of a row's count, which is at most [`SCAN_ROW`].
+const BITS: u32 = 8;
+
+/// What is known of a thread's elements.
+struct Own<'a> {
+    elements: &'a Elements,
+    is_full: &'a Expr,
+    /// The number of elements in the tile, and of all.
+    in_tile: &'a Expr,
+    n: &'a Expr,
+    /// Of each element: whether it is counted, how many are up to it in all tiles, and its place in the tile.
+    counted: Vec<Expr>,
+    up_to: Vec<Expr>,
+    places: Vec<Expr>,
+    /// The counted elements of the tile, and the distances from places in the tile to where counted elements and
+    /// others go.
+    count: Expr,
+    distances: [Expr; 2],
+}
+
+/// The places of a tile that are in shared memory at one time.
+struct Round {
+    stage: Mem,
+    first: i64,
+    len: i64,
+}
+
+impl Round {
+    /// Returns the store of the element of a place, if that is one of these.
+    fn store(&self, place: Expr, value: Expr) -> Stmt {
+        let place = if self.first > 0 { place.minus(int32(self.first as i32)) } else { place };
+        let store = Stmt::Store(self.stage, skipped(place.clone()), value);
+        if self.len == SCAN_TILE {
+            return store;
+        }
+        // of a place before the round the number is greater than all
+        let number = Expr::Cast(Ty::U32, Box::new(place));
+        let is_inside = Expr::binary(BinaryOp::Lt, number, Expr::Lit(Lit::u32(self.len as u32)));
+        Stmt::If(is_inside, vec![store], vec![])
+    }
+}
+
+impl Code<'_> {
+    /// Returns how elements are told apart, if this code is for them: they go elsewhere, by 32-bit counts.
+    pub(super) fn partition(&self, l: &mut Lower) -> Option<Partition> {
+        let is_such = self.scan.goes_elsewhere() && self.scan.in_32_bits && !self.layout.strided;
+        is_such.then(|| self.scan.partition(&mut l.launch.g))?
+    }
+
+    /// Writes the code of a tile, given the thread's elements.
+    pub(super) fn compact(
+        &self,
+        l: &mut Lower,
+        (partition, elements): (&Partition, &Elements),
+        (tile, begin): (&Expr, &Expr),
+        (is_full, n): (&Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let in_tile = n.clone().minus(begin.clone()).min(Expr::int(SCAN_TILE));
+        let in_tile = bind(l, "inside", Expr::Cast(Ty::I32, Box::new(in_tile)), out);
+        let of_lane = self.warp.clone().times(int32((OF_WARP * SCAN_ROW) as i32));
+        let of_lane = of_lane.plus(self.lane.clone().times(int32(SCAN_CHUNK as i32)));
+        let of_lane = bind(l, "first", of_lane, out);
+        let numbers: Vec<Expr> =
+            (0..OF_THREAD as usize).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect();
+        let bits = self.load(l, elements, (is_full, n), out)?.concat();
+        // behind the last element nothing is counted
+        let outside = bits.iter().zip(&numbers).filter_map(|(bit, number)| {
+            let Expr::Reg(r) = bit else { return None };
+            let is_inside = Expr::binary(BinaryOp::Lt, number.clone(), in_tile.clone());
+            Some(Stmt::Assign(*r, is_inside.select(bit.clone(), int32(0))))
+        });
+        let outside = outside.collect();
+        out.push(Stmt::If(Expr::Unary(UnaryOp::Not, Box::new(is_full.clone())), outside, vec![]));
+        let (before, count) = self.count(l, &bits, out);
+        let outer = self.outer(l, tile, out)?.remove(0);
+        let others = l.region(&[], &[partition.others], &Expr::int(0), out)?.remove(0);
+        let (mut counted, mut up_to, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for ((bit, number), before) in bits.iter().zip(&numbers).zip(&before) {
+            let is_counted = Expr::binary(BinaryOp::Ne, bit.clone(), int32(0));
+            let is_counted = bind(l, "counted", is_counted, out);
+            let behind = count.clone().plus(number.clone()).minus(before.clone());
+            places.push(bind(l, "place", is_counted.clone().select(before.clone(), behind), out));
+            up_to.push(outer.clone().plus(before.clone()).plus(bit.clone()));
+            counted.push(is_counted);
+        }
+        // others of earlier tiles are what is not counted there
+        let to_others = others.plus(begin.clone()).minus(to_i64(outer.clone())).minus(to_i64(count.clone()));
+        let distances = [bind(l, "outer", to_i64(outer), out), bind(l, "others", to_others, out)];
+        let own = Own { elements, is_full, in_tile: &in_tile, n, counted, up_to, places, count, distances };
+        self.store_compacted(l, partition, &own, out)
+    }
+
+    /// Returns for each of a thread's elements how many are counted before it in the tile, and how many are in all.
+    fn count(&self, l: &mut Lower, bits: &[Expr], out: &mut Vec<Stmt>) -> (Vec<Expr>, Expr) {
+        let word = |e: Expr| Expr::Cast(Ty::U32, Box::new(e));
+        let shifted = |op, e: Expr, row: i64| Expr::binary(op, e, Expr::Lit(Lit::u32(row as u32 * BITS)));
+        let mut packed = Expr::Lit(Lit::zero(Ty::U32));
+        let mut in_chunk = Vec::new();
+        for (chunk, row) in bits.chunks(SCAN_CHUNK as usize).zip(0..) {
+            let mut sum = int32(0);
+            for bit in chunk {
+                in_chunk.push(sum.clone());
+                sum = bind(l, "sum", sum.plus(bit.clone()), out);
+            }
+            packed = bind(l, "packed", packed.plus(shifted(BinaryOp::Shl, word(sum), row)), out);
+        }
+        let up_to = self.scan_lanes(l, &packed, out);
+        let row = |e: &Expr, row: i64| {
+            let low = shifted(BinaryOp::Shr, e.clone(), row);
+            let mask = Expr::Lit(Lit::u32((1 << BITS) - 1));
+            Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::And, low, mask)))
+        };
+        // of each warp: its rows' counts, and their sum
+        let rows = l.k.share("rows", Ty::U32, WARPS as u32);
+        let sums = l.k.share("sums", Ty::I32, WARPS as u32);
+        let sum = (1..OF_WARP).fold(row(&up_to, 0), |sum, r| sum.plus(row(&up_to, r)));
+        let at = self.warp.clone();
+        let stores = vec![Stmt::Store(rows, at.clone(), up_to.clone()), Stmt::Store(sums, at, sum)];
+        let is_last = Expr::binary(BinaryOp::Eq, self.lane.clone(), int32(WARP as i32 - 1));
+        out.push(Stmt::If(is_last, stores, vec![]));
+        out.push(Stmt::Barrier);
+        let (mut count, mut first) = (int32(0), int32(0));
+        for w in 0..WARPS {
+            let is_own = Expr::binary(BinaryOp::Eq, self.warp.clone(), int32(w as i32));
+            first = bind(l, "before", is_own.select(count.clone(), first), out);
+            let of_warp = bind(l, "of", Expr::load(sums, int32(w as i32)), out);
+            count = bind(l, "count", count.plus(of_warp), out);
+        }
+        let of_warp = bind(l, "own", Expr::load(rows, self.warp.clone()), out);
+        let lower = bind(l, "lower", up_to.minus(packed), out);
+        let mut before = Vec::new();
+        for (chunk, r) in in_chunk.chunks(SCAN_CHUNK as usize).zip(0..) {
+            let of_row = bind(l, "before", first.clone().plus(row(&lower, r)), out);
+            before.extend(chunk.iter().map(|sum| bind(l, "before", of_row.clone().plus(sum.clone()), out)));
+            first = bind(l, "row", first.plus(row(&of_warp, r)), out);
+        }
+        (before, count)
+    }
+
+    /// Returns the sums of the lanes' values up to each lane.
+    fn scan_lanes(&self, l: &mut Lower, value: &Expr, out: &mut Vec<Stmt>) -> Expr {
+        let (mut sum, mut distance) = (value.clone(), 1);
+        while distance < WARP {
+            let lower = bind(l, "lower", Expr::ShuffleUp(Box::new(sum.clone()), distance), out);
+            let has_lower = Expr::binary(BinaryOp::Ge, self.lane.clone(), int32(distance as i32));
+            sum = bind(l, "sum", sum.plus(has_lower.select(lower, Expr::Lit(Lit::zero(Ty::U32)))), out);
+            distance *= 2;
+        }
+        sum
+    }
+
+    /// Stores the elements array by array, each in as many rounds as shared memory needs for the tile.
+    fn store_compacted(
+        &self,
+        l: &mut Lower,
+        partition: &Partition,
+        own: &Own,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let types: Vec<Ty> = self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem).collect();
+        let stages = stages(l, &types);
+        let mut is_used = false;
+        for (it, ty) in self.fused.items.iter().zip(types) {
+            let (_, stage, len) = *stages.iter().find(|stage| stage.0 == ty).expect("a stage of each type");
+            let rounds = (0..SCAN_TILE).step_by(len as usize).map(|first| Round { stage, first, len });
+            // several rounds store what is computed once
+            let regs: Vec<Reg> = own.places.iter().map(|_| l.k.reg("x", ty)).collect();
+            if len < SCAN_TILE {
+                out.extend(regs.iter().map(|r| Stmt::Var(*r, Expr::Lit(Lit::zero(ty)))));
+                self.compute(l, partition, own, (it, ty), |k, e| Stmt::Assign(regs[k], e), out)?;
+            }
+            for round in rounds {
+                if is_used {
+                    // others may still read what was there before
+                    out.push(Stmt::Barrier);
+                }
+                is_used = true;
+                let store = |k: usize, e: Expr| round.store(own.places[k].clone(), e);
+                match len {
+                    SCAN_TILE => self.compute(l, partition, own, (it, ty), store, out)?,
+                    _ => out.extend(regs.iter().enumerate().map(|(k, r)| store(k, Expr::Reg(*r)))),
+                }
+                out.push(Stmt::Barrier);
+                self.store_round(l, own, it, &round, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the elements of a round, which are in shared memory, where they go.
+    fn store_round(&self, l: &mut Lower, own: &Own, it: &Item, round: &Round, out: &mut Vec<Stmt>) {
+        let at = bind(l, "at", skipped(thread()), out);
+        let (mem, mut stores) = (l.launch.output(it), Vec::new());
+        for k in 0..round.len / THREADS as i64 {
+            let offset = k * THREADS as i64;
+            let from = at.clone().plus(int32((offset + offset / SKIP as i64) as i32));
+            let value = bind(l, "value", Expr::load(round.stage, from), out);
+            let number = bind(l, "number", thread().plus(int32((round.first + offset) as i32)), out);
+            let is_counted = Expr::binary(BinaryOp::Lt, number.clone(), own.count.clone());
+            let [counted, other] = own.distances.clone();
+            let to = bind(l, "to", to_i64(number.clone()).plus(is_counted.select(counted, other)), out);
+            // places are indices of the result
+            l.k.kernel.in_space.push(to.clone());
+            let is_inside = Expr::binary(BinaryOp::Lt, number, own.in_tile.clone());
+            stores.push(Stmt::If(is_inside, vec![Stmt::Store(mem, to, value)], vec![]));
+        }
+        out.append(&mut stores);
+    }
+
+    /// Computes the values of an array at a thread's elements, and keeps each. Beyond the last element it has that
+    /// one again.
+    fn compute(
+        &self,
+        l: &mut Lower,
+        partition: &Partition,
+        own: &Own,
+        (it, ty): (&Item, Ty),
+        keep: impl Fn(usize, Expr) -> Stmt,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (_, up_to) = l.launch.g.fresh_var(Ty::I64);
+        let (_, is_counted) = l.launch.g.fresh_var(Ty::Bool);
+        let (mut full, mut part) = (Vec::new(), Vec::new());
+        let store = |l: &mut Lower, k: usize, e: Expr, out: &mut Vec<Stmt>| {
+            let e = canonical(e, ty, &mut l.k.kernel, out);
+            out.push(keep(k, e));
+        };
+        let elements = own.elements;
+        l.in_block(|l| {
+            let nodes: Vec<[NodeId; 2]> = (own.places.iter())
+                .map(|_| [l.launch.g.fresh_var(Ty::Bool).1, l.launch.g.fresh_var(Ty::I64).1])
+                .collect();
+            let each = nodes.iter().zip(own.counted.iter().zip(&own.up_to));
+            let known: Vec<(NodeId, Expr)> = each
+                .flat_map(|(nodes, (is, up_to))| [(nodes[0], is.clone()), (nodes[1], to_i64(up_to.clone()))])
+                .collect();
+            let root = |l: &mut Lower, k: usize, index| {
+                let [is_counted, up_to] = nodes[k];
+                vec![partition.value(&mut l.launch.g, it, [index, is_counted, up_to])]
+            };
+            let first = root(l, 0, elements.indices[0]);
+            let read = l.launch.g.reachable(first);
+            let others: Vec<NodeId> =
+                l.launch.facts.accesses.pointwise().filter(|x| !read.contains(x)).copied().collect();
+            elements.load(l, &others, &mut full);
+            let values = elements.values(l, &known, root, &mut full)?;
+            values.into_iter().enumerate().for_each(|(k, e)| store(l, k, e[0].clone(), &mut full));
+            Ok::<_, crate::error::Error>(())
+        })?;
+        for k in 0..own.places.len() {
+            let i = elements.at(k).min(own.n.clone().minus(Expr::int(1)));
+            let i = bind(l, "i", i, &mut part);
+            let (_, index) = l.launch.g.fresh_var(Ty::I64);
+            let root = partition.value(&mut l.launch.g, it, [index, is_counted, up_to]);
+            let known = [
+                (index, i.clone()),
+                (is_counted, own.counted[k].clone()),
+                (up_to, to_i64(own.up_to[k].clone())),
+            ];
+            let value = l.in_block(|l| l.region(&known, &[root], &i, &mut part))?.remove(0);
+            store(l, k, value, &mut part);
+        }
+        out.push(Stmt::If(own.is_full.clone(), full, part));
+        Ok(())
+    }
+
+    /// Returns what stands before a tile.
+    pub(super) fn outer(&self, l: &mut Lower, tile: &Expr, out: &mut Vec<Stmt>) -> Result<Value> {
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let roots = self.scan.before(&mut l.launch.g, index);
+        let outer = l.region(&[(index, tile.clone())], &roots, &Expr::int(0), out)?;
+        let cut = |e: Expr| if self.scan.in_32_bits { Expr::Cast(Ty::I32, Box::new(e)) } else { e };
+        Ok(outer.into_iter().map(|e| bind(l, "outer", cut(e), out)).collect())
+    }
+}
+
+/// Returns where a place of the tile lies in shared memory.
+fn skipped(place: Expr) -> Expr {
+    let gaps = Expr::binary(BinaryOp::Shr, place.clone(), int32(SKIP.trailing_zeros() as i32));
+    place.plus(gaps)
+}
+
+/// Declares shared memory for each of these types, and says how many elements it has room for: a tile, or the
+/// greatest part of it with which all of them fit beside each other.
+fn stages(l: &mut Lower, types: &[Ty]) -> Vec<(Ty, Mem, i64)> {
+    let mut all: Vec<Ty> = Vec::new();
+    types.iter().for_each(|ty| {
+        if !all.contains(ty) {
+            all.push(*ty)
+        }
+    });
+    // what is known of the warps lies beside them
+    let room = i64::from(STATIC_SHARED) - 8 * WARPS;
+    let with_gaps = |len: i64| len + len / i64::from(SKIP);
+    let mut lens: Vec<i64> = all.iter().map(|ty| SCAN_TILE / (ty.size() as i64 / 4).max(1)).collect();
+    while all.iter().zip(&lens).map(|(ty, len)| ty.size() as i64 * with_gaps(*len)).sum::<i64>() > room {
+        lens.iter_mut().for_each(|len| *len /= 2);
+    }
+    let share = |(ty, len)| (ty, l.k.share("stage", ty, with_gaps(len) as u32), len);
+    all.into_iter().zip(lens).map(share).collect()
+}

@@ -1,0 +1,107 @@
+//! Stable partitions (semantics 5.22) on a simulated GPU: at the edges of tiles, of elements of every size and of
+//! several arrays, with everything kept, nothing, and what is between, all bits are the interpreter's.
+
+use arraygpu_compiler::core::interp;
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::scalar::Ty;
+use arraygpu_suite::gpu::{How, Layout, call};
+use arraygpu_suite::rng::Rng;
+use arraygpu_suite::typed::{compiled, numbers};
+
+/// What a condition keeps, then a value, and how many that are.
+const FILTER: &str = "func @f(%x: [T]) -> (kept: [T], count: i64) {
+  %n = len %x
+  %no = map (%a: T) over %x {
+    %c = OP %a, KT
+    yield %c
+  }
+  %order = argsort %no
+  %one = map (%c: bool) over %no {
+    %1 = select %c, 0i64, 1i64
+    yield %1
+  }
+  %count = reduce (%a: i64, %b: i64) from 0i64 over %one {
+    %0 = add %a, %b
+    yield %0
+  }
+  %kept = generate %n (%i: i64) {
+    %is = lt %i, %count
+    %at = elem %order, %i
+    %v = elem %x, %at
+    %r = select %is, %v, 9T
+    yield %r
+  }
+  return %kept, %count
+}";
+
+/// The elements of two vectors and their indices, those that a condition keeps first.
+const PARTITION: &str = "func @f(%x: [T], %y: [f64]) -> (first: [T], beside: [f64], order: [i64]) {
+  %n = len %x
+  %m = len %y require same %n, %m \"zip_with\"
+  %no = map (%a: T) over %x {
+    %c = OP %a, KT
+    yield %c
+  }
+  %order = argsort %no
+  %first = map (%i: i64) over %order {
+    %v = elem %x, %i
+    yield %v
+  }
+  %beside = map (%i: i64) over %order {
+    %v = elem %y, %i
+    yield %v
+  }
+  return %first, %beside, %order
+}";
+
+/// Calls the function for each length.
+fn check(text: &str, ty: Ty, lengths: &[usize], rng: &mut Rng) {
+    let c = compiled(text, ty);
+    for n in lengths {
+        let parameters = c.functions[0].source.params.len();
+        let args: Vec<Value> =
+            [ty, Ty::F64][..parameters].iter().map(|ty| numbers(*ty, &[*n], rng)).collect();
+        let wanted = interp::run(&c.functions[0].source, &args).expect("it runs").results;
+        let layouts = [
+            (Layout::Contiguous, Order::Random(7)),
+            (Layout::Contiguous, Order::Descending),
+            (Layout::Reversed, Order::Ascending),
+        ];
+        for (layout, order) in layouts.into_iter().take(if *n < 10_000 { 3 } else { 1 }) {
+            let how = How { layout, version: None, span: 1, order };
+            let found = call(&c, 0, &args, how).unwrap_or_else(|e| panic!("{n} of {ty}, {how:?}: {e}"));
+            assert!(found.results == wanted, "{n} of {ty}, {how:?}");
+        }
+    }
+}
+
+fn of(text: &str, op: &str, bound: &str) -> String {
+    text.replace("OP", op).replace("KT", bound)
+}
+
+#[test]
+fn what_is_kept_at_the_edges_of_tiles() {
+    let mut rng = Rng::new(1);
+    let lengths = [0, 1, 2, 127, 511, 8191, 8192, 8193, 8192 * 3 + 129];
+    check(&of(FILTER, "le", "1T"), Ty::F32, &lengths, &mut rng);
+    // everything, and nothing
+    check(&of(FILTER, "ne", "%a"), Ty::I32, &[1, 8192, 20_000], &mut rng);
+    check(&of(FILTER, "eq", "%a"), Ty::I32, &[1, 8192, 20_000], &mut rng);
+}
+
+#[test]
+fn of_narrow_and_wide_elements() {
+    let mut rng = Rng::new(2);
+    for ty in [Ty::U8, Ty::I16, Ty::F16, Ty::I64, Ty::F64] {
+        check(&of(FILTER, "gt", "9T"), ty, &[8192, 16_500], &mut rng);
+    }
+}
+
+#[test]
+fn of_several_arrays() {
+    let mut rng = Rng::new(3);
+    for ty in [Ty::F32, Ty::U8, Ty::F64] {
+        check(&of(PARTITION, "gt", "9T"), ty, &[1, 8192, 16_500], &mut rng);
+    }
+}
