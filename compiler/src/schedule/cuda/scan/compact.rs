@@ -11,7 +11,7 @@
 use super::{Code, OF_WARP, THREADS, Value};
 use crate::core::{NodeId, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, STATIC_SHARED, Stmt, WARP};
+use crate::kernel::{Expr, Mem, STATIC_SHARED, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::cuda::elements::Elements;
 use crate::schedule::cuda::expressions::{int32, thread, to_i64};
@@ -25,6 +25,8 @@ const WARPS: i64 = (THREADS / WARP) as i64;
 const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
 /// Shared memory has a gap behind each of so many elements: chunks of neighbouring lanes lie in different banks.
 const SKIP: u32 = 32;
+/// The places of a tile in shared memory.
+const SLOTS: i64 = SCAN_TILE + SCAN_TILE / SKIP as i64;
 /// The bits of a row's count, which is at most [`SCAN_ROW`].
 const BITS: u32 = 8;
 
@@ -45,33 +47,27 @@ struct Own<'a> {
     distances: [Expr; 2],
 }
 
-/// The places of a tile that are in shared memory at one time.
-struct Round {
-    stage: Mem,
-    first: i64,
-    len: i64,
-}
-
-impl Round {
-    /// Returns the store of the element of a place, if that is one of these.
-    fn store(&self, place: Expr, value: Expr) -> Stmt {
-        let place = if self.first > 0 { place.minus(int32(self.first as i32)) } else { place };
-        let store = Stmt::Store(self.stage, skipped(place.clone()), value);
-        if self.len == SCAN_TILE {
-            return store;
-        }
-        // of a place before the round the number is greater than all
-        let number = Expr::Cast(Ty::U32, Box::new(place));
-        let is_inside = Expr::binary(BinaryOp::Lt, number, Expr::Lit(Lit::u32(self.len as u32)));
-        Stmt::If(is_inside, vec![store], vec![])
-    }
-}
-
 impl Code<'_> {
-    /// Returns how elements are told apart, if this code is for them: they go elsewhere, by 32-bit counts.
+    /// Returns how elements are told apart, if this code is for them: they go elsewhere, by 32-bit counts, and a tile
+    /// of each type fits into shared memory. In parts, with as many barriers for each, they would be slower than
+    /// without (`bench/NOTES.md`).
     pub(super) fn partition(&self, l: &mut Lower) -> Option<Partition> {
         let is_such = self.scan.goes_elsewhere() && self.scan.in_32_bits && !self.layout.strided;
-        is_such.then(|| self.scan.partition(&mut l.launch.g))?
+        let bytes: i64 = self.stored_types(l).iter().map(|ty| ty.size() as i64 * SLOTS).sum();
+        // what is known of the warps lies beside them
+        let fits = bytes <= i64::from(STATIC_SHARED) - 8 * WARPS;
+        (is_such && fits).then(|| self.scan.partition(&mut l.launch.g))?
+    }
+
+    /// Returns the types of the arrays, each once.
+    fn stored_types(&self, l: &Lower) -> Vec<Ty> {
+        let mut types: Vec<Ty> = Vec::new();
+        for ty in self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem) {
+            if !types.contains(&ty) {
+                types.push(ty);
+            }
+        }
+        types
     }
 
     /// Writes the code of a tile, given the thread's elements.
@@ -177,7 +173,7 @@ impl Code<'_> {
         sum
     }
 
-    /// Stores the elements array by array, each in as many rounds as shared memory needs for the tile.
+    /// Stores the elements array by array.
     fn store_compacted(
         &self,
         l: &mut Lower,
@@ -185,45 +181,32 @@ impl Code<'_> {
         own: &Own,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let types: Vec<Ty> = self.fused.items.iter().map(|it| l.launch.g.ty(it.node).elem).collect();
-        let stages = stages(l, &types);
-        let mut is_used = false;
-        for (it, ty) in self.fused.items.iter().zip(types) {
-            let (_, stage, len) = *stages.iter().find(|stage| stage.0 == ty).expect("a stage of each type");
-            let rounds = (0..SCAN_TILE).step_by(len as usize).map(|first| Round { stage, first, len });
-            // several rounds store what is computed once
-            let regs: Vec<Reg> = own.places.iter().map(|_| l.k.reg("x", ty)).collect();
-            if len < SCAN_TILE {
-                out.extend(regs.iter().map(|r| Stmt::Var(*r, Expr::Lit(Lit::zero(ty)))));
-                self.compute(l, partition, own, (it, ty), |k, e| Stmt::Assign(regs[k], e), out)?;
-            }
-            for round in rounds {
-                if is_used {
-                    // others may still read what was there before
-                    out.push(Stmt::Barrier);
-                }
-                is_used = true;
-                let store = |k: usize, e: Expr| round.store(own.places[k].clone(), e);
-                match len {
-                    SCAN_TILE => self.compute(l, partition, own, (it, ty), store, out)?,
-                    _ => out.extend(regs.iter().enumerate().map(|(k, r)| store(k, Expr::Reg(*r)))),
-                }
+        let stages: Vec<(Ty, Mem)> =
+            self.stored_types(l).into_iter().map(|ty| (ty, l.k.share("stage", ty, SLOTS as u32))).collect();
+        for (i, it) in self.fused.items.iter().enumerate() {
+            let ty = l.launch.g.ty(it.node).elem;
+            let (_, stage) = *stages.iter().find(|stage| stage.0 == ty).expect("a stage of each type");
+            if i > 0 {
+                // others may still read what was there before
                 out.push(Stmt::Barrier);
-                self.store_round(l, own, it, &round, out);
             }
+            let store = |k: usize, e: Expr| Stmt::Store(stage, skipped(own.places[k].clone()), e);
+            self.compute(l, partition, own, (it, ty), store, out)?;
+            out.push(Stmt::Barrier);
+            self.store_tile(l, own, (it, stage), out);
         }
         Ok(())
     }
 
-    /// Stores the elements of a round, which are in shared memory, where they go.
-    fn store_round(&self, l: &mut Lower, own: &Own, it: &Item, round: &Round, out: &mut Vec<Stmt>) {
+    /// Stores the elements of a tile, which are in shared memory, where they go.
+    fn store_tile(&self, l: &mut Lower, own: &Own, (it, stage): (&Item, Mem), out: &mut Vec<Stmt>) {
         let at = bind(l, "at", skipped(thread()), out);
         let (mem, mut stores) = (l.launch.output(it), Vec::new());
-        for k in 0..round.len / THREADS as i64 {
+        for k in 0..OF_THREAD {
             let offset = k * THREADS as i64;
             let from = at.clone().plus(int32((offset + offset / SKIP as i64) as i32));
-            let value = bind(l, "value", Expr::load(round.stage, from), out);
-            let number = bind(l, "number", thread().plus(int32((round.first + offset) as i32)), out);
+            let value = bind(l, "value", Expr::load(stage, from), out);
+            let number = bind(l, "number", thread().plus(int32(offset as i32)), out);
             let is_counted = Expr::binary(BinaryOp::Lt, number.clone(), own.count.clone());
             let [counted, other] = own.distances.clone();
             let to = bind(l, "to", to_i64(number.clone()).plus(is_counted.select(counted, other)), out);
@@ -306,24 +289,4 @@ impl Code<'_> {
 fn skipped(place: Expr) -> Expr {
     let gaps = Expr::binary(BinaryOp::Shr, place.clone(), int32(SKIP.trailing_zeros() as i32));
     place.plus(gaps)
-}
-
-/// Declares shared memory for each of these types, and says how many elements it has room for: a tile, or the
-/// greatest part of it with which all of them fit beside each other.
-fn stages(l: &mut Lower, types: &[Ty]) -> Vec<(Ty, Mem, i64)> {
-    let mut all: Vec<Ty> = Vec::new();
-    types.iter().for_each(|ty| {
-        if !all.contains(ty) {
-            all.push(*ty)
-        }
-    });
-    // what is known of the warps lies beside them
-    let room = i64::from(STATIC_SHARED) - 8 * WARPS;
-    let with_gaps = |len: i64| len + len / i64::from(SKIP);
-    let mut lens: Vec<i64> = all.iter().map(|ty| SCAN_TILE / (ty.size() as i64 / 4).max(1)).collect();
-    while all.iter().zip(&lens).map(|(ty, len)| ty.size() as i64 * with_gaps(*len)).sum::<i64>() > room {
-        lens.iter_mut().for_each(|len| *len /= 2);
-    }
-    let share = |(ty, len)| (ty, l.k.share("stage", ty, with_gaps(len) as u32), len);
-    all.into_iter().zip(lens).map(share).collect()
 }
