@@ -15,9 +15,9 @@ from torch_ours import Call, Options, Ours
 
 ROWS = [1, 2, 3, 17, 33, 64, 65, 100, 128, 129, 256, 257, 500, 513, 1000, 1024, 1025, 2048, 2049, 3000, 4097, 8192, 9000, 16384, 20000, 32768, 40000]
 COLUMNS = [1, 2, 3, 4, 5, 8, 12, 16, 17, 20, 31, 32, 36, 64, 100, 128, 129, 260]
-SPECIAL = (float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-42)
+SPECIAL = (float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-42, 1e-310)
 # with the shape of the result
-FUNCTIONS = {name: lambda n, m: (n, m) for name in ("softmax", "layer_norm", "shares", "softmax_cols", "normalise_cols", "standardise_cols")}
+FUNCTIONS = {name: lambda n, m: (n, m) for name in ("softmax", "softmax_f64", "layer_norm", "shares", "softmax_cols", "normalise_cols", "standardise_cols")}
 FUNCTIONS |= {name: lambda n, m: (n, m) for name in ("separable17_clamped", "unsharp17", "u8_box3", "u8_box3_wrapped")}
 FUNCTIONS |= {"std_rows": lambda n, m: (n,), "std_cols": lambda n, m: (m,), "separable17": lambda n, m: (n - 16, m - 16)}
 
@@ -44,7 +44,7 @@ def argument(name):
         n, m = m, n
     if "u8" in name:
         return torch.randint(0, 256, (n, m), dtype=torch.uint8)
-    x = torch.randn(n, m)
+    x = torch.randn(n, m, dtype=torch.float64 if "f64" in name else torch.float32)
     if random.random() < 0.3:
         for value in SPECIAL:
             x.view(-1)[random.randrange(x.numel())] = value

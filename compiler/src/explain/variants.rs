@@ -158,6 +158,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         ),
         limit(p.min_inner_length, |n| format!("sums of {n} elements or more")),
         limit(p.min_blocks, |n| format!("{n} blocks or more")),
+        limit(p.min_busy, |n| format!("{n} % of the device busy or more")),
         (guards.contiguous, "strides of 1".to_string()),
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),

@@ -132,6 +132,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
             "columns": v.profit.max_columns,
             "tall": v.profit.min_rows,
             "wide": v.profit.min_columns,
+            "busy": v.profit.min_busy,
         },
         "flat": v.flat,
         "separate": guards.noalias,

@@ -11,6 +11,7 @@
 //! and strides. A [`Decision`] therefore lists the kernel launches of one launch of the plan, in
 //! order, and its executor treats all of them alike.
 
+mod busy;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -261,11 +262,10 @@ impl GpuVariant {
         let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
         let of_panel = if let Grid::Panels { .. } = self.grid { 1 } else { segment };
         let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
-        // the tail effect: where few blocks are resident, a partial last wave leaves most multiprocessors idle
-        let resident = device.multiprocessors.max(1) * u64::from(self.resident_with_shared());
-        let fills = |n: u64| 8 * n >= 7 * resident * n.div_ceil(resident);
+        let busy = || self.busy(&Space { extents, inner_length: segment }, device);
         self.has_acceptable_scratch(extents, segment)
-            && (self.shared == 0 || fills(blocks(segment)))
+            && (self.shared == 0 || busy().is_at_least(7, 8))
+            && p.min_busy.is_none_or(|percent| busy().is_at_least(percent, 100))
             && p.min_blocks.is_none_or(|n| blocks(segment) >= n.into())
             && p.max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
             && p.min_inner_length.is_none_or(|n| segment >= n.into())

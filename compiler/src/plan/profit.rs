@@ -22,17 +22,17 @@ pub struct Profit {
     pub min_rows: Option<u32>,
     /// Minimum number of columns.
     pub min_columns: Option<u32>,
+    /// Minimum of the threads with elements, of 100 that a device has at once in all rounds of blocks
+    /// (`plan/policy/busy.rs`). With fewer, a variant with smaller blocks keeps more of the device busy.
+    pub min_busy: Option<u32>,
 }
 
 /// The words of the conditions in texts, in the order of the fields.
-const WORDS: [&str; 7] = ["blocks", "most", "shortest", "rows", "columns", "tall", "wide"];
+const WORDS: [&str; 8] = ["blocks", "most", "shortest", "rows", "columns", "tall", "wide", "busy"];
 
 impl Display for Profit {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns } =
-            self;
-        let limits = [min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns];
-        for (word, limit) in WORDS.iter().zip(limits) {
+        for (word, limit) in WORDS.iter().zip(self.limits()) {
             if let Some(n) = limit {
                 write!(f, " {word} {n}")?;
             }
@@ -42,13 +42,37 @@ impl Display for Profit {
 }
 
 impl Profit {
+    fn limits(&self) -> [Option<u32>; 8] {
+        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns, .. } = *self;
+        let Profit { min_rows, min_columns, min_busy, .. } = *self;
+        [min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns, min_busy]
+    }
+
     pub(super) fn parse(c: &mut Cursor) -> Result<Profit> {
-        let mut limits = [None; 7];
+        let mut limits = [None; 8];
         for (word, limit) in WORDS.iter().zip(&mut limits) {
             *limit = if c.eat(word) { Some(c.u32()?) } else { None };
         }
-        let [min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns] = limits;
-        Ok(Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns })
+        let [
+            min_blocks,
+            max_blocks,
+            min_inner_length,
+            max_rows,
+            max_columns,
+            min_rows,
+            min_columns,
+            min_busy,
+        ] = limits;
+        Ok(Profit {
+            min_blocks,
+            max_blocks,
+            min_inner_length,
+            max_rows,
+            max_columns,
+            min_rows,
+            min_columns,
+            min_busy,
+        })
     }
 }
 

@@ -53,11 +53,9 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
             assumed.insert(condition);
             return l.value(likely, r).map(Some);
         }
-        SlowPath::Flag(any, seen) => {
-            if seen.insert(condition) {
-                let any = *any;
-                note(l, any, condition, r)?;
-            }
+        SlowPath::Flag(any, _) => {
+            let any = *any;
+            note(l, any, condition, r)?;
             return l.value(likely, r).map(Some);
         }
         SlowPath::Compute(_) => {}
@@ -102,9 +100,15 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     Ok(r.memo.get(&n).cloned())
 }
 
-/// Emits the tests of a condition into the register `any`. A disjunction is split into its
-/// comparisons, each of which is then one instruction.
+/// Emits the tests of a condition into the register `any`, but for those that it has already, as elements with the
+/// same divisor have some in common. A disjunction is split into its comparisons, each of which is then one
+/// instruction.
 fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()> {
+    if let SlowPath::Flag(_, seen) = &mut l.scope.path
+        && !seen.insert(condition)
+    {
+        return Ok(());
+    }
     if let Op::Binary(BinaryOp::Or, a, b) = *l.launch.g.op(condition) {
         note(l, any, a, r)?;
         return note(l, any, b, r);

@@ -203,15 +203,6 @@ impl<'a> Emitter<'a> {
         true
     }
 
-    /// Computes the minimum or maximum. The PTX instructions `min` and `max` of f64 ignore a NaN;
-    /// the operations of the IR return it.
-    fn extreme(&mut self, dest: Operand<'a>, op: BinaryOp, x: Operand<'a>, y: Operand<'a>) {
-        let (plain, nan) = (self.regs.fresh(Ty::F64), self.regs.fresh(Ty::Bool));
-        code!(self, "{op}.f64 {plain}, {x}, {y};");
-        code!(self, "setp.nan.f64 {nan}, {x}, {y};");
-        code!(self, "selp.f64 {dest}, {}, {plain}, {nan};", Operand::Literal(Lit::f64(f64::NAN).canonical()));
-    }
-
     /// Computes a quotient or remainder, which is defined for all operands: x / 0 = x % 0 = 0, MIN
     /// / -1 = MIN, MIN % -1 = 0.
     fn divide(

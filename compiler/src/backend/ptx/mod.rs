@@ -15,6 +15,7 @@ macro_rules! code {
 
 mod address;
 mod expr;
+mod extreme;
 mod matrices;
 mod memory;
 pub mod merge_equal;

@@ -47,6 +47,61 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
     assert!(gpu::parse(&text.replace("99328", &(MAX_SHARED_ANYWHERE + 1).to_string())).is_err());
 }
 
+/// Returns which variant of a kernel an H100 runs for a launch over these extents, whose elements are segments of that
+/// length.
+fn chosen(text: &str, extents: &[u64], inner_length: u64) -> Option<usize> {
+    let kernel = &gpu::parse(text).unwrap()[0];
+    assert_eq!(kernel.to_string().trim(), text);
+    kernel.choose(&Space { extents, inner_length }, 1, H100, |_| None, || false, &[])
+}
+
+#[test]
+fn wide_strips_are_for_enough_columns() {
+    let text = "gpu @s {
+  version wide threads 256 strips 128, 1 to 16 busy 51
+  version narrow threads 256 strips 32, 1 to 16
+}";
+    let of = |columns: u64, rows: u64| chosen(text, &[columns], rows);
+    // half of the lanes of 512 blocks, of which there is room for 528, have columns; then three quarters
+    assert_eq!([64, 96, 128].map(|n| of(n, 1 << 20)), [Some(1), Some(0), Some(0)]);
+    // 128, 256 and 512 blocks: at most 128 share the rows of a strip
+    assert_eq!([128, 256, 512].map(|n| of(n, 1 << 16)), [Some(1), Some(1), Some(0)]);
+    assert_eq!([1 << 14, 1 << 20].map(|n| of(n, 1024)), [Some(0); 2]);
+}
+
+#[test]
+fn large_blocks_are_for_enough_of_them() {
+    let text = "gpu @s {
+  version tiles threads 256 plane 32 by 128 busy 51
+  version any threads 256 plane 32 by 32
+}";
+    // 256 blocks, of 528; 272; 512 blocks, half of whose columns are there, and then three quarters
+    assert_eq!(chosen(text, &[2048, 512], 0), Some(1));
+    assert_eq!(chosen(text, &[2176, 512], 0), Some(0));
+    assert_eq!(chosen(text, &[512, 32, 64], 0), Some(1));
+    assert_eq!(chosen(text, &[512, 32, 96], 0), Some(0));
+    assert_eq!(chosen(text, &[u64::MAX, u64::MAX], 0), Some(0));
+    assert_eq!(chosen(text, &[0, 5], 0), Some(1));
+    // rounds that are not full: 529 blocks take two
+    let text = "gpu @s {
+  version all threads 256 elements 1024 busy 51
+  version any threads 256 elements 256
+}";
+    assert_eq!([528, 529, 540].map(|blocks| chosen(text, &[blocks * 1024], 0)), [Some(0), Some(1), Some(0)]);
+}
+
+/// A multiprocessor that has one block of segments is busy; of two, the next round is not to have few.
+#[test]
+fn warps_take_whole_segments_where_rounds_are_full() {
+    let text = "gpu @s {
+  version tiles threads 256 segments 8 busy 75
+  version chunks threads 256 chunks 1 to 8
+}";
+    let of = |blocks: u64| chosen(text, &[blocks * 8], 1 << 15);
+    assert_eq!([98, 99, 264].map(of), [Some(1), Some(0), Some(0)]);
+    assert_eq!([265, 395, 396, 512].map(of), [Some(1), Some(1), Some(0), Some(0)]);
+}
+
 /// The kernel behind a launch of parts joins two levels of the tree, whatever a tuning file says.
 #[test]
 fn parts_of_more_than_two_levels_are_never_left() {

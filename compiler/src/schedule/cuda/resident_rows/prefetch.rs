@@ -34,16 +34,21 @@ use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 const DISTANCE: i64 = 8 << 20;
 /// The bytes that one prefetch brings: a line of the cache.
 const LINE: i64 = 128;
-/// The least operations of an element, those of f64 counted twice, that take long.
+/// The least operations of an element ([`operations`]) that take long.
 const COSTLY: i64 = 100;
 /// The least bytes of a row in a block of which a multiprocessor has few.
 const LONG: i64 = 64 << 10;
 
 /// Returns whether an element takes long to compute.
 pub fn is_costly(l: &LaunchContext) -> bool {
+    operations(l) >= COSTLY
+}
+
+/// Returns the operations of an element, those of f64 counted twice.
+pub fn operations(l: &LaunchContext) -> i64 {
     let is_double = l.facts.accesses.own.iter().any(|x| l.g.ty(*x).elem == Ty::F64);
     let weight = if is_double { 2 } else { 1 };
-    i64::from(l.facts.cost / GUESSED_LENGTH) * weight >= COSTLY
+    i64::from(l.facts.cost / GUESSED_LENGTH) * weight
 }
 
 /// Returns whether the memory would wait otherwise, given the words of an element in all arrays.

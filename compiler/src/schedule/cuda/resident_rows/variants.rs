@@ -48,23 +48,26 @@ const LEVELS_OF_SINGLE_ACCESSES: [(u32, i64, i64, u32); 7] = [
     (WARP, 16, 2, 8),
 ];
 
+/// The least operations of an element for which several rows that lanes take at once hide what it waits for: those of
+/// a softmax of f32 are 69. Of others more warps hide more.
+const LONG_ELEMENTS: i64 = 50;
+
 /// Returns why rows are not kept so, if they are not.
 fn obstacle(demand: &Demand, p: &ResidentRowsParams) -> Option<&'static str> {
     let is_in_registers = p.is_in_registers(demand.words, demand.of_moments);
     demand.obstacle(p.elements_per_lane(), p.each, is_in_registers)
 }
 
-/// Returns all mappings of rows, in order of preference; `is_vector`: there is one row, `is_costly`: its elements
-/// take slow functions.
-fn levels(demand: &Demand, is_vector: bool, is_costly: bool) -> Vec<(ResidentRowsParams, Profit)> {
+/// Returns all mappings of rows, in order of preference; `is_vector`: there is one row; `operations`: those of an
+/// element.
+fn levels(demand: &Demand, is_vector: bool, operations: i64) -> Vec<(ResidentRowsParams, Profit)> {
     let mut all = Vec::new();
     for (lanes, tile_rows, mut columns, mut warps, mut each) in LEVELS {
         // a vector has one row: more warps take less time (1024 elements: 6 us in place of 8)
         if is_vector && (lanes < WARP || (warps, tile_rows) == (1, 8)) {
             continue;
         }
-        // several rows at once hide what slow functions take; else more warps hide more
-        if demand.words > 1 || !is_costly {
+        if demand.words > 1 || operations < LONG_ELEMENTS {
             each = each.min(2);
         }
         // two warps share a tile of long elements, or one warp would have too few registers
@@ -140,7 +143,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let inner = Rc::new(Interior::whole(fused));
     let mut list = Vec::new();
     let is_vector = rows.outer.is_empty();
-    let levels = levels(&demand, is_vector, is_costly);
+    let levels = levels(&demand, is_vector, prefetch::operations(l));
     let (of_blocks, of_clusters) = levels.iter().partition::<Vec<_>, _>(|level| level.0.blocks == 1);
     let register = |list: &mut Vec<VariantGroup>, (mut params, profit): (ResidentRowsParams, Profit)| {
         params.prefetch = !is_vector && prefetch::pays(&params, demand.words, is_costly);
@@ -169,7 +172,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
 pub fn limit(l: &LaunchContext) -> Option<String> {
     let rows = l.facts.resident.clone().filter(|kept| kept.along == Along::Rows)?;
     let demand = Demand::of(l, &rows)?;
-    let levels = levels(&demand, rows.outer.is_empty(), prefetch::is_costly(l));
+    let levels = levels(&demand, rows.outer.is_empty(), prefetch::operations(l));
     let levels = levels.iter().map(|level| (level.0.longest(), obstacle(&demand, &level.0)));
     resident_segments::limit(&levels.collect::<Vec<_>>())
 }

@@ -3,13 +3,14 @@
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::Ty;
 use crate::schedule::along::Along;
 use crate::schedule::cuda::access;
 use crate::schedule::element::canonical;
 use crate::schedule::facts::{Segments, StoredColumns};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::in_order::InOrder;
-use crate::schedule::lower::{Lower, Surroundings};
+use crate::schedule::lower::{LaunchContext, Lower, Surroundings};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments;
 use std::rc::Rc;
@@ -74,8 +75,40 @@ pub fn load(
     Ok(())
 }
 
-fn depends_on(l: &Lower, n: NodeId, index: NodeId) -> bool {
-    matches!(l.launch.g.op(index), Op::Var(v, _) if l.launch.g.node(n).free.contains(v))
+/// Returns how many neighbours a thread has, whose vector accesses its loads and stores then are.
+pub fn vector_width(l: &mut LaunchContext, s: &Segments, reductions: &[Reduction]) -> i64 {
+    let (_, k) = l.g.fresh_var(Ty::I64);
+    let roots = elements(l, reductions, k);
+    let along = if s.along == Along::Rows { k } else { s.index };
+    let reads = segments::neighbours(l, &roots, along);
+    let written = l.facts.stored_columns.iter().flat_map(|stored| &stored.items).map(|it| it.node);
+    let widest = reads.iter().map(|(x, _)| *x).chain(written).map(|x| l.g.ty(x).elem.size()).max();
+    // each total read is a load of its own, so neighbours belong to neighbouring lanes
+    let has_total_reads = l.g.reachable(roots).into_iter().any(|n| match l.g.op(n) {
+        Op::At(_, index) => index.iter().any(|i| depends_on(l, *i, along)),
+        _ => false,
+    });
+    let v = widest.filter(|_| !has_total_reads).map_or(1, |size| (16 / size as i64).min(4));
+    // columns keep all accumulators of each neighbour in registers
+    let is_halved = s.along == Along::Columns && reductions.iter().any(Reduction::is_counted);
+    if is_halved { (v / 2).max(1) } else { v }
+}
+
+/// Returns what is computed of element `k` of a segment: the first values of columns, and what is stored.
+fn elements(l: &mut LaunchContext, reductions: &[Reduction], k: NodeId) -> Vec<NodeId> {
+    let mut all: Vec<NodeId> = reductions.iter().flat_map(|r| r.first(l, k)).collect();
+    all.extend(stored_at(l, k));
+    all
+}
+
+/// Returns the values that are stored of element `k` of a segment.
+fn stored_at(l: &mut LaunchContext, k: NodeId) -> Vec<NodeId> {
+    let Some(stored) = l.facts.stored_columns.clone() else { return Vec::new() };
+    stored.values.iter().map(|n| l.replace(*n, stored.row, k)).collect()
+}
+
+fn depends_on(l: &LaunchContext, n: NodeId, index: NodeId) -> bool {
+    matches!(l.g.op(index), Op::Var(v, _) if l.g.node(n).free.contains(v))
 }
 
 impl<'a> Job<'a> {
@@ -86,40 +119,18 @@ impl<'a> Job<'a> {
             [only] => InOrder::of(l.launch, s, only),
             _ => None,
         };
-        let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1, stored, in_order };
-        if vectors {
-            let (_, k) = l.launch.g.fresh_var(crate::scalar::Ty::I64);
-            let roots = job.elements(l, k);
-            let along = if s.along == Along::Rows { k } else { s.index };
-            let reads = segments::neighbours(l.launch, &roots, along);
-            let written = job.stored.iter().flat_map(|s| &s.items).map(|it| it.node);
-            let widest = reads.iter().map(|(x, _)| *x).chain(written);
-            let widest = widest.map(|x| l.launch.g.ty(x).elem.size()).max();
-            // each total read is a load of its own, so neighbours belong to neighbouring lanes
-            let has_total_reads = l.launch.g.reachable(roots).into_iter().any(|n| match l.launch.g.op(n) {
-                Op::At(_, index) => index.iter().any(|i| depends_on(l, *i, along)),
-                _ => false,
-            });
-            job.v = widest.filter(|_| !has_total_reads).map_or(1, |size| (16 / size as i64).min(4));
-            // columns keep all accumulators of each neighbour in registers
-            if s.along == Along::Columns && job.reductions.iter().any(Reduction::is_counted) {
-                job.v = (job.v / 2).max(1);
-            }
-        }
-        job
+        let v = if vectors { vector_width(l.launch, s, &reductions) } else { 1 };
+        Job { s, items: fused.items.iter().collect(), reductions, v, stored, in_order }
     }
 
     /// Returns what is computed of element `k` of a segment: the first values of columns, and what is stored.
     pub(super) fn elements(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
-        let mut all: Vec<NodeId> = self.reductions.iter().flat_map(|r| r.first(l.launch, k)).collect();
-        all.extend(self.stored_at(l, k));
-        all
+        elements(l.launch, &self.reductions, k)
     }
 
     /// Returns the values that are stored of element `k` of a segment.
     pub(super) fn stored_at(&self, l: &mut Lower, k: NodeId) -> Vec<NodeId> {
-        let Some(stored) = &self.stored else { return Vec::new() };
-        stored.values.iter().map(|n| l.launch.replace(*n, stored.row, k)).collect()
+        stored_at(l.launch, k)
     }
 
     /// Stores the values of neighbouring elements from segment `first` on, which all are element `k`: for

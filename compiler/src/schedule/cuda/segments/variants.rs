@@ -1,7 +1,7 @@
 //! The variants of a segmented reduction, by the length of its segments.
 
 use super::columns::MAX_SEGMENT_LENGTH;
-use super::job::SegmentMapping;
+use super::job::{SegmentMapping, vector_width};
 use super::warp::COLUMNS_PER_LANE;
 use crate::core::{NodeId, TILE};
 use crate::kernel::WARP;
@@ -27,9 +27,13 @@ const MAX_STRIP_ACCUMULATORS: usize = 11;
 /// Eight sums of four segments would take 128 of its 64 registers.
 const MAX_ACCUMULATOR_WORDS: usize = 48;
 
-/// The fewest blocks whose warps take all tiles of a segment each: so many keep all multiprocessors of a large
-/// device busy.
-const MIN_BLOCKS_OF_TILES: u32 = 512;
+/// The least share of the device, in percent, that blocks whose warps take all tiles of a segment each keep busy.
+const MIN_BUSY_OF_TILES: u32 = 75;
+
+/// The least share of the device, in percent, that strips of several columns a thread keep busy. Few columns leave
+/// lanes idle, or few strips, whose rows many blocks may not share (`plan/policy/spread.rs`); strips of one column a
+/// thread then keep twice as much of the device busy.
+const MIN_BUSY_OF_STRIPS: u32 = 51;
 
 /// The segments that lanes with eight columns take at once.
 const SEGMENTS_OF_EIGHT_COLUMNS: i64 = 1;
@@ -155,6 +159,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let is_of_tuple = reductions.iter().any(Reduction::is_of_tuple);
     let fits = !is_counted || each_accumulator(&reductions).count() <= MAX_STRIP_ACCUMULATORS;
     let inner = Rc::new(Interior::whole(fused));
+    // what else is stored has no variant for any strides whose indices are wide
+    let has_narrow_strips = l.facts.stored_columns.is_none() && vector_width(l, &s, &reductions) > 1;
     let all = match l.facts.stored_columns {
         Some(_) => list_of_stored(l.facts.accesses.may_be_in_place()),
         None if s.are_parts => list_of_parts(),
@@ -195,8 +201,12 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         };
         let (suffix, noalias) = (suffix.to_string(), guards.noalias);
         let min_inner_length = min_inner_length.filter(|_| mapping == SegmentMapping::Strips);
-        let min_blocks = (mapping == SegmentMapping::TilesOfWarp).then_some(MIN_BLOCKS_OF_TILES);
-        let profit = Profit { min_inner_length, min_blocks, ..Profit::default() };
+        let min_busy = match mapping {
+            SegmentMapping::TilesOfWarp => Some(MIN_BUSY_OF_TILES),
+            SegmentMapping::Strips if !strided && has_narrow_strips => Some(MIN_BUSY_OF_STRIPS),
+            _ => None,
+        };
+        let profit = Profit { min_inner_length, min_busy, ..Profit::default() };
         let variant = Variant { suffix, guards, profit, noalias };
         VariantGroup::of(choice, layout, &inner, variant)
     };

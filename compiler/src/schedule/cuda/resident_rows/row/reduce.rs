@@ -87,11 +87,16 @@ impl Row<'_> {
             let operands = &known[at * nodes + first..][..count];
             let old: Vec<Expr> = columns.iter().map(|regs| Expr::Reg(regs[*column])).collect();
             let mut vars = operands.to_vec();
-            // all elements of a column before this one are present if it is
-            let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
-            let known = r.nodes(l.launch, &known, &mut vars);
             let operands: Vec<NodeId> = operands.iter().map(|v| v.0).collect();
-            let step = r.step_of(l.launch, &known, &operands);
+            let step = if rows[*column] == 0 && !r.is_counted() {
+                // the same bits as of a step from the value of an absent column, which no assembler knows of maxima
+                r.first_of(l.launch, &operands)
+            } else {
+                // all elements of a column before this one are present if it is
+                let known = r.after_rows(old.clone(), Expr::int(rows[*column]));
+                let known = r.nodes(l.launch, &known, &mut vars);
+                r.step_of(l.launch, &known, &operands)
+            };
             let mut next = l.region(&vars, &step, &Expr::int(0), out)?;
             if r.is_counted() {
                 next = named_values(l, r, "next", next, out);

@@ -1,0 +1,69 @@
+//! How much of a device the blocks of a launch keep busy.
+//!
+//! A device has room for some blocks at once. Fewer leave a part of it idle, as does what is left for a last, partial
+//! round, and as do threads of blocks beyond the end of the index space: a strip of 128 columns has half of its lanes
+//! idle where there are 64. A variant with large blocks or wide strips does less for an element, so it is the fastest
+//! as long as enough of the device is busy.
+
+use super::{Device, Space};
+use crate::plan::gpu::{GpuVariant, Grid};
+
+/// The threads that are assumed to be resident on a multiprocessor at once: those of four blocks of 256.
+const RESIDENT_THREADS: u32 = 1024;
+/// Blocks whose warps go through a segment each, of which a multiprocessor has this number. As one of them has enough
+/// loads on their way, one round keeps all of the device busy if each multiprocessor has a block.
+const RESIDENT_OF_SEGMENTS: u32 = 2;
+
+/// A share of a device.
+pub(super) struct Share {
+    have: u128,
+    of: u128,
+}
+
+impl Share {
+    /// Whether it is at least so many of `whole` parts.
+    pub(super) fn is_at_least(&self, parts: u32, whole: u32) -> bool {
+        self.have.saturating_mul(whole.into()) >= self.of.saturating_mul(parts.into())
+    }
+}
+
+impl GpuVariant {
+    /// Returns the share of a device's threads that have elements, in all rounds of blocks.
+    pub(super) fn busy(&self, space: &Space, device: Device) -> Share {
+        let span = self.spread(space, device.multiprocessors).span.unwrap_or(1);
+        let blocks = self.grid.blocks(space.extents, space.inner_length, self.threads, span);
+        let of_segments = self.shared == 0 && matches!(self.grid, Grid::Segments(_));
+        let of_multiprocessor = match self.shared {
+            0 if of_segments => RESIDENT_OF_SEGMENTS,
+            0 => (RESIDENT_THREADS / self.threads.max(1)).max(1),
+            _ => self.resident_with_shared(),
+        };
+        let multiprocessors = device.multiprocessors.max(1);
+        let resident = multiprocessors.saturating_mul(of_multiprocessor.into());
+        if of_segments && blocks <= resident {
+            return Share { have: blocks.min(multiprocessors).into(), of: multiprocessors.into() };
+        }
+        let rounds = u128::from(blocks.div_ceil(resident).max(1));
+        let (elements, room) = self.room(space);
+        Share {
+            have: u128::from(blocks).saturating_mul(elements),
+            of: rounds.saturating_mul(resident.into()).saturating_mul(room),
+        }
+    }
+
+    /// Returns the number of elements, and for how many the blocks have room along the axes that they cut.
+    fn room(&self, space: &Space) -> (u128, u128) {
+        let along = |n: u64, each: u32| u128::from(n.div_ceil(each.into()).max(1)) * u128::from(each);
+        let n = space.elements();
+        match (self.grid, space.extents) {
+            (
+                Grid::Plane { rows, columns }
+                | Grid::Volume { rows, columns, .. }
+                | Grid::Stream { rows, columns, .. },
+                [.., i, j],
+            ) => (u128::from(*i) * u128::from(*j), along(*i, rows).saturating_mul(along(*j, columns))),
+            (Grid::Strips { columns: each, .. }, _) => (n.into(), along(n, each)),
+            _ => (1, 1),
+        }
+    }
+}
