@@ -1,6 +1,5 @@
 //! Which nodes may leave an error record (semantics section 6).
 
-use super::segments::wrong_bounds;
 use super::{Form, Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -112,5 +111,19 @@ impl Records {
             }
         }
         self.0[&n]
+    }
+}
+
+/// Returns what an error record of a node says that is a test of the bounds of a segment (`segments::are_bounds`).
+pub fn wrong_bounds(g: &Graph, n: NodeId) -> Option<&'static str> {
+    let Op::Within(index, one) = *g.op(n) else { return None };
+    let Op::Cast(_, is_wrong) = *g.op(index) else { return None };
+    let Op::Binary(BinaryOp::Lt, a, b) = *g.op(is_wrong) else { return None };
+    let is = |n: NodeId, value: i64| g.as_lit(n).is_some_and(|n| n.as_i64() == value);
+    match (is(one, 1), is(b, 0), g.is_closed(a)) {
+        (false, ..) => None,
+        (_, true, _) => Some("the offsets of a segment are negative"),
+        (_, _, true) => Some("the offsets of a segment end behind the last element"),
+        _ => Some("the offsets of a segment descend"),
     }
 }

@@ -54,7 +54,7 @@ pub fn exclusive(g: &mut Graph, scans: &[NodeId], init: &[NodeId]) -> Vec<NodeId
 }
 
 /// Whether a segment from `begin` up to, not including, `end` lies in a vector of so many elements:
-/// 0 <= begin <= end <= count. If not, a record is left, which says what is wrong ([`wrong_bounds`]).
+/// 0 <= begin <= end <= count. If not, a record is left, which says what is wrong (`records::wrong_bounds`).
 pub fn are_bounds(g: &mut Graph, [begin, end]: [NodeId; 2], count: NodeId) -> NodeId {
     let (zero, one) = (g.lit(Lit::i64(0)), g.lit(Lit::i64(1)));
     let tests = [(BinaryOp::Lt, begin, zero), (BinaryOp::Lt, end, begin), (BinaryOp::Lt, count, end)];
@@ -64,20 +64,6 @@ pub fn are_bounds(g: &mut Graph, [begin, end]: [NodeId; 2], count: NodeId) -> No
         g.add(Op::Within(index, one))
     });
     tests.into_iter().reduce(|a, b| binary(g, BinaryOp::And, a, b)).expect("three tests")
-}
-
-/// Returns what an error record of a node says that is a test of the bounds of a segment.
-pub fn wrong_bounds(g: &Graph, n: NodeId) -> Option<&'static str> {
-    let Op::Within(index, one) = *g.op(n) else { return None };
-    let Op::Cast(_, is_wrong) = *g.op(index) else { return None };
-    let Op::Binary(BinaryOp::Lt, a, b) = *g.op(is_wrong) else { return None };
-    let is = |n: NodeId, value: i64| g.as_lit(n).is_some_and(|n| n.as_i64() == value);
-    match (is(one, 1), is(b, 0), g.is_closed(a)) {
-        (false, ..) => None,
-        (_, true, _) => Some("the offsets of a segment are negative"),
-        (_, _, true) => Some("the offsets of a segment end behind the last element"),
-        _ => Some("the offsets of a segment descend"),
-    }
 }
 
 /// Returns the first of the indices from `low` up to, not including, `high` for which a condition holds, or `high`.

@@ -15,14 +15,14 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// What a launch that computes several groups does.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Alternative {
-    /// Rows or columns, [`resident_segments`].
-    Segments(Along),
+    /// Rows or columns that stay on the chip, [`resident_segments`].
+    ResidentSegments(Along),
     /// The parts of a scan, [`super::scans`].
     Scan,
-    /// A vector, [`resident_vector`].
-    Vector,
-    /// Nothing: it stores the elements of the columns that it reduces, [`stored_columns`].
-    Columns,
+    /// A vector that stays on the chip, [`resident_vector`].
+    ResidentVector,
+    /// Columns that it reduces and whose elements it stores, [`stored_columns`].
+    StoredColumns,
     /// Rows, whose columns it reduces then, [`rows_and_columns`].
     RowsAndColumns,
     /// Matrices of which each is a stencil of those before it, [`stencil_chain`].
@@ -49,21 +49,20 @@ pub(super) fn last_readers(
 }
 
 impl Scheduler<'_> {
-    /// Adds the launch that computes several groups at once, the first of which is number `first`, if there
-    /// is one. Returns the number of the last of these groups, up to which their launches must follow, and what
-    /// the launch does. `open` is the same of a launch that is instead of group `first` already: where columns
-    /// are too long to be kept, some of its groups may still share a launch that stores them.
+    /// Tries to replace the launches from group `first` on by one launch. Returns the number of the last group that it
+    /// replaces, and its kind. `enclosing` is the alternative that replaces group `first` already. Where its columns are
+    /// too long for registers, some of its groups may still share a launch of kind `StoredColumns`.
     pub(super) fn alternative(
         &mut self,
         first: usize,
         fused_groups: &[FusedGroup],
         scalars: &[Vec<u32>],
         kernel: u32,
-        open: Option<(usize, Alternative)>,
+        enclosing: Option<(usize, Alternative)>,
     ) -> Result<Option<(usize, Alternative)>> {
-        let end = match open {
+        let end = match enclosing {
             None => fused_groups.len(),
-            Some((last, Alternative::Segments(along))) if along.has_strips() => last + 1,
+            Some((last, Alternative::ResidentSegments(along))) if along.has_strips() => last + 1,
             Some(_) => return Ok(None),
         };
         if let Some(found) = self.whole_scan(first, fused_groups, kernel)? {
@@ -75,14 +74,15 @@ impl Scheduler<'_> {
             fused_groups[first..end].iter().take_while(|fused| Scan::of(g, &fused.items).is_none()).count();
         let end = first + plain;
         let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
-        let segments =
-            |along| (resident_segments::chain(g, along, groups, scalars), Alternative::Segments(along));
+        let segments = |along| {
+            (resident_segments::chain(g, along, groups, scalars), Alternative::ResidentSegments(along))
+        };
         let chains = [
             segments(Along::Rows),
-            (resident_vector::chain(groups, scalars), Alternative::Vector),
+            (resident_vector::chain(groups, scalars), Alternative::ResidentVector),
             segments(Along::Columns),
             segments(Along::Planes),
-            (stored_columns::chain(g, groups, scalars), Alternative::Columns),
+            (stored_columns::chain(g, groups, scalars), Alternative::StoredColumns),
             (rows_and_columns::chain(g, groups, scalars), Alternative::RowsAndColumns),
             (stencil_chain::chain(g, groups, scalars), Alternative::Stencils),
             (stencil_chain::chain(g, groups, scalars), Alternative::StencilsOnCpus),
@@ -90,8 +90,8 @@ impl Scheduler<'_> {
         let scope = self.scope;
         let may_be = |what: &Alternative| match what {
             // without one of the targets it is the same as the one before, or for no target
-            Alternative::StencilsOnCpus => open.is_none() && scope.has_cpu() && scope.has_gpu(),
-            _ => open.is_none() || *what == Alternative::Columns,
+            Alternative::StencilsOnCpus => enclosing.is_none() && scope.has_cpu() && scope.has_gpu(),
+            _ => enclosing.is_none() || *what == Alternative::StoredColumns,
         };
         // the last group of the last chain of stencils that was refused, which is the shortest one
         let mut refused = None;
@@ -102,10 +102,10 @@ impl Scheduler<'_> {
                 let items = chain.iter().flat_map(|fused| &fused.items).map(|it| it.node);
                 let needed: HashSet<NodeId> = items.filter(is_needed).collect();
                 let joined = match what {
-                    Alternative::Segments(_) => resident_segments::joined(g, chain, &needed),
-                    Alternative::Vector => resident_vector::joined(g, self.one, chain, &needed),
+                    Alternative::ResidentSegments(_) => resident_segments::joined(g, chain, &needed),
+                    Alternative::ResidentVector => resident_vector::joined(g, self.one, chain, &needed),
                     Alternative::Scan => None,
-                    Alternative::Columns => stored_columns::joined(g, chain, &needed),
+                    Alternative::StoredColumns => stored_columns::joined(g, chain, &needed),
                     Alternative::RowsAndColumns => Some(rows_and_columns::joined(chain, &needed)),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
                         stencil_chain::joined(g, chain, &needed)
@@ -116,11 +116,13 @@ impl Scheduler<'_> {
                 let Some(fused) = joined else { continue };
                 let before = self.previous_arrays.clone();
                 let suffix = match what {
-                    Alternative::Segments(Along::Columns | Along::Planes) => "strips",
-                    Alternative::Columns => "columns",
+                    Alternative::ResidentSegments(Along::Columns | Along::Planes) => "strips",
+                    Alternative::StoredColumns => "columns",
                     Alternative::RowsAndColumns => "both",
                     Alternative::Stencils | Alternative::StencilsOnCpus => "chain",
-                    Alternative::Segments(Along::Rows) | Alternative::Vector | Alternative::Scan => "rows",
+                    Alternative::ResidentSegments(Along::Rows)
+                    | Alternative::ResidentVector
+                    | Alternative::Scan => "rows",
                 };
                 let name = format!("{}_{first}_{suffix}", self.name);
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;

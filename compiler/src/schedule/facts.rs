@@ -42,8 +42,9 @@ pub struct Facts {
     pub length_of_rows: Option<NodeId>,
     /// Number of elements in a CPU's unit of work.
     pub grain: u32,
-    /// Whether the previous launch accessed an array that this one accesses as well.
-    pub follows: bool,
+    /// Whether the previous launch accessed an array that this one accesses. Its end may still be in the L2 cache, so
+    /// blocks go from the end of the index space to its beginning.
+    pub reuses_previous_arrays: bool,
 }
 
 /// The arrays that a fused group reads.
@@ -180,11 +181,11 @@ pub struct StencilChain {
     pub stages: Vec<ChainStage>,
     /// The least length of the axes of the index space for which every array has elements.
     pub least: i64,
-    /// Whether the launch is that of a group which computes everything again, and serves what no chain serves. Else
-    /// the launch is instead of one for each stage.
-    pub has_whole: bool,
-    /// Whether a GPU has tiles for the chain that are faster than that.
-    pub has_tiles: bool,
+    /// Whether the kernel also has variants that compute the earlier stages again in each element, for calls that no
+    /// variant of a chain fits. If not, the launch is an alternative to one launch for each stage.
+    pub has_recomputing_variants: bool,
+    /// Whether a GPU has tiles for the chain that are faster than those.
+    pub has_faster_gpu_tiles: bool,
 }
 
 /// One fused group of a chain of stencils.

@@ -16,7 +16,6 @@
 //!    the last launch that they need.
 
 pub mod accesses;
-mod alike;
 pub mod along;
 mod alternatives;
 mod approximate;
@@ -45,6 +44,7 @@ mod iterate;
 mod kernels;
 pub mod loop_nests;
 pub mod lower;
+mod merge_reductions;
 mod needed_reductions;
 pub mod nested_loop;
 pub mod order_free;
@@ -269,10 +269,12 @@ impl Scheduler<'_> {
         match chain {
             Some((what, chain, needed)) => {
                 let found = match what {
-                    Alternative::Segments(along) => c.find_resident_segments(along, chain, fused, needed),
-                    Alternative::Vector => c.find_resident_vector(chain, needed),
+                    Alternative::ResidentSegments(along) => {
+                        c.find_resident_segments(along, chain, fused, needed)
+                    }
+                    Alternative::ResidentVector => c.find_resident_vector(chain, needed),
                     Alternative::Scan => c.find_whole_scan(chain),
-                    Alternative::Columns => c.find_stored_columns(fused, chain),
+                    Alternative::StoredColumns => c.find_stored_columns(fused, chain),
                     Alternative::RowsAndColumns => c.find_rows_and_columns(fused, chain),
                     Alternative::Stencils | Alternative::StencilsOnCpus => {
                         let needs_tiles = what == Alternative::Stencils && scope.has_gpu();
@@ -292,7 +294,7 @@ impl Scheduler<'_> {
         }
         let arrays = c.arrays(fused);
         // arrays at which the previous launch ended are still in the caches
-        c.facts.follows = before.iter().any(|p| arrays.contains(p));
+        c.facts.reuses_previous_arrays = before.iter().any(|p| arrays.contains(p));
         // rows and columns at once are for GPUs
         let is_for_gpus = c.facts.rows_and_columns.is_some();
         let has_cpu_code = scope.has_cpu() && !is_for_gpus && c.has_cpu_chain();
@@ -322,7 +324,7 @@ impl Scheduler<'_> {
             cpu.as_ref().is_none_or(|v| v.contiguous.kernel.finish.is_some() == finish),
             "{name}: what ends the launch"
         );
-        self.previous_arrays = if facts.follows { Vec::new() } else { arrays };
+        self.previous_arrays = if facts.reuses_previous_arrays { Vec::new() } else { arrays };
         self.warnings.extend(warnings);
         let variants = KernelVariants { name: name.clone(), cpu, gpu };
         let launch = Launch {

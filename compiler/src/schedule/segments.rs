@@ -11,12 +11,12 @@
 //! loops of [`super::nested_loop`]. Error records are those of the segment, whichever thread leaves
 //! them: the place of a record is the segment's number.
 
-use super::alike;
 use super::along::Along;
 use super::element::element;
 use super::facts::Segments;
 use super::groups::{FusedGroup, is_store};
 use super::lower::{LaunchContext, Lower, Surroundings};
+use super::merge_reductions;
 use super::needed_reductions;
 use super::reduction::Reduction;
 use super::scalars::join_initial;
@@ -66,7 +66,7 @@ pub fn of_bodies(l: &mut LaunchContext, index: NodeId, bodies: Vec<NodeId>) -> O
     let Op::Var(var, _) = *l.g.op(index) else { return None };
     let may_record = l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g));
     let of_bodies = nested(l, &bodies)?;
-    let bodies = alike::merged(l, bodies, &of_bodies);
+    let bodies = merge_reductions::merged(l, bodies, &of_bodies);
     let of_bodies = nested(l, &bodies)?;
     let bodies = if may_record { needed_reductions::always(l, bodies, of_bodies)? } else { bodies };
     let nested = nested(l, &bodies)?;

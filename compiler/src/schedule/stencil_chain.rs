@@ -198,12 +198,13 @@ impl LaunchContext<'_, '_> {
         }
         self.facts.cost = cost;
         self.facts.accesses = accesses;
-        let mut chain = StencilChain { stages, least, has_whole: false, has_tiles: false };
-        chain.has_tiles = ChainTiles::of(self, &chain).is_some();
-        if !chain.has_tiles && needs_tiles {
+        let mut chain =
+            StencilChain { stages, least, has_recomputing_variants: false, has_faster_gpu_tiles: false };
+        chain.has_faster_gpu_tiles = ChainTiles::of(self, &chain).is_some();
+        if !chain.has_faster_gpu_tiles && needs_tiles {
             return Err("on GPUs their tiles do not fit into shared memory, or take longer than launches of their own".into());
         }
-        if !chain.has_tiles && Buffers::of(self, &chain).is_none() {
+        if !chain.has_faster_gpu_tiles && Buffers::of(self, &chain).is_none() {
             return Err("the rows that a core needs at once do not fit into its caches".into());
         }
         self.facts.stencil_chain = Some(Rc::new(chain));
@@ -218,10 +219,10 @@ impl LaunchContext<'_, '_> {
         let Some(mut chain) = chain else { return };
         let Some(needed) = StageRows::of_chain(&chain) else { return };
         let tiles = ChainTiles::of(self, &chain);
-        chain.has_tiles = tiles.is_some_and(|tiles| tiles.beats_whole(self, &chain, &needed));
-        chain.has_whole = true;
+        chain.has_faster_gpu_tiles = tiles.is_some_and(|tiles| tiles.beats_whole(self, &chain, &needed));
+        chain.has_recomputing_variants = true;
         // each target has its own reason: shared memory, or a core's caches
-        if !chain.has_tiles && Buffers::of(self, &chain).is_none() {
+        if !chain.has_faster_gpu_tiles && Buffers::of(self, &chain).is_none() {
             return;
         }
         self.facts.stencil_chain = Some(Rc::new(chain));
@@ -230,7 +231,7 @@ impl LaunchContext<'_, '_> {
     /// Whether a CPU computes the launch, if it is a chain of stencils.
     pub(super) fn has_cpu_chain(&self) -> bool {
         let chain = self.facts.stencil_chain.as_ref();
-        chain.is_none_or(|chain| chain.has_whole || Buffers::of(self, chain).is_some())
+        chain.is_none_or(|chain| chain.has_recomputing_variants || Buffers::of(self, chain).is_some())
     }
 
     /// Refuses a group that reads some of the arrays `all` elsewhere than at constant distances from an

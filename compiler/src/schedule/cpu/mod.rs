@@ -72,7 +72,8 @@ pub fn kernels(
     // a launch that is instead of others leaves arrays with any strides to these
     let is_alternative =
         c.facts.resident.is_some() || c.facts.stored_columns.is_some() || c.facts.whole_scan.is_some();
-    let is_contiguous = is_alternative || c.facts.stencil_chain.as_ref().is_some_and(|c| !c.has_whole);
+    let is_contiguous =
+        is_alternative || c.facts.stencil_chain.as_ref().is_some_and(|c| !c.has_recomputing_variants);
     let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_contiguous;
     let mut others = None;
     if staged {

@@ -74,7 +74,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     if let Some(facts) = l.facts.stencil_chain.clone() {
         chain = stencil_chain::variants(l).unwrap_or_default();
         // without a variant that serves the call the launches behind it run
-        if !facts.has_whole {
+        if !facts.has_recomputing_variants {
             return chain;
         }
     }
@@ -161,7 +161,8 @@ fn elements(
         false if has_reduction(&l.g, fused) => levels::THREADS,
         false => map::THREADS,
     };
-    let layout = ThreadLayout { v, threads, descending: l.facts.follows, ..ThreadLayout::default() };
+    let layout =
+        ThreadLayout { v, threads, descending: l.facts.reuses_previous_arrays, ..ThreadLayout::default() };
     let scalar_layout = ThreadLayout { v: 1, ..layout };
     let list = |list: &[(&str, Guards)], profit: Profit| {
         let variant = |(suffix, guards): &(&str, Guards)| {

@@ -75,7 +75,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
                 stencil_chain: None,
                 grain: TILE as u32,
                 length_of_rows: None,
-                follows: false,
+                reuses_previous_arrays: false,
             },
             signature: Signature { guarded, ..Signature::default() },
             warnings: IndexSet::new(),

@@ -22,8 +22,8 @@
 //! well, and the last one stays. Where reads go on at the other end, blocks load that end's elements, and compute
 //! them like their own.
 
-mod arrivals;
 mod edges;
+mod plane_buffers;
 mod variant;
 mod walk;
 

@@ -1,7 +1,7 @@
 //! The walk of one thread: a plane arrives from memory, and each step of the iteration takes the plane that the step
 //! before has completed.
 
-use super::arrivals::{Arrivals, Copies, other_end, own_place};
+use super::plane_buffers::{Copies, PlaneBuffers, other_end, own_place};
 use super::{PlaneStepsParams, RING};
 use crate::core::NodeId;
 use crate::error::Result;
@@ -36,7 +36,7 @@ struct Walk<'a> {
 struct Level<'a> {
     loads: Loads,
     stages: Stages<'a>,
-    from: Arrivals,
+    from: PlaneBuffers,
 }
 
 /// The place of a thread in its block and in the volume.
@@ -78,7 +78,7 @@ pub fn main(
     let mut levels = Vec::new();
     for level in 0..params.steps {
         let depth = if level == 0 { RING } else { 2 };
-        let from = Arrivals::of(l, params, depth, &mut out);
+        let from = PlaneBuffers::of(l, params, depth, &mut out);
         let sources = sources(params, &place, &from);
         let elements = (plan.loads(), &sources);
         let loads = Loads::of(l, (fused, &halo), &place.in_tile, params.tiling, elements, &mut out)?;
@@ -135,13 +135,13 @@ fn place(
 }
 
 /// Returns where a step loads from: the planes of its own states, and memory.
-fn sources(params: &PlaneStepsParams, place: &Place, from: &Arrivals) -> Sources {
+fn sources(params: &PlaneStepsParams, place: &Place, from: &PlaneBuffers) -> Sources {
     let extents = [params.tiling.block_rows, params.tiling.block_columns];
     let tile = |((array, _), area): (&(NodeId, usize), &Mem)| {
-        let base = Expr::Reg(from.at);
+        let base = Expr::Reg(from.newest);
         (*array, Tile { area: *area, base, first: place.first.clone(), extents })
     };
-    let tiles = params.states.iter().zip(&from.areas).map(tile).collect();
+    let tiles = params.states.iter().zip(&from.buffers).map(tile).collect();
     Sources { wrapped: params.wrapped, tiles }
 }
 
@@ -153,7 +153,7 @@ impl Walk<'_> {
         let ring = &self.levels[0].from;
         let len = self.params.plane_len();
         let slot = |by: i64| {
-            let next = offset(Expr::Reg(ring.at), by * len);
+            let next = offset(Expr::Reg(ring.newest), by * len);
             let is_behind = Expr::binary(BinaryOp::Ge, next.clone(), int32((RING * len) as i32));
             let back = next.clone().minus(int32((RING * len) as i32));
             Expr::Select(Box::new(is_behind), Box::new(back), Box::new(next))
@@ -170,7 +170,7 @@ impl Walk<'_> {
             self.later(l, number, &done, out)?;
         }
         self.level(l, 0, now, out)?;
-        out.push(Stmt::Assign(ring.at, slot(1)));
+        out.push(Stmt::Assign(ring.newest, slot(1)));
         Ok(())
     }
 
@@ -232,12 +232,12 @@ impl Walk<'_> {
     }
 
     /// Writes a completed plane to shared memory. Behind the last plane that one stays.
-    fn write(&self, l: &mut Lower, to: &Arrivals, done: &Expr, values: &[Expr], out: &mut Vec<Stmt>) {
+    fn write(&self, l: &mut Lower, to: &PlaneBuffers, done: &Expr, values: &[Expr], out: &mut Vec<Stmt>) {
         let (tiling, mut body) = (self.params.tiling, Vec::new());
-        let other = int32(self.params.plane_len() as i32).minus(Expr::Reg(to.at));
-        body.push(Stmt::Assign(to.at, other));
-        let at = bind(l, "to", Expr::Reg(to.at).plus(own_place(tiling)), &mut body);
-        for (area, (_, item)) in to.areas.iter().zip(&self.params.states) {
+        let other = int32(self.params.plane_len() as i32).minus(Expr::Reg(to.newest));
+        body.push(Stmt::Assign(to.newest, other));
+        let at = bind(l, "to", Expr::Reg(to.newest).plus(own_place(tiling)), &mut body);
+        for (area, (_, item)) in to.buffers.iter().zip(&self.params.states) {
             for (r, list) in (0..).zip(self.rows_of(*item, values)) {
                 access::store(l, *area, list, offset(at.clone(), r * tiling.block_columns), &mut body);
             }

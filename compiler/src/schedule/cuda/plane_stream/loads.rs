@@ -4,7 +4,7 @@
 //! The row and the column of a load are the same in all steps. So what the edges make of them, such as the clamped
 //! row, is computed once, before the walk; in a step one plane is clamped for all rows.
 
-use super::beside::Beside;
+use super::neighbour_lanes::NeighbourLanes;
 use super::plan::Element;
 use super::values::{Sources, Tile, value};
 use crate::core::{NodeId, Op, linear};
@@ -43,7 +43,7 @@ pub struct Loads {
     /// The columns of tiles that accesses of so many elements begin at, for each column index.
     columns: HashMap<(NodeId, usize), Expr>,
     /// What lanes exchange of rows of tiles.
-    beside: Beside,
+    neighbours: NeighbourLanes,
 }
 
 impl Loads {
@@ -95,11 +95,11 @@ impl Loads {
             plane,
             tiles: sources.tiles.clone(),
             columns: HashMap::default(),
-            beside: Beside::of_memory(tiling.v),
+            neighbours: NeighbourLanes::of_memory(tiling.v),
         };
         if !loads.tiles.is_empty() {
             let column = (position.vars[axis + 2].1.clone(), fused.domain[axis + 2]);
-            loads.beside = Beside::of(l, column, (tiling.v, sources.wrapped[2]), out);
+            loads.neighbours = NeighbourLanes::of(l, column, (tiling.v, sources.wrapped[2]), out);
         }
         loads.hoist(l, axis, out)?;
         Ok(loads)
@@ -156,7 +156,7 @@ impl Loads {
     /// Whether the lanes beside have what is loaded.
     fn is_beside(&self, piece: &Piece) -> bool {
         let [(e, _)] = &piece.elements[..] else { return false };
-        self.tiles.contains_key(&e.array) && self.beside.has(e.in_plane()[1])
+        self.tiles.contains_key(&e.array) && self.neighbours.has(e.in_plane()[1])
     }
 
     /// Writes the loads of the step in which plane `now` arrives, of those for which `is_wanted` holds. Returns the
@@ -219,7 +219,7 @@ impl Loads {
                 let Op::Elem(array, index) = l.launch.g.op(group[0]).clone() else { continue };
                 let (ty, of_row) = (l.launch.g.ty(array).elem, (array, index[axis + 1]));
                 if let Some(own) = own.get(&of_row).filter(|_| self.is_beside(piece)) {
-                    let value = self.beside.element(l, own, piece.elements[0].0.in_plane()[1], out);
+                    let value = self.neighbours.element(l, own, piece.elements[0].0.in_plane()[1], out);
                     let value = bind(l, "x", value, out);
                     known.push((group[0], value));
                     continue;
@@ -243,7 +243,7 @@ impl Loads {
                 };
                 let regs: Vec<_> = group.iter().map(|_| l.k.reg("x", ty)).collect();
                 known.extend(group.iter().copied().zip(regs.iter().map(|r| Expr::Reg(*r))));
-                if regs.len() as i64 == self.beside.v && piece.elements[0].0.in_plane()[1] == 0 {
+                if regs.len() as i64 == self.neighbours.v && piece.elements[0].0.in_plane()[1] == 0 {
                     own.insert(of_row, regs.clone());
                 }
                 access::load(l, mem, regs, at, out);

@@ -20,8 +20,8 @@
 //! All threads run the same code, at edges as well: rows and columns beyond an edge become those that the program
 //! reads there before the walk begins, planes once in a step (`loads.rs`).
 
-mod beside;
 mod loads;
+mod neighbour_lanes;
 mod plan;
 mod stages;
 mod values;

@@ -9,6 +9,7 @@
 //! warp with one segment suits few segments, whatever their lengths, because all of them are begun at once. Where
 //! segments end to have elements, the rest is stored at once ([`ended`]).
 
+mod code;
 mod ended;
 mod staged;
 
@@ -31,14 +32,14 @@ use crate::schedule::lower::{LaunchContext, Lower, Surroundings, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, invariant_nodes, joining, read};
 use crate::schedule::reduction::{Reduction, bound, each_accumulator, totals_of};
 use crate::schedule::segments::{is_one_tile, scattered};
+use code::{Code, SHORT_STAGED};
 use ended::Ended;
 use staged::Places;
 use std::ops::Range;
 
-/// The most elements of a segment that a lane reduces: of those that it loads by itself, where a warp waits for all
-/// lines of memory that its lanes touch, and of those that come by way of shared memory.
+/// The most elements of a segment that a lane loads by itself and reduces: a warp waits for all lines of memory that its
+/// lanes touch.
 const SHORT: i64 = 32;
-const SHORT_STAGED: i64 = 64;
 
 /// The elements that a lane loads before it joins them: a power of two.
 const AT_ONCE: i64 = 4;
@@ -95,12 +96,6 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, by_lanes: bool) -> Result<(Vec<St
     }
     code.segment_of_warp(l, warp, &mut out)?;
     Ok((out, Grid::Segments(WARPS)))
-}
-
-struct Code<'a> {
-    job: &'a Job<'a>,
-    lane: Expr,
-    ended: Option<Ended>,
 }
 
 /// Returns the first values of the columns of some accumulators, from a column on, of so many neighbours.

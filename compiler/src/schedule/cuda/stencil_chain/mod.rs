@@ -33,14 +33,14 @@ use tiles::THREADS;
 
 /// Returns the variants of a launch that computes a chain of stencils.
 pub fn variants(l: &mut LaunchContext) -> Option<Vec<VariantGroup>> {
-    let chain = l.facts.stencil_chain.clone().filter(|chain| chain.has_tiles)?;
+    let chain = l.facts.stencil_chain.clone().filter(|chain| chain.has_faster_gpu_tiles)?;
     let tiles = ChainTiles::of(l, &chain)?;
     let [min_rows, min_columns] = tiles.tiling.least().map(Some);
     let extent = if chain.least > 1 { NonZeroU32::new(u32::try_from(chain.least).ok()?) } else { None };
     let guards = Guards { extent, ..Guards::contiguous().narrow().noalias() };
     let profit = Profit { min_rows, min_columns, ..Profit::default() };
     // others compute everything again
-    let suffix = if chain.has_whole { "_tiles" } else { "" };
+    let suffix = if chain.has_recomputing_variants { "_tiles" } else { "" };
     let variant = Variant { suffix: suffix.into(), guards, profit, noalias: true };
     let layout = ThreadLayout { v: tiles.tiling.v, threads: THREADS, ..ThreadLayout::default() };
     let inner = Rc::new(chain.stages.last().map(|s| s.inner.clone())?);
@@ -49,7 +49,7 @@ pub fn variants(l: &mut LaunchContext) -> Option<Vec<VariantGroup>> {
 
 /// Returns what of a chain of stencils lies in shared memory, for reports.
 pub fn described(l: &mut LaunchContext) -> Option<String> {
-    let chain = l.facts.stencil_chain.clone().filter(|chain| chain.has_tiles)?;
+    let chain = l.facts.stencil_chain.clone().filter(|chain| chain.has_faster_gpu_tiles)?;
     let tiles = ChainTiles::of(l, &chain)?;
     let own = tiles.tiling.block_rows * tiles.tiling.block_columns;
     let before = chain.stages.iter().zip(&tiles.tiles).take(chain.stages.len() - 1);

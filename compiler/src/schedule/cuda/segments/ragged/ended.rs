@@ -1,17 +1,12 @@
 //! Segments that only the first ones of may have elements, as many as a number on the device says: the runs of keys,
 //! of which there may be as many as elements. A block of segments behind them reads nothing but that number.
 
-use super::Code;
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
-use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::cuda::elements::store_single;
 use crate::schedule::facts::Segments;
-use crate::schedule::lower::{LaunchContext, Lower};
-use crate::schedule::reduction::bound;
+use crate::schedule::lower::LaunchContext;
 use crate::schedule::segments::nested;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -50,39 +45,5 @@ fn condition(g: &Graph, length: NodeId, index: NodeId) -> Option<NodeId> {
         },
         Op::Select(_, none, some) if is_zero(none) => condition(g, some, index),
         _ => None,
-    }
-}
-
-impl Code<'_> {
-    /// Returns whether a segment may have elements, if some are known to have none.
-    pub(super) fn may_have_some(
-        &self,
-        l: &mut Lower,
-        segment: &Expr,
-        out: &mut Vec<Stmt>,
-    ) -> Result<Option<Expr>> {
-        let Some(ended) = &self.ended else { return Ok(None) };
-        let vars = [(self.job.s.index, segment.clone())];
-        let value = l.in_block(|l| l.region(&vars, &[ended.condition], segment, out))?.remove(0);
-        Ok(Some(bound(l, "some", value, out)))
-    }
-
-    /// Stores the elements of a segment: `store` does, or else it is one of those without elements.
-    pub(super) fn store_ended(
-        &self,
-        l: &mut Lower,
-        (segment, some): (&Expr, Option<&Expr>),
-        store: Vec<Stmt>,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let (Some(ended), Some(some)) = (&self.ended, some) else {
-            out.extend(store);
-            return Ok(());
-        };
-        let (vars, mut others) = ([(self.job.s.index, segment.clone())], Vec::new());
-        let values = l.in_block(|l| l.region(&vars, &ended.others, segment, &mut others))?;
-        store_single(l, &self.job.items, values, segment, &mut others);
-        out.push(Stmt::If(some.clone(), store, others));
-        Ok(())
     }
 }

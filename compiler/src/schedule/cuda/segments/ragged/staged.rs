@@ -4,7 +4,7 @@
 //! end of the last segment that fits: those of long ones between them, too, which nobody uses. So neighbouring
 //! short segments are one stretch, or a few.
 
-use super::{Code, SHORT_STAGED};
+use super::code::{Code, SHORT_STAGED};
 use crate::core::linear::{self, Linear};
 use crate::core::{NodeId, Op};
 use crate::error::Result;

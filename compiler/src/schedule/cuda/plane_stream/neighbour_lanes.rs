@@ -1,12 +1,13 @@
-//! Columns beside a thread's own in tiles in shared memory, by shuffles.
+//! Reads of the columns of neighbouring lanes by shuffles of the warp, which avoid the bank conflicts of reads from the
+//! tile in shared memory.
 
 use crate::core::NodeId;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::lower::{Lower, named as bind};
 
-/// How columns beside a thread's own come from the lanes beside: a tile's banks would serve four lanes at a time.
-pub struct Beside {
+/// How a thread gets the columns beside its own from the neighbouring lanes: a tile's banks would serve four lanes at a time.
+pub struct NeighbourLanes {
     /// The columns of a thread.
     pub v: i64,
     /// Whether the thread has the first and the last columns, beyond which its own are read; nothing if reads go on
@@ -14,10 +15,10 @@ pub struct Beside {
     edges: Option<[Expr; 2]>,
 }
 
-impl Beside {
+impl NeighbourLanes {
     /// Returns the value for loads without tiles, whose elements no lanes exchange.
-    pub fn of_memory(v: i64) -> Beside {
-        Beside { v, edges: None }
+    pub fn of_memory(v: i64) -> NeighbourLanes {
+        NeighbourLanes { v, edges: None }
     }
 
     pub fn of(
@@ -25,7 +26,7 @@ impl Beside {
         (column, columns): (Expr, NodeId),
         (v, wrapped): (i64, bool),
         out: &mut Vec<Stmt>,
-    ) -> Beside {
+    ) -> NeighbourLanes {
         let mut edges = None;
         if !wrapped {
             let last = l.launch.host(columns).minus(Expr::int(v));
@@ -33,7 +34,7 @@ impl Beside {
             let is_first = bind(l, "isfirst", is_first, out);
             edges = Some([is_first, bind(l, "islast", Expr::binary(BinaryOp::Ge, column, last), out)]);
         }
-        Beside { v, edges }
+        NeighbourLanes { v, edges }
     }
 
     /// Whether the lanes beside have a column.

@@ -1,4 +1,5 @@
-//! The planes that arrive for a step, in shared memory: from memory some turns ahead, from the step before one turn.
+//! Buffers in shared memory for the planes that the next step reads. Planes of the input are copied asynchronously some
+//! iterations of the loop over planes ahead; planes that a step computes are written one iteration ahead.
 
 use super::PlaneStepsParams;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -11,23 +12,23 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 
 /// The planes of each state.
-pub struct Arrivals {
-    pub areas: Vec<Mem>,
+pub struct PlaneBuffers {
+    pub buffers: Vec<Mem>,
     /// The index of the first element of the plane that has arrived last.
-    pub at: Reg,
+    pub newest: Reg,
 }
 
-impl Arrivals {
+impl PlaneBuffers {
     /// Declares so many planes of each state.
-    pub fn of(l: &mut Lower, params: &PlaneStepsParams, depth: i64, out: &mut Vec<Stmt>) -> Arrivals {
-        let mut areas = Vec::new();
+    pub fn of(l: &mut Lower, params: &PlaneStepsParams, depth: i64, out: &mut Vec<Stmt>) -> PlaneBuffers {
+        let mut buffers = Vec::new();
         for (array, _) in &params.states {
             let ty = l.launch.g.ty(*array).elem;
-            areas.push(l.k.share("plane", ty, (depth * params.plane_len()) as u32));
+            buffers.push(l.k.share("plane", ty, (depth * params.plane_len()) as u32));
         }
-        let at = l.k.reg("arrival", Ty::I32);
-        out.push(Stmt::Var(at, int32(0)));
-        Arrivals { areas, at }
+        let newest = l.k.reg("arrival", Ty::I32);
+        out.push(Stmt::Var(newest, int32(0)));
+        PlaneBuffers { buffers, newest }
     }
 }
 
@@ -64,7 +65,7 @@ impl Copies {
         let [planes, rows] = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
         let mut pieces = Vec::new();
         for r in 0..tiling.thread_rows {
-            let row = there(plus(position.vars[1].1.clone(), r), &rows, params.wrapped[1]);
+            let row = clamped_or_wrapped(plus(position.vars[1].1.clone(), r), &rows, params.wrapped[1]);
             let row = bind(l, "from", row, out);
             for (state, (array, _)) in params.states.iter().enumerate() {
                 let (from, ty) = (l.launch.input(*array), l.launch.g.ty(*array).elem);
@@ -85,18 +86,18 @@ impl Copies {
     pub fn copy(
         &self,
         l: &mut Lower,
-        to: &Arrivals,
+        to: &PlaneBuffers,
         (plane, place): (&Expr, &Expr),
         tiling: PlaneTiling,
         out: &mut Vec<Stmt>,
     ) {
-        let plane = bind(l, "ahead", there(plane.clone(), &self.planes, self.is_wrapped), out);
+        let plane = bind(l, "ahead", clamped_or_wrapped(plane.clone(), &self.planes, self.is_wrapped), out);
         let own = bind(l, "to", self.own.clone().plus(place.clone()), out);
         for piece in &self.pieces {
             let index = plane.clone().times(piece.stride.clone()).plus(piece.at.clone());
             out.push(Stmt::CopyAsync {
                 bytes: piece.bytes,
-                to: to.areas[piece.state],
+                to: to.buffers[piece.state],
                 at: offset(own.clone(), piece.row * tiling.block_columns),
                 from: piece.from,
                 index,
@@ -113,7 +114,7 @@ pub fn own_place(tiling: PlaneTiling) -> Expr {
 }
 
 /// The index of what is loaded for an index that may be out of bounds: at the edge, or at the other end.
-fn there(i: Expr, n: &Expr, is_wrapped: bool) -> Expr {
+fn clamped_or_wrapped(i: Expr, n: &Expr, is_wrapped: bool) -> Expr {
     let i = if is_wrapped { other_end(i, n) } else { i };
     Expr::binary(BinaryOp::Max, i.min(n.clone().minus(Expr::int(1))), Expr::int(0))
 }

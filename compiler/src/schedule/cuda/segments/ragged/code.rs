@@ -1,0 +1,53 @@
+//! What the code of a block of segments knows.
+
+use super::ended::Ended;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::schedule::cuda::elements::store_single;
+use crate::schedule::cuda::segments::job::Job;
+use crate::schedule::lower::Lower;
+use crate::schedule::reduction::bound;
+
+/// The most elements of a segment that a lane reduces if they come by way of shared memory.
+pub const SHORT_STAGED: i64 = 64;
+
+/// What the code of a block of segments knows.
+pub struct Code<'a> {
+    pub job: &'a Job<'a>,
+    pub lane: Expr,
+    pub ended: Option<Ended>,
+}
+
+impl Code<'_> {
+    /// Returns whether a segment may have elements, if some are known to have none.
+    pub(super) fn may_have_some(
+        &self,
+        l: &mut Lower,
+        segment: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Option<Expr>> {
+        let Some(ended) = &self.ended else { return Ok(None) };
+        let vars = [(self.job.s.index, segment.clone())];
+        let value = l.in_block(|l| l.region(&vars, &[ended.condition], segment, out))?.remove(0);
+        Ok(Some(bound(l, "some", value, out)))
+    }
+
+    /// Stores the elements of a segment: `store` does, or else it is one of those without elements.
+    pub(super) fn store_ended(
+        &self,
+        l: &mut Lower,
+        (segment, some): (&Expr, Option<&Expr>),
+        store: Vec<Stmt>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (Some(ended), Some(some)) = (&self.ended, some) else {
+            out.extend(store);
+            return Ok(());
+        };
+        let (vars, mut others) = ([(self.job.s.index, segment.clone())], Vec::new());
+        let values = l.in_block(|l| l.region(&vars, &ended.others, segment, &mut others))?;
+        store_single(l, &self.job.items, values, segment, &mut others);
+        out.push(Stmt::If(some.clone(), store, others));
+        Ok(())
+    }
+}
