@@ -63,6 +63,26 @@ fn runs_are_the_same_everywhere() {
     interp::run(&f, &[vector(&own), vector(&[1.0f32])]).expect_err("two lengths");
 }
 
+/// A run's length is data, and a run that is read by itself is the only one that is asked for: its loop is not one of
+/// the whole function.
+#[test]
+fn one_run_is_read() {
+    let first = |keys: VExp<i32>, x: VExp<f32>| {
+        let (_, sums) = keys.reduce_by_key(x, 0.25, |a, b| a + b);
+        let sums = sums.filled(-9.0);
+        (sums.at(0), sums.at(1) * 2.0)
+    };
+    let f = lower(["keys", "x"], ["first", "second"], first);
+    for lengths in [&[3, 1][..], &[1, 1, 1], &[2, 40, 1, 130, 1, 1, 9], &[40]] {
+        let own = keys(lengths);
+        everywhere(&f, &[vector(&own), vector(&numbers(own.len()))]);
+    }
+    let f = lower(["x", "offsets"], ["second"], |x: VExp<f32>, offsets: VExp<i64>| {
+        x.segmented_reduce(offsets, 0.0, |a, b| a + b).at(1)
+    });
+    everywhere(&f, &[vector(&numbers(100)), vector(&[0i64, 3, 90, 100])]);
+}
+
 #[test]
 fn all_ways_to_reduce_groups_have_the_same_bits() {
     let f = |keys: VExp<i64>, x: VExp<f32>, n: SExp<i64>| {

@@ -26,6 +26,7 @@
 use crate::budget;
 use crate::core::equations::Equations;
 use crate::core::guarded::prove_guarded;
+use crate::core::host::HostScalars;
 use crate::core::index_space::indices;
 use crate::core::linear;
 use crate::core::postponed::{self, Opened, Postponed};
@@ -125,6 +126,9 @@ struct Fuse {
     as_written: HashSet<NodeId>,
     /// The opened bodies of these.
     opened: HashMap<NodeId, Opened>,
+    /// What the host can compute, and the nodes that need no length which it cannot.
+    hosts: HostScalars,
+    of_known_length: HashSet<NodeId>,
 }
 
 impl Fuse {
@@ -176,7 +180,7 @@ impl Fuse {
         match op {
             Op::Len(x, axis) => extent(g, x, axis),
             Op::At(x, index) => self.at(g, x, index),
-            Op::Elem(x, index) => self.element(g, x, &index, true),
+            Op::Elem(x, index) => self.single(g, x, &index, true),
             Op::Reduce { join, init, src, which } => {
                 let src = self.sequence(g, src);
                 let made = g.add(Op::Reduce { join, init, src, which });
@@ -280,9 +284,38 @@ impl Fuse {
         });
         let tests: Vec<NodeId> = tests.collect();
         let inside = tests.into_iter().reduce(|a, b| g.add(Op::Binary(BinaryOp::And, a, b)));
-        let value = self.element(g, x, &index, false);
+        let value = self.single(g, x, &index, false);
         let zero = g.lit(Lit::zero(g.ty(x).elem));
         simplify(g, Op::Select(inside.expect("an index an axis"), value, zero))
+    }
+
+    /// Does what [`Fuse::element`] does. At indices that depend on nothing, a loop of the element whose length data
+    /// decide would be one of the whole function, for which there is no launch: then the array is stored.
+    fn single(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
+        let value = self.element(g, x, index, proven);
+        if g.is_stored(x) || !index.iter().all(|i| g.is_closed(*i)) || !self.needs_length_of_data(g, value) {
+            return value;
+        }
+        let elements = self.generate(g, x);
+        match kept_records::stored(g, elements) {
+            Some(stored) => self.element(g, stored, index, proven),
+            None => value,
+        }
+    }
+
+    /// Returns whether a value needs an array whose length only the device knows.
+    fn needs_length_of_data(&mut self, g: &Graph, value: NodeId) -> bool {
+        let known = |n| self.of_known_length.contains(&n) || g.is_stored(n);
+        let reached: Vec<NodeId> = g.reachable_until([value], known);
+        let mut is_host = |n: &NodeId| !g.is_closed(*n) || self.hosts.is_host(g, *n);
+        let needs = reached.iter().any(|n| match g.op(*n) {
+            Op::Generate(extents, _) => !extents.iter().all(&mut is_host),
+            _ => false,
+        });
+        if !needs {
+            self.of_known_length.extend(reached);
+        }
+        needs
     }
 
     /// Returns the element of `x` at these indices. If `proven`, they are inside, so reads need no

@@ -195,7 +195,7 @@ fn allowed(name: &str) -> u32 {
         n if n.contains("bordered_0_chain") => 448,
         // known spills, not mended yet: rows that stay in registers while one of their passes may leave
         // records, whose slow path is written out for each element; quotients that may divide by zero
-        n if n.contains("grad_0_rows") || n.contains("about_mean_0_rows") => 1024,
+        n if n.contains("grad_0_rows") || n.contains("about_mean_0_rows") => 1152,
         n if n.contains("div_dot_col_0_short") || n.contains("smoothed_0_chain") => 320,
         n if n.contains("product_1_any") => 96,
         // rows of any strides that are divided by their deviations; nine loads of bytes at once, on sm_80 only

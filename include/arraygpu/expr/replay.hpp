@@ -6,8 +6,6 @@
 #include <arraygpu/expr/lift.hpp>
 #include <arraygpu/expr/program.hpp>
 
-#include <set>
-
 namespace arraygpu {
 namespace detail {
 
@@ -71,7 +69,7 @@ private:
     }
     void parameters() {
         std::size_t arrays = 0, scalars = 0;
-        for (std::size_t i = 0; i < most_results; ++i) names_.insert(name_of_result(i));
+        for (std::size_t i = 0; i < most_results; ++i) names_.push_back(name_of_result(i));
         for (const parameter &p : key_.parameters()) {
             const std::string name = unused(p.name ? std::string(p.name) : p.rank ? "v" + std::to_string(arrays) : "s" + std::to_string(scalars));
             (p.rank ? arrays : scalars) += 1;
@@ -84,7 +82,14 @@ private:
     /// The name, or else name_2, name_3 ..: of two operands with one name, and of operands that are named as results are.
     std::string unused(const std::string &wanted) {
         std::string name = wanted;
-        for (int n = 2; !names_.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+        const auto is_used = [this](const std::string &one) {
+            for (const std::string &other : names_) {
+                if (other == one) return true;
+            }
+            return false;
+        };
+        for (int n = 2; is_used(name); ++n) name = wanted + "_" + std::to_string(n);
+        names_.push_back(name);
         return name;
     }
     std::uint8_t byte() { return *at_++; }
@@ -386,7 +391,7 @@ private:
     const encoder &key_;
     const std::uint8_t *at_;
     std::vector<agpu_node> parameters_;
-    std::set<std::string> names_;
+    std::vector<std::string> names_;
     agpu_builder *builder_;
     lifting elements_;
     agpu_type type_ = AGPU_F32;
