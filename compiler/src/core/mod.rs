@@ -47,6 +47,7 @@ pub mod sequence;
 pub mod simplify;
 mod stencil_hint;
 pub mod term;
+pub mod total_reads;
 pub mod tuples;
 pub mod unrolled;
 pub mod verify;

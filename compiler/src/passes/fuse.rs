@@ -32,7 +32,8 @@ use crate::core::linear;
 use crate::core::postponed::{self, Opened, Postponed};
 use crate::core::prove::prove;
 use crate::core::simplify::{extent, extents, simplify};
-use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, Var, rewrite::rewrite_from};
+use crate::core::total_reads::{opened, total};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, ScanPart, rewrite::rewrite_from};
 use crate::core::{kept_records, panels, recompute, tuples};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -384,50 +385,4 @@ impl Fuse {
         self.elements.insert(key, e);
         e
     }
-}
-
-/// Returns the body of a `generate` or a `map`. Its reads are proven for the index space only.
-fn opened(g: &mut Graph, lambda: Lambda, args: &[NodeId], proven: bool) -> NodeId {
-    let lambda = if proven { lambda } else { total(g, &lambda) };
-    g.open(&lambda, args)
-}
-
-/// Returns the lambda with total reads where they depend on the parameters.
-fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
-    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
-    g.lambda(&types, |g, i| {
-        let body = g.open(lambda, i);
-        let vars: Vec<Var> = i.iter().flat_map(|i| g.node(*i).free.iter().copied()).collect();
-        total_reads(g, body, &vars, &mut HashMap::default())
-    })
-}
-
-/// Replaces `elem` by `at` if an index depends on one of the variables.
-fn total_reads(g: &mut Graph, n: NodeId, vars: &[Var], memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
-    let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| vars.contains(v));
-    if !depends(g, n) || matches!(g.op(n), Op::Var(..)) {
-        return n;
-    }
-    if let Some(m) = memo.get(&n) {
-        return *m;
-    }
-    let op = g.op(n).clone();
-    let before = g.set_loc(g.node(n).loc.clone());
-    let operands: Vec<_> = op.operands().map(|o| total_reads(g, o, vars, memo)).collect();
-    let lambda = op.lambda().map(|l| {
-        let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
-        g.lambda(&types, |g, v| {
-            let body = g.open(l, v);
-            total_reads(g, body, vars, memo)
-        })
-    });
-    let out = match op.with(&operands, lambda) {
-        Op::Elem(x, index) if index.iter().any(|i| depends(g, *i)) => g.add(Op::At(x, index)),
-        op => g.add(op),
-    };
-    g.set_loc(before);
-    let (bound, once) = (g.node(n).bound, g.node(n).once);
-    g.keep_marks(bound, once, out);
-    memo.insert(n, out);
-    out
 }
