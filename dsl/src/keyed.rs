@@ -32,7 +32,8 @@ impl<K: Elem> VExp<K> {
     /// be associative and commutative up to rounding. It stands outside of closures.
     ///
     /// Cost: that of [`VExp::filter`] for the keys, and that of [`VExp::segmented_reduce`] of the runs, without the
-    /// launch that stores lengths; the last launch stores the values behind the last run, and reads nothing for these.
+    /// launch that stores lengths; the last launch stores the values behind the last run, and reads nothing for
+    /// these.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

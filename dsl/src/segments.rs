@@ -28,8 +28,8 @@ impl<T: Item> VExp<T> {
     /// Cost: a launch that stores the lengths, one that finds the tiles of 2048 elements of longer segments, one that
     /// reduces these tiles, one that joins the tiles of each segment, and one that reduces the segments of up to 2048
     /// elements. On a GPU a warp reduces a tile or a segment; where there are many segments, each lane one of up to
-    /// 64 elements, which the warp has loaded side by side. Elements that may leave records, and arrays with strides, take a thread for each
-    /// tile or segment. A segment has at most 2^33 elements.
+    /// 64 elements, which the warp has loaded side by side. Elements that may leave records, and arrays with strides,
+    /// take a thread for each tile or segment. A segment has at most 2^33 elements.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -104,8 +104,8 @@ pub fn share_of_today<T>(list: Vec<T>, parts: usize) -> Vec<T> {
     list.into_iter().enumerate().filter(|(i, _)| i % parts == day % parts).map(|(_, x)| x).collect()
 }
 
-/// As `load`, for the highest level that this machine can run, and optimised less: the C compiler takes most of the time
-/// of these tests.
+/// As `load`, for the highest level that this machine can run, and optimised less: the C compiler takes most of the
+/// time of these tests.
 pub fn load_highest(compiled: &Compiled) -> Loaded {
     let all = Level::here();
     build(compiled, &all[all.len() - 1..], compiler().quick()).remove(0)

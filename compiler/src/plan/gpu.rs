@@ -108,8 +108,8 @@ pub enum Grid {
     /// the columns'; both extents and the number of inner indices are rounded up to 8 pieces. The next variant in the
     /// list, whose grid is `Packed`, is launched behind this one.
     Packs(u32),
-    /// A block computes `rows` by `columns` results, as those of a plane, of operands in scratch. Launched only behind
-    /// a variant whose grid is `Packs`.
+    /// A block computes `rows` by `columns` results, as those of a plane, of operands in scratch. Launched only
+    /// behind a variant whose grid is `Packs`.
     Packed { rows: u32, columns: u32 },
     /// A block computes this many of the 128 tree columns of a tile of 2048 segments, for every place in a
     /// segment, into scratch: [tile][part][place]. The next variant in the list, whose grid is `Joins`, is

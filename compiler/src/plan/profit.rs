@@ -32,7 +32,8 @@ const WORDS: [&str; 8] = ["blocks", "most", "shortest", "rows", "columns", "tall
 
 impl Display for Profit {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (word, limit) in WORDS.iter().zip(self.limits()) {
+        let mut profit = *self;
+        for (word, limit) in WORDS.iter().zip(profit.limits()) {
             if let Some(n) = limit {
                 write!(f, " {word} {n}")?;
             }
@@ -42,37 +43,19 @@ impl Display for Profit {
 }
 
 impl Profit {
-    fn limits(&self) -> [Option<u32>; 8] {
-        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns, .. } = *self;
-        let Profit { min_rows, min_columns, min_busy, .. } = *self;
+    /// Returns all limits, in the order of the words.
+    fn limits(&mut self) -> [&mut Option<u32>; 8] {
+        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns, .. } = self;
+        let Profit { min_rows, min_columns, min_busy, .. } = self;
         [min_blocks, max_blocks, min_inner_length, max_rows, max_columns, min_rows, min_columns, min_busy]
     }
 
     pub(super) fn parse(c: &mut Cursor) -> Result<Profit> {
-        let mut limits = [None; 8];
-        for (word, limit) in WORDS.iter().zip(&mut limits) {
+        let mut profit = Profit::default();
+        for (word, limit) in WORDS.iter().zip(profit.limits()) {
             *limit = if c.eat(word) { Some(c.u32()?) } else { None };
         }
-        let [
-            min_blocks,
-            max_blocks,
-            min_inner_length,
-            max_rows,
-            max_columns,
-            min_rows,
-            min_columns,
-            min_busy,
-        ] = limits;
-        Ok(Profit {
-            min_blocks,
-            max_blocks,
-            min_inner_length,
-            max_rows,
-            max_columns,
-            min_rows,
-            min_columns,
-            min_busy,
-        })
+        Ok(profit)
     }
 }
 

@@ -49,9 +49,9 @@ pub(super) fn last_readers(
 }
 
 impl Scheduler<'_> {
-    /// Tries to replace the launches from group `first` on by one launch. Returns the number of the last group that it
-    /// replaces, and its kind. `enclosing` is the alternative that replaces group `first` already. Where its columns are
-    /// too long for registers, some of its groups may still share a launch of kind `StoredColumns`.
+    /// Tries to replace the launches from group `first` on by one launch. Returns the number of the last group that
+    /// it replaces, and its kind. `enclosing` is the alternative that replaces group `first` already. Where its
+    /// columns are too long for registers, some of its groups may still share a launch of kind `StoredColumns`.
     pub(super) fn alternative(
         &mut self,
         first: usize,

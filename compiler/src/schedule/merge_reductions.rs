@@ -1,5 +1,5 @@
-//! Merges reductions of tuples that differ only in the order of the terms of their index sums, so that one loop computes
-//! all their components. They differ because the terms of a sum are ordered by the numbers of their nodes.
+//! Merges reductions of tuples that differ only in the order of the terms of their index sums, so that one loop
+//! computes all their components. They differ because the terms of a sum are ordered by the numbers of their nodes.
 //!
 //! ```text
 //! reduce 1 (f) over generate n (%k) { elem %x, %s + %k }, reduce 2 (f) over generate n (%k) { elem %x, %k + %s }
@@ -16,7 +16,8 @@ use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// Returns `bodies` with each such reduction among `nested` replaced by a component of the first one that is equal to it.
+/// Returns `bodies` with each such reduction among `nested` replaced by a component of the first one that is equal to
+/// it.
 pub fn merged(l: &mut LaunchContext, bodies: Vec<NodeId>, nested: &[NodeId]) -> Vec<NodeId> {
     let mut same: HashMap<NodeId, NodeId> = HashMap::default();
     for (at, n) in nested.iter().enumerate() {

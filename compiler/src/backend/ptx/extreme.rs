@@ -7,7 +7,8 @@ use crate::scalar::{BinaryOp, Ty};
 
 impl<'a> Emitter<'a> {
     /// Takes the first operand if it is a NaN or beyond the second one, and else the second, which then includes all
-    /// its NaNs. Where both are zeros, the second has the sign of the extreme: the operation on signs changes no other.
+    /// its NaNs. Where both are zeros, the second has the sign of the extreme: the operation on signs changes no
+    /// other.
     pub fn extreme(&mut self, dest: Operand<'a>, op: BinaryOp, x: Operand<'a>, y: Operand<'a>) {
         let [x, y] = [x, y].map(|v| self.in_register(Ty::F64, v));
         let [x_low, x_high, y_low, y_high, high] = [(); 5].map(|()| self.regs.fresh(Ty::U32));
@@ -35,7 +36,8 @@ mod tests {
     use crate::scalar::{BinaryOp, Lit, eval::eval_binary};
     use std::collections::HashMap;
 
-    /// Runs instructions that compute an extreme, whose operands are the first numbers of 64 bits that they take apart.
+    /// Runs instructions that compute an extreme, whose operands are the first numbers of 64 bits that they take
+    /// apart.
     fn run(ptx: &[&str], operands: [f64; 2]) -> f64 {
         let mut operands = operands.map(f64::to_bits).into_iter();
         let mut regs: HashMap<&str, u64> = HashMap::new();

@@ -114,14 +114,21 @@ pub(super) struct Cell<'k> {
 }
 
 impl<'k> Cell<'k> {
+    /// Returns the last write if the thread has not seen it.
+    fn unseen_write(&self, clocks: &Clocks, thread: u32) -> Option<Access<'k>> {
+        self.write.filter(|w| !clocks.has_seen(thread, w.epoch))
+    }
+
+    /// Returns a write or an update that the thread has not seen.
+    fn unseen_change(&self, clocks: &Clocks, thread: u32) -> Option<Access<'k>> {
+        self.unseen_write(clocks, thread).or_else(|| self.updates.first_unseen(clocks, thread))
+    }
+
     /// Records a read. Returns the write that races with it, if any.
     pub fn read(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<Access<'k>> {
         let thread = new.epoch.thread;
-        if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
-            return Some(w);
-        }
-        if let Some(update) = self.updates.first_unseen(clocks, thread) {
-            return Some(update);
+        if let Some(change) = self.unseen_change(clocks, thread) {
+            return Some(change);
         }
         if !self.reads.replace(clocks, new) {
             self.reads.record(new);
@@ -132,11 +139,8 @@ impl<'k> Cell<'k> {
     /// Records a write. Returns the access that races with it, if any, and whether that is a write.
     pub fn write(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
         let thread = new.epoch.thread;
-        if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
-            return Some((w, true));
-        }
-        if let Some(update) = self.updates.first_unseen(clocks, thread) {
-            return Some((update, true));
+        if let Some(change) = self.unseen_change(clocks, thread) {
+            return Some((change, true));
         }
         let racing = self.reads.first_unseen(clocks, thread);
         if racing.is_none() {
@@ -149,8 +153,8 @@ impl<'k> Cell<'k> {
     /// Records that a value is joined. Returns the access that races with it, if any, and whether that is a write.
     pub fn update(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
         let thread = new.epoch.thread;
-        if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
-            return Some((w, true));
+        if let Some(write) = self.unseen_write(clocks, thread) {
+            return Some((write, true));
         }
         if let Some(read) = self.reads.first_unseen(clocks, thread) {
             return Some((read, false));

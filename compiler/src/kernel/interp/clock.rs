@@ -81,7 +81,8 @@ impl Clocks {
         thread == e.thread || seen()
     }
 
-    /// Returns those of some lanes of a warp, whose first thread is `warp`, of which the thread has not seen an epoch.
+    /// Returns those of some lanes of a warp, whose first thread is `warp`, of which the thread has not seen an
+    /// epoch.
     pub fn unseen(&self, thread: u32, warp: u32, lanes: u32, step: u32) -> u32 {
         let own = if thread / WARP * WARP == warp { 1 << (thread % WARP) } else { 0 };
         let others = lanes & !own;

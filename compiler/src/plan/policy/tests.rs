@@ -47,8 +47,8 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
     assert!(gpu::parse(&text.replace("99328", &(MAX_SHARED_ANYWHERE + 1).to_string())).is_err());
 }
 
-/// Returns which variant of a kernel an H100 runs for a launch over these extents, whose elements are segments of that
-/// length.
+/// Returns which variant of a kernel an H100 runs for a launch over these extents, whose elements are segments of
+/// that length.
 fn chosen(text: &str, extents: &[u64], inner_length: u64) -> Option<usize> {
     let kernel = &gpu::parse(text).unwrap()[0];
     assert_eq!(kernel.to_string().trim(), text);

@@ -1,5 +1,5 @@
-//! Buffers in shared memory for the planes that the next step reads. Planes of the input are copied asynchronously some
-//! iterations of the loop over planes ahead; planes that a step computes are written one iteration ahead.
+//! Buffers in shared memory for the planes that the next step reads. Planes of the input are copied asynchronously
+//! some iterations of the loop over planes ahead; planes that a step computes are written one iteration ahead.
 
 use super::PlaneStepsParams;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

@@ -1,12 +1,13 @@
-//! Reads of the columns of neighbouring lanes by shuffles of the warp, which avoid the bank conflicts of reads from the
-//! tile in shared memory.
+//! Reads of the columns of neighbouring lanes by shuffles of the warp, which avoid the bank conflicts of reads from
+//! the tile in shared memory.
 
 use crate::core::NodeId;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::lower::{Lower, named as bind};
 
-/// How a thread gets the columns beside its own from the neighbouring lanes: a tile's banks would serve four lanes at a time.
+/// How a thread gets the columns beside its own from the neighbouring lanes: a tile's banks would serve four lanes at
+/// a time.
 pub struct NeighbourLanes {
     /// The columns of a thread.
     pub v: i64,

@@ -37,8 +37,8 @@ use ended::Ended;
 use staged::Places;
 use std::ops::Range;
 
-/// The most elements of a segment that a lane loads by itself and reduces: a warp waits for all lines of memory that its
-/// lanes touch.
+/// The most elements of a segment that a lane loads by itself and reduces: a warp waits for all lines of memory that
+/// its lanes touch.
 const SHORT: i64 = 32;
 
 /// The elements that a lane loads before it joins them: a power of two.
@@ -247,8 +247,8 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Assigns the reductions of a segment of a few elements at most, given the first values of its columns: these join as a
-    /// counter counts.
+    /// Assigns the reductions of a segment of a few elements at most, given the first values of its columns: these
+    /// join as a counter counts.
     fn in_counter(
         &self,
         l: &mut Lower,
