@@ -179,6 +179,10 @@ impl Machine {
                     )
                 }
                 _ if operands[0].starts_with("%n") && parts[0] == "mov" => {}
+                "mov" if line.contains('{') => {
+                    self.code.push(line.into());
+                    self.halves_of_64(&operands);
+                }
                 _ => {
                     self.code.push(line.into());
                     let value = self.instruction(&parts, &operands);
@@ -209,6 +213,22 @@ impl Machine {
         self.regs.insert(operands[0].into(), held);
     }
 
+    /// `mov.b64 {low, high}, x` and `mov.b64 x, {low, high}`.
+    fn halves_of_64(&mut self, operands: &[&str]) {
+        let names = [0, 1, 2].map(|i| operands[i].trim_matches(['{', '}']));
+        if operands[0].starts_with('{') {
+            let whole = self.operand(names[2], Ty::U64).term;
+            for (name, bits) in [(names[0], "31 0"), (names[1], "63 32")] {
+                let half = self.script.define(Ty::U32, &format!("((_ extract {bits}) {whole})"));
+                self.regs.insert(name.into(), half);
+            }
+        } else {
+            let [low, high] = [names[1], names[2]].map(|name| self.operand(name, Ty::U32).term);
+            let whole = self.script.define(Ty::U64, &format!("(concat {high} {low})"));
+            self.regs.insert(names[0].into(), whole);
+        }
+    }
+
     /// An operand, as an instruction of the type takes it.
     fn operand(&mut self, text: &str, ty: Ty) -> Value {
         let known = |l: Lit| literal(l);
@@ -230,7 +250,11 @@ impl Machine {
             let bits = u64::from_str_radix(hex, 16).expect("hexadecimal");
             return known(Lit { ty, bits });
         }
-        let number: i128 = text.parse().unwrap_or_else(|_| panic!("{text} is not known"));
+        let number = match text.strip_prefix("0x") {
+            Some(hex) => i128::from_str_radix(hex, 16),
+            None => text.parse(),
+        };
+        let number = number.unwrap_or_else(|_| panic!("{text} is not known"));
         let mask = if ty.size() == 8 { u64::MAX } else { (1 << (8 * ty.size())) - 1 };
         known(Lit { ty, bits: number as u64 & mask })
     }
