@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the
-//! identity, once for all batches. Deviations of rows whose columns all have as many elements are joined without their
-//! counts, which are the same, so that nothing is divided in the loops. Rows of several tiles are reduced one at a time (`nested`).
+//! identity, once for all batches. Deviations of rows whose columns all have as many elements are joined without
+//! their counts, which are the same, so that nothing is divided in the loops. Rows of several tiles are reduced one
+//! at a time (`nested`).
 
 use super::column_tree::{load, number_of, pair, store};
 use super::element_loop::each;
