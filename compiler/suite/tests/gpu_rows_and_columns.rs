@@ -69,6 +69,36 @@ const CENTRED: &str = "func @f(%a: [[T]], %u: [T], %v: [T]) -> (t: [T], top: [T]
   return %t, %top
 }";
 
+/// Two vectors along the rows, and a row of another matrix.
+const VECTORS: &str = "func @f(%a: [[T]], %b: [[T]], %u: [T], %v: [T]) -> (y: [T]) {
+  %m = len %a
+  %n = len %a axis 1
+  %0 = len %u
+  require same %n, %0 \"columns: a, u\"
+  %1 = len %v
+  require same %n, %1 \"columns: a, v\"
+  %2 = len %b axis 1
+  require same %n, %2 \"columns: a, b\"
+  %t = generate %m (%i: i64) {
+    %row = generate %n (%j: i64) { %x = elem %a, %i, %j %y = elem %b, 0i64, %j %z = add %x, %y yield %z }
+    %d = dot from 0T over %row, %u
+    yield %d
+  }
+  %y = generate %n (%j: i64) {
+    %w = elem %v, %j
+    %c = generate %m (%i: i64) {
+      %x = elem %a, %i, %j
+      %e = elem %t, %i
+      %y = sub %x, %e
+      %z = mul %y, %w
+      yield %z
+    }
+    %d = reduce (%x: T, %y: T) from 1T over %c { %z = add %x, %y yield %z }
+    yield %d
+  }
+  return %y
+}";
+
 /// Calls the function by every variant that fits. Returns the entries that went over rows and columns.
 fn check(c: &Compiled, args: &[Value], is_long: bool, what: &str) -> Vec<String> {
     let wanted = interp::run(&c.functions[0].fused, args).unwrap_or_else(|e| panic!("{what}: {e}")).results;
@@ -193,4 +223,40 @@ fn special_numbers() {
     let zeros = |n: usize| vec![Lit::f32(-0.0); n];
     let args = [Value::Array(vec![140, 4], zeros(560)), Value::Vector(zeros(4))];
     assert!(!check(&c, &args, false, "zeros").is_empty());
+}
+
+/// Counts the loads of an array before the loop over rows, and in it.
+fn loads(c: &Compiled, entry: &str, array: &str) -> [usize; 2] {
+    let code = c.kernels[0].gpu_variants().iter().find(|code| code.launch.entry == entry).expect(entry);
+    let text = code.kernel.to_string();
+    let (before, inside) = text.rsplit_once(" seq %").expect("a loop over rows");
+    [before, inside].map(|part| part.matches(&format!("= {array}[")).count())
+}
+
+/// What all rows have in common is loaded once, where registers suffice for it, and all bits are the same.
+#[test]
+fn vectors_in_registers() {
+    let atax = compiled(ATAX, Ty::F32);
+    for (longest, wanted) in [(256, [0, 8]), (512, [4, 0]), (1024, [8, 0]), (2048, [16, 0]), (8192, [16, 0])]
+    {
+        assert_eq!(loads(&atax, &format!("f_0_both_{longest}"), "a_x"), wanted, "{longest}");
+    }
+    let mut rng = Rng::new(4);
+    for (ty, of_all, of_each) in [(Ty::F32, "512", "1024"), (Ty::I32, "512", "2048")] {
+        let c = compiled(VECTORS, ty);
+        for array in ["a_b", "a_u", "a_v"] {
+            let [before, inside] = loads(&c, &format!("f_0_both_{of_all}"), array);
+            assert!(before == 4 && inside == 0, "{array}: {before}, {inside}");
+            let [before, inside] = loads(&c, &format!("f_0_both_{of_each}"), array);
+            assert!(before == 0 && inside > 0, "{array}: {before}, {inside}");
+        }
+        for (m, n) in [(0, 512), (1, 300), (35, 512), (130, 260), (9, 1024)] {
+            let args = [&[m, n][..], &[1, n], &[n], &[n]].map(|e| numbers(ty, e, &mut rng));
+            let kept = check(&c, &args, m * n > 5000, &format!("{m} by {n} of {ty}"));
+            assert!(
+                m == 0 || n > 512 || kept.iter().any(|e| e == "f_0_both_512"),
+                "{m} by {n} of {ty}: {kept:?}"
+            );
+        }
+    }
 }

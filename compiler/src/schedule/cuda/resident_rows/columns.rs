@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! for each tree column of these warps:
+//!   load what all rows have in common, such as a vector
 //!   for its 16 rows:   load the row;  t = its reductions;  column[j] = step(column[j], element (row, j))
 //! join the tree columns of the block in shared memory  ->  scratch  ->  the second kernel (`parts.rs`)
 //! ```
@@ -11,7 +12,7 @@
 //! The cost is that of reading the matrix once, and between 1/128 and 1/32 of it to and from scratch.
 
 use super::mapping::{Group, ResidentRowsParams};
-use super::row::{Repeated, Row};
+use super::row::{Common, Repeated, Row};
 use super::{first_of_warp, groups};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
@@ -26,6 +27,12 @@ use crate::schedule::reduction::{Reduction, each_accumulator};
 
 /// Threads of a block.
 pub(super) const THREADS: u32 = 256;
+/// The registers of a thread if a multiprocessor has two blocks.
+const MOST_REGISTERS: i64 = 128;
+/// The registers of a thread beside elements and accumulators: more if they have several words.
+const OTHER_REGISTERS: i64 = 32;
+const OTHER_REGISTERS_OF_WORDS: i64 = 44;
+
 /// How rows and columns are mapped to a block.
 #[derive(Clone, Copy)]
 pub struct ColumnsParams {
@@ -35,6 +42,8 @@ pub struct ColumnsParams {
     pub each: u32,
     /// Whether an element of a row takes several words.
     pub is_wide: bool,
+    /// The words of a thread for rows and for the accumulators of columns.
+    pub words: i64,
 }
 
 impl ColumnsParams {
@@ -62,6 +71,14 @@ impl ColumnsParams {
     pub fn min_resident_blocks(&self) -> u32 {
         let of_words = if self.row.elements_per_lane() > 8 { 2 } else { 4 };
         if self.is_wide { of_words / 2 } else { of_words }
+    }
+
+    /// Returns the words of a thread that are left for elements that all rows have in common, so that a
+    /// multiprocessor has registers for two blocks.
+    fn words_left(&self) -> i64 {
+        let of_thread = MOST_REGISTERS * 2 / i64::from(self.min_resident_blocks().max(2));
+        let others = if self.is_wide { OTHER_REGISTERS_OF_WORDS } else { OTHER_REGISTERS };
+        of_thread - others - self.words
     }
 }
 
@@ -141,12 +158,14 @@ impl Block<'_> {
         let at_once = self.p.row.each;
         let passes = left.plus(Expr::int(at_once - 1));
         let passes = Expr::binary(BinaryOp::Shr, passes, Expr::int(at_once.trailing_zeros().into()));
+        let facts = &self.facts.rows;
+        let of_columns = self.reductions.iter().flat_map(|r| r.elements(l.launch, facts.segment)).collect();
+        let common = Common::load(l, facts, of_columns, &self.groups, self.p.words_left(), out)?;
         let k = l.k.reg("k", Ty::I64);
         let mut body = Vec::new();
         let number = start.plus(to_i64(self.row.clone()));
         let number = number.plus(Expr::Reg(k).times(Expr::int(at_once * COLUMNS)));
         let number = bind(l, "number", number, &mut body);
-        let facts = &self.facts.rows;
         let first_warp = self.row.clone().times(int32(self.p.row.warps as i32));
         let repeated = Repeated { first_warp, warps: THREADS / WARP };
         let mut rows = Vec::new();
@@ -154,7 +173,7 @@ impl Block<'_> {
             let number = number.clone().plus(Expr::int(u * COLUMNS));
             let at = (&self.lane, &self.warp);
             let row = Row::begin(l, facts, &self.p.row, (number, &self.n), at, &mut body)?;
-            rows.push(row.repeated(repeated.clone()));
+            rows.push(row.repeated(repeated.clone()).with_common(common.clone()));
         }
         for (stage, of) in facts.stages.iter().enumerate() {
             for row in &mut rows {

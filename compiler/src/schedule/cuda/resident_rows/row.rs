@@ -1,6 +1,7 @@
 //! One row in registers: its loads, reductions and stores.
 
 mod add;
+mod common;
 mod reduce;
 mod staged;
 
@@ -17,7 +18,11 @@ use crate::schedule::element::canonical;
 use crate::schedule::facts::{ResidentSegments, RowArray, Stage};
 use crate::schedule::lower::{Loaded, Lower, named as bind};
 use crate::schedule::segments::neighbours;
+pub(super) use common::Common;
 use rustc_hash::FxHashSet as HashSet;
+
+/// An array that is read at elements of the row, and the indices before that of the element.
+type Array = (NodeId, Vec<NodeId>);
 
 /// A row of this lane.
 pub(super) struct Row<'a> {
@@ -35,7 +40,7 @@ pub(super) struct Row<'a> {
     vars: Vec<(NodeId, Expr)>,
     /// The elements in registers, and the arrays of which all are.
     loaded: Loaded,
-    arrays: HashSet<(NodeId, Vec<NodeId>)>,
+    arrays: HashSet<Array>,
     /// Where the warps take one row after another.
     repeated: Option<Repeated>,
 }
@@ -211,7 +216,7 @@ impl<'a> Row<'a> {
     }
 
     /// Writes code in which the elements of groups that `nodes` read are in registers, also those that other
-    /// rows read as well: these are loaded where they are needed.
+    /// rows read as well: these are loaded where they are needed, unless they are in registers for all rows.
     fn with_groups<T>(
         &self,
         l: &mut Lower,
@@ -222,17 +227,8 @@ impl<'a> Row<'a> {
     ) -> Result<T> {
         l.with_loaded(self.loaded.clone(), |l| {
             for (x, outer) in neighbours(l.launch, nodes, self.rows.element) {
-                if !self.is_shared(l, &outer) {
-                    continue;
-                }
-                let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
-                for g in groups {
-                    let at = l.element_address(mem, &outer, g.first.1.clone(), &self.vars, out)?;
-                    let regs: Vec<Reg> = g.indices.iter().map(|_| l.k.reg("x", ty)).collect();
-                    access::load(l, mem, regs.clone(), at, out);
-                    for (index, r) in g.indices.iter().zip(regs) {
-                        l.note_loaded(x, &outer, *index, Expr::Reg(r));
-                    }
+                if self.is_shared(l, &outer) && !self.arrays.contains(&(x, outer.clone())) {
+                    load_groups(l, (x, &outer), groups, &self.vars, out)?;
                 }
             }
             code(l, out)
@@ -287,4 +283,24 @@ impl<'a> Row<'a> {
         self.keep(each.concat().into_iter().zip(computed), &kept);
         Ok(())
     }
+}
+
+/// Loads the elements of groups of an array. Lanes beyond the row load its last ones.
+fn load_groups(
+    l: &mut Lower,
+    (x, outer): (NodeId, &[NodeId]),
+    groups: &[Group],
+    vars: &[(NodeId, Expr)],
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
+    for g in groups {
+        let at = l.element_address(mem, outer, g.first.1.clone(), vars, out)?;
+        let regs: Vec<Reg> = g.indices.iter().map(|_| l.k.reg("x", ty)).collect();
+        access::load(l, mem, regs.clone(), at, out);
+        for (index, r) in g.indices.iter().zip(regs) {
+            l.note_loaded(x, outer, *index, Expr::Reg(r));
+        }
+    }
+    Ok(())
 }

@@ -210,13 +210,13 @@ pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<
         let at_once = (at_once / of_row.max(1)).max(1);
         let of_warps = ResidentRowsParams::of_warps(tile_rows, columns, warps);
         let row = ResidentRowsParams { each: at_once, v, ..of_warps };
-        let params = ColumnsParams { row, each, is_wide: of_row > 1 };
         let elements = row.elements_per_lane();
         let shared = u32::try_from(i64::from(columns::THREADS) * elements * bytes).unwrap_or(u32::MAX);
-        let (of_rows, min_inner_length) = (at_once * of_row, Some(SHORTEST));
-        if elements * (of_rows + of_columns) > MOST_WORDS_OF_COLUMNS || shared > MOST_SHARED {
+        let (words, min_inner_length) = (elements * (at_once * of_row + of_columns), Some(SHORTEST));
+        if words > MOST_WORDS_OF_COLUMNS || shared > MOST_SHARED {
             continue;
         }
+        let params = ColumnsParams { row, each, is_wide: of_row > 1, words };
         let longest = row.longest();
         let guards = Guards {
             longest: Some(longest),
