@@ -316,7 +316,7 @@ public:
         std::swap(handle_, other.handle_);
         return *this;
     }
-    /// Vectors may outlive their context.
+    /// Vectors may outlive their context: they are read, written and freed then, but not cloned, and make no new vectors.
     ~context() { static_cast<void>(agpu_context_free(handle_)); }
 
     int threads() const {

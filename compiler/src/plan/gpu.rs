@@ -2,7 +2,7 @@
 //! Text form: `docs/ir.md`.
 //!
 //! The runtime launches the first variant of a kernel whose conditions hold. The last variant has
-//! no conditions.
+//! no conditions, but in kernels that run instead of others (`Step::Instead`).
 
 mod squares;
 #[cfg(test)]
@@ -119,8 +119,7 @@ pub enum Grid {
     /// whose grid is `Parts`.
     Joins(u32),
     /// A block fills this many of the bins of all parts, which are segments. The next variant in the list, whose
-    /// grid is
-    /// `Shares`, is launched behind this one.
+    /// grid is `Shares`, is launched behind this one.
     Fills(u32),
     /// Blocks share the elements of a part: as many as it has times this number of bins. Launched only behind a
     /// variant whose grid is `Fills`.
