@@ -28,15 +28,14 @@ mod collect;
 
 use super::along::Along;
 use super::element::opened;
-use super::facts::{ResidentSegments, RowValue, Stage};
+use super::facts::{ResidentSegments, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
 use super::{error_records, segments};
-use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::{Graph, NodeId, Op};
-use crate::scalar::Ty;
 use collect::Collected;
+pub(super) use collect::recomputed;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
@@ -86,46 +85,6 @@ pub fn joined(g: &Graph, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Opti
     let all = chain.iter().flat_map(|fused| fused.items.iter().map(move |it| (fused, it)));
     let items = all.filter(is_stored).map(|(_, it)| it.clone()).collect();
     Some(FusedGroup { domain, sequential: false, iteration: None, items })
-}
-
-/// Returns an array that reads none of the arrays that the chain stores before, whose elements it
-/// computes instead. `written` are these arrays, and for each the same without such reads.
-pub(super) fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeId {
-    let (extents, lambda) = match g.op(array).clone() {
-        Op::Generate(extents, lambda) if !written.is_empty() => (extents, lambda),
-        Op::Materialize(x) => return recomputed(g, x, written),
-        _ => return array,
-    };
-    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
-    let lambda = g.lambda(&types, |g, index| {
-        let body = g.open(&lambda, index);
-        let element = &mut |g: &mut Graph, n| {
-            let computed = match g.op(n).clone() {
-                Op::Elem(x, at) => written.get(&x).map(|x| opened(g, *x, &at)),
-                _ => None,
-            };
-            Found::of(g, n, computed)
-        };
-        replaced_by(g, body, element, &mut |g, op| g.add(op), &mut HashMap::default())
-    });
-    g.add(Op::Generate(extents, lambda))
-}
-
-/// Returns the values of the row `outer` of the items of a group, whose arrays are `nodes`. Those of the
-/// items `stored` are stored.
-fn values(
-    g: &mut Graph,
-    fused: &FusedGroup,
-    nodes: &[NodeId],
-    outer: &[NodeId],
-    stored: &[Item],
-) -> Vec<RowValue> {
-    let of_item = |(it, node): (&Item, &NodeId)| RowValue {
-        read: g.add(Op::Elem(it.node, outer.to_vec())),
-        value: opened(g, *node, outer),
-        stored: stored.contains(it).then(|| it.clone()),
-    };
-    fused.items.iter().zip(nodes).map(of_item).collect()
 }
 
 impl LaunchContext<'_, '_> {

@@ -330,6 +330,8 @@ pub fn unloading() {
         ok(unsafe { agpu_invoke(module, 0, &call, args.as_ptr(), 3) });
     };
     let mut pinned = None;
+    // each context has a module of this library, too, which reads error records
+    let loaded = || fake.counts().modules - 2;
     for _ in 0..2 {
         let (first, module) = load();
         // SAFETY: a package has no code that runs when it is loaded.
@@ -338,14 +340,14 @@ pub fn unloading() {
         assert_eq!(module, same);
         gather(module, context, null_mut(), &here);
         gather(module, other, null_mut(), &there);
-        assert_eq!(fake.counts().modules, 2);
+        assert_eq!(loaded(), 2);
         unload(first);
         drop(linked);
-        assert_eq!(fake.counts().modules, 2);
+        assert_eq!(loaded(), 2);
         gather(module, context, stream, &here);
         gather(module, other, null_mut(), &there);
         unload(second);
-        assert_eq!(fake.counts().modules, 0);
+        assert_eq!(loaded(), 0);
         assert!(here.1.get() == x && there.1.get() == x);
         wait(context);
         wait(other);
@@ -358,10 +360,10 @@ pub fn unloading() {
     std::fs::remove_file(&library).unwrap();
     gather(module, other, null_mut(), &there);
     unload(first);
-    assert_eq!(fake.counts().modules, 1);
+    assert_eq!(loaded(), 1);
     drop((here, there));
     free(other);
-    assert_eq!(fake.counts().modules, 0);
+    assert_eq!(fake.counts().modules, 1);
     drop(linked);
     free(context);
     done();

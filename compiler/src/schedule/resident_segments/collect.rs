@@ -1,14 +1,14 @@
 //! What a launch computes of a row where it keeps the rows of a chain of groups, collected group by group.
 
-use super::{recomputed, values};
+use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::index_space::indices;
-use crate::core::{NodeId, Op};
+use crate::core::{Graph, NodeId, Op};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::Ty;
 use crate::schedule::along::Along;
 use crate::schedule::cpu::resident_columns;
 use crate::schedule::element::opened;
-use crate::schedule::facts::{Accesses, ResidentSegments, RowArray, Stage};
+use crate::schedule::facts::{Accesses, ResidentSegments, RowArray, RowValue, Stage};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::{needed_reductions, segments, work};
@@ -211,4 +211,44 @@ impl<'a> Collected<'a> {
         let kept = ResidentSegments { along, segment, outer, element, length, stages, in_memory, recording };
         Some((kept, self.shares))
     }
+}
+
+/// Returns an array that reads none of the arrays that the chain stores before, whose elements it
+/// computes instead. `written` are these arrays, and for each the same without such reads.
+pub fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeId {
+    let (extents, lambda) = match g.op(array).clone() {
+        Op::Generate(extents, lambda) if !written.is_empty() => (extents, lambda),
+        Op::Materialize(x) => return recomputed(g, x, written),
+        _ => return array,
+    };
+    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+    let lambda = g.lambda(&types, |g, index| {
+        let body = g.open(&lambda, index);
+        let element = &mut |g: &mut Graph, n| {
+            let computed = match g.op(n).clone() {
+                Op::Elem(x, at) => written.get(&x).map(|x| opened(g, *x, &at)),
+                _ => None,
+            };
+            Found::of(g, n, computed)
+        };
+        replaced_by(g, body, element, &mut |g, op| g.add(op), &mut HashMap::default())
+    });
+    g.add(Op::Generate(extents, lambda))
+}
+
+/// Returns the values of the row `outer` of the items of a group, whose arrays are `nodes`. Those of the
+/// items `stored` are stored.
+fn values(
+    g: &mut Graph,
+    fused: &FusedGroup,
+    nodes: &[NodeId],
+    outer: &[NodeId],
+    stored: &[Item],
+) -> Vec<RowValue> {
+    let of_item = |(it, node): (&Item, &NodeId)| RowValue {
+        read: g.add(Op::Elem(it.node, outer.to_vec())),
+        value: opened(g, *node, outer),
+        stored: stored.contains(it).then(|| it.clone()),
+    };
+    fused.items.iter().zip(nodes).map(of_item).collect()
 }
