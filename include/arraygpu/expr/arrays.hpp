@@ -133,7 +133,7 @@ template <class T, int Rank, class A> expr<T, Rank> reduction(op code, const A &
 
 } // namespace detail
 
-/// The number of elements, known on the host.
+/// The number of elements, as far as the host knows it: of an array whose length is computed with it SIZE_MAX.
 template <class A, detail::if_array<A> = 0> std::size_t size(const A &a) { return a.size(); }
 
 /// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
