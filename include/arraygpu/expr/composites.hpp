@@ -83,9 +83,6 @@ template <class O> std::array<node_ptr, 1> offsets_of_segments(const O &offsets)
                   "the offsets of segments are a vector of std::int64_t: write cast<std::int64_t>(offsets)");
     return {operand<O>::node(offsets)};
 }
-struct plus {
-    template <class A, class B> auto operator()(const A &a, const B &b) const { return a + b; }
-};
 
 } // namespace detail
 

@@ -7,8 +7,6 @@
 namespace arraygpu {
 namespace detail {
 
-/// The type in which halves are computed.
-template <class T> using wide_type = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
 template <class A> using wide_elements = wide_type<element_type<A>>;
 
 template <class U, class A> auto as(const A &a) {

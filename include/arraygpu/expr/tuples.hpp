@@ -105,23 +105,26 @@ template <lines Which, class X, class I, class F> auto reduce_along(const X &x, 
     return each.collected(reduced<elements_of<X>>(at, std::move(all), init, f));
 }
 
+/// map of arrays, and tuples of them, of one rank: f takes an element of each.
+template <class F, class... A> auto mapped_elements(F &f, place at, const A &...a) {
+    using E = std::tuple<elements_of<A>...>;
+    constexpr std::size_t count = parts<E>::count;
+    const trace inside;
+    std::array<node_ptr, 2 * count + 1> operands;
+    node_ptr *next = operands.data();
+    (joint<A>::arrays(a, next, at), ...);
+    const E elements = parts<E>::variables(next);
+    using R = std::decay_t<decltype(std::apply(f, elements))>;
+    gives_values<R>();
+    if constexpr (!std::is_void_v<R>)
+        return closed<joint<std::tuple<A...>>::rank>(op::map, operands.data(), std::uint32_t(operands.size()), std::apply(f, elements), at, [](node_ptr made) { return made; });
+}
+
 } // namespace detail
 
 /// map of arrays among which are some of complex numbers or structs: f takes expr<std::complex<T>>, expr<S> for their elements.
 template <class F, class... A, std::enable_if_t<(detail::is_compound<A> || ...) && (detail::joint<A>::is && ...), int> = 0> auto map(F &&f, const A &...a) {
-    using E = std::tuple<typename detail::joint<A>::elements...>;
-    constexpr std::size_t count = detail::parts<E>::count;
-    constexpr int rank = detail::joint<std::tuple<A...>>::rank;
-    const detail::trace inside;
-    std::array<detail::node_ptr, 2 * count + 1> operands;
-    detail::node_ptr *next = operands.data();
-    (detail::joint<A>::arrays(a, next, {}), ...);
-    const E elements = detail::parts<E>::variables(next);
-    using R = std::decay_t<decltype(std::apply(f, elements))>;
-    detail::gives_values<R>();
-    if constexpr (!std::is_void_v<R>)
-        return detail::closed<rank>(detail::op::map, operands.data(), std::uint32_t(operands.size()), std::apply(f, elements), {},
-                                    [](detail::node_ptr made) { return made; });
+    return detail::mapped_elements(f, {}, a...);
 }
 
 /// reduce of the tuples of the elements of arrays of one shape: f takes two tuples and gives one. It is associative and commutative, up to
