@@ -46,7 +46,7 @@
 //! runs of keys, `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` the same of
 //! tuples, `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
 //! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`, `matrix.rs`,
-//! `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs` complex numbers,
+//! `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs` and `complex_lines.rs` complex numbers,
 //! `update.rs` arrays with a part replaced, `iterate.rs` and `iterate_forms.rs` repeated steps, `stage.rs` values
 //! that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples and functions. `lower/` turns nodes into
 //! core IR, `package.rs` collects functions, `cli.rs` is the command line, `eval.rs` and `values.rs` run a function
@@ -59,6 +59,7 @@ mod bits;
 mod choice;
 mod cli;
 mod complex;
+mod complex_lines;
 mod composite;
 mod elem;
 mod element_loop;

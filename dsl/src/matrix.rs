@@ -2,7 +2,7 @@
 //! [`crate::array`], [`crate::axis`] and [`crate::reduce`].
 
 use crate::axis::{over_parts, over_parts_of, read, slice, spread};
-use crate::elem::Num;
+use crate::elem::{Elem, Num};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::item::Item;
 use crate::node::{self, NodeRef, Op, make};
@@ -63,7 +63,9 @@ macro_rules! by_parts {
                 let part = |x: &[NodeRef]| reduce::reduce(at, stringify!($reduce), init, x, f);
                 of_nodes(&over_parts_of(at, stringify!($reduce), &nodes_of(self), &$axes, part))
             }
+        )* }
 
+        impl<T: Elem> $handle<T> { $(
             #[doc = concat!("[`", stringify!($part), "::sum`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.

@@ -232,6 +232,11 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
         "tuples_of_planes",
         Reader::Vector(|t, _| (t, t).reduce_planes((0.0, 1.0), |(a, b), (c, d)| (a + c, b.min(d))).1),
     ),
+    (
+        "complex_sums_of_planes",
+        Reader::Vector(|t, p| t.zip_with(p.t, |re, im| complex(re, im)).sum_planes().norm_sqr()),
+    ),
+    ("complex_sums_of_cols", Reader::Matrix(|t, _| t.map(|re| complex(re, 1.0)).sum_cols().im)),
     ("variance_rows3", Reader::Matrix(|t, _| t.variance_rows(0))),
     ("log_sum_exp_rows3", Reader::Matrix(|t, _| t.log_sum_exp_rows())),
     ("softmax_rows3", Reader::Tensor(|t, _| t.softmax_rows())),

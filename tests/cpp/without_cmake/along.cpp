@@ -15,20 +15,17 @@ template <class E, class B> static bool gives(const E &e, const B &b) { return e
         const auto want = along::lines(x);                                                                                        \
         CHECK(gives(map_##lines([](auto part) { return max(abs(part)); }, x), want.most));                                        \
         CHECK(gives(reduce_##lines(x, 0.5f, [](auto a, auto b) { return a + b; }), want.reduced));                                \
-        CHECK(gives(sum_##lines(x), want.sum) && gives(mean_##lines(x), want.mean));                                              \
-        CHECK(gives(cast<float>(mean_##lines(cast<half>(x))), want.halves));                                                      \
+        CHECK(gives(sum_##lines(x), want.sum) && gives(cast<float>(mean_##lines(cast<half>(x))), want.halves));                   \
         const auto extremes = along::extremes_of_##lines(x);                                                                      \
         const auto [least, greatest] = eval(minmax_##lines(x));                                                                   \
         CHECK(equal(least, extremes.least) && equal(greatest, extremes.greatest));                                                \
-        CHECK(gives(argmin_##lines(x), extremes.at) && gives(argmax_##lines(x), along::place_in_##lines(x)));                     \
+        CHECK(gives(argmin_##lines(x), extremes.at) && gives(argmax_##lines(-x), extremes.at));                                   \
         const auto moments = along::moments_of_##lines(x);                                                                        \
         CHECK(gives(variance_##lines(x, 1), moments.variance) && gives(stddev_##lines(x), moments.deviation));                    \
         CHECK(gives(norm_##lines(x), moments.norm) && gives(log_sum_exp_##lines(x), moments.logs));                               \
         const auto shapes = along::shapes_of_##lines(x);                                                                          \
         CHECK(gives(softmax_##lines(x), shapes.softmax) && gives(normalise_##lines(x), shapes.unit));                             \
-        CHECK(gives(cast<float>(softmax_##lines(cast<half>(x))), shapes.halves));                                                 \
-        const auto scans = along::scans_of_##lines(x);                                                                            \
-        CHECK(gives(inclusive_scan_##lines(x, 0.25f), scans.scan) && gives(exclusive_scan_##lines(x, 0.25f), scans.before));      \
+        CHECK(gives(inclusive_scan_##lines(x, 0.25f), shapes.scan));                                                              \
     }
 
 int main() {
