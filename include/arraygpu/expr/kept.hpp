@@ -92,8 +92,9 @@ template <class T> auto runs_among(const filtered<expr<T>> &from, place at) {
 /// Those of the kept elements for which another condition holds, which is not computed of what is left out.
 template <class E, class F> auto filter(const filtered<E> &from, F &&condition, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto which = arraygpu::map(condition, from, file, line);
-    static_assert(std::is_same_v<std::decay_t<decltype(which)>, filtered<expr<bool>>>, "the condition of a filter is a truth value: compare the numbers");
-    return std::get<0>(detail::kept_among(from, which.in_order(), {file, line}));
+    constexpr bool is_condition = std::is_same_v<std::decay_t<decltype(which)>, filtered<expr<bool>>>;
+    static_assert(is_condition, "the condition of a filter is a truth value: compare the numbers");
+    if constexpr (is_condition) return std::get<0>(detail::kept_among(from, which.in_order(), {file, line}));
 }
 /// The first element of each run of equal ones among the kept elements, as unique() of a vector finds them.
 template <class T> auto unique(const filtered<expr<T>> &from, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
