@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The files of the language with words of arrays and elements.
-const FILES: [&str; 27] = [
+const FILES: [&str; 28] = [
     "vector",
     "matrix",
     "array",
@@ -28,6 +28,7 @@ const FILES: [&str; 27] = [
     "stage",
     "product",
     "tuples",
+    "tuple_lines",
     "sliced",
     "element_loop",
     "choice",

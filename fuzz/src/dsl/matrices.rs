@@ -237,6 +237,24 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
         Reader::Vector(|t, p| t.zip_with(p.t, |re, im| complex(re, im)).sum_planes().norm_sqr()),
     ),
     ("complex_sums_of_cols", Reader::Matrix(|t, _| t.map(|re| complex(re, 1.0)).sum_cols().im)),
+    (
+        "scans_of_tuples",
+        Reader::Tensor(|t, p| {
+            let add = |(a, b): (SExp<f32>, SExp<f32>), (c, d): (SExp<f32>, SExp<f32>)| (a + c, b.max(d));
+            let (rows, cols) =
+                ((t, t).scan_rows((0.0, p.s), add), (t, t).scan_cols_exclusive((p.s, 0.0), add));
+            (rows.0, cols.1).scan_planes((0.0, 0.0), add).0
+        }),
+    ),
+    (
+        "exclusive_scans_of_tuples",
+        Reader::Tensor(|t, p| {
+            let add = |(a, b): (SExp<f32>, SExp<f32>), (c, d): (SExp<f32>, SExp<f32>)| (a + c, b.min(d));
+            let (rows, cols) =
+                ((t, t).scan_rows_exclusive((0.0, p.s), add), (t, t).scan_cols((p.s, 0.0), add));
+            (rows.1, cols.0).scan_planes_exclusive((0.0, 0.0), add).1
+        }),
+    ),
     ("variance_rows3", Reader::Matrix(|t, _| t.variance_rows(0))),
     ("log_sum_exp_rows3", Reader::Matrix(|t, _| t.log_sum_exp_rows())),
     ("softmax_rows3", Reader::Tensor(|t, _| t.softmax_rows())),
