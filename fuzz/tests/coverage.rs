@@ -73,6 +73,7 @@ fn the_tables_are_complete() {
         "stage",
         "product",
         "tuples",
+        "tuple_lines",
         "iterate_forms",
         "sliced",
         "element_loop",

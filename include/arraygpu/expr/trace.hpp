@@ -8,6 +8,9 @@
 namespace arraygpu {
 namespace detail {
 
+struct plus {
+    template <class A, class B> auto operator()(const A &a, const B &b) const { return a + b; }
+};
 template <class T> expr<T, 0> variable() { return expr<T, 0>(make_variable(type_of<T>::value)); }
 
 /// The result of a traced function as an element: its type, and its node.
