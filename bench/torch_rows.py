@@ -3,7 +3,7 @@
     python3 torch_rows.py LIBRARY PACKAGE [NAME ..] > rows.jsonl
 
 LIBRARY is libarraygpu, PACKAGE the library of `rows-gen`. `copy_ms` is a device copy of as many bytes as the function must move, and each call
-takes another of several arrays, so that none is in the L2 cache. Results are compared with PyTorch's, and two calls with each other bit by bit.
+takes another of several arrays, so that none is in the L2 cache. `device_ms` is of calls in a graph, without the host's part. Results are compared with PyTorch's, and two calls with each other bit by bit.
 Without arguments only PyTorch's rows are printed.
 """
 
@@ -13,7 +13,7 @@ import sys
 
 import torch
 import torch.nn.functional as F
-from torch_ours import Ours, timed
+from torch_ours import Ours, replayed, timed
 
 torch.manual_seed(1)
 DEV = "cuda"
@@ -86,6 +86,7 @@ def main():
         if ours:
             run = ours.function(f"rows_{name}")
             row["ours_ms"] = round(timed(lambda i: run(xs[i % count], outs[i % count])), 4)
+            row["device_ms"] = round(replayed(lambda i: run(xs[i % count], outs[i % count])), 4)
             first = run(xs[0], outs[0]).clone()
             row["same_bits"] = bool((run(xs[0], outs[1]).view(torch.uint8) == first.view(torch.uint8)).all())
             row["difference"] = float((first - f(xs[0].double())).abs().max())

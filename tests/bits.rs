@@ -6,7 +6,7 @@ mod common;
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
-use arraygpu_compiler::scalar::Lit;
+use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_suite::{operators, rng::Rng, semantics::statements, values};
 use common::{Layout, compile, context, load, load_highest, shapes, share_of_today};
 
@@ -122,6 +122,39 @@ fn reductions_at_every_edge() {
                     let called = l.call(0, c, &args, &shapes(&expected), Layout::Contiguous);
                     assert_eq!(called.results, expected, "{ty}, n = {n}, {}", l.level);
                 }
+            }
+        }
+    }
+}
+
+/// Deviations of rows of every kind of length, in f32 and f64: columns that all have as many elements, and others.
+#[test]
+fn deviations_of_rows() {
+    let text = "func @d(%x: [[f32]], %y: [[f64]]) -> (d: [f32], e: [f64]) {
+  %m = len %x
+  %0 = len %y
+  require same %m, %0 \"rows: x, y\"
+  %n = len %x axis 1
+  %1 = len %y axis 1
+  require same %n, %1 \"columns: x, y\"
+  %2 = generate %m (%i: i64) { %row = pick %x at %i %s = squared_deviations from 0f32 over %row yield %s }
+  %3 = generate %m (%i: i64) { %row = pick %y at %i %s = squared_deviations from 1f64 over %row yield %s }
+  return %2, %3
+}
+";
+    let f = parse::parse(text).unwrap().remove(0);
+    let loaded = load(&compile(vec![f.clone()]));
+    let numbers = |ty: Ty, n: i64, k: i64| {
+        let of = |at: i64| Lit::float(ty, (at * 37 % 113 - at % 7) as f64 / 3.0);
+        Value::Array(vec![n, k], (0..n * k).map(of).collect())
+    };
+    for k in [0, 1, 2, 3, 4, 16, 31, 32, 60, 64, 96, 127, 128, 129, 256, 300, 384, 2048, 2049] {
+        for n in [1, 37, 1100 / (k + 1) + 2] {
+            let args = [numbers(Ty::F32, n, k), numbers(Ty::F64, n, k)];
+            let expected = interp::run(&f, &args).unwrap().results;
+            for l in &loaded {
+                let called = l.call(0, context(1), &args, &shapes(&expected), Layout::Contiguous);
+                assert_eq!(called.results, expected, "{n} rows of {k}, {}", l.level);
             }
         }
     }

@@ -13,18 +13,17 @@ use arraygpu_compiler::plan::policy::{Layout, Scratch, Space};
 use arraygpu_compiler::plan::tuning::Choice;
 
 impl Call<'_> {
-    /// Decides one launch: appends its kernels, with their code loaded, to `kernels`, and returns
-    /// the scratch that they share.
+    /// Decides one launch, of whose variants `number` runs: appends its kernels, with their code loaded, to
+    /// `kernels`, and returns the scratch that they share.
     pub(super) fn decide(
         &self,
         l: &Launch,
-        each: i64,
+        number: usize,
         ws: &Workspace,
         kernels: &mut Vec<Running>,
     ) -> Result<Scratch> {
         let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
-        let (number, _) = self.variant(l, &space, each, ws)?;
         let kernel = self.images.kernel(l.kernel)?;
         let decision = kernel.decide(number, &space, self.gpu.device.policy());
         for k in decision.kernels() {

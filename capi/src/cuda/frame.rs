@@ -26,33 +26,34 @@ pub(crate) struct Frame {
     pub lacks_variant: Cell<bool>,
 }
 
-/// The launches of a call that are decided, in the order in which they are queued.
+/// What is decided of a call, in the order in which it is queued.
 #[derive(Default)]
 pub(super) struct Decided {
-    pub(super) launches: Vec<Prepared>,
+    pub(super) steps: Vec<Prepared>,
     /// The kernels of all launches.
     pub(super) kernels: Vec<Running>,
 }
 
 impl Decided {
-    /// The numbers of launches and of kernels so far.
+    /// The numbers of steps and of kernels so far.
     pub(super) fn len(&self) -> (usize, usize) {
-        (self.launches.len(), self.kernels.len())
+        (self.steps.len(), self.kernels.len())
     }
 
-    /// Forgets what was decided after there were so many launches and kernels.
-    pub(super) fn truncate(&mut self, (launches, kernels): (usize, usize)) {
-        self.launches.truncate(launches);
+    /// Forgets what was decided after there were so many steps and kernels.
+    pub(super) fn truncate(&mut self, (steps, kernels): (usize, usize)) {
+        self.steps.truncate(steps);
         self.kernels.truncate(kernels);
     }
 }
 
-/// A launch of the plan: the range of its kernels in [`Decided::kernels`], and the scratch that
-/// they share.
+/// A decided step of the plan.
 #[derive(Clone, Copy)]
-pub(super) struct Prepared {
-    pub(super) kernels: (usize, usize),
-    pub(super) scratch: Scratch,
+pub(super) enum Prepared {
+    /// A launch: the range of its kernels in [`Decided::kernels`], and the scratch that they share.
+    Launch { kernels: (usize, usize), scratch: Scratch },
+    /// Whether a launch runs instead of the steps behind it.
+    Instead(bool),
 }
 
 /// One variant with its grid and its loaded code.

@@ -5,7 +5,7 @@ use super::choice::space;
 use super::copy;
 use super::frame::{Decided, Prepared, Running};
 use super::table::lock;
-use crate::error::Result;
+use crate::error::{INTERNAL, Result, fail};
 use crate::log::log;
 use crate::places::{place_of, scalar};
 use crate::repeat;
@@ -81,7 +81,7 @@ impl Call<'_> {
     /// so that everything that can fail does so before anything is written.
     pub(super) fn prepare(&self, ws: &mut Workspace) -> Result<LaunchMemory> {
         let mut decided = std::mem::take(&mut ws.frame.decided);
-        decided.launches.clear();
+        decided.steps.clear();
         decided.kernels.clear();
         let mut needs = Needs::default();
         let done = self.decide_all(&self.entry.plan.steps, 1, ws, &mut needs, &mut decided);
@@ -116,20 +116,22 @@ impl Call<'_> {
             match step {
                 Step::Alloc(_) | Step::Free(_) => {}
                 Step::Launch(l) => {
-                    let first = decided.kernels.len();
-                    let scratch = self.decide(l, each, ws, &mut decided.kernels)?;
-                    needs.scratch = needs.scratch.max(scratch.bytes(&l.scratch));
-                    needs.counters = needs.counters.max(scratch.counters);
-                    let kernels = (first, decided.kernels.len());
-                    decided.launches.push(Prepared { kernels, scratch });
+                    let mut room = [0; RANKS];
+                    let (number, _) = self.variant(l, &space(l, ws, &mut room)?, each, ws)?;
+                    self.decide_one(l, number, ws, needs, decided)?;
                 }
-                Step::Instead(_) => match self.instead(step, &steps[at..], ws)? {
-                    true => {
-                        self.decide_all(&steps[at..=at], each, ws, needs, decided)?;
-                        at += step.inside();
-                    }
-                    false => at += 1,
-                },
+                Step::Instead(_) => {
+                    let Some(Step::Launch(l)) = steps.get(at) else { continue };
+                    let number = self.instead(l, ws)?;
+                    decided.steps.push(Prepared::Instead(number.is_some()));
+                    at += match number {
+                        Some(number) => {
+                            self.decide_one(l, number, ws, needs, decided)?;
+                            step.inside()
+                        }
+                        None => 1,
+                    };
+                }
                 Step::Repeat(r @ Repeat { check: Some(check), .. }) => {
                     let until = self.until(r, *check, &steps[at..], ws)?;
                     at += r.inside();
@@ -160,22 +162,41 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Decides launches behind all others, and returns the number of the first one.
+    /// Decides a launch, of whose variants `number` runs.
+    fn decide_one(
+        &self,
+        l: &Launch,
+        number: usize,
+        ws: &Workspace,
+        needs: &mut Needs,
+        decided: &mut Decided,
+    ) -> Result<()> {
+        let first = decided.kernels.len();
+        let scratch = self.decide(l, number, ws, &mut decided.kernels)?;
+        needs.scratch = needs.scratch.max(scratch.bytes(&l.scratch));
+        needs.counters = needs.counters.max(scratch.counters);
+        let kernels = (first, decided.kernels.len());
+        decided.steps.push(Prepared::Launch { kernels, scratch });
+        Ok(())
+    }
+
+    /// Decides steps behind all others, and returns the number of the first one.
     pub(super) fn decide_now(&self, steps: &[Step], ws: &mut Workspace) -> Result<usize> {
         let mut decided = std::mem::take(&mut ws.frame.decided);
-        let first = decided.launches.len();
+        let first = decided.steps.len();
         let done = self.decide_all(steps, 1, ws, &mut Needs::default(), &mut decided);
         ws.frame.decided = decided;
         done.map(|()| first)
     }
 
-    /// Whether the first of `steps` runs instead of those behind it.
-    pub(super) fn instead(&self, step: &Step, steps: &[Step], ws: &Workspace) -> Result<bool> {
-        let (Step::Instead(_), Some(Step::Launch(l))) = (step, steps.first()) else { return Ok(false) };
+    /// Returns the number of the variant of a launch that runs instead of the steps behind it, if one does.
+    fn instead(&self, l: &Launch, ws: &Workspace) -> Result<Option<usize>> {
         let mut room = [0; RANKS];
         let space = space(l, ws, &mut room)?;
-        let others = matches!(self.measured(l, &space), Some(Choice::Others));
-        Ok(!others && self.find(l, &space, 1, ws)?.is_some())
+        match self.measured(l, &space) {
+            Some(Choice::Others) => Ok(None),
+            _ => self.find(l, &space, 1, ws),
+        }
     }
 
     /// Returns how an iteration runs: by a variant that makes several steps at once, if one fits
@@ -218,8 +239,8 @@ impl Call<'_> {
         Ok(each)
     }
 
-    /// Queues the call's launch of that number. `steps` is the number of steps of an iteration, if
-    /// the launch can make several.
+    /// Queues a launch, the decided step of that number. `steps` is the number of steps of an iteration, if the
+    /// launch can make several.
     pub(super) fn launch(
         &self,
         l: &Launch,
@@ -228,7 +249,9 @@ impl Call<'_> {
         memory: &LaunchMemory,
         ws: &mut Workspace,
     ) -> Result<()> {
-        let Prepared { kernels: (first, end), scratch } = ws.frame.decided.launches[number];
+        let Prepared::Launch { kernels: (first, end), scratch } = ws.frame.decided.steps[number] else {
+            fail!(INTERNAL, "{}: step {number} was decided as no launch", l.name);
+        };
         // what one kernel leaves in the scratch for the next one must not be written over by another thread's launch
         let shares = ws.frame.decided.kernels[first..end].iter().any(|kernel| kernel.span.is_some());
         let _alone = shares.then(|| lock(&self.stream.scratch_launches));

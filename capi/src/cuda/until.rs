@@ -44,7 +44,7 @@ pub(super) struct Plan<'s> {
     states: Until,
 }
 
-/// The first decided launches of the check and of the body.
+/// The first decided steps of the check and of the body.
 #[derive(Clone, Copy, Default)]
 struct Starts {
     check: usize,
@@ -89,9 +89,9 @@ impl Call<'_> {
         let mut starts = [Starts::default(); DIFFERENT_TURNS];
         for (run, start) in (0..=runs).zip(&mut starts) {
             p.states.bind(&self.entry.plan, p.r, run, &mut ws.spans);
-            start.check = decided.launches.len();
+            start.check = decided.steps.len();
             self.decide_all(stops, 1, ws, needs, decided)?;
-            start.body = decided.launches.len();
+            start.body = decided.steps.len();
             if run < runs {
                 self.decide_all(body, p.each, ws, needs, decided)?;
             }

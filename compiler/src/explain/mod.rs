@@ -175,14 +175,14 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
         records: records::layouts(f, plan, &options.records),
         checks: checks(&units),
         temporaries: temporaries(plan, &mut units.scopes[0].formulas),
-        alternatives: alternatives(c, &units),
+        alternatives: alternatives(c, &units, &sizes),
         kernels,
         warnings,
     })
 }
 
-/// Returns the launches that run instead of others.
-fn alternatives(c: &Compiled, units: &Units) -> Vec<Alternative> {
+/// Returns the launches that run instead of others, each with its kernels where one of its variants serves these sizes.
+fn alternatives(c: &Compiled, units: &Units, sizes: &launched::Sizes) -> Vec<Alternative> {
     let mut out = Vec::new();
     for (at, step) in units.plan.steps.iter().enumerate() {
         let (Step::Instead(_), Some(Step::Launch(launch))) = (step, units.plan.steps.get(at + 1)) else {
@@ -198,7 +198,7 @@ fn alternatives(c: &Compiled, units: &Units) -> Vec<Alternative> {
             name: launch.name.clone(),
             instead_of: others.filter_map(name).collect(),
             cpu: variants::cpu(c, launch),
-            gpu: variants::gpu(c, launch, &|place| units.name(place), None),
+            gpu: variants::gpu(c, launch, &|place| units.name(place), sizes.launched(c, launch, 1)),
         });
     }
     out

@@ -204,7 +204,9 @@ impl GpuKernel {
                 .get(*at)
                 .is_some_and(|v| v.has_acceptable_scratch(space.extents, space.inner_length) && fits(v))
         });
-        let may = |v: &GpuVariant| fits(v) && v.is_profitable(space.extents, space.inner_length, device);
+        let may = |v: &GpuVariant| {
+            v.is_first() && fits(v) && v.is_profitable(space.extents, space.inner_length, device)
+        };
         measured.or_else(|| self.variants.iter().position(may))
     }
 
@@ -290,8 +292,11 @@ impl GpuVariant {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
         let Guards { contiguous, narrow, noalias, capability, .. } = self.guards;
-        (!contiguous || arrays().all(|a| a.is_contiguous()))
+        // first what needs no array: a kernel has variants for several lengths, of which one call has one
+        self.guards.allows(space.inner_length)
+            && self.guards.allows_extents(space.extents)
             && capability.is_none_or(|least| device.capability >= least)
+            && (!contiguous || arrays().all(|a| a.is_contiguous()))
             && self.resident_with_shared() * (self.shared + RESERVED_SHARED) <= device.shared()
             && self.steps_per_launch.is_none_or(|n| i64::from(n.get()) == steps)
             && (!noalias || !writes_an_input())
@@ -299,9 +304,7 @@ impl GpuVariant {
             && self.aligned.iter().all(|i| {
                 at(i).is_some_and(|a| a.is_aligned(self.flat.contains(i) && !self.row_aligned.contains(i)))
             })
-            && self.guards.allows(space.inner_length)
             && (!narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
-            && self.guards.allows_extents(space.extents)
     }
 
     /// Returns the number of blocks that must be resident at once if launches ask for shared memory. A block

@@ -5,6 +5,7 @@ use super::{Device, KernelLaunch, Layout, Scratch, Space};
 use crate::kernel::MAX_SHARED_ANYWHERE;
 use crate::plan::gpu;
 use crate::scalar::Ty;
+use std::cell::Cell;
 
 const H100: Device = Device { multiprocessors: 132, capability: 90 };
 
@@ -45,6 +46,33 @@ fn shared_memory_is_asked_for_where_two_blocks_have_room() {
     };
     assert_eq!([1024, 2048, 3072, 4096].map(of), [Some(1), Some(0), Some(1), Some(0)]);
     assert!(gpu::parse(&text.replace("99328", &(MAX_SHARED_ANYWHERE + 1).to_string())).is_err());
+}
+
+#[test]
+fn variants_for_other_lengths_look_at_no_array() {
+    let versions: String = [32, 64, 256, 1024, 4096].map(version).concat();
+    let (all, one) = (format!("gpu @rows {{\n{versions}}}"), format!("gpu @rows {{\n{}}}", version(4096)));
+    let looks = |text: &str, length| {
+        let kernel = &gpu::parse(text).unwrap()[0];
+        assert_eq!(kernel.to_string().trim(), text);
+        let dense = Layout { extents: &[9, 9], strides: &[9, 1], size: 4, address: 0 };
+        let count = Cell::new(0);
+        let array = |i: usize| {
+            count.set(count.get() + 1);
+            (i < 2).then_some(dense)
+        };
+        let space = Space { extents: &[1 << 16], inner_length: length };
+        (kernel.choose(&space, 1, H100, array, || false, &[]), count.get())
+    };
+    let (chosen, counted) = looks(&all, 4096);
+    assert_eq!((chosen, counted), (Some(4), looks(&one, 4096).1));
+    assert!(counted > 0);
+    assert_eq!(looks(&all, 5000), (None, 0));
+}
+
+/// Returns the text of a variant for segments of up to that length.
+fn version(longest: u32) -> String {
+    format!("  version r{longest} threads 128 segments 4 contiguous narrow longest {longest}\n")
 }
 
 /// Returns which variant of a kernel an H100 runs for a launch over these extents, whose elements are segments of

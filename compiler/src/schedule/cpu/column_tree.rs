@@ -37,7 +37,7 @@ pub fn tree_of(
         let to: Vec<Mem> = r.each().map(|r| l.k.local("joined", r.ty, width as u32, out)).collect();
         let k = l.k.reg("k", Ty::I64);
         let mut body = Vec::new();
-        let values = pair(l, r, place, &from, &Expr::Reg(k), &mut body)?;
+        let values = pair(l, r, place, (&from, None), &Expr::Reg(k), &mut body)?;
         store(&to, &Expr::Reg(k), values, &mut body);
         out.push(Stmt::For(k, Expr::int(0), Expr::int(width), body));
         (from, width) = (to, width / 2);
@@ -79,20 +79,29 @@ impl Column<'_> {
     }
 }
 
-/// Emits f(m[2k], m[2k + 1]) and returns its value. `m` has an array for each accumulator.
+/// Emits f(m[2k], m[2k + 1]) and returns its value. `m` has an array for each accumulator. Where each value is of
+/// `rows` elements, what counts them is not loaded.
 pub fn pair(
     l: &mut Lower,
     r: &Reduction,
     place: &Surroundings,
-    m: &[Mem],
+    (m, rows): (&[Mem], Option<&Expr>),
     k: &Expr,
     body: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let even = k.clone().times(Expr::int(2));
     let (mut low, mut high) = (Vec::new(), Vec::new());
-    for m in m {
+    for (at, m) in m.iter().enumerate() {
+        if let Some(rows) = rows.filter(|_| at == 0 && r.is_counted()) {
+            low.push(rows.clone());
+            high.push(rows.clone());
+            continue;
+        }
         low.push(named(l, "low", Expr::load(*m, even.clone()), body));
         high.push(named(l, "high", Expr::load(*m, even.clone().plus(Expr::int(1))), body));
+    }
+    if let Some(rows) = rows {
+        [low, high] = [low, high].map(|of| r.after_rows(of, rows.clone()));
     }
     let mut vars = place.vars.to_vec();
     let [a, b] = [low, high].map(|values| r.nodes(l.launch, &values, &mut vars));
@@ -133,7 +142,7 @@ pub fn short_tree_of(
     out.push(Stmt::Var(w, width));
     let shr = |e: Expr| Expr::binary(BinaryOp::Shr, e, Expr::int(1));
     let mut pairs = Vec::new();
-    let values = pair(l, r, place, m, &Expr::Reg(k), &mut pairs)?;
+    let values = pair(l, r, place, (m, None), &Expr::Reg(k), &mut pairs)?;
     store(m, &Expr::Reg(k), values, &mut pairs);
     let odd = Expr::binary(BinaryOp::And, Expr::Reg(w), Expr::int(1));
     let odd = Expr::binary(BinaryOp::Ne, odd, Expr::int(0));

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the
-//! identity, once for all batches. Rows of several tiles are reduced one at a time (`nested`).
+//! identity, once for all batches. Deviations of rows whose columns all have as many elements are joined without
+//! their counts, which are the same, so that nothing is divided in the loops. Rows of several tiles are reduced one
+//! at a time (`nested`).
 
 use super::column_tree::{load, number_of, pair, store};
 use super::element_loop::each;
@@ -68,10 +70,10 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     batch.row(l, number(line), Expr::Reg(line), &mut long)?;
     let mut long = vec![Stmt::Seq(line, Expr::int(0), rows.clone(), long)];
     let all = rows.clone().times(batch.width.clone());
-    batch.join(l, [&batch.columns, &batch.pairs], all, &mut long)?;
+    batch.join(l, [&batch.columns, &batch.pairs], (all, None), &mut long)?;
     let is_short = Expr::binary(BinaryOp::Le, batch.length.clone(), Expr::int(COLUMNS));
     body.push(Stmt::If(is_short, short, long));
-    batch.tree(l, &rows, &mut body)?;
+    batch.trees(l, &rows, Expr::Reg(log), &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", Expr::Reg(base).plus(Expr::Reg(q)), &mut last);
     let at = Expr::Reg(q);
@@ -222,22 +224,44 @@ impl Batch<'_> {
         Ok(all)
     }
 
-    /// Emits the join of the pairs of the first `rows` segments, until `joined` holds one value per
-    /// segment.
-    fn tree(&self, l: &mut Lower, rows: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+    /// Emits the join of the pairs of the first `rows` segments, of 2^`log` columns each, until `joined` holds one
+    /// value per segment.
+    fn trees(&self, l: &mut Lower, rows: &Expr, log: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let divides = |r: &Reduction| r.is_counted() && !r.is_of_tuple();
+        if !self.reductions.iter().any(divides) {
+            return self.tree(l, rows, None, out);
+        }
+        let each = Expr::binary(BinaryOp::Shr, self.length.clone(), log.clone());
+        let each = named(l, "each", Expr::binary(BinaryOp::Max, each, Expr::int(1)), out);
+        let all = Expr::binary(BinaryOp::Shl, each.clone(), log);
+        let (mut even, mut others) = (Vec::new(), Vec::new());
+        self.tree(l, rows, Some(each), &mut even)?;
+        self.tree(l, rows, None, &mut others)?;
+        out.push(Stmt::If(Expr::binary(BinaryOp::Eq, all, self.length.clone()), even, others));
+        Ok(())
+    }
+
+    /// Emits that join, of columns of `each` elements if all have as many.
+    fn tree(&self, l: &mut Lower, rows: &Expr, each: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
         let left = l.k.reg("left", Ty::I64);
+        // the number of elements of a value that is joined
+        let count = each.map(|each| (l.k.reg("count", Ty::I64), each));
+        let twice = |e: Expr| e.times(Expr::int(2));
         let some = Expr::binary(BinaryOp::Gt, Expr::Reg(left), Expr::int(1));
         let all = rows.clone().times(Expr::Reg(left));
         let level = |l: &mut Lower, from: &[Mem], to: &[Mem]| -> Result<Vec<Stmt>> {
             let half = Expr::binary(BinaryOp::Shr, Expr::Reg(left), Expr::int(1));
             let mut body = vec![Stmt::Assign(left, half)];
-            self.join(l, [from, to], all.clone(), &mut body)?;
+            let number = count.as_ref().map(|(count, _)| Expr::Reg(*count));
+            self.join(l, [from, to], (all.clone(), number.clone()), &mut body)?;
+            body.extend(count.as_ref().zip(number).map(|((count, _), n)| Stmt::Assign(*count, twice(n))));
             Ok(body)
         };
         let copy = |l: &mut Lower, from: &[Mem]| {
             let q = l.k.reg("q", Ty::I64);
-            let both = from.iter().zip(&self.joined);
-            let copy = both.map(|(x, y)| Stmt::Store(*y, Expr::Reg(q), Expr::load(*x, Expr::Reg(q))));
+            let known = counts(self.reductions).map(|is_count| is_count && count.is_some());
+            let both = from.iter().zip(&self.joined).zip(known).filter(|(_, known)| !known);
+            let copy = both.map(|((x, y), _)| Stmt::Store(*y, Expr::Reg(q), Expr::load(*x, Expr::Reg(q))));
             vec![Stmt::For(q, Expr::int(0), rows.clone(), copy.collect())]
         };
         let begin = level(l, &self.pairs, &self.joined)?;
@@ -245,18 +269,27 @@ impl Batch<'_> {
         let back = level(l, &self.again, &self.joined)?;
         body.push(Stmt::If(some.clone(), back, copy(l, &self.again)));
         out.push(Stmt::Var(left, self.width.clone()));
+        out.extend(count.as_ref().map(|(count, each)| Stmt::Var(*count, twice(each.clone()))));
         out.push(Stmt::If(some.clone(), begin, copy(l, &self.pairs)));
         out.push(Stmt::While(some, body));
         Ok(())
     }
 
-    /// Emits the join of `pairs` pairs of neighbouring values.
-    fn join(&self, l: &mut Lower, [from, to]: [&[Mem]; 2], pairs: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+    /// Emits the join of `pairs` pairs of neighbouring values, each of `rows` elements if all have as many.
+    fn join(
+        &self,
+        l: &mut Lower,
+        [from, to]: [&[Mem]; 2],
+        (pairs, rows): (Expr, Option<Expr>),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let of = |arrays| by_reduction(self.reductions, arrays);
         for ((r, from), (_, to)) in of(from).zip(of(to)) {
             let (mut body, k) = (Vec::new(), l.k.reg("k", Ty::I64));
-            let values = pair(l, r, &Surroundings::NONE, from, &Expr::Reg(k), &mut body)?;
-            store(to, &Expr::Reg(k), values, &mut body);
+            let mut values =
+                pair(l, r, &Surroundings::NONE, (from, rows.as_ref()), &Expr::Reg(k), &mut body)?;
+            let known = usize::from(rows.is_some() && r.is_counted());
+            store(&to[known..], &Expr::Reg(k), values.split_off(known), &mut body);
             out.push(Stmt::For(k, Expr::int(0), pairs.clone(), body));
         }
         Ok(())
