@@ -164,6 +164,12 @@ static void segments() {
         });
         const auto [sum_of, greatest] = eval(both);
         CHECK(sum_of.to_host() == sums && greatest.to_host() == most);
+        // different destinations, with gaps between them and some outside
+        const auto apart = gpu::iota(std::int64_t(n)) * 3 - 4;
+        const auto once = gpu::scatter_unique(x, std::int64_t(2 * n), ignored(apart), -1);
+        CHECK(vector_of<float>(once) == vector_of<float>(scatter(x, std::int64_t(2 * n), ignored(apart), -1)));
+        const auto [moved, squares] = eval(scatter_unique(std::make_tuple(+x, x * x), std::int64_t(2 * n), ignored(apart), std::make_tuple(0, 0)));
+        CHECK(squares.to_host() == vector_of<float>(moved * moved));
     }
     // a matrix in CSR times a vector: [[1, 2], [0, 3]] x (10, 100)
     const gpu_vector<double> values{1, 2, 3}, v{10, 100};
@@ -294,6 +300,9 @@ static void scatters() {
     CHECK_THROWS(AGPU_ERROR_RECORD, "out of range", vector_of<float>(scatter(x, 3, where, 0)));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "scatter", vector_of<float>(scatter(x, 3, gpu_vector<std::int64_t>{0, 1}, 0)));
     CHECK(vector_of<float>(scatter(x, std::int64_t(0), ignored(where), 0)).empty());
+    CHECK_THROWS(AGPU_ERROR_RECORD, "out of range", vector_of<float>(scatter_unique(x, 3, where, 0)));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "scatter_unique", vector_of<float>(scatter_unique(x, 3, gpu_vector<std::int64_t>{0, 1}, 0)));
+    CHECK(vector_of<float>(scatter_unique(x, std::int64_t(0), ignored(where), 0)).empty());
 }
 
 static void views_and_algorithms() {

@@ -24,7 +24,7 @@
 //! | `reduce_by_key`, by an operator of k components | k vectors, k initial values, the operands of `run_lengths` | k vectors, the reductions of the runs |
 //! | `destinations`, `_ignored`, `_clamped` | indices, the length n | where elements go; none of 0 to n - 1 is nowhere |
 //! | `histogram` | destinations, n | how many are 0, 1, .. n - 1 |
-//! | `scatter` | destinations, n, k vectors, k values | k vectors |
+//! | `scatter`, `scatter_unique` | destinations, n, k vectors, k values | k vectors |
 //! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
 //! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
 
@@ -83,6 +83,7 @@ composites! {
     DestinationsClamped "destinations_clamped"
     Histogram "histogram"
     Scatter "scatter"
+    ScatterUnique "scatter_unique"
     ScatterReduce "scatter_reduce"
 }
 
@@ -132,6 +133,7 @@ impl Composite {
             | Composite::DestinationsClamped
             | Composite::Histogram
             | Composite::Scatter
+            | Composite::ScatterUnique
             | Composite::ScatterReduce => Apart::Scatter,
             _ => Apart::Sort,
         }
@@ -225,6 +227,7 @@ impl Builder {
                 vec![self.binned(name, &Bins { op: BinaryOp::Add, count, at, src, init: zero })?]
             }
             Composite::Scatter => self.scatter(name, of)?,
+            Composite::ScatterUnique => self.scatter_unique(name, of)?,
             Composite::ScatterReduce => self.scatter_reduce(name, of)?,
         };
         for value in &values {
@@ -272,7 +275,7 @@ impl Builder {
             | Composite::DestinationsClamped
             | Composite::Histogram => are_places(&types),
             Composite::RunLengths => are_runs(&types),
-            Composite::Scatter => {
+            Composite::Scatter | Composite::ScatterUnique => {
                 let rest = types.get(2..).unwrap_or_default();
                 let (srcs, others) = rest.split_at(rest.len() / 2);
                 count > 2
@@ -360,6 +363,22 @@ impl Builder {
         let last = self.bins(name, &Bins { op: BinaryOp::Max, count: n, at: to, src, init })?;
         self.same(name, &[&[to], srcs].concat())?;
         Ok(destinations::scattered(self.graph(), last, n, (srcs, rest)))
+    }
+
+    /// Makes vectors in which each element is stored at its destination, which the author promises is no other's.
+    fn scatter_unique(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
+        let (at, n) = (of.values[0], of.values[1]);
+        let (srcs, rest) = of.values[2..].split_at((of.values.len() - 2) / 2);
+        self.made(name, n)?;
+        self.same(name, &[&[at], srcs].concat())?;
+        verify::stands_outside(&self.function.graph, at, Apart::Scatter)?;
+        let after = destinations::are_unique(self.graph(), at, n);
+        let one = |(src, rest): (&NodeId, &NodeId)| {
+            let base = self.node(Op::Fill(n, *rest))?;
+            let put = self.node(Op::Put { at, src: *src, base, after })?;
+            self.node(Op::Materialize(put))
+        };
+        srcs.iter().zip(rest).map(one).collect()
     }
 
     /// Makes the vector of the reductions of elements into bins, stored.

@@ -89,11 +89,17 @@ pub struct Bins {
 impl Bins {
     /// Returns the partial results of parts, which are not stored yet.
     pub fn of_parts(&self, g: &mut Graph) -> NodeId {
+        let op = self.parts_as_op(g);
+        g.add(op)
+    }
+
+    /// Returns the same as an operation that no graph has yet.
+    pub fn parts_as_op(&self, g: &mut Graph) -> Op {
         let (op, ty) = (self.op, g.ty(self.src).elem);
         let to_word = g.lambda(&[ty], |g, x| as_word(g, op, x[0]));
         let src = if word(ty) == ty { self.src } else { g.add(Op::Map(to_word, vec![self.src])) };
         let parts = self.parts(g);
-        g.add(Op::Bins { op, parts, count: self.count, at: self.at, src })
+        Op::Bins { op, parts, count: self.count, at: self.at, src }
     }
 
     /// Returns the vector of the reductions, which joins the partial results of each bin.

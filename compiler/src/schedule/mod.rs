@@ -52,6 +52,7 @@ mod partition;
 pub mod placed;
 mod placed_stores;
 pub mod products;
+pub mod put;
 pub mod radix;
 pub mod reduction;
 pub mod resident_segments;
@@ -245,7 +246,7 @@ impl Scheduler<'_> {
     fn destination(&self, it: &Item) -> Place {
         match it.result {
             Some(r) => Place::Result(r),
-            None => self.places[&it.node],
+            None => self.places[&it.into.unwrap_or(it.node)],
         }
     }
 
