@@ -16,5 +16,5 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, put: &Put) -> Result<Vec<S
     let values = l.region(&[(index, Expr::Reg(i))], &roots, &Expr::Reg(i), &mut body)?;
     put.stores(l, &fused.items, values, &mut body);
     let (begin, end) = (Expr::TileBegin.times(grain.clone()), Expr::TileEnd.times(grain).min(n));
-    Ok(vec![Stmt::Seq(i, begin, end, body)])
+    Ok(vec![Stmt::For(i, begin, end, body)])
 }

@@ -91,7 +91,7 @@ impl LaunchContext<'_, '_> {
         }
         let name = match place {
             Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
-            _ => format!("to_{}", self.array_name(it.node)),
+            _ => format!("to_{}", self.array_name(it.into.unwrap_or(it.node))),
         };
         let used = ArrayUse { name, ty: self.g.ty(it.node), access: Access::Write };
         Mem::Array(self.signature.arrays.insert_full(Operand::Written(place), used).0 as u32)
