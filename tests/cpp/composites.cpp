@@ -289,6 +289,8 @@ static void scatters() {
         CHECK(vector_of<std::int64_t>(histogram(clamped(where), 256)) == all);
         CHECK(vector_of<float>(scatter(x, 256, ignored(where), -1)) == last);
         CHECK(vector_of<float>(scatter_reduce(x, 256, ignored(where), 1)) == sums);
+        CHECK(vector_of<float>(scatter_reduce(x, 256, unordered(ignored(where)), 1)) == sums); // whole numbers
+        CHECK(vector_of<double>(scatter_reduce(cast<double>(x), 256, unordered(clamped(where)), 0)) == vector_of<double>(scatter_reduce(cast<double>(x), 256, clamped(where), 0)));
         const auto both = scatter_reduce(std::tie(x, x), 256, ignored(where), std::make_tuple(1, 0), [](auto a, auto b) {
             return std::make_tuple(get<0>(a) + get<0>(b), max(get<1>(a), get<1>(b)));
         });

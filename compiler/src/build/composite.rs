@@ -25,7 +25,7 @@
 //! | `destinations`, `_ignored`, `_clamped` | indices, the length n | where elements go; none of 0 to n - 1 is nowhere |
 //! | `histogram` | destinations, n | how many are 0, 1, .. n - 1 |
 //! | `scatter`, `scatter_unique` | destinations, n, k vectors, k values | k vectors |
-//! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
+//! | `scatter_reduce`, `_unordered`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
 //! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
 
 mod lines;
@@ -85,6 +85,7 @@ composites! {
     Scatter "scatter"
     ScatterUnique "scatter_unique"
     ScatterReduce "scatter_reduce"
+    ScatterReduceUnordered "scatter_reduce_unordered"
 }
 
 impl Composite {
@@ -134,17 +135,27 @@ impl Composite {
             | Composite::Histogram
             | Composite::Scatter
             | Composite::ScatterUnique
-            | Composite::ScatterReduce => Apart::Scatter,
+            | Composite::ScatterReduce
+            | Composite::ScatterReduceUnordered => Apart::Scatter,
             _ => Apart::Sort,
         }
     }
 
     /// Whether it takes an operator.
     fn takes_operator(self) -> bool {
-        use Composite::{ReduceByKey, Scan, ScatterReduce, SegmentedReduce, SegmentedScan};
+        use Composite::{
+            ReduceByKey, Scan, ScatterReduce, ScatterReduceUnordered, SegmentedReduce, SegmentedScan,
+        };
         self.along().is_some()
             || self.is_exclusive()
-            || matches!(self, Scan | SegmentedReduce | SegmentedScan | ReduceByKey | ScatterReduce)
+            || matches!(
+                self,
+                Scan | SegmentedReduce
+                    | SegmentedScan
+                    | ReduceByKey
+                    | ScatterReduce
+                    | ScatterReduceUnordered
+            )
     }
 }
 
@@ -228,7 +239,8 @@ impl Builder {
             }
             Composite::Scatter => self.scatter(name, of)?,
             Composite::ScatterUnique => self.scatter_unique(name, of)?,
-            Composite::ScatterReduce => self.scatter_reduce(name, of)?,
+            Composite::ScatterReduce => self.scatter_reduce(name, of, false)?,
+            Composite::ScatterReduceUnordered => self.scatter_reduce(name, of, true)?,
         };
         for value in &values {
             self.measure(*value);
@@ -264,7 +276,7 @@ impl Builder {
                 reduces && *more == [Type::vector(Ty::I64)]
             }
             Composite::ReduceByKey => reduces && are_runs(more),
-            Composite::ScatterReduce => reduces && are_places(more),
+            Composite::ScatterReduce | Composite::ScatterReduceUnordered => reduces && are_places(more),
             Composite::Argsort | Composite::ArgsortDescending | Composite::Unique => {
                 count == 1 && vectors(&types)
             }
@@ -387,14 +399,14 @@ impl Builder {
         self.node(Op::Materialize(joined))
     }
 
-    fn scatter_reduce(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
+    fn scatter_reduce(&mut self, name: &str, of: Operands, is_unordered: bool) -> Result<Vec<NodeId>> {
         let (Some(join), k) = (of.operator, of.components()) else { return Ok(Vec::new()) };
         let (srcs, init, to, n) =
             (&of.values[..k], &of.values[k..2 * k], of.values[2 * k], of.values[2 * k + 1]);
         self.made(name, n)?;
         self.reduced(name, srcs, init, of)?;
         self.same(name, &[&[to], srcs].concat())?;
-        if let Some(operators) = destinations::exact(&self.function.graph, join) {
+        if let Some(operators) = destinations::in_any_order(&self.function.graph, join, is_unordered) {
             let components = srcs.iter().zip(init).zip(operators);
             let one = |((src, init), op): ((&NodeId, &NodeId), BinaryOp)| {
                 self.binned(name, &Bins { op, count: n, at: to, src: *src, init: *init })

@@ -71,8 +71,8 @@ pub fn are_unique(g: &mut Graph, to: NodeId, n: NodeId) -> NodeId {
 }
 
 /// Returns the operator of each component, if the components do not depend on one another and the order of each is
-/// free.
-pub fn exact(g: &Graph, join: &Lambda) -> Option<Vec<BinaryOp>> {
+/// free, or is so by the author's permission.
+pub fn in_any_order(g: &Graph, join: &Lambda, is_unordered: bool) -> Option<Vec<BinaryOp>> {
     let k = join.params.len() / 2;
     let bodies = match g.op(join.body) {
         Op::Tuple(bodies) if k > 1 => bodies.clone(),
@@ -81,7 +81,8 @@ pub fn exact(g: &Graph, join: &Lambda) -> Option<Vec<BinaryOp>> {
     let is = |n: NodeId, param: usize| matches!(g.op(n), Op::Var(v, _) if *v == join.params[param].0);
     let operator = |(i, body): (usize, &NodeId)| match *g.op(*body) {
         Op::Binary(op, x, y) if (is(x, i) && is(y, i + k)) || (is(x, i + k) && is(y, i)) => {
-            bins::is_exact(op, g.ty(*body).elem).then_some(op)
+            let ty = g.ty(*body).elem;
+            (bins::is_exact(op, ty) || is_unordered && bins::is_unordered(op, ty)).then_some(op)
         }
         _ => None,
     };

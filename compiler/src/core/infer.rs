@@ -222,7 +222,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             same(array(*at, "the destinations")?.elem, Ty::I64, "destinations and indices")?;
             match (g.ty(*at).rank, g.ty(*src)) {
                 (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => {
-                    if !bins::is_joined(t.elem) || !bins::is_exact(*op, t.elem) {
+                    if !bins::is_joined(*op, t.elem) {
                         return Err(format!("bins do not join {} by {op}", t.elem));
                     }
                     Type::array(t.elem, 2)

@@ -238,6 +238,11 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     }),
     ("scatter_reduce", |p| p.x.scatter_reduce(5, p.k.cast::<i64>().clamped(), 0.0, |a, b| a.max(b))),
     ("scatter_reduce_in_order", |p| p.x.scatter_reduce(5, p.k.cast::<i64>().clamped(), 0.0, |a, b| a + b)),
+    // whole numbers, whose sums are the same in any order
+    ("scatter_reduce_unordered", |p| {
+        let i = p.k.cast::<i64>().clamped().unordered();
+        p.k.cast::<f32>().scatter_reduce(5, i, 1.0, |a, b| a + b)
+    }),
     ("scatter_reduce_of_integers", |p| {
         let i = (p.k.cast::<i64>() & 7).ignored();
         p.k.scatter_reduce(6, i, 1, |a, b| b + a).cast()

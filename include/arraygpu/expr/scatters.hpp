@@ -23,14 +23,26 @@ public:
         return detail::vector_of_composite<std::int64_t>(detail::composed(outside_, at, operands, 2, 0, 1), which, indices_->extent[0]).c_node();
     }
 
+    /// scatter_reduce of what goes there.
+    detail::composite reduced() const noexcept { return is_unordered_ ? detail::composite::scatter_reduce_unordered : detail::composite::scatter_reduce; }
+
 private:
+    friend destinations unordered(destinations to);
     detail::node_ptr indices_;
     detail::composite outside_;
+    bool is_unordered_ = false;
 };
 /// These indices; what goes outside of the result is left out.
 template <class I, detail::if_array<I> = 0> destinations ignored(const I &indices) { return {indices, detail::composite::destinations_ignored}; }
 /// These indices; what is below 0 goes to the first element of the result, what is past the end to the last one.
 template <class I, detail::if_array<I> = 0> destinations clamped(const I &indices) { return {indices, detail::composite::destinations_clamped}; }
+
+/// The same destinations, where scatter_reduce may add float and double in any order, which then takes no sort: the bits of a sum may differ from run to
+/// run on a GPU (docs/semantics.md 8).
+inline destinations unordered(destinations to) {
+    to.is_unordered_ = true;
+    return to;
+}
 
 /// How many of the destinations are 0, 1, .. n - 1.
 template <class N> expr<std::int64_t, 1> histogram(const destinations &to, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -75,7 +87,7 @@ template <class A, class N, class I, class F, detail::if_joinable<A> = 0>
 auto scatter_reduce(const A &a, const N &n, const destinations &to, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const detail::node_ptr length = detail::index_node(n);
     std::array<detail::node_ptr, 2> where{to.in(length, {file, line}), length};
-    return detail::joined_composite(detail::composite::scatter_reduce, {file, line}, a, init, f, std::move(where), detail::known_length(n));
+    return detail::joined_composite(to.reduced(), {file, line}, a, init, f, std::move(where), detail::known_length(n));
 }
 /// Sums of `init` and the elements that go there.
 template <class A, class N, class I, detail::if_array<A> = 0>
