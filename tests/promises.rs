@@ -59,7 +59,10 @@ fn child() {
             if what == "checked" {
                 assert!(matches!(called.status, AgpuStatus::AgpuErrorRecord), "{}", called.message);
                 let message = &called.message;
-                assert!(message.contains("scatter_unique: an earlier element has the same destination"), "{message}");
+                assert!(
+                    message.contains("scatter_unique: an earlier element has the same destination"),
+                    "{message}"
+                );
                 assert!(message.contains("promises.rs:15:") && message.contains("element 4500"), "{message}");
                 continue;
             }

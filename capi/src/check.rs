@@ -122,7 +122,8 @@ impl<R: Reader> Check<'_, R> {
     fn is_begun(&self, place: Place) -> bool {
         let is_own = |s: &Step| matches!(s, Step::Launch(l) if std::ptr::eq(l, self.launch));
         let Some(at) = self.plan.steps.iter().position(is_own) else { return false };
-        let before = self.plan.steps[..at].iter().rev().filter(|s| !matches!(s, Step::Alloc(_) | Step::Free(_)));
+        let before =
+            self.plan.steps[..at].iter().rev().filter(|s| !matches!(s, Step::Alloc(_) | Step::Free(_)));
         let mut before = before.take(2);
         match (before.next(), before.next()) {
             (Some(Step::Launch(_)), Some(Step::Instead(_))) => false,

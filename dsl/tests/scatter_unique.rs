@@ -108,7 +108,10 @@ fn broken_promises_leave_a_record() {
         // those outside may be the same
         (i[10], i[11]) = (-1, -1);
         let record = recorded(&f, &[vector(&x), vector(&i)]);
-        assert!(record.starts_with(&format!("element {second}: scatter_unique: an earlier element has")), "{record}");
+        assert!(
+            record.starts_with(&format!("element {second}: scatter_unique: an earlier element has")),
+            "{record}"
+        );
         assert!(record.contains("scatter_unique.rs"), "{record}");
     }
     // what clamping makes equal is equal

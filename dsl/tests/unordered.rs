@@ -52,10 +52,16 @@ sums! {
 fn what_has_no_sums_keeps_its_order() {
     let f = |x: VExp<f32>, i: VExp<i64>| {
         let i = i.unordered();
-        (x.scatter_reduce(4, i, 1.0, |a, b| a * b), x.cast::<f16>().scatter_reduce(4, i, f16::from_f32(0.0), |a, b| a + b))
+        (
+            x.scatter_reduce(4, i, 1.0, |a, b| a * b),
+            x.cast::<f16>().scatter_reduce(4, i, f16::from_f32(0.0), |a, b| a + b),
+        )
     };
     let g = |x: VExp<f32>, i: VExp<i64>| {
-        (x.scatter_reduce(4, i, 1.0, |a, b| a * b), x.cast::<f16>().scatter_reduce(4, i, f16::from_f32(0.0), |a, b| a + b))
+        (
+            x.scatter_reduce(4, i, 1.0, |a, b| a * b),
+            x.cast::<f16>().scatter_reduce(4, i, f16::from_f32(0.0), |a, b| a + b),
+        )
     };
     let [f, g] = [lower(["x", "i"], ["a", "b"], f), lower(["x", "i"], ["a", "b"], g)];
     assert!(has_sort(&f));

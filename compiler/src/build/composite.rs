@@ -150,11 +150,7 @@ impl Composite {
             || self.is_exclusive()
             || matches!(
                 self,
-                Scan | SegmentedReduce
-                    | SegmentedScan
-                    | ReduceByKey
-                    | ScatterReduce
-                    | ScatterReduceUnordered
+                Scan | SegmentedReduce | SegmentedScan | ReduceByKey | ScatterReduce | ScatterReduceUnordered
             )
     }
 }

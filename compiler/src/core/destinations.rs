@@ -5,10 +5,10 @@
 //! destinations; equal ones keep the order of the elements.
 
 use super::arithmetic::{binary, select, with_number};
+use super::bins::{self, Bins};
 use super::orders::{generated, inside, mapped, ordered};
 use super::segments::{first_where, reduced};
 use super::simplify::extent;
-use super::bins::{self, Bins};
 use super::{Graph, Lambda, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 

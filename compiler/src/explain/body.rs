@@ -220,7 +220,8 @@ impl Body {
 
     /// Visits a value that is needed in loop `at`.
     fn visit(&mut self, g: &mut Graph, n: NodeId, at: usize) {
-        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked | Op::Len(..)) {
+        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked | Op::Len(..))
+        {
             return;
         }
         let own = self.loop_of(g, n);

@@ -19,7 +19,9 @@ pub fn advance(plan: &Plan, counter: HostId, turn: i64, values: &mut [Lit]) {
 fn computed(op: &HostOp, values: &[Lit]) -> Option<Lit> {
     let at = |h: HostId| values[h.0 as usize];
     Some(match *op {
-        HostOp::Const(_) | HostOp::Len(..) | HostOp::Arg(_) | HostOp::Turn(_) | HostOp::Checked => return None,
+        HostOp::Const(_) | HostOp::Len(..) | HostOp::Arg(_) | HostOp::Turn(_) | HostOp::Checked => {
+            return None;
+        }
         HostOp::Unary(op, a) => eval_unary(op, at(a)),
         HostOp::Binary(op, a, b) => eval_binary(op, at(a), at(b)).0,
         HostOp::MulAdd(a, b, c) => eval_mul_add(at(a), at(b), at(c)),

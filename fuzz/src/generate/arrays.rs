@@ -141,7 +141,8 @@ impl Gen<'_> {
         let (first, falls) = (self.rng.below(9) as i64 - 4, self.rng.one_in(2));
         let n = self.b.extents(x)[0];
         let g = self.b.graph();
-        let [count, apart, first] = [count, if falls { -apart } else { apart }, first].map(|n| g.lit(Lit::i64(n)));
+        let [count, apart, first] =
+            [count, if falls { -apart } else { apart }, first].map(|n| g.lit(Lit::i64(n)));
         let rest = g.lit(Lit::zero(ty));
         let place = g.lambda(&[Ty::I64], |g, i| {
             let moved = g.add(Op::Binary(BinaryOp::Mul, i[0], apart));

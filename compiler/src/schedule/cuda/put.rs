@@ -57,12 +57,7 @@ fn vector_width(l: &LaunchContext) -> Option<i64> {
 }
 
 /// Writes the code of a thread, and returns it with the grid.
-pub fn main(
-    l: &mut Lower,
-    fused: &FusedGroup,
-    put: &Put,
-    layout: ThreadLayout,
-) -> Result<(Vec<Stmt>, Grid)> {
+pub fn main(l: &mut Lower, fused: &FusedGroup, put: &Put, layout: ThreadLayout) -> Result<(Vec<Stmt>, Grid)> {
     let (v, threads) = (layout.v, i64::from(THREADS));
     let groups = (affordable(l.launch).min(MOST_ELEMENTS) / v).max(1);
     let per_block = threads * v * groups;
