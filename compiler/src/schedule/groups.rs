@@ -135,7 +135,13 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     fused_groups.sort_by_key(|p| p.0);
     let levels: Vec<u32> = fused_groups.iter().map(|p| p.0).collect();
     let ordered = in_order(g, columns_first(g, fused_groups.into_iter().map(|p| p.1).collect(), &levels));
-    Ok(ordered.into_iter().flat_map(|fused| Put::base(g, &fused).into_iter().chain([fused])).collect())
+    Ok(ordered.into_iter().flat_map(|fused| replaced(g, &fused).into_iter().chain([fused])).collect())
+}
+
+/// Returns the group that stores what the elements of a group replace, if they go to destinations.
+fn replaced(g: &Graph, fused: &FusedGroup) -> Option<FusedGroup> {
+    let (base, items) = Put::base(g, &fused.items)?;
+    Some(FusedGroup { domain: domain(g, base), sequential: false, iteration: None, items })
 }
 
 /// Whether all items are stored arrays whose elements have no loops.

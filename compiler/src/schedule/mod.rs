@@ -53,6 +53,7 @@ pub mod placed;
 mod placed_stores;
 pub mod products;
 pub mod put;
+mod put_stores;
 pub mod radix;
 pub mod reduction;
 pub mod resident_segments;

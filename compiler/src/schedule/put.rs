@@ -6,13 +6,10 @@
 //! No output is an input: an element may be stored before another one is read.
 
 use super::destinations::{Tests, in_short};
-use super::element::{canonical, element};
-use super::groups::{FusedGroup, domain};
+use super::element::element;
 use super::items::Item;
-use super::lower::{Lower, named as bind};
 use crate::core::simplify::extent;
 use crate::core::{Graph, NodeId, Op};
-use crate::kernel::{Expr, Stmt};
 
 /// Elements that are stored at their destinations.
 #[derive(Clone, Copy)]
@@ -29,18 +26,14 @@ impl Put {
         Some(Put { at, base })
     }
 
-    /// Returns the group that stores what the elements of a group replace.
-    pub fn base(g: &Graph, fused: &FusedGroup) -> Option<FusedGroup> {
-        let own = Put::of(g, &fused.items)?;
-        let base = |it: &Item| match *g.op(it.node) {
-            Op::Materialize(x) => match *g.op(x) {
-                Op::Put { base, .. } => Some(Item { node: base, result: it.result, into: Some(it.node) }),
-                _ => None,
-            },
-            _ => None,
+    /// Returns what the elements of a group replace: the array, and an item in the place of each of the group's.
+    pub fn base(g: &Graph, group: &[Item]) -> Option<(NodeId, Vec<Item>)> {
+        let own = Put::of(g, group)?;
+        let base = |it: &Item| {
+            let put = Put::of(g, std::slice::from_ref(it))?;
+            Some(Item { node: put.base, result: it.result, into: Some(it.node) })
         };
-        let items = fused.items.iter().filter_map(base).collect();
-        Some(FusedGroup { domain: domain(g, own.base), sequential: false, iteration: None, items })
+        Some((own.base, group.iter().filter_map(base).collect()))
     }
 
     /// Returns the number of elements of the result.
@@ -56,24 +49,11 @@ impl Put {
         all
     }
 
-    /// Adds the stores of an element's values, of which the first is its destination.
-    pub fn stores(self, l: &mut Lower, items: &[Item], values: Vec<Expr>, out: &mut Vec<Stmt>) {
-        let g = &mut l.launch.g;
+    /// Returns the tests of a destination.
+    pub fn tests(self, g: &mut Graph) -> Tests {
         let index = g.sample_index(1)[0].1;
         let at = element(g, self.at, index);
         let (at, count) = (in_short(g, at), self.count(g));
-        let tests = Tests::of(g, at, count);
-        let count = l.launch.host(count);
-        let mut values = values.into_iter();
-        let to = bind(l, "to", values.next().expect("the destination"), out);
-        let mut all = Vec::new();
-        for (it, e) in items.iter().zip(values) {
-            let (mem, ty) = (l.launch.output(it), l.launch.g.ty(it.node).elem);
-            let e = bind(l, "value", e, out);
-            let e = canonical(e, ty, &mut l.k.kernel, out);
-            let place = l.place_at(mem, std::slice::from_ref(&to));
-            all.push(Stmt::Store(mem, place, e));
-        }
-        tests.guarded(&to, &count, all, out);
+        Tests::of(g, at, count)
     }
 }

@@ -15,6 +15,7 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::put::Put;
+use crate::schedule::put_stores::stores;
 use std::rc::Rc;
 
 /// Threads of a block.
@@ -75,7 +76,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, put: &Put, layout: ThreadLayout) 
         }
         let of = |l: &mut Lower, _, i| put.element(&mut l.launch.g, &fused.items, i);
         let values = elements.values(l, &[], of, &mut full)?;
-        values.into_iter().for_each(|own| put.stores(l, &fused.items, own, &mut full));
+        values.into_iter().for_each(|own| stores(l, *put, &fused.items, own, &mut full));
         Ok::<_, crate::error::Error>(())
     })?;
     let end = bind(l, "end", begin.clone().plus(Expr::int(per_block)), &mut out);
@@ -86,7 +87,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, put: &Put, layout: ThreadLayout) 
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let roots = put.element(&mut l.launch.g, &fused.items, index);
         let values = l.in_block(|l| l.region(&[(index, i.clone())], &roots, &i, body))?;
-        put.stores(l, &fused.items, values, body);
+        stores(l, *put, &fused.items, values, body);
         Ok(())
     })?;
     out.push(Stmt::If(Expr::binary(BinaryOp::Le, end, n), full, last));
