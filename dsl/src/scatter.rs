@@ -158,8 +158,9 @@ impl<T: Item> VExp<T> {
     /// `ARRAYGPU_CHECK=1`, each element whose destination is also that of an earlier one leaves an error record.
     ///
     /// Cost: a launch that fills the result with `default`, and one that reads the elements and destinations and
-    /// stores each element once, for all leaves of a record together. Both are fused with what they read. A third to
-    /// a quarter of the memory traffic of [`VExp::scatter`].
+    /// stores each element once, for all leaves of a record together. Both are fused with what they read. On an H200
+    /// 2^26 f32 take 0.56 ms where destinations ascend, in place of 1.96 ms by [`VExp::scatter`], and 4.1 ms in place
+    /// of 5.7 ms where they are in random order.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
