@@ -199,7 +199,7 @@ pub(crate) fn scalar_cell(op: &Op, operand: Option<Ty>, ty: Ty) -> Option<Cell> 
     let of = match op {
         Op::Unary(..) | Op::Binary(..) => operand.unwrap_or(ty),
         Op::MulAdd(..) | Op::Select(..) | Op::Stage(_) | Op::Const(_) | Op::Var(..) | Op::Within(..) => ty,
-        Op::Cast(..) | Op::Loop { .. } | Op::Tuple(_) | Op::Turn => ty,
+        Op::Cast(..) | Op::Loop { .. } | Op::Tuple(_) | Op::Turn | Op::Checked => ty,
         _ => return None,
     };
     Some((count::name(op).into(), of.name().into()))
