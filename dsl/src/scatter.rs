@@ -153,8 +153,8 @@ impl<T: Item> VExp<T> {
     }
 
     /// [`VExp::scatter`] of an author who promises that no two elements have one destination: no search for the one
-    /// that counts is needed. If two have, one of them is stored, on one device this one and on another one that, and
-    /// it is not said which; nothing else changes. Where promises are checked, which is in the interpreter and with
+    /// that counts is needed. If two have, one of them is stored, which may differ between fields, devices and
+    /// runs; nothing else changes. Where promises are checked, which is in the interpreter and with
     /// `ARRAYGPU_CHECK=1`, each element whose destination is also that of an earlier one leaves an error record.
     ///
     /// Cost: a launch that fills the result with `default`, and one that reads the elements and destinations and

@@ -5,7 +5,7 @@ mod common;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_dsl::Elem;
 use arraygpu_dsl::prelude::*;
-use common::{call, everywhere, lower, recorded, refused, rules, vector};
+use common::{call, everywhere, lower, matrix, recorded, refused, rules, vector};
 
 /// Around the edges of threads' neighbours, blocks and tiles.
 const LENGTHS: [usize; 8] = [0, 1, 3, 4, 255, 1024, 1029, 4100];
@@ -157,4 +157,39 @@ fn it_stands_beside_everything_else() {
     assert_eq!(everywhere(&f, &[a, vector(&[2i64, 0, 1])]), [vector(&[7.0f32, 11.0, 3.0])]);
     let inside = |x: VExp<f32>, i: VExp<i64>| x.map(|a| (x * a).scatter_unique(3, i, 0.0).sum());
     assert_eq!(refused(["x", "i"], inside).code(), Some("E0312"));
+}
+
+/// Readers of the whole result, and of one of its elements, do not take the elements where they come from.
+#[test]
+fn results_are_reduced_and_read_again() {
+    let shares = |x: VExp<f32>, i: VExp<i64>| {
+        let y = x.scatter_unique(x.len(), i.ignored(), 2.0);
+        y / y.sum()
+    };
+    let expected = |x: VExp<f32>, i: VExp<i64>| {
+        let y = x.scatter(x.len(), i.ignored(), 2.0);
+        y / y.sum()
+    };
+    let [f, g] = [lower(["x", "i"], "y", shares), lower(["x", "i"], "y", expected)];
+    for n in [1usize, 7, 1029] {
+        let x: Vec<f32> = (0..n).map(eval_cast).collect();
+        let back: Vec<i64> = (0..n as i64).rev().map(|i| if i % 5 == 3 { -1 } else { i }).collect();
+        let args = [vector(&x), vector(&back)];
+        assert_eq!(everywhere(&f, &args), call(&g, &args), "{n}");
+    }
+    // weights of rows: each row's reduction reads one, and its elements do again
+    let rows = |m: MExp<f32>, v: VExp<f32>, i: VExp<i64>| {
+        let w = v.scatter_unique(m.rows(), i.ignored(), 1.0);
+        let scaled = m * w.broadcast_cols(m.cols());
+        scaled / scaled.sum_rows().broadcast_cols(m.cols())
+    };
+    let of_scatter = |m: MExp<f32>, v: VExp<f32>, i: VExp<i64>| {
+        let w = v.scatter(m.rows(), i.ignored(), 1.0);
+        let scaled = m * w.broadcast_cols(m.cols());
+        scaled / scaled.sum_rows().broadcast_cols(m.cols())
+    };
+    let [f, g] = [lower(["m", "v", "i"], "y", rows), lower(["m", "v", "i"], "y", of_scatter)];
+    let m: [[f32; 7]; 5] = std::array::from_fn(|i| std::array::from_fn(|j| (7 * i + j + 1) as f32));
+    let args = [matrix(&m), vector(&[4.0f32, 5.0, 6.0, 7.0, 8.0]), vector(&[4i64, 0, -1, 2, 1])];
+    assert_eq!(everywhere(&f, &args), call(&g, &args));
 }

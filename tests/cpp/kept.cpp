@@ -99,6 +99,13 @@ static void known_numbers() {
     const gpu_vector<weighed> all(std::vector<weighed>{{1, 5}, {-2, 4}});
     const gpu_vector<weighed> one = filter(all, [](auto e) { return e.value < 0; }).with_len(1);
     CHECK(one.to_host()[0].weight == 4);
+    // of a vector whose length is computed with it
+    const gpu_vector<std::int64_t> where{0, 3, 1, 2};
+    const auto placed = scatter(gpu_vector<float>{1, -2, 3, 4}, max(where) + 2, where, 0.0f);
+    const auto some = filter(placed, [](auto v) { return v > 0; });
+    CHECK(same(map([](auto v) { return 2 * v; }, some).to_host(), {2, 6, 8}) && float(reduce(some, 0.0f)) == 8);
+    CHECK(same(inclusive_scan(some, 0.0f).to_host(), {1, 4, 8}) && same(filter(some, [](auto v) { return v > 1; }).to_host(), {3, 4}));
+    CHECK(same(unique(some).to_host(), {1, 3, 4}));
 }
 
 int main() {

@@ -139,10 +139,11 @@ impl Gen<'_> {
         let ty = self.ty(x).elem;
         let (count, apart) = (self.rng.below(40) as i64, 1 + self.rng.below(3) as i64);
         let (first, falls) = (self.rng.below(9) as i64 - 4, self.rng.one_in(2));
-        let n = self.b.extents(x)[0];
+        let (n, is_as_long) = (self.b.extents(x)[0], self.rng.one_in(2));
         let g = self.b.graph();
         let [count, apart, first] =
             [count, if falls { -apart } else { apart }, first].map(|n| g.lit(Lit::i64(n)));
+        let count = if is_as_long { n } else { count };
         let rest = g.lit(Lit::zero(ty));
         let place = g.lambda(&[Ty::I64], |g, i| {
             let moved = g.add(Op::Binary(BinaryOp::Mul, i[0], apart));

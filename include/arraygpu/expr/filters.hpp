@@ -56,6 +56,11 @@ public:
     const expr<std::int64_t> &count() const noexcept { return count_; }
     /// How many there may be: the size of the vector.
     std::size_t capacity() const noexcept { return order_.size(); }
+    /// 0, 1, .. for each element of the vector, whose size may be computed with it.
+    expr<std::int64_t, 1> numbers() const {
+        const std::int64_t known = order_.c_node()->extent[0];
+        return known >= 0 ? arraygpu::iota(std::size_t(known)) : arraygpu::iota(detail::length(order_.c_node(), 0));
+    }
     /// A vector of that size: the elements, then `rest`, a value or a vector of the same size.
     template <class R> vectors filled(const R &rest) const { return filled_to(capacity(), rest, count_); }
     /// The vector of the n elements that are kept. That n elements are kept is checked: if not, an error says how many there are.

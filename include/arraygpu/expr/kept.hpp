@@ -24,7 +24,7 @@ template <class R> auto where_kept(const expr<bool> &is_kept, const R &values) {
 /// tuples f takes the components.
 template <class F, class E> auto map(F &&f, const filtered<E> &kept, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto one = [&](const auto &i, const auto &e) { return detail::where_kept(i < kept.count(), detail::call_with_state(f, e)); };
-    return kept.with_values(detail::mapped_elements(one, {file, line}, iota(kept.capacity()), kept.in_order()), {file, line});
+    return kept.with_values(detail::mapped_elements(one, {file, line}, kept.numbers(), kept.in_order()), {file, line});
 }
 /// f of the elements that one filter keeps of several vectors: of each filtered vector an element, of a tuple the tuple.
 template <class F, class E, class Second, class... More>
@@ -32,7 +32,7 @@ auto map(F &&f, const filtered<E> &kept, const filtered<Second> &second, const f
     kept.is_of_filter(second.count(), "map");
     (kept.is_of_filter(more.count(), "map"), ...);
     const auto one = [&](const auto &i, const auto &...e) { return detail::where_kept(i < kept.count(), f(e...)); };
-    return kept.with_values(detail::mapped_elements(one, {}, iota(kept.capacity()), kept.in_order(), second.in_order(), more.in_order()...), {});
+    return kept.with_values(detail::mapped_elements(one, {}, kept.numbers(), kept.in_order(), second.in_order(), more.in_order()...), {});
 }
 namespace detail {
 /// What a reduction or scan of the kept elements, `by`, makes of pairs of whether an element is kept and the element: what is kept stands before what is
@@ -41,7 +41,7 @@ template <class E, class I, class F, class By> auto joined_kept(const filtered<E
     const auto join = [&f](const auto &a, const auto &b) {
         return std::make_tuple(std::get<0>(a), arraygpu::if_else(std::get<0>(b), E(f(std::get<1>(a), std::get<1>(b))), E(std::get<1>(a))));
     };
-    const auto is_kept = iota(kept.capacity()) < kept.count();
+    const auto is_kept = kept.numbers() < kept.count();
     return std::get<1>(by(std::make_tuple(is_kept, kept.in_order()), std::make_tuple(true, init), join));
 }
 } // namespace detail
@@ -80,10 +80,10 @@ template <class E> auto kept_among(const filtered<E> &from, const expr<bool, 1> 
 }
 /// The first element of each run among the kept elements, and where it stands among these.
 template <class T> auto runs_among(const filtered<expr<T>> &from, place at) {
-    const auto begins = arraygpu::generate(from.capacity(), [&](const auto &i) {
+    const auto begins = arraygpu::map([&](const auto &i) {
         const auto before = arraygpu::at(from.in_order(), arraygpu::max(i - 1, 0), at.file, at.line);
         return (i < from.count()) & ((i == 0) | (arraygpu::at(from.in_order(), i, at.file, at.line) != before));
-    });
+    }, from.numbers(), at.file, at.line);
     return kept_among(from, begins, at);
 }
 

@@ -14,6 +14,12 @@ template <class Part> class window_of;
 namespace detail {
 
 constexpr std::int64_t endless = -1;
+template <class T> constexpr bool is_below_zero(T x) {
+    if constexpr (std::is_signed_v<T>)
+        return x < 0;
+    else
+        return false;
+}
 
 /// A function that is being traced over a view: the arrays that it reads, and a variable for an element of each.
 class traversal {
