@@ -1439,8 +1439,8 @@ agpu_status agpu_builder_loop(struct agpu_builder *builder,
  * scan_planes and these with _exclusive, argsort, argsort_descending, sort, sort_descending,
  * segmented_reduce, segmented_scan, segmented_scan_exclusive, filter, unique, run_lengths,
  * reduce_by_key, filled, destinations, destinations_ignored, destinations_clamped, histogram,
- * scatter or scatter_reduce (docs/c-abi.md has their operands and values, docs/semantics.md 5.18 to
- * 5.22 their meaning). Some take an operator of so many components: `variables` stand for those of its
+ * scatter, scatter_unique, scatter_reduce or scatter_reduce_unordered (docs/c-abi.md has their
+ * operands and values, docs/semantics.md 5.18 to 5.22 their meaning). Some take an operator of so many components: `variables` stand for those of its
  * left operand, then for those of its right one, `body` is its result. `nodes` receives the values, of which there
  * must be `count`.
  */

@@ -71,6 +71,18 @@ fn volumes() {
 
 #[test]
 #[ignore = "the project tests/cpp has this program, too"]
+fn words() {
+    run("words.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
+fn kept() {
+    run("kept.cpp");
+}
+
+#[test]
+#[ignore = "the project tests/cpp has this program, too"]
 fn views() {
     run("views.cpp");
 }
@@ -131,5 +143,5 @@ fn headers_are_short() {
     let [plain, expressions, views] =
         ["arraygpu.hpp", "arraygpu/expr.hpp", "arraygpu/views.hpp"].map(|h| lines(folder.path(), h));
     println!("arraygpu.hpp {plain} lines, with expr.hpp {expressions}, with views.hpp {views}");
-    assert!(expressions - plain < 4500 && views - plain < 5500, "{plain} {expressions} {views}");
+    assert!(expressions - plain < 4750 && views - plain < 5750, "{plain} {expressions} {views}");
 }

@@ -100,7 +100,7 @@ impl Call {
         let plan = &compiled.functions[0].plan;
         let launch = plan.launches().next().expect("a launch").clone();
         let mut values = Vec::new();
-        host::evaluate(plan, |_, axis| extents[axis as usize], |_| Lit::f32(0.25), &mut values);
+        host::evaluate(plan, false, |_, axis| extents[axis as usize], |_| Lit::f32(0.25), &mut values);
         let int = |h: &arraygpu_compiler::plan::HostId| values[h.0 as usize].as_i64();
         let n: i64 = launch.domain.iter().map(int).product();
         let tiles = (n + i64::from(launch.grain) - 1) / i64::from(launch.grain);

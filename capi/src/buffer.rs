@@ -5,7 +5,7 @@ use crate::context::{self, Context};
 use crate::cuda::{self, Allocation, Gpu, Stream};
 use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, out};
 use crate::guard::{guard, guard_as};
-use crate::handle::{Pin, Table};
+use crate::handle::{Kind, Pin, Table};
 use crate::memory::{HostMemory, Storage};
 use crate::span::{self, AXES, RANKS, Span};
 use arraygpu_compiler::scalar::Ty;
@@ -91,7 +91,7 @@ impl Buffer {
     }
 }
 
-static BUFFERS: Table<Buffer> = Table::new(0b1011, "buffer");
+static BUFFERS: Table<Buffer> = Table::new(Kind::Buffer, "buffer");
 
 /// Returns the buffer of a handle.
 pub(crate) fn pin(buffer: *mut AgpuBuffer) -> Result<Pin<Buffer>> {

@@ -16,7 +16,7 @@ use crate::handle::Pin;
 use crate::places::place_of;
 use crate::span::{AXES, Span};
 use crate::workspace::Workspace;
-use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg};
+use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg, Step};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
 /// The values of an array or scalar in memory that this thread can read.
@@ -108,12 +108,28 @@ impl<R: Reader> Check<'_, R> {
         Ok(())
     }
 
-    /// The places that the launch reads: arrays, and scalars of earlier launches.
+    /// The places that the launch reads: arrays, scalars of earlier launches, and what the launch before has stored in
+    /// an array whose elements this one replaces.
     fn read(&self) -> impl Iterator<Item = Place> {
         let arrays =
             self.launch.arrays.iter().filter(|(_, access)| *access != Access::Write).map(|(p, _)| *p);
         let is_read = |p: &Place| self.launch.computes.iter().all(|(computed, _)| computed != p);
-        arrays.chain(self.launch.slots.iter().copied().filter(is_read))
+        let begun = self.launch.computes.iter().map(|(place, _)| *place).filter(|p| self.is_begun(*p));
+        arrays.chain(self.launch.slots.iter().copied().filter(is_read)).chain(begun)
+    }
+
+    /// Whether the launch before this one computes the same array, and is not instead of it.
+    fn is_begun(&self, place: Place) -> bool {
+        let is_own = |s: &Step| matches!(s, Step::Launch(l) if std::ptr::eq(l, self.launch));
+        let Some(at) = self.plan.steps.iter().position(is_own) else { return false };
+        let before =
+            self.plan.steps[..at].iter().rev().filter(|s| !matches!(s, Step::Alloc(_) | Step::Free(_)));
+        let mut before = before.take(2);
+        match (before.next(), before.next()) {
+            (Some(Step::Launch(_)), Some(Step::Instead(_))) => false,
+            (Some(Step::Launch(l)), _) => l.computes.iter().any(|(computed, _)| *computed == place),
+            _ => false,
+        }
     }
 
     /// Returns the index of the first NaN in row-major order.

@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, aligned, fail, out};
 use crate::guard::guard;
-use crate::handle::{Pin, Table};
+use crate::handle::{Kind, Pin, Table};
 use crate::host::Host;
 use crate::log::log;
 use crate::memory::{Allocator, HostMemory};
@@ -36,7 +36,7 @@ impl Context {
     }
 }
 
-static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
+static CONTEXTS: Table<Arc<Context>> = Table::new(Kind::Context, "context");
 static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
 /// What the program hands in for a context, in place of the system's.

@@ -7,7 +7,7 @@ use crate::context::{self, Context};
 use crate::device;
 use crate::error::{Result, WRONG_CONTEXT, fail, out};
 use crate::guard::guard_as;
-use crate::handle::{Pin, Table};
+use crate::handle::{Kind, Pin, Table};
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Event {
     point: Box<dyn device::Event>,
 }
 
-static EVENTS: Table<Event> = Table::new(0b0111, "event");
+static EVENTS: Table<Event> = Table::new(Kind::Event, "event");
 
 fn pin(event: *mut AgpuEvent) -> Result<Pin<Event>> {
     EVENTS.pin(event.addr())

@@ -119,7 +119,12 @@ fn run(
                 let begin = first + count_sites(&all[..skipped]);
                 let mut turn = 0;
                 while turn < turns {
-                    if turn == 1 && turns >= MANY_TURNS && r.turn.is_none() && !r.each && is_quick(body) {
+                    if turn == 1
+                        && turns >= MANY_TURNS
+                        && r.turn.is_none()
+                        && !r.each
+                        && is_quick(body, context)
+                    {
                         many_turns(loaded, plan, r, (body, turns), At { site: begin, ..*now }, context, ws)?;
                         break;
                     }
@@ -195,8 +200,9 @@ fn runs_instead(
 const MANY_TURNS: i64 = 6;
 
 /// Whether nothing but the launches themselves is to be done in each turn.
-fn is_quick(body: &[Step]) -> bool {
-    body.iter().all(|s| matches!(s, Step::Launch(_))) && !guards::is_on() && !log::wants(log::Level::Warn)
+fn is_quick(body: &[Step], context: &Context) -> bool {
+    let is_watched = guards::is_on() || log::wants(log::Level::Warn) || context.host.profile.is_on();
+    body.iter().all(|s| matches!(s, Step::Launch(_))) && !is_watched
 }
 
 /// Runs all turns of an iteration but the first. Every second turn reads and writes the same memory,

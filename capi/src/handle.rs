@@ -8,7 +8,7 @@
 //! handle = generation (32 bits) | slot (28 bits) | tag of the table (4 bits)
 //! ```
 //!
-//! The tag is odd, so that no aligned pointer is taken for a handle.
+//! The tag ([`Kind`]) is odd, so that no aligned pointer is taken for a handle.
 
 mod slot;
 
@@ -27,6 +27,19 @@ struct Free {
     next: u32,
 }
 
+/// The tag of a table's handles. Each table has its own, so that the handle of another kind is no handle of it.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Program = 0b0011,
+    Context = 0b0101,
+    Event = 0b0111,
+    Builder = 0b1001,
+    Buffer = 0b1011,
+    Module = 0b1101,
+    #[cfg(test)]
+    Test = 0b1111,
+}
+
 /// All values of one kind. Slots live in chunks that double in size and are never freed.
 pub(crate) struct Table<T: 'static> {
     chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
@@ -43,8 +56,9 @@ pub(crate) struct Pin<T: Send + Sync + 'static> {
 }
 
 impl<T: Send + Sync> Table<T> {
-    /// A table whose handles end in `tag` (odd, below 16); errors call its values `name`.
-    pub const fn new(tag: usize, name: &'static str) -> Table<T> {
+    /// A table whose values errors call `name`.
+    pub const fn new(kind: Kind, name: &'static str) -> Table<T> {
+        let tag = kind as usize;
         assert!(tag < 16 && tag % 2 == 1);
         Table {
             chunks: [const { OnceLock::new() }; CHUNKS],
@@ -181,7 +195,7 @@ mod tests {
 
     #[test]
     fn stale_foreign_and_invented_handles_are_refused() {
-        static TABLE: Table<Arc<str>> = Table::new(5, "thing");
+        static TABLE: Table<Arc<str>> = Table::new(Kind::Test, "thing");
         let h = TABLE.insert("one".into()).unwrap();
         assert_eq!(&**TABLE.pin(h).unwrap(), "one");
         TABLE.free(h).unwrap();
@@ -197,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_pinned_value_outlives_its_handle() {
-        static TABLE: Table<Arc<str>> = Table::new(5, "thing");
+        static TABLE: Table<Arc<str>> = Table::new(Kind::Test, "thing");
         let value: Arc<str> = "x".into();
         let h = TABLE.insert(value.clone()).unwrap();
         let pin = TABLE.pin(h).unwrap();
@@ -210,7 +224,7 @@ mod tests {
 
     #[test]
     fn many_threads_insert_pin_and_free() {
-        static TABLE: Table<Arc<str>> = Table::new(5, "thing");
+        static TABLE: Table<Arc<str>> = Table::new(Kind::Test, "thing");
         let value: Arc<str> = "x".into();
         std::thread::scope(|s| {
             for _ in 0..4 {

@@ -10,7 +10,7 @@ use crate::error::{INVALID_ARGUMENT, MODULE, Result, SHAPE, aligned, fail};
 use crate::module::{Entry, Loaded};
 use crate::outputs::{outputs, reserve, reserve_temporaries};
 use crate::workspace::Workspace;
-use crate::{cuda, execute, interrupt};
+use crate::{cuda, execute, guards, interrupt};
 use arraygpu_compiler::plan::host;
 use arraygpu_compiler::scalar::Lit;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) unsafe fn invoke(
 
     let (spans, literals) = (&ws.spans, &ws.literals);
     let extent = |p: u32, axis: u8| spans[p as usize].extent(axis);
-    host::evaluate(plan, extent, |p| literals[p as usize], &mut ws.host);
+    host::evaluate(plan, guards::is_on(), extent, |p| literals[p as usize], &mut ws.host);
     if let Some((_, message)) = host::violation(plan, &ws.host) {
         fail!(SHAPE, "{message}");
     }
@@ -108,7 +108,7 @@ pub(crate) unsafe fn given<T>(
     let (spans, literals) = (&ws.spans, &ws.literals);
     let len = |p: u32, axis: u8| spans[p as usize].extent(axis);
     let arg = |p: u32| literals[p as usize];
-    host::evaluate(plan, len, arg, &mut ws.host);
+    host::evaluate(plan, guards::is_on(), len, arg, &mut ws.host);
     if let Some((_, message)) = host::violation(plan, &ws.host) {
         fail!(SHAPE, "{message}");
     }

@@ -5,7 +5,7 @@ use crate::abi::{AgpuEntrySlot, AgpuLoadedModule, AgpuModule, AgpuStatus};
 use crate::buffer::abi_type;
 use crate::error::{INVALID_ARGUMENT, MODULE, OUT_OF_BOUNDS, Result, error, fail, out};
 use crate::guard::{guard, guard_as};
-use crate::handle::Table;
+use crate::handle::{Kind, Table};
 use crate::module::{Entry, Function, Loaded};
 use crate::{calls, cuda, library, package};
 use arraygpu_compiler::plan::Slot;
@@ -82,7 +82,7 @@ unsafe impl Send for Package {}
 // SAFETY: as above.
 unsafe impl Sync for Package {}
 
-static MODULES: Table<Library> = Table::new(0b1101, "loaded module");
+static MODULES: Table<Library> = Table::new(Kind::Module, "loaded module");
 
 /// The package's name: that of `lib/libstats.so.1` is `stats`.
 fn package_name(path: &Path) -> Option<&str> {

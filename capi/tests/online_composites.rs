@@ -120,6 +120,7 @@ fn what_does_not_fit_is_refused() {
     refused(composite(&b, c"reduce_by_key", &[x, zero, i], Some(plus(&b))), &types);
     refused(composite(&b, c"histogram", &[x, n], None), &types);
     refused(composite(&b, c"scatter", &[i, n, x, n], None), &types);
+    refused(composite(&b, c"scatter_unique", &[i, n, x, n], None), &types);
     refused(composite(&b, c"filled", &[n, x], None), &types);
     // the operator is of f32, the vector is not
     refused(composite(&b, c"segmented_reduce", &[i, n, i], Some(plus(&b))), &[]);

@@ -145,6 +145,21 @@ fn child() {
             println!("<<{}>>", own.join(" | "));
             return;
         }
+        "products of two threads" => {
+            // one for the compiler; then each launch is queued 30 ms after its thread wants it
+            run_product(context, [64, 128, 40 * 512]);
+            let (number, first) = (context.addr(), fake.launches().len());
+            fake.options("quiet=2,pause=30");
+            std::thread::scope(|s| {
+                for _ in 0..2 {
+                    s.spawn(move || run_product(number as *mut AgpuContext, [64, 128, 40 * 512]));
+                }
+            });
+            let launches = fake.launches();
+            let own = launches[first..].iter().map(Launched::entry).filter(|e| e.starts_with("f_"));
+            println!("<<{}>>", own.collect::<Vec<_>>().join(", "));
+            return;
+        }
         _ => {
             let number = context.addr();
             fake.options("quiet=1,meet=5000");
@@ -229,4 +244,13 @@ fn a_split_product_is_two_launches() {
         "f_0_sums, 96 blocks of 256, span 1",
     ];
     assert_eq!(said, expected);
+}
+
+/// Both kernels of a launch are queued before another thread's launch, which uses the same scratch.
+#[test]
+fn launches_of_threads_do_not_share_scratch() {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    let said = play(&driver, "products of two threads", "quiet=2", &[("ARRAYGPU_CACHE", "off")]);
+    let one = "f_0_panels, f_0_sums";
+    assert_eq!(said, format!("{one}, {one}"));
 }

@@ -80,6 +80,29 @@ fn collected_states() {
     ok(unsafe { agpu_program_free(program) });
 }
 
+/// Turns whose arguments are prepared once are timed as the others are.
+#[test]
+fn the_launches_of_all_turns_are_timed() {
+    let context = cpu();
+    let b = Built::new();
+    let x = b.param(c"x", F32, 1);
+    let (inner, [state, _]) = step(&b, &[x]);
+    let next = inner.apply("add", &[state, state]);
+    let (ten, mut last) = (b.constant(I64, 10i64), 0);
+    ok(unsafe { agpu_builder_iterate(b.0, ten, inner.0, &next, 1, false, null_mut(), 0, 0, &mut last) });
+    let program = b.compile(&[last]);
+    let (x, y) = (Vector::in_context(context, &[1.0, 2.0]), Vector::in_context(context, &[0.0; 2]));
+    let (args, mut count) = ([input(x.view()), output(y.view())], 0);
+    unsafe {
+        ok(agpu_context_profile(context, true));
+        ok(agpu_program_run(program, null(), args.as_ptr(), 2));
+        ok(agpu_context_launch_times(context, null_mut(), 0, &mut count));
+        ok(agpu_context_profile(context, false));
+        ok(agpu_program_free(program));
+    }
+    assert_eq!((y.get(), count), (vec![1024.0, 2048.0], 10));
+}
+
 #[test]
 fn misuse_is_an_error_that_says_what_is_wrong() {
     let b = Built::new();

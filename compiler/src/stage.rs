@@ -70,7 +70,7 @@ impl Stages {
     /// parameter i along an axis, and `arg(i)` the value of scalar parameter i.
     pub fn values(&self, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> Lit) -> Vec<Lit> {
         let mut all = Vec::with_capacity(self.plan.host.len());
-        host::evaluate(&self.plan, len, arg, &mut all);
+        host::evaluate(&self.plan, false, len, arg, &mut all);
         self.values.iter().map(|v| all[v.0 as usize].canonical()).collect()
     }
 }

@@ -107,7 +107,8 @@ pub fn loop_while_at_most<S: LoopState>(
     limited(at, "loop_while_at_most", limit.scalar_at(at), init, condition, step)
 }
 
-/// A loop that leaves an error record if it takes more steps than its limit. It makes one step more to know.
+/// A loop that leaves an error record if it takes more steps than its limit. It makes one step more to know, but of the
+/// greatest limit, which no loop exceeds.
 fn limited<S: LoopState>(
     at: Place,
     construct: &'static str,
@@ -118,7 +119,8 @@ fn limited<S: LoopState>(
 ) -> S::Expressions {
     let mut inits = Vec::new();
     init.states_at(at, &mut inits);
-    let count = node::binary(at, BinaryOp::Add, limit, node::constant(at, Lit::i64(1)));
+    let [one, most] = [1, i64::MAX - 1].map(|n| node::constant(at, Lit::i64(n)));
+    let count = node::binary(at, BinaryOp::Add, node::binary(at, BinaryOp::Min, limit, most), one);
     let mut values = looped(at, construct, count, &inits, |_, states| {
         let goes_on = condition(of_nodes(states)).node();
         [goes_on].into_iter().chain(nodes_of(step(of_nodes(states)))).collect()

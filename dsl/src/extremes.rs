@@ -1,10 +1,11 @@
-//! Places of extremes, both extremes at once, and means: of arrays, of their rows and of their columns
+//! Places of extremes, both extremes at once, and means: of arrays, of their rows, columns and planes
 //! (semantics 5.15).
 
 use crate::axis::{generated, len, over_parts};
 use crate::elem::{Elem, Float, Num};
 use crate::handle::{MExp, SExp, TExp, VExp};
 use crate::joined::{self, Order};
+use crate::matrix::{COLS, PLANES, ROWS};
 use crate::node::{self, NodeRef, Op, make};
 use crate::reduce::{reduce_by, summed};
 use crate::scope::Place;
@@ -160,96 +161,108 @@ of_all_elements! {
     TExp "tensor(&[[[3.0f32, 1.0], [4.0, 2.0]]])";
 }
 
-macro_rules! of_rows_and_columns {
-    ($(
-        $axis:literal $what:literal
+macro_rules! of_parts {
+    ($handle:ident $example:literal: $(
+        $axes:expr, $part:ident $what:literal -> $out:ident $result:literal:
         $argmin:ident $argmins:literal $argmax:ident $argmaxs:literal $minmax:ident $minmaxs:literal $mean:ident $means:literal;
     )*) => {
-        impl<T: Elem> MExp<T> { $(
-            #[doc = concat!("[`VExp::argmin`] of each ", $what, ": a vector with the index of an element in each ", $what, ".")]
+        impl<T: Elem> $handle<T> { $(
+            #[doc = concat!("[`", stringify!($part), "::argmin`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($argmin), "();")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[3.0f32, 1.0], [2.0, 4.0]])]), [vector(&", $argmins, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($argmin), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $argmins, "]);")]
             /// ```
             #[track_caller]
-            pub fn $argmin(self) -> VExp<i64>
+            pub fn $argmin(self) -> $out<i64>
             where
                 T: Num,
             {
                 let at = Location::caller();
                 let part = |x| vec![place(at, stringify!($argmin), BinaryOp::Lt, x)];
-                VExp::of(over_parts(at, stringify!($argmin), self.node(), &[$axis], part)[0])
+                $out::of(over_parts(at, stringify!($argmin), self.node(), &$axes, part)[0])
             }
 
-            #[doc = concat!("[`VExp::argmax`] of each ", $what, ": a vector with the index of an element in each ", $what, ".")]
+            #[doc = concat!("[`", stringify!($part), "::argmax`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($argmax), "();")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[3.0f32, 1.0], [2.0, 4.0]])]), [vector(&", $argmaxs, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($argmax), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $argmaxs, "]);")]
             /// ```
             #[track_caller]
-            pub fn $argmax(self) -> VExp<i64>
+            pub fn $argmax(self) -> $out<i64>
             where
                 T: Num,
             {
                 let at = Location::caller();
                 let part = |x| vec![place(at, stringify!($argmax), BinaryOp::Gt, x)];
-                VExp::of(over_parts(at, stringify!($argmax), self.node(), &[$axis], part)[0])
+                $out::of(over_parts(at, stringify!($argmax), self.node(), &$axes, part)[0])
             }
 
-            #[doc = concat!("[`VExp::minmax`] of each ", $what, ": two vectors with one element for each ", $what, ".")]
+            #[doc = concat!("[`", stringify!($part), "::minmax`] of each ", $what, ": twice ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($minmax), "();")]
-            #[doc = concat!("let (least, greatest) = ", $minmaxs, ";")]
-            #[doc = "assert_eq!(call(f, [matrix(&[[3.0f32, 1.0], [2.0, 4.0]])]), [vector(&least), vector(&greatest)]);"]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($minmax), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), ", $minmaxs, ");")]
             /// ```
             #[track_caller]
-            pub fn $minmax(self) -> (VExp<T>, VExp<T>)
+            pub fn $minmax(self) -> ($out<T>, $out<T>)
             where
                 T: Num,
             {
                 let at = Location::caller();
                 let part = |x| minmax(at, stringify!($minmax), x);
-                let both = over_parts(at, stringify!($minmax), self.node(), &[$axis], part);
-                (VExp::of(both[0]), VExp::of(both[1]))
+                let both = over_parts(at, stringify!($minmax), self.node(), &$axes, part);
+                ($out::of(both[0]), $out::of(both[1]))
             }
 
-            #[doc = concat!("[`VExp::mean`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+            #[doc = concat!("[`", stringify!($part), "::mean`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($mean), "();")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[3.0f32, 1.0], [2.0, 4.0]])]), [vector(&", $means, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($mean), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $means, "]);")]
             /// ```
             #[track_caller]
-            pub fn $mean(self) -> VExp<T>
+            pub fn $mean(self) -> $out<T>
             where
                 T: Float,
             {
                 let at = Location::caller();
                 let part = |x| vec![mean(at, stringify!($mean), x)];
-                VExp::of(over_parts(at, stringify!($mean), self.node(), &[$axis], part)[0])
+                $out::of(over_parts(at, stringify!($mean), self.node(), &$axes, part)[0])
             }
         )* }
     };
 }
 
-of_rows_and_columns! {
-    0 "row"
-        argmin_rows "[1i64, 0]" argmax_rows "[0i64, 1]" minmax_rows "([1.0f32, 2.0], [3.0f32, 4.0])" mean_rows "[2.0f32, 3.0]";
-    1 "column"
-        argmin_cols "[1i64, 0]" argmax_cols "[0i64, 1]" minmax_cols "([2.0f32, 1.0], [3.0f32, 4.0])" mean_cols "[2.5f32, 2.5]";
+of_parts! { MExp "matrix(&[[3.0f32, 1.0], [2.0, 4.0]])":
+    [ROWS], VExp "row" -> VExp "a vector with one element for each row":
+        argmin_rows "vector(&[1i64, 0])" argmax_rows "vector(&[0i64, 1])"
+        minmax_rows "[vector(&[1.0f32, 2.0]), vector(&[3.0f32, 4.0])]" mean_rows "vector(&[2.0f32, 3.0])";
+    [COLS], VExp "column" -> VExp "a vector with one element for each column":
+        argmin_cols "vector(&[1i64, 0])" argmax_cols "vector(&[0i64, 1])"
+        minmax_cols "[vector(&[2.0f32, 1.0]), vector(&[3.0f32, 4.0])]" mean_cols "vector(&[2.5f32, 2.5])";
+}
+of_parts! { TExp "tensor(&[[[3.0f32, 1.0], [2.0, 4.0]]])":
+    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix with one row for each plane":
+        argmin_rows "matrix(&[[1i64, 0]])" argmax_rows "matrix(&[[0i64, 1]])"
+        minmax_rows "[matrix(&[[1.0f32, 2.0]]), matrix(&[[3.0f32, 4.0]])]" mean_rows "matrix(&[[2.0f32, 3.0]])";
+    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix with one row for each plane":
+        argmin_cols "matrix(&[[1i64, 0]])" argmax_cols "matrix(&[[0i64, 1]])"
+        minmax_cols "[matrix(&[[2.0f32, 1.0]]), matrix(&[[3.0f32, 4.0]])]" mean_cols "matrix(&[[2.5f32, 2.5]])";
+    [PLANES], MExp "plane" -> VExp "a vector with one element for each plane":
+        argmin_planes "vector(&[1i64])" argmax_planes "vector(&[3i64])"
+        minmax_planes "[vector(&[1.0f32]), vector(&[4.0f32])]" mean_planes "vector(&[2.5f32])";
 }

@@ -43,10 +43,10 @@
 //! operations of scalars, `array.rs`, `element_loop.rs` loops of one element, `scalars.rs` their states,
 //! `local_array.rs` small arrays of an element, `axis.rs` and `reduce.rs` those of arrays of every rank,
 //! `scan.rs` scans, `sort.rs` orders, `filter.rs` filters, `filtered.rs` what they keep, `keyed.rs` reductions of
-//! runs of keys, `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` the same of
+//! runs of keys, `segments.rs` and `scatter.rs` what goes by offsets and destinations, `tuples.rs` and `tuple_lines.rs` the same of
 //! tuples, `choice.rs` choices, `sliced.rs` slices as ranges, `windows.rs` and `widths.rs` what stencils take and
 //! give, `extremes.rs`, `moments.rs` and `softmax.rs` what is made of several of these, `vector.rs`, `matrix.rs`,
-//! `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs` complex numbers,
+//! `product.rs` and `stencil.rs` those of some ranks, `bits.rs` the bits of floats, `complex.rs` and `complex_lines.rs` complex numbers,
 //! `update.rs` arrays with a part replaced, `iterate.rs` and `iterate_forms.rs` repeated steps, `stage.rs` values
 //! that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples and functions. `lower/` turns nodes into
 //! core IR, `package.rs` collects functions, `cli.rs` is the command line, `eval.rs` and `values.rs` run a function
@@ -59,6 +59,7 @@ mod bits;
 mod choice;
 mod cli;
 mod complex;
+mod complex_lines;
 mod composite;
 mod elem;
 mod element_loop;
@@ -102,6 +103,7 @@ mod sort;
 mod stage;
 mod states;
 mod stencil;
+mod tuple_lines;
 mod tuples;
 mod update;
 mod values;
@@ -144,6 +146,7 @@ pub use sliced::{AxisPart, Index, Parts, Range, Shape};
 pub use stage::{stage, stage_with};
 pub use states::{Collected, States};
 pub use stencil::Boundary;
+pub use tuple_lines::{Alike, Lines, Planar, TupleLines};
 pub use tuples::{Arrays, Elements, IntoScalars, TupleReductions};
 pub use values::{ArgumentValue, ArgumentValues, Matrix, ResultValues, Volume};
 pub use vector::{fill, iota};
@@ -172,7 +175,7 @@ pub mod prelude {
     };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{Complex, ComplexFields, ComplexVectors, complex};
-    pub use crate::{Filtered, LocalArray, TupleReductions};
+    pub use crate::{Filtered, LocalArray, TupleLines, TupleReductions};
     pub use crate::{
         all, any, cond, fill, generate, generate2, generate3, iota, iterate, iterate_indexed, lit, slet,
     };

@@ -2,11 +2,11 @@
 //! [`crate::array`], [`crate::axis`] and [`crate::reduce`].
 
 use crate::axis::{over_parts, over_parts_of, read, slice, spread};
-use crate::elem::Num;
+use crate::elem::{Elem, Num};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::item::Item;
 use crate::node::{self, NodeRef, Op, make};
-use crate::reduce;
+use crate::reduce::{self, FirstState};
 use crate::results::{Scalars, leafwise, nodes_of, of_nodes};
 use crate::scope::Place;
 use arraygpu_compiler::Error;
@@ -19,11 +19,14 @@ pub(crate) const COLS: u8 = 1;
 /// The first axis of an array of three dimensions, whose planes are matrices.
 pub(crate) const PLANES: u8 = 0;
 
-macro_rules! by_rows_and_columns {
-    ($($axis:ident $what:literal $map:ident $reduce:ident $sum:ident $sums:literal;)*) => {
-        impl<T: Item> MExp<T> { $(
-            #[doc = concat!("`f` of each ", $what, ": a vector with one element for each ", $what, ". `f` may reduce.")]
-            /// If it gives a tuple, the result is a tuple of vectors.
+macro_rules! by_parts {
+    ($handle:ident $example:literal: $(
+        $axes:expr, $part:ident $what:literal -> $out:ident $arrays:ident $result:literal:
+        $map:ident $reduce:ident $sum:ident $sums:literal;
+    )*) => {
+        impl<T: Item> $handle<T> { $(
+            #[doc = concat!("`f` of each ", $what, ": ", $result, ". `f` may reduce.")]
+            /// If it gives a tuple, the result is a tuple of arrays.
             ///
             #[doc = concat!("Cost: a segmented reduction where `f` reduces its ", $what, ": at most one evaluation of each")]
             /// element for each reduction in `f`. Else fused; the operations of `f` for each element of
@@ -31,62 +34,73 @@ macro_rules! by_rows_and_columns {
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($map), "(|v| v.dot(v).sqrt());")]
-            /// let x = matrix(&[[3.0f32, 0.0], [0.0, 4.0]]);
-            /// assert_eq!(call(f, [x]), [vector(&[3.0f32, 4.0])]);
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($map), "(|v| v.sum() + v.max() - v.max());")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $sums, "]);")]
             /// ```
             #[track_caller]
-            pub fn $map<R: Scalars>(self, f: impl FnOnce(VExp<T>) -> R) -> R::Vectors {
+            pub fn $map<R: Scalars>(self, f: impl FnOnce($part<T>) -> R) -> R::$arrays {
                 let part = |x: &[NodeRef]| nodes_of(f(of_nodes(x)));
-                of_nodes(&over_parts_of(Location::caller(), stringify!($map), &nodes_of(self), &[$axis], part))
+                of_nodes(&over_parts_of(Location::caller(), stringify!($map), &nodes_of(self), &$axes, part))
             }
 
-            #[doc = concat!("[`VExp::reduce`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+            #[doc = concat!("[`", stringify!($part), "::reduce`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($reduce), "(0.0, |a, b| a + b);")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 4.0]])]), [vector(&", $sums, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($reduce), "(0.0, |a, b| a + b);")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $sums, "]);")]
             /// ```
             #[track_caller]
             pub fn $reduce(
                 self,
-                init: impl IntoScalar<T>,
+                init: impl FirstState<T>,
                 f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
-            ) -> VExp<T> {
+            ) -> $out<T> {
                 let at = Location::caller();
-                let init = init.scalar_at(at);
+                let init = init.state_at(at);
                 let part = |x: &[NodeRef]| reduce::reduce(at, stringify!($reduce), init, x, f);
-                of_nodes(&over_parts_of(at, stringify!($reduce), &nodes_of(self), &[$axis], part))
+                of_nodes(&over_parts_of(at, stringify!($reduce), &nodes_of(self), &$axes, part))
             }
+        )* }
 
-            #[doc = concat!("[`VExp::sum`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+        impl<T: Elem> $handle<T> { $(
+            #[doc = concat!("[`", stringify!($part), "::sum`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($sum), "();")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 4.0]])]), [vector(&", $sums, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($sum), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $sums, "]);")]
             /// ```
             #[track_caller]
-            pub fn $sum(self) -> VExp<T>
+            pub fn $sum(self) -> $out<T>
             where
                 T: Num,
             {
                 let at = Location::caller();
                 let part = |x| vec![reduce::sum(at, x)];
-                VExp::of(over_parts(at, stringify!($sum), self.node(), &[$axis], part)[0])
+                $out::of(over_parts(at, stringify!($sum), self.node(), &$axes, part)[0])
             }
         )* }
     };
 }
 
-by_rows_and_columns! {
-    ROWS "row" map_rows reduce_rows sum_rows "[3.0f32, 7.0]";
-    COLS "column" map_cols reduce_cols sum_cols "[4.0f32, 6.0]";
+by_parts! { MExp "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])":
+    [ROWS], VExp "row" -> VExp Vectors "a vector with one element for each row":
+        map_rows reduce_rows sum_rows "vector(&[3.0f32, 7.0])";
+    [COLS], VExp "column" -> VExp Vectors "a vector with one element for each column":
+        map_cols reduce_cols sum_cols "vector(&[4.0f32, 6.0])";
+}
+by_parts! { TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])":
+    [PLANES, 1], VExp "row of each plane" -> MExp Matrices "a matrix with one row for each plane":
+        map_rows reduce_rows sum_rows "matrix(&[[3.0f32, 7.0]])";
+    [PLANES, 2], VExp "column of each plane" -> MExp Matrices "a matrix with one row for each plane":
+        map_cols reduce_cols sum_cols "matrix(&[[4.0f32, 6.0]])";
+    [PLANES], MExp "plane" -> VExp Vectors "a vector with one element for each plane":
+        map_planes reduce_planes sum_planes "vector(&[10.0f32])";
 }
 
 impl<T: Item> MExp<T> {
@@ -239,40 +253,6 @@ impl<T: Item> TExp<T> {
             return leafwise(self, |x| node::invalid(at, x.ty, error.clone()));
         }
         leafwise(self, |x| permute(at, x, axes.to_vec()))
-    }
-
-    /// `f` of each plane: a vector with one element for each plane. If `f` gives a tuple, the
-    /// result is a tuple of vectors.
-    ///
-    /// Cost: a segmented reduction where `f` reduces its plane: at most one evaluation of each element
-    /// for each reduction in `f`. Else fused; the operations of `f` for each element of the result.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: TExp<f32>| x.map_planes(|m| m.sum());
-    /// assert_eq!(call(f, [tensor(&[[[1.0f32, 2.0]], [[3.0, 4.0]]])]), [vector(&[3.0f32, 7.0])]);
-    /// ```
-    #[track_caller]
-    pub fn map_planes<R: Scalars>(self, f: impl FnOnce(MExp<T>) -> R) -> R::Vectors {
-        let plane = |x: &[NodeRef]| nodes_of(f(of_nodes(x)));
-        of_nodes(&over_parts_of(Location::caller(), "map_planes", &nodes_of(self), &[0], plane))
-    }
-
-    /// `f` of each row of each plane: a matrix with one row for each plane. If `f` gives a tuple,
-    /// the result is a tuple of matrices.
-    ///
-    /// Cost: a segmented reduction where `f` reduces its row: at most one evaluation of each element
-    /// for each reduction in `f`. Else fused; the operations of `f` for each element of the result.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: TExp<f32>| x.map_rows(|v| v.sum());
-    /// assert_eq!(call(f, [tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])]), [matrix(&[[3.0f32, 7.0]])]);
-    /// ```
-    #[track_caller]
-    pub fn map_rows<R: Scalars>(self, f: impl FnOnce(VExp<T>) -> R) -> R::Matrices {
-        let row = |x: &[NodeRef]| nodes_of(f(of_nodes(x)));
-        of_nodes(&over_parts_of(Location::caller(), "map_rows", &nodes_of(self), &[0, 1], row))
     }
 }
 

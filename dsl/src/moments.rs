@@ -1,10 +1,11 @@
-//! Variances, standard deviations and norms of arrays, of their rows and of their columns.
+//! Variances, standard deviations and norms of arrays, of their rows, columns and planes.
 //!
 //! Those of halves are computed in f32, and rounded once (semantics 5.6).
 
 use crate::axis::{len, over_parts};
 use crate::elem::{Elem, Float};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::matrix::{COLS, PLANES, ROWS};
 use crate::node::{self, NodeRef, Op, make};
 use crate::reduce::summed;
 use crate::scope::Place;
@@ -115,72 +116,85 @@ of_all_elements! {
     TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])";
 }
 
-macro_rules! of_rows_and_columns {
-    ($($axis:literal $what:literal $variance:ident $variances:literal $std:ident $stds:literal $norm:ident $norms:literal;)*) => {
-        impl<T: Elem> MExp<T> { $(
-            #[doc = concat!("[`VExp::variance`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+macro_rules! of_parts {
+    ($handle:ident $example:literal: $(
+        $axes:expr, $part:ident $what:literal -> $out:ident $result:literal:
+        $variance:ident $variances:literal $std:ident $stds:literal $norm:ident $norms:literal;
+    )*) => {
+        impl<T: Elem> $handle<T> { $(
+            #[doc = concat!("[`", stringify!($part), "::variance`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($variance), "(1);")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [5.0, 4.0]])]), [vector(&", $variances, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($variance), "(1);")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $variances, "]);")]
             /// ```
             #[track_caller]
-            pub fn $variance(self, ddof: impl IntoScalar<i64>) -> VExp<T>
+            pub fn $variance(self, ddof: impl IntoScalar<i64>) -> $out<T>
             where
                 T: Float,
             {
                 let at = Location::caller();
                 let ddof = ddof.scalar_at(at);
                 let part = |x| vec![variance(at, x, ddof)];
-                VExp::of(over_parts(at, stringify!($variance), self.node(), &[$axis], part)[0])
+                $out::of(over_parts(at, stringify!($variance), self.node(), &$axes, part)[0])
             }
 
-            #[doc = concat!("[`VExp::std`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+            #[doc = concat!("[`", stringify!($part), "::std`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($std), "(0);")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [5.0, 4.0]])]), [vector(&", $stds, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($std), "(0);")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $stds, "]);")]
             /// ```
             #[track_caller]
-            pub fn $std(self, ddof: impl IntoScalar<i64>) -> VExp<T>
+            pub fn $std(self, ddof: impl IntoScalar<i64>) -> $out<T>
             where
                 T: Float,
             {
                 let at = Location::caller();
                 let ddof = ddof.scalar_at(at);
                 let part = |x| vec![std(at, x, ddof)];
-                VExp::of(over_parts(at, stringify!($std), self.node(), &[$axis], part)[0])
+                $out::of(over_parts(at, stringify!($std), self.node(), &$axes, part)[0])
             }
 
-            #[doc = concat!("[`VExp::norm`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+            #[doc = concat!("[`", stringify!($part), "::norm`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: a segmented reduction: one evaluation of each element.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($norm), "();")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[3.0f32, 0.0], [4.0, 0.0]])]), [vector(&", $norms, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($norm), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $example, "]), [", $norms, "]);")]
             /// ```
             #[track_caller]
-            pub fn $norm(self) -> VExp<T>
+            pub fn $norm(self) -> $out<T>
             where
                 T: Float,
             {
                 let at = Location::caller();
                 let part = |x| vec![norm(at, x)];
-                VExp::of(over_parts(at, stringify!($norm), self.node(), &[$axis], part)[0])
+                $out::of(over_parts(at, stringify!($norm), self.node(), &$axes, part)[0])
             }
         )* }
     };
 }
 
-of_rows_and_columns! {
-    0 "row" variance_rows "[0.5f32, 0.5]" std_rows "[0.5f32, 0.5]" norm_rows "[3.0f32, 4.0]";
-    1 "column" variance_cols "[8.0f32, 2.0]" std_cols "[2.0f32, 1.0]" norm_cols "[5.0f32, 0.0]";
+of_parts! { MExp "matrix(&[[3.0f32, 0.0], [4.0, 0.0]])":
+    [ROWS], VExp "row" -> VExp "a vector with one element for each row":
+        variance_rows "vector(&[4.5f32, 8.0])" std_rows "vector(&[1.5f32, 2.0])" norm_rows "vector(&[3.0f32, 4.0])";
+    [COLS], VExp "column" -> VExp "a vector with one element for each column":
+        variance_cols "vector(&[0.5f32, 0.0])" std_cols "vector(&[0.5f32, 0.0])" norm_cols "vector(&[5.0f32, 0.0])";
+}
+of_parts! { TExp "tensor(&[[[3.0f32, 0.0], [4.0, 0.0]]])":
+    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix with one row for each plane":
+        variance_rows "matrix(&[[4.5f32, 8.0]])" std_rows "matrix(&[[1.5f32, 2.0]])" norm_rows "matrix(&[[3.0f32, 4.0]])";
+    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix with one row for each plane":
+        variance_cols "matrix(&[[0.5f32, 0.0]])" std_cols "matrix(&[[0.5f32, 0.0]])" norm_cols "matrix(&[[5.0f32, 0.0]])";
+    [PLANES], MExp "plane" -> VExp "a vector with one element for each plane":
+        variance_planes "vector(&[4.25f32])" std_planes "vector(&[3.1875f32.sqrt()])" norm_planes "vector(&[5.0f32])";
 }

@@ -85,6 +85,7 @@ impl<T: Item> Field for T {
 impl<T: Field, const N: usize> Field for [T; N] {
     type Of<K: Rank> = [T::Of<K>; N];
     fn leaves_of(prefix: &str, out: &mut Vec<Leaf>) {
+        const { assert!(N > 0, "an array in a record has at least one element") };
         (0..N).for_each(|i| T::leaves_of(&leaf_name(prefix, &i.to_string()), out));
     }
     fn c_type_of(structs: &mut Vec<Struct>) -> FieldType {

@@ -1,4 +1,4 @@
-//! Elements that go to destinations which are data: `scatter`, `scatter_reduce`, `histogram`,
+//! Elements that go to destinations which are data: `scatter`, `scatter_unique`, `scatter_reduce`, `histogram`,
 //! composites of the compiler.
 
 use crate::composite::{self, composite};
@@ -13,17 +13,19 @@ use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::Ty;
 use std::panic::Location;
 
-/// Where elements go: indices of the result, and which composite says what happens to those outside of it.
+/// Where elements go: indices of the result, which composite says what happens to those outside of it, and whether
+/// sums of what goes to one destination have an order.
 #[derive(Clone, Copy, Debug)]
 pub struct Destinations {
     indices: VExp<i64>,
     outside: Composite,
+    is_unordered: bool,
 }
 
 impl From<VExp<i64>> for Destinations {
     /// Each index outside of the result leaves an error record.
     fn from(indices: VExp<i64>) -> Destinations {
-        Destinations { indices, outside: Composite::Destinations }
+        Destinations { indices, outside: Composite::Destinations, is_unordered: false }
     }
 }
 
@@ -38,7 +40,7 @@ impl VExp<i64> {
     /// assert_eq!(call(f, [vector(&[0i64, 5, 1, -1, 1])]), [vector(&[1i64, 2])]);
     /// ```
     pub fn ignored(self) -> Destinations {
-        Destinations { indices: self, outside: Composite::DestinationsIgnored }
+        Destinations { outside: Composite::DestinationsIgnored, ..Destinations::from(self) }
     }
 
     /// These indices as destinations of `scatter` and its kin; what is below 0 goes to the first element of
@@ -52,7 +54,20 @@ impl VExp<i64> {
     /// assert_eq!(call(f, [vector(&[0i64, 5, 1, -1, 1])]), [vector(&[2i64, 3])]);
     /// ```
     pub fn clamped(self) -> Destinations {
-        Destinations { indices: self, outside: Composite::DestinationsClamped }
+        Destinations { outside: Composite::DestinationsClamped, ..Destinations::from(self) }
+    }
+
+    /// These indices as destinations whose sums have no order: [`Destinations::unordered`].
+    ///
+    /// Cost: none.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>, i: VExp<i64>| x.scatter_reduce(2, i.unordered(), 0.0, |a, b| a + b);
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0, 4.0]), vector(&[1i64, 0, 1])]), [vector(&[2.0f32, 5.0])]);
+    /// ```
+    pub fn unordered(self) -> Destinations {
+        Destinations::from(self).unordered()
     }
 
     /// How many of these indices are 0, 1, .. n - 1. An index outside of that leaves an error record; see
@@ -74,6 +89,21 @@ impl VExp<i64> {
 }
 
 impl Destinations {
+    /// The same destinations, where [`VExp::scatter_reduce`] may add floats that go to one of them in any order
+    /// (semantics 8), as it adds integers: on GPUs by atomics, so that the bits of a sum may differ from run to run,
+    /// on CPUs in an order of its own. What has no sums of f32 or f64 keeps its bits.
+    ///
+    /// Cost: none. A `scatter_reduce` by `+` of f32 or f64 then takes no sort.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f64>, i: VExp<i64>| x.scatter_reduce(2, i.ignored().unordered(), 0.5, |a, b| a + b);
+    /// assert_eq!(call(f, [vector(&[1.0f64, 2.0, 4.0]), vector(&[1i64, 7, 1])]), [vector(&[0.5f64, 5.5])]);
+    /// ```
+    pub fn unordered(self) -> Destinations {
+        Destinations { is_unordered: true, ..self }
+    }
+
     /// How many of these indices are 0, 1, .. n - 1: [`VExp::histogram`].
     ///
     /// Cost: that of [`VExp::histogram`].
@@ -119,12 +149,48 @@ impl<T: Item> VExp<T> {
         destinations: impl Into<Destinations>,
         default: impl FirstState<T>,
     ) -> VExp<T> {
-        let at = Location::caller();
+        self.scattered(Location::caller(), Composite::Scatter, n, destinations.into(), default)
+    }
+
+    /// [`VExp::scatter`] of an author who promises that no two elements have one destination: no search for the one
+    /// that counts is needed. If two have, one of them is stored, which may differ between fields, devices and
+    /// runs; nothing else changes. Where promises are checked, which is in the interpreter and with
+    /// `ARRAYGPU_CHECK=1`, each element whose destination is also that of an earlier one leaves an error record.
+    ///
+    /// Cost: a launch that fills the result with `default`, and one that reads the elements and destinations and
+    /// stores each element once, for all leaves of a record together. Both are fused with what they read. On an H200
+    /// 2^26 f32 take 0.56 ms where destinations ascend, in place of 1.96 ms by [`VExp::scatter`], and 4.1 ms in place
+    /// of 5.7 ms where they are in random order.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>, i: VExp<i64>| x.scatter_unique(4, i, -1.0);
+    /// let (x, i) = (vector(&[1.0f32, 2.0, 3.0]), vector(&[2i64, 0, 3]));
+    /// assert_eq!(call(f, [x, i]), [vector(&[2.0f32, -1.0, 1.0, 3.0])]);
+    /// ```
+    #[track_caller]
+    pub fn scatter_unique(
+        self,
+        n: impl IntoScalar<i64>,
+        destinations: impl Into<Destinations>,
+        default: impl FirstState<T>,
+    ) -> VExp<T> {
+        self.scattered(Location::caller(), Composite::ScatterUnique, n, destinations.into(), default)
+    }
+
+    fn scattered(
+        self,
+        at: Place,
+        which: Composite,
+        n: impl IntoScalar<i64>,
+        destinations: Destinations,
+        default: impl FirstState<T>,
+    ) -> VExp<T> {
         let (n, default, values) = (n.scalar_at(at), default.state_at(at), nodes_of(self));
         let types: Vec<Type> = values.iter().map(|x| x.ty).collect();
-        let places = [destinations.into().inside(at, n), n];
+        let places = [destinations.inside(at, n), n];
         let operands = [&places, &values[..], T::split(&default)].concat();
-        of_nodes(&composite(at, Composite::Scatter, operands, None, &types))
+        of_nodes(&composite(at, which, operands, None, &types))
     }
 
     /// A vector of n elements, of which element k is the reduction by `f` of the elements of this one whose
@@ -135,7 +201,8 @@ impl<T: Item> VExp<T> {
     /// associative and commutative up to rounding.
     ///
     /// Cost: that of [`VExp::histogram`] for each leaf, if `f` is `+` of integers, or `min`, `max`, `&`, `|` or
-    /// `^`, whose order is free, and nothing else. Otherwise [`VExp::argsort`] of the destinations, a search for
+    /// `^`, whose order is free, and nothing else, or `+` of f32 or f64 in an order that is free by
+    /// [`Destinations::unordered`]. Otherwise [`VExp::argsort`] of the destinations, a search for
     /// each element of the result, and [`VExp::segmented_reduce`] of the elements in that order.
     ///
     /// ```
@@ -153,8 +220,12 @@ impl<T: Item> VExp<T> {
         f: impl Fn(SExp<T>, SExp<T>) -> SExp<T>,
     ) -> VExp<T> {
         let at = Location::caller();
-        let (n, init) = (n.scalar_at(at), init.state_at(at));
-        let places = [destinations.into().inside(at, n), n];
-        composite::joined_items(at, Composite::ScatterReduce, (self, init), &places, f)
+        let (n, init, destinations) = (n.scalar_at(at), init.state_at(at), destinations.into());
+        let places = [destinations.inside(at, n), n];
+        let which = match destinations.is_unordered {
+            true => Composite::ScatterReduceUnordered,
+            false => Composite::ScatterReduce,
+        };
+        composite::joined_items(at, which, (self, init), &places, f)
     }
 }

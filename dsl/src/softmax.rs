@@ -1,9 +1,10 @@
 //! Softmax, the logarithm of a sum of exponentials, and arrays divided by their norm; of arrays, of
-//! their rows and of their columns. What semantics 5.13 says, of halves in f32 and rounded once.
+//! their rows, columns and planes. What semantics 5.13 says, of halves in f32 and rounded once.
 
 use crate::axis::{len, over_parts, spread};
 use crate::elem::{Elem, Float};
 use crate::handle::{MExp, SExp, TExp, VExp};
+use crate::matrix::{COLS, PLANES, ROWS};
 use crate::moments::norm;
 use crate::node::{self, NodeRef, Op, make};
 use crate::reduce::{self, reduce_by, summed};
@@ -54,42 +55,45 @@ fn normalise(at: Place, src: NodeRef) -> NodeRef {
     in_wide(at, src, |x| node::binary(at, BinaryOp::Div, x, norm(at, x)))
 }
 
-/// What `f` makes of each part of a matrix along one axis: a vector, and a matrix of its shape.
+/// What `f` makes of each part of an array, of each combination of indices of these axes: an array of the numbers, and
+/// one of the shape of `x`, in which each stands where its part does.
 fn of_parts(
     at: Place,
     construct: &'static str,
-    (x, axis): (NodeRef, u8),
+    (x, axes): (NodeRef, &[u8]),
     f: impl FnOnce(NodeRef) -> NodeRef,
 ) -> [NodeRef; 2] {
-    let scalars = over_parts(at, construct, x, &[axis], |part| vec![f(part)])[0];
-    [scalars, spread(at, construct, (scalars, 1 - axis), len(at, x, 1 - axis))]
+    let scalars = over_parts(at, construct, x, axes, |part| vec![f(part)])[0];
+    let others = (0..x.ty.rank).filter(|axis| !axes.contains(axis));
+    let wide = others.fold(scalars, |numbers, axis| spread(at, construct, (numbers, axis), len(at, x, axis)));
+    [scalars, wide]
 }
 
-/// The logarithm of the sum of the exponentials of each row or column. The greatest elements are a
-/// vector of their own, so that the sums need no reduction inside of another one.
-fn log_sum_exp_of_parts(at: Place, construct: &'static str, (src, axis): (NodeRef, u8)) -> NodeRef {
+/// The logarithm of the sum of the exponentials of each part. The greatest elements are an
+/// array of their own, so that the sums need no reduction inside of another one.
+fn log_sum_exp_of_parts(at: Place, construct: &'static str, (src, axes): (NodeRef, &[u8])) -> NodeRef {
     in_wide(at, src, |x| {
-        let [shifts, wide] = of_parts(at, construct, (x, axis), |part| shift(at, construct, part));
+        let [shifts, wide] = of_parts(at, construct, (x, axes), |part| shift(at, construct, part));
         let all = exponentials(at, x, wide);
-        let [sums, _] = of_parts(at, construct, (all, axis), |part| reduce::sum(at, part));
+        let [sums, _] = of_parts(at, construct, (all, axes), |part| reduce::sum(at, part));
         node::binary(at, BinaryOp::Add, shifts, node::unary(at, UnaryOp::Log, sums))
     })
 }
 
-/// The softmax of each row or column.
-fn softmax_of_parts(at: Place, construct: &'static str, (src, axis): (NodeRef, u8)) -> NodeRef {
+/// The softmax of each part.
+fn softmax_of_parts(at: Place, construct: &'static str, (src, axes): (NodeRef, &[u8])) -> NodeRef {
     in_wide(at, src, |x| {
-        let [_, shifts] = of_parts(at, construct, (x, axis), |part| shift(at, construct, part));
+        let [_, shifts] = of_parts(at, construct, (x, axes), |part| shift(at, construct, part));
         let all = exponentials(at, x, shifts);
-        let [_, sums] = of_parts(at, construct, (all, axis), |part| reduce::sum(at, part));
+        let [_, sums] = of_parts(at, construct, (all, axes), |part| reduce::sum(at, part));
         node::binary(at, BinaryOp::Div, all, sums)
     })
 }
 
-/// Each row or column divided by its norm.
-fn normalise_parts(at: Place, construct: &'static str, (src, axis): (NodeRef, u8)) -> NodeRef {
+/// Each part divided by its norm.
+fn normalise_parts(at: Place, construct: &'static str, (src, axes): (NodeRef, &[u8])) -> NodeRef {
     in_wide(at, src, |x| {
-        let [_, norms] = of_parts(at, construct, (x, axis), |part| norm(at, part));
+        let [_, norms] = of_parts(at, construct, (x, axes), |part| norm(at, part));
         node::binary(at, BinaryOp::Div, x, norms)
     })
 }
@@ -164,68 +168,81 @@ of_all_elements! {
     TExp "tensor(&[[[0.0f32, 0.0]]])" "tensor(&[[[0.5f32, 0.5]]])" "tensor(&[[[3.0f32, 4.0]]])" "tensor(&[[[0.6f32, 0.8]]])";
 }
 
-macro_rules! of_rows_and_columns {
-    ($($axis:literal $what:literal $log_sum_exp:ident $logs:literal $softmax:ident $softmaxes:literal $normalise:ident $units:literal;)*) => {
-        impl<T: Elem> MExp<T> { $(
-            #[doc = concat!("[`VExp::log_sum_exp`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+macro_rules! softmaxes_of_parts {
+    ($handle:ident $zeros:literal $lengths:literal: $(
+        $axes:expr, $part:ident $what:literal -> $out:ident $result:literal:
+        $log_sum_exp:ident $logs:literal $softmax:ident $softmaxes:literal $normalise:ident $units:literal;
+    )*) => {
+        impl<T: Elem> $handle<T> { $(
+            #[doc = concat!("[`", stringify!($part), "::log_sum_exp`] of each ", $what, ": ", $result, ".")]
             ///
             /// Cost: two segmented reductions, and an `exp` for each element. Rows that fit into the
             /// registers of a block are read once, in one launch; on GPUs columns are as well.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($log_sum_exp), "();")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[0.0f32, 0.0]])]), [vector(&", $logs, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($log_sum_exp), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $zeros, "]), [", $logs, "]);")]
             /// ```
             #[track_caller]
-            pub fn $log_sum_exp(self) -> VExp<T>
+            pub fn $log_sum_exp(self) -> $out<T>
             where
                 T: Float,
             {
                 let name = stringify!($log_sum_exp);
-                VExp::of(log_sum_exp_of_parts(Location::caller(), name, (self.node(), $axis)))
+                $out::of(log_sum_exp_of_parts(Location::caller(), name, (self.node(), &$axes)))
             }
 
-            #[doc = concat!("[`VExp::softmax`] of each ", $what, ".")]
+            #[doc = concat!("[`", stringify!($part), "::softmax`] of each ", $what, ".")]
             ///
             /// Cost: two segmented reductions and a map. Rows that fit into the registers of a block are
             /// read once, in one launch; on GPUs columns are as well.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($softmax), "();")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[0.0f32, 0.0]])]), [matrix(&", $softmaxes, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($softmax), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $zeros, "]), [", $softmaxes, "]);")]
             /// ```
             #[track_caller]
-            pub fn $softmax(self) -> MExp<T>
+            pub fn $softmax(self) -> $handle<T>
             where
                 T: Float,
             {
-                MExp::of(softmax_of_parts(Location::caller(), stringify!($softmax), (self.node(), $axis)))
+                $handle::of(softmax_of_parts(Location::caller(), stringify!($softmax), (self.node(), &$axes)))
             }
 
-            #[doc = concat!("[`VExp::normalise`] of each ", $what, ".")]
+            #[doc = concat!("[`", stringify!($part), "::normalise`] of each ", $what, ".")]
             ///
             /// Cost: a segmented reduction and a map. Rows that fit into the registers of a block are
             /// read once, in one launch; on GPUs columns are as well.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
-            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($normalise), "();")]
-            #[doc = concat!("assert_eq!(call(f, [matrix(&[[3.0f32, 4.0]])]), [matrix(&", $units, ")]);")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($normalise), "();")]
+            #[doc = concat!("assert_eq!(call(f, [", $lengths, "]), [", $units, "]);")]
             /// ```
             #[track_caller]
-            pub fn $normalise(self) -> MExp<T>
+            pub fn $normalise(self) -> $handle<T>
             where
                 T: Float,
             {
-                MExp::of(normalise_parts(Location::caller(), stringify!($normalise), (self.node(), $axis)))
+                $handle::of(normalise_parts(Location::caller(), stringify!($normalise), (self.node(), &$axes)))
             }
         )* }
     };
 }
 
-of_rows_and_columns! {
-    0 "row" log_sum_exp_rows "[2.0f32.ln()]" softmax_rows "[[0.5f32, 0.5]]" normalise_rows "[[0.6f32, 0.8]]";
-    1 "column" log_sum_exp_cols "[0.0f32, 0.0]" softmax_cols "[[1.0f32, 1.0]]" normalise_cols "[[1.0f32, 1.0]]";
+softmaxes_of_parts! { MExp "matrix(&[[0.0f32, 0.0]])" "matrix(&[[3.0f32, 4.0]])":
+    [ROWS], VExp "row" -> VExp "a vector with one element for each row":
+        log_sum_exp_rows "vector(&[2.0f32.ln()])" softmax_rows "matrix(&[[0.5f32, 0.5]])" normalise_rows "matrix(&[[0.6f32, 0.8]])";
+    [COLS], VExp "column" -> VExp "a vector with one element for each column":
+        log_sum_exp_cols "vector(&[0.0f32, 0.0])" softmax_cols "matrix(&[[1.0f32, 1.0]])" normalise_cols "matrix(&[[1.0f32, 1.0]])";
+}
+softmaxes_of_parts! { TExp "tensor(&[[[0.0f32], [0.0]]])" "tensor(&[[[3.0f32], [4.0]]])":
+    [PLANES, 1], VExp "row of each plane" -> MExp "a matrix with one row for each plane":
+        log_sum_exp_rows "matrix(&[[0.0f32, 0.0]])" softmax_rows "tensor(&[[[1.0f32], [1.0]]])" normalise_rows "tensor(&[[[1.0f32], [1.0]]])";
+    [PLANES, 2], VExp "column of each plane" -> MExp "a matrix with one row for each plane":
+        log_sum_exp_cols "matrix(&[[2.0f32.ln()]])" softmax_cols "tensor(&[[[0.5f32], [0.5]]])" normalise_cols "tensor(&[[[0.6f32], [0.8]]])";
+    [PLANES], MExp "plane" -> VExp "a vector with one element for each plane":
+        log_sum_exp_planes "vector(&[2.0f32.ln()])" softmax_planes "tensor(&[[[0.5f32], [0.5]]])" normalise_planes "tensor(&[[[0.6f32], [0.8]]])";
 }

@@ -1,12 +1,11 @@
 //! Reductions, scans and folds of tuples: of the elements of several arrays, with several accumulators
 //! (semantics 5.14, 5.17, 5.18).
 
-use crate::axis::{generated, len, pick};
 use crate::composite;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::item::Item;
 use crate::joined::{self, Order};
-use crate::node::{self, NodeRef};
+use crate::node::NodeRef;
 use crate::rank::{Rank1, Rank2, Rank3};
 use crate::results::{Results, Scalars, each_tuple, nodes_of, of_nodes};
 use crate::scalars::LoopState;
@@ -100,13 +99,13 @@ tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK);
 tuples!(A SA B SB C SC D SD E SE F SF G SG H SH I SI J SJ K SK L SL);
 
 /// The nodes of a tuple of arrays.
-fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
+pub(crate) fn arrays_of(all: impl Arrays) -> Vec<NodeRef> {
     let mut nodes = Vec::new();
     all.arrays(&mut nodes);
     nodes
 }
 
-fn reduce<A: Arrays>(
+pub(crate) fn reduce<A: Arrays>(
     at: Place,
     construct: &'static str,
     order: Order,
@@ -119,12 +118,12 @@ fn reduce<A: Arrays>(
     joined::reduce(at, construct, order, &first, srcs, |a, b| nodes_of(f(of_nodes(a), of_nodes(b))))
 }
 
-fn scan<A: Arrays>(
+pub(crate) fn scan<A: Arrays, R: Results>(
     at: Place,
     which: Composite,
     (all, init): (A, impl IntoScalars<A::Elements>),
     f: impl FnOnce(A::Elements, A::Elements) -> A::Elements,
-) -> <A::Elements as Scalars>::Vectors {
+) -> R {
     let mut first = Vec::new();
     init.scalars_at(at, &mut first);
     let join = |a: &[NodeRef], b: &[NodeRef]| nodes_of(f(of_nodes(a), of_nodes(b)));
@@ -142,25 +141,6 @@ fn fold<A: Arrays, S: LoopState>(
     init.states_at(at, &mut first);
     let step = |acc: &[NodeRef], element: &[NodeRef]| nodes_of(f(of_nodes(acc), of_nodes(element)));
     joined::fold(at, construct, &first, srcs, step)
-}
-
-/// The function of the rows (axis 0) or columns (axis 1) of matrices of one shape.
-fn over_lines(
-    at: Place,
-    construct: &'static str,
-    axis: u8,
-    matrices: &[NodeRef],
-    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
-) -> Vec<NodeRef> {
-    // a map of all matrices says that they have one shape
-    let all = match matrices {
-        [_] => matrices.to_vec(),
-        _ => node::map(at, construct, matrices, |v| v.to_vec()),
-    };
-    generated(at, construct, &[len(at, all[0], axis)], |i| {
-        let lines: Vec<NodeRef> = all.iter().map(|m| pick(at, construct, (*m, axis), i[0], true)).collect();
-        f(&lines)
-    })
 }
 
 /// The elements of arrays at one place: a scalar for each array, in the same tuples.
@@ -300,57 +280,6 @@ pub trait TupleReductions: Sized {
         Self: Arrays,
     {
         of_nodes(&fold::<Self, S>(Location::caller(), "fold", init, &arrays_of(self), f))
-    }
-
-    /// [`TupleReductions::reduce`] of each row of matrices: vectors with one element for each row.
-    ///
-    /// Cost: a segmented reduction: one evaluation of each element.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: MExp<f32>, w: MExp<f32>| {
-    ///     let (sum, weight) = (x, w).reduce_rows((0.0, 0.0), |(s, a), (t, b)| (s + t, a + b));
-    ///     sum / weight
-    /// };
-    /// let args = [matrix(&[[1.0f32, 2.0], [5.0, 4.0]]), matrix(&[[1.0f32, 1.0], [1.0, 2.0]])];
-    /// assert_eq!(call(f, args), [vector(&[1.5f32, 3.0])]);
-    /// ```
-    #[track_caller]
-    fn reduce_rows(
-        self,
-        init: impl IntoScalars<Elements<Self>>,
-        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
-    ) -> <Elements<Self> as Scalars>::Vectors
-    where
-        Self: Arrays<Rank = Rank2>,
-    {
-        let at = Location::caller();
-        let line = |rows: &[NodeRef]| reduce::<Self>(at, "reduce_rows", Order::Reduce, init, rows, f);
-        of_nodes(&over_lines(at, "reduce_rows", 0, &arrays_of(self), line))
-    }
-
-    /// [`TupleReductions::reduce`] of each column of matrices: vectors with one element for each column.
-    ///
-    /// Cost: a segmented reduction: one evaluation of each element.
-    ///
-    /// ```
-    /// # use arraygpu_dsl::{example::*, prelude::*};
-    /// let f = |x: MExp<f32>| (x, x * x).reduce_cols((0.0, 0.0), |(s, a), (t, b)| (s + t, a + b));
-    /// let expected = [vector(&[6.0f32, 6.0]), vector(&[26.0f32, 20.0])];
-    /// assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [5.0, 4.0]])]), expected);
-    /// ```
-    #[track_caller]
-    fn reduce_cols(
-        self,
-        init: impl IntoScalars<Elements<Self>>,
-        f: impl FnOnce(Elements<Self>, Elements<Self>) -> Elements<Self>,
-    ) -> <Elements<Self> as Scalars>::Vectors
-    where
-        Self: Arrays<Rank = Rank2>,
-    {
-        let at = Location::caller();
-        let line = |columns: &[NodeRef]| reduce::<Self>(at, "reduce_cols", Order::Reduce, init, columns, f);
-        of_nodes(&over_lines(at, "reduce_cols", 1, &arrays_of(self), line))
     }
 }
 

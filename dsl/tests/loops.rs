@@ -2,7 +2,10 @@
 
 mod common;
 
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_dsl::{eval, example::*, prelude::*};
+use arraygpu_suite::gpu;
 use common::{everywhere, lower};
 
 fn gcd(a: SExp<i64>, b: SExp<i64>) -> SExp<i64> {
@@ -74,6 +77,31 @@ fn a_loop_that_does_not_end_says_so() {
         assert!(text.contains(words), "{text}");
         assert!(text.contains(&format!("dsl/tests/loops.rs:{}:", line as usize + i)), "{text}");
     }
+}
+
+/// A state that begins below zero takes as many steps as it takes: the limit is not proven to hold.
+#[test]
+fn states_that_begin_below_zero_have_limits() {
+    let counted = |x: VExp<i32>| x.map(|x| x + loop_while_at_most(5, -5i32, |s| s.lt(10), |s| s + 1));
+    let f = lower(["x"], "r", counted);
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = driver::compile_for("t", vec![f], targets).expect("it compiles");
+    let how = gpu::How { layout: gpu::Layout::Contiguous, version: None, span: 1, order: Order::Ascending };
+    let found = gpu::call(&compiled, 0, &[vector(&[7i32])], how).expect("it runs");
+    assert!(found.record.is_some());
+    assert_eq!(found.results, [vector(&[7i32])]);
+    let enough = |x: VExp<i32>| x.map(|x| x + loop_while_at_most(15, -5i32, |s| s.lt(10), |s| s + 1));
+    assert_eq!(everywhere(&lower(["x"], "r", enough), &[vector(&[7i32])]), [vector(&[17i32])]);
+}
+
+/// No loop takes more steps than the greatest limit.
+#[test]
+fn the_greatest_limit_is_none() {
+    let constant = |x: VExp<f32>| x.map(|x| loop_while_at_most(i64::MAX, x, |x| x.gt(1.0), |x| x * 0.5));
+    let given = |x: VExp<f32>, n: SExp<i64>| x.map(|x| loop_while_at_most(n, x, |x| x.gt(1.0), |x| x * 0.5));
+    let (x, halved) = (vector(&[8.0f32, 0.5, 3.0]), [vector(&[1.0f32, 0.5, 0.75])]);
+    assert_eq!(everywhere(&lower(["x"], "r", constant), &[x.clone()]), halved);
+    assert_eq!(everywhere(&lower(["x", "n"], "r", given), &[x, scalar(i64::MAX)]), halved);
 }
 
 /// Sixteen numbers of an element go around in a loop, in both forms, and come out as sixteen results.

@@ -52,6 +52,7 @@ operations! {
     Op::Param(_) => "param" Makes,
     Op::Var(..) => "var" Leaf,
     Op::Turn => "turn" Leaf,
+    Op::Checked => "checked" Leaf,
     Op::MulAdd(..) => "mul_add" Scalar,
     Op::Select(..) => "select" Scalar,
     Op::Tuple(_) => "tuple" Leaf,
@@ -81,6 +82,7 @@ operations! {
     Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => "argsort" Both,
     // what makes it stores it, and reads it by columns
     Op::Bins { .. } => "bins" Leaf,
+    Op::Put { .. } => "put" Leaf,
     Op::SquaredDeviations { .. } => "squared_deviations" Reads,
     Op::Fold { .. } => "fold" Reads,
     Op::Iterate { .. } => "iterate" Both,

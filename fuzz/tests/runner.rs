@@ -1,5 +1,5 @@
 //! The runner, and what it runs each day: fresh programs of core IR, every construct of the language through every
-//! reader in thirty-two days, and fresh chains of them.
+//! reader in sixty-four days, and fresh chains of them.
 
 use arraygpu_fuzz::{dsl, seeds};
 use std::process::Command;
@@ -26,22 +26,22 @@ fn seeds_run_in_processes_of_their_own() {
     assert_eq!(programs(&said), [60, 60], "{said}");
 }
 
-/// Seeds that no day before had, two seconds a stage.
+/// Seeds that no day before had, a second a stage.
 #[test]
 fn seeds_of_the_day() {
     for language in [&[][..], &["--language"]] {
-        let said = run(&[&["--minutes", "0.034", "--chunk", "25"], language].concat());
+        let said = run(&[&["--minutes", "0.017", "--chunk", "25"], language].concat());
         let programs = programs(&said);
         let stages = if language.is_empty() { 6 } else { 4 };
         assert!(programs.len() == stages && programs.iter().all(|n| *n > 0), "a stage ran nothing\n{said}");
     }
 }
 
-/// Each day takes another thirty-second of the pairs.
+/// Each day takes another sixty-fourth of the pairs.
 #[test]
 fn pairs_of_the_day() {
-    let (all, part) = (dsl::pairs(), seeds::day() % 32);
-    let seeds = part * all / 32..(part + 1) * all / 32;
+    let (all, part) = (dsl::pairs(), seeds::day() % 64);
+    let seeds = part * all / 64..(part + 1) * all / 64;
     let said = run(&["--language", "--seeds", &format!("{}..{}", seeds.start, seeds.end), "--chunk", "100"]);
     let programs = programs(&said);
     // most long ones are left out in C: `cargo xtask fuzz --language --stage c --long` takes all

@@ -105,16 +105,18 @@ protected:
     explicit owned_array(agpu_buffer *buffer) : owned_array(nothing(), buffer) {
         agpu_type type{};
         check(agpu_buffer_type(buffer, &type));
-        if (type != type_of<T>::value) detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type"));
         agpu_view whole{};
         check(agpu_buffer_view(buffer, &whole));
-        if (whole.rank != std::int64_t(axes)) {
+        // without exceptions the array stays empty
+        if (type != type_of<T>::value) {
+            detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type"));
+        } else if (whole.rank != std::int64_t(axes)) {
             detail::fail(error(AGPU_ERROR_SHAPE, "adopt: the buffer is an array of rank " + std::to_string(whole.rank)));
-        }
-        if (axes > Rank && whole.extent[Rank] != places<T>) {
+        } else if (axes > Rank && whole.extent[Rank] != places<T>) {
             detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer does not hold these structs"));
+        } else {
+            view_ = whole;
         }
-        view_ = whole;
     }
     /// Takes over a buffer of which the view shows a part.
     explicit owned_array(const agpu_view &view) : owned_array(view, view.buffer) {}
@@ -146,7 +148,7 @@ private:
     }
     void *address() const {
         void *data = nullptr;
-        check(agpu_buffer_data(view_.buffer, &data));
+        if (view_.buffer) check(agpu_buffer_data(view_.buffer, &data));
         return data;
     }
 };

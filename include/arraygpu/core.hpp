@@ -119,7 +119,8 @@ template <class T> class gpu_matrix;
 template <class T> class gpu_matrix_view;
 template <class T> class gpu_tensor3;
 template <class T> class gpu_tensor3_view;
-/// An expression that is not computed yet (arraygpu/expr.hpp): a scalar (Rank 0), a vector (Rank 1) or a matrix (Rank 2).
+/// An expression that is not computed yet (arraygpu/expr.hpp): a scalar (Rank 0), a vector (1), a matrix (2) or an array of three
+/// dimensions (3).
 template <class T, int Rank = 0, class = void> class expr;
 /// A view that is computed when it is needed (arraygpu/views.hpp).
 template <class Part> class range;
@@ -316,7 +317,7 @@ public:
         std::swap(handle_, other.handle_);
         return *this;
     }
-    /// Vectors may outlive their context.
+    /// Vectors may outlive their context: they are read, written and freed then, but not cloned, and make no new vectors.
     ~context() { static_cast<void>(agpu_context_free(handle_)); }
 
     int threads() const {

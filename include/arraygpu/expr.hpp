@@ -16,6 +16,7 @@
 #include <arraygpu/expr/assign.hpp>
 #include <arraygpu/expr/extremes.hpp>
 #include <arraygpu/expr/filters.hpp>
+#include <arraygpu/expr/gathers.hpp>
 #include <arraygpu/expr/iterate.hpp>
 #include <arraygpu/expr/kept.hpp>
 #include <arraygpu/expr/lines.hpp>

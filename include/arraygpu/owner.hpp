@@ -27,8 +27,9 @@ public:
     ~buffer_owner() { drop(block_); }
 
     agpu_buffer *buffer() const noexcept { return block_ ? block_->buffer : nullptr; }
-    /// Where a C function stores a new buffer, before there are other shares.
-    agpu_buffer **receive() noexcept { return &block_->buffer; }
+    /// Where a C function stores a new buffer, before there are other shares; null, which it refuses, if there was no memory
+    /// for the first share.
+    agpu_buffer **receive() noexcept { return block_ ? &block_->buffer : nullptr; }
     /// Gives the buffer away: no share frees it any more.
     agpu_buffer *release() noexcept { return block_ ? std::exchange(block_->buffer, nullptr) : nullptr; }
 

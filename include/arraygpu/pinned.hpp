@@ -23,15 +23,19 @@ public:
         void *memory = nullptr;
         if (count > std::size_t(std::numeric_limits<std::int64_t>::max()) / sizeof(T)) return ::new T[count]; // which fails as new does
         check(agpu_host_alloc(context_, std::int64_t(count * sizeof(T)), &memory));
-        return static_cast<T *>(memory);
+        // without exceptions the error is kept, and the elements stand in ordinary memory
+        return static_cast<T *>(memory ? memory : ::operator new(count * sizeof(T), alignment));
     }
-    void deallocate(T *memory, std::size_t) noexcept { static_cast<void>(agpu_host_free(memory)); }
+    void deallocate(T *memory, std::size_t) noexcept {
+        if (agpu_host_free(memory) == AGPU_ERROR_INVALID_ARGUMENT) ::operator delete(memory, alignment);
+    }
     agpu_context *c_context() const noexcept { return context_; }
 
     template <class U> friend bool operator==(const pinned_allocator &, const pinned_allocator<U> &) noexcept { return true; }
     template <class U> friend bool operator!=(const pinned_allocator &, const pinned_allocator<U> &) noexcept { return false; }
 
 private:
+    static constexpr std::align_val_t alignment{64};
     agpu_context *context_ = nullptr;
 };
 

@@ -76,9 +76,13 @@ public:
         agpu_type type{};
         std::int64_t count = 0;
         check(agpu_buffer_type(buffer, &type));
-        if (type != detail::type_of<T>::value) detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type"));
-        check(agpu_buffer_count(buffer, &count));
-        if (count % detail::places<T> != 0) detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer does not hold whole elements"));
+        const char *wrong = type != detail::type_of<T>::value ? "adopt: the buffer has another element type" : nullptr;
+        if (!wrong) check(agpu_buffer_count(buffer, &count));
+        if (!wrong && count % detail::places<T> != 0) wrong = "adopt: the buffer does not hold whole elements";
+        if (wrong) {
+            detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, wrong));
+            return gpu_vector(nullptr, adopted{});
+        }
         vector.size_ = std::size_t(count / detail::places<T>);
         return vector;
     }
@@ -164,7 +168,7 @@ private:
 
     void *address() const {
         void *data = nullptr;
-        check(agpu_buffer_data(c_buffer(), &data));
+        if (c_buffer()) check(agpu_buffer_data(c_buffer(), &data));
         return data;
     }
 

@@ -3,7 +3,7 @@
 use arraygpu_compiler::error::{Error, Result};
 use arraygpu_opt::{Arguments, run};
 use clap::Parser;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,7 +12,8 @@ fn main() -> ExitCode {
     let text = arguments.file().map_or(Ok(String::new()), read);
     match text.and_then(|text| run(&text, &arguments)) {
         Ok(text) => {
-            print!("{text}");
+            // a reader that has closed the pipe (`| head`) has what it wants
+            let _ = std::io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }
         Err(e) => {

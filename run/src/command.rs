@@ -77,7 +77,7 @@ Values:
   fill:VALUE:EXTENTS                      one value
   random:SEED:EXTENTS[:LOW:HIGH]          the same on every machine
   FILE.npy  FILE.csv  FILE.png  FILE.pgm  a file; FILE:as converts its elements,
-                                          FILE:scale makes 0 to 1 of a picture
+                                          FILE:scale makes 0 to 1 of integers
 EXTENTS: 1000, 2^26, 1024x512, 3x4x5
 
 Example:

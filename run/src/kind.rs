@@ -70,6 +70,14 @@ impl Number {
             Number::Float(x) => x,
         }
     }
+
+    /// Whether it is less than another number of its type.
+    pub fn is_below(self, other: Number) -> bool {
+        match (self, other) {
+            (Number::Int(a), Number::Int(b)) => a < b,
+            _ => self.to_f64() < other.to_f64(),
+        }
+    }
 }
 
 /// Returns the nearest f16 or bf16, rounded once.
@@ -175,7 +183,8 @@ impl Kind {
             // straight to f32, which rounds once
             (Kind::F32, _) => Number::Float(text.parse::<f32>().ok()?.into()),
             (Kind::F64 | Kind::F16 | Kind::Bf16, _) => Number::Float(text.parse().ok()?),
-            _ => match text.parse::<i128>() {
+            // 2.0 is whole, too, and has more digits than an f64
+            _ => match text.strip_suffix(".0").unwrap_or(text).parse::<i128>() {
                 Ok(i) => Number::Int(i),
                 Err(_) => Number::Float(text.parse().ok()?),
             },

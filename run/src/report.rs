@@ -97,10 +97,10 @@ pub fn result(slot: &Slot, array: &Array) -> String {
 }
 
 /// Returns an element's value as its type has it; an `f64` of an `f32` has more digits.
-fn element(array: &Array, value: f64) -> String {
-    match array.kind.bits(Number::Float(value)) {
+fn element(array: &Array, value: Number) -> String {
+    match array.kind.bits(value) {
         Some(bits) => array.kind.text(&bits),
-        None => value.to_string(),
+        None => value.to_f64().to_string(),
     }
 }
 
@@ -112,9 +112,12 @@ pub fn result_json(slot: &Slot, array: &Array) -> Value {
         return json!({ "name": slot.name, "type": kind, "value": value, "checksum": checksum(array) });
     }
     let s = Summary::of(array);
+    let of = |extreme: Option<Number>| {
+        extreme.and_then(|e| array.kind.bits(e)).map(|bits| number(array.kind, &bits))
+    };
     json!({
         "name": slot.name, "type": kind, "extents": array.extents,
-        "least": s.least, "greatest": s.greatest, "mean": s.mean, "nans": s.nans,
+        "least": of(s.least), "greatest": of(s.greatest), "mean": s.mean, "nans": s.nans,
         "checksum": checksum(array),
     })
 }

@@ -10,9 +10,9 @@ const ENDS: usize = 3;
 /// What an array's elements are together.
 pub struct Summary {
     /// The least element that is a number.
-    pub least: Option<f64>,
+    pub least: Option<Number>,
     /// The greatest.
-    pub greatest: Option<f64>,
+    pub greatest: Option<Number>,
     /// The mean of all, in `f64`.
     pub mean: f64,
     /// How many are no numbers.
@@ -22,20 +22,22 @@ pub struct Summary {
 impl Summary {
     /// Reads all elements.
     pub fn of(array: &Array) -> Summary {
-        let (mut least, mut greatest, mut sum, mut nans) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0);
-        for x in array.elements().map(|e| array.kind.number(e).to_f64()) {
-            nans += u64::from(x.is_nan());
-            least = least.min(x);
-            greatest = greatest.max(x);
+        let (mut least, mut greatest, mut sum, mut nans) = (None, None, 0.0, 0);
+        for number in array.elements().map(|e| array.kind.number(e)) {
+            let x = number.to_f64();
             sum += x;
+            if x.is_nan() {
+                nans += 1;
+                continue;
+            }
+            if least.is_none_or(|l: Number| number.is_below(l)) {
+                least = Some(number);
+            }
+            if greatest.is_none_or(|g: Number| g.is_below(number)) {
+                greatest = Some(number);
+            }
         }
-        let any = array.count() as u64 > nans;
-        Summary {
-            least: any.then_some(least),
-            greatest: any.then_some(greatest),
-            mean: sum / array.count() as f64,
-            nans,
-        }
+        Summary { least, greatest, mean: sum / array.count() as f64, nans }
     }
 }
 
@@ -117,7 +119,14 @@ mod tests {
         let bytes = [f32::NAN, -2.0, 3.0].iter().flat_map(|x| x.to_le_bytes()).collect();
         let array = Array { kind: Kind::F32, extents: vec![3], bytes };
         let s = Summary::of(&array);
-        assert_eq!((s.least, s.greatest, s.nans, s.mean.is_nan()), (Some(-2.0), Some(3.0), 1, true));
+        assert_eq!(
+            (s.least, s.greatest, s.nans, s.mean.is_nan()),
+            (Some(Number::Float(-2.0)), Some(Number::Float(3.0)), 1, true)
+        );
+        let bytes = [i64::MAX, i64::MIN, 0].map(i64::to_le_bytes).concat();
+        let wide = Summary::of(&Array { kind: Kind::I64, extents: vec![3], bytes });
+        let whole = |n: i64| Some(Number::Int(n.into()));
+        assert_eq!((wide.least, wide.greatest), (whole(i64::MIN), whole(i64::MAX)));
         let none = Summary::of(&iota(&[0]));
         assert_eq!((none.least, none.greatest, none.nans), (None, None, 0));
         assert_ne!(checksum(&array), checksum(&iota(&[3])));

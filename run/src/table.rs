@@ -7,7 +7,8 @@ use crate::problem::{Result, failure};
 
 /// Reads a vector (one column or one row) or a matrix from a file's bytes, with elements of a type.
 pub fn read(bytes: &[u8], file: &str, kind: Kind, rank: usize) -> Result<Array> {
-    let text = String::from_utf8_lossy(bytes);
+    // spreadsheets write the mark of UTF-8 before the text
+    let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     let (mut rows, mut columns) = (0i64, 0usize);
     let mut elements = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -81,6 +82,7 @@ mod tests {
             assert_eq!((vector.extents, vector.bytes), (vec![3], vec![1, 2, 3]));
         }
         assert_eq!(read(b"", "a.csv", Kind::F64, 1).unwrap().extents, [0]);
+        assert_eq!(read(b"\xef\xbb\xbf1.5,2\n", "a.csv", Kind::F64, 1).unwrap().extents, [2]);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 /// How much faster than the launch policy's choice a variant has to be, so that a file names it.
 pub const LEAST_GAIN: f64 = 1.02;
-/// A variant with which the launches of the first call take so many times as long as the policy's, and so many seconds
-/// more, is not measured.
+/// A variant with which all launches of the first call together take so many times as long as with the policy's, and so
+/// many seconds more, is not measured.
 const HOPELESS: f64 = 3.0;
 const SHORT: f64 = 20e-6;
 

@@ -283,17 +283,28 @@ static void scatters() {
         CHECK(vector_of<std::int64_t>(histogram(clamped(where), 256)) == all);
         CHECK(vector_of<float>(scatter(x, 256, ignored(where), -1)) == last);
         CHECK(vector_of<float>(scatter_reduce(x, 256, ignored(where), 1)) == sums);
+        CHECK(vector_of<float>(scatter_reduce(x, 256, unordered(ignored(where)), 1)) == sums); // whole numbers
+        CHECK(vector_of<double>(scatter_reduce(cast<double>(x), 256, unordered(clamped(where)), 0)) == vector_of<double>(scatter_reduce(cast<double>(x), 256, clamped(where), 0)));
         const auto both = scatter_reduce(std::tie(x, x), 256, ignored(where), std::make_tuple(1, 0), [](auto a, auto b) {
             return std::make_tuple(get<0>(a) + get<0>(b), max(get<1>(a), get<1>(b)));
         });
         const auto [sum_of, greatest] = eval(both);
         CHECK(sum_of.to_host() == sums && greatest.to_host() == most);
+        // different destinations, with gaps between them and some outside
+        const auto apart = gpu::iota(std::int64_t(n)) * 3 - 4;
+        const auto once = gpu::scatter_unique(x, std::int64_t(2 * n), ignored(apart), -1);
+        CHECK(vector_of<float>(once) == vector_of<float>(scatter(x, std::int64_t(2 * n), ignored(apart), -1)));
+        const auto [moved, squares] = eval(scatter_unique(std::make_tuple(+x, x * x), std::int64_t(2 * n), ignored(apart), std::make_tuple(0, 0)));
+        CHECK(squares.to_host() == vector_of<float>(moved * moved));
     }
     const gpu_vector<float> x{1, 2, 3};
     const gpu_vector<std::int64_t> where{2, 0, 5};
     CHECK_THROWS(AGPU_ERROR_RECORD, "out of range", vector_of<float>(scatter(x, 3, where, 0)));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "scatter", vector_of<float>(scatter(x, 3, gpu_vector<std::int64_t>{0, 1}, 0)));
     CHECK(vector_of<float>(scatter(x, std::int64_t(0), ignored(where), 0)).empty());
+    CHECK_THROWS(AGPU_ERROR_RECORD, "out of range", vector_of<float>(scatter_unique(x, 3, where, 0)));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "scatter_unique", vector_of<float>(scatter_unique(x, 3, gpu_vector<std::int64_t>{0, 1}, 0)));
+    CHECK(vector_of<float>(scatter_unique(x, std::int64_t(0), ignored(where), 0)).empty());
 }
 
 static void views_and_algorithms() {

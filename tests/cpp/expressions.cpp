@@ -146,6 +146,9 @@ static void extents() {
     CHECK(!is_tested(scaled(5)) && is_tested(scaled(4)));
     CHECK(same(eval(scaled(5)).to_host(), {2, 4, 8, 16, 32}) && same(eval(scaled(4)).to_host(), {2, 4, 8, 16}));
     CHECK_THROWS(AGPU_ERROR_RECORD, "", eval(scaled(6)).to_host()); // a GPU reports it when it is waited for
+    const gpu_vector<int> wholes{1, 2}, zeros{1, 0};
+    const auto quotient = [](auto a, auto b) { return a / b; };
+    CHECK_THROWS(AGPU_ERROR_RECORD, "expressions.cpp:" + std::to_string(__LINE__), eval(map(quotient, wholes, zeros)).to_host());
     const auto sums = generate(2, [&](auto i) { return sum(row(m, i)) + at(m, i, 1); });
     CHECK(same(eval(sums).to_host(), {8, 20}));
     const auto turned = generate(3, 2, [&](auto j, auto i) { return at(m, i, j); });

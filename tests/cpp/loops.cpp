@@ -107,6 +107,7 @@ static void limits() {
     CHECK(float(loop_while_at_most(3, 8.0f, large, halve)) == 1);
     const gpu_vector<float> x{8, 16, 1};
     const gpu_vector<int> enough{3, 4, 0}, little{3, 3, 0};
+    CHECK(float(loop_while_at_most(INT64_MAX, 8.0f, large, halve)) == 1);
     const auto of = [&](auto v, auto limit) { return loop_while_at_most(limit, v, large, halve); };
     CHECK(same(gpu_vector<float>(map(of, x, enough)).to_host(), {1, 1, 1}));
     // records come with what waits

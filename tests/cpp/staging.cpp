@@ -1,6 +1,7 @@
 // Staged values: numbers of the host that become a part of programs.
 #include "check.hpp"
 #include <arraygpu/expr.hpp>
+#include <climits>
 #include <string>
 #include <type_traits>
 
@@ -22,6 +23,9 @@ int main() {
     int turns = 0;
     for (std::size_t i = 0; i < n; ++i) ++turns;
     CHECK(turns == 3);
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "divided by 0", stage(7) / (n - 3u));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "divided by 0", stage(7) % stage(0));
+    CHECK(int(stage(INT_MIN) / stage(-1)) == INT_MIN && int(stage(INT_MIN) % -1) == 0 && int(stage(-7) / 2) == -3);
 
     // embedded: the program says it, and is another for another value
     const auto fused = [&](auto x) { return program_text(v * x, "fused"); };

@@ -59,6 +59,8 @@ static void shapes() {
     CHECK_THROWS(AGPU_ERROR_SHAPE, "repeat: -1 times", view::repeat(1, -1));
     CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "does not have 299", view::iota(std::uint8_t(0), 300));
     CHECK(view::iota(std::uint8_t(0), 256).size() == 256);
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "iota: from", view::iota(INT64_MIN, INT64_MAX));
+    CHECK(view::iota(UINT64_MAX - 2, UINT64_MAX).to_host() == (std::vector<std::uint64_t>{UINT64_MAX - 2, UINT64_MAX - 1}));
     // endless views end with take
     const gpu::gpu_vector<int> squares = view::iota(3) | view::transform([](auto i) { return i * i; }) | view::take(4);
     CHECK((squares.to_host() == std::vector<int>{9, 16, 25, 36}));
@@ -115,6 +117,9 @@ static void actions() {
     CHECK(&back == &v && same(v.to_host(), {16, 9, 4, 1}));
     v | gpu::actions::drop(1) | gpu::actions::stride(2);
     CHECK(same(v.to_host(), {9, 1}));
+    const gpu::gpu_vector<int> wrong{0, 7};
+    CHECK_THROWS(AGPU_ERROR_RECORD, "views.cpp:" + std::to_string(__LINE__), (v | gpu::actions::permute(wrong)).to_host());
+    v = gpu::copy(floats{9, 1});
     const gpu::gpu_vector<float> made = gpu::copy(floats{1, 2, 3}) | gpu::actions::fill(2) | gpu::actions::transform([](auto x) { return x + 1; });
     CHECK(same(made.to_host(), {3, 3, 3}));
     gpu::subview(v, 0, 1) | gpu::actions::fill(5);

@@ -79,6 +79,7 @@ pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> R
     let mut programs = build(which)?;
     programs.sort_by_key(|p| p.long().unwrap_or(LONG.len()));
     let (queue, told) = (Mutex::new(programs.iter()), Mutex::new((Counts::default(), Vec::new())));
+    let times = Mutex::new(Vec::new());
     let next = || queue.lock().ok().and_then(|mut queue| queue.next());
     thread::scope(|scope| {
         for _ in 0..sh::processors() {
@@ -87,6 +88,9 @@ pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> R
                     let start = Instant::now();
                     let (text, fine) = program.run(variables);
                     let seconds = start.elapsed().as_secs_f64();
+                    if let Ok(mut times) = times.lock() {
+                        times.push((seconds, format!("{} of {}", program.name, program.package)));
+                    }
                     let Ok(mut told) = told.lock() else { return };
                     println!("$ {} of {} ({seconds:.1} s)\n{text}", program.name, program.package);
                     text.lines().for_each(|line| told.0.line(line));
@@ -97,6 +101,11 @@ pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> R
             });
         }
     });
+    if let Ok(mut times) = times.into_inner() {
+        times.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let longest = times.iter().take(LONG.len()).map(|(seconds, name)| format!("{name} {seconds:.0}"));
+        println!("seconds of the longest programs: {}", longest.collect::<Vec<_>>().join(", "));
+    }
     let (ran, mut failed) = told.into_inner().map_err(|_| "a thread that ran tests panicked")?;
     counts.add(ran);
     if which == Which::Quick {

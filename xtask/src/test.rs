@@ -14,11 +14,14 @@ const STEPS: [&str; 6] = ["style", "licences", "formatting", "clippy", "rust", "
 const PROJECTS: [&str; 2] = ["cpp-examples", "tests/cpp"];
 
 /// What ran so far.
+#[derive(Default)]
 struct Run<'a> {
     /// The one step that is asked for, and what it needs.
     only: Option<&'a str>,
     counts: Counts,
     broken: Vec<String>,
+    /// What each step took.
+    times: Vec<String>,
 }
 
 impl Run<'_> {
@@ -35,7 +38,9 @@ impl Run<'_> {
         say(name);
         let (start, mut counts) = (Instant::now(), Counts::default());
         let result = step(&mut counts);
-        println!("   ({:.1} s)", start.elapsed().as_secs_f64());
+        let seconds = start.elapsed().as_secs_f64();
+        println!("   ({seconds:.1} s)");
+        self.times.push(format!("{name} {seconds:.0}"));
         if let Err(message) = &result {
             println!("FAILED: {message}");
             self.broken.push(format!("{name}: {message}"));
@@ -47,7 +52,7 @@ impl Run<'_> {
 
     /// The result of all steps.
     fn end(self) -> Result {
-        println!();
+        println!("\nseconds of the steps: {}", self.times.join(", "));
         for b in &self.broken {
             println!("failed: {b}");
         }
@@ -66,7 +71,7 @@ pub fn run(only: Option<&str>) -> Result {
             PROJECTS.join(", ")
         ));
     }
-    let mut all = Run { only, counts: Counts::default(), broken: Vec::new() };
+    let mut all = Run { only, ..Run::default() };
     all.step("style", |_| tidy::run());
     all.step("licences", |_| licences::run());
     if sh::output(&mut sh::cargo(&["fmt", "--version"])).is_some() {
@@ -105,7 +110,7 @@ pub fn run(only: Option<&str>) -> Result {
 /// What a change is likely to break, in minutes; the last lines say what is left out.
 pub fn fast() -> Result {
     system::ensure(system::BUILD)?;
-    let mut all = Run { only: None, counts: Counts::default(), broken: Vec::new() };
+    let mut all = Run::default();
     all.step("style", |_| tidy::run());
     if sh::output(&mut sh::cargo(&["fmt", "--version"])).is_some() {
         all.step("formatting", |_| sh::run(&mut sh::cargo(&["fmt", "--all", "--check"])));

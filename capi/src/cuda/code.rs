@@ -68,6 +68,7 @@ pub(crate) fn forget(package: usize) {
         let _uncaptured = Uncaptured::enter(gpu.api());
         gpu.streams.iter().for_each(|s| drop(gpu.settle(s)));
         gpu.code.unload(gpu.api(), |p| p == package);
+        gpu.streams.iter().for_each(|s| s.forget(package));
     }
 }
 

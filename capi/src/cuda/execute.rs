@@ -99,7 +99,7 @@ impl Call<'_> {
         self.place_scalars(args, ws)?;
         let mut memory = self.prepare(ws)?;
         if self.entry.sites > 0 {
-            memory.records = self.gpu.records(self.stream, self.entry, self.capturing)?;
+            memory.records = self.gpu.records(self.stream, (self.loaded.id, self.entry), self.capturing)?;
         }
         self.queue_all(&self.entry.plan.steps, 1, &mut 0, &mut memory, pins, ws)?;
         for (place, wanted) in &ws.detours {
@@ -299,10 +299,13 @@ impl Call<'_> {
         for slot in ws.frame.slots.drain(..) {
             self.stream.give_slot(slot);
         }
+        let unmarked = self.stream.is_own() || self.capturing;
+        let marked = if unmarked { Ok(()) } else { self.gpu.mark(self.stream) };
+        // a wait that reads the call's records waits for the mark, so this comes behind it
         if self.entry.sites > 0 {
             self.gpu.called(self.stream, self.entry);
         }
-        if self.stream.is_own() || self.capturing { Ok(()) } else { self.gpu.mark(self.stream) }
+        marked
     }
 
     /// Waits for the stream, and reads the scalar results from their words.

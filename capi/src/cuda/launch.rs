@@ -4,6 +4,7 @@ use super::call::Call;
 use super::choice::space;
 use super::copy;
 use super::frame::{Decided, Prepared, Running};
+use super::table::lock;
 use crate::error::{INTERNAL, Result, fail};
 use crate::log::log;
 use crate::places::{place_of, scalar};
@@ -251,6 +252,9 @@ impl Call<'_> {
         let Prepared::Launch { kernels: (first, end), scratch } = ws.frame.decided.steps[number] else {
             fail!(INTERNAL, "{}: step {number} was decided as no launch", l.name);
         };
+        // what one kernel leaves in the scratch for the next one must not be written over by another thread's launch
+        let shares = ws.frame.decided.kernels[first..end].iter().any(|kernel| kernel.span.is_some());
+        let _alone = shares.then(|| lock(&self.stream.scratch_launches));
         for k in first..end {
             let kernel = ws.frame.decided.kernels[k];
             self.start(l, &kernel, scratch, steps, memory, ws)?;

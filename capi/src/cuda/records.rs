@@ -1,8 +1,8 @@
 //! Error records of calls on a stream: words in device memory that kernels raise, read when the
 //! host waits for the stream anyway.
 //!
-//! Each function with sites has words of its own on each stream, which stay allocated because a
-//! captured graph holds their address. If several calls of one function come before a wait, the
+//! Each function with sites has words of its own on each stream. When its package is gone, another function gets them,
+//! unless a captured graph holds their address. If several calls of one function come before a wait, the
 //! lowest element of all calls is reported.
 //!
 //! A kernel reads the words: it exchanges each for 0, so whatever is raised meanwhile, by other
@@ -11,7 +11,7 @@
 
 use super::copy;
 use super::gpu::Gpu;
-use super::state::{Range, Records, Stream};
+use super::state::{Range, RecordWords, Records, Stream};
 use super::table::lock;
 use crate::error::{RECORD, Result, error};
 use crate::module::Entry;
@@ -31,20 +31,34 @@ pub(super) struct Reading<'a> {
 }
 
 impl Gpu {
-    /// Returns the words for a call of `entry` on the stream.
-    pub(super) fn records(&self, stream: &Stream, entry: &Arc<Entry>, captured: bool) -> Result<CUdeviceptr> {
+    /// Returns the words for a call of `entry`, of that package, on the stream.
+    pub(super) fn records(
+        &self,
+        stream: &Stream,
+        (package, entry): (usize, &Arc<Entry>),
+        captured: bool,
+    ) -> Result<CUdeviceptr> {
         let records = &mut *lock(&stream.records);
         let known = records.ranges.iter_mut().find(|r| Arc::ptr_eq(&r.entry, entry));
         if let Some(range) = known {
             range.captured |= captured;
-            return Ok(range.device);
+            return Ok(range.words.device);
         }
         copy::prepare_take(self)?;
-        let device = self.lasting(entry.sites as u64 * 8)?;
-        let host = self.words.lasting(self, entry.sites)?;
-        // SAFETY: the memory is new and has that many words.
-        unsafe { host.0.write_bytes(0, entry.sites) };
-        let new = Range { entry: entry.clone(), device, host, pending: false, captured, calls: 0, read: 0 };
+        let count = entry.sites.next_power_of_two().max(8);
+        let words = match records.spare.iter().position(|w| w.count == count) {
+            Some(at) => records.spare.swap_remove(at),
+            None => {
+                let device = self.lasting(count as u64 * 8)?;
+                let host = self.words.lasting(self, count)?;
+                // SAFETY: the memory is new and has that many words.
+                unsafe { host.0.write_bytes(0, count) };
+                RecordWords { count, device, host }
+            }
+        };
+        let (device, entry) = (words.device, entry.clone());
+        let new =
+            Range { entry, package, is_gone: false, words, pending: false, captured, calls: 0, read: 0 };
         records.ranges.push(new);
         Ok(device)
     }
@@ -65,7 +79,33 @@ impl Gpu {
 impl Stream {
     /// Returns the number of queued calls of functions that may leave records.
     pub(super) fn calls(&self) -> u64 {
-        lock(&self.records).ranges.iter().map(|r| r.calls).sum()
+        let records = lock(&self.records);
+        records.calls_of_dropped + records.ranges.iter().map(|r| r.calls).sum::<u64>()
+    }
+
+    /// Drops the ranges of a package that is gone: now, or when their last records are read.
+    pub(super) fn forget(&self, package: usize) {
+        let records = &mut *lock(&self.records);
+        records.ranges.iter_mut().filter(|r| r.package == package).for_each(|r| r.is_gone = true);
+        records.drop_gone();
+    }
+}
+
+impl Records {
+    /// Drops the ranges of packages that are gone, but those with calls to read and those that a graph writes.
+    fn drop_gone(&mut self) {
+        let mut at = 0;
+        while let Some(range) = self.ranges.get(at) {
+            if !range.is_gone || range.pending || range.captured {
+                at += 1;
+                continue;
+            }
+            let last = self.ranges.len() - 1;
+            let range = self.ranges.swap_remove(at);
+            self.order.iter_mut().filter(|i| **i == last).for_each(|i| *i = at);
+            self.calls_of_dropped += range.calls;
+            self.spare.push(range.words);
+        }
     }
 }
 
@@ -76,7 +116,7 @@ impl<'a> Reading<'a> {
             return None;
         }
         let one = lock(&stream.reading);
-        let Records { ranges, order } = &mut *lock(&stream.records);
+        let Records { ranges, order, .. } = &mut *lock(&stream.records);
         order.iter().for_each(|at| ranges[*at].read = ranges[*at].calls);
         (!order.is_empty()).then_some(Reading { stream, _one: one })
     }
@@ -84,7 +124,7 @@ impl<'a> Reading<'a> {
     /// Keeps all functions pending, because the calls that were counted include some that the wait
     /// did not cover.
     pub fn keep(&self) {
-        let Records { ranges, order } = &mut *lock(&self.stream.records);
+        let Records { ranges, order, .. } = &mut *lock(&self.stream.records);
         order.iter().for_each(|at| ranges[*at].read = NO_READING);
     }
 
@@ -93,7 +133,7 @@ impl<'a> Reading<'a> {
     pub fn queue(&self, gpu: &Gpu, on: CUstream) -> Result<()> {
         let records = &*lock(&self.stream.records);
         for r in records.order.iter().map(|at| &records.ranges[*at]) {
-            copy::take(gpu, on, r.host.1, r.device, r.entry.sites as u64)
+            copy::take(gpu, on, r.words.host.1, r.words.device, r.entry.sites as u64)
                 .map_err(|e| e.of("reading error records"))?;
         }
         Ok(())
@@ -109,7 +149,7 @@ impl<'a> Reading<'a> {
             let range = &mut ranges[*at];
             // SAFETY: the words are this library's; the kernel that wrote them has ended, and no
             // other reading has begun.
-            let words = unsafe { std::slice::from_raw_parts_mut(range.host.0, range.entry.sites) };
+            let words = unsafe { std::slice::from_raw_parts_mut(range.words.host.0, range.entry.sites) };
             if let Some(message) = describe(&range.entry, words) {
                 words.fill(0);
                 let ours = of.is_some_and(|e| std::ptr::eq(e, &*range.entry));
@@ -121,6 +161,7 @@ impl<'a> Reading<'a> {
             range.pending = range.captured || range.calls != range.read;
             range.pending
         });
+        records.drop_gone();
         first.map_or(Ok(()), |message| Err(error(RECORD, message)))
     }
 }

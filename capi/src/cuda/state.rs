@@ -57,13 +57,21 @@ pub(super) struct Words(pub(super) Mutex<Inner>);
 /// Whether a stream is lent to the caller.
 pub(super) struct Lent(pub(super) AtomicU8);
 
+/// Words for error records, which are zero between readings.
+pub(super) struct RecordWords {
+    pub(super) count: usize,
+    pub(super) device: CUdeviceptr,
+    /// Pinned memory that the words are moved to: its address for the host, and for the device.
+    pub(super) host: (*mut u64, CUdeviceptr),
+}
+
 /// The error records of one function: a word for each site of its launches.
 pub(super) struct Range {
     pub(super) entry: Arc<Entry>,
-    pub(super) device: CUdeviceptr,
-    /// Pinned memory that the words are moved to, which is zero between readings: its address for
-    /// the host, and for the device.
-    pub(super) host: (*mut u64, CUdeviceptr),
+    /// The function's package (`Loaded::id`), and whether it is gone.
+    pub(super) package: usize,
+    pub(super) is_gone: bool,
+    pub(super) words: RecordWords,
     /// Whether the function is in `Records::order`.
     pub(super) pending: bool,
     /// Whether a call of the function is captured in a graph, which may run at any time.
@@ -80,6 +88,9 @@ pub(super) struct Records {
     pub(super) ranges: Vec<Range>,
     /// The indices of the pending ranges, in the order of their first calls.
     pub(super) order: Vec<usize>,
+    /// The words of ranges that were dropped, and the number of calls of these.
+    pub(super) spare: Vec<RecordWords>,
+    pub(super) calls_of_dropped: u64,
 }
 
 // SAFETY: each range owns its pinned words.
@@ -88,7 +99,7 @@ unsafe impl Send for Records {}
 /// Streams of this library do not wait for the legacy default stream.
 pub(super) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
 
-/// Memory that the kernels on one stream use one after another.
+/// Memory that the launches on one stream use one after another (`Stream::scratch_launches`).
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) scratch: Block,
@@ -116,6 +127,8 @@ pub(crate) struct Stream {
     /// Marks the work on the stream up to the last `Gpu::mark`.
     pub event: CUevent,
     pub(super) shared: Mutex<Shared>,
+    /// Held while the kernels of a launch that uses the scratch are queued.
+    pub(super) scratch_launches: Mutex<()>,
     pub(super) records: Mutex<Records>,
     /// Held by the one thread that reads error records.
     pub reading: Mutex<()>,

@@ -45,6 +45,7 @@ impl Stream {
             id: AtomicU64::new(id),
             event,
             shared: Mutex::default(),
+            scratch_launches: Mutex::default(),
             records: Mutex::default(),
             reading: Mutex::default(),
             queueing: AtomicU32::new(0),
@@ -92,8 +93,8 @@ impl Stream {
         }
     }
 
-    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after
-    /// another.
+    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after another, and those of
+    /// a launch are queued under `scratch_launches`.
     pub fn scratch(&self, gpu: &Gpu, bytes: u64) -> Result<CUdeviceptr> {
         grown(gpu, &mut lock(&self.shared).scratch, bytes, 64 << 10)
     }

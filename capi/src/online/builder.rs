@@ -6,7 +6,7 @@ use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus, AgpuType};
 use crate::buffer::ty as type_of;
 use crate::error::{INVALID_ARGUMENT, Result, fail, out};
 use crate::guard::guard_as;
-use crate::handle::Table;
+use crate::handle::{Kind, Table};
 use arraygpu_compiler::build;
 use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, Type, Var};
 use arraygpu_compiler::loc::{Loc, LocStack};
@@ -37,7 +37,7 @@ pub(super) struct Builder {
     step_of: Option<Begun>,
 }
 
-pub(super) static BUILDERS: Table<Mutex<Builder>> = Table::new(0b1001, "builder");
+pub(super) static BUILDERS: Table<Mutex<Builder>> = Table::new(Kind::Builder, "builder");
 
 impl Builder {
     fn new(name: String) -> Builder {

@@ -5,13 +5,13 @@ use super::program::Program;
 use crate::abi::{AgpuArg, AgpuCall, AgpuProgram, AgpuStatus};
 use crate::error::{INVALID_ARGUMENT, Result, fail, out};
 use crate::guard::{guard, guard_as};
-use crate::handle::Table;
+use crate::handle::{Kind, Table};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 
-pub(super) static PROGRAMS: Table<Arc<Program>> = Table::new(0b0111, "program");
+pub(super) static PROGRAMS: Table<Arc<Program>> = Table::new(Kind::Program, "program");
 
 /// Makes a handle for a program.
 pub(super) fn insert(program: Arc<Program>) -> Result<*mut AgpuProgram> {

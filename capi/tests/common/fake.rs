@@ -143,9 +143,10 @@ impl Fake {
 /// without a C compiler.
 pub fn build(without: Option<&str>) -> Option<PathBuf> {
     // The sources are part of this program, because they may be absent where it runs.
-    const SOURCES: [(&str, &str); 4] = [
+    const SOURCES: [(&str, &str); 5] = [
         ("fake_cuda.c", include_str!("../fake_cuda/fake_cuda.c")),
         ("fake_cuda.h", include_str!("../fake_cuda/fake_cuda.h")),
+        ("memory.h", include_str!("../fake_cuda/memory.h")),
         ("kernels.h", include_str!("../fake_cuda/kernels.h")),
         ("linker.h", include_str!("../fake_cuda/linker.h")),
     ];

@@ -127,32 +127,7 @@ int cuThreadExchangeStreamCaptureMode(unsigned *mode) {
     return capture_mode = *mode, *mode = was, ended ? 4 : 0;
 }
 
-/* ---- memory: every allocation that ever was ---- */
-
-enum { RESERVED, LIVE, FREED };
-struct memory { char *at; size_t size; int state, host, device, of_graph; struct memory *next; };
-static struct memory *memories;
-
-static struct memory *find(uint64_t address) {
-    for (struct memory *m = memories; m; m = m->next)
-        if (address >= (uint64_t)m->at && address < (uint64_t)m->at + m->size) return m;
-    return NULL;
-}
-static struct memory *add(size_t size, int host, int device) {
-    struct memory *m = calloc(1, sizeof *m);
-    m->at = aligned_alloc(512, (size + 511) / 512 * 512), m->size = size, m->host = host, m->device = device;
-    memset(m->at, 0xCD, size);
-    m->next = memories, memories = m;
-    return m;
-}
-/* Device memory that a kernel or copy touches now. */
-static void touch(uint64_t address, size_t size, const char *what) {
-    struct memory *m = find(address);
-    if (!size) return;
-    if (!m) bug("%s: %#lx is no memory of the driver", what, (unsigned long)address);
-    if (address + size > (uint64_t)m->at + m->size) bug("%s: %zu bytes at %#lx reach past the end", what, size, (unsigned long)address);
-    if (m->state != LIVE) bug("%s: %#lx is %s", what, (unsigned long)address, m->state == FREED ? "freed" : "not yet allocated");
-}
+#include "memory.h"
 
 /* ---- streams ---- */
 

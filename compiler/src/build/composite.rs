@@ -24,11 +24,12 @@
 //! | `reduce_by_key`, by an operator of k components | k vectors, k initial values, the operands of `run_lengths` | k vectors, the reductions of the runs |
 //! | `destinations`, `_ignored`, `_clamped` | indices, the length n | where elements go; none of 0 to n - 1 is nowhere |
 //! | `histogram` | destinations, n | how many are 0, 1, .. n - 1 |
-//! | `scatter` | destinations, n, k vectors, k values | k vectors |
-//! | `scatter_reduce`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
+//! | `scatter`, `scatter_unique` | destinations, n, k vectors, k values | k vectors |
+//! | `scatter_reduce`, `_unordered`, by an operator of k components | k vectors, k initial values, destinations, n | k vectors |
 //! | `filled` | a number, k vectors, k values or vectors | the vectors, with these values behind so many elements |
 
 mod lines;
+mod scatters;
 mod segments;
 
 use super::Builder;
@@ -83,7 +84,9 @@ composites! {
     DestinationsClamped "destinations_clamped"
     Histogram "histogram"
     Scatter "scatter"
+    ScatterUnique "scatter_unique"
     ScatterReduce "scatter_reduce"
+    ScatterReduceUnordered "scatter_reduce_unordered"
 }
 
 impl Composite {
@@ -132,17 +135,24 @@ impl Composite {
             | Composite::DestinationsClamped
             | Composite::Histogram
             | Composite::Scatter
-            | Composite::ScatterReduce => Apart::Scatter,
+            | Composite::ScatterUnique
+            | Composite::ScatterReduce
+            | Composite::ScatterReduceUnordered => Apart::Scatter,
             _ => Apart::Sort,
         }
     }
 
     /// Whether it takes an operator.
     fn takes_operator(self) -> bool {
-        use Composite::{ReduceByKey, Scan, ScatterReduce, SegmentedReduce, SegmentedScan};
+        use Composite::{
+            ReduceByKey, Scan, ScatterReduce, ScatterReduceUnordered, SegmentedReduce, SegmentedScan,
+        };
         self.along().is_some()
             || self.is_exclusive()
-            || matches!(self, Scan | SegmentedReduce | SegmentedScan | ReduceByKey | ScatterReduce)
+            || matches!(
+                self,
+                Scan | SegmentedReduce | SegmentedScan | ReduceByKey | ScatterReduce | ScatterReduceUnordered
+            )
     }
 }
 
@@ -225,7 +235,9 @@ impl Builder {
                 vec![self.binned(name, &Bins { op: BinaryOp::Add, count, at, src, init: zero })?]
             }
             Composite::Scatter => self.scatter(name, of)?,
-            Composite::ScatterReduce => self.scatter_reduce(name, of)?,
+            Composite::ScatterUnique => self.scatter_unique(name, of)?,
+            Composite::ScatterReduce => self.scatter_reduce(name, of, false)?,
+            Composite::ScatterReduceUnordered => self.scatter_reduce(name, of, true)?,
         };
         for value in &values {
             self.measure(*value);
@@ -261,7 +273,7 @@ impl Builder {
                 reduces && *more == [Type::vector(Ty::I64)]
             }
             Composite::ReduceByKey => reduces && are_runs(more),
-            Composite::ScatterReduce => reduces && are_places(more),
+            Composite::ScatterReduce | Composite::ScatterReduceUnordered => reduces && are_places(more),
             Composite::Argsort | Composite::ArgsortDescending | Composite::Unique => {
                 count == 1 && vectors(&types)
             }
@@ -272,7 +284,7 @@ impl Builder {
             | Composite::DestinationsClamped
             | Composite::Histogram => are_places(&types),
             Composite::RunLengths => are_runs(&types),
-            Composite::Scatter => {
+            Composite::Scatter | Composite::ScatterUnique => {
                 let rest = types.get(2..).unwrap_or_default();
                 let (srcs, others) = rest.split_at(rest.len() / 2);
                 count > 2
@@ -349,40 +361,6 @@ impl Builder {
         let mut all = self.in_order(name, order, srcs)?;
         all.extend([order, count]);
         Ok(all)
-    }
-
-    fn scatter(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
-        let (to, n) = (of.values[0], of.values[1]);
-        let (srcs, rest) = of.values[2..].split_at((of.values.len() - 2) / 2);
-        let size = self.extents(to)[0];
-        let (src, init) = (self.node(Op::Iota(size))?, self.number(-1));
-        // the highest index of each destination
-        let last = self.bins(name, &Bins { op: BinaryOp::Max, count: n, at: to, src, init })?;
-        self.same(name, &[&[to], srcs].concat())?;
-        Ok(destinations::scattered(self.graph(), last, n, (srcs, rest)))
-    }
-
-    /// Makes the vector of the reductions of elements into bins, stored.
-    fn binned(&mut self, name: &str, bins: &Bins) -> Result<NodeId> {
-        let joined = self.bins(name, bins)?;
-        self.node(Op::Materialize(joined))
-    }
-
-    fn scatter_reduce(&mut self, name: &str, of: Operands) -> Result<Vec<NodeId>> {
-        let (Some(join), k) = (of.operator, of.components()) else { return Ok(Vec::new()) };
-        let (srcs, init, to, n) =
-            (&of.values[..k], &of.values[k..2 * k], of.values[2 * k], of.values[2 * k + 1]);
-        self.made(name, n)?;
-        self.reduced(name, srcs, init, of)?;
-        self.same(name, &[&[to], srcs].concat())?;
-        if let Some(operators) = destinations::exact(&self.function.graph, join) {
-            let components = srcs.iter().zip(init).zip(operators);
-            let one = |((src, init), op): ((&NodeId, &NodeId), BinaryOp)| {
-                self.binned(name, &Bins { op, count: n, at: to, src: *src, init: *init })
-            };
-            return components.map(one).collect();
-        }
-        Ok(destinations::scatter_reduced(self.graph(), to, n, srcs, init, join))
     }
 }
 

@@ -259,7 +259,10 @@ impl Builder {
 
     /// Marks a value to be named in the generated code, unless it is a name already.
     pub fn bind(&mut self, value: NodeId) -> NodeId {
-        if !matches!(self.function.graph.op(value), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn) {
+        if !matches!(
+            self.function.graph.op(value),
+            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked
+        ) {
             self.function.graph.mark_bound(value);
         }
         value

@@ -7,7 +7,7 @@
 //! %y = generate %n (%k) { reduce (+) from %init over the parts (%p) { %bins[%p, %k] } }
 //! ```
 //!
-//! Only operators whose order is free serve: each part of the elements has bins of its own, and whichever thread
+//! Operators serve whose order is free, or is by the author's permission: each part of the elements has bins of its own, and whichever thread
 //! comes first joins first. Parts are cut by the numbers of elements and bins alone, so that what is stored does
 //! not depend on the device; a block or a thread has one of them ([`crate::schedule::bins`]). The bins of all parts
 //! together are at most a sixteenth of the elements, or those of one part.
@@ -15,6 +15,7 @@
 //! Bins are integers of 32 or 64 bits, for these are what processors join in memory. Shorter ones, and truth
 //! values, are joined as 32 bits, whose low bits are the same. Floats have integers of the same order for their
 //! extremes, which are one of their operands: -0 below +0, and a NaN at the end at which it stays (semantics 2.2).
+//! Sums of floats are joined as they are, where the author allows any order (semantics 8).
 
 use super::arithmetic::{binary, ceil_div, with_number};
 use super::simplify::{extent, simplify};
@@ -40,9 +41,18 @@ pub fn is_exact(op: BinaryOp, ty: Ty) -> bool {
     }
 }
 
-/// Whether bins may have a type: that in which elements are joined.
-pub fn is_joined(ty: Ty) -> bool {
-    matches!(ty, Ty::I32 | Ty::I64 | Ty::U32 | Ty::U64)
+/// Whether elements of a type may be joined by an operator where the author allows any order: sums of floats, whose
+/// bits depend on it.
+pub fn is_unordered(op: BinaryOp, ty: Ty) -> bool {
+    op == BinaryOp::Add && matches!(ty, Ty::F32 | Ty::F64)
+}
+
+/// Whether bins may have a type, in which elements are joined by an operator.
+pub fn is_joined(op: BinaryOp, ty: Ty) -> bool {
+    match ty {
+        Ty::I32 | Ty::I64 | Ty::U32 | Ty::U64 => is_exact(op, ty),
+        _ => is_unordered(op, ty),
+    }
 }
 
 /// Returns what a bin without elements has.
@@ -51,6 +61,8 @@ pub fn identity(op: BinaryOp, ty: Ty) -> Lit {
         BinaryOp::Min => Lit::greatest(ty),
         BinaryOp::Max => Lit::least(ty),
         BinaryOp::And => eval_unary(UnaryOp::Not, Lit::zero(ty)),
+        // joined with any number it is that number, -0 included
+        BinaryOp::Add if ty.is_float() => Lit::float(ty, -0.0),
         _ => Lit::zero(ty),
     }
 }
@@ -89,17 +101,23 @@ pub struct Bins {
 impl Bins {
     /// Returns the partial results of parts, which are not stored yet.
     pub fn of_parts(&self, g: &mut Graph) -> NodeId {
+        let op = self.parts_as_op(g);
+        g.add(op)
+    }
+
+    /// Returns the same as an operation that no graph has yet.
+    pub fn parts_as_op(&self, g: &mut Graph) -> Op {
         let (op, ty) = (self.op, g.ty(self.src).elem);
         let to_word = g.lambda(&[ty], |g, x| as_word(g, op, x[0]));
-        let src = if word(ty) == ty { self.src } else { g.add(Op::Map(to_word, vec![self.src])) };
+        let src = if word(op, ty) == ty { self.src } else { g.add(Op::Map(to_word, vec![self.src])) };
         let parts = self.parts(g);
-        g.add(Op::Bins { op, parts, count: self.count, at: self.at, src })
+        Op::Bins { op, parts, count: self.count, at: self.at, src }
     }
 
     /// Returns the vector of the reductions, which joins the partial results of each bin.
     pub fn joined(&self, g: &mut Graph, of_parts: NodeId) -> Op {
         let (op, ty) = (self.op, g.ty(self.src).elem);
-        let word = word(ty);
+        let word = word(op, ty);
         let bins = g.add(Op::Materialize(of_parts));
         let init = as_word(g, op, self.init);
         let lambda = g.lambda(&[Ty::I64], |g, k| {
@@ -123,11 +141,12 @@ impl Bins {
 }
 
 /// The type in which elements are joined.
-fn word(ty: Ty) -> Ty {
+fn word(op: BinaryOp, ty: Ty) -> Ty {
     match ty {
+        ty if is_unordered(op, ty) => ty,
         Ty::F64 => Ty::I64,
         ty if ty.is_float() => Ty::I32,
-        ty if is_joined(ty) => ty,
+        Ty::I32 | Ty::I64 | Ty::U32 | Ty::U64 => ty,
         Ty::I8 | Ty::I16 => Ty::I32,
         _ => Ty::U32,
     }
@@ -141,8 +160,8 @@ fn float(word: Ty) -> Ty {
 /// The element as it is joined.
 fn as_word(g: &mut Graph, op: BinaryOp, x: NodeId) -> NodeId {
     let ty = g.ty(x).elem;
-    let word = word(ty);
-    if !ty.is_float() {
+    let word = word(op, ty);
+    if !ty.is_float() || word == ty {
         return simplify(g, Op::Cast(word, x));
     }
     let x = simplify(g, Op::Cast(float(word), x));
@@ -156,7 +175,7 @@ fn as_word(g: &mut Graph, op: BinaryOp, x: NodeId) -> NodeId {
 
 /// The element that was joined so.
 fn of_word(g: &mut Graph, x: NodeId, ty: Ty, op: BinaryOp) -> NodeId {
-    if !ty.is_float() {
+    if !ty.is_float() || g.ty(x).elem == ty {
         return simplify(g, Op::Cast(ty, x));
     }
     let word = g.ty(x).elem;

@@ -5,11 +5,12 @@
 //! destinations; equal ones keep the order of the elements.
 
 use super::arithmetic::{binary, select, with_number};
+use super::bins::{self, Bins};
 use super::orders::{generated, inside, mapped, ordered};
 use super::segments::{first_where, reduced};
 use super::simplify::extent;
-use super::{Graph, Lambda, NodeId, Op, bins};
-use crate::scalar::{BinaryOp, Lit};
+use super::{Graph, Lambda, NodeId, Op};
+use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// What happens to elements whose destination is outside of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +41,38 @@ pub fn destinations(g: &mut Graph, indices: NodeId, n: NodeId, outside: Outside)
     }
 }
 
+/// Returns whether each element is the first one with its destination; if not, a record of it is left. There are as
+/// many elements as destinations if the call is checked ([`Op::Checked`]), else none, so that nothing is launched.
+pub fn are_unique(g: &mut Graph, to: NodeId, n: NodeId) -> NodeId {
+    let checked = g.add(Op::Checked);
+    let count = extent(g, to, 0);
+    let [count, bins] = [count, n].map(|n| binary(g, BinaryOp::Mul, n, checked));
+    let at = generated(g, count, |g, i| vec![inside(g, to, i)])[0];
+    let (src, none) = (g.add(Op::Iota(count)), g.lit(Lit::greatest(Ty::I64)));
+    let firsts = Bins { op: BinaryOp::Min, count: bins, at, src, init: none };
+    let Op::Bins { op, parts, count: bins, at, src } = firsts.parts_as_op(g) else { unreachable!("bins") };
+    let parts = binary(g, BinaryOp::Mul, parts, checked);
+    let of_parts = g.add(Op::Bins { op, parts, count: bins, at, src });
+    let joined = firsts.joined(g, of_parts);
+    let firsts = g.add(joined);
+    let firsts = g.add(Op::Materialize(firsts));
+    let one = g.lit(Lit::i64(1));
+    let are_first = generated(g, count, |g, i| {
+        let own = inside(g, to, i);
+        let (from, end) = (with_number(g, BinaryOp::Ge, own, 0), binary(g, BinaryOp::Lt, own, n));
+        let is_inside = binary(g, BinaryOp::And, from, end);
+        let first = g.add(Op::At(firsts, vec![own]));
+        let first = select(g, is_inside, first, i);
+        let is_second = binary(g, BinaryOp::Ne, first, i);
+        let index = g.add(Op::Cast(Ty::I64, is_second));
+        vec![g.add(Op::Within(index, one))]
+    })[0];
+    g.add(Op::Materialize(are_first))
+}
+
 /// Returns the operator of each component, if the components do not depend on one another and the order of each is
-/// free.
-pub fn exact(g: &Graph, join: &Lambda) -> Option<Vec<BinaryOp>> {
+/// free, or is so by the author's permission.
+pub fn in_any_order(g: &Graph, join: &Lambda, is_unordered: bool) -> Option<Vec<BinaryOp>> {
     let k = join.params.len() / 2;
     let bodies = match g.op(join.body) {
         Op::Tuple(bodies) if k > 1 => bodies.clone(),
@@ -51,7 +81,8 @@ pub fn exact(g: &Graph, join: &Lambda) -> Option<Vec<BinaryOp>> {
     let is = |n: NodeId, param: usize| matches!(g.op(n), Op::Var(v, _) if *v == join.params[param].0);
     let operator = |(i, body): (usize, &NodeId)| match *g.op(*body) {
         Op::Binary(op, x, y) if (is(x, i) && is(y, i + k)) || (is(x, i + k) && is(y, i)) => {
-            bins::is_exact(op, g.ty(*body).elem).then_some(op)
+            let ty = g.ty(*body).elem;
+            (bins::is_exact(op, ty) || is_unordered && bins::is_unordered(op, ty)).then_some(op)
         }
         _ => None,
     };

@@ -76,7 +76,7 @@ pub fn most_steps(g: &Graph, step: &Lambda, init: &[NodeId]) -> Option<i64> {
         if a != state && b != state {
             continue;
         }
-        let known = [init[at], by, end].map(|n| g.as_lit(n).map(|l| i128::from(l.as_i64())));
+        let known = [init[at], by, end].map(|n| Some(i128::from(g.as_lit(n)?.as_int()?)));
         let [Some(start), Some(by), Some(end)] = known else { continue };
         let greatest = if ty == Ty::I32 { i128::from(i32::MAX) } else { i128::from(i64::MAX) };
         if by >= 1 && end + by <= greatest {

@@ -76,7 +76,7 @@ impl HostScalars {
 /// Returns the scalars from which the host would compute a node, or nothing if it cannot.
 fn needs(g: &Graph, n: NodeId) -> Option<Vec<NodeId>> {
     match g.op(n) {
-        Op::Const(_) | Op::Param(_) | Op::Turn => Some(Vec::new()),
+        Op::Const(_) | Op::Param(_) | Op::Turn | Op::Checked => Some(Vec::new()),
         op @ (Op::Unary(..)
         | Op::Binary(..)
         | Op::MulAdd(..)

@@ -68,7 +68,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         Op::Const(l) => Type::scalar(l.ty),
         Op::Param(i) => *g.params().get(*i as usize).ok_or_else(|| format!("there is no parameter {i}"))?,
         Op::Var(_, ty) => Type::scalar(*ty),
-        Op::Turn => Type::scalar(Ty::I64),
+        Op::Turn | Op::Checked => Type::scalar(Ty::I64),
         Op::Unary(op, a) => {
             let ty = scalar(*a, "the operand")?;
             if !op.accepts(ty) {
@@ -222,13 +222,23 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             same(array(*at, "the destinations")?.elem, Ty::I64, "destinations and indices")?;
             match (g.ty(*at).rank, g.ty(*src)) {
                 (1, t) if t.rank == 1 && !tuples::has_tuples(g, *src) => {
-                    if !bins::is_joined(t.elem) || !bins::is_exact(*op, t.elem) {
+                    if !bins::is_joined(*op, t.elem) {
                         return Err(format!("bins do not join {} by {op}", t.elem));
                     }
                     Type::array(t.elem, 2)
                 }
                 (_, t) => return Err(format!("bins take vectors, not {t}")),
             }
+        }
+        Op::Put { at, src, base, after } => {
+            same(array(*at, "the destinations")?.elem, Ty::I64, "destinations and indices")?;
+            same(array(*after, "the test")?.elem, Ty::Bool, "a test and truth values")?;
+            let vectors = [at, src, base, after].iter().all(|x| g.ty(**x).rank == 1);
+            if !vectors || tuples::has_tuples(g, *src) || tuples::has_tuples(g, *base) {
+                return Err("put takes vectors of scalars".into());
+            }
+            same(g.ty(*src).elem, g.ty(*base).elem, "elements and those that they replace")?;
+            g.ty(*src)
         }
         Op::DigitCounts { count, tiles, digits: list } => {
             index(*count, "the number of counters")?;

@@ -142,6 +142,10 @@ pub enum Op {
     /// iteration has it. The host knows it at each launch, but not before the first one, so that no
     /// length follows from it.
     Turn,
+    /// 1 where the call is checked for what the author promises, i64, else 0. Interpreters check; the runtime does
+    /// where its user asks for it. Lengths of arrays that leave nothing but records follow from it, so that they
+    /// have no elements elsewhere.
+    Checked,
 
     Unary(UnaryOp, NodeId),
     Binary(BinaryOp, NodeId, NodeId),
@@ -250,6 +254,17 @@ pub enum Op {
         count: NodeId,
         at: NodeId,
         src: NodeId,
+    },
+    /// A vector in which the elements of another one are stored (semantics 5.21): element `at[i]`, i64, of the result
+    /// is element i of `src`, and where there is none it is that of `base`. Elements with other destinations are left
+    /// out. The author promises that no two have one destination; of those that do, any may be stored. `after` is a
+    /// vector of truth values that is stored before, because it leaves the records of broken promises. It depends on
+    /// no variable, and is stored (`materialize`).
+    Put {
+        at: NodeId,
+        src: NodeId,
+        base: NodeId,
+        after: NodeId,
     },
     /// How often each digit occurs in each tile of a vector of digits, i32 from 0 to below
     /// [`DIGITS`](digits::DIGITS): digit d of tile t is counted by element `d * tiles + t`. There are `count`

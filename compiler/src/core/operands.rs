@@ -31,7 +31,7 @@ impl Iterator for Operands {
 macro_rules! operands {
     ($op:expr, $f:expr) => {
         match $op {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn => {}
+            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked => {}
             Op::Unary(_, a)
             | Op::Cast(_, a)
             | Op::Stage(a)
@@ -69,6 +69,12 @@ macro_rules! operands {
                 $f(count);
                 $f(at);
                 $f(src);
+            }
+            Op::Put { at, src, base, after } => {
+                $f(at);
+                $f(src);
+                $f(base);
+                $f(after);
             }
             Op::ByDigit { tiles, digits, begins, src } => {
                 $f(tiles);
@@ -201,7 +207,8 @@ impl Op {
     /// Returns whether the operation makes an array that is stored by a launch of its own: a part of a scan or of a
     /// sort, elements in other places, or bins.
     pub fn is_stored_apart(&self) -> bool {
-        matches!(self, Op::Scan { .. } | Op::Place { .. } | Op::Bins { .. }) || self.is_step_of_sort()
+        matches!(self, Op::Scan { .. } | Op::Place { .. } | Op::Put { .. } | Op::Bins { .. })
+            || self.is_step_of_sort()
     }
 
     /// Returns whether the operation is a step of a radix sort.

@@ -207,6 +207,7 @@ impl Parser<'_> {
             "cast" => Op::Cast(self.c.elem()?, self.operand()?),
             "stage" => Op::Stage(self.operand()?),
             "turn" => Op::Turn,
+            "checked" => Op::Checked,
             "len" => Op::Len(self.operand()?, self.axis()?),
             "at" => Op::At(self.after_comma()?, self.more()?),
             "elem" => Op::Elem(self.after_comma()?, self.more()?),
@@ -228,6 +229,11 @@ impl Parser<'_> {
             "place" => {
                 let src = self.operand()?;
                 Op::Place { at: self.after("at")?, src }
+            }
+            "put" => {
+                let src = self.operand()?;
+                let (at, base) = (self.after("at")?, self.after("over")?);
+                Op::Put { at, src, base, after: self.after("after")? }
             }
             "bins" => self.bins()?,
             "digit_counts" => Op::DigitCounts {

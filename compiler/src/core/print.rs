@@ -129,6 +129,7 @@ impl Printer<'_> {
         let text = match op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => String::new(),
             Op::Turn => "turn".into(),
+            Op::Checked => "checked".into(),
             Op::Unary(op, _) => format!("{op} {}", o[0]),
             Op::Binary(op, ..) => format!("{op} {}, {}", o[0], o[1]),
             Op::MulAdd(..) => format!("mul_add {}, {}, {}", o[0], o[1], o[2]),
@@ -154,6 +155,7 @@ impl Printer<'_> {
             Op::Argsort(_) => format!("argsort {}", o[0]),
             Op::Place { .. } => format!("place {} at {}", o[1], o[0]),
             Op::Bins { op, .. } => format!("bins {op} of {}, {} over {} at {}", o[0], o[1], o[3], o[2]),
+            Op::Put { .. } => format!("put {} at {} over {} after {}", o[1], o[0], o[2], o[3]),
             Op::DigitCounts { .. } => format!("digit_counts {} of {} by {}", o[0], o[1], o[2]),
             Op::ByDigit { .. } => format!("by_digit {} of {} by {} at {}", o[3], o[0], o[1], o[2]),
             Op::Materialize(_) => format!("materialize {}", o[0]),

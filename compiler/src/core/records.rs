@@ -77,7 +77,10 @@ pub fn words_of(g: &Graph, n: NodeId) -> &'static str {
         _ if promised_number(g, n).is_some() => {
             "a filter keeps another number of elements than the author promises"
         }
-        _ => words_of_limit(g, n).or_else(|| wrong_bounds(g, n)).unwrap_or("an index is out of range"),
+        _ => words_of_limit(g, n)
+            .or_else(|| wrong_bounds(g, n))
+            .or_else(|| broken_promise(g, n))
+            .unwrap_or("an index is out of range"),
     }
 }
 
@@ -112,6 +115,20 @@ impl Records {
         }
         self.0[&n]
     }
+}
+
+/// Returns what an error record of a node says that is a test of unique destinations (`destinations::are_unique`).
+pub fn broken_promise(g: &Graph, n: NodeId) -> Option<&'static str> {
+    let Op::Within(index, one) = *g.op(n) else { return None };
+    let Op::Cast(_, is_second) = *g.op(index) else { return None };
+    let differs = |n: NodeId| matches!(g.op(n), Op::Binary(BinaryOp::Ne, ..));
+    let is_test = match *g.op(is_second) {
+        Op::Binary(BinaryOp::And, a, b) => differs(a) || differs(b),
+        Op::Select(_, a, _) => differs(a),
+        _ => differs(is_second),
+    };
+    let is_one = g.as_lit(one).is_some_and(|n| n.as_i64() == 1);
+    (is_test && is_one).then_some("scatter_unique: an earlier element has the same destination")
 }
 
 /// Returns what an error record of a node says that is a test of the bounds of a segment (`segments::are_bounds`).

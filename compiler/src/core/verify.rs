@@ -161,17 +161,21 @@ fn is_fitting(f: &Function, step: u32, which: u32, form: Form, args: &[NodeId]) 
     checked && gets(step) && given.starts_with(&states) && states.iter().all(|ty| !ty.is_scalar())
 }
 
-/// Whether a node is a part of a scan or a sort, or bins, which have a launch of their own and so are stored
+/// Whether a node is a part of a scan or a sort, bins, or a vector in which elements are stored, which have a launch of their own and so are stored
 /// wherever they are needed.
 fn is_part(g: &Graph, n: NodeId) -> bool {
     match g.op(n) {
         Op::Scan { part, .. } => *part != ScanPart::Whole,
-        op => op.is_step_of_sort() || matches!(op, Op::Bins { .. }),
+        op => op.is_step_of_sort() || matches!(op, Op::Bins { .. } | Op::Put { .. }),
     }
 }
 
 fn part_name(g: &Graph, n: NodeId) -> &'static str {
-    if matches!(g.op(n), Op::Bins { .. }) { "an array of bins" } else { "a part of a scan" }
+    match g.op(n) {
+        Op::Bins { .. } => "an array of bins",
+        Op::Put { .. } => "a vector in which elements are stored",
+        _ => "a part of a scan",
+    }
 }
 
 /// Returns where an operation has a tuple that is no element, initial value or result of an operator of a
@@ -212,7 +216,7 @@ pub enum Apart {
 /// Refuses a scan, an order or bins inside of a closure: every element of the closure would have one of its own.
 pub fn is_outside(g: &Graph, n: NodeId) -> Result<()> {
     let what = match g.op(n) {
-        Op::Bins { .. } => Apart::Scatter,
+        Op::Bins { .. } | Op::Put { .. } => Apart::Scatter,
         Op::Argsort(_) | Op::Place { .. } | Op::DigitCounts { .. } | Op::ByDigit { .. } => Apart::Sort,
         _ => Apart::Scan,
     };
@@ -279,6 +283,9 @@ pub fn is_fused(f: &Function) -> bool {
             Op::ReduceOrdered { .. } | Op::Scan { part: ScanPart::Whole, .. } | Op::Argsort(_) => false,
             Op::Bins { at, src, .. } => made(*at) && made(*src),
             Op::Place { at, src } => made(*at) && made(*src) && scan_of_places(g, *at, *src).is_some(),
+            Op::Put { at, src, base, after } => {
+                [at, src, base].into_iter().all(|x| made(*x)) && g.is_stored(*after)
+            }
             Op::DigitCounts { digits, .. } => made(*digits),
             Op::ByDigit { digits, begins, src, .. } => [digits, begins, src].into_iter().all(|x| made(*x)),
             Op::Scan { part, init, src, .. } => made(*src) && (*part != ScanPart::Tiles || made(*init)),

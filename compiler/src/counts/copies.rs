@@ -47,7 +47,7 @@ pub fn unrolled(strategy: Strategy) -> (usize, &'static str) {
         Strategy::Contraction | Strategy::Product | Strategy::TensorProduct => {
             (16_000, "a thread's results, and the steps of a panel between two barriers, are straight code")
         }
-        Strategy::Bins => (8000, "a thread has several elements, and once one at a time"),
+        Strategy::Bins | Strategy::Put => (8000, "a thread has several elements, and once one at a time"),
         Strategy::RadixSort => (8000, "a thread's elements lie in registers, and each is straight code"),
         Strategy::Scan => (16_000, "a thread's chunks lie in registers, and each level has its operator"),
         Strategy::ResidentRows | Strategy::ResidentColumns => {

@@ -12,7 +12,13 @@ impl Walk<'_> {
         let op = self.g.op(n).clone();
         let edge = |to: NodeId, times: f64, kind| Edge { to, times, kind };
         match &op {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Len(..) | Op::Iota(_) => vec![],
+            Op::Const(_)
+            | Op::Param(_)
+            | Op::Var(..)
+            | Op::Turn
+            | Op::Checked
+            | Op::Len(..)
+            | Op::Iota(_) => vec![],
             Op::Within(index, _) => vec![edge(*index, 1.0, Kind::Index)],
             Op::Select(c, _, usual) if is_rare(self.g.op(*c)) => {
                 vec![edge(*c, 1.0, Kind::Value), edge(*usual, 1.0, Kind::Value)]
@@ -52,7 +58,7 @@ impl Walk<'_> {
                     edge(element, 1.0, Kind::Element),
                 ]
             }
-            Op::Place { at, src } | Op::Bins { at, src, .. } => {
+            Op::Place { at, src } | Op::Bins { at, src, .. } | Op::Put { at, src, .. } => {
                 let each = [*at, *src].map(|x| self.element(n, x));
                 each.into_iter().map(|x| edge(x, 1.0, Kind::Element)).collect()
             }

@@ -22,6 +22,7 @@ impl Walk<'_> {
             },
             Op::Len(x, axis) => self.extents(x).get(axis as usize).map(|n| Lit::i64(*n)),
             Op::Turn => self.turn,
+            Op::Checked => Some(Lit::i64(0)),
             Op::Stage(a) => self.value(a),
             Op::Unary(op, a) => self.value(a).map(|a| eval_unary(op, a)),
             Op::Binary(op, a, b) => self.value(a).zip(self.value(b)).map(|(a, b)| eval_binary(op, a, b).0),

@@ -265,6 +265,8 @@ impl<'a> Walk<'a> {
                 counts.operations += elements;
                 return elements;
             }
+            // each element is stored; there are other elements than places
+            Op::Put { src, .. } => return self.elements(*src),
             // what stays of an array in a register serves one reader
             Op::Map(..) | Op::Generate(..) if !self.fused => {
                 counts.loads += (demand.all - most).max(0.0);

@@ -169,8 +169,8 @@ impl Body {
                 self.visit(g, body, at);
             }
             Op::Materialize(x) => self.sequence(g, *x, at),
-            // an element is joined to a bin; there are other elements than bins
-            Op::Bins { at: places, src, .. } => {
+            // an element is joined to a bin, or stored; there are other elements than bins
+            Op::Bins { at: places, src, .. } | Op::Put { at: places, src, .. } => {
                 let n = extent(g, *src, 0);
                 let own = self.enter(g, None, &[n]);
                 self.sequence(g, *places, own);
@@ -220,7 +220,8 @@ impl Body {
 
     /// Visits a value that is needed in loop `at`.
     fn visit(&mut self, g: &mut Graph, n: NodeId, at: usize) {
-        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Len(..)) {
+        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked | Op::Len(..))
+        {
             return;
         }
         let own = self.loop_of(g, n);
@@ -373,6 +374,7 @@ pub fn name(op: &Op) -> Option<&'static str> {
         Op::Argsort(_) => "argsort",
         Op::Place { .. } => "place",
         Op::Bins { .. } => "bins",
+        Op::Put { .. } => "put",
         Op::DigitCounts { .. } => "digit_counts",
         Op::ByDigit { .. } => "by_digit",
         Op::Dot { .. } => "dot",

@@ -82,6 +82,7 @@ impl Formulas {
                 HostOp::Len(p, axis) => Op::Len(self.g.add(Op::Param(p)), axis),
                 HostOp::Arg(p) => Op::Param(p),
                 HostOp::Turn(_) => Op::Turn,
+                HostOp::Checked => Op::Checked,
                 HostOp::Unary(op, a) => Op::Unary(op, at(a)),
                 HostOp::Binary(op, a, b) => Op::Binary(op, at(a), at(b)),
                 HostOp::MulAdd(a, b, c) => Op::MulAdd(at(a), at(b), at(c)),
@@ -146,6 +147,7 @@ impl Formulas {
                 self.names.get(&n).map_or("?", |names| &names[usize::from(!same)]).to_string()
             }
             Op::Turn => "step".into(),
+            Op::Checked => "checked".into(),
             Op::Binary(BinaryOp::Add, a, b) => infix(a, "+", b),
             Op::Binary(BinaryOp::Sub, a, b) => infix(a, "-", b),
             Op::Binary(BinaryOp::Mul, a, b) => infix(a, "*", b),

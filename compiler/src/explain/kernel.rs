@@ -13,6 +13,7 @@ use crate::driver::Compiled;
 use crate::plan::{Access, Place};
 use crate::schedule::bins::Bins;
 use crate::schedule::groups::{self, FusedGroup, Item};
+use crate::schedule::put::Put;
 use crate::schedule::radix::RadixStep;
 use crate::schedule::scans::Scan;
 
@@ -191,7 +192,7 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
             continue;
         }
         let Op::Materialize(x) = *g.op(array) else { continue };
-        let nested = groups::is_nested(g, &Item { node: array, result: None });
+        let nested = groups::is_nested(g, &Item { node: array, result: None, into: None });
         if let (true, Some(lambda), Some(launch)) = (nested, g.op(x).lambda(), scope.launch_of(array)) {
             add(lambda.body, launch.name.clone());
         }
@@ -244,6 +245,10 @@ fn extents(
     is_over_tiles: bool,
 ) -> Vec<Vec<NodeId>> {
     let node = scope.stored.get(place).copied();
+    // an element for each element of the source
+    if *access == Access::Write && Put::of(&scope.f.graph, &fused.items).is_some() {
+        return vec![fused.domain.clone()];
+    }
     // the bins of all parts
     if let (Access::Write, Some(bins)) = (access, Bins::of(&scope.f.graph, &fused.items)) {
         return vec![vec![fused.domain[0], bins.count]];

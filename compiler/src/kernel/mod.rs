@@ -105,7 +105,7 @@ pub enum Stmt {
     Assign(Reg, Expr),
     Store(Mem, Expr, Expr),
     /// Joins a value to an element of a memory: `m[i] = op(m[i], value)`, by an operator whose order is free, on
-    /// integers of 32 or 64 bits. On a GPU it is one operation of the memory, so that several threads may join
+    /// integers of 32 or 64 bits, or by sums of f32 or f64, whose order nobody promises. On a GPU it is one operation of the memory, so that several threads may join
     /// values to one element without a barrier between them.
     Update(BinaryOp, Mem, Expr, Expr),
     /// A store to a slot.

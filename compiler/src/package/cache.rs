@@ -1,5 +1,5 @@
 //! A folder that keeps what the tools made of a package's parts, so that writing the package again
-//! makes only what changed.
+//! compiles, and compresses, only what changed. ptxas runs again.
 //!
 //! An entry is a file, named by the hash of everything that its bytes depend on: the source, the
 //! flags, the tool. It is written under another name and then renamed, so no process sees a part of

@@ -83,6 +83,15 @@ fn triple() -> String {
     }
 }
 
+/// A program as a command in another folder finds it: a name is looked up as before, a relative path becomes absolute.
+fn from_here(program: impl AsRef<Path>) -> PathBuf {
+    let program = program.as_ref();
+    match program.components().count() {
+        0 | 1 => program.to_path_buf(),
+        _ => std::path::absolute(program).unwrap_or_else(|_| program.to_path_buf()),
+    }
+}
+
 impl Compiler {
     /// Finds the compiler and the archiver: `CC` and `AR` of the environment, or those of the
     /// system.
@@ -95,8 +104,8 @@ impl Compiler {
         let (host, out) = (triple(), std::env::temp_dir());
         build.cargo_metadata(false).cargo_warnings(false).opt_level(3).host(&host).target(&host).out_dir(out);
         let tool = build.try_get_compiler().map_err(|e| missing(&e))?;
-        let cc = tool.path().to_path_buf();
-        let ar = build.try_get_archiver().map_or_else(|_| "ar".into(), |ar| PathBuf::from(ar.get_program()));
+        let cc = from_here(tool.path());
+        let ar = build.try_get_archiver().map_or_else(|_| "ar".into(), |ar| from_here(ar.get_program()));
         let version = Command::new(&cc).env("LC_ALL", "C").arg("--version").stdin(Stdio::null()).output();
         let version = version.map_err(|e| missing(&format!("{}: {e}", cc.display())))?;
         if !version.status.success() {

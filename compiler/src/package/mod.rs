@@ -43,7 +43,9 @@ use std::path::Path;
 /// package is kept.
 pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     names::check(&compiled.name, compiled.functions.iter().map(|f| &f.fused))?;
-    options.records.check(&compiled.functions.iter().map(|f| &f.fused).collect::<Vec<_>>())?;
+    options
+        .records
+        .check(&compiled.name, &compiled.functions.iter().map(|f| &f.fused).collect::<Vec<_>>())?;
     let package = Package::new(compiled, options);
     let staging = place::Staging::begin(&options.out, &package.name)?;
     let say = |text: &str| (options.progress)(text);

@@ -85,24 +85,35 @@ pub fn check<'f>(package: &str, functions: impl IntoIterator<Item = &'f Function
         symbols.insert(own.into(), "the package itself".into());
     }
     for f in functions {
-        function(f).and_then(|()| declare(f, &mut symbols)).map_err(|e| e.at(f.loc.as_ref()))?;
+        function(package, f).and_then(|()| declare(f, &mut symbols)).map_err(|e| e.at(f.loc.as_ref()))?;
     }
     Ok(())
 }
 
 /// Checks the names of one function.
-fn function(f: &Function) -> Result<()> {
+fn function(package: &str, f: &Function) -> Result<()> {
     require_good("a function", &f.name)?;
+    let module = format!("{package}_module");
     let mut seen: HashMap<&str, &str> = HashMap::new();
     let params = f.params.iter().map(|p| ("parameter", p.name.as_str()));
     for (kind, name) in params.chain(f.results.iter().map(|r| ("result", r.name.as_str()))) {
         require_good(&format!("a {kind} of {}", f.name), name)?;
+        if name == module {
+            return Err(shadows(f, name, "the package itself"));
+        }
         if let Some(first) = seen.insert(name, kind) {
             let message = format!("{}: two values are named {name:?} (a {first} and a {kind})", f.name);
             return Err(Error::user("E0502", message));
         }
     }
     Ok(())
+}
+
+/// The error of a parameter or result that hides a name of the headers.
+pub(super) fn shadows(f: &Function, name: &str, owner: &str) -> Error {
+    let message =
+        format!("{}: a value is named {name:?}, which is the name in C of {owner}: rename it", f.name);
+    Error::user("E0502", message).at(f.loc.as_ref())
 }
 
 /// Adds the names that a function declares in the package's namespace.
@@ -183,6 +194,8 @@ mod tests {
         assert!(says("Arraygpu", &[]).contains("taken"));
         assert!(says("s", &[identity("f", "agpu_view", "r")]).contains("arraygpu's own"));
         assert!(says("a-b", &[]).contains("'-'"));
+        assert!(says("s", &[identity("f", "s_module", "r")]).contains("the name in C of the package itself"));
+        assert_eq!(check("t", &[identity("f", "s_module", "r")]), Ok(()));
         assert!(says("s", &[identity("f", "x", "x")]).contains("two values are named \"x\""));
         assert!(says("s", &[identity("f", "for", "r")]).contains("a parameter of f"));
         assert!(

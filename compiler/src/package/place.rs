@@ -5,10 +5,28 @@ use crate::error::{Error, Result};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The format name in a manifest, which marks a package of arraygpu.
 pub(super) const FORMAT: &str = "arraygpu-package";
+
+/// How often something is tried with a folder that another process may replace at the same time.
+const ATTEMPTS: usize = 20;
+
+/// Tries again: what the other process had moved away is there again a moment later, or gone.
+fn attempts(mut action: impl FnMut() -> Result<()>) -> Result<()> {
+    let mut done = action();
+    for _ in 1..ATTEMPTS {
+        if done.is_ok() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(1));
+        done = action();
+    }
+    done
+}
 
 /// A package that is being written.
 pub struct Staging {
@@ -39,7 +57,7 @@ impl Staging {
         let Some(parent) = out.parent() else {
             return Err(Error::user("E0503", format!("{} cannot hold a package", out.display())));
         };
-        require_replaceable(&out)?;
+        attempts(|| check_replaceable(&out))?;
         fs::create_dir_all(parent).map_err(|e| failed("make", parent, &e))?;
         let temp = tempfile::Builder::new().prefix(&format!(".{name}-")).suffix(".tmp").tempdir_in(parent);
         let temp = temp.map_err(|e| failed("write into", parent, &e))?;
@@ -77,31 +95,47 @@ impl Staging {
         Ok(path)
     }
 
-    /// Moves the package to its folder and replaces the one that was there.
+    /// Moves the package to its folder and replaces the one that was there. If another process does the same at the
+    /// same time, the package of one of them stays.
     pub fn finish(self) -> Result<()> {
-        let (new, old) = (self.temp.path().join("package"), self.temp.path().join("old"));
-        // The folder is checked again, because it may have changed meanwhile.
-        require_replaceable(&self.out)?;
-        let replaces = self.out.exists();
-        if replaces {
-            keep_times(&new, &self.out);
-            fs::rename(&self.out, &old).map_err(|e| failed("replace", &self.out, &e))?;
-        }
-        let Err(e) = fs::rename(&new, &self.out) else { return Ok(()) };
-        let error = failed("write", &self.out, &e);
-        if replaces && fs::rename(&old, &self.out).is_err() {
+        let old = self.old();
+        attempts(|| self.replace()).map_err(|e| {
+            if !old.exists() || self.out.exists() {
+                return e;
+            }
             // The old package must not be removed with the temporary folder.
             let _ = self.temp.keep();
-            let message = format!("{}; the package that was there is now {}", error.message, old.display());
-            return Err(Error { message, ..error });
+            let message = format!("{}; the package that was there is now {}", e.message, old.display());
+            Error { message, ..e }
+        })
+    }
+
+    /// Where the package that was there is moved to.
+    fn old(&self) -> PathBuf {
+        self.temp.path().join("old")
+    }
+
+    /// Moves away what is there, and the package to its place; if that fails, moves the former back.
+    fn replace(&self) -> Result<()> {
+        let (new, old) = (self.temp.path().join("package"), self.old());
+        // The folder is checked again, because it may have changed meanwhile.
+        check_replaceable(&self.out)?;
+        if self.out.exists() {
+            keep_times(&new, &self.out);
+            let _ = fs::remove_dir_all(&old);
+            fs::rename(&self.out, &old).map_err(|e| failed("replace", &self.out, &e))?;
         }
-        Err(error)
+        let moved = fs::rename(&new, &self.out).map_err(|e| failed("write", &self.out, &e));
+        if moved.is_err() && !self.out.exists() {
+            let _ = fs::rename(&old, &self.out);
+        }
+        moved
     }
 }
 
 /// Checks that a folder may be replaced: it does not exist, holds no file, or is a package of
 /// arraygpu.
-fn require_replaceable(out: &Path) -> Result<()> {
+fn check_replaceable(out: &Path) -> Result<()> {
     let refuse =
         |why: &str| Err(Error::user("E0503", format!("{} {why}: it is left as it is", out.display())));
     if out.is_symlink() {
@@ -148,5 +182,32 @@ fn keep_times(new: &Path, old: &Path) {
             // A failure only costs speed.
             let _ = time.and_then(|t| fs::File::options().append(true).open(&path)?.set_modified(t));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both succeed, each time, and nothing but one package is left.
+    #[test]
+    fn two_write_one_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("p");
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let staging = Staging::begin(&out, "p").unwrap();
+                        staging
+                            .put("share/p/manifest.json", &format!("{{\"format\": \"{FORMAT}\"}}"))
+                            .unwrap();
+                        staging.finish().unwrap();
+                    }
+                });
+            }
+        });
+        assert!(out.join("share/p/manifest.json").is_file());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -134,8 +134,15 @@ impl Records {
         self.size(&FieldType::Struct(name.into())).0
     }
 
-    /// Checks the names of structs and fields.
-    pub fn check(&self, functions: &[&Function]) -> Result<()> {
+    /// Whether a parameter or result of a function has that name.
+    fn has_value(&self, f: &Function, name: &str) -> bool {
+        let params = f.params.iter().map(|p| &p.name);
+        let uses = self.uses.iter().filter(|u| u.function == f.name).map(|u| &u.name);
+        params.chain(f.results.iter().map(|r| &r.name)).chain(uses).any(|n| n == name)
+    }
+
+    /// Checks the names of structs and fields, and that no value hides a struct of the package.
+    pub fn check(&self, package: &str, functions: &[&Function]) -> Result<()> {
         for s in &self.structs {
             super::names::require_good("a record", &s.name)?;
             for (field, _) in &s.fields {
@@ -145,6 +152,10 @@ impl Records {
                 let message = format!("a function and a record are both named {:?} in C: rename one", s.name);
                 return Err(Error::user("E0503", message));
             }
+            let in_c = format!("{package}_{}", s.name);
+            if let Some(f) = functions.iter().find(|f| self.has_value(f, &in_c)) {
+                return Err(super::names::shadows(f, &in_c, &format!("the record {:?}", s.name)));
+            }
         }
         Ok(())
     }
@@ -153,6 +164,7 @@ impl Records {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::{Param, Type};
 
     #[test]
     fn layout() {
@@ -183,5 +195,11 @@ mod tests {
         assert_eq!(paths, ["kind", "at[0]", "at[1]", "light.bright", "light.is_on"]);
         let other = Struct { name: "light".into(), fields: vec![], is_complex: false };
         assert_eq!(records.add(other).unwrap_err().code, "E0503");
+        let named =
+            |name: &str| Function::new("f", vec![Param { name: name.into(), ty: Type::vector(Ty::F32) }]);
+        let says = |f: Function| records.check("sky", &[&f]).map_err(|e| (e.code, e.to_string()));
+        assert_eq!(says(named("light")), Ok(()));
+        let (code, message) = says(named("sky_light")).unwrap_err();
+        assert!(code == "E0502" && message.contains("the name in C of the record \"light\""), "{message}");
     }
 }

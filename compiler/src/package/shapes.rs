@@ -41,6 +41,7 @@ fn render(plan: &Plan, id: HostId, outer: u8) -> String {
         HostOp::Len(p, axis) => plan.length(p, axis),
         HostOp::Arg(p) => name(p).to_string(),
         HostOp::Turn(_) => "step".into(),
+        HostOp::Checked => "checked".into(),
         HostOp::Cast(_, a) => render(plan, a, outer),
         HostOp::Unary(op, a) => call(op.name(), &[a]),
         HostOp::MulAdd(a, b, c) => call("mul_add", &[a, b, c]),

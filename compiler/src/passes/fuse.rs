@@ -221,6 +221,11 @@ impl Fuse {
                 op.each_operand(|o| *o = if g.ty(*o).is_scalar() { *o } else { self.generate(g, *o) });
                 g.add(op)
             }
+            Op::Put { at, src, base, after } => {
+                let [at, src, base] = [at, src, base].map(|x| self.generate(g, x));
+                let after = self.stored(g, after);
+                g.add(Op::Put { at, src, base, after })
+            }
             Op::Materialize(x) if g.op(x).is_stored_apart() => g.add(Op::Materialize(x)),
             Op::Materialize(x) => self.stored(g, x),
             Op::Iterate { step, which, form, count, args } => {

@@ -111,7 +111,7 @@ impl Unroll {
 
     /// Returns the simplified node, in which further operations are unrolled if possible.
     fn simplified(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
-        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn) {
+        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked) {
             return n;
         }
         if let Some(known) = self.simple.get(&n) {

@@ -2,7 +2,7 @@
 //! Text form: `docs/ir.md`.
 //!
 //! The runtime launches the first variant of a kernel whose conditions hold. The last variant has
-//! no conditions.
+//! no conditions, but in kernels that run instead of others (`Step::Instead`).
 
 mod squares;
 #[cfg(test)]
@@ -119,8 +119,7 @@ pub enum Grid {
     /// whose grid is `Parts`.
     Joins(u32),
     /// A block fills this many of the bins of all parts, which are segments. The next variant in the list, whose
-    /// grid is
-    /// `Shares`, is launched behind this one.
+    /// grid is `Shares`, is launched behind this one.
     Fills(u32),
     /// Blocks share the elements of a part: as many as it has times this number of bins. Launched only behind a
     /// variant whose grid is `Fills`.
@@ -163,7 +162,8 @@ impl Grid {
             Grid::Clusters { blocks, segments } => n.div_ceil(segments.into()).saturating_mul(blocks.into()),
             Grid::Packs(piece) => pieces(extents, segment, piece.into()).div_ceil(threads.into()),
             Grid::Plane { rows, columns } | Grid::Packed { rows, columns } => {
-                squares(extents, rows, columns) * extents.iter().rev().skip(2).product::<u64>()
+                let planes = extents.iter().rev().skip(2).copied();
+                planes.fold(squares(extents, rows, columns), u64::saturating_mul)
             }
             Grid::Stream { rows, columns, min_planes, .. } => {
                 let planes = span.max(min_planes);
@@ -183,7 +183,7 @@ impl Grid {
             }
             Grid::SegmentTiles { .. } => {
                 let of_block = u64::from(threads / WARP) * u64::from(span);
-                n * segment.div_ceil(TILE as u64).div_ceil(of_block).max(1)
+                n.saturating_mul(segment.div_ceil(TILE as u64).div_ceil(of_block).max(1))
             }
             Grid::Tiles { .. } => {
                 let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
@@ -194,8 +194,8 @@ impl Grid {
                 (tiles / tile * of_group + (tiles % tile).div_ceil(teams).min(of_group)).max(1)
             }
             Grid::Strips { columns, max_span, .. } => {
-                let parts = segment.div_ceil(TILE as u64) * u64::from(max_span / span);
-                n.div_ceil(columns.into()) * parts.max(1)
+                let parts = segment.div_ceil(TILE as u64).saturating_mul((max_span / span).into());
+                n.div_ceil(columns.into()).saturating_mul(parts.max(1))
             }
             Grid::Parts(columns) => n.div_ceil(TILE as u64) * (COLUMNS as u64 / u64::from(columns)),
             Grid::Joins(each) => segment.div_ceil(each.into()),

@@ -19,7 +19,9 @@ pub fn advance(plan: &Plan, counter: HostId, turn: i64, values: &mut [Lit]) {
 fn computed(op: &HostOp, values: &[Lit]) -> Option<Lit> {
     let at = |h: HostId| values[h.0 as usize];
     Some(match *op {
-        HostOp::Const(_) | HostOp::Len(..) | HostOp::Arg(_) | HostOp::Turn(_) => return None,
+        HostOp::Const(_) | HostOp::Len(..) | HostOp::Arg(_) | HostOp::Turn(_) | HostOp::Checked => {
+            return None;
+        }
         HostOp::Unary(op, a) => eval_unary(op, at(a)),
         HostOp::Binary(op, a, b) => eval_binary(op, at(a), at(b)).0,
         HostOp::MulAdd(a, b, c) => eval_mul_add(at(a), at(b), at(c)),
@@ -29,15 +31,22 @@ fn computed(op: &HostOp, values: &[Lit]) -> Option<Lit> {
 }
 
 /// Evaluates all host scalars into `out`. `len(i, axis)` returns the length of array parameter i
-/// along an axis, `arg(i)` the value of scalar parameter i. Nothing is allocated once `out` has its
-/// capacity.
-pub fn evaluate(plan: &Plan, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> Lit, out: &mut Vec<Lit>) {
+/// along an axis, `arg(i)` the value of scalar parameter i; `checked` says whether what the author
+/// promises is checked. Nothing is allocated once `out` has its capacity.
+pub fn evaluate(
+    plan: &Plan,
+    checked: bool,
+    len: impl Fn(u32, u8) -> i64,
+    arg: impl Fn(u32) -> Lit,
+    out: &mut Vec<Lit>,
+) {
     out.clear();
     for (_, op) in &plan.host {
         let value = match *op {
             HostOp::Const(l) => l,
             HostOp::Len(p, axis) => Lit::i64(len(p, axis)),
             HostOp::Arg(p) => arg(p),
+            HostOp::Checked => Lit::i64(checked.into()),
             _ => computed(op, out).unwrap_or(Lit::i64(0)),
         };
         out.push(value);

@@ -19,6 +19,8 @@ pub enum HostOp {
     /// The number of the present step of an iteration ([`crate::plan::Repeat::turn`]), i64. Each iteration that needs
     /// it has its own. Before the first step it is 0.
     Turn(u32),
+    /// 1 if the call is checked for what the author promises, else 0, i64.
+    Checked,
     Unary(UnaryOp, HostId),
     Binary(BinaryOp, HostId, HostId),
     MulAdd(HostId, HostId, HostId),

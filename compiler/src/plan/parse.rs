@@ -111,6 +111,7 @@ fn host_op(c: &mut Cursor) -> Result<HostOp> {
         "len" => HostOp::Len(index(c)?, if c.eat("axis") { axis(c)? } else { 0 }),
         "arg" => HostOp::Arg(index(c)?),
         "turn" => HostOp::Turn(index(c)?),
+        "checked" => HostOp::Checked,
         "cast" => HostOp::Cast(c.elem()?, host(c)?),
         "mul_add" => HostOp::MulAdd(host(c)?, next(c)?, next(c)?),
         "select" => HostOp::Select(host(c)?, next(c)?, next(c)?),
@@ -247,7 +248,7 @@ fn check(p: &Plan) -> Result<()> {
             HostOp::Const(l) => Some(l.ty),
             HostOp::Len(k, axis) => param(k).filter(|t| axis < t.rank).map(|_| Ty::I64),
             HostOp::Arg(k) => param(k).filter(|t| t.is_scalar()).map(|t| t.elem),
-            HostOp::Turn(_) => Some(Ty::I64),
+            HostOp::Turn(_) | HostOp::Checked => Some(Ty::I64),
             HostOp::Unary(op, a) => at(a).filter(|t| op.accepts(*t)).map(|t| op.result(t)),
             HostOp::Binary(op, a, b) => {
                 at(a).filter(|t| at(b) == Some(*t) && op.accepts(*t)).map(|t| op.result(t))

@@ -4,9 +4,10 @@
 //! was measured on the device, if a tuning file says so (`plan/tuning.rs`). The runtime and the simulator of the tests
 //! launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's executor chooses.
 //!
-//! A launch of the plan is one kernel launch or, for a split-K product, for one whose operands are packed and for
-//! rows and columns at once, two: the second kernel adds the panels' sums, multiplies the operands, or joins the
-//! parts of columns, that the first one left in scratch. The plan has no step for it: a plan is made
+//! A launch of the plan is one kernel launch or, for a split-K product, for one whose operands are packed, for rows
+//! and columns at once and for bins in the result, two: the second kernel adds the panels' sums, multiplies the
+//! operands, or joins the parts of columns, that the first one left in scratch, or joins elements to the bins that the
+//! first one filled. The plan has no step for it: a plan is made
 //! once for CPUs and GPUs, and whether a product is split is decided at the call, from its shape
 //! and strides. A [`Decision`] therefore lists the kernel launches of one launch of the plan, in
 //! order, and its executor treats all of them alike.

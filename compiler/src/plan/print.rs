@@ -19,6 +19,7 @@ impl Display for HostOp {
             HostOp::Len(p, axis) => write!(f, "len {p} axis {axis}"),
             HostOp::Arg(p) => write!(f, "arg {p}"),
             HostOp::Turn(i) => write!(f, "turn {i}"),
+            HostOp::Checked => write!(f, "checked"),
             HostOp::Unary(op, a) => write!(f, "{op} {a}"),
             HostOp::Binary(op, a, b) => write!(f, "{op} {a}, {b}"),
             HostOp::MulAdd(a, b, c) => write!(f, "mul_add {a}, {b}, {c}"),

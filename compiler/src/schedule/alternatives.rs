@@ -4,6 +4,7 @@
 use super::along::Along;
 use super::groups::{self, FusedGroup};
 use super::kernels::KernelVariants;
+use super::put::Put;
 use super::scans::Scan;
 use super::scheduler::{Refusal, Scheduler};
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
@@ -69,10 +70,13 @@ impl Scheduler<'_> {
             return Ok(Some(found));
         }
         let g = &self.f.graph;
-        // a part of a scan is computed by itself
-        let plain =
-            fused_groups[first..end].iter().take_while(|fused| Scan::of(g, &fused.items).is_none()).count();
-        let end = first + plain;
+        // a part of a scan is computed by itself, and so are elements that are stored at destinations, and what these
+        // replace: they stand at other indices than those that compute them
+        let is_plain = |fused: &&FusedGroup| {
+            let of_put = Put::of(g, &fused.items).is_some() || fused.items.iter().any(|it| it.into.is_some());
+            Scan::of(g, &fused.items).is_none() && !of_put
+        };
+        let end = first + fused_groups[first..end].iter().take_while(is_plain).count();
         let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
         let segments = |along| {
             (resident_segments::chain(g, along, groups, scalars), Alternative::ResidentSegments(along))

@@ -90,11 +90,11 @@ impl Tests {
         Tests { low: least < 0, high }
     }
 
-    /// Returns what is done if it is one.
-    pub fn guarded(self, at: &Expr, count: &Expr, update: Stmt) -> Stmt {
+    /// Adds what is done if it is one.
+    pub fn guarded(self, at: &Expr, count: &Expr, mut updates: Vec<Stmt>, out: &mut Vec<Stmt>) {
         match self.condition(at, count) {
-            Some(is_inside) => Stmt::If(is_inside, vec![update], vec![]),
-            None => update,
+            Some(is_inside) => out.push(Stmt::If(is_inside, updates, vec![])),
+            None => out.append(&mut updates),
         }
     }
 

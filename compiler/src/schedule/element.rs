@@ -13,7 +13,10 @@ pub fn element(g: &mut Graph, array: NodeId, index: NodeId) -> NodeId {
             let index = indices(g, index, &extents);
             g.open(&lambda, &index)
         }
-        Op::Materialize(x) | Op::Place { src: x, .. } | Op::ByDigit { src: x, .. } => element(g, x, index),
+        Op::Materialize(x)
+        | Op::Place { src: x, .. }
+        | Op::ByDigit { src: x, .. }
+        | Op::Put { src: x, .. } => element(g, x, index),
         op => unreachable!("fused: {op:?} is no array"),
     }
 }
@@ -22,7 +25,10 @@ pub fn element(g: &mut Graph, array: NodeId, index: NodeId) -> NodeId {
 pub fn opened(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
     match g.op(array).clone() {
         Op::Generate(_, lambda) => g.open(&lambda, index),
-        Op::Materialize(x) | Op::Place { src: x, .. } | Op::ByDigit { src: x, .. } => opened(g, x, index),
+        Op::Materialize(x)
+        | Op::Place { src: x, .. }
+        | Op::ByDigit { src: x, .. }
+        | Op::Put { src: x, .. } => opened(g, x, index),
         op => unreachable!("fused: {op:?} is no array"),
     }
 }

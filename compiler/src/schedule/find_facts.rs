@@ -5,6 +5,7 @@ use super::cpu::{segmented_columns, unrolled_rows};
 use super::facts::Accesses;
 use super::groups::{FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
+use super::put::Put;
 use super::radix::RadixStep;
 use super::scans::Scan;
 use super::{segments, thread_rows, work};
@@ -24,6 +25,9 @@ impl LaunchContext<'_, '_> {
         }
         if let Some(bins) = Bins::of(&self.g, &fused.items) {
             return self.find_facts_of_bins(&bins);
+        }
+        if let Some(put) = Put::of(&self.g, &fused.items) {
+            return self.find_facts_of_put(put, &fused.items);
         }
         if let Some(step) = RadixStep::of(&self.g, &fused.items) {
             return self.find_facts_of_sort(&step, &fused.items);
@@ -52,6 +56,16 @@ impl LaunchContext<'_, '_> {
         // elements go anywhere, so that no output may be an input
         let others = own.clone();
         self.find_facts_of_elements((own, &others), index, Some(OF_PART));
+    }
+
+    /// Finds the facts about elements that are stored at their destinations.
+    fn find_facts_of_put(&mut self, put: Put, items: &[Item]) {
+        let index = self.g.sample_index(1)[0].1;
+        let own = put.element(&mut self.g, items, index);
+        // elements go anywhere, so that no output may be an input
+        let others = own.clone();
+        self.facts.cost = work::of_roots(&mut self.g, own.clone(), &[]).0;
+        self.find_facts_of_elements((own, &others), index, None);
     }
 
     /// Finds the facts about what is computed of each element, `own`, and what is read at other indices. A unit of

@@ -5,6 +5,7 @@ use super::group_order;
 use super::item_loops::KnownLoops;
 pub use super::items::{Item, is_nested, is_store, may_share};
 use super::placed::Placed;
+use super::put::Put;
 use super::scans::Scan;
 use crate::core::deviations::MOMENTS;
 use crate::core::graph::marks::{self, Visited};
@@ -133,7 +134,14 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     }
     fused_groups.sort_by_key(|p| p.0);
     let levels: Vec<u32> = fused_groups.iter().map(|p| p.0).collect();
-    Ok(in_order(g, columns_first(g, fused_groups.into_iter().map(|p| p.1).collect(), &levels)))
+    let ordered = in_order(g, columns_first(g, fused_groups.into_iter().map(|p| p.1).collect(), &levels));
+    Ok(ordered.into_iter().flat_map(|fused| replaced(g, &fused).into_iter().chain([fused])).collect())
+}
+
+/// Returns the group that stores what the elements of a group replace, if they go to destinations.
+fn replaced(g: &Graph, fused: &FusedGroup) -> Option<FusedGroup> {
+    let (base, items) = Put::base(g, &fused.items)?;
+    Some(FusedGroup { domain: domain(g, base), sequential: false, iteration: None, items })
 }
 
 /// Whether all items are stored arrays whose elements have no loops.
@@ -300,11 +308,11 @@ fn items(f: &Function) -> Result<Vec<Item>> {
         // an operation that depends on an element is part of that element's code
         let named = results.get(&n).filter(|_| !g.ty(n).is_scalar());
         if is_item && g.is_closed(n) && named.is_none() {
-            out.push(Item { node: n, result: None });
+            out.push(Item { node: n, result: None, into: None });
         }
         if let Some(named) = named {
             // an array that is the value of two results is stored twice
-            out.extend(named.iter().map(|i| Item { node: n, result: Some(*i) }));
+            out.extend(named.iter().map(|i| Item { node: n, result: Some(*i), into: None }));
         }
     }
     Ok(out)
@@ -320,6 +328,7 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
         // the parts
         Op::Bins { parts, .. } => vec![*parts],
         Op::DigitCounts { tiles, .. } | Op::ByDigit { tiles, .. } => vec![*tiles],
+        Op::Put { src, .. } => domain(g, *src),
         Op::Place { at, src } => domain(g, Placed::scan(g, *at, *src)),
         Op::Scan { part: ScanPart::Tiles, init: x, .. }
         | Op::Scan { src: x, .. }

@@ -44,6 +44,7 @@ impl Hosts {
             Op::Const(l) => return self.add(HostOp::Const(l), ty),
             Op::Param(p) => return self.add(HostOp::Arg(p), ty),
             Op::Turn => return self.add(HostOp::Turn(OWN_TURN), ty),
+            Op::Checked => return self.add(HostOp::Checked, ty),
             Op::Len(x, axis) => match g.op(x) {
                 Op::Param(p) => return self.add(HostOp::Len(*p, axis), ty),
                 op => unreachable!("verified: len of {op:?}"),
@@ -72,6 +73,7 @@ impl Hosts {
             Op::Const(l) => HostOp::Const(l),
             Op::Param(p) => HostOp::Arg(p),
             Op::Turn => HostOp::Turn(OWN_TURN),
+            Op::Checked => HostOp::Checked,
             Op::Len(x, axis) => match g.op(x) {
                 Op::Param(p) => HostOp::Len(*p, axis),
                 _ => return None,

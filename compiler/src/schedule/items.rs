@@ -12,6 +12,8 @@ pub struct Item {
     pub node: NodeId,
     /// The number of the function's array result that the item is, if it is one.
     pub result: Option<u32>,
+    /// The stored array in whose place the elements are stored, for elements of another one to replace them.
+    pub into: Option<NodeId>,
 }
 
 /// Whether the item is a stored array, and not a reduction, a fold or a state.
@@ -36,6 +38,7 @@ pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
             matches!(scans, [Some(a), Some(b)] if tuples::are_components(g, a, b))
         }
         (Op::Bins { .. }, _) | (_, Op::Bins { .. }) => false,
+        (Op::Put { at: a, after: c, .. }, Op::Put { at: b, after: d, .. }) => (a, c) == (b, d),
         (
             Op::ByDigit { digits, begins, .. },
             Op::ByDigit { digits: other_digits, begins: other_begins, .. },

@@ -270,7 +270,7 @@ impl Scheduler<'_> {
         for (ty, op) in &step.host {
             let of = |h: HostId| host[h.0 as usize];
             let op = match *op {
-                HostOp::Const(_) => *op,
+                HostOp::Const(_) | HostOp::Checked => *op,
                 HostOp::Turn(i) => {
                     // others are those of iterations inside of the step
                     let own = turn.filter(|_| i == OWN_TURN);

@@ -52,6 +52,8 @@ mod partition;
 pub mod placed;
 mod placed_stores;
 pub mod products;
+pub mod put;
+mod put_stores;
 pub mod radix;
 pub mod reduction;
 pub mod resident_segments;
@@ -245,7 +247,7 @@ impl Scheduler<'_> {
     fn destination(&self, it: &Item) -> Place {
         match it.result {
             Some(r) => Place::Result(r),
-            None => self.places[&it.node],
+            None => self.places[&it.into.unwrap_or(it.node)],
         }
     }
 

@@ -24,19 +24,18 @@
 //! that reduces is the number of the row, that of a group that stores the rows the number of the element. Reads
 //! that a condition keeps in bounds, as in values whose records are kept beside them, leave none.
 
+mod collect;
+
 use super::along::Along;
-use super::cpu::resident_columns;
 use super::element::opened;
-use super::facts::{Accesses, ResidentSegments, RowArray, RowValue, Stage};
+use super::facts::{ResidentSegments, Stage};
 use super::groups::{self, FusedGroup, Item, is_store};
 use super::lower::LaunchContext;
 use super::reduction::Reduction;
-use super::{error_records, needed_reductions, segments, work};
-use crate::core::graph::replace::{Found, replaced_by};
-use crate::core::index_space::indices;
+use super::{error_records, segments};
 use crate::core::{Graph, NodeId, Op};
-use crate::plan::GUESSED_LENGTH;
-use crate::scalar::Ty;
+use collect::Collected;
+pub(super) use collect::recomputed;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
@@ -86,46 +85,6 @@ pub fn joined(g: &Graph, chain: &[FusedGroup], needed: &HashSet<NodeId>) -> Opti
     let all = chain.iter().flat_map(|fused| fused.items.iter().map(move |it| (fused, it)));
     let items = all.filter(is_stored).map(|(_, it)| it.clone()).collect();
     Some(FusedGroup { domain, sequential: false, iteration: None, items })
-}
-
-/// Returns an array that reads none of the arrays that the chain stores before, whose elements it
-/// computes instead. `written` are these arrays, and for each the same without such reads.
-pub(super) fn recomputed(g: &mut Graph, array: NodeId, written: &HashMap<NodeId, NodeId>) -> NodeId {
-    let (extents, lambda) = match g.op(array).clone() {
-        Op::Generate(extents, lambda) if !written.is_empty() => (extents, lambda),
-        Op::Materialize(x) => return recomputed(g, x, written),
-        _ => return array,
-    };
-    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
-    let lambda = g.lambda(&types, |g, index| {
-        let body = g.open(&lambda, index);
-        let element = &mut |g: &mut Graph, n| {
-            let computed = match g.op(n).clone() {
-                Op::Elem(x, at) => written.get(&x).map(|x| opened(g, *x, &at)),
-                _ => None,
-            };
-            Found::of(g, n, computed)
-        };
-        replaced_by(g, body, element, &mut |g, op| g.add(op), &mut HashMap::default())
-    });
-    g.add(Op::Generate(extents, lambda))
-}
-
-/// Returns the values of the row `outer` of the items of a group, whose arrays are `nodes`. Those of the
-/// items `stored` are stored.
-fn values(
-    g: &mut Graph,
-    fused: &FusedGroup,
-    nodes: &[NodeId],
-    outer: &[NodeId],
-    stored: &[Item],
-) -> Vec<RowValue> {
-    let of_item = |(it, node): (&Item, &NodeId)| RowValue {
-        read: g.add(Op::Elem(it.node, outer.to_vec())),
-        value: opened(g, *node, outer),
-        stored: stored.contains(it).then(|| it.clone()),
-    };
-    fused.items.iter().zip(nodes).map(of_item).collect()
 }
 
 impl LaunchContext<'_, '_> {
@@ -208,112 +167,12 @@ impl LaunchContext<'_, '_> {
         items: &[Item],
         needed: &HashSet<NodeId>,
     ) -> Option<(ResidentSegments, bool)> {
-        let domain = domain(&self.g, chain)?.to_vec();
-        let [segment, element] = [(); 2].map(|()| self.g.fresh_var(Ty::I64).1);
-        let outer = match (along, domain.len()) {
-            (_, 1) => vec![segment],
-            (Along::Rows, _) => indices(&mut self.g, segment, &domain),
-            (Along::Columns | Along::Planes, rank) => {
-                let around = (1..rank).map(|_| self.g.fresh_var(Ty::I64).1);
-                around.chain([segment]).collect()
-            }
-        };
-        let index = along.index(&outer, element);
-        let (mut stages, mut stores, mut in_memory) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut length, mut cost) = (None, 0u32);
-        let (mut known, mut written) = (HashSet::default(), HashMap::default());
-        let (mut accesses, mut read, mut shares) = (Accesses::default(), HashSet::default(), false);
-        let mut recording = None;
+        let domain = domain(&self.g, chain)?;
+        let mut collected = Collected::new(self, along, domain, chain, items, needed);
         for fused in chain {
-            let nodes: Vec<NodeId> =
-                fused.items.iter().map(|it| recomputed(&mut self.g, it.node, &written)).collect();
-            let own: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
-            let at = if fused.domain == domain { &outer } else { &index };
-            let bodies: Vec<NodeId> = own.iter().map(|n| opened(&mut self.g, *n, at)).collect();
-            self.read_again(along, &bodies, &outer, &written)?;
-            // an element that an earlier group computes is kept
-            let of_element = work::of_element(&mut self.g, fused, &own);
-            let roots = if fused.domain == domain {
-                let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut self.g, *n, &outer)).collect();
-                let reductions = segments::nested(self, &bodies).unwrap_or_default();
-                // lanes compute a reduction, with its records, whatever the conditions are
-                if !needed_reductions::are_always_needed(self, &bodies, &reductions) {
-                    return None;
-                }
-                let of_reductions =
-                    self.kept_reductions(along, &reductions, (segment, element), &mut length)?;
-                let values = values(&mut self.g, fused, &nodes, &outer, items);
-                known.extend(values.iter().map(|v| v.read));
-                cost = cost.saturating_add(of_element);
-                stages.push(Stage::Reduce { reductions, values });
-                let values = self::values(&mut self.g, fused, &own, &outer, items);
-                in_memory.push(Stage::Reduce { reductions: Vec::new(), values });
-                bodies.into_iter().chain(of_reductions).collect::<Vec<_>>()
-            } else {
-                let extent = fused.domain[along.axis(domain.len())];
-                if *length.get_or_insert(extent) != extent {
-                    return None;
-                }
-                let bodies: Vec<NodeId> = nodes.iter().map(|n| opened(&mut self.g, *n, &index)).collect();
-                if segments::nested(self, &bodies).is_some() {
-                    return None;
-                }
-                cost = cost.saturating_add(of_element.saturating_mul(GUESSED_LENGTH));
-                for (it, node) in fused.items.iter().zip(&nodes) {
-                    if it.result.is_some() || needed.contains(&it.node) {
-                        stores.push(RowArray { computed: *node, item: it.clone() });
-                    } else {
-                        // the memory is there for CPUs, whether or not code for them is wanted
-                        self.output(it);
-                    }
-                }
-                written.extend(own.into_iter().zip(nodes));
-                let array = |it: &Item| RowArray { computed: it.node, item: it.clone() };
-                in_memory.push(Stage::Store { arrays: fused.items.iter().map(array).collect() });
-                bodies
-            };
-            if self.leaves_records(&roots) {
-                let stage = if fused.domain == domain { stages.len() - 1 } else { usize::MAX };
-                // records of two groups have no order in one launch
-                if recording.replace(stage).is_some() {
-                    return None;
-                }
-            }
-            let mut of_stage = HashSet::default();
-            let stops = |n: NodeId| known.contains(&n) || self.g.op(n).is_reduction();
-            for n in self.g.reachable_until(roots, stops) {
-                match self.g.op(n) {
-                    // the value of another row is not known
-                    Op::Elem(x, _) | Op::At(x, _)
-                        if chain.iter().flat_map(|f| &f.items).any(|it| it.node == *x) =>
-                    {
-                        return None;
-                    }
-                    Op::Elem(x, at) if *at == index => drop(of_stage.insert(*x)),
-                    Op::Elem(x, _) | Op::At(x, _) => drop(accesses.elsewhere.insert(*x)),
-                    _ => {}
-                }
-            }
-            shares |= of_stage.iter().any(|x| read.contains(x));
-            read.extend(of_stage.iter().copied());
+            collected.group(self, fused)?;
         }
-        if !stores.is_empty() {
-            stages.push(Stage::Store { arrays: stores });
-        }
-        let mut own: Vec<NodeId> = read.into_iter().collect();
-        own.sort_unstable();
-        accesses.own.extend(own);
-        self.facts.cost = cost;
-        self.facts.grain = if along.has_strips() { resident_columns::STRIP } else { 1 };
-        self.facts.accesses = accesses;
-        let length = length?;
-        // a thread has elements of several columns, whose records have another order
-        if along.has_strips() && recording.is_some() {
-            return None;
-        }
-        let recording = recording.map(|stage| stage.min(stages.len() - 1));
-        let kept = ResidentSegments { along, segment, outer, element, length, stages, in_memory, recording };
-        Some((kept, shares))
+        collected.finish(self)
     }
 
     /// Whether the values of a group, or the elements that its reductions need, leave error records.

@@ -168,7 +168,8 @@ fn leaves_record(l: &mut LaunchContext, m: NodeId, r: &Region) -> bool {
 /// two arms of an elementary function have what comes before the function in common. A constant
 /// that `second` needs only before that counts as one of `first`.
 fn own(g: &Graph, first: NodeId, second: NodeId) -> Vec<NodeId> {
-    let is_leaf = |n: NodeId| matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn);
+    let is_leaf =
+        |n: NodeId| matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked);
     // the nodes that are waiting or were visited, and those of them that `second` needs
     let (mut seen, mut known) = (Visited::begin(), Visited::begin());
     let mut waiting = BinaryHeap::from([second]);

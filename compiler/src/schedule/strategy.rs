@@ -50,6 +50,8 @@ pub enum Strategy {
     Scan,
     /// Bins of parts of the elements, each joined to one of them.
     Bins,
+    /// Elements that are stored at their destinations.
+    Put,
     /// A step of a radix sort: the counts of digits in each tile, or the moves of its elements.
     RadixSort,
     /// Several steps of an iterated stencil in one launch; elements stay in registers between
@@ -88,6 +90,7 @@ impl Strategy {
             Strategy::SequentialFold => "fold",
             Strategy::Scan => "scan",
             Strategy::Bins => "bins",
+            Strategy::Put => "put",
             Strategy::RadixSort => "radix-sort",
             Strategy::TemporalBlocking => "steps",
             Strategy::StencilChain => "stencil-chain",
@@ -102,7 +105,7 @@ impl Strategy {
             SegmentedRows | SegmentedColumns | ThreadRows | ResidentRows | ResidentColumns
             | CooperativeNest | Product | TensorProduct | TransposedTile => true,
             Scalars | Map | ElementLoops | Stencil(..) | Reduction | Contraction | SequentialFold | Scan
-            | Bins | RadixSort | Ragged | TemporalBlocking | StencilChain => false,
+            | Bins | Put | RadixSort | Ragged | TemporalBlocking | StencilChain => false,
         }
     }
 }
@@ -135,6 +138,7 @@ impl fmt::Display for Strategy {
             Strategy::SequentialFold => "sequential fold",
             Strategy::Scan => "scan by tiles",
             Strategy::Bins => "bins of parts",
+            Strategy::Put => "stores at destinations",
             Strategy::RadixSort => "radix sort by tiles",
             Strategy::TemporalBlocking => "temporal blocking in registers",
             Strategy::StencilChain => "chain of stencils, stage by stage",

@@ -19,6 +19,14 @@ pub fn implementations(record: &Record<'_>) -> TokenStream {
 fn of_generics(record: &Record<'_>) -> Generics {
     let krate = &record.krate;
     let mut generics = record.generics.clone();
+    // a parameter with a default cannot stand before one without
+    for param in &mut generics.params {
+        match param {
+            GenericParam::Type(p) => (p.eq_token, p.default) = (None, None),
+            GenericParam::Const(p) => (p.eq_token, p.default) = (None, None),
+            GenericParam::Lifetime(_) => {}
+        }
+    }
     generics.params.push(parse_quote!(__K: #krate::derived::Rank));
     generics
 }

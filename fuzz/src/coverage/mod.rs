@@ -58,41 +58,38 @@ pub struct Table {
 
 impl Table {
     /// Counts the programs of these seeds.
-    pub fn of(seeds: Range<u64>) -> Table {
-        let many = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        let next = |k: u64| seeds.start + (seeds.end - seeds.start) * k / many;
-        std::thread::scope(|scope| {
-            let parts: Vec<_> =
-                (0..many).map(|k| scope.spawn(move || Table::of_some(next(k)..next(k + 1)))).collect();
-            let mut out = Table::default();
-            for part in parts {
-                out.add(part.join().expect("programs are made"));
-            }
-            out
-        })
-    }
-
-    fn of_some(seeds: Range<u64>) -> Table {
+    pub fn of(seeds: impl IntoIterator<Item = u64>) -> Table {
         let mut out = Table::default();
-        for seed in seeds {
-            let p = program(seed);
-            out.function(&p.function, false);
-            out.constructs.extend(p.constructs);
-        }
+        seeds.into_iter().for_each(|seed| {
+            out.add(Table::of_program(seed));
+        });
         out
     }
 
-    fn add(&mut self, other: Table) {
+    fn of_program(seed: u64) -> Table {
+        let p = program(seed);
+        let mut out = Table::default();
+        out.function(&p.function, false);
+        out.constructs.extend(p.constructs);
+        out
+    }
+
+    /// Adds what another one has, and says whether any of it was missing.
+    fn add(&mut self, other: Table) -> bool {
         let pairs = [
             (&mut self.arrays, other.arrays),
             (&mut self.ranks, other.ranks),
             (&mut self.scalars, other.scalars),
             (&mut self.casts, other.casts),
         ];
+        let mut is_new = false;
         for (own, other) in pairs {
-            other.into_iter().for_each(|(cell, places)| own.entry(cell).or_default().extend(places));
+            for (cell, places) in other {
+                let own = own.entry(cell).or_default();
+                is_new |= places.into_iter().fold(false, |new, place| own.insert(place) | new);
+            }
         }
-        self.constructs.extend(other.constructs);
+        other.constructs.into_iter().fold(is_new, |new, construct| self.constructs.insert(construct) | new)
     }
 
     fn function(&mut self, f: &Function, step: bool) {
@@ -160,6 +157,25 @@ impl Table {
     }
 }
 
+/// Seeds of the range whose programs reach together what all its programs reach. Eight threads look for them, whatever
+/// the machine has, so that they are the same everywhere.
+pub fn seeds_that_suffice(seeds: Range<u64>) -> Vec<u64> {
+    let first_to_reach = |seeds: &mut dyn Iterator<Item = u64>| -> Vec<u64> {
+        let mut all = Table::default();
+        seeds.filter(|seed| all.add(Table::of_program(*seed))).collect()
+    };
+    let part = (seeds.end - seeds.start).div_ceil(8).max(1);
+    let found: Vec<u64> = std::thread::scope(|scope| {
+        let parts = seeds.clone().step_by(part as usize).map(|start| start..(start + part).min(seeds.end));
+        let parts: Vec<_> = parts.map(|mut part| scope.spawn(move || first_to_reach(&mut part))).collect();
+        parts.into_iter().flat_map(|part| part.join().expect("programs are made")).collect()
+    });
+    // a program that reaches something rare was found late, and reaches much that is common, too
+    let mut fewer = first_to_reach(&mut found.into_iter().rev());
+    fewer.sort_unstable();
+    fewer
+}
+
 /// Every operation of core IR that was generated, and every operator.
 pub fn names(table: &Table) -> BTreeSet<String> {
     let arrays = table.arrays.keys().flat_map(|(row, column)| {
@@ -183,7 +199,7 @@ pub(crate) fn scalar_cell(op: &Op, operand: Option<Ty>, ty: Ty) -> Option<Cell> 
     let of = match op {
         Op::Unary(..) | Op::Binary(..) => operand.unwrap_or(ty),
         Op::MulAdd(..) | Op::Select(..) | Op::Stage(_) | Op::Const(_) | Op::Var(..) | Op::Within(..) => ty,
-        Op::Cast(..) | Op::Loop { .. } | Op::Tuple(_) | Op::Turn => ty,
+        Op::Cast(..) | Op::Loop { .. } | Op::Tuple(_) | Op::Turn | Op::Checked => ty,
         _ => return None,
     };
     Some((count::name(op).into(), of.name().into()))

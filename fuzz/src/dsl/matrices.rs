@@ -212,6 +212,56 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("bits", Reader::Tensor(|t, _| (t.to_bits() >> 8u32).cast())),
     ("map", Reader::Tensor(|t, p| t * p.s)),
     ("map_planes", Reader::Vector(|t, _| t.map_planes(|m| m.sum()))),
+    ("sum_planes", Reader::Vector(|t, _| t.sum_planes() - t.mean_planes())),
+    ("reduce_planes", Reader::Vector(|t, _| t.reduce_planes(0.5, |a, b| a.max(b)))),
+    ("argmin_planes", Reader::Vector(|t, _| t.argmin_planes().cast())),
+    ("argmax_planes", Reader::Vector(|t, _| t.argmax_planes().cast())),
+    ("minmax_planes", Reader::Vector(|t, _| t.minmax_planes().1 - t.minmax_planes().0)),
+    ("variance_planes", Reader::Vector(|t, _| t.variance_planes(1))),
+    ("std_planes", Reader::Vector(|t, p| t.std_planes(p.m))),
+    ("norm_planes", Reader::Vector(|t, _| t.norm_planes())),
+    ("log_sum_exp_planes", Reader::Vector(|t, _| t.log_sum_exp_planes())),
+    ("softmax_planes", Reader::Tensor(|t, _| t.softmax_planes())),
+    ("normalise_planes", Reader::Tensor(|t, _| t.normalise_planes())),
+    ("reduce_rows3", Reader::Matrix(|t, _| t.reduce_rows(0.5, |a, b| a + b))),
+    (
+        "tuples_of_rows3",
+        Reader::Matrix(|t, _| (t, t * t).reduce_rows((0.0, 1.0), |(a, b), (c, d)| (a + c, b.max(d))).0),
+    ),
+    (
+        "tuples_of_planes",
+        Reader::Vector(|t, _| (t, t).reduce_planes((0.0, 1.0), |(a, b), (c, d)| (a + c, b.min(d))).1),
+    ),
+    (
+        "complex_sums_of_planes",
+        Reader::Vector(|t, p| t.zip_with(p.t, |re, im| complex(re, im)).sum_planes().norm_sqr()),
+    ),
+    ("complex_sums_of_cols", Reader::Matrix(|t, _| t.map(|re| complex(re, 1.0)).sum_cols().im)),
+    (
+        "scans_of_tuples",
+        Reader::Tensor(|t, p| {
+            let add = |(a, b): (SExp<f32>, SExp<f32>), (c, d): (SExp<f32>, SExp<f32>)| (a + c, b.max(d));
+            let (rows, cols) =
+                ((t, t).scan_rows((0.0, p.s), add), (t, t).scan_cols_exclusive((p.s, 0.0), add));
+            (rows.0, cols.1).scan_planes((0.0, 0.0), add).0
+        }),
+    ),
+    (
+        "exclusive_scans_of_tuples",
+        Reader::Tensor(|t, p| {
+            let add = |(a, b): (SExp<f32>, SExp<f32>), (c, d): (SExp<f32>, SExp<f32>)| (a + c, b.min(d));
+            let (rows, cols) =
+                ((t, t).scan_rows_exclusive((0.0, p.s), add), (t, t).scan_cols((p.s, 0.0), add));
+            (rows.1, cols.0).scan_planes_exclusive((0.0, 0.0), add).1
+        }),
+    ),
+    ("variance_rows3", Reader::Matrix(|t, _| t.variance_rows(0))),
+    ("log_sum_exp_rows3", Reader::Matrix(|t, _| t.log_sum_exp_rows())),
+    ("softmax_rows3", Reader::Tensor(|t, _| t.softmax_rows())),
+    ("argmax_cols3", Reader::Matrix(|t, _| t.argmax_cols().cast())),
+    ("mean_cols3", Reader::Matrix(|t, _| t.mean_cols() + t.map_cols(|c| c.max()))),
+    ("softmax_cols3", Reader::Tensor(|t, _| t.softmax_cols())),
+    ("normalise_cols3", Reader::Tensor(|t, _| t.normalise_cols())),
     ("map_rows", Reader::Matrix(|t, _| t.map_rows(|r| r.max()))),
     ("materialize", Reader::Tensor(|t, _| t.materialize() + 1.0)),
     ("scan_rows", Reader::Tensor(|t, p| t.scan_rows_exclusive(p.s, |a, b| a + b))),

@@ -232,8 +232,17 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
         p.x.segmented_scan_exclusive(offsets, 0.5, |a, b| a.max(b) + p.s)
     }),
     ("scatter", |p| p.x.scatter(p.y.len(), (p.k.cast::<i64>() * 3).ignored(), p.s)),
+    ("scatter_unique", |p| {
+        let apart = generate(p.x.len(), |i| (p.x.len() - i) * 2 + 1);
+        p.x.scatter_unique(p.y.len(), apart.ignored(), p.s)
+    }),
     ("scatter_reduce", |p| p.x.scatter_reduce(5, p.k.cast::<i64>().clamped(), 0.0, |a, b| a.max(b))),
     ("scatter_reduce_in_order", |p| p.x.scatter_reduce(5, p.k.cast::<i64>().clamped(), 0.0, |a, b| a + b)),
+    // whole numbers, whose sums are the same in any order
+    ("scatter_reduce_unordered", |p| {
+        let i = p.k.cast::<i64>().clamped().unordered();
+        p.k.cast::<f32>().scatter_reduce(5, i, 1.0, |a, b| a + b)
+    }),
     ("scatter_reduce_of_integers", |p| {
         let i = (p.k.cast::<i64>() & 7).ignored();
         p.k.scatter_reduce(6, i, 1, |a, b| b + a).cast()
@@ -436,6 +445,10 @@ pub(super) const READERS: Readers<VExp<f32>> = &[
         Reader::Vector(|v, p| (p.k / 3).sort_by_key(p.k).0.reduce_by_key(v, 0.5, |a, b| a + b).1.filled(p.s)),
     ),
     ("sort", Reader::Vector(|v, _| v.sort_descending())),
+    (
+        "scatter_unique",
+        Reader::Vector(|v, p| v.scatter_unique(p.x.len(), generate(v.len(), |i| i * 3 - 1).ignored(), p.s)),
+    ),
     (
         "scatter_reduce",
         Reader::Vector(|v, _| v.scatter_reduce(3, generate(v.len(), |i| i % 4).ignored(), 0.5, |a, b| a + b)),

@@ -2,6 +2,7 @@
 
 use super::{Gen, MOST_ELEMENTS, ok};
 use crate::values;
+use arraygpu_compiler::build::{Composite, Operands};
 use arraygpu_compiler::core::bins::{self, Bins};
 use arraygpu_compiler::core::{MAX_RANK, NodeId, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
@@ -91,7 +92,8 @@ impl Gen<'_> {
             12 => self.iterated(x),
             13 | 17 | 19 if rank == 1 && self.nest == 0 => self.scanned(x),
             14 if rank == 1 && self.nest == 0 && self.rng.one_in(2) => self.filtered(x),
-            14 if rank == 1 && self.nest == 0 => self.binned(x),
+            14 if rank == 1 && self.nest == 0 && self.rng.one_in(2) => self.binned(x),
+            14 if rank == 1 && self.nest == 0 => self.put(x),
             18 if rank == 1 && self.nest == 0 => self.sorted(x),
             _ => {
                 let ty = self.ty(x).elem;
@@ -127,6 +129,30 @@ impl Gen<'_> {
         }
         let init = self.b.graph().lit(Lit::zero(ty));
         ok(self.b.bins("scatter_reduce", &Bins { op, count, at, src: x, init }))
+    }
+
+    /// A vector's elements at different destinations, some of which are outside.
+    fn put(&mut self, x: NodeId) -> NodeId {
+        if !self.affords(x) {
+            return x;
+        }
+        let ty = self.ty(x).elem;
+        let (count, apart) = (self.rng.below(40) as i64, 1 + self.rng.below(3) as i64);
+        let (first, falls) = (self.rng.below(9) as i64 - 4, self.rng.one_in(2));
+        let (n, is_as_long) = (self.b.extents(x)[0], self.rng.one_in(2));
+        let g = self.b.graph();
+        let [count, apart, first] =
+            [count, if falls { -apart } else { apart }, first].map(|n| g.lit(Lit::i64(n)));
+        let count = if is_as_long { n } else { count };
+        let rest = g.lit(Lit::zero(ty));
+        let place = g.lambda(&[Ty::I64], |g, i| {
+            let moved = g.add(Op::Binary(BinaryOp::Mul, i[0], apart));
+            g.add(Op::Binary(BinaryOp::Add, moved, first))
+        });
+        let at = ok(self.b.iota(n));
+        let at = ok(self.b.map("map", place, vec![at]));
+        let of = Operands { values: &[at, count, x, rest], operator: None };
+        ok(self.b.composite(Composite::ScatterUnique, of)).remove(0)
     }
 
     /// A vector in order, or one with the elements first for which a condition does not hold.

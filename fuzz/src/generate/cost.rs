@@ -20,7 +20,7 @@ impl Gen<'_> {
         let closed = self.is_closed(n);
         let sum = |g: &mut Self| operands.iter().map(|o| g.cost(*o)).sum::<f64>();
         let cost = match &op {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Len(..) => 1.0,
+            Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Turn | Op::Checked | Op::Len(..) => 1.0,
             Op::Unary(op, _) if op.is_elementary() => 60.0 + sum(self),
             Op::Binary(op, ..) if op.is_elementary() => 90.0 + sum(self),
             Op::Iterate { .. } | Op::Materialize(_) if closed => 1.0,

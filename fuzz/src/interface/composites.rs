@@ -9,7 +9,7 @@ use std::ffi::CStr;
 
 /// Composites with the kinds of their operands, the components of their operator, and the kinds of their values.
 /// Some ask for operands that the kinds do not promise: truth values, i64.
-const COMPOSITES: [(&CStr, &[Sort], i32, &[Sort]); 23] = [
+const COMPOSITES: [(&CStr, &[Sort], i32, &[Sort]); 25] = [
     (c"scan", &[Sort::Vector, Sort::Scalar], 1, &[Sort::Vector]),
     (c"scan_exclusive", &[Sort::Vector, Sort::Scalar], 1, &[Sort::Vector]),
     (c"argsort", &[Sort::Vector], 0, &[Sort::Any]),
@@ -31,7 +31,9 @@ const COMPOSITES: [(&CStr, &[Sort], i32, &[Sort]); 23] = [
     (c"destinations_clamped", &[Sort::Any, Sort::Size], 0, &[Sort::Any]),
     (c"histogram", &[Sort::Any, Sort::Size], 0, &[Sort::Any]),
     (c"scatter", &[Sort::Any, Sort::Size, Sort::Vector, Sort::Scalar], 0, &[Sort::Vector]),
+    (c"scatter_unique", &[Sort::Any, Sort::Size, Sort::Vector, Sort::Scalar], 0, &[Sort::Vector]),
     (c"scatter_reduce", &[Sort::Vector, Sort::Scalar, Sort::Any, Sort::Size], 1, &[Sort::Vector]),
+    (c"scatter_reduce_unordered", &[Sort::Vector, Sort::Scalar, Sort::Any, Sort::Size], 1, &[Sort::Vector]),
     (c"filled", &[Sort::Size, Sort::Vector, Sort::Scalar], 0, &[Sort::Vector]),
 ];
 

@@ -133,13 +133,20 @@ template <class T, int Rank, class A> expr<T, Rank> reduction(op code, const A &
 
 } // namespace detail
 
-/// The number of elements, known on the host.
+/// The number of elements, as far as the host knows it: of an array whose length is computed with it SIZE_MAX.
 template <class A, detail::if_array<A> = 0> std::size_t size(const A &a) { return a.size(); }
 
 /// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
 template <class A, detail::if_vector<A> = 0> auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
                                                         const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::part(a, 0, start, stop, stride, {file, line});
+}
+/// These rows of a matrix, and of these the columns from col_start up to, not including, col_stop; every row_stride-th and col_stride-th.
+template <class A, detail::if_matrix<A> = 0>
+auto slice(const A &a, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop, std::int64_t row_stride = 1,
+           std::int64_t col_stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const auto rows = detail::part(a, 0, row_start, row_stop, row_stride, {file, line});
+    return detail::part(rows, 1, col_start, col_stop, col_stride, {file, line});
 }
 /// The planes, the rows, the columns start, start + stride, ... below stop: of a matrix, of an array of three dimensions.
 template <class A, detail::if_volume<A> = 0> auto slice_planes(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,

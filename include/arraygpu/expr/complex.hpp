@@ -156,12 +156,6 @@ auto matmul(const A &x, const B &y, const char *file = __builtin_FILE(), int lin
         return detail::joined_parts(product(a, c) - product(b, d), product(a, d) + product(b, c));
     });
 }
-template <class A, detail::if_complex_array<A> = 0> auto sum_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_rows(part, file, line); });
-}
-template <class A, detail::if_complex_array<A> = 0> auto sum_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::of_parts(a, [&](const auto &part) { return arraygpu::sum_cols(part, file, line); });
-}
 
 } // namespace arraygpu
 

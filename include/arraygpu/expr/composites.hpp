@@ -24,7 +24,7 @@ template <class E> auto vectors_of_composite(const node_ptr &made, const E &like
     return parts<E>::each(like, [&](const auto &e) { return vector_of_composite<typename std::decay_t<decltype(e)>::value_type>(made, which, n); });
 }
 template <class A> constexpr void of_vectors() {
-    static_assert(joint<A>::rank == 1, "scans, sorts, filters and segments are of vectors; of rows and columns of matrices there are inclusive_scan_rows and its kin");
+    static_assert(joint<A>::rank == 1, "scans, sorts, filters and segments are of vectors; of rows, columns and planes there are inclusive_scan_rows and its kin");
 }
 
 /// A composite of arrays by an operator: the arrays, the initial values, what `more` has, and the operator.
@@ -52,16 +52,16 @@ auto joined_composite(composite which, place at, const A &a, const I &init, F &f
     std::int64_t first = 0;
     return vectors_of_composite(made, elements_of<A>(), first, n);
 }
-/// Scans of the rows or columns of matrices.
-template <class A, class I, class F> auto scanned_lines(composite which, place at, const A &a, const I &init, F &f) {
-    static_assert(joint<A>::rank == 2, "rows and columns are of matrices");
-    const node_ptr one = arrays(a, at)[0];
-    const std::int64_t rows = one->extent[0], cols = one->extent[1];
+/// Scans of the rows, columns or planes of arrays of two or three dimensions.
+template <lines Which, class A, class I, class F> auto scanned_along(composite which, place at, const A &a, const I &init, F &f) {
+    constexpr int rank = joint<A>::rank;
+    static_assert(rank_of_parts<Which, rank> > 0);
+    const extents_in extents = extents_of(*arrays(a, at)[0].get());
     const node_ptr made = composed_by(which, at, a, init, f, std::array<node_ptr, 0>());
     std::int64_t next = 0;
     return parts<elements_of<A>>::each(elements_of<A>(), [&](const auto &e) {
         using T = typename std::decay_t<decltype(e)>::value_type;
-        return expr<T, 2>(with_extents(component(made, next, type_of<T>::value, 2), rows, cols));
+        return expr<T, rank>(with_extents(component(made, next, type_of<T>::value, rank), extents));
     });
 }
 /// The number of elements of vectors of one length, if the host knows it.
@@ -83,9 +83,6 @@ template <class O> std::array<node_ptr, 1> offsets_of_segments(const O &offsets)
                   "the offsets of segments are a vector of std::int64_t: write cast<std::int64_t>(offsets)");
     return {operand<O>::node(offsets)};
 }
-struct plus {
-    template <class A, class B> auto operator()(const A &a, const B &b) const { return a + b; }
-};
 
 } // namespace detail
 
@@ -111,25 +108,35 @@ auto exclusive_scan(const A &a, const I &init, const char *file = __builtin_FILE
     return arraygpu::exclusive_scan(a, init, detail::plus(), file, line);
 }
 
-/// inclusive_scan of each row of a matrix by itself, with the bits of the scan of that vector. The matrix may be of structs, or a tuple of matrices.
+/// inclusive_scan of each row of a matrix, or of each plane of an array of three dimensions, by itself, with the bits of the scan of that vector. The array
+/// may be of structs, or a tuple of arrays.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
 auto inclusive_scan_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_lines(detail::composite::scan_rows, {file, line}, a, init, f);
+    return detail::scanned_along<detail::lines::rows>(detail::composite::scan_rows, {file, line}, a, init, f);
 }
 template <class A, class I, class F, detail::if_joinable<A> = 0>
 auto exclusive_scan_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_lines(detail::composite::scan_rows_exclusive, {file, line}, a, init, f);
+    return detail::scanned_along<detail::lines::rows>(detail::composite::scan_rows_exclusive, {file, line}, a, init, f);
 }
-/// Scans of each column of a matrix by itself, with the same arguments.
+/// Scans of each column by itself, with the same arguments.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
 auto inclusive_scan_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_lines(detail::composite::scan_cols, {file, line}, a, init, f);
+    return detail::scanned_along<detail::lines::cols>(detail::composite::scan_cols, {file, line}, a, init, f);
 }
 template <class A, class I, class F, detail::if_joinable<A> = 0>
 auto exclusive_scan_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::scanned_lines(detail::composite::scan_cols_exclusive, {file, line}, a, init, f);
+    return detail::scanned_along<detail::lines::cols>(detail::composite::scan_cols_exclusive, {file, line}, a, init, f);
 }
-/// Sums of `init` and the elements of each row or column so far.
+/// Scans of each plane of an array of three dimensions, the sequence of its elements row by row.
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto inclusive_scan_planes(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::scanned_along<detail::lines::planes>(detail::composite::scan_planes, {file, line}, a, init, f);
+}
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto exclusive_scan_planes(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::scanned_along<detail::lines::planes>(detail::composite::scan_planes_exclusive, {file, line}, a, init, f);
+}
+/// Sums of `init` and the elements of each row, column or plane so far.
 template <class A, class I, detail::if_array<A> = 0>
 auto inclusive_scan_rows(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::inclusive_scan_rows(a, init, detail::plus(), file, line);
@@ -145,6 +152,14 @@ auto inclusive_scan_cols(const A &a, const I &init, const char *file = __builtin
 template <class A, class I, detail::if_array<A> = 0>
 auto exclusive_scan_cols(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::exclusive_scan_cols(a, init, detail::plus(), file, line);
+}
+template <class A, class I, detail::if_array<A> = 0>
+auto inclusive_scan_planes(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::inclusive_scan_planes(a, init, detail::plus(), file, line);
+}
+template <class A, class I, detail::if_array<A> = 0>
+auto exclusive_scan_planes(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::exclusive_scan_planes(a, init, detail::plus(), file, line);
 }
 
 /// The elements in ascending order: -0 before +0, NaNs last, false before true, equal ones in the order of their indices (docs/semantics.md 5.19).

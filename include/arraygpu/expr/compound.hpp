@@ -154,6 +154,11 @@ template <class E> struct compound_operand<gpu_tensor3_view<E>> : if_several<std
 template <class E> struct compound_operand<gpu_scalar<E>> : if_several<E, compound_scalar<E>> {};
 
 template <class X> using compound_element = typename compound_operand<X>::element;
+/// The rank of an operand of one value or of several.
+template <class A> constexpr int rank_of_any() {
+    if constexpr (is_compound<A>) return compound_operand<A>::rank;
+    else return rank_of<A>();
+}
 /// A scalar of several values.
 template <class X> constexpr bool is_compound_scalar() {
     if constexpr (is_compound<X>) return compound_operand<X>::rank == 0;

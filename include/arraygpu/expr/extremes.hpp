@@ -1,4 +1,4 @@
-// Places of extremes, both extremes, means: of arrays, of their rows and of their columns (docs/semantics.md 5.15). Included by arraygpu/expr.hpp.
+// Places of extremes, both extremes, means: of arrays, of their rows, columns and planes (docs/semantics.md 5.15). Included by arraygpu/expr.hpp.
 #ifndef ARRAYGPU_EXPR_EXTREMES_HPP
 #define ARRAYGPU_EXPR_EXTREMES_HPP
 
@@ -69,18 +69,18 @@ template <class T, int Rank> expr<T> mean(const expr<T, Rank> &x, place at) {
     return arraygpu::sum(x, at.file, at.line) / arraygpu::cast<T>(element_count(x.c_node()));
 }
 
-template <class A> auto places_of_lines(const A &a, int axis, bool least, place at) {
+template <lines Which, class A> auto places_along(const A &a, bool least, place at) {
     has_order<element_type<A>>();
-    return of_lines(as<element_type<A>>(a), axis, [&](const auto &line) { return place_of(line, least, at); }, at);
+    return of_parts_along<Which>(as<element_type<A>>(a), [&](const auto &part) { return place_of(part, least, at); }, at);
 }
-template <class A> auto extremes_of_lines(const A &a, int axis, place at) {
+template <lines Which, class A> auto extremes_along(const A &a, place at) {
     has_order<element_type<A>>();
     const auto x = as<element_type<A>>(a);
-    return std::make_tuple(of_lines(x, axis, [&](const auto &line) { return arraygpu::min(line, at.file, at.line); }, at),
-                           of_lines(x, axis, [&](const auto &line) { return arraygpu::max(line, at.file, at.line); }, at));
+    return std::make_tuple(of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::min(part, at.file, at.line); }, at),
+                           of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::max(part, at.file, at.line); }, at));
 }
-template <class A> auto means_of_lines(const A &a, int axis, place at) {
-    return as<element_type<A>>(of_lines(widened(a), axis, [&](const auto &line) { return mean(line, at); }, at));
+template <lines Which, class A> auto means_along(const A &a, place at) {
+    return as<element_type<A>>(of_parts_along<Which>(widened(a), [&](const auto &part) { return mean(part, at); }, at));
 }
 
 } // namespace detail
@@ -105,31 +105,44 @@ template <class A, detail::if_array<A> = 0> auto minmax(const A &a, const char *
 template <class A, detail::if_array<A> = 0> auto mean(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::as<detail::element_type<A>>(detail::mean(detail::widened(a), {file, line}));
 }
-/// argmin of each row of a matrix, and of each column: vectors with the index of an element in each.
-template <class A, detail::if_matrix<A> = 0> auto argmin_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_of_lines(a, 0, true, {file, line});
+/// argmin of each row of a matrix, of each column: the index of an element in each; of each row, column or plane of an array of three dimensions, in a plane
+/// counted in row-major order.
+template <class A, detail::if_planar<A> = 0> auto argmin_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_along<detail::lines::rows>(a, true, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto argmin_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_of_lines(a, 1, true, {file, line});
+template <class A, detail::if_planar<A> = 0> auto argmin_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_along<detail::lines::cols>(a, true, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto argmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_of_lines(a, 0, false, {file, line});
+template <class A, detail::if_volume<A> = 0> auto argmin_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_along<detail::lines::planes>(a, true, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto argmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::places_of_lines(a, 1, false, {file, line});
+template <class A, detail::if_planar<A> = 0> auto argmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_along<detail::lines::rows>(a, false, {file, line});
 }
-/// minmax of each row, each column: a std::tuple of two vectors.
-template <class A, detail::if_matrix<A> = 0> auto minmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::extremes_of_lines(a, 0, {file, line});
+template <class A, detail::if_planar<A> = 0> auto argmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_along<detail::lines::cols>(a, false, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto minmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::extremes_of_lines(a, 1, {file, line});
+template <class A, detail::if_volume<A> = 0> auto argmax_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::places_along<detail::lines::planes>(a, false, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto mean_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::means_of_lines(a, 0, {file, line});
+/// minmax of each row, column or plane: a std::tuple of two arrays.
+template <class A, detail::if_planar<A> = 0> auto minmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::extremes_along<detail::lines::rows>(a, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto mean_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::means_of_lines(a, 1, {file, line});
+template <class A, detail::if_planar<A> = 0> auto minmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::extremes_along<detail::lines::cols>(a, {file, line});
+}
+template <class A, detail::if_volume<A> = 0> auto minmax_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::extremes_along<detail::lines::planes>(a, {file, line});
+}
+template <class A, detail::if_planar<A> = 0> auto mean_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::means_along<detail::lines::rows>(a, {file, line});
+}
+template <class A, detail::if_planar<A> = 0> auto mean_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::means_along<detail::lines::cols>(a, {file, line});
+}
+template <class A, detail::if_volume<A> = 0> auto mean_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::means_along<detail::lines::planes>(a, {file, line});
 }
 
 } // namespace arraygpu

@@ -27,6 +27,19 @@ template <class... V> struct nodes_of_vectors<std::tuple<V...>> {
     }
 };
 
+/// What f gives for each vector.
+template <class V> struct each_vector {
+    template <class F> static V of(const V &v, const F &f) {
+        if constexpr (is_compound<V>) return of_values(v, f);
+        else return f(v);
+    }
+};
+template <class... V> struct each_vector<std::tuple<V...>> {
+    template <class F> static std::tuple<V...> of(const std::tuple<V...> &all, const F &f) {
+        return std::apply([&f](const V &...v) { return std::tuple<V...>{each_vector<V>::of(v, f)...}; }, all);
+    }
+};
+
 } // namespace detail
 
 /// The elements of a vector that a condition keeps, in their order; E is the scalar, struct or tuple that stands for one. The host knows how many there
@@ -43,8 +56,28 @@ public:
     const expr<std::int64_t> &count() const noexcept { return count_; }
     /// How many there may be: the size of the vector.
     std::size_t capacity() const noexcept { return order_.size(); }
+    /// 0, 1, .. for each element of the vector, whose size may be computed with it.
+    expr<std::int64_t, 1> numbers() const {
+        const std::int64_t known = order_.c_node()->extent[0];
+        return known >= 0 ? arraygpu::iota(std::size_t(known)) : arraygpu::iota(detail::length(order_.c_node(), 0));
+    }
     /// A vector of that size: the elements, then `rest`, a value or a vector of the same size.
     template <class R> vectors filled(const R &rest) const { return filled_to(capacity(), rest, count_); }
+    /// The vector of the n elements that are kept. That n elements are kept is checked: if not, an error says how many there are.
+    vectors with_len(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) const {
+        const detail::place at{file, line};
+        const expr<std::int64_t> wanted(n);
+        const auto below = cast<std::int64_t>(count_ < wanted), most = cast<std::int64_t>(count_ <= wanted);
+        const auto within = [&](const auto &) { return expr<bool>(detail::make_node(detail::op::within, AGPU_BOOL, 0, below.c_node(), most.c_node(), at)); };
+        // stored, so that it is computed even where n is 0
+        const auto fits = materialize(generate(staged<std::int64_t>(1), within));
+        const auto front = [&](const auto &all) {
+            using T = typename std::decay_t<decltype(all)>::value_type;
+            const expr<T, 1> some(detail::sliced(all.c_node(), 0, 0, n, 1, at));
+            return arraygpu::map([&](const auto &v) { return arraygpu::select(arraygpu::at(fits, staged<std::int64_t>(0)), v, expr<T>()); }, some, file, line);
+        };
+        return detail::each_vector<vectors>::of(values_, front);
+    }
     /// Where the elements stand in the vector.
     filtered<expr<std::int64_t>> indices() const { return {order_, order_, count_, at_}; }
     /// The vector, with the elements first; those that are left out follow.
@@ -78,6 +111,17 @@ public:
             detail::composed(detail::composite::filled, at_, operands.data(), operands.size(), 0, std::int64_t(several));
         std::int64_t which = 0;
         return detail::vectors_of_composite(made, E(), which, std::int64_t(n));
+    }
+
+    /// For the functions of this header: other values of the same elements.
+    template <class V> auto with_values(V values, detail::place at) const {
+        return filtered<typename detail::joint<V>::elements>(std::move(values), order_, count_, at);
+    }
+    /// For the functions of this header: throws unless it is the number of what this filter keeps.
+    void is_of_filter(const expr<std::int64_t> &count, const char *word) const {
+        if (count.c_node().get() == count_.c_node().get()) return;
+        throw error(AGPU_ERROR_INVALID_ARGUMENT, std::string(word) + ": these elements are kept by two filters, and may differ in number: filter one vector of both "
+                                                                    "elements, or read the second one at indices()");
     }
 
 private:

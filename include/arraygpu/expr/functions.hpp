@@ -4,6 +4,8 @@
 
 #include <arraygpu/expr/operators.hpp>
 
+#include <tuple>
+
 namespace arraygpu {
 namespace detail {
 
@@ -11,6 +13,13 @@ namespace detail {
 template <op Code, class... X> auto real(const X &...x) {
     static_assert(is_real<element_type<X...>>, "a function of float, double, half or bfloat16: write cast<float>(x) around integers");
     return elementwise<Code, element_type<X...>>(x...);
+}
+/// The type in which halves are computed.
+template <class T> using wide_type = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
+/// Whether n of ldexp(a, n) is of std::int32_t.
+template <class A, class N> constexpr bool is_power() {
+    if constexpr (is_operand<A> && is_operand<N>) return std::is_same_v<element_type<N>, std::int32_t>;
+    return false;
 }
 
 } // namespace detail
@@ -45,16 +54,11 @@ template <class A, detail::if_operands<A> = 0> auto tanh(const A &a) { return de
 template <class A, detail::if_operands<A> = 0> auto erf(const A &a) { return detail::real<detail::op::erf>(a); }
 template <class A, detail::if_operands<A> = 0> auto erfc(const A &a) { return detail::real<detail::op::erfc>(a); }
 template <class A, detail::if_operands<A> = 0> auto normcdf(const A &a) { return detail::real<detail::op::normcdf>(a); }
-/// The parts of frexp(a): a number of at least a half and below 1, and the power of two beside it.
-template <class A, detail::if_operands<A> = 0> auto frexp_mantissa(const A &a) { return detail::real<detail::op::frexp_mantissa>(a); }
-template <class A, detail::if_operands<A> = 0> auto frexp_exponent(const A &a) { return detail::real<detail::op::frexp_exponent>(a); }
 template <class A, class B, detail::if_operands<A, B> = 0> auto pow(const A &a, const B &b) { return detail::real<detail::op::pow>(a, b); }
 template <class A, class B, detail::if_operands<A, B> = 0> auto atan2(const A &y, const B &x) { return detail::real<detail::op::atan2>(y, x); }
 template <class A, class B, detail::if_operands<A, B> = 0> auto hypot(const A &a, const B &b) { return detail::real<detail::op::hypot>(a, b); }
 template <class A, class B, detail::if_operands<A, B> = 0> auto fmod(const A &a, const B &b) { return detail::real<detail::op::fmod>(a, b); }
 template <class A, class B, detail::if_operands<A, B> = 0> auto copysign(const A &a, const B &b) { return detail::real<detail::op::copysign>(a, b); }
-/// a times two to the n; n has a's element type.
-template <class A, class B, detail::if_operands<A, B> = 0> auto ldexp(const A &a, const B &n) { return detail::real<detail::op::ldexp>(a, n); }
 
 template <class A, detail::if_operands<A> = 0> auto abs(const A &a) {
     static_assert(std::is_signed_v<detail::element_type<A>> || detail::is_real<detail::element_type<A>>, "abs of what has no sign");
@@ -130,6 +134,25 @@ template <class U, class A, detail::if_operands<A> = 0> expr<U, detail::rank_of<
             detail::make_node(detail::op::cast, detail::type_of<U>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
 }
 template <class U, class A, detail::if_number<A> = 0> U cast(A a) { return static_cast<U>(a); }
+
+/// The parts of frexp(a): a number of at least a half and below 1, and the power of two beside it, as a number of a's element type.
+template <class A, detail::if_operands<A> = 0> auto frexp_mantissa(const A &a) { return detail::real<detail::op::frexp_mantissa>(a); }
+template <class A, detail::if_operands<A> = 0> auto frexp_exponent(const A &a) { return detail::real<detail::op::frexp_exponent>(a); }
+/// Both parts in a std::tuple; the power is a std::int32_t.
+template <class A, detail::if_operands<A> = 0> auto frexp(const A &a) {
+    return std::make_tuple(arraygpu::frexp_mantissa(a), arraygpu::cast<std::int32_t>(arraygpu::frexp_exponent(a)));
+}
+/// a times two to the n, which is made of std::int32_t, or of a's elements.
+template <class A, class B, detail::if_operands<A, B> = 0> auto ldexp(const A &a, const B &n) {
+    if constexpr (detail::is_power<A, B>()) {
+        // no half has each of these powers
+        using Wide = detail::wide_type<detail::element_type<A>>;
+        const auto power = arraygpu::min(arraygpu::max(n, -5000), 5000);
+        return arraygpu::cast<detail::element_type<A>>(detail::real<detail::op::ldexp>(arraygpu::cast<Wide>(a), arraygpu::cast<Wide>(power)));
+    } else {
+        return detail::real<detail::op::ldexp>(a, n);
+    }
+}
 
 /// Lets GPUs compute with the approximations of fast_math (docs/semantics.md 8), in the whole program that contains the expression.
 template <class A, detail::if_operands<A> = 0> auto fast_math(const A &a) {

@@ -17,38 +17,97 @@ template <class R> auto where_kept(const expr<bool> &is_kept, const R &values) {
         return arraygpu::if_else(is_kept, e, expr<T>(node_of<T>(T())));
     });
 }
-/// A function of the vectors of elements: of one vector, or of those of a tuple.
-template <class V, class F> auto with_vectors(const V &vectors, const F &f) {
-    if constexpr (is_tuple<V>::value)
-        return std::apply(f, vectors);
-    else
-        return f(vectors);
-}
 
 } // namespace detail
 
 /// f of each element that is kept, as a filtered vector of the same filter: of what is left out f is not computed, and leaves no error record there. Of
 /// tuples f takes the components.
 template <class F, class E> auto map(F &&f, const filtered<E> &kept, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const auto all = iota(kept.capacity());
-    const auto one = [&](const auto &i, const auto &...e) { return detail::where_kept(i < kept.count(), f(e...)); };
-    auto values = detail::with_vectors(kept.in_order(), [&](const auto &...v) { return arraygpu::map(one, all, v...); });
-    using R = typename detail::joint<decltype(values)>::elements;
-    return filtered<R>(std::move(values), kept.order(), kept.count(), {file, line});
+    const auto one = [&](const auto &i, const auto &e) { return detail::where_kept(i < kept.count(), detail::call_with_state(f, e)); };
+    return kept.with_values(detail::mapped_elements(one, {file, line}, kept.numbers(), kept.in_order()), {file, line});
 }
-/// The reduction by f of the elements that are kept, with the bits of reduce() of a vector of these alone.
-template <class E, class I, class F>
-auto reduce(const filtered<E> &kept, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const auto is_kept = iota(kept.capacity()) < kept.count();
-    // what is kept stands before what is not, in every join as well
+/// f of the elements that one filter keeps of several vectors: of each filtered vector an element, of a tuple the tuple.
+template <class F, class E, class Second, class... More>
+auto map(F &&f, const filtered<E> &kept, const filtered<Second> &second, const filtered<More> &...more) {
+    kept.is_of_filter(second.count(), "map");
+    (kept.is_of_filter(more.count(), "map"), ...);
+    const auto one = [&](const auto &i, const auto &...e) { return detail::where_kept(i < kept.count(), f(e...)); };
+    return kept.with_values(detail::mapped_elements(one, {}, kept.numbers(), kept.in_order(), second.in_order(), more.in_order()...), {});
+}
+namespace detail {
+/// What a reduction or scan of the kept elements, `by`, makes of pairs of whether an element is kept and the element: what is kept stands before what is
+/// not, in every join as well.
+template <class E, class I, class F, class By> auto joined_kept(const filtered<E> &kept, const I &init, F &f, const By &by) {
     const auto join = [&f](const auto &a, const auto &b) {
         return std::make_tuple(std::get<0>(a), arraygpu::if_else(std::get<0>(b), E(f(std::get<1>(a), std::get<1>(b))), E(std::get<1>(a))));
     };
-    return std::get<1>(arraygpu::reduce(std::make_tuple(is_kept, kept.in_order()), std::make_tuple(true, init), join, file, line));
+    const auto is_kept = kept.numbers() < kept.count();
+    return std::get<1>(by(std::make_tuple(is_kept, kept.in_order()), std::make_tuple(true, init), join));
+}
+} // namespace detail
+
+/// The reduction by f of the elements that are kept, with the bits of reduce() of a vector of these alone.
+template <class E, class I, class F>
+auto reduce(const filtered<E> &kept, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::joined_kept(kept, init, f, [&](const auto &all, const auto &first, const auto &join) { return arraygpu::reduce(all, first, join, file, line); });
+}
+/// The partial results of that reduction, with the bits of the scan of a vector of the kept elements alone.
+template <class E, class I, class F>
+auto inclusive_scan(const filtered<E> &kept, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const auto scan = [&](const auto &all, const auto &first, const auto &join) { return arraygpu::inclusive_scan(all, first, join, file, line); };
+    return kept.with_values(detail::joined_kept(kept, init, f, scan), {file, line});
 }
 /// The sum of `init` and the elements that are kept.
 template <class E, class I> auto reduce(const filtered<E> &kept, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::reduce(kept, init, detail::plus(), file, line);
+}
+/// Sums of `init` and the kept elements so far.
+template <class E, class I> auto inclusive_scan(const filtered<E> &kept, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::inclusive_scan(kept, init, detail::plus(), file, line);
+}
+
+namespace detail {
+
+/// Those of the kept elements where `which` is true, which is false behind them; and where they stand among the kept elements.
+template <class E> auto kept_among(const filtered<E> &from, const expr<bool, 1> &which, place at) {
+    std::vector<node_ptr> operands{which.c_node()};
+    nodes_of_vectors<typename filtered<E>::vectors>::add(from.in_order(), operands);
+    operands.push_back(from.order().c_node());
+    // the places in the vector from which the elements come are kept like these
+    const auto all = kept<std::tuple<E, expr<std::int64_t>>>(composite::filter, at, std::move(operands), std::int64_t(from.capacity()));
+    const auto &[values, order] = all.in_order();
+    return std::make_tuple(filtered<E>(values, order, all.count(), at), all.order());
+}
+/// The first element of each run among the kept elements, and where it stands among these.
+template <class T> auto runs_among(const filtered<expr<T>> &from, place at) {
+    const auto begins = arraygpu::map([&](const auto &i) {
+        const auto before = arraygpu::at(from.in_order(), arraygpu::max(i - 1, 0), at.file, at.line);
+        return (i < from.count()) & ((i == 0) | (arraygpu::at(from.in_order(), i, at.file, at.line) != before));
+    }, from.numbers(), at.file, at.line);
+    return kept_among(from, begins, at);
+}
+
+} // namespace detail
+
+/// Those of the kept elements for which another condition holds, which is not computed of what is left out.
+template <class E, class F> auto filter(const filtered<E> &from, F &&condition, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const auto which = arraygpu::map(condition, from, file, line);
+    constexpr bool is_condition = std::is_same_v<std::decay_t<decltype(which)>, filtered<expr<bool>>>;
+    static_assert(is_condition, "the condition of a filter is a truth value: compare the numbers");
+    if constexpr (is_condition) return std::get<0>(detail::kept_among(from, which.in_order(), {file, line}));
+}
+/// The first element of each run of equal ones among the kept elements, as unique() of a vector finds them.
+template <class T> auto unique(const filtered<expr<T>> &from, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return std::get<0>(detail::runs_among(from, {file, line}));
+}
+/// The first element of each run among the kept elements, and how many of these each run has.
+template <class T> auto run_lengths(const filtered<expr<T>> &from, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const auto [runs, among] = detail::runs_among(from, {file, line});
+    detail::node_ptr operands[] = {among.c_node(), runs.count().c_node(), from.count().c_node()};
+    const detail::node_ptr made = detail::composed(detail::composite::run_lengths, {file, line}, operands, 3, 0, 1);
+    std::int64_t which = 0;
+    auto lengths = detail::vector_of_composite<std::int64_t>(made, which, std::int64_t(from.capacity()));
+    return std::make_tuple(runs, filtered<expr<std::int64_t>>(std::move(lengths), runs.order(), runs.count(), {file, line}));
 }
 
 /// The first key of each run of equal ones, and the reduction of the run's elements of `a` by f, beginning with `init`: two filtered vectors of one length,
@@ -59,6 +118,15 @@ auto reduce_by_key(const K &keys, const A &a, const I &init, F &&f, const char *
     std::array<detail::node_ptr, 2> where{runs.order().c_node(), runs.count().c_node()};
     auto values = detail::joined_composite(detail::composite::reduce_by_key, {file, line}, a, init, f, std::move(where), std::int64_t(runs.capacity()));
     return std::make_tuple(runs, filtered<detail::elements_of<A>>(std::move(values), runs.order(), runs.count(), {file, line}));
+}
+/// The same of keys that a filter keeps, and of what it keeps of another vector.
+template <class T, class E, class I, class F>
+auto reduce_by_key(const filtered<expr<T>> &keys, const filtered<E> &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    keys.is_of_filter(a.count(), "reduce_by_key");
+    const auto [runs, among] = detail::runs_among(keys, {file, line});
+    std::array<detail::node_ptr, 3> where{among.c_node(), runs.count().c_node(), keys.count().c_node()};
+    auto values = detail::joined_composite(detail::composite::reduce_by_key, {file, line}, a.in_order(), init, f, std::move(where), std::int64_t(keys.capacity()));
+    return std::make_tuple(runs, filtered<E>(std::move(values), runs.order(), runs.count(), {file, line}));
 }
 /// Sums of `init` and the elements of each run.
 template <class K, class A, class I, detail::if_array<K> = 0, detail::if_array<A> = 0>

@@ -58,11 +58,13 @@ template <class R> constexpr bool is_truth() {
     else
         return false;
 }
-/// A loop that leaves an error record if it takes more steps than its limit. It makes one step more to know.
+/// A loop that leaves an error record if it takes more steps than its limit. It makes one step more to know, but of the greatest limit, which
+/// no loop exceeds.
 template <class S, class I, class C, class F> S limited(const expr<std::int64_t> &limit, const I &init, C &condition, F &step, place at) {
     static_assert(is_truth<called_with_state<C, S>>(),
                   "the condition of a loop is a truth value: compare the numbers first; the condition stands before the step");
-    const expr<std::int64_t> most = limit + expr<std::int64_t>(make_number<std::int64_t>(op::constant, 1));
+    const auto number = [](std::int64_t n) { return expr<std::int64_t>(make_number<std::int64_t>(op::constant, n)); };
+    const expr<std::int64_t> most = arraygpu::min(limit, number(INT64_MAX - 1)) + number(1);
     const auto body = [&](const expr<std::int64_t> &, const S &state, node_ptr *&out) {
         *out++ = node_of<bool>(call_with_state(condition, state));
         next_states(step, state, out);

@@ -2,13 +2,11 @@
 #ifndef ARRAYGPU_EXPR_MOMENTS_HPP
 #define ARRAYGPU_EXPR_MOMENTS_HPP
 
-#include <arraygpu/expr/trace.hpp>
+#include <arraygpu/expr/along.hpp>
 
 namespace arraygpu {
 namespace detail {
 
-/// The type in which halves are computed.
-template <class T> using wide_type = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
 template <class A> using wide_elements = wide_type<element_type<A>>;
 
 template <class U, class A> auto as(const A &a) {
@@ -33,53 +31,37 @@ template <class T, int Rank> auto exponent_shift(const expr<T, Rank> &x, place a
     return arraygpu::select(arraygpu::abs(most) < T(__builtin_huge_val()), most, T(0));
 }
 
-/// The vector of f of each row (axis 0) or column (axis 1).
-template <class T, class F> auto of_lines(const expr<T, 2> &x, int axis, F f, place at) {
-    const node_ptr matrix = x.c_node();
-    const std::int64_t lines = matrix->extent[axis];
-    const trace inside;
-    const expr<std::int64_t> i = variable<std::int64_t>();
-    const auto value = f(expr<T, 1>(picked(matrix, axis, i.c_node(), at)));
-    using U = element_type<std::decay_t<decltype(value)>>;
-    node_ptr operands[] = {length(matrix, axis).c_node(), i.c_node(), value.c_node()};
-    return expr<U, 1>(with_extents(close(make_node(op::generate, type_of<U>::value, 1, operands, 3, at)), lines));
+template <lines Which, class T, int Rank> auto shifts_along(const expr<T, Rank> &x, place at) {
+    return of_parts_along<Which>(x, [&](const auto &part) { return exponent_shift(part, at); }, at);
 }
-/// A number for each row (axis 0) or column as a matrix of the shape of x.
-template <class T> auto wide_lines(const expr<T, 1> &numbers, const expr<T, 2> &x, int axis, place at) {
-    const node_ptr count = length(x.c_node(), 1 - axis).c_node();
-    return expr<T, 2>(spread(numbers.c_node(), 1 - axis, count, x.c_node()->extent[1 - axis], at));
-}
-template <class T> auto shifts_of_lines(const expr<T, 2> &x, int axis, place at) {
-    return of_lines(x, axis, [&](const auto &line) { return exponent_shift(line, at); }, at);
-}
-template <class T> auto sums_of_lines(const expr<T, 2> &x, int axis, place at) {
-    return of_lines(x, axis, [&](const auto &line) { return arraygpu::sum(line, at.file, at.line); }, at);
+template <lines Which, class T, int Rank> auto sums_along(const expr<T, Rank> &x, place at) {
+    return of_parts_along<Which>(x, [&](const auto &part) { return arraygpu::sum(part, at.file, at.line); }, at);
 }
 
-template <class A> auto variance_of_lines(const A &a, int axis, std::int64_t ddof, place at) {
-    return as<element_type<A>>(of_lines(widened(a), axis, [&](const auto &line) { return variance(line, ddof, at); }, at));
+template <lines Which, class A> auto variance_along(const A &a, std::int64_t ddof, place at) {
+    return as<element_type<A>>(of_parts_along<Which>(widened(a), [&](const auto &part) { return variance(part, ddof, at); }, at));
 }
-template <class A> auto stddev_of_lines(const A &a, int axis, std::int64_t ddof, place at) {
-    return as<element_type<A>>(of_lines(widened(a), axis, [&](const auto &line) { return arraygpu::sqrt(variance(line, ddof, at)); }, at));
+template <lines Which, class A> auto stddev_along(const A &a, std::int64_t ddof, place at) {
+    return as<element_type<A>>(of_parts_along<Which>(widened(a), [&](const auto &part) { return arraygpu::sqrt(variance(part, ddof, at)); }, at));
 }
-template <class A> auto norm_of_lines(const A &a, int axis, place at) {
-    return as<element_type<A>>(of_lines(widened(a), axis, [&](const auto &line) { return norm_of(line, at); }, at));
+template <lines Which, class A> auto norm_along(const A &a, place at) {
+    return as<element_type<A>>(of_parts_along<Which>(widened(a), [&](const auto &part) { return norm_of(part, at); }, at));
 }
-template <class A> auto log_sum_exp_of_lines(const A &a, int axis, place at) {
+template <lines Which, class A> auto log_sum_exp_along(const A &a, place at) {
     const auto x = widened(a);
-    const auto shifts = shifts_of_lines(x, axis, at);
-    const auto sums = sums_of_lines(as<wide_elements<A>>(arraygpu::exp(x - wide_lines(shifts, x, axis, at))), axis, at);
+    const auto shifts = shifts_along<Which>(x, at);
+    const auto sums = sums_along<Which>(as<wide_elements<A>>(arraygpu::exp(x - spread_along<Which>(shifts, x, at))), at);
     return as<element_type<A>>(shifts + arraygpu::log(sums));
 }
-template <class A> auto softmax_of_lines(const A &a, int axis, place at) {
+template <lines Which, class A> auto softmax_along(const A &a, place at) {
     const auto x = widened(a);
-    const auto all = as<wide_elements<A>>(arraygpu::exp(x - wide_lines(shifts_of_lines(x, axis, at), x, axis, at)));
-    return as<element_type<A>>(all / wide_lines(sums_of_lines(all, axis, at), x, axis, at));
+    const auto all = as<wide_elements<A>>(arraygpu::exp(x - spread_along<Which>(shifts_along<Which>(x, at), x, at)));
+    return as<element_type<A>>(all / spread_along<Which>(sums_along<Which>(all, at), x, at));
 }
-template <class A> auto normalise_lines(const A &a, int axis, place at) {
+template <lines Which, class A> auto normalise_along(const A &a, place at) {
     const auto x = widened(a);
-    const auto norms = of_lines(x, axis, [&](const auto &line) { return norm_of(line, at); }, at);
-    return as<element_type<A>>(x / wide_lines(norms, x, axis, at));
+    const auto norms = of_parts_along<Which>(x, [&](const auto &part) { return norm_of(part, at); }, at);
+    return as<element_type<A>>(x / spread_along<Which>(norms, x, at));
 }
 
 } // namespace detail
@@ -112,46 +94,68 @@ template <class A, detail::if_array<A> = 0> auto normalise(const A &a, const cha
     const auto x = detail::widened(a);
     return detail::as<detail::element_type<A>>(x / detail::norm_of(x, {file, line}));
 }
-/// The variance of each row of a matrix, and of each column.
-template <class A, detail::if_matrix<A> = 0>
+/// The variance of each row of a matrix, of each column; of an array of three dimensions of each row or column of each plane, a matrix, and of each plane.
+template <class A, detail::if_planar<A> = 0>
 auto variance_rows(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::variance_of_lines(a, 0, ddof, {file, line});
+    return detail::variance_along<detail::lines::rows>(a, ddof, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0>
+template <class A, detail::if_planar<A> = 0>
 auto variance_cols(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::variance_of_lines(a, 1, ddof, {file, line});
+    return detail::variance_along<detail::lines::cols>(a, ddof, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0>
+template <class A, detail::if_volume<A> = 0>
+auto variance_planes(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::variance_along<detail::lines::planes>(a, ddof, {file, line});
+}
+template <class A, detail::if_planar<A> = 0>
 auto stddev_rows(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::stddev_of_lines(a, 0, ddof, {file, line});
+    return detail::stddev_along<detail::lines::rows>(a, ddof, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0>
+template <class A, detail::if_planar<A> = 0>
 auto stddev_cols(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::stddev_of_lines(a, 1, ddof, {file, line});
+    return detail::stddev_along<detail::lines::cols>(a, ddof, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto norm_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::norm_of_lines(a, 0, {file, line});
+template <class A, detail::if_volume<A> = 0>
+auto stddev_planes(const A &a, std::int64_t ddof = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::stddev_along<detail::lines::planes>(a, ddof, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto norm_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::norm_of_lines(a, 1, {file, line});
+template <class A, detail::if_planar<A> = 0> auto norm_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::norm_along<detail::lines::rows>(a, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto log_sum_exp_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::log_sum_exp_of_lines(a, 0, {file, line});
+template <class A, detail::if_planar<A> = 0> auto norm_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::norm_along<detail::lines::cols>(a, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto log_sum_exp_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::log_sum_exp_of_lines(a, 1, {file, line});
+template <class A, detail::if_volume<A> = 0> auto norm_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::norm_along<detail::lines::planes>(a, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto softmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::softmax_of_lines(a, 0, {file, line});
+template <class A, detail::if_planar<A> = 0> auto log_sum_exp_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::log_sum_exp_along<detail::lines::rows>(a, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto softmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::softmax_of_lines(a, 1, {file, line});
+template <class A, detail::if_planar<A> = 0> auto log_sum_exp_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::log_sum_exp_along<detail::lines::cols>(a, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto normalise_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::normalise_lines(a, 0, {file, line});
+template <class A, detail::if_volume<A> = 0> auto log_sum_exp_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::log_sum_exp_along<detail::lines::planes>(a, {file, line});
 }
-template <class A, detail::if_matrix<A> = 0> auto normalise_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::normalise_lines(a, 1, {file, line});
+/// softmax of each row, column or plane by itself.
+template <class A, detail::if_planar<A> = 0> auto softmax_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::softmax_along<detail::lines::rows>(a, {file, line});
+}
+template <class A, detail::if_planar<A> = 0> auto softmax_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::softmax_along<detail::lines::cols>(a, {file, line});
+}
+template <class A, detail::if_volume<A> = 0> auto softmax_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::softmax_along<detail::lines::planes>(a, {file, line});
+}
+/// normalise of each row, column or plane by itself.
+template <class A, detail::if_planar<A> = 0> auto normalise_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::normalise_along<detail::lines::rows>(a, {file, line});
+}
+template <class A, detail::if_planar<A> = 0> auto normalise_cols(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::normalise_along<detail::lines::cols>(a, {file, line});
+}
+template <class A, detail::if_volume<A> = 0> auto normalise_planes(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::normalise_along<detail::lines::planes>(a, {file, line});
 }
 
 } // namespace arraygpu

@@ -57,16 +57,16 @@ enum class op : std::uint8_t {
 
 /// The composites that expressions have, in the order of `composite_name`.
 enum class composite : std::int64_t {
-    scan, scan_exclusive, scan_rows, scan_rows_exclusive, scan_cols, scan_cols_exclusive, argsort, argsort_descending, sort, sort_descending, segmented_reduce, segmented_scan, segmented_scan_exclusive,
+    scan, scan_exclusive, scan_rows, scan_rows_exclusive, scan_cols, scan_cols_exclusive, scan_planes, scan_planes_exclusive, argsort, argsort_descending, sort, sort_descending, segmented_reduce, segmented_scan, segmented_scan_exclusive,
     filter, unique, run_lengths, reduce_by_key, filled,
-    destinations, destinations_ignored, destinations_clamped, histogram, scatter, scatter_reduce
+    destinations, destinations_ignored, destinations_clamped, histogram, scatter, scatter_unique, scatter_reduce, scatter_reduce_unordered
 };
 
 /// The name of a composite in the C ABI.
 inline const char *composite_name(composite which) noexcept {
-    static constexpr const char *names[] = {"scan", "scan_exclusive", "scan_rows", "scan_rows_exclusive", "scan_cols", "scan_cols_exclusive", "argsort", "argsort_descending",
-                                            "sort", "sort_descending", "segmented_reduce", "segmented_scan", "segmented_scan_exclusive", "filter", "unique", "run_lengths", "reduce_by_key", "filled", "destinations", "destinations_ignored", "destinations_clamped", "histogram", "scatter", "scatter_reduce"};
-    static_assert(sizeof names / sizeof *names == std::size_t(composite::scatter_reduce) + 1, "a name for each composite");
+    static constexpr const char *names[] = {"scan", "scan_exclusive", "scan_rows", "scan_rows_exclusive", "scan_cols", "scan_cols_exclusive", "scan_planes", "scan_planes_exclusive", "argsort", "argsort_descending",
+                                            "sort", "sort_descending", "segmented_reduce", "segmented_scan", "segmented_scan_exclusive", "filter", "unique", "run_lengths", "reduce_by_key", "filled", "destinations", "destinations_ignored", "destinations_clamped", "histogram", "scatter", "scatter_unique", "scatter_reduce", "scatter_reduce_unordered"};
+    static_assert(sizeof names / sizeof *names == std::size_t(composite::scatter_reduce_unordered) + 1, "a name for each composite");
     return names[std::size_t(which)];
 }
 

@@ -27,6 +27,23 @@ namespace detail {
 template <class X> constexpr const X &unstaged(const X &x) { return x; }
 template <class T> constexpr T unstaged(const staged<T> &x) { return x.value(); }
 template <class T> constexpr staged<T> restaged(T value) { return staged<T>(value); }
+/// The quotient of two numbers of the host, or what is left: of integers an error if the divisor is 0; the least one by -1 wraps, as elements do.
+template <bool Rest, class A, class B> constexpr auto divided(A a, B b) {
+    using C = decltype(a / b);
+    if constexpr (std::is_integral_v<C>) {
+        if (b == B(0)) {
+            fail(error(AGPU_ERROR_INVALID_ARGUMENT, "a staged number is divided by 0"));
+            return C(0);
+        }
+        if constexpr (std::is_signed_v<C>) {
+            if (C(b) == C(-1)) return Rest ? C(0) : C(std::make_unsigned_t<C>(0) - std::make_unsigned_t<C>(a));
+        }
+    }
+    if constexpr (Rest)
+        return C(a % b);
+    else
+        return C(a / b);
+}
 template <class A, class B> using if_staged =
     std::enable_if_t<(staged_type<A>::is || staged_type<B>::is) && (staged_type<A>::is || is_number<A>)&&(staged_type<B>::is || is_number<B>), int>;
 
@@ -42,10 +59,10 @@ template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator
     return detail::restaged(detail::unstaged(a) * detail::unstaged(b));
 }
 template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator/(A a, B b) {
-    return detail::restaged(detail::unstaged(a) / detail::unstaged(b));
+    return detail::restaged(detail::divided<false>(detail::unstaged(a), detail::unstaged(b)));
 }
 template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator%(A a, B b) {
-    return detail::restaged(detail::unstaged(a) % detail::unstaged(b));
+    return detail::restaged(detail::divided<true>(detail::unstaged(a), detail::unstaged(b)));
 }
 template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator&(A a, B b) {
     return detail::restaged(detail::unstaged(a) & detail::unstaged(b));

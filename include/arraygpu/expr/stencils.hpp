@@ -50,10 +50,6 @@ private:
 namespace detail {
 
 /// Enables what takes arrays of a rank, also of structs and complex numbers.
-template <class A> constexpr int rank_of_any() {
-    if constexpr (is_compound<A>) return compound_operand<A>::rank;
-    else return rank_of<A>();
-}
 template <class A, int Rank> using if_rank = std::enable_if_t<(is_operand<A> || is_compound<A>)&&rank_of_any<A>() == Rank, int>;
 
 /// What f gives for the node of each value of an array's elements, as an array of the same elements.

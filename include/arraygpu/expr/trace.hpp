@@ -8,6 +8,9 @@
 namespace arraygpu {
 namespace detail {
 
+struct plus {
+    template <class A, class B> auto operator()(const A &a, const B &b) const { return a + b; }
+};
 template <class T> expr<T, 0> variable() { return expr<T, 0>(make_variable(type_of<T>::value)); }
 
 /// The result of a traced function as an element: its type, and its node.
@@ -102,6 +105,13 @@ template <class N, class I, class F> auto counted(const N &n, const I &init, F &
     return folded<T>(op::fold, f, at, turns.c_node(), node_of<T>(init), variable<T>(), variable<std::int64_t>());
 }
 
+/// The elements f(a[i], ..) of several arrays.
+template <class F, class A, class... X> auto mapped_at(place at, F &f, const A &a, const X &...x) {
+    static_assert(((rank_of<X>() == rank_of<A>()) && ...), "map takes arrays of one rank");
+    const trace inside;
+    return mapped<rank_of<A>(), 1 + sizeof...(X)>(f, at, {operand<A>::node(a), operand<X>::node(x)...}, variable<element_type<A>>(), variable<element_type<X>>()...);
+}
+
 } // namespace detail
 
 /// The array of f(a[i]), or of f(a[i], b[i], ..) for several arrays of the same extents; of a function that gives a tuple a tuple of arrays.
@@ -109,14 +119,18 @@ template <class F, class A, detail::if_array<A> = 0> auto map(F &&f, const A &a,
     const detail::trace inside;
     return detail::mapped<detail::rank_of<A>(), 1>(f, {file, line}, {detail::operand<A>::node(a)}, detail::variable<detail::element_type<A>>());
 }
-template <class F, class A, class B, class... X, detail::if_array<A> = 0, detail::if_array<B> = 0, std::enable_if_t<!(detail::is_compound<X> || ...), int> = 0>
-auto map(F &&f, const A &a, const B &b, const X &...x) {
-    static_assert(detail::rank_of<A>() == detail::rank_of<B>() && ((detail::rank_of<X>() == detail::rank_of<A>()) && ...),
-                  "map takes arrays of one rank");
-    const detail::trace inside;
-    return detail::mapped<detail::rank_of<A>(), 2 + sizeof...(X)>(
-        f, {}, {detail::operand<A>::node(a), detail::operand<B>::node(b), detail::operand<X>::node(x)...},
-        detail::variable<detail::element_type<A>>(), detail::variable<detail::element_type<B>>(), detail::variable<detail::element_type<X>>()...);
+template <class F, class A, class B, detail::if_array<A> = 0, detail::if_array<B> = 0>
+auto map(F &&f, const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::mapped_at({file, line}, f, a, b);
+}
+template <class F, class A, class B, class C, detail::if_array<A> = 0, detail::if_array<B> = 0, detail::if_array<C> = 0>
+auto map(F &&f, const A &a, const B &b, const C &c, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::mapped_at({file, line}, f, a, b, c);
+}
+template <class F, class A, class B, class C, class D, class... X, detail::if_array<A> = 0, detail::if_array<B> = 0, detail::if_array<C> = 0, detail::if_array<D> = 0,
+          std::enable_if_t<!(detail::is_compound<X> || ...), int> = 0>
+auto map(F &&f, const A &a, const B &b, const C &c, const D &d, const X &...x) {
+    return detail::mapped_at({}, f, a, b, c, d, x...); // no place can be known behind any number of arguments
 }
 
 /// The vector f(0), f(1), ... f(n - 1); with two extents, the matrix of f(i, j); with three, f(k, i, j) in plane k, row i, column j. Of a function that

@@ -3,7 +3,7 @@
 #ifndef ARRAYGPU_EXPR_TUPLES_HPP
 #define ARRAYGPU_EXPR_TUPLES_HPP
 
-#include <arraygpu/expr/trace.hpp>
+#include <arraygpu/expr/along.hpp>
 
 #include <array>
 
@@ -96,46 +96,35 @@ E reduced(place at, std::array<node_ptr, N> &&arrays, const I &init, F &f, op co
     return joined_values<E, E>(code, at, std::move(arrays), init, f);
 }
 
-/// Vectors of what f gives for the same row (axis 0) or column (axis 1) of all matrices.
-template <class E, std::size_t N, class F> auto of_joint_lines(std::array<node_ptr, N> &&matrices, int axis, const F &f, place at) {
-    const std::int64_t lines = matrices[0]->extent[axis];
-    if constexpr (N > 1) say_one_shape(matrices, at);
-    const trace inside;
-    const expr<std::int64_t> i = variable<std::int64_t>();
-    std::array<node_ptr, N> of_line;
-    for (std::size_t k = 0; k < N; ++k) of_line[k] = picked(matrices[k], axis, i.c_node(), at);
-    const E value = f(std::move(of_line));
-    const expr<std::int64_t> count = length(matrices[0], axis);
-    return parts<E>::each(value, [&](const auto &e) {
-        using U = element_type<std::decay_t<decltype(e)>>;
-        node_ptr operands[] = {count.c_node(), i.c_node(), e.c_node()};
-        return expr<U, 1>(with_extents(close(make_node(op::generate, type_of<U>::value, 1, operands, 3, at)), lines));
-    });
+/// reduce of each part of arrays of one shape.
+template <lines Which, class X, class I, class F> auto reduce_along(const X &x, const I &init, F &f, place at) {
+    auto all = arrays(x, at);
+    if constexpr (all.size() > 1) say_one_shape(all, at);
+    each_part<Which, joint<X>::rank> each(all[0], at);
+    for (node_ptr &one : all) one = each.of(std::move(one));
+    return each.collected(reduced<elements_of<X>>(at, std::move(all), init, f));
 }
-template <class X, class I, class F> auto reduce_lines(const X &x, int axis, const I &init, F &f, place at) {
-    static_assert(joint<X>::rank == 2, "rows and columns are of matrices");
-    using E = elements_of<X>;
-    return of_joint_lines<E>(
-        arrays(x, at), axis, [&](auto &&lines) { return reduced<E>(at, std::move(lines), init, f); }, at);
+
+/// map of arrays, and tuples of them, of one rank: f takes an element of each.
+template <class F, class... A> auto mapped_elements(F &f, place at, const A &...a) {
+    using E = std::tuple<elements_of<A>...>;
+    constexpr std::size_t count = parts<E>::count;
+    const trace inside;
+    std::array<node_ptr, 2 * count + 1> operands;
+    node_ptr *next = operands.data();
+    (joint<A>::arrays(a, next, at), ...);
+    const E elements = parts<E>::variables(next);
+    using R = std::decay_t<decltype(std::apply(f, elements))>;
+    gives_values<R>();
+    if constexpr (!std::is_void_v<R>)
+        return closed<joint<std::tuple<A...>>::rank>(op::map, operands.data(), std::uint32_t(operands.size()), std::apply(f, elements), at, [](node_ptr made) { return made; });
 }
 
 } // namespace detail
 
 /// map of arrays among which are some of complex numbers or structs: f takes expr<std::complex<T>>, expr<S> for their elements.
 template <class F, class... A, std::enable_if_t<(detail::is_compound<A> || ...) && (detail::joint<A>::is && ...), int> = 0> auto map(F &&f, const A &...a) {
-    using E = std::tuple<typename detail::joint<A>::elements...>;
-    constexpr std::size_t count = detail::parts<E>::count;
-    constexpr int rank = detail::joint<std::tuple<A...>>::rank;
-    const detail::trace inside;
-    std::array<detail::node_ptr, 2 * count + 1> operands;
-    detail::node_ptr *next = operands.data();
-    (detail::joint<A>::arrays(a, next, {}), ...);
-    const E elements = detail::parts<E>::variables(next);
-    using R = std::decay_t<decltype(std::apply(f, elements))>;
-    detail::gives_values<R>();
-    if constexpr (!std::is_void_v<R>)
-        return detail::closed<rank>(detail::op::map, operands.data(), std::uint32_t(operands.size()), std::apply(f, elements), {},
-                                    [](detail::node_ptr made) { return made; });
+    return detail::mapped_elements(f, {}, a...);
 }
 
 /// reduce of the tuples of the elements of arrays of one shape: f takes two tuples and gives one. It is associative and commutative, up to
@@ -158,15 +147,21 @@ auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(),
     using Accumulator = typename detail::begun<I>::type;
     return detail::joined_values<Accumulator, detail::elements_of<A>>(detail::op::fold_tuples, {file, line}, std::move(all), init, f);
 }
-/// reduce of each row of a matrix, or of a tuple of matrices of one shape: a vector, or a tuple of them.
+/// reduce of each row of a matrix, or of a tuple of matrices of one shape: a vector, or a tuple of them; of an array of three dimensions of each row of each
+/// plane, a matrix.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
 auto reduce_rows(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reduce_lines(a, 0, init, f, {file, line});
+    return detail::reduce_along<detail::lines::rows>(a, init, f, {file, line});
 }
-/// reduce of each column.
+/// reduce of each column, likewise.
 template <class A, class I, class F, detail::if_joinable<A> = 0>
 auto reduce_cols(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::reduce_lines(a, 1, init, f, {file, line});
+    return detail::reduce_along<detail::lines::cols>(a, init, f, {file, line});
+}
+/// reduce of each plane of an array of three dimensions, row by row: a vector.
+template <class A, class I, class F, detail::if_joinable<A> = 0>
+auto reduce_planes(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::reduce_along<detail::lines::planes>(a, init, f, {file, line});
 }
 
 namespace detail {

@@ -41,20 +41,21 @@ namespace actions {
 template <class F> auto transform(F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::action{[f, file, line](const auto &v) { return views::transform(v, f, file, line); }};
 }
-inline auto take(std::int64_t n) {
-    return detail::action{[n](const auto &v) { return views::take(v, n); }};
+inline auto take(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::action{[=](const auto &v) { return views::take(v, n, file, line); }};
 }
-inline auto drop(std::int64_t n) {
-    return detail::action{[n](const auto &v) { return views::drop(v, n); }};
+inline auto drop(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::action{[=](const auto &v) { return views::drop(v, n, file, line); }};
 }
-inline auto slice(std::int64_t start, std::int64_t stop) {
-    return detail::action{[start, stop](const auto &v) { return views::slice(v, start, stop); }};
+inline auto slice(std::int64_t start, std::int64_t stop, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::action{[=](const auto &v) { return views::slice(v, start, stop, file, line); }};
 }
-inline auto stride(std::int64_t n) {
-    return detail::action{[n](const auto &v) { return views::stride(v, n); }};
+inline auto stride(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::action{[=](const auto &v) { return views::stride(v, n, file, line); }};
 }
-template <class I> auto permute(const I &indices) {
-    return detail::action{[at = detail::range_of<const I &>(detail::as_range(indices))](const auto &v) { return views::permute(v, at); }};
+template <class I> auto permute(const I &indices, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const detail::range_of<const I &> at = detail::as_range(indices);
+    return detail::action{[at, file, line](const auto &v) { return views::permute(v, at, file, line); }};
 }
 template <class V> auto fill(const V &value) {
     return detail::action{[value](const auto &v) {

@@ -14,6 +14,12 @@ template <class Part> class window_of;
 namespace detail {
 
 constexpr std::int64_t endless = -1;
+template <class T> constexpr bool is_below_zero(T x) {
+    if constexpr (std::is_signed_v<T>)
+        return x < 0;
+    else
+        return false;
+}
 
 /// A function that is being traced over a view: the arrays that it reads, and a variable for an element of each.
 class traversal {
@@ -94,11 +100,13 @@ template <class T, bool Endless> struct count_part {
         if (first != T(0)) made = made + first;
         return made;
     }
+    /// first + n * step, which wraps as elements do.
+    T plus_product(std::int64_t n, T by) const { return T(std::uint64_t(first) + std::uint64_t(n) * std::uint64_t(by)); }
     element read(traversal &over) const { return of(over.index()); }
     count_part<T, false> sliced(std::int64_t start, std::int64_t, std::int64_t stride, place) const {
-        return {T(first + T(start) * step), T(step * T(stride))};
+        return {plus_product(start, step), T(std::uint64_t(step) * std::uint64_t(stride))};
     }
-    count_part<T, false> reversed(std::int64_t size, place) const { return {T(first + T(size - 1) * step), T(T(0) - step)}; }
+    count_part<T, false> reversed(std::int64_t size, place) const { return {plus_product(size - 1, step), T(std::uint64_t(0) - std::uint64_t(step))}; }
     template <class I> array_part<T, false> gathered(const expr<I, 1> &indices, place at) const {
         return {map([this](const expr<I> &i) { return of(cast<std::int64_t>(i)); }, indices, at.file, at.line), {}};
     }

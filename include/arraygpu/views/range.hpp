@@ -19,11 +19,11 @@ public:
     /// The number of elements; throws for the endless iota(x) and repeat(x).
     std::size_t size() const { return std::size_t(finite("size")); }
     std::int64_t finite(const char *what) const {
-        if (is_endless()) throw error(AGPU_ERROR_INVALID_ARGUMENT, std::string(what) + ": the view is endless; views::take(n) ends it");
+        if (is_endless()) throw error(AGPU_ERROR_INVALID_ARGUMENT, std::string(what) + ": the view is endless, or its length is computed with it; views::take(n) ends it");
         return size_;
     }
     const Part &part() const noexcept { return part_; }
-    /// -1: endless.
+    /// -1: endless, or computed with the elements.
     std::int64_t length() const noexcept { return size_; }
 
     /// The elements as an expression.

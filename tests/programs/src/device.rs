@@ -205,7 +205,7 @@ pub fn extents_of_results(plan: &Plan, inputs: &[Array]) -> Vec<Vec<i64>> {
     let mut values = Vec::new();
     let length = |p: u32, axis: u8| inputs[p as usize].extents[axis as usize] as i64;
     let arg = |p: u32| eval_cast(plan.params[p as usize].ty.elem, Lit::f64(inputs[p as usize].elements[0]));
-    host::evaluate(plan, length, arg, &mut values);
+    host::evaluate(plan, false, length, arg, &mut values);
     let of = |h: &HostId| values[h.0 as usize].as_i64();
     plan.results.iter().map(|slot| slot.extents.iter().map(of).collect()).collect()
 }

@@ -37,7 +37,7 @@ pub fn archive(path: &Path) -> Result {
     println!("{}: {megabytes:.1} MB", path.display());
     match size(path) <= MOST_BYTES {
         true => Ok(()),
-        false => Err(format!("the archive has {megabytes:.0} MB, more than {} MB", MOST_BYTES / 1_000_000)),
+        false => Err(format!("the archive has {megabytes:.0} MB, more than {} MiB", MOST_BYTES >> 20)),
     }
 }
 

@@ -28,7 +28,7 @@ const COMPILER: [&str; 19] = [
 ];
 
 /// The order of the files of `dsl/src`.
-const DSL: [&str; 54] = [
+const DSL: [&str; 56] = [
     "scope",
     "node",
     "elem",
@@ -52,7 +52,6 @@ const DSL: [&str; 54] = [
     "tuples",
     "choice",
     "local_array",
-    "extremes",
     "array",
     "vector",
     "segments",
@@ -63,6 +62,8 @@ const DSL: [&str; 54] = [
     "sliced",
     "matrix",
     "product",
+    "tuple_lines",
+    "extremes",
     "moments",
     "softmax",
     "mistakes",
@@ -71,6 +72,7 @@ const DSL: [&str; 54] = [
     "stencil",
     "update",
     "complex",
+    "complex_lines",
     "states",
     "iterate",
     "iterate_forms",

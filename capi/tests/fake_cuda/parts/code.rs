@@ -285,9 +285,10 @@ pub fn loads_at_once() {
 
 const PACKAGE: &str = r#"
 #include <arraygpu.h>
-static const char plans[] = "plan @reversed { param x: [f32] %0: i64 = len 0 result result: [f32] extent %0 "
-                            "launch 0 reversed over %0 cost 4 { read param 0 write result 0 in %0 } }";
-static const char gpu[] = "gpu @reversed { version reversed threads 128 elements 128 }";
+static const char plans[] = "plan @gather { param x: [f32] param shift: i64 %0: i64 = len 0 %1: i64 = arg 1 "
+                            "result result: [f32] extent %0 launch 0 gather over %0 cost 4 { read param 0 write result 0 "
+                            "in %0 in %1 site \"late\" site \"early\" } }";
+static const char gpu[] = "gpu @gather { version gather threads 128 elements 128 }";
 static const char ptx[] = ".version 7.0";
 static const agpu_image images[] = {{0, 0, 0, sizeof ptx - 1, ptx}};
 static void *state;
@@ -295,7 +296,8 @@ const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", 
                                  0, 0, 0, gpu, sizeof gpu - 1, images, 1, &state};
 "#;
 
-/// A package's code is unloaded with the last holder of the package, after the work that uses it.
+/// A package's code is unloaded with the last holder of the package, after the work that uses it. The words of its
+/// error records serve the next one.
 pub fn unloading() {
     let fake = Fake::get();
     fake.set_current(fake.primary(0));
@@ -319,43 +321,49 @@ pub fn unloading() {
     // SAFETY: the argument is a handle.
     let unload = |handle| ok(unsafe { agpu_loaded_module_free(handle) });
     let x = values(3000);
-    let new = |context| (Vector::in_context(context, &x), Vector::in_context(context, &x));
+    let new = |context| (Vector::in_context(context, &x), Vector::in_context(context, &[0.0; 3000]));
     let (here, there) = (new(context), new(other));
-    let reverse = |module, context, stream, (from, to): &(Vector, Vector)| {
+    let gather = |module, context, stream, (from, to): &(Vector, Vector)| {
         let call = AgpuCall::on(context, stream);
-        let args = [input(from.view()), output(to.view())];
+        let args = [input(from.view()), scalar(&0i64), output(to.view())];
         // SAFETY: the package is loaded, and the arguments live.
-        ok(unsafe { agpu_invoke(module, 0, &call, args.as_ptr(), 2) });
+        ok(unsafe { agpu_invoke(module, 0, &call, args.as_ptr(), 3) });
     };
+    let mut pinned = None;
+    // each context has a module of this library, too, which reads error records
+    let loaded = || fake.counts().modules - 2;
     for _ in 0..2 {
         let (first, module) = load();
         // SAFETY: a package has no code that runs when it is loaded.
         let linked = unsafe { libloading::Library::new(&library) }.unwrap();
         let (second, same) = load();
         assert_eq!(module, same);
-        reverse(module, context, null_mut(), &here);
-        reverse(module, other, null_mut(), &there);
-        assert_eq!(fake.counts().modules, 2);
+        gather(module, context, null_mut(), &here);
+        gather(module, other, null_mut(), &there);
+        assert_eq!(loaded(), 2);
         unload(first);
         drop(linked);
-        assert_eq!(fake.counts().modules, 2);
-        reverse(module, context, stream, &here);
-        reverse(module, other, null_mut(), &there);
+        assert_eq!(loaded(), 2);
+        gather(module, context, stream, &here);
+        gather(module, other, null_mut(), &there);
         unload(second);
-        assert_eq!(fake.counts().modules, 0);
-        assert_eq!((here.1.get()[0], there.1.get()[0]), (x[2999], x[2999]));
+        assert_eq!(loaded(), 0);
+        assert!(here.1.get() == x && there.1.get() == x);
+        wait(context);
+        wait(other);
+        assert_eq!(*pinned.get_or_insert(fake.counts().pinned), fake.counts().pinned);
     }
     // This also holds if another file has the path by now, and after the context was freed.
     let (first, module) = load();
     // SAFETY: as above.
     let linked = unsafe { libloading::Library::new(&library) }.unwrap();
     std::fs::remove_file(&library).unwrap();
-    reverse(module, other, null_mut(), &there);
+    gather(module, other, null_mut(), &there);
     unload(first);
-    assert_eq!(fake.counts().modules, 1);
+    assert_eq!(loaded(), 1);
     drop((here, there));
     free(other);
-    assert_eq!(fake.counts().modules, 0);
+    assert_eq!(fake.counts().modules, 1);
     drop(linked);
     free(context);
     done();

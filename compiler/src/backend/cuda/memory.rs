@@ -123,6 +123,8 @@ impl Printer<'_> {
             _ => ("Xor", false),
         };
         let of = match (is_signed, ty.size()) {
+            (_, 4) if ty.is_float() => "float",
+            (_, _) if ty.is_float() => "double",
             (true, 4) => "int",
             (true, _) => "long long",
             (false, 4) => "unsigned",

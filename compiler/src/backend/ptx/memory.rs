@@ -123,6 +123,7 @@ impl<'a> Emitter<'a> {
         let is_wide = ty.size() == 8;
         let of = match op {
             // sums that wrap are the same of both signs, and only one of them has 64 bits
+            BinaryOp::Add if ty.is_float() => memory_type(ty),
             BinaryOp::Add => {
                 if is_wide {
                     "u64"

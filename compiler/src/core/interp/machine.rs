@@ -109,6 +109,7 @@ impl<'a> Machine<'a> {
             Op::Const(l) => return Val::Scalar(*l),
             Op::Var(v, _) => return Val::Scalar(env.var(*v)),
             Op::Turn => return Val::Scalar(Lit::i64(self.turn)),
+            Op::Checked => return Val::Scalar(Lit::i64(1)),
             _ => {}
         }
         if self.g.is_closed(n) {
@@ -348,6 +349,17 @@ impl<'a> Machine<'a> {
                     }
                 }
                 Array { extents: vec![parts, count], elements }
+            }
+            Op::Put { at, src, base, after } => {
+                // it leaves the records of broken promises
+                self.array(*after, env);
+                let [at, src, base] = [*at, *src, *base].map(|x| self.array(x, env));
+                let mut elements = base.elements.clone();
+                for (k, x) in at.elements.iter().zip(&src.elements) {
+                    let place = usize::try_from(k.as_i64()).ok().and_then(|k| elements.get_mut(k));
+                    place.into_iter().for_each(|place| *place = *x);
+                }
+                Array { extents: base.extents.clone(), elements }
             }
             Op::DigitCounts { count, tiles, digits } => {
                 let [count, tiles] = [*count, *tiles].map(|n| self.scalar(n, env).as_i64() as usize);

@@ -174,6 +174,7 @@ impl Decide {
                     Op::Place { at, src } | Op::Bins { at, src, .. } => {
                         self.launch(n, &[at, src], &[], false);
                     }
+                    Op::Put { at, src, base, after } => self.launch(n, &[at, src, base, after], &[], false),
                     Op::DigitCounts { digits, .. } => self.launch(n, &[digits], &[], false),
                     Op::ByDigit { digits, begins, src, .. } => {
                         self.launch(n, &[digits, begins, src], &[], false);

@@ -16,7 +16,7 @@ impl Check<'_> {
             Mem::Shared(_) => self.gpu(),
             Mem::Local(_) | Mem::Scratch(_) => false,
         };
-        match is_ours && bins::is_joined(ty) && bins::is_exact(op, ty) {
+        match is_ours && bins::is_joined(op, ty) {
             true => Ok(()),
             false => Err(format!("update of {m:?}, {ty}, by {op}")),
         }

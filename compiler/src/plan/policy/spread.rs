@@ -50,7 +50,7 @@ impl GpuVariant {
             Grid::SegmentTiles { min_span, max_span } => {
                 // at least four blocks per segment: else warps wait for the one that has more tiles
                 let max_span = max_span.min(1 << (of_segment / 32).clamp(1, u64::from(max_span)).ilog2());
-                let blocks = n * of_segment.div_ceil(8);
+                let blocks = n.saturating_mul(of_segment.div_ceil(8));
                 let span = doubled(blocks, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);
                 Spread {
                     span: Some(span),
@@ -59,10 +59,11 @@ impl GpuVariant {
             }
             Grid::Strips { columns, min_span, max_span } => {
                 let strips = n.div_ceil(columns.into());
-                let parts = strips * of_segment * u64::from(max_span);
+                let parts = strips.saturating_mul(of_segment).saturating_mul(max_span.into());
                 // the last block of a strip joins up to 128 parts at once, else whole tiles
                 let mut span = doubled(parts, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);
-                while span < max_span && of_segment * u64::from(max_span / span) > COLUMNS as u64 {
+                while span < max_span && of_segment.saturating_mul((max_span / span).into()) > COLUMNS as u64
+                {
                     span *= 2;
                 }
                 let elements = n.saturating_mul(of_segment).saturating_mul(u64::from(max_span / span));

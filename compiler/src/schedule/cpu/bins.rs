@@ -25,7 +25,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, bins: &Bins) -> Result<Vec
     let value = values.pop().expect("the element");
     let at = bind(l, "at", values.pop().expect("its destination"), &mut of_element);
     let update = Stmt::Update(bins.op, mem, bin(l, mem, part, &at), value);
-    of_element.push(bins.tests(&mut l.launch.g).guarded(&at, &count, update));
+    bins.tests(&mut l.launch.g).guarded(&at, &count, vec![update], &mut of_element);
     body.push(Stmt::Seq(i, begin, end, of_element));
     Ok(vec![Stmt::For(part, Expr::TileBegin, Expr::TileEnd.min(l.launch.count()), body)])
 }

@@ -6,7 +6,7 @@
 //! a row (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling
 //! buffers of rows (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and
 //! columns in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index order
-//! (`fold`), the parts of a scan (`scan`), bins (`bins`), and the code that runs once at the end (`finish`).
+//! (`fold`), the parts of a scan (`scan`), bins (`bins`), elements at destinations (`put`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
 //! in-place and the strided variant are *staged*: the results of a unit of work go to a local
@@ -25,6 +25,7 @@ mod map;
 pub mod nested;
 mod pairwise;
 mod product;
+mod put;
 mod radix_sort;
 mod ranges;
 mod reduce;
@@ -161,6 +162,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Res
     Ok(match choice {
         Choice::Bins(bins) => bins::main(l, fused, bins)?,
         Choice::Scan(scan) => scan::main(l, fused, scan)?,
+        Choice::Put(put) => put::main(l, fused, put)?,
         Choice::RadixSort(step) => radix_sort::main(l, fused, step)?,
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,

@@ -13,6 +13,7 @@ use crate::schedule::facts::{ResidentSegments, Segments, StencilChain, StoredCol
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
+use crate::schedule::put::Put;
 use crate::schedule::radix::RadixStep;
 use crate::schedule::scans::Scan;
 use crate::schedule::strategy::Strategy;
@@ -22,6 +23,8 @@ use std::rc::Rc;
 pub enum Choice {
     /// Bins of parts of the elements.
     Bins(Bins),
+    /// Elements that are stored at their destinations.
+    Put(Put),
     /// A part of a scan.
     Scan(Scan),
     /// A step of a radix sort.
@@ -68,6 +71,9 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: 
     }
     if let Some(bins) = Bins::of(&l.g, &fused.items) {
         return Choice::Bins(bins);
+    }
+    if let Some(put) = Put::of(&l.g, &fused.items) {
+        return Choice::Put(put);
     }
     if let Some(step) = RadixStep::of(&l.g, &fused.items) {
         return Choice::RadixSort(step);
@@ -136,6 +142,7 @@ impl Choice {
     pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
             Choice::Bins(_) => Strategy::Bins,
+            Choice::Put(_) => Strategy::Put,
             Choice::Scan(_) => Strategy::Scan,
             Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,

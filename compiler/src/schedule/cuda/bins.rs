@@ -38,7 +38,7 @@ const SHARED: u32 = 48 << 10;
 /// The elements that a block goes through at once, at most; parts are cut at multiples of it.
 const CHUNK: i64 = crate::core::bins::CUT;
 /// The most operations of a thread's unrolled elements.
-const MOST_OPERATIONS: i64 = 512;
+pub(super) const MOST_OPERATIONS: i64 = 512;
 
 /// Returns the variants of bins; `None` if the group is none.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
@@ -288,12 +288,12 @@ impl Code<'_> {
         let at = bind(l, "at", values.next().expect("the destination"), out);
         let value = values.next().expect("the element");
         let update = update(l, at.clone(), value);
-        out.push(self.tests.guarded(&at, &self.count, update));
+        self.tests.guarded(&at, &self.count, vec![update], out);
     }
 }
 
 /// Writes a loop of the block's threads from a first index, the thread's own, up to an end.
-fn each(
+pub(super) fn each(
     l: &mut Lower,
     (from, end): (Expr, Expr),
     out: &mut Vec<Stmt>,

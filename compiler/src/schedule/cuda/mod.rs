@@ -26,6 +26,7 @@
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |
 //! | `fold.rs`, `scan.rs` | folds in index order, by one block; the parts of a scan |
 //! | `bins.rs` | reductions into bins, in shared memory or in the result |
+//! | `put.rs` | elements that are stored at their destinations |
 
 mod access;
 mod bins;
@@ -49,6 +50,7 @@ mod plane_stream;
 mod plane_variants;
 mod plane_walk;
 mod product;
+mod put;
 mod radix_sort;
 mod reduce;
 mod register_pressure;
@@ -284,6 +286,7 @@ fn emit(
             scan::main(l, fused, scan, layout)?
         }
         Choice::Bins(bins, place) => bins::main(l, fused, (bins, *place), layout)?,
+        Choice::Put(put) => put::main(l, fused, put, layout)?,
         Choice::RadixSort(step) => {
             l.k.kernel.min_resident_blocks = radix_sort::min_resident_blocks(layout);
             radix_sort::main(l, fused, step, layout)?

@@ -15,7 +15,7 @@ use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     bins, contraction, cooperative_nest, fold, levels, map, packed_reduction, plane_steps, plane_stream,
-    plane_walk, product, radix_sort, register_tiling, resident_columns, resident_rows, scan, small_map,
+    plane_walk, product, put, radix_sort, register_tiling, resident_columns, resident_rows, scan, small_map,
     stencil_chain, stencil_cost, temporal_blocking, tensor_product, thread_rows, transposed_tile,
 };
 use crate::plan::gpu::Profit;
@@ -57,6 +57,9 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     }
     if let Some(scan) = scan::variants(l, fused) {
         return scan;
+    }
+    if let Some(put) = put::variants(l, fused) {
+        return put;
     }
     if let Some(bins) = bins::variants(l, fused) {
         return bins;

@@ -14,6 +14,7 @@ use crate::plan::gpu::Profit;
 use crate::schedule::bins::Bins;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
+use crate::schedule::put::Put;
 use crate::schedule::radix::RadixStep;
 use crate::schedule::scans::Scan;
 use crate::schedule::stencil::Kept;
@@ -52,6 +53,8 @@ pub enum Choice {
     TensorProduct(tensor_product::TensorProductParams),
     /// Bins of parts of the elements.
     Bins(Bins, bins::place::Place),
+    /// Elements that are stored at their destinations.
+    Put(Put),
     /// A part of a scan.
     Scan(Scan),
     /// A step of a radix sort.
@@ -133,6 +136,7 @@ impl Choice {
             Choice::Product(_) => Strategy::Product,
             Choice::TensorProduct(_) => Strategy::TensorProduct,
             Choice::Bins(..) => Strategy::Bins,
+            Choice::Put(_) => Strategy::Put,
             Choice::Scan(_) => Strategy::Scan,
             Choice::RadixSort(_) => Strategy::RadixSort,
             Choice::SequentialFold => Strategy::SequentialFold,

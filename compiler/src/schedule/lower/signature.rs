@@ -23,6 +23,7 @@ impl LaunchContext<'_, '_> {
         }
         let name = match self.g.op(n) {
             Op::Turn => "turn".into(),
+            Op::Checked => "checked".into(),
             Op::Param(i) => format!("in_{}", self.scheduler.f.params[*i as usize].name),
             Op::Len(x, 0) => format!("n_{}", self.array_name(*x)),
             Op::Len(x, axis) => format!("n{axis}_{}", self.array_name(*x)),
@@ -36,7 +37,7 @@ impl LaunchContext<'_, '_> {
     /// the call.
     pub fn is_passed(&self, n: NodeId) -> bool {
         let is_there = |id| self.signature.ins.contains_key(&ScalarArg::Host(id));
-        matches!(self.g.op(n), Op::Param(_) | Op::Turn | Op::Len(..))
+        matches!(self.g.op(n), Op::Param(_) | Op::Turn | Op::Checked | Op::Len(..))
             || self.scheduler.host.find(&self.g, n).is_some_and(is_there)
     }
 
@@ -90,7 +91,7 @@ impl LaunchContext<'_, '_> {
         }
         let name = match place {
             Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
-            _ => format!("to_{}", self.array_name(it.node)),
+            _ => format!("to_{}", self.array_name(it.into.unwrap_or(it.node))),
         };
         let used = ArrayUse { name, ty: self.g.ty(it.node), access: Access::Write };
         Mem::Array(self.signature.arrays.insert_full(Operand::Written(place), used).0 as u32)

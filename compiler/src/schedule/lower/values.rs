@@ -5,8 +5,7 @@ use super::builder::bind;
 use super::region::{Record, Region};
 use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, Operand, SlowPath};
 use crate::budget;
-use crate::core::records::wrong_bounds;
-use crate::core::records::{WORDS_OF_NUMBER, promised_number, words_of_limit};
+use crate::core::records::{WORDS_OF_NUMBER, broken_promise, promised_number, words_of_limit, wrong_bounds};
 use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Stmt};
@@ -190,6 +189,7 @@ impl Lower<'_, '_, '_> {
             }
             _ => words_of_limit(&self.launch.g, n)
                 .or_else(|| wrong_bounds(&self.launch.g, n))
+                .or_else(|| broken_promise(&self.launch.g, n))
                 .unwrap_or("a read of a computed vector is out of range")
                 .into(),
         };

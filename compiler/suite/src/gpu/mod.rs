@@ -211,7 +211,7 @@ fn call_with(
     let mut host = Vec::new();
     let len = |p: u32, axis: u8| shape(&args[p as usize])[usize::from(axis)];
     let arg = |p: u32| if let Value::Scalar(l) = &args[p as usize] { *l } else { Lit::i64(0) };
-    host::evaluate(plan, len, arg, &mut host);
+    host::evaluate(plan, true, len, arg, &mut host);
     if let Some((_, message)) = host::violation(plan, &host) {
         return Err(Failure::Shape(message));
     }
