@@ -20,6 +20,7 @@
 #include <arraygpu/expr/iterate.hpp>
 #include <arraygpu/expr/kept.hpp>
 #include <arraygpu/expr/lines.hpp>
+#include <arraygpu/expr/no_axes.hpp>
 #include <arraygpu/expr/scatters.hpp>
 #include <arraygpu/expr/stencils.hpp>
 
