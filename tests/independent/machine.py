@@ -121,6 +121,8 @@ class Machine:
             return lambda frame: frame[0][place]
         if node.op == "turn":
             return lambda frame: frame[0][-1]
+        if node.op == "checked":
+            return lambda frame: 1
         compute = None
 
         def remembered(frame):
@@ -361,6 +363,19 @@ class Machine:
             return arrays.stored((many, bins), found)
 
         return binned
+
+    def do_put(self, node, at, src, base, after):
+        """5.21, `scatter_unique`: the promise is checked by what is computed before."""
+
+        def stored(frame):
+            list(after(frame).elements())
+            found = list(base(frame).elements())
+            for place, value in zip(list(at(frame).elements()), list(src(frame).elements())):
+                if 0 <= place < len(found):
+                    found[place] = value
+            return arrays.stored((len(found),), found)
+
+        return stored
 
     def do_fold(self, node, init, src):
         return self.joined(node, init, src, arrays.fold)

@@ -280,6 +280,8 @@ class FunctionParser:
     def op_turn(self, word):
         return self.node(word, [], "i64", 0)
 
+    op_checked = op_turn
+
     def op_at(self, word):
         operands = self.more()
         if len(operands) != operands[0].rank + 1:
@@ -324,6 +326,11 @@ class FunctionParser:
         parts, count = self.operand(), self.after(",")
         src, at = self.after("over"), self.after("at")
         return self.node(word, [parts, count, src, at], src.elem, 2, extra=operator)
+
+    def op_put(self, word):
+        src, at = self.operand(), self.after("at")
+        base, after = self.after("over"), self.after("after")
+        return self.node(word, [at, src, base, after], src.elem, 1)
 
     def op_materialize(self, word):
         a = self.operand()
