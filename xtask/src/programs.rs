@@ -74,12 +74,19 @@ struct Program {
     folder: PathBuf,
 }
 
+/// What the programs said so far: their counts, which of them failed, and the seconds of each.
+#[derive(Default)]
+struct Told {
+    counts: Counts,
+    failed: Vec<String>,
+    times: Vec<(f64, String)>,
+}
+
 /// Builds and runs them with these variables.
 pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> Result {
     let mut programs = build(which)?;
     programs.sort_by_key(|p| p.long().unwrap_or(LONG.len()));
-    let (queue, told) = (Mutex::new(programs.iter()), Mutex::new((Counts::default(), Vec::new())));
-    let times = Mutex::new(Vec::new());
+    let (queue, told) = (Mutex::new(programs.iter()), Mutex::new(Told::default()));
     let next = || queue.lock().ok().and_then(|mut queue| queue.next());
     thread::scope(|scope| {
         for _ in 0..sh::processors() {
@@ -88,25 +95,23 @@ pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> R
                     let start = Instant::now();
                     let (text, fine) = program.run(variables);
                     let seconds = start.elapsed().as_secs_f64();
-                    if let Ok(mut times) = times.lock() {
-                        times.push((seconds, format!("{} of {}", program.name, program.package)));
-                    }
+                    let name = format!("{} of {}", program.name, program.package);
                     let Ok(mut told) = told.lock() else { return };
-                    println!("$ {} of {} ({seconds:.1} s)\n{text}", program.name, program.package);
-                    text.lines().for_each(|line| told.0.line(line));
+                    println!("$ {name} ({seconds:.1} s)\n{text}");
+                    text.lines().for_each(|line| told.counts.line(line));
                     if !fine {
-                        told.1.push(format!("{} of {}", program.name, program.package));
+                        told.failed.push(name.clone());
                     }
+                    told.times.push((seconds, name));
                 }
             });
         }
     });
-    if let Ok(mut times) = times.into_inner() {
-        times.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let longest = times.iter().take(LONG.len()).map(|(seconds, name)| format!("{name} {seconds:.0}"));
-        println!("seconds of the longest programs: {}", longest.collect::<Vec<_>>().join(", "));
-    }
-    let (ran, mut failed) = told.into_inner().map_err(|_| "a thread that ran tests panicked")?;
+    let Told { counts: ran, mut failed, mut times } =
+        told.into_inner().map_err(|_| "a thread that ran tests panicked")?;
+    times.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let longest = times.iter().take(LONG.len()).map(|(seconds, name)| format!("{name} {seconds:.0}"));
+    println!("seconds of the longest programs: {}", longest.collect::<Vec<_>>().join(", "));
     counts.add(ran);
     if which == Which::Quick {
         return if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) };

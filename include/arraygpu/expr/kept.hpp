@@ -119,7 +119,7 @@ auto reduce_by_key(const K &keys, const A &a, const I &init, F &&f, const char *
     auto values = detail::joined_composite(detail::composite::reduce_by_key, {file, line}, a, init, f, std::move(where), std::int64_t(runs.capacity()));
     return std::make_tuple(runs, filtered<detail::elements_of<A>>(std::move(values), runs.order(), runs.count(), {file, line}));
 }
-/// The same of keys that a filter keeps, and of what it keeps of another vector.
+/// reduce_by_key of the keys that a filter keeps, and of the elements that it keeps of another vector.
 template <class T, class E, class I, class F>
 auto reduce_by_key(const filtered<expr<T>> &keys, const filtered<E> &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     keys.is_of_filter(a.count(), "reduce_by_key");

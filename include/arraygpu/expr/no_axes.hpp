@@ -7,31 +7,26 @@
 namespace arraygpu {
 
 // The number 0 would be taken for the place of the call, and the word be that of the whole array.
-#define ARRAYGPU_NO_AXIS(word)                                                                                                                \
-    template <class A, class N, detail::if_array<A> = 0, std::enable_if_t<std::is_integral_v<N>, int> = 0> void word(const A &, N) {          \
-        static_assert(detail::never<N>, #word " takes no axis, which is in the name: " #word "_rows(x), " #word "_cols(x), " #word "_planes(x)"); \
+#define ARRAYGPU_NO_AXIS(word, why)                                                                                                  \
+    template <class A, class N, detail::if_array<A> = 0, std::enable_if_t<std::is_integral_v<N>, int> = 0> void word(const A &, N) { \
+        static_assert(detail::never<N>, #word " takes no axis" why);                                                                 \
     }
-ARRAYGPU_NO_AXIS(sum)
-ARRAYGPU_NO_AXIS(mean)
-ARRAYGPU_NO_AXIS(norm)
-ARRAYGPU_NO_AXIS(log_sum_exp)
-ARRAYGPU_NO_AXIS(argmin)
-ARRAYGPU_NO_AXIS(argmax)
-ARRAYGPU_NO_AXIS(minmax)
-ARRAYGPU_NO_AXIS(softmax)
-ARRAYGPU_NO_AXIS(normalise)
-#undef ARRAYGPU_NO_AXIS
-
-// Of these there are no words for rows and columns but those that a function is given to.
-#define ARRAYGPU_NO_AXIS(word, instead)                                                                                                       \
-    template <class A, class N, detail::if_array<A> = 0, std::enable_if_t<std::is_integral_v<N>, int> = 0> void word(const A &, N) {          \
-        static_assert(detail::never<N>, #word " takes no axis: " instead);                                                                    \
-    }
-ARRAYGPU_NO_AXIS(product, "reduce_rows(x, 1, f)")
-ARRAYGPU_NO_AXIS(any, "reduce_rows(x, false, f)")
-ARRAYGPU_NO_AXIS(all, "reduce_rows(x, true, f)")
-ARRAYGPU_NO_AXIS(sort, "it orders vectors")
-ARRAYGPU_NO_AXIS(sort_descending, "it orders vectors")
+#define ARRAYGPU_HAS_LINES(word) ARRAYGPU_NO_AXIS(word, ", which is in the name: " #word "_rows(x), " #word "_cols(x), " #word "_planes(x)")
+ARRAYGPU_HAS_LINES(sum)
+ARRAYGPU_HAS_LINES(mean)
+ARRAYGPU_HAS_LINES(norm)
+ARRAYGPU_HAS_LINES(log_sum_exp)
+ARRAYGPU_HAS_LINES(argmin)
+ARRAYGPU_HAS_LINES(argmax)
+ARRAYGPU_HAS_LINES(minmax)
+ARRAYGPU_HAS_LINES(softmax)
+ARRAYGPU_HAS_LINES(normalise)
+ARRAYGPU_NO_AXIS(product, ": reduce_rows(x, 1, f)")
+ARRAYGPU_NO_AXIS(any, ": reduce_rows(x, false, f)")
+ARRAYGPU_NO_AXIS(all, ": reduce_rows(x, true, f)")
+ARRAYGPU_NO_AXIS(sort, ": it orders vectors")
+ARRAYGPU_NO_AXIS(sort_descending, ": it orders vectors")
+#undef ARRAYGPU_HAS_LINES
 #undef ARRAYGPU_NO_AXIS
 
 } // namespace arraygpu

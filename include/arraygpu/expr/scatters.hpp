@@ -75,8 +75,8 @@ template <class A, class N, class R, detail::if_joinable<A> = 0>
 auto scatter(const A &a, const N &n, const destinations &to, const R &rest, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::scattered(detail::composite::scatter, a, n, to, rest, {file, line});
 }
-/// The same of a caller who promises that no two elements have one destination, in less time. If two have, it is not said which of them is stored;
-/// with ARRAYGPU_CHECK=1 the second one leaves an error record.
+/// scatter() by plain stores: the caller promises that no two elements have one destination. If two have, it is unspecified which of them is
+/// stored; with ARRAYGPU_CHECK=1 the second one leaves an error record.
 template <class A, class N, class R, detail::if_joinable<A> = 0>
 auto scatter_unique(const A &a, const N &n, const destinations &to, const R &rest, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::scattered(detail::composite::scatter_unique, a, n, to, rest, {file, line});
