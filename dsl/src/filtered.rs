@@ -198,7 +198,9 @@ impl<T: Item> Filtered<T> {
         by: impl FnOnce(&[NodeRef], &[NodeRef], Join) -> Vec<NodeRef>,
     ) -> Vec<NodeRef> {
         let yes = node::constant(Location::caller(), Lit::bool(true));
-        let srcs = [vec![self.is_kept().node()], nodes_of(self.values)].concat();
+        // what is left out is not computed, and leaves no error records
+        let values = self.each(|i| inside(self.values, i), zero(Location::caller())).values;
+        let srcs = [vec![self.is_kept().node()], nodes_of(values)].concat();
         let first = [&[yes], T::split(&init)].concat();
         // every join has elements that stand before the others; what is kept stands before what is not
         let join = Box::new(|a: &[NodeRef], b: &[NodeRef]| {

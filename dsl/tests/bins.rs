@@ -4,9 +4,10 @@ mod common;
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::{Function, Op};
+use arraygpu_compiler::driver::{self, Targets};
 use arraygpu_dsl::Elem;
 use arraygpu_dsl::prelude::*;
-use common::{call, everywhere, lower, recorded, vector};
+use common::{call, everywhere, lower, recorded, scalar, vector};
 
 /// Around the edges of warps, blocks and the chunks at which parts are cut.
 const LENGTHS: [usize; 9] = [0, 1, 2, 255, 256, 257, 4095, 4097, 8200];
@@ -182,4 +183,30 @@ fn other_operators_are_sorted() {
 fn bins_stand_outside_of_closures() {
     let error = common::refused(["x"], |x: VExp<i64>| x.map(|k| x.map(|i| i + k).histogram(3).sum()));
     assert!(error.to_string().contains("a scatter or a histogram inside of a closure"), "{error}");
+}
+
+/// As many parts as bins: the launch that joins the parts has as many elements as the one before, and is another one.
+#[test]
+fn bins_of_constant_sizes() {
+    let f = |s: SExp<i64>| generate(65536i64, |i| (i * 7919 + s) & 15).histogram(16);
+    assert_eq!(call(&lower(["s"], "r", f), &[scalar(3i64)]), [vector(&[4096i64; 16])]);
+    for targets in [Targets { cpu: true, cuda: false }, Targets { cpu: false, cuda: true }] {
+        driver::compile_for("t", vec![lower(["s"], "r", f)], targets).expect("it compiles");
+    }
+}
+
+/// Rows are reduced by a launch of their own before their sums go to bins or destinations.
+#[test]
+fn sums_of_rows_go_to_destinations() {
+    let binned = |m: MExp<f32>, i: VExp<i64>| m.sum_rows().scatter_reduce(4, i, -1.0, |a, b| a.max(b));
+    let stored = |m: MExp<f32>, i: VExp<i64>| m.sum_rows().scatter_unique(4, i, -1.0);
+    let m = Value::Array(vec![3, 70], (0..210).map(|i| ((i % 17) as f32).lit()).collect());
+    for f in [lower(["m", "i"], "r", binned), lower(["m", "i"], "r", stored)] {
+        everywhere(&f, &[m.clone(), vector(&[2i64, 0, 3])]);
+        let targets = Targets { cpu: false, cuda: true };
+        let compiled = driver::compile_for("t", vec![f], targets).expect("it compiles");
+        let variants = compiled.kernels.iter().flat_map(|k| k.gpu_variants());
+        let strategies: Vec<String> = variants.map(|v| format!("{:?}", v.strategy)).collect();
+        assert!(strategies.iter().any(|s| s.contains("Rows")), "{strategies:?}");
+    }
 }

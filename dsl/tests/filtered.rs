@@ -264,3 +264,37 @@ fn examples_of_the_documentation() {
     let f = lower(["x", "w"], "sum", weighted);
     assert_eq!(everywhere(&f, &[vector(&[2.0f32, -1.0, 3.0]), vector(&[10.0f32, 1.0])]), [scalar(23.0f32)]);
 }
+
+/// Lines of matrices, which are read with two indices, are filtered as vectors are.
+#[test]
+fn lines_of_matrices_are_filtered() {
+    let f = |m: MExp<f32>| {
+        let column = m.col(0).filter(|v| v.gt(0.0)).reduce(0.0, |a, b| a + b);
+        let row = m.transpose().row(1).filter(|v| v.lt(2.0)).reduce(0.0, |a, b| a + b);
+        let (parted, _) = m.col(1).partition(|v| v.gt(1.0));
+        let looped = m.col(0).filter(|v| v.gt(-1.0)).map(|v| loop_for(2, v, |_, s| s * 0.5)).filled(9.0);
+        let of_sums = m.sum_rows().zip_with(m.col(2), |s, v| s - v).filter(|v| v.gt(0.0)).filled(7.0);
+        (column, row, parted.slice(0, 2), looped, of_sums)
+    };
+    let f = lower(["m"], ["column", "row", "parted", "looped", "sums"], f);
+    let numbers = |rows: i64| {
+        let m = (0..rows * 3).map(|i| ((i * 7 % 11) as f32 - 4.0).lit()).collect();
+        interp::Value::Array(vec![rows, 3], m)
+    };
+    everywhere(&f, &[numbers(2)]);
+    everywhere(&f, &[numbers(40)]);
+}
+
+/// What a filter leaves out is not computed by a reduction or scan of the rest, and leaves no record.
+#[test]
+fn what_is_left_out_leaves_no_records() {
+    let f = |a: VExp<i64>, b: VExp<i64>| {
+        let quotients = a.zip_with(b, |a, b| (a / b, b)).filter(|(_, b)| b.ne(0));
+        let (sum, _) = quotients.reduce((0, 0), |x, y| (x.0 + y.0, x.1 + y.1));
+        let (scan, _) = quotients.scan((0, 0), |x, y| (x.0 + y.0, x.1 + y.1)).filled((-1, -1));
+        (sum, scan)
+    };
+    let f = lower(["a", "b"], ["sum", "scan"], f);
+    let found = everywhere(&f, &[vector(&[8i64, 5, 9]), vector(&[2i64, 0, 3])]);
+    assert_eq!(found, [scalar(7i64), vector(&[4i64, 7, -1])]);
+}

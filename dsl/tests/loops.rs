@@ -137,3 +137,29 @@ fn sixteen_states() {
     let sums = [0, 1, 2].map(|e| all[0][e] + all[5][e] + all[10][e] + all[15][e]);
     assert_eq!(found, [vector(&sums)]);
 }
+
+/// What a loop needs from outside has its rare arm, too, where the code around the loop is a fast path without it: the
+/// large argument of `exp` is seen by no test of `sin`'s.
+#[test]
+fn rare_arguments_of_loops() {
+    let numbers = |n: usize, large: usize| {
+        let mut x: Vec<f32> = (0..n).map(|i| (i * 37 % 113) as f32 / 128.0).collect();
+        x[large] = 100.0;
+        vector(&x)
+    };
+    let looped = |a: SExp<f32>| loop_for(3, 0f32, move |_, s| s * 0.5 + a.exp());
+    let summed = |x: VExp<f32>| x.map(|a| a.sin() - looped(a)).sum();
+    let nested = |x: VExp<f32>, y: VExp<f32>| x.map(|a| a.sin() - y.map(|b| b * a.exp()).sum()).sum();
+    let (summed, nested) = (lower(["x"], "r", summed), lower(["x", "y"], "r", nested));
+    for (n, large) in [(5, 2), (2050, 7), (4100, 4099)] {
+        everywhere(&summed, &[numbers(n, large)]);
+        everywhere(&nested, &[numbers(n, large), vector(&[0.5f32, 2.0])]);
+    }
+    // a loop without steps tests nothing for the code behind it
+    let behind = |x: VExp<f32>, n: VExp<i64>, y: VExp<f32>| {
+        let read = |a: SExp<f32>, n: SExp<i64>| loop_for(n, 0f32, move |i, s| s * y.at(i) + a.exp());
+        x.zip_with(n, |a, n| read(a, n) - a.exp())
+    };
+    let behind = lower(["x", "n", "y"], "r", behind);
+    everywhere(&behind, &[numbers(5, 2), vector(&[0i64, 1, 0, 2, 0]), vector(&[0.5f32, 2.0])]);
+}

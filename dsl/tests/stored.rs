@@ -90,3 +90,29 @@ fn long_chains_of_stencils() {
     let fused = pipeline::run(&f, &mut |_, _| ()).unwrap();
     assert!(fused.graph.len() < 3000, "{} nodes", fused.graph.len());
 }
+
+/// Results and parameters may have the names that temporaries have.
+#[test]
+fn names_of_temporaries() {
+    let f = |m: MExp<f32>, x: VExp<f32>| {
+        let y = (m * m).materialize();
+        let z = x.map(|x| x * y.sum()).materialize();
+        (y, y / y.sum(), z, z.sum() + z.at(0))
+    };
+    for (x, results) in [
+        ("tmp0", ["s0", "r", "s1", "tmp1"]),
+        ("s0", ["tmp0", "tmp1", "s1", "s2"]),
+        ("x", ["s1", "s2", "s3", "s4"]),
+    ] {
+        everywhere(&lower(["m", x], results, f), &[numbers(3, 5), vector(&[1f32, 2.0])]);
+    }
+}
+
+/// Which part of an index is left may be a shift by more bits than 32-bit indices have.
+#[test]
+fn shifted_indices() {
+    let far = lower(["x"], "r", |x: VExp<f32>| generate(x.len(), |i| x.at((i >> 32) + 1)));
+    everywhere(&far, &[vector(&[1f32, 2.0, 3.0, 4.0, 5.0])]);
+    let ancestors = |x: VExp<f32>| generate2(x.len(), 64, |i, j| x.at(i >> j));
+    everywhere(&lower(["x"], "r", ancestors), &[vector(&[1f32, 2.0, 3.0, 4.0, 5.0])]);
+}

@@ -226,10 +226,14 @@ impl Narrow<'_> {
                     Expr::Cast(Ty::I32, Box::new(Expr::binary(*op, a, b)))
                 }
             },
-            Expr::Binary(op @ (Min | Max | Shr | And), a, b)
+            Expr::Binary(op @ (Min | Max | And), a, b)
                 if [a, b].iter().all(|e| self.bounds.most(e).is_some()) =>
             {
                 Expr::binary(*op, self.low(a), self.low(b))
+            }
+            // a shift by more than 31 is another one in 32 bits
+            Expr::Binary(Shr, a, b) if self.bounds.most(e).is_some() => {
+                Expr::binary(Shr, self.low(a), self.low(b))
             }
             Expr::Lit(l) => Expr::Lit(Lit::i32(l.as_i64() as i32)),
             Expr::Reg(r) => match self.low.get(r.0 as usize) {

@@ -11,7 +11,8 @@
 //!
 //! Four shapes are flattened:
 //!
-//! 1. a reduction of elements that contain reductions: the elements are stored;
+//! 1. a reduction of elements that contain reductions: the elements are stored, as are those that go to destinations
+//!    that are data;
 //! 2. an element that contains reductions of several lengths, or several matrix products: all but
 //!    those of one length, or one product, are stored;
 //! 3. an element whose reduction contains a reduction again: the inner one is stored if it is a
@@ -158,7 +159,8 @@ fn generated(g: &mut Graph, extents: Vec<NodeId>, index: &[Axis], element: NodeI
 
 /// Stores the elements of a reduction that depends on no index, if they contain reductions.
 fn reduced(g: &mut Graph, op: Op) -> Op {
-    if !op.is_reduction() || op.operands().any(|o| !g.is_closed(o)) {
+    let is_at_destinations = matches!(op, Op::Put { .. } | Op::Bins { .. });
+    if !(op.is_reduction() || is_at_destinations) || op.operands().any(|o| !g.is_closed(o)) {
         return op;
     }
     let stored = |g: &mut Graph, src: NodeId| match elements_have_loops(g, src) {
@@ -174,6 +176,10 @@ fn reduced(g: &mut Graph, op: Op) -> Op {
         }
         Op::SquaredDeviations { init, src } => Op::SquaredDeviations { init, src: stored(g, src) },
         Op::Dot { init, a, b } => Op::Dot { init, a: stored(g, a), b: stored(g, b) },
+        Op::Put { at, src, base, after } => Op::Put { at: stored(g, at), src: stored(g, src), base, after },
+        Op::Bins { op, parts, count, at, src } => {
+            Op::Bins { op, parts, count, at: stored(g, at), src: stored(g, src) }
+        }
         op => op,
     }
 }

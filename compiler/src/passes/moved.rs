@@ -42,7 +42,9 @@ pub fn run(f: Function) -> Result<Function> {
 /// Returns a read of a stored array in an order as one of the array that is stored in it.
 fn in_order(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let Op::Elem(x, index) = op else { return None };
-    let Op::Elem(order, at_order) = g.op(*index.first()?).clone() else { return None };
+    // elements of a matrix stay where they are
+    let [index] = index[..] else { return None };
+    let Op::Elem(order, at_order) = g.op(index).clone() else { return None };
     let (length, at) = places(g, order)?;
     if !g.is_stored(*x) || extent(g, *x, 0) != length {
         return None;

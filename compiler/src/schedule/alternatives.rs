@@ -1,14 +1,14 @@
-//! Launches that compute several groups at once, and run instead of the launches of these where a device has
+//! Launches that compute several groups at once, and run in place of the launches of these where a device has
 //! code that serves the call ([`crate::plan::Step::Instead`]).
 
 use super::along::Along;
 use super::groups::{self, FusedGroup};
+use super::items::Item;
 use super::kernels::KernelVariants;
-use super::put::Put;
 use super::scans::Scan;
 use super::scheduler::{Refusal, Scheduler};
 use super::{resident_segments, resident_vector, rows_and_columns, stencil_chain, stored_columns};
-use crate::core::{Function, NodeId};
+use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
 use crate::plan::{Launch, Step};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -70,11 +70,14 @@ impl Scheduler<'_> {
             return Ok(Some(found));
         }
         let g = &self.f.graph;
-        // a part of a scan is computed by itself, and so are elements that are stored at destinations, and what these
-        // replace: they stand at other indices than those that compute them
+        // what a launch of its own stores is computed by itself, and so is what elements at destinations replace: they
+        // stand at other indices than those that compute them
         let is_plain = |fused: &&FusedGroup| {
-            let of_put = Put::of(g, &fused.items).is_some() || fused.items.iter().any(|it| it.into.is_some());
-            Scan::of(g, &fused.items).is_none() && !of_put
+            let is_apart = |it: &Item| match g.op(it.node) {
+                Op::Materialize(x) => it.into.is_some() || g.op(*x).is_stored_apart(),
+                op => it.into.is_some() || op.is_stored_apart(),
+            };
+            !fused.items.iter().any(is_apart)
         };
         let end = first + fused_groups[first..end].iter().take_while(is_plain).count();
         let (groups, scalars) = (&fused_groups[first..end], &scalars[first..end]);
@@ -132,7 +135,7 @@ impl Scheduler<'_> {
                 let made = self.launch(name, &fused, &[], kernel, Some((what, chain, &needed)))?;
                 self.previous_arrays = before;
                 refused = self.refusal.take().map(|why| (count, why)).or(refused);
-                // a launch that waits for a scalar of another one is not instead of others
+                // a launch that waits for a scalar of another one replaces none
                 let Some((launch, variants)) = made.filter(|(launch, _)| launch.slots.is_empty()) else {
                     continue;
                 };
@@ -145,7 +148,7 @@ impl Scheduler<'_> {
         Ok(None)
     }
 
-    /// Adds the launch of a whole scan, if group `first` and those behind it are its parts and CPUs have code.
+    /// Adds the launch of a whole scan, if group `first` and those after it are its parts and CPUs have code.
     fn whole_scan(
         &mut self,
         first: usize,
@@ -177,7 +180,7 @@ impl Scheduler<'_> {
         Ok(Some((last, Alternative::Scan)))
     }
 
-    /// Adds a launch that is instead of those that follow.
+    /// Adds a launch that replaces those that follow.
     fn instead(&mut self, launch: Launch, variants: KernelVariants) {
         self.alloc(&launch);
         self.plan.steps.push(Step::Instead(0));
@@ -192,7 +195,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Notes that the steps behind the last launch that is instead of others end here.
+    /// Ends the list of launches that the innermost open alternative replaces.
     pub(super) fn end_alternative(&mut self) {
         let steps = &mut self.plan.steps;
         if let Some(at) = steps.iter().rposition(|s| matches!(s, Step::Instead(0))) {

@@ -5,9 +5,9 @@
 //! unrolled. A condition that takes no statements and reads nothing in each step is the loop's own; otherwise
 //! a flag says whether the loop goes on. What the condition and the step both compute of the states is
 //! computed once, with the condition of the next step, and kept in registers (loop inversion): assemblers
-//! compute it again behind the branch.
+//! compute it again after the branch.
 
-use super::lower::{Lower, Region, Surroundings, named};
+use super::lower::{Lower, Region, SlowPath, Surroundings, named};
 use super::nested_loop::{assign, invariant_nodes, reads};
 use crate::core::index_space::exists_inside_only;
 use crate::core::{Lambda, NodeId, Op, element_loops};
@@ -45,9 +45,8 @@ fn emit(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let mut before = invariant_nodes(&mut l.launch.g, &op);
     before.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
     let code = |l: &mut Lower, r: &mut Region| {
-        for n in &before {
-            l.value(*n, r)?;
-        }
+        // all of it, as of the loop itself
+        l.on_path(SlowPath::default(), |l| before.iter().try_for_each(|n| l.value(*n, r).map(drop))).0?;
         let (vars, at) = (r.known(), r.at.clone());
         let place = Surroundings { vars: &vars, at: &at };
         l.in_loop(|l| steps(l, step, number.as_ref(), &states, &before, &place))
@@ -209,7 +208,7 @@ struct Step<'a> {
 }
 
 /// Returns the largest values of the states that both the condition and the next states need. There are none
-/// if the condition reads in each step or has loops: it is computed once more behind the last step here. What
+/// if the condition reads in each step or has loops: it is computed once more after the last step here. What
 /// was computed before the steps is known.
 fn shared(
     l: &Lower,
@@ -244,7 +243,7 @@ fn shared(
     found
 }
 
-/// Emits the steps with the condition behind each of them, and before the first.
+/// Emits the steps with the condition after each of them, and before the first.
 fn inverted(
     l: &mut Lower,
     step: Step,

@@ -154,19 +154,10 @@ pub fn to_flag(k: &mut Kernel, list: &mut Vec<Stmt>) -> Option<Reg> {
         return None;
     }
     let flag = k.reg("recorded", Ty::Bool);
-    set(list, flag);
+    self::flag(list, flag);
     test_early(list, flag);
     list.insert(0, Stmt::Var(flag, Expr::Lit(Lit::bool(false))));
     Some(flag)
-}
-
-fn set(list: &mut [Stmt], flag: Reg) {
-    for s in list {
-        if let Stmt::Record(_, when, _) = s {
-            *s = Stmt::Assign(flag, Expr::binary(BinaryOp::Or, Expr::Reg(flag), when.clone()));
-        }
-        s.blocks_mut().for_each(|block| set(block, flag));
-    }
 }
 
 /// Moves what sets the flag to where its operands are known, in each block.

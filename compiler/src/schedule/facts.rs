@@ -28,7 +28,7 @@ pub struct Facts {
     pub ragged: Option<Rc<Segments>>,
     /// The segmented reduction as one of columns, for CPUs.
     pub strips: Option<Rc<Strips>>,
-    /// What the segmented reduction stores of its elements. Such a launch is instead of others.
+    /// What the segmented reduction stores of its elements. Such a launch replaces others.
     pub stored_columns: Option<Rc<StoredColumns>>,
     /// The launch as one that keeps the rows or columns of several groups, if it is one.
     pub resident: Option<Rc<ResidentSegments>>,

@@ -13,9 +13,9 @@ use crate::core::digits::DIGIT_TILE;
 use crate::core::{NodeId, SCAN_TILE, ScanPart};
 use std::rc::Rc;
 
-/// The elements of a part of so many bins as [`crate::plan::GUESSED_LENGTH`], for estimates. A part has 16 for each
-/// bin, but not fewer than 4096, so that this is more where there are many bins, and fewer where there are few.
-pub(super) const OF_PART: u32 = 1 << 18;
+/// The elements that a part of [`crate::plan::GUESSED_LENGTH`] bins is taken to have, for estimates: 256 for each bin.
+/// A part has at least 16 for each bin, and 4096 in all (`core/bins.rs`).
+pub(super) const GUESSED_PART: u32 = 1 << 18;
 
 impl LaunchContext<'_, '_> {
     /// Finds the facts about the fused group.
@@ -55,7 +55,7 @@ impl LaunchContext<'_, '_> {
         let own = bins.element(&mut self.g, index);
         // elements go anywhere, so that no output may be an input
         let others = own.clone();
-        self.find_facts_of_elements((own, &others), index, Some(OF_PART));
+        self.find_facts_of_elements((own, &others), index, Some(GUESSED_PART));
     }
 
     /// Finds the facts about elements that are stored at their destinations.

@@ -10,7 +10,7 @@ const RECENT: usize = 8;
 
 /// Returns the order of groups, given the numbers of the groups that each of them needs, which are lower.
 /// The order stays but for groups that go on: `goes_on(a, b, is_next)` says whether b may come right
-/// behind a, given whether it comes next in any case.
+/// after a, given whether it comes next in any case.
 pub fn by_rows(needs: &[Vec<usize>], mut goes_on: impl FnMut(usize, usize, bool) -> bool) -> Vec<usize> {
     let (mut users, mut waits) = (vec![Vec::new(); needs.len()], vec![0; needs.len()]);
     for (i, needs) in needs.iter().enumerate() {

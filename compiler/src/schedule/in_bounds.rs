@@ -129,7 +129,7 @@ impl Walk<'_, '_, '_> {
                 self.l.g.add(Op::Generate(extents.clone(), lambda))
             }
             op => {
-                // an operator computes with elements only
+                // the operator itself must leave no record
                 if op.lambda().is_some_and(|lambda| self.l.may_record(lambda.body)) {
                     return None;
                 }

@@ -33,7 +33,7 @@ pub struct InOrder {
     pub any: Vec<NodeId>,
     /// The components of an element before `count`.
     pub present: Vec<NodeId>,
-    /// Whether a join of elements before `count` with those behind it gives the former.
+    /// Whether a join of elements before `count` with those after it gives the former.
     pub ignores_absent: bool,
 }
 

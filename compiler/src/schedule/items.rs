@@ -22,7 +22,7 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
 }
 
 /// Whether two items may share a group as far as what is stored apart is concerned: neither is, or both are
-/// components of one part of a scan, or elements behind it in their own places, or their elements go to the same
+/// components of one part of a scan, or elements after it in their own places, or their elements go to the same
 /// other places. Bins are alone.
 pub fn may_share(g: &Graph, a: &Item, b: &Item) -> bool {
     let array = |it: &Item| if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };

@@ -6,9 +6,10 @@
 //!                                             the step's launches: its parameter is `current`, its result `next`, its other parameters what %c is
 //! ```
 //!
-//! The host scalars of the step follow from lengths, which do not change, so they are host scalars
-//! of the calling function. The shape rules of the step were made rules of the calling function
-//! when its groups were found, and are checked before anything runs.
+//! Host scalars of the step become host scalars of the calling function: they follow from lengths and scalar
+//! arguments, or from the number of the step (`HostOp::Turn`), and the latter are computed again before each step.
+//! The pass `passes/steps.rs` has made the step's shape rules rules of the calling function; they are checked before
+//! anything runs.
 
 use super::groups::{FusedGroup, Iteration};
 use super::host::OWN_TURN;

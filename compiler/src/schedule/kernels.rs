@@ -32,7 +32,7 @@ pub struct CpuVariants {
     /// and `contiguous` stands for it.
     pub in_place: Option<CpuVariant>,
     /// For arrays with any strides, with outputs as in `in_place`. `None` if the kernel has no
-    /// index space, or its launch is instead of others, which then run.
+    /// index space, or its launch replaces others, which then run.
     pub strided: Option<CpuVariant>,
 }
 

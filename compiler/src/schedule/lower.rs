@@ -71,7 +71,7 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
     }
 
     /// Does the same, and if `in_turn` binds each value before the next one is computed: otherwise what a value is
-    /// computed from may stay in registers until its use behind all of them.
+    /// computed from may stay in registers until its use after all of them.
     fn region_of(
         &mut self,
         vars: &[(NodeId, Expr)],
@@ -164,7 +164,7 @@ pub fn named(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) ->
 
 impl Surroundings<'_> {
     /// Emits the values of `roots`, given known ones, as a block of their own: elements that are
-    /// loaded for them are not kept in registers behind the block.
+    /// loaded for them are not kept in registers after the block.
     pub fn values(
         &self,
         l: &mut Lower,

@@ -159,7 +159,7 @@ fn scheduled(f: &Function, name: String, first_kernel: u32, scope: Scope, role: 
     }
     s.last_readers = alternatives::last_readers(f, &fused_groups, &scalars);
     s.declare_temps(&fused_groups, &scalars);
-    // the launches that are instead of the next groups, each with the last of these
+    // the launches that replace the next groups, each with the last of these
     let mut open = Vec::new();
     for (i, fused) in fused_groups.iter().enumerate() {
         interrupt::check()?;
@@ -253,8 +253,8 @@ impl Scheduler<'_> {
 
     /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
     /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
-    /// Given a `chain` of groups, it is the launch that computes all of them, of which later launches need
-    /// some; `None` if there is none.
+    /// Given a `chain`, makes the one launch that computes all of its groups, of whose items later launches read the
+    /// given nodes. Returns `None` if no such launch is possible.
     fn launch(
         &mut self,
         name: String,
@@ -370,13 +370,13 @@ impl Scheduler<'_> {
         fused.items.iter().filter_map(of_item).chain(results).collect()
     }
 
-    /// Adds the launch to the plan, behind the allocation of the temporaries that it writes.
+    /// Adds the launch to the plan, after the allocation of the temporaries that it writes.
     fn step(&mut self, launch: Launch) {
         self.alloc(&launch);
         self.plan.steps.push(Step::Launch(launch));
     }
 
-    /// Adds the allocation of the temporaries that a launch writes. Those of a launch that is instead of
+    /// Adds the allocation of the temporaries that a launch writes. Those of a launch that replaces
     /// others have been added before all of these.
     fn alloc(&mut self, launch: &Launch) {
         for (place, access) in &launch.arrays {

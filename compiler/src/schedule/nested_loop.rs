@@ -15,7 +15,7 @@ mod tree;
 use super::element::element;
 use super::folds::Fold;
 use super::lower::Surroundings;
-use super::lower::{LaunchContext, Lower, Region, named};
+use super::lower::{LaunchContext, Lower, Region, SlowPath, named};
 use super::reduction::Reduction;
 use super::{cpu, error_records, in_bounds, order_free, slots};
 use crate::core::index_space::exists_inside_only;
@@ -142,7 +142,7 @@ fn parts(op: &Op) -> (NodeId, NodeId) {
 }
 
 /// Returns a branch in which `values` get what `code` computes. What is computed there is not available
-/// behind it.
+/// after it.
 fn in_branch(
     l: &mut Lower,
     r: &mut Region,
@@ -174,9 +174,8 @@ fn loops(l: &mut Lower, of: &[NodeId], r: &mut Region) -> Result<Computed> {
     let mut nodes = invariant_nodes(&mut l.launch.g, &op);
     nodes.retain(|n| !l.launch.may_record(*n) && !exists_inside_only(&l.launch.g, *n));
     let code = |l: &mut Lower, r: &mut Region| {
-        for n in &nodes {
-            l.value(*n, r)?;
-        }
+        // all of it, as of the loop itself: the conditions of a fast path are not those of a loop's values
+        l.on_path(SlowPath::default(), |l| nodes.iter().try_for_each(|n| l.value(*n, r).map(drop))).0?;
         let vars: Vec<(NodeId, Expr)> = r.known();
         let at = r.at.clone();
         let (place, mut out) = (Surroundings { vars: &vars, at: &at }, Vec::new());

@@ -1,5 +1,5 @@
 //! Stable partitions: places ([`super::placed`]) of which a scan counts the elements that come first, so that each
-//! element is either one of those or goes behind all of them.
+//! element is either one of those or goes after all of them.
 //!
 //! ```text
 //! select(%late[%i], %all + (%i - %up_to[%i]), %up_to[%i] - 1)
@@ -24,7 +24,7 @@ pub struct Partition {
     is_of_others: bool,
     /// Where an element goes.
     place: NodeId,
-    /// The number of all counted elements, behind which the others go.
+    /// The number of all counted elements, after which the others go.
     pub others: NodeId,
 }
 

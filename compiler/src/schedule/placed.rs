@@ -1,11 +1,12 @@
-//! Elements in other places ([`Op::Place`]), which depend on a scan, each on the partial result at its own index: the last
-//! launch of the scan ([`super::scans`]) stores them in place of partial results.
+//! Elements stored at places that depend on a scan ([`Op::Place`]): each place follows from the partial result at the
+//! element's own index. The last launch of the scan ([`super::scans`]) stores the elements instead of the partial
+//! results.
 //!
 //! Because places differ, no thread waits for another one, and because they are all indices of the result, nothing is
 //! stored beforehand. An output is never an input: another thread may have stored an element before it is read.
 //!
-//! Or elements in their own places that read the partial result at their own index: those are stored like the partial
-//! results, and an output may be an input.
+//! In the second form an element stays at its own index and reads the partial result there. It is stored like a partial
+//! result, and an output may be an input.
 
 use super::element::element;
 use super::items::Item;
@@ -39,7 +40,7 @@ impl Placed {
         element(g, self.at, index)
     }
 
-    /// Returns the place of the element at an index of the source, and behind it its value in each array.
+    /// Returns the place of the element at an index of the source, and after it its value in each array.
     pub fn of_element(self, g: &mut Graph, items: &[Item], index: NodeId) -> Vec<NodeId> {
         let mut all = vec![self.place(g, index)];
         all.extend(items.iter().map(|it| value(g, it, index)));

@@ -116,8 +116,8 @@ impl Reduction {
         })
     }
 
-    /// Returns of what belongs to the accumulators that which the initial values are joined with: the
-    /// components of a tuple, and else the last.
+    /// Returns the accumulators that the initial values are joined with: the components of a tuple, and else the
+    /// last.
     pub fn totals<T: Clone>(&self, of_accumulators: &[T]) -> Vec<T> {
         match self.kind {
             Kind::Tuple(..) => of_accumulators[1..].to_vec(),

@@ -117,7 +117,7 @@ impl LaunchContext<'_, '_> {
     }
 
     /// Finds the facts about a launch that keeps the rows or columns of a chain of groups, whose items are
-    /// those of `joined`. A GPU does not store those that are no results and not `needed` behind the chain.
+    /// those of `joined`. A GPU does not store those that are no results and not `needed` after the chain.
     /// Returns `None` if it cannot, or if no array would be read fewer times.
     pub(super) fn find_resident_segments(
         &mut self,

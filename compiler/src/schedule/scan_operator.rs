@@ -20,14 +20,14 @@ impl Operator {
         Operator { vars, roots }
     }
 
-    /// Writes the join of a part with the one behind it.
+    /// Writes the join of a part with the one after it.
     pub fn join(&self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let known: Vec<(NodeId, Expr)> = self.vars.iter().copied().zip(a.iter().chain(b).cloned()).collect();
         let values = Surroundings::NONE.values(l, &known, &self.roots, out)?;
         Ok(values.into_iter().map(|e| named(l, "joined", e, out)).collect())
     }
 
-    /// Writes the join of a value that may be missing with the one behind it.
+    /// Writes the join of a value that may be missing with the one after it.
     pub fn join_if(
         &self,
         l: &mut Lower,

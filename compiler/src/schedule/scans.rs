@@ -17,7 +17,7 @@ pub struct Scan {
     pub part: ScanPart,
     /// The types of the components.
     pub types: Vec<Ty>,
-    /// What is stored in other places, in place of the partial results, or behind them in their own.
+    /// What is stored in other places, in place of the partial results, or after them in their own.
     pub placed: Option<Placed>,
     /// Whether the launch counts in 32 bits, which is what kernels for few elements do if it [`Scan::counts`].
     pub in_32_bits: bool,
@@ -43,7 +43,7 @@ impl Scan {
         })
     }
 
-    /// Returns the whole of which these groups are the parts, one behind the other, if they are.
+    /// Returns the whole of which these groups are the parts, one after another, if they are.
     pub fn whole(g: &Graph, [totals, before, tiles]: [&[Item]; 3]) -> Option<Scan> {
         let [totals, before, tiles] = [Scan::of(g, totals)?, Scan::of(g, before)?, Scan::of(g, tiles)?];
         let parts = [totals.part, before.part, tiles.part];

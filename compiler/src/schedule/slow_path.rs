@@ -87,7 +87,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
         }
         Ok::<_, Error>(())
     });
-    // values that were computed in the branch are not available behind it
+    // values that were computed in the branch are not available after it
     r.memo.leave_branch(branch);
     made?;
     let mut branch = std::mem::replace(&mut r.out, before);

@@ -1,4 +1,4 @@
-//! Chains of stencils: fused groups that store matrices which only the groups behind them read, around
+//! Chains of stencils: fused groups that store matrices which only the groups after them read, around
 //! their own indices, in one launch that keeps what they store in shared memory.
 //!
 //! ```text

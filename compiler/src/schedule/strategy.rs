@@ -30,9 +30,9 @@ pub enum Strategy {
     Ragged,
     /// Each thread has a whole row in its registers, which its element reduces again and again.
     ThreadRows,
-    /// Several passes over each row, which is read from memory once.
+    /// Several reductions and maps of each row, which is read from memory once.
     ResidentRows,
-    /// Several passes over each strip of columns, which is read from memory once.
+    /// Several reductions and maps of each strip of columns, which is read from memory once.
     ResidentColumns,
     /// Loops that all elements of a block walk together, tile by tile through shared memory.
     CooperativeNest,
@@ -46,9 +46,9 @@ pub enum Strategy {
     /// A fold in index order. One thread folds; on a GPU the other threads of its block compute the
     /// elements.
     SequentialFold,
-    /// A part of a scan: the totals of its tiles, what stands before each, or their scans behind that.
+    /// A part of a scan: the totals of its tiles, what stands before each, or their scans after that.
     Scan,
-    /// Bins of parts of the elements, each joined to one of them.
+    /// A reduction into bins: each part of the elements has bins of its own, to which its elements are joined.
     Bins,
     /// Elements that are stored at their destinations.
     Put,
@@ -122,15 +122,15 @@ impl fmt::Display for Strategy {
             Strategy::Stencil(StencilHint::Tile, 0 | 1) => "stencil by a shared-memory tile",
             Strategy::Stencil(StencilHint::Tile, _) => "stencil by a shared-memory tile of two dimensions",
             Strategy::Stencil(StencilHint::Rows, _) => "stencil by register tiling",
-            Strategy::Stencil(StencilHint::Planes, _) => "stencil by a walk through planes",
+            Strategy::Stencil(StencilHint::Planes, _) => "stencil of volumes, plane by plane",
             Strategy::TransposedTile => "map, with transposed reads through a shared-memory tile",
             Strategy::Reduction => "reduction by the fixed tree",
             Strategy::SegmentedRows => "segmented reduction by rows",
             Strategy::SegmentedColumns => "segmented reduction by columns",
             Strategy::Ragged => "reduction of segments of any lengths",
             Strategy::ThreadRows => "rows in the registers of threads",
-            Strategy::ResidentRows => "all passes over a row at once",
-            Strategy::ResidentColumns => "all passes over a strip of columns at once",
+            Strategy::ResidentRows => "all reductions and maps of a row at once",
+            Strategy::ResidentColumns => "all reductions and maps of a strip of columns at once",
             Strategy::CooperativeNest => "cooperative loop nest",
             Strategy::Contraction => "tiled contraction",
             Strategy::Product => "matrix product by tiles",
@@ -140,7 +140,7 @@ impl fmt::Display for Strategy {
             Strategy::Bins => "bins of parts",
             Strategy::Put => "stores at destinations",
             Strategy::RadixSort => "radix sort by tiles",
-            Strategy::TemporalBlocking => "temporal blocking in registers",
+            Strategy::TemporalBlocking => "temporal blocking",
             Strategy::StencilChain => "chain of stencils, stage by stage",
         })
     }

@@ -42,8 +42,8 @@ impl Scheduler<'_> {
         Place::Temp(self.plan.temps.len() as u32 - 1)
     }
 
-    /// Adds a step that frees each allocated temporary behind its last use. A temporary that an
-    /// iteration uses, or one of two alternatives, is freed behind these.
+    /// Adds a step that frees each allocated temporary after its last use. A temporary that an
+    /// iteration uses, or one of two alternatives, is freed after these.
     pub(super) fn free(&mut self) {
         let steps = &self.plan.steps;
         let mut ends: Vec<usize> = (0..steps.len()).collect();

@@ -42,7 +42,10 @@ template <class E, class I, class F, class By> auto joined_kept(const filtered<E
         return std::make_tuple(std::get<0>(a), arraygpu::if_else(std::get<0>(b), E(f(std::get<1>(a), std::get<1>(b))), E(std::get<1>(a))));
     };
     const auto is_kept = kept.numbers() < kept.count();
-    return std::get<1>(by(std::make_tuple(is_kept, kept.in_order()), std::make_tuple(true, init), join));
+    // what is left out is not computed, and leaves no error records
+    const auto one = [&](const auto &i, const auto &e) { return where_kept(i < kept.count(), e); };
+    const auto values = mapped_elements(one, {}, kept.numbers(), kept.in_order());
+    return std::get<1>(by(std::make_tuple(is_kept, values), std::make_tuple(true, init), join));
 }
 } // namespace detail
 

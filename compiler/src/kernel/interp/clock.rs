@@ -76,9 +76,11 @@ impl Clocks {
 
     /// Returns whether the thread has seen that epoch.
     pub fn has_seen(&self, thread: u32, e: Epoch) -> bool {
+        if thread == e.thread {
+            return true;
+        }
         let (block, place) = self.place(e.thread);
-        let seen = || self.seen[thread as usize].of(block).is_some_and(|steps| steps[place] >= e.step);
-        thread == e.thread || seen()
+        self.seen[thread as usize].of(block).is_some_and(|steps| steps[place] >= e.step)
     }
 
     /// Returns those of some lanes of a warp, whose first thread is `warp`, of which the thread has not seen an

@@ -93,15 +93,17 @@ impl<'k> Machine<'k, '_> {
                 operators::cast(out, *to, a, mask);
             }
             Expr::Place(g) => {
-                *out = Lanes::each(Ty::I32, mask, |l| {
-                    let thread = self.thread(w.thread(l));
-                    Lit::i32(match g {
-                        Gpu::Thread => thread.thread,
-                        Gpu::Block => thread.block,
-                        Gpu::Blocks => self.grid.blocks,
-                        Gpu::Span => self.grid.span,
-                    } as i32)
-                })
+                // a warp's threads are of one block
+                let first = self.thread(w.thread(0));
+                out.splat(Lit::i32(match g {
+                    Gpu::Thread => first.thread,
+                    Gpu::Block => first.block,
+                    Gpu::Blocks => self.grid.blocks,
+                    Gpu::Span => self.grid.span,
+                } as i32));
+                if *g == Gpu::Thread {
+                    (0..).zip(&mut out.bits).for_each(|(l, bits)| *bits += l);
+                }
             }
             Expr::ShuffleDown(a, by) => {
                 let from = |l: usize| if l + (*by as usize) < WARP as usize { l + *by as usize } else { l };
@@ -141,15 +143,42 @@ impl<'k> Machine<'k, '_> {
 
     /// Replaces the indices of the lanes of `mask` by the elements there.
     fn gather(&mut self, out: &mut Lanes, w: &Warp<'k>, m: Mem, mask: u32, at: &'k Stmt) -> Check<()> {
-        for l in lanes(mask) {
-            let index = out.index(l);
-            if let Mem::Local(array) = m {
+        if let Mem::Local(array) = m {
+            for l in lanes(mask) {
+                let index = out.index(l);
                 out.bits[l] = self.load_local(w.who(l, at), m, index, w.local(array, index, l))?;
-                continue;
             }
-            self.load(w.who(l, at), m, index, std::slice::from_mut(&mut out.bits[l]))?;
+        } else {
+            for l in self.read_only(out, m, mask) {
+                self.load(w.who(l, at), m, out.index(l), std::slice::from_mut(&mut out.bits[l]))?;
+            }
         }
         out.ty = self.k.mem(m).1;
         Ok(())
+    }
+
+    /// Replaces the indices of those lanes of `mask` whose elements are of an array that the kernel only reads and are
+    /// without fault, which most reads are, by the elements. Returns the other lanes.
+    fn read_only(&self, out: &mut Lanes, m: Mem, mask: u32) -> impl Iterator<Item = usize> + use<> {
+        let mut left = mask;
+        if let Mem::Array(i) = m
+            && let array = &self.args.arrays[i as usize]
+            && !self.is_tracked(array.memory)
+        {
+            let memory = self.memory.at(array.memory);
+            for l in lanes(mask) {
+                let index = out.index(l);
+                if !(0..array.len as i64).contains(&index) {
+                    continue;
+                }
+                // the launch has checked that all elements of the array are in the allocation
+                let at = (array.offset as i64 + index * array.stride) as usize;
+                if memory.written[at] {
+                    out.bits[l] = memory.value(at);
+                    left &= !(1 << l);
+                }
+            }
+        }
+        lanes(left)
     }
 }

@@ -51,7 +51,7 @@ impl Lanes {
 
     /// Returns the lanes of `mask` whose bool is true.
     pub fn and(&self, mask: u32) -> u32 {
-        lanes(mask).filter(|l| self.bits[*l] != 0).fold(0, |m, l| m | 1 << l)
+        mask & self.bits.iter().enumerate().fold(0, |m, (l, bits)| m | u32::from(*bits != 0) << l)
     }
 
     /// Returns the lanes of `mask` whose index is below `end`.

@@ -75,6 +75,11 @@ impl<'k, 'm> Machine<'k, 'm> {
         self.cells[i].resize_with(self.memory.len(id), Cell::default);
     }
 
+    /// Returns whether the kernel may write to an allocation, so that its accesses are ordered.
+    pub fn is_tracked(&self, id: Id) -> bool {
+        self.cells.get(id.0 as usize).is_some_and(|cells| !cells.is_empty())
+    }
+
     /// Allocates the shared memory of a block that begins. Returns the first allocation.
     pub fn begin(&mut self, block: u32) -> Id {
         let first = self.ended.pop().unwrap_or(Id(self.memory.count() as u32));
@@ -305,8 +310,7 @@ impl<'k, 'm> Machine<'k, 'm> {
             let what = format!("element {index} of {}", self.name(through));
             self.unwritten = self.fault::<()>(FaultKind::Unwritten, who.thread, who.at, what).err();
         }
-        // a byte other than 0 counts as true
-        Ok(if memory.ty == Ty::Bool { (memory.bits[at] != 0).into() } else { memory.bits[at] })
+        Ok(memory.value(at))
     }
 
     fn store_one(

@@ -21,6 +21,13 @@ pub(super) struct Allocation {
     pub written: Vec<bool>,
 }
 
+impl Allocation {
+    /// Returns the bits of an element as a kernel reads them: a byte other than 0 counts as true.
+    pub fn value(&self, i: usize) -> u64 {
+        if self.ty == Ty::Bool { (self.bits[i] != 0).into() } else { self.bits[i] }
+    }
+}
+
 impl Memory {
     /// Allocates elements, all of them unwritten.
     pub fn allocate(&mut self, ty: Ty, len: usize) -> Id {

@@ -50,24 +50,23 @@ impl<'k> Registers<'k> {
 
     /// Sets the lanes of `mask` to a value in [`room`], without a copy if these are all.
     pub fn put(&mut self, r: Reg, value: Box<Lanes>, mask: u32) {
-        if mask == u32::MAX {
-            give_back(self.values[r.0 as usize].replace(value));
+        let unused = if mask == u32::MAX {
+            self.values[r.0 as usize].replace(value)
         } else {
             self.set(r, &value.bits, mask);
-            give_back([value]);
+            Some(value)
+        };
+        if let Some(unused) = unused {
+            let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().push(unused));
         }
     }
 }
 
 impl Drop for Registers<'_> {
     fn drop(&mut self) {
-        give_back(self.values.drain(..).flatten());
+        // a thread that ends keeps none
+        let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().extend(self.values.drain(..).flatten()));
     }
-}
-
-/// Keeps room for later values; a thread that ends keeps none.
-fn give_back(values: impl IntoIterator<Item = Box<Lanes>>) {
-    let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().extend(values));
 }
 
 /// Returns room for the values of lanes, whatever they were.

@@ -1,4 +1,4 @@
-//! What is decided of a group's elements once, for its facts and for the strategies of both targets.
+//! The interior of a group's elements: computed once, used by its facts and by the strategies of both targets.
 
 use crate::core::NodeId;
 use rustc_hash::FxHashMap as HashMap;
@@ -20,7 +20,7 @@ pub struct Decided {
 }
 
 impl Decided {
-    /// Whether it is that of elements of these values at `index`.
+    /// Whether these are the values `roots` at `index`.
     pub fn is_of(&self, index: &[NodeId], roots: &[NodeId]) -> bool {
         self.index == index && self.roots == roots
     }

@@ -2,9 +2,9 @@
 //! clamped, reflected or wrapped index is the plain index.
 //!
 //! ```text
-//! x[min(max(i - 1, 0), n - 1)]                    ->   x[i - 1]           width 1 before, 0 behind
-//! select(0 < i && i < n - 1, x[i - 1] + .., y)    ->   x[i - 1] + ..      width 1 before, 1 behind
-//! x[(i + 2) % n]                                  ->   x[i + 2]           width 0 before, 2 behind
+//! x[min(max(i - 1, 0), n - 1)]                    ->   x[i - 1]           width 1 before, 0 after
+//! select(0 < i && i < n - 1, x[i - 1] + .., y)    ->   x[i - 1] + ..      width 1 before, 1 after
+//! x[(i + 2) % n]                                  ->   x[i + 2]           width 0 before, 2 after
 //! ```
 //!
 //! Comparisons, `min`, `max`, remainders and `within` of indices are replaced by simpler values

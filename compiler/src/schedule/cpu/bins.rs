@@ -1,5 +1,5 @@
 //! Bins: the unit of work is a part of the elements, whose bins no other thread has. They are a row of the result,
-//! and the elements are joined there one after another. The rows are joined by the launch behind this one.
+//! and the elements are joined there one after another. The rows are joined by the launch after this one.
 
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

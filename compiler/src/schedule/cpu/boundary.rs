@@ -36,7 +36,7 @@ pub struct RowParts {
 pub struct Part<'a> {
     /// The index of the part's first element along the last axis.
     begin: Expr,
-    /// The index behind the part's last element; `None` for a part of one element.
+    /// The index past the part's last element; `None` for a part of one element.
     end: Option<Expr>,
     /// The elements.
     pub roots: &'a [NodeId],
@@ -45,7 +45,7 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Returns the indices of the part's first element and of that behind its last one, unless it is one element.
+    /// Returns the indices of the part's first element and of that past its last one, unless it is one element.
     pub fn range(&self) -> Option<(&Expr, &Expr)> {
         Some((&self.begin, self.end.as_ref()?))
     }

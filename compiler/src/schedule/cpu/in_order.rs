@@ -108,7 +108,7 @@ fn are_constant(values: &[Expr]) -> Vec<bool> {
     values.iter().map(|e| matches!(e, Expr::Lit(_))).collect()
 }
 
-/// Makes an array of each value that is not the same constant in all columns, and stores the values at `k` behind
+/// Makes an array of each value that is not the same constant in all columns, and stores the values at `k` after
 /// `body`. The arrays are declared in `out`.
 fn kept(
     l: &mut Lower,

@@ -2,11 +2,12 @@
 //! neighbours), rows of a few elements as straight code (`unrolled_rows`), strips of neighbouring segments
 //! (`segmented_columns`, with the pairwise accumulation of `pairwise`, and `row_strips`, where the segments
 //! are the elements of a row), many short rows at a time (`short_rows`), segments in index order
-//! (`in_order`), elements that reduce a row of their own again and again (`thread_rows`), several passes over
+//! (`in_order`), elements that reduce a row of their own again and again (`thread_rows`), several reductions and maps of
 //! a row (`resident_rows`) or a strip of columns (`resident_columns`), several stencils through rolling
 //! buffers of rows (`stencil_chain`), matrix products (`product`), reductions of all pairs of rows and
 //! columns in the order of the tree (`contraction`), the fixed tree (`reduce`), one loop in index order
-//! (`fold`), the parts of a scan (`scan`), bins (`bins`), elements at destinations (`put`), and the code that runs once at the end (`finish`).
+//! (`fold`), the parts of a scan (`scan`), the steps of a
+//! radix sort (`radix_sort`), bins (`bins`), elements at destinations (`put`), and the code that runs once at the end (`finish`).
 //!
 //! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
 //! in-place and the strided variant are *staged*: the results of a unit of work go to a local
@@ -68,14 +69,12 @@ pub fn kernels(
     scalars: &[u32],
 ) -> Result<(CpuVariants, Vec<u32>)> {
     let stores = fused.items.iter().any(|it| is_store(&c.g, it));
-    // if no code for CPUs is wanted, one variant is lowered, which determines the kernel's
-    // signature
-    // a launch that is instead of others leaves arrays with any strides to these
+    // a launch that replaces others leaves arrays with any strides to these
     let is_alternative =
         c.facts.resident.is_some() || c.facts.stored_columns.is_some() || c.facts.whole_scan.is_some();
     let is_contiguous =
         is_alternative || c.facts.stencil_chain.as_ref().is_some_and(|c| !c.has_recomputing_variants);
-    let staged = c.wanted.has_cpu() && !fused.domain.is_empty() && !is_contiguous;
+    let staged = !fused.domain.is_empty() && !is_contiguous;
     let mut others = None;
     if staged {
         let (in_place, strategy) = build(c, &format!("{name}_in_place"), fused, true, false)?;
@@ -120,10 +119,8 @@ pub fn kernels(
         variants.in_place = overlaps.then(|| finished(in_place, false));
         variants.strided = Some(finished(any, false));
     }
-    if c.wanted.has_cpu() {
-        for variant in variants.all().into_iter().flatten() {
-            verify::verify(&variant.kernel)?;
-        }
+    for variant in variants.all().into_iter().flatten() {
+        verify::verify(&variant.kernel)?;
     }
     Ok((variants, dense.into_iter().collect()))
 }

@@ -90,7 +90,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     Ok(body)
 }
 
-/// Returns the first element of these units of work, and the one behind the last.
+/// Returns the first element of these units of work, and the one past the last.
 pub(super) fn range(l: &mut Lower, (begin, end): (Expr, Expr), out: &mut Vec<Stmt>) -> (Expr, Expr) {
     let (n, grain) = (l.launch.count(), Expr::int(l.launch.facts.grain.into()));
     let lo = named(l, "lo", begin.times(grain.clone()), out);

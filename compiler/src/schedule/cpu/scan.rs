@@ -4,7 +4,7 @@
 //! that halving them is a loop over rows, which vectorises, and back, for the loop that stores the elements. Of
 //! the rows before a row, the totals of aligned blocks are kept that its number has bits for, as in a binary
 //! counter: what they join to is what halving gives. So no array is longer than a block, and elements are written
-//! behind the reads of their block, so that an output may be an input.
+//! after the reads of their block, so that an output may be an input.
 //!
 //! What stands before each tile is computed by one thread, by such a counter of tiles. A single thread scans
 //! each tile as soon as it knows that, and so reads the elements once.
@@ -84,7 +84,7 @@ impl Tile<'_> {
     }
 
     /// Writes the loop over tiles in order, which knows what stands before each: it stores that, or scans the tile
-    /// behind it.
+    /// after it.
     fn in_order(&self, l: &mut Lower, t: Reg, count: Expr) -> Result<Vec<Stmt>> {
         let (scan, operator, tiles) = (self.scan, self.operator, SCAN_GROUP / SCAN_TILE);
         let (mut out, mut body) = (Vec::new(), Vec::new());

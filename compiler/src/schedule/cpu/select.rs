@@ -21,7 +21,7 @@ use std::rc::Rc;
 
 /// The chosen strategy of a variant, with everything that was decided about it.
 pub enum Choice {
-    /// Bins of parts of the elements.
+    /// A reduction into bins: each part of the elements has bins of its own, to which its elements are joined.
     Bins(Bins),
     /// Elements that are stored at their destinations.
     Put(Put),
@@ -35,7 +35,7 @@ pub enum Choice {
     Reduction,
     /// A matrix product.
     Product(Product),
-    /// The like in the order of the tree, and the strategy for extents that it does not serve.
+    /// A tiled contraction in the order of the fixed tree, and the strategy for extents that it does not serve.
     Contraction(Product, Box<Choice>),
     /// A segmented reduction of columns, by strips of neighbouring segments.
     Strips(Rc<Strips>),
@@ -49,9 +49,9 @@ pub enum Choice {
     ThreadRows(ThreadRows),
     /// Several stencils one after another, through rolling buffers of rows.
     StencilChain(Rc<StencilChain>, Buffers),
-    /// Several passes over a row, before the next row.
+    /// Several reductions and maps of a row, before the next row.
     ResidentRows(Rc<ResidentSegments>),
-    /// Several passes over a strip of columns, before the next strip.
+    /// Several reductions and maps of a strip of columns, before the next strip.
     ResidentColumns(Rc<ResidentSegments>),
     /// A segmented reduction of columns, by strips, of matrices that are stored where they are reduced.
     StoredColumns(Rc<Segments>, Rc<StoredColumns>),

@@ -6,8 +6,8 @@
 //! of 32 bits there: a part has fewer elements, and processors join ones to one 32-bit word in one step. More bins
 //! lie in the result: a first kernel fills it, and the blocks of a second one share a part.
 //!
-//! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. Rows are joined by the launch
-//! behind.
+//! The technique is that of V. Podlozhnyuk, "Histogram calculation in CUDA", 2007. Rows are joined by the next
+//! launch.
 
 pub mod place;
 
@@ -23,7 +23,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::bins::Bins;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::destinations::Tests;
-use crate::schedule::find_facts::OF_PART;
+use crate::schedule::find_facts::GUESSED_PART;
 use crate::schedule::groups::{FusedGroup, domain};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use place::{FILLED, FOR_BLOCK, Place};
@@ -45,7 +45,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
     let bins = Bins::of(&l.g, &fused.items)?;
     let inner = Rc::new(Interior::whole(fused));
     let mut all = Vec::new();
-    // only an array of elements says that there are not more than indices of 32 bits count
+    // the guard on 32-bit indices looks at arrays: without an array of elements it does not bound their number
     if let Some(v) = vector_width(l) {
         let layout = ThreadLayout { v, threads: THREADS, ..ThreadLayout::default() };
         let guards = Guards::contiguous().narrow().noalias();
@@ -98,7 +98,7 @@ fn vector_width(l: &LaunchContext) -> Option<i64> {
 
 /// Returns the operations of an element.
 fn of_element(l: &LaunchContext) -> i64 {
-    i64::from(l.facts.cost / OF_PART).max(1)
+    i64::from(l.facts.cost / GUESSED_PART).max(1)
 }
 
 /// Writes the code of a thread, and returns it with the grid.
@@ -174,7 +174,7 @@ impl Code<'_> {
     /// Fills the result with what bins begin with.
     fn filled(&self, l: &mut Lower, fused: &FusedGroup) -> Vec<Stmt> {
         let mut out = Vec::new();
-        // the launch policy asks this kernel what the one behind it needs
+        // the launch policy asks this kernel what the one after it needs
         if self.layout.v > 1 {
             let arrays: Vec<NodeId> = l.launch.facts.accesses.pointwise().copied().collect();
             arrays.into_iter().for_each(|x| {

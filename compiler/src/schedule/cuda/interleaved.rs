@@ -35,7 +35,7 @@ pub struct Interleaved {
     step: i64,
     /// The start and the number of elements of each access, from the first element's on.
     pieces: Vec<(i64, i64)>,
-    /// One behind the last of them that is read.
+    /// One past the last of them that is read.
     read: i64,
 }
 
@@ -87,7 +87,7 @@ impl Interleaved {
         self.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
     }
 
-    /// Returns whether a block whose last group of neighbours begins at `last` loads nothing behind
+    /// Returns whether a block whose last group of neighbours begins at `last` loads nothing after
     /// the array. `None` if it never does, because what the elements read is in bounds.
     pub fn inside(&self, l: &mut Lower, last: &Expr) -> Option<Expr> {
         let end = self.pieces.last().map_or(0, |p| p.0 + p.1);

@@ -97,7 +97,7 @@ pub fn complete(
     let mut upper = reduce.tile(l, &base, &end)?;
     let finished = Stmt::Assign(done, Expr::Lit(Lit::bool(true)));
     let mut several = Vec::new();
-    // the results of the groups lie behind those of the tiles in scratch
+    // the results of the groups lie after those of the tiles in scratch
     let aligned = Expr::binary(BinaryOp::And, b.count.clone().plus(Expr::int(3)), Expr::int(!3));
     let behind = bind(l, "behind", aligned, &mut several);
     several.push(reduce.store(behind.clone().plus(group)));

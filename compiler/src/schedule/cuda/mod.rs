@@ -18,8 +18,8 @@
 //! | `packed_reduction.rs` | reductions of narrow elements to integers, whose order is free |
 //! | `segments/` | segmented reductions: of rows, of columns, or of parts whose lengths are data |
 //! | `thread_rows.rs` | rows that a thread's registers hold, for elements that reduce them again and again |
-//! | `resident_rows/` | several passes over rows that lie in registers; their columns then |
-//! | `resident_columns/`, `resident_segments/` | several passes over columns that lie in registers; what both share |
+//! | `resident_rows/` | several reductions and maps of rows that lie in registers; their columns then |
+//! | `resident_columns/`, `resident_segments/` | several reductions and maps of columns that lie in registers; what both share |
 //! | `product/` | matrix products and the like, with split-K |
 //! | `tensor_product/` | matrix products by tensor cores, where the author allows them |
 //! | `contraction/` | reductions over k of values at (i, k) and (j, k), with register tiles |
@@ -27,6 +27,7 @@
 //! | `fold.rs`, `scan.rs` | folds in index order, by one block; the parts of a scan |
 //! | `bins.rs` | reductions into bins, in shared memory or in the result |
 //! | `put.rs` | elements that are stored at their destinations |
+//! | `radix_sort.rs` | the steps of a radix sort, a block for each tile |
 
 mod access;
 mod bins;

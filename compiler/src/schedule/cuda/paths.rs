@@ -1,5 +1,5 @@
 //! The paths of several elements together: values of the fast path with the test for the slow path,
-//! values whose divisions have no branches, and the slow path behind the fast one.
+//! values whose divisions have no branches, and the slow path after the fast one.
 
 use crate::core::NodeId;
 use crate::error::Result;

@@ -34,7 +34,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Variant
         VariantGroup::of((Choice::Put(put), Vec::new()), layout, &inner, variant)
     };
     let mut all = Vec::new();
-    // only an array of elements says that there are not more than indices of 32 bits count
+    // the guard on 32-bit indices looks at arrays: without an array of elements it does not bound their number
     if let Some(v) = vector_width(l) {
         all.push(group(ThreadLayout { v, ..layout }, "", Guards::contiguous().narrow().noalias()));
     }

@@ -8,8 +8,8 @@
 //! To move the tile's elements, what stands before each warp's counters is added: the place of each element in the
 //! order of the tile. Elements are stored there in shared memory, array by array, and from there where they go, so
 //! that neighbouring threads store to neighbouring addresses but where a digit ends (D. Merrill, A. Grimshaw, "High
-//! performance and scalable radix sorting", 2011). Places behind the last element have the last digit: they come
-//! behind all elements of their tile, and are not stored.
+//! performance and scalable radix sorting", 2011). Places past the last element have the last digit: they come
+//! after all elements of their tile, and are not stored.
 
 use super::elements::Elements;
 use super::expressions::{int32, thread, to_i64, warp_number};
@@ -205,7 +205,7 @@ impl Code<'_> {
         total
     }
 
-    /// Stores the counts of the tile, without the places behind the last element.
+    /// Stores the counts of the tile, without the places past the last element.
     fn store_counts(&self, l: &mut Lower, total: &Expr, out: &mut Vec<Stmt>) {
         let is_last = Expr::binary(BinaryOp::Eq, thread(), int32(DIGITS as i32 - 1));
         let behind = is_last.select(int32(DIGIT_TILE as i32).minus(self.in_tile.clone()), int32(0));

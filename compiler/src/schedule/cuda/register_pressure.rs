@@ -119,7 +119,7 @@ impl LineSchedule {
         Ok(())
     }
 
-    /// Returns what the lines up to this one make possible, beside what was returned before, each node behind what
+    /// Returns what the lines up to this one make possible, beside what was returned before, each node after what
     /// it needs.
     pub fn take_due(&mut self, l: &LaunchContext, line: i64) -> Vec<NodeId> {
         // a node of this line that later lines need stands right below nodes of later lines

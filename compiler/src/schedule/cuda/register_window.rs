@@ -178,7 +178,7 @@ pub fn inside(windows: &[Window], v: i64, width: i64, start: &Expr) -> Option<Ex
     (first < 0).then(|| Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-first)))
 }
 
-/// Returns the number of leading elements whose blocks load nothing behind an array's end, and keep
+/// Returns the number of leading elements whose blocks load nothing past an array's end, and keep
 /// the boundary width.
 pub fn limit(l: &mut LaunchContext, windows: &[Window], v: i64, n: (NodeId, i64)) -> Expr {
     let fixed = windows.iter().filter(|w| !w.is_shifted(l));

@@ -39,7 +39,7 @@ const ROWS: i64 = SCAN_TILE / SCAN_ROW;
 /// The rows of a warp.
 const OF_WARP: i64 = ROWS * WARP as i64 / THREADS as i64;
 
-/// The most arrays whose elements such a bound is for.
+/// The most stored arrays for which a launch that stores elements elsewhere asks for two resident blocks.
 const MOST_BOUND: usize = 3;
 
 /// The values of the components of something.

@@ -33,7 +33,7 @@ use std::rc::Rc;
 const LARGE_TILE_MIN_BLOCKS: u32 = 256;
 
 /// The minimum inner length for the variant with the largest block tiles: with fewer steps, what a block does before
-/// the first and behind the last one counts for more (11 % of 64, 6 % of 256).
+/// the first one and past the last one counts for more (11 % of 64, 6 % of 256).
 const LARGEST_TILE_MIN_LENGTH: u32 = 512;
 
 /// Returns all variants in order of preference.
@@ -76,7 +76,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     let mut chain = Vec::new();
     if let Some(facts) = l.facts.stencil_chain.clone() {
         chain = stencil_chain::variants(l).unwrap_or_default();
-        // without a variant that serves the call the launches behind it run
+        // without a variant that serves the call the launches after it run
         if !facts.has_recomputing_variants {
             return chain;
         }

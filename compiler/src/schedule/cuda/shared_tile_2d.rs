@@ -134,7 +134,7 @@ impl SharedTiles {
         bounds.contains(&position.block[position.block.len() - 1], tiling.block_columns)
     }
 
-    /// Fills the tiles, with a barrier behind.
+    /// Fills the tiles, and ends with a barrier.
     pub fn fill(&self, l: &mut Lower, position: &ThreadPosition, out: &mut Vec<Stmt>) {
         let threads = i64::from(l.k.kernel.threads);
         let mut stores = Vec::new();

@@ -38,20 +38,21 @@ pub enum Choice {
     },
     /// Elements that reduce a row of their own again and again, which lies in a thread's registers.
     ThreadRows(thread_rows::ThreadRowsParams),
-    /// Several passes over rows that lie in registers.
+    /// Several reductions and maps of rows that lie in registers.
     ResidentRows(resident_rows::ResidentRowsParams),
-    /// Several passes over rows that lie in shared memory.
+    /// Several reductions and maps of rows that lie in shared memory.
     StagedRows(resident_rows::StagedRowsParams),
-    /// Several passes over strips of columns that lie in registers.
+    /// Several reductions and maps of strips of columns that lie in registers.
     ResidentColumns(resident_columns::ResidentColumnsParams),
-    /// Rows that lie in registers, whose columns are reduced; and the kernel behind it, which joins them.
+    /// Rows in registers, and partial reductions of their columns.
     RowsAndColumns(resident_rows::ColumnsParams),
+    /// The second kernel of `RowsAndColumns`, which joins the partial reductions.
     JoinedParts(resident_rows::ColumnsParams),
     /// A matrix product, or one of the two launches of a split-K product.
     Product(product::ProductParams),
     /// A matrix product by tensor cores.
     TensorProduct(tensor_product::TensorProductParams),
-    /// Bins of parts of the elements.
+    /// A reduction into bins: each part of the elements has bins of its own, to which its elements are joined.
     Bins(Bins, bins::place::Place),
     /// Elements that are stored at their destinations.
     Put(Put),
@@ -90,7 +91,7 @@ pub enum Choice {
 
 /// One variant of a kernel.
 pub struct Variant {
-    /// The suffix of the variant's name behind the kernel's name.
+    /// The suffix of the variant's name after the kernel's name.
     pub suffix: String,
     pub guards: Guards,
     pub profit: Profit,

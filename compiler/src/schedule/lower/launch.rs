@@ -258,6 +258,19 @@ pub struct Signature {
     pub guarded: bool,
 }
 
+impl Signature {
+    /// Returns a name of ours as it is, or with underscores at its end if a parameter has it already: results and
+    /// parameters of the author may be named as our temporaries are.
+    pub fn unused(&self, mut name: String) -> String {
+        let arrays = || self.arrays.values().map(|a| &a.name);
+        let scalars = || self.ins.values().chain(self.slots.values()).map(|s| &s.0);
+        while arrays().chain(scalars()).any(|known| *known == name) {
+            name.push('_');
+        }
+        name
+    }
+}
+
 /// An array or a slot of a launch. What a launch reads and writes at one place are two parameters
 /// of its kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

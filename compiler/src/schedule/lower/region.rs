@@ -15,7 +15,7 @@ pub(in crate::schedule) struct Region {
     pub(in crate::schedule) memo: Values,
     pub(in crate::schedule) uses: Uses,
     pub(super) conditions: HashMap<NodeId, NodeId>,
-    /// The nodes of these conditions, which are asked for behind the values.
+    /// The nodes of these conditions, which are asked for after the values.
     pub(super) asked_again: HashSet<NodeId>,
     pub(super) records: Vec<Record>,
     /// The nested operations that are being computed, outermost first.
@@ -28,7 +28,7 @@ pub(in crate::schedule) struct Region {
     pub(in crate::schedule) out: Vec<Stmt>,
 }
 
-/// An error record that is left behind the values.
+/// An error record that is left after the values.
 #[derive(Clone)]
 pub(super) struct Record {
     pub site: u32,
@@ -65,7 +65,7 @@ impl Values {
         }
     }
 
-    /// Begins a branch, whose values are not available behind it.
+    /// Begins a branch, whose values are not available after it.
     pub(in crate::schedule) fn enter_branch(&mut self) -> usize {
         self.branches += 1;
         self.before.len()

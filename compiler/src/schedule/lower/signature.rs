@@ -25,8 +25,13 @@ impl LaunchContext<'_, '_> {
             Op::Turn => "turn".into(),
             Op::Checked => "checked".into(),
             Op::Param(i) => format!("in_{}", self.scheduler.f.params[*i as usize].name),
-            Op::Len(x, 0) => format!("n_{}", self.array_name(*x)),
-            Op::Len(x, axis) => format!("n{axis}_{}", self.array_name(*x)),
+            Op::Len(x, axis) => {
+                let name = match axis {
+                    0 => format!("n_{}", self.array_name(*x)),
+                    axis => format!("n{axis}_{}", self.array_name(*x)),
+                };
+                if self.is_param(*x) { name } else { self.signature.unused(name) }
+            }
             _ => format!("host_{}", id.0),
         };
         let entry = self.signature.ins.insert_full(ScalarArg::Host(id), (name, self.g.ty(n).elem));
@@ -91,7 +96,7 @@ impl LaunchContext<'_, '_> {
         }
         let name = match place {
             Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
-            _ => format!("to_{}", self.array_name(it.into.unwrap_or(it.node))),
+            _ => self.signature.unused(format!("to_{}", self.array_name(it.into.unwrap_or(it.node)))),
         };
         let used = ArrayUse { name, ty: self.g.ty(it.node), access: Access::Write };
         Mem::Array(self.signature.arrays.insert_full(Operand::Written(place), used).0 as u32)
@@ -105,7 +110,7 @@ impl LaunchContext<'_, '_> {
         }
         let name = match place {
             Place::Param(_) => format!("a_{}", self.array_name(x)),
-            _ => format!("from_{}", self.array_name(x)),
+            _ => self.signature.unused(format!("from_{}", self.array_name(x))),
         };
         let used = ArrayUse { name, ty: self.g.ty(x), access: self.facts.accesses.access(x) };
         Mem::Array(self.signature.arrays.insert_full(Operand::Read(place), used).0 as u32)
@@ -122,10 +127,13 @@ impl LaunchContext<'_, '_> {
 
     /// Returns the slot for a place that the launch writes.
     pub fn slot_out(&mut self, place: Place, ty: Ty) -> u32 {
+        if let Some(known) = self.signature.slots.get_index_of(&Operand::Written(place)) {
+            return known as u32;
+        }
         let name = match place {
             Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
-            Place::Temp(i) => format!("to_s{i}"),
-            Place::Param(i) => format!("to_p{i}"),
+            Place::Temp(i) => self.signature.unused(format!("to_s{i}")),
+            Place::Param(i) => self.signature.unused(format!("to_p{i}")),
         };
         self.signature.slots.insert_full(Operand::Written(place), (name, ty)).0 as u32
     }

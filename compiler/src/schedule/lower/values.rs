@@ -64,8 +64,12 @@ impl Lower<'_, '_, '_> {
             Place::Temp(i) => format!("from_s{i}"),
             _ => return Err(Error::bug("E0403", format!("{place:?} is no scalar temporary"))),
         };
-        let slot =
-            self.launch.signature.slots.insert_full(Operand::Read(place), (name, self.launch.g.ty(n).elem)).0;
+        let ty = self.launch.g.ty(n).elem;
+        let signature = &mut self.launch.signature;
+        let slot = match signature.slots.get_index_of(&Operand::Read(place)) {
+            Some(known) => known,
+            None => signature.slots.insert_full(Operand::Read(place), (signature.unused(name), ty)).0,
+        };
         Ok(Expr::Slot(slot as u32))
     }
 

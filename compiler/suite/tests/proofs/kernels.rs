@@ -176,16 +176,26 @@ fn narrowed() -> Vec<Claim> {
         ("sum of products", "add(mul(a, 5i64), sub(mul(b, a), 7i64))"),
         ("other operations", "add(shr(a, 3i64), max(b, rem(a, b)))"),
         ("constant", "add(a, 4294967297i64)"),
+        ("shift by 32 of an index", "add(shr(a, 32i64), 1i64)"),
+        ("shift by 33 of an index", "shr(a, 33i64)"),
+        ("shift of an index by another", "add(shr(a, b), b)"),
     ];
     let each = forms.map(|(case, form)| {
-        let before = kernel(
+        let is_of_indices = case.contains("of an index");
+        let mut before = kernel(
             "f32 in a: i64 in b: i64 in c: i32 threads 128",
             &format!("let %i: i64 = {form} out[%i] = 1f32"),
         );
+        if is_of_indices {
+            before.in_space = vec![Expr::In(0), Expr::In(1)];
+        }
         let mut after = before.clone();
         narrow::run(&mut after);
         let mut s = Script::default();
         let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
+        for v in ins[..2].iter().filter(|_| is_of_indices) {
+            s.assume(&format!("(bvule {} (_ bv{} 64))", v.term, (1u64 << 31) - (1 << 19)));
+        }
         let wide = State::of(&mut s, &before, &ins).stored[0][0].clone();
         let low = State::of(&mut s, &after, &ins).stored[0][0].clone();
         assert_eq!(low.ty, Ty::I32, "it is narrow");

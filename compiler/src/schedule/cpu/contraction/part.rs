@@ -3,7 +3,7 @@
 use super::*;
 
 impl Square<'_> {
-    /// Emits the packing of the columns' values of a part. Columns behind the edge of the matrix are filled with 0.
+    /// Emits the packing of the columns' values of a part. Columns past the edge of the matrix are filled with 0.
     pub(super) fn pack(&self, l: &mut Lower, part: &Part, out: &mut Vec<Stmt>) -> Result<()> {
         let (r, mut body) = (l.k.reg("r", Ty::I64), Vec::new());
         let is_full = Expr::binary(BinaryOp::Lt, Expr::Reg(r), part.full.clone());

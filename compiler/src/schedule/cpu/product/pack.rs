@@ -73,7 +73,7 @@ impl Columns<'_> {
         Ok(vec![Stmt::Seq(outer, Expr::int(0), outer_count.clone(), inner)])
     }
 
-    /// Returns a loop that fills so many rows of the buffer with 0 behind the edge of the matrix.
+    /// Returns a loop that fills so many rows of the buffer with 0 past the edge of the matrix.
     pub fn fill(&self, l: &mut Lower, rows: Expr) -> Stmt {
         let [row, z] = ["kk", "z"].map(|name| l.k.reg(name, Ty::I64));
         let at = Expr::Reg(row).times(Expr::int(SIZE)).plus(Expr::Reg(z));

@@ -70,7 +70,7 @@ impl StageRows {
         let (_, before) = chain.stages.split_last()?;
         let mut stages = vec![StageRows { rows: (0, 0), columns: (0, 0), held: 0 }];
         for (at, stage) in before.iter().enumerate().rev() {
-            // `stages` begins with the one behind this one
+            // `stages` begins with the one after this one
             let needed = needed(stage, chain.stages[at + 1..].iter().zip(&stages))?;
             stages.insert(0, needed);
         }

@@ -25,9 +25,9 @@ struct Band<'a> {
     of: HashMap<NodeId, Buffer>,
     /// The band's first row.
     first: Expr,
-    /// The first column of the strip, and the one behind its last.
+    /// The first column of the strip, and the one past its last.
     columns: (Expr, Expr),
-    /// The band's first element and the one behind its last, in row-major order.
+    /// The band's first element and the one past its last, in row-major order.
     elements: (Expr, Expr),
 }
 

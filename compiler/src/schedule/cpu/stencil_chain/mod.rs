@@ -1,5 +1,5 @@
 //! Chains of stencils on a CPU: bands of rows, in which each stage but the last has a rolling buffer of the rows that
-//! the stages behind it still read. So an element of a stage is computed once for each band, and read from a cache
+//! the stages after it still read. So an element of a stage is computed once for each band, and read from a cache
 //! ("line buffering", Hegarty et al. 2014).
 //!
 //! ```text

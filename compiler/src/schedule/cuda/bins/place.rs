@@ -5,7 +5,7 @@ use crate::scalar::Ty;
 
 /// The bins of the result that a block fills.
 pub const FILLED: u32 = 4096;
-/// The bins for which a part has one more block.
+/// Bins per block: a part has one block for each so many bins, rounded up.
 pub const FOR_BLOCK: u32 = 1024;
 
 /// Where a block joins its elements.

@@ -1,7 +1,7 @@
 //! Staging: the threads of a block load what its rows and columns need of some columns of k into
 //! shared memory. Slot `row * columns + column` holds the values of one inner index. Of a full tile a
 //! few columns fit, with 16 rows each; of a tile with fewer rows more columns are staged at once.
-//! Indices out of bounds load the last value, which is not used, so that no load is behind a branch.
+//! Indices out of bounds load the last value, which is not used, so that no load is inside a branch.
 
 use super::block::Block;
 use super::params::{ROWS, THREADS};
@@ -155,7 +155,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Returns the offset in k of the slot that is `further` slots behind `slot` (i32).
+    /// Returns the offset in k of the slot that is `further` slots after `slot` (i32).
     fn offset_of_slot(&self, staged: &Staged, slot: &Expr, further: i64) -> Expr {
         let (columns, rows) = (self.params.staged, int32(COLUMNS as i32));
         match &staged.partial {

@@ -26,7 +26,7 @@ struct Walk<'a> {
     params: &'a PlaneStepsParams,
     plan: &'a StreamPlan,
     place: &'a Place,
-    /// The first plane that the block stores, and the one behind its last.
+    /// The first plane that the block stores, and the one past its last.
     own: [Expr; 2],
     levels: Vec<Level<'a>>,
     turn: Reg,

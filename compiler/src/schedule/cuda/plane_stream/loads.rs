@@ -182,7 +182,7 @@ impl Loads {
             known.push((*n, bind(l, "at", e, out)));
         }
         let mut pieces: Vec<&Piece> = self.pieces.iter().filter(wanted).collect();
-        // what lanes exchange is there behind their own
+        // what lanes exchange is there after their own
         pieces.sort_by_key(|piece| self.is_beside(piece));
         self.load(l, axis, &pieces, &mut known, out);
         let mut found = HashMap::default();

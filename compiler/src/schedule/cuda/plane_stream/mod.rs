@@ -1,6 +1,6 @@
 //! Stencils of volumes whose planes pass through registers (Micikevicius 2009; partial sums as in Krotkiewski and
 //! Dabrowski 2013). Chosen where elements read one array in several planes and all reads agree on what lies beyond
-//! the edges, and where the call has blocks for the whole device; the other strategies of stencils stand behind it.
+//! the edges, and where the call has blocks for the whole device; the other strategies of stencils come after it.
 //!
 //! ```text
 //! block: a tile of rows and columns, and some planes of it

@@ -120,7 +120,7 @@ impl Walk<'_> {
             }
             false => {
                 // what is loaded late has no use in the first steps of a walk; earlier stages wait for the plane that
-                // arrives, so they come behind it
+                // arrives, so they come after it
                 let is_wanted = |e: &Element| late.contains(e) && !loaded.contains_key(e);
                 let others = loads.emit(l, (self.axis, now), &is_wanted, &mut body)?;
                 loaded.extend(others);

@@ -1,7 +1,7 @@
 //! Stencils of volumes: a block walks through the planes of its tile of rows and columns (Micikevicius 2009).
 //! Chosen where elements read one array in several planes that cannot pass through registers (`plane_stream/`):
 //! because reads do not agree on what lies beyond the edges, or read too many planes. The call must have blocks for
-//! the whole device; the other strategies of stencils stand behind it.
+//! the whole device; the other strategies of stencils come after it.
 //!
 //! ```text
 //! block: a tile of rows and columns as in register tiling, and `block_planes` planes of it

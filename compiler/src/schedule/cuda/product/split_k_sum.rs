@@ -73,7 +73,7 @@ pub fn main(
     let right = Expr::binary(BinaryOp::And, own, int32(across - 1));
     let col = bind(l, "column", col.plus(to_i64(right)), &mut out);
     let index = [row, col];
-    // also false behind the last block tile
+    // also false past the last block tile
     let inside = index.iter().zip(&extents);
     let inside = inside.map(|(i, n)| Expr::binary(BinaryOp::Lt, i.clone(), n.clone()));
     let inside = bind(l, "inside", and(inside).expect("two sides"), &mut out);

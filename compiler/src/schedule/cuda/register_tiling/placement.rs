@@ -50,7 +50,7 @@ impl PlaneTiling {
         (0..self.v).map(move |k| k * self.column_stride)
     }
 
-    /// Returns the number of columns from a thread's first to behind its last.
+    /// Returns the number of columns from a thread's first to past its last.
     pub fn span(self) -> i64 {
         (self.v - 1) * self.column_stride + 1
     }
@@ -69,7 +69,7 @@ pub struct ThreadPosition {
 }
 
 /// What is loaded of one array along one axis, as offsets from a first element: the least offset,
-/// and one behind the greatest.
+/// and one past the greatest.
 pub struct Reach {
     pub array: NodeId,
     pub axis: usize,
@@ -227,7 +227,7 @@ pub struct InteriorBounds {
     pub rows: Option<Expr>,
     /// The least first column.
     pub left: i64,
-    /// One behind the greatest last column.
+    /// One past the greatest last column.
     pub right: Expr,
 }
 

@@ -1,5 +1,5 @@
 //! The row of an array in memory and in shared memory, where it begins at the same distance from a multiple of 16
-//! bytes: whole chunks of 16 bytes lie in the middle, and up to 15 bytes before and behind them.
+//! bytes: whole chunks of 16 bytes lie in the middle, and up to 15 bytes before and after them.
 
 use super::mapping::Group;
 use crate::core::NodeId;
@@ -27,7 +27,7 @@ pub(super) type Place = Option<(Mem, Span)>;
 pub(super) struct Span {
     /// The elements of a chunk.
     pub chunk: i64,
-    /// The index of the row's first element in shared memory, and the first index behind the row (i32).
+    /// The index of the row's first element in shared memory, and the first index past the row (i32).
     pub before: Expr,
     end: Expr,
     /// The index of the array that corresponds to the first index in shared memory (i64).
@@ -78,7 +78,7 @@ impl Span {
         });
     }
 
-    /// Writes code for the elements before and behind the whole chunks, given the indices of each.
+    /// Writes code for the elements before and after the whole chunks, given the indices of each.
     pub fn each_other(&self, l: &mut Lower, out: &mut Vec<Stmt>, code: impl Fn(Expr, Expr) -> Stmt) {
         let lt = |a: &Expr, b: &Expr| Expr::binary(BinaryOp::Lt, a.clone(), b.clone());
         let and = |a: Expr, b: Expr| Expr::binary(BinaryOp::And, a, b);

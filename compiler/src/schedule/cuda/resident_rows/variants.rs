@@ -194,7 +194,7 @@ const SHORTEST: u32 = 96;
 /// passes over a small matrix take less time.
 const MIN_BLOCKS: u32 = 128;
 
-/// Returns the variants of a launch that reduces rows and columns, each with the kernel behind it.
+/// Returns the variants of a launch that reduces rows and columns, each with the kernel after it.
 pub fn variants_of_columns(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let facts = l.facts.rows_and_columns.clone()?;
     let size = |ty: Ty| (ty.size() as i64).max(4) / 4;

@@ -1,4 +1,4 @@
-//! The elements behind a scan: what is computed of the partial result at an element's own index, and stored there.
+//! The elements after a scan: what is computed of the partial result at an element's own index, and stored there.
 
 use super::{Code, bound};
 use crate::core::{NodeId, SCAN_CHUNK};
@@ -27,7 +27,7 @@ impl Code<'_> {
         Ok(())
     }
 
-    /// Returns the values of an element, behind its place if it goes elsewhere.
+    /// Returns the values of an element, after its place if it goes elsewhere.
     pub(super) fn roots(&self, l: &mut Lower, index: NodeId, results: &[NodeId]) -> Vec<NodeId> {
         let mut all = self.scan.of_element(&mut l.launch.g, &self.fused.items, index, results);
         all.split_off(usize::from(!self.scan.goes_elsewhere()))

@@ -5,8 +5,8 @@
 //! which a warp scans at once. So each element knows its place in the tile, where the counted ones come first. The
 //! elements are stored there in shared memory, array by array, and from there where they go: neighbouring threads
 //! store neighbours but where the counted ones end (M. Billeter, O. Olsson, U. Assarsson, "Efficient stream
-//! compaction on wide SIMD many-core architectures", 2009). Places behind the last element are those of elements
-//! that are not counted, behind all others of the tile, and are not stored.
+//! compaction on wide SIMD many-core architectures", 2009). Places past the last element are those of elements
+//! that are not counted, after all others of the tile, and are not stored.
 
 use super::{Code, OF_WARP, THREADS, Value};
 use crate::core::{NodeId, SCAN_CHUNK, SCAN_ROW, SCAN_TILE};
@@ -23,7 +23,7 @@ use crate::schedule::partition::Partition;
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// The elements of a thread.
 const OF_THREAD: i64 = SCAN_TILE / THREADS as i64;
-/// Shared memory has a gap behind each of so many elements: chunks of neighbouring lanes lie in different banks.
+/// Shared memory has a gap after each of so many elements: chunks of neighbouring lanes lie in different banks.
 const SKIP: u32 = 32;
 /// The places of a tile in shared memory.
 const SLOTS: i64 = SCAN_TILE + SCAN_TILE / SKIP as i64;
@@ -87,7 +87,7 @@ impl Code<'_> {
         let numbers: Vec<Expr> =
             (0..OF_THREAD as usize).map(|k| of_lane.clone().plus(int32(elements.offset(k) as i32))).collect();
         let bits = self.load(l, elements, (is_full, n), out)?.concat();
-        // behind the last element nothing is counted
+        // past the last element nothing is counted
         let outside = bits.iter().zip(&numbers).filter_map(|(bit, number)| {
             let Expr::Reg(r) = bit else { return None };
             let is_inside = Expr::binary(BinaryOp::Lt, number.clone(), in_tile.clone());

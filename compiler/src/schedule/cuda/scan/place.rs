@@ -10,7 +10,7 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::placed_stores::stores;
 
-/// A row in shared memory has a gap behind each of so many elements, so that chunks of eight bytes lie in different
+/// A row in shared memory has a gap after each of so many elements, so that chunks of eight bytes lie in different
 /// banks.
 const SKIP: i64 = 16;
 const ROOM: i64 = SCAN_ROW + SCAN_ROW / SKIP;

@@ -324,7 +324,7 @@ impl Strip<'_> {
         let roots = self.job.elements(l, element);
         job::load(l, &roots, (self.job.s.index, segments), j, vars, out)?;
         if self.job.stored.is_some() {
-            // loads behind a store would wait for it
+            // loads after a store would wait for it
             let rows = self.of_row(l, &roots);
             l.region(vars, &rows, j, out)?;
         }

@@ -107,7 +107,7 @@ impl OrderedTile<'_> {
             body.push(Stmt::Assign(*reg, is_mine.clone().select(value, Expr::Reg(*reg))));
         }
         out.push(Stmt::Seq(round, Expr::int(0), Expr::int(ROUNDS), body));
-        // what is the same in all rounds is so behind them
+        // what is the same in all rounds is so after them
         let own = own.iter().zip(joined).map(|(reg, value)| match value {
             Expr::Lit(_) => value,
             _ => Expr::Reg(*reg),

@@ -47,8 +47,8 @@ const AT_ONCE: i64 = 4;
 /// The segments of a block whose lanes have one each.
 const OF_LANES: u32 = THREADS;
 
-/// How many times as many a block has, one behind the other, where most of them may have no elements: then there is
-/// little more to do for them than to begin a block.
+/// Where most segments may have no elements, a block takes this many times as many, one after another: there is little
+/// more to do for them than to begin a block.
 const OF_ENDED: u32 = 8;
 
 /// Returns the minimum number of resident blocks per multiprocessor. Four leave a thread 64 registers, which a batch

@@ -87,7 +87,7 @@ fn list_of_parts() -> Vec<(&'static str, Guards, SegmentMapping)> {
 }
 
 /// Returns the same for a launch that stores elements of columns as well. Other calls take the launches that
-/// it is instead of.
+/// it replaces.
 fn list_of_stored(in_place: bool) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let longest = |n: u32, guards: Guards| Guards { longest: Some(n), ..guards };
     let (any, contiguous) = (Guards::strided().narrow(), Guards::contiguous());

@@ -107,7 +107,7 @@ impl ChainTiles {
         let has_long_edges = edges.any(|e| e.operations > LONG_EDGES);
         let mut bytes = 0;
         for (at, stage) in before.iter().enumerate().rev() {
-            // `tiles` begins with that of the stage behind this one
+            // `tiles` begins with that of the stage after this one
             let readers = chain.stages[at + 1..].iter().zip(&tiles);
             let [mut rows, mut columns] = [(i64::MAX, i64::MIN); 2];
             for (reader, tile) in readers {

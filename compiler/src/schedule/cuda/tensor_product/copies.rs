@@ -73,7 +73,7 @@ impl TensorBlock<'_> {
     }
 
     /// Begins the copies of a side for a step (i64), into the stage that begins at that word (i32). Zeros take the
-    /// place of pieces behind the last inner index.
+    /// place of pieces past the last inner index.
     pub fn copy(&self, l: &mut Lower, copies: &Copies, step: &Expr, stage: &Expr, out: &mut Vec<Stmt>) {
         let moved = bind(l, "moved", step.clone().times(copies.step.clone()), out);
         let before = step.clone().times(Expr::int(self.sides[0].depth()));

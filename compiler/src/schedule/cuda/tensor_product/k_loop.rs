@@ -85,7 +85,7 @@ impl TensorBlock<'_> {
             match way {
                 Way::Copies(copies) => self.copy(l, copies, &next, &to, &mut further),
                 Way::Registers(pieces) => {
-                    // behind the end the last step is loaded again, and nobody reads it
+                    // past the end the last step is loaded again, and nobody reads it
                     let last = count.clone().minus(Expr::int(1));
                     let step = bind(l, "next", next.clone().min(last), &mut body);
                     let place = if early[side] { &mut body } else { &mut behind };

@@ -1,5 +1,5 @@
 //! Operands that a launch before the product's copies to scratch, whatever their strides: there they lie in whole
-//! pieces of 16 bytes, with zeros behind the ends of rows, of columns and of inner indices. So each element is read,
+//! pieces of 16 bytes, with zeros past the ends of rows, of columns and of inner indices. So each element is read,
 //! computed and, of f32, rounded once, and the product's blocks copy pieces without registers. Lines begin at 128
 //! bytes: where pieces of 64 bytes begin inside of sectors, blocks read half as much again.
 //!

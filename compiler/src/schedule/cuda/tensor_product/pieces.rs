@@ -1,6 +1,6 @@
 //! The pieces of 16 bytes of a stage that a thread brings to shared memory, and the ways by which it does in whole steps:
 //! copies, or registers. A value on its way through registers is loaded before the products of another step and
-//! stored behind them.
+//! stored after them.
 
 use super::TensorBlock;
 use super::copies::Copies;

@@ -1,5 +1,5 @@
 //! Segments that only the first ones of may have elements, as many as a number on the device says: the runs of keys,
-//! of which there may be as many as elements. A block of segments behind them reads nothing but that number.
+//! of which there may be as many as elements. A block of segments after them reads nothing but that number.
 
 use crate::core::graph::replace::{Found, replaced_by};
 use crate::core::simplify::simplify;

@@ -197,7 +197,7 @@ impl Stretch<'_> {
         Ok(())
     }
 
-    /// Loads a row of elements for each of `rows`, from element `at` of the stretch on. Those behind the place `last`
+    /// Loads a row of elements for each of `rows`, from element `at` of the stretch on. Those after the place `last`
     /// have its value: nobody reads them.
     fn batch(
         &self,
